@@ -1,0 +1,890 @@
+#!/usr/bin/env python3
+"""Bloom filters in the interchange format of bloomx, version 1 (docs/FORMAT.md).
+
+A stand-alone reader and writer in plain Python: no PostgreSQL, no package
+beyond the standard library, Python 3.9 or later.  It is written from the
+specification, not from the C code, so that the two can check each other, and
+it prefers to be read over being fast: a million keys take about half a minute.
+
+    import bloomx
+    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits("partitioned_blocked", 8192, 7))
+    f.add(bloomx.integer(42))
+    f.contains(bloomx.integer(42))      # True
+    f.to_text()                         # paste into SQL:  '...'::bloomfilter
+
+What it does not do: plan a geometry from a capacity and a rate (ask SQL's
+bloom_plan), fold, expand, or compute the keys of "named" types, whose
+canonical bytes come out of PostgreSQL (bloomx.named takes them from you).
+"""
+
+import argparse
+import base64
+import binascii
+import datetime
+import decimal
+import ipaddress
+import math
+import struct
+import sys
+import uuid as uuid_module
+from typing import NamedTuple
+
+MASK32 = 0xFFFFFFFF
+MASK64 = 0xFFFFFFFFFFFFFFFF
+
+
+# --------------------------------------------------------------------------
+# XXH3_64bits_withSeed, after the xxHash specification.  Names are its names.
+# --------------------------------------------------------------------------
+
+PRIME32_1 = 0x9E3779B1
+PRIME32_2 = 0x85EBCA77
+PRIME32_3 = 0xC2B2AE3D
+PRIME64_1 = 0x9E3779B185EBCA87
+PRIME64_2 = 0xC2B2AE3D27D4EB4F
+PRIME64_3 = 0x165667B19E3779F9
+PRIME64_4 = 0x85EBCA77C2B2AE63
+PRIME64_5 = 0x27D4EB2F165667C5
+PRIME_MX1 = 0x165667919E3779F9
+PRIME_MX2 = 0x9FB21C651E98DF25
+
+SECRET = bytes.fromhex(
+    "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
+    "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c"
+    "3c2852bb91c300cb88d0658b1b532ea371644897a20df94e3819ef46a9deacd8"
+    "a8fa763fe39c343ff9dcbbc7c70b4f1d8a51e04bcdb45931c89f7ec9d9787364"
+    "eac5ac8334d3ebc3c581a0fffa1363eb170ddd51b7f0da49d316552629d4689e"
+    "2b16be587d47a1fc8ff8b8d17ad031ce45cb3a8f95160428afd7fbcabb4b407e"
+)
+
+
+def _read32(data, at):
+    return int.from_bytes(data[at:at + 4], "little")
+
+
+def _read64(data, at):
+    return int.from_bytes(data[at:at + 8], "little")
+
+
+def _rotate_left(x, n):
+    return ((x << n) | (x >> (64 - n))) & MASK64
+
+
+def _swap32(x):
+    return int.from_bytes(x.to_bytes(4, "little"), "big")
+
+
+def _swap64(x):
+    return int.from_bytes(x.to_bytes(8, "little"), "big")
+
+
+def _fold128(a, b):
+    """The two halves of the 128-bit product, xored."""
+    product = a * b
+    return (product & MASK64) ^ (product >> 64)
+
+
+def _avalanche(h):
+    h ^= h >> 37
+    h = h * PRIME_MX1 & MASK64
+    return h ^ (h >> 32)
+
+
+def _avalanche_xxh64(h):
+    h ^= h >> 33
+    h = h * PRIME64_2 & MASK64
+    h ^= h >> 29
+    h = h * PRIME64_3 & MASK64
+    return h ^ (h >> 32)
+
+
+def _mix16(data, at, secret_at, seed):
+    """16 bytes of data with 16 bytes of the secret."""
+    return _fold128(
+        _read64(data, at) ^ ((_read64(SECRET, secret_at) + seed) & MASK64),
+        _read64(data, at + 8) ^ ((_read64(SECRET, secret_at + 8) - seed) & MASK64),
+    )
+
+
+def _xxh3_0_to_16(data, seed):
+    n = len(data)
+    if n == 0:
+        return _avalanche_xxh64(seed ^ _read64(SECRET, 56) ^ _read64(SECRET, 64))
+    if n <= 3:
+        combined = data[0] << 16 | data[n >> 1] << 24 | data[n - 1] | n << 8
+        flip = ((_read32(SECRET, 0) ^ _read32(SECRET, 4)) + seed) & MASK64
+        return _avalanche_xxh64(combined ^ flip)
+    if n <= 8:
+        seed ^= _swap32(seed & MASK32) << 32
+        flip = ((_read64(SECRET, 8) ^ _read64(SECRET, 16)) - seed) & MASK64
+        h = (_read32(data, n - 4) | _read32(data, 0) << 32) ^ flip
+        h ^= _rotate_left(h, 49) ^ _rotate_left(h, 24)
+        h = h * PRIME_MX2 & MASK64
+        h ^= (h >> 35) + n
+        h = h * PRIME_MX2 & MASK64
+        return h ^ (h >> 28)
+    flip1 = ((_read64(SECRET, 24) ^ _read64(SECRET, 32)) + seed) & MASK64
+    flip2 = ((_read64(SECRET, 40) ^ _read64(SECRET, 48)) - seed) & MASK64
+    low = _read64(data, 0) ^ flip1
+    high = _read64(data, n - 8) ^ flip2
+    return _avalanche((n + _swap64(low) + high + _fold128(low, high)) & MASK64)
+
+
+def _xxh3_17_to_128(data, seed):
+    n = len(data)
+    total = n * PRIME64_1
+    for i in range((n - 1) // 32 + 1):      # pairs of chunks, from both ends inwards
+        total += _mix16(data, 16 * i, 32 * i, seed)
+        total += _mix16(data, n - 16 * (i + 1), 32 * i + 16, seed)
+    return _avalanche(total & MASK64)
+
+
+def _xxh3_129_to_240(data, seed):
+    n = len(data)
+    total = n * PRIME64_1
+    for i in range(8):
+        total += _mix16(data, 16 * i, 16 * i, seed)
+    total = _avalanche(total & MASK64)
+    for i in range(8, n // 16):
+        total += _mix16(data, 16 * i, 16 * (i - 8) + 3, seed)
+    total += _mix16(data, n - 16, 136 - 17, seed)
+    return _avalanche(total & MASK64)
+
+
+def _xxh3_long(data, seed):
+    n = len(data)
+    secret = b"".join(
+        struct.pack("<QQ", (_read64(SECRET, at) + seed) & MASK64, (_read64(SECRET, at + 8) - seed) & MASK64)
+        for at in range(0, len(SECRET), 16)
+    )
+    lanes = [PRIME32_3, PRIME64_1, PRIME64_2, PRIME64_3, PRIME64_4, PRIME32_2, PRIME64_5, PRIME32_1]
+
+    def accumulate(at, secret_at):
+        for i in range(8):
+            value = _read64(data, at + 8 * i)
+            key = value ^ _read64(secret, secret_at + 8 * i)
+            lanes[i ^ 1] = (lanes[i ^ 1] + value) & MASK64
+            lanes[i] = (lanes[i] + (key & MASK32) * (key >> 32)) & MASK64
+
+    def scramble():
+        for i in range(8):
+            lane = lanes[i]
+            lane ^= lane >> 47
+            lane ^= _read64(secret, len(secret) - 64 + 8 * i)
+            lanes[i] = lane * PRIME32_1 & MASK64
+
+    stripes = (n - 1) // 64                 # all but the last, which may overlap
+    for stripe in range(stripes):
+        accumulate(64 * stripe, 8 * (stripe % 16))
+        if stripe % 16 == 15:
+            scramble()
+    accumulate(n - 64, len(secret) - 64 - 7)
+
+    total = n * PRIME64_1
+    for i in range(4):
+        total += _fold128(
+            lanes[2 * i] ^ _read64(secret, 11 + 16 * i),
+            lanes[2 * i + 1] ^ _read64(secret, 19 + 16 * i),
+        )
+    return _avalanche(total & MASK64)
+
+
+def xxh3_64(data, seed=0):
+    """XXH3_64bits_withSeed(data, seed): an unsigned 64-bit integer."""
+    n = len(data)
+    if n <= 16:
+        return _xxh3_0_to_16(data, seed)
+    if n <= 128:
+        return _xxh3_17_to_128(data, seed)
+    if n <= 240:
+        return _xxh3_129_to_240(data, seed)
+    return _xxh3_long(data, seed)
+
+
+def derived_hash(key_hash, j):
+    """w_j of a key hash: itself for j = 0, else its 8 bytes hashed with seed j."""
+    return key_hash if j == 0 else xxh3_64(key_hash.to_bytes(8, "little"), j)
+
+
+# --------------------------------------------------------------------------
+# Keys: a key type's code and the canonical bytes of a value
+# --------------------------------------------------------------------------
+
+KEY_TYPES = {
+    0: "none", 1: "integer", 2: "float", 3: "numeric", 4: "text", 5: "bytea", 6: "uuid", 7: "boolean",
+    8: "date", 9: "time", 10: "timetz", 11: "timestamp", 12: "timestamptz", 13: "interval", 14: "inet",
+    15: "macaddr", 16: "macaddr8", 17: "oid", 18: "money", 19: "enum", 254: "hash", 255: "named",
+}
+KEY_CODES = {name: code for code, name in KEY_TYPES.items()}
+KEY_NONE, KEY_HASH, KEY_NAMED = 0, 254, 255
+
+EPOCH = datetime.datetime(2000, 1, 1)
+MICROSECOND = datetime.timedelta(microseconds=1)
+MICROSECONDS_PER_DAY = 86400000000
+
+# The infinities that PostgreSQL stores as the ends of the integer range, for date() and timestamp().
+DATE_INFINITY, DATE_MINUS_INFINITY = 2**31 - 1, -(2**31)
+TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY = 2**63 - 1, -(2**63)
+
+
+class Key(NamedTuple):
+    """A value as filters see it.  Made by the functions below, one a key type."""
+    code: int
+    canonical: bytes
+    name: str = ""                          # of a named key type
+
+    def hash(self, seed):
+        """The key hash h_0.  A ready-made hash is what it is, whatever the seed."""
+        if self.code == KEY_HASH:
+            return int.from_bytes(self.canonical, "little")
+        return xxh3_64(self.canonical, seed)
+
+    def type_name(self):
+        return self.name or KEY_TYPES[self.code]
+
+
+def _key(type_name, canonical):
+    return Key(KEY_CODES[type_name], bytes(canonical))
+
+
+def integer(value):
+    """int2, int4, int8: one key type, eight bytes."""
+    return _key("integer", struct.pack("<q", value))
+
+
+def float8(value):
+    """float8; every zero is +0 and every NaN one NaN."""
+    value = float(value)
+    if value == 0:
+        value = 0.0
+    if math.isnan(value):
+        return _key("float", struct.pack("<Q", 0x7FF8000000000000))
+    return _key("float", struct.pack("<d", value))
+
+
+def float4(value):
+    """float4: rounded to single precision, then as float8 (0.1 is another key than float8's 0.1)."""
+    return float8(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def numeric(value):
+    """numeric, from a Decimal, an int or a str: plain decimal notation without trailing fractional zeros."""
+    value = decimal.Decimal(value)
+    if value.is_nan():
+        return _key("numeric", b"NaN")
+    if value.is_infinite():
+        return _key("numeric", b"Infinity" if value > 0 else b"-Infinity")
+    digits = format(value, "f")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return _key("numeric", (digits if value != 0 else "0").encode("ascii"))
+
+
+def text(value, encoding="utf-8"):
+    """text, varchar, name: the bytes in the encoding of the database."""
+    return _key("text", value.encode(encoding))
+
+
+def bpchar(value, encoding="utf-8"):
+    """char(n): text without its trailing blanks."""
+    return text(value.rstrip(" "), encoding)
+
+
+def bytea(value):
+    return _key("bytea", value)
+
+
+def uuid(value):
+    """uuid, from a uuid.UUID or its text."""
+    return _key("uuid", uuid_module.UUID(str(value)).bytes)
+
+
+def boolean(value):
+    return _key("boolean", b"\x01" if value else b"\x00")
+
+
+def date(value):
+    """date, from a datetime.date or as days since 2000-01-01."""
+    if isinstance(value, datetime.date):
+        value = (value - EPOCH.date()).days
+    return _key("date", struct.pack("<i", value))
+
+
+def _time_of_day(value):
+    if isinstance(value, datetime.time):
+        return ((value.hour * 60 + value.minute) * 60 + value.second) * 1000000 + value.microsecond
+    return value
+
+
+def time(value):
+    """time, from a datetime.time or as microseconds since midnight (24:00:00 is 86400000000)."""
+    return _key("time", struct.pack("<q", _time_of_day(value)))
+
+
+def timetz(value, seconds_west=None):
+    """timetz, from a datetime.time with an offset, or as local microseconds and seconds west of UTC."""
+    if seconds_west is None:
+        seconds_west = -(value.utcoffset() // datetime.timedelta(seconds=1))
+    return _key("timetz", struct.pack("<qi", _time_of_day(value), seconds_west))
+
+
+def timestamp(value):
+    """timestamp, from a datetime without a zone or as microseconds since 2000-01-01."""
+    if isinstance(value, datetime.datetime):
+        value = (value - EPOCH) // MICROSECOND
+    return _key("timestamp", struct.pack("<q", value))
+
+
+def timestamptz(value):
+    """timestamptz, from a datetime with a zone or as microseconds since 2000-01-01 00:00 UTC."""
+    if isinstance(value, datetime.datetime):
+        value = (value - EPOCH.replace(tzinfo=datetime.timezone.utc)) // MICROSECOND
+    return _key("timestamptz", struct.pack("<q", value))
+
+
+def interval(months=0, days=0, microseconds=0):
+    """interval: its length, with 30 days a month and 24 hours a day, as PostgreSQL compares it."""
+    length = microseconds + (days + 30 * months) * MICROSECONDS_PER_DAY
+    return _key("interval", length.to_bytes(16, "little", signed=True))
+
+
+def inet(value):
+    """inet, cidr, from text or an ipaddress interface: family, prefix length, all address bytes."""
+    value = ipaddress.ip_interface(value)
+    return _key("inet", bytes([value.version, value.network.prefixlen]) + value.ip.packed)
+
+
+def _hex_address(value, length):
+    data = bytes.fromhex(value.translate(str.maketrans("", "", ":-. ")))
+    if len(data) != length:
+        raise ValueError(f"a hardware address of {length} bytes expected, not {value!r}")
+    return data
+
+
+def macaddr(value):
+    return _key("macaddr", _hex_address(value, 6))
+
+
+def macaddr8(value):
+    return _key("macaddr8", _hex_address(value, 8))
+
+
+def oid(value):
+    return _key("oid", struct.pack("<I", value))
+
+
+def money(value):
+    """money, as an integer of its smallest unit (cents)."""
+    return _key("money", struct.pack("<q", value))
+
+
+def enum(label, encoding="utf-8"):
+    return _key("enum", label.encode(encoding))
+
+
+def ready_hash(value):
+    """What SQL's bloom_add_hash adds: a 64-bit hash, signed or unsigned, used as it is."""
+    return Key(KEY_HASH, (value & MASK64).to_bytes(8, "little"))
+
+
+def named(type_name, extended_hash):
+    """Any other type: its name, and what PostgreSQL's extended hash function for it returns with seed 0."""
+    return Key(KEY_NAMED, (extended_hash & MASK64).to_bytes(8, "little"), type_name)
+
+
+# --------------------------------------------------------------------------
+# Layouts: the geometry and which bits a key hash sets
+# --------------------------------------------------------------------------
+
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked"}
+LAYOUT_HASHES = 0
+MAX_K = 64
+GROUP = 8                                   # parts of partitioned_blocked that share a block choice
+GOLDEN_RATIO = 0x9E3779B97F4A7C15
+
+
+class Geometry(NamedTuple):
+    """B blocks, each of P parts, each S bits, H probes a part."""
+    blocks: int
+    parts: int
+    part_bits: int
+    probes: int
+
+    @property
+    def k(self):
+        return self.parts * self.probes
+
+    @property
+    def bits(self):
+        return self.blocks * self.parts * self.part_bits
+
+    @property
+    def part_words(self):
+        return (self.part_bits + 63) // 64
+
+    @property
+    def body_bytes(self):
+        return 8 * self.blocks * self.parts * self.part_words
+
+
+def _is_power_of_two(n):
+    return n > 0 and n & (n - 1) == 0
+
+
+def check_geometry(layout, g):
+    """Raises ValueError unless a filter of that layout (a name) can have geometry g."""
+    def require(true, rule):
+        if not true:
+            raise ValueError(f"impossible geometry for layout {layout}: {rule}, not {tuple(g)} (B, P, S, H)")
+
+    require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and g.probes >= 1, "no field may be 0")
+    require(g.k <= MAX_K, f"parts * probes must be at most {MAX_K}")
+    if layout == "standard":
+        require(g.blocks == 1 and g.parts == 1, "blocks and parts must be 1")
+    elif layout == "partitioned":
+        require(g.blocks == 1 and g.probes == 1, "blocks and probes must be 1")
+    elif layout == "blocked":
+        require(g.parts == 1, "parts must be 1")
+        require(g.part_bits == 512, "part bits must be 512")
+    elif layout == "partitioned_blocked":
+        require(_is_power_of_two(g.blocks), "blocks must be a power of two")
+        require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
+    else:
+        raise ValueError(f"unknown layout {layout!r}; known are {', '.join(LAYOUTS.values())}")
+    require(g.body_bytes + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
+
+
+def geometry_for_bits(layout, bits, k):
+    """(layout, Geometry) of at most that many bits, the rule of SQL's bloom_empty_bits."""
+    if layout == "standard":
+        g = Geometry(1, 1, bits, k)
+    elif layout == "partitioned":
+        g = Geometry(1, k, bits // k, 1)
+    elif layout == "blocked":
+        g = Geometry(bits // 512, 1, 512, k)
+    else:
+        g = Geometry(1 << (max(bits // (64 * k), 1).bit_length() - 1), k, 64, 1)
+        if bits < 64 * k:
+            raise ValueError(f"layout {layout} needs at least 64 bits for each of {k} parts, not {bits} in all")
+    check_geometry(layout, g)
+    return layout, g
+
+
+def _scale(h, n):
+    """mulhi: h, a 64-bit hash, scaled to 0 .. n-1."""
+    return h * n >> 64
+
+
+def _positions_standard(g, key_hash):
+    for j in range(g.probes):
+        yield _scale(derived_hash(key_hash, j), g.part_bits)
+
+
+def _positions_partitioned(g, key_hash):
+    for j in range(g.parts):
+        yield 64 * g.part_words * j + _scale(derived_hash(key_hash, j), g.part_bits)
+
+
+def _positions_blocked(g, key_hash):
+    block = _scale(key_hash, g.blocks)
+    bits_per_probe = g.part_bits.bit_length() - 1
+    probes_per_hash = 64 // bits_per_probe
+    for i in range(g.probes):
+        w = derived_hash(key_hash, 1 + i // probes_per_hash)
+        shift = 64 - bits_per_probe * (i % probes_per_hash + 1)
+        yield g.part_bits * block + (w >> shift & (g.part_bits - 1))
+
+
+def _positions_partitioned_blocked(g, key_hash):
+    e = g.blocks.bit_length() - 1
+    for group in range((g.parts + GROUP - 1) // GROUP):
+        w = derived_hash(key_hash, group)
+        block = w >> (64 - e)
+        x = w * GOLDEN_RATIO & MASK64
+        for j in range(min(GROUP, g.parts - GROUP * group)):
+            yield 64 * _grouped_word(g, block, GROUP * group + j) + (x >> (58 - 6 * j) & 63)
+
+
+def _grouped_word(g, block, part):
+    """Where partitioned_blocked keeps the word of a part of a block: groups one after another, then blocks."""
+    group, j = divmod(part, GROUP)
+    group_parts = min(GROUP, g.parts - GROUP * group)
+    return GROUP * group * g.blocks + block * group_parts + j
+
+
+POSITIONS = {
+    "standard": _positions_standard,
+    "partitioned": _positions_partitioned,
+    "blocked": _positions_blocked,
+    "partitioned_blocked": _positions_partitioned_blocked,
+}
+
+
+# --------------------------------------------------------------------------
+# The filter and its interchange format
+# --------------------------------------------------------------------------
+
+MAGIC = b"BLX"
+VERSION = 1
+HEADER = struct.Struct("<3sBBBBBIQQQHHHBB")
+HEADER_BYTES = 44
+assert HEADER.size == HEADER_BYTES
+MAX_VALUE_BYTES = 2**30 - 1                 # PostgreSQL's limit; its own 4-byte length counts
+MAX_NAME_BYTES = 63
+
+
+def _count_ones(data):
+    return bin(int.from_bytes(data, "little")).count("1")
+
+
+class BloomFilter:
+    """A filter: layout (a name), geometry, seed, key type, capacity, and the body's bytes.
+
+    The body is a bytearray.  Words are little-endian, so bit b of word w is
+    bit b % 8 of byte 8 * w + b // 8, and the positions that the layouts yield
+    count the bits of the whole body from 0.
+    """
+
+    def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
+        check_geometry(layout, geometry)
+        if not (0 <= seed <= MASK64 and 0 <= capacity < 2**63):
+            raise ValueError("the seed must be a 64-bit and the capacity a 63-bit unsigned integer")
+        _check_expanded(layout, geometry, expanded)
+        self.layout = layout
+        self.geometry = geometry
+        self.seed = seed
+        self.key_code = key_code
+        self.key_name = key_name
+        self.capacity = capacity
+        self.expanded = expanded
+        self.body = bytearray(geometry.body_bytes) if body is None else bytearray(body)
+
+    @classmethod
+    def empty(cls, layout, geometry, seed=0, capacity=0):
+        """An empty filter; it takes the key type of the first key."""
+        return cls(layout, geometry, seed=seed, capacity=capacity)
+
+    # ---- keys ----
+
+    def key_type(self):
+        return self.key_name or KEY_TYPES[self.key_code]
+
+    def _check_key(self, code, name, type_name):
+        if self.key_code != KEY_NONE and (self.key_code, self.key_name) != (code, name):
+            raise ValueError(f"the filter holds keys of type {self.key_type()}, not {type_name}")
+
+    def add(self, key):
+        """Add a Key.  An error leaves the filter as it was."""
+        self._check_key(key.code, key.name, key.type_name())
+        self.key_code, self.key_name = key.code, key.name
+        self.add_hash(key.hash(self.seed))
+
+    def contains(self, key):
+        """False: certainly not added.  True: probably added."""
+        self._check_key(key.code, key.name, key.type_name())
+        return self.contains_hash(key.hash(self.seed))
+
+    def add_hash(self, key_hash):
+        for position in self._positions(key_hash):
+            self.body[position // 8] |= 1 << position % 8
+
+    def contains_hash(self, key_hash):
+        return all(self.body[position // 8] >> position % 8 & 1 for position in self._positions(key_hash))
+
+    def _positions(self, key_hash):
+        return POSITIONS[self.layout](self.geometry, key_hash)
+
+    # ---- whole filters ----
+
+    def __eq__(self, other):
+        """Do both answer every query alike?  Capacity and expanded are notes, not contents."""
+        if not isinstance(other, BloomFilter):
+            return NotImplemented
+        return self._identity() == other._identity() and self.body == other.body
+
+    __hash__ = None                         # filters change
+
+    def _identity(self):
+        return (self.layout, self.geometry, self.seed, self.key_code, self.key_name)
+
+    def union(self, other):
+        """The filter of both sets of keys.  Both must have one layout, geometry, seed and key type."""
+        if (self.layout, self.geometry) != (other.layout, other.geometry):
+            raise ValueError(f"cannot unite filters of different geometry: "
+                             f"{self.layout} {tuple(self.geometry)} and {other.layout} {tuple(other.geometry)}")
+        if self.seed != other.seed:
+            raise ValueError(f"cannot unite filters of different seed: {self.seed} and {other.seed}")
+        if other.key_code != KEY_NONE:
+            self._check_key(other.key_code, other.key_name, other.key_type())
+        typed = other if self.key_code == KEY_NONE else self
+        return BloomFilter(
+            self.layout, self.geometry, self.seed, typed.key_code, typed.key_name,
+            max(self.capacity, other.capacity), max(self.expanded, other.expanded),
+            bytes(a | b for a, b in zip(self.body, other.body)),
+        )
+
+    def bits_set(self):
+        return _count_ones(self.body)
+
+    def _part_fill(self, block, part):
+        """The fraction of a part's bits that are set."""
+        g = self.geometry
+        if self.layout == "partitioned_blocked":
+            word = _grouped_word(g, block, part)
+        else:                               # one of blocks and parts is 1
+            word = (block + part) * g.part_words
+        return _count_ones(self.body[8 * word:8 * (word + g.part_words)]) / g.part_bits
+
+    def fpr(self):
+        """The chance that a key that was not added is found: exact, from the bits as they are.
+
+        A block choice is shared by a group of parts, so: the product over
+        groups of the mean over blocks of the product over parts of fill^probes.
+        """
+        g = self.geometry
+        rate = 1.0
+        for first in range(0, g.parts, GROUP):
+            group = range(first, min(first + GROUP, g.parts))
+            rate *= sum(
+                math.prod(self._part_fill(block, part) ** g.probes for part in group)
+                for block in range(g.blocks)
+            ) / g.blocks
+        return rate
+
+    def cardinality(self):
+        """The estimated number of distinct keys (Swamidass & Baldi, exact form); infinity when every bit is set."""
+        filter_ = self.folded()
+        g = filter_.geometry
+        fill = filter_.bits_set() / g.bits
+        if fill == 1:
+            return math.inf
+        one_key_sets = (1 - (1 - 1 / g.part_bits) ** g.probes) / g.blocks
+        if fill == 0 or one_key_sets == 1:
+            return 0.0
+        return math.log1p(-fill) / math.log1p(-one_key_sets)
+
+    def folded(self):
+        """The filter before it was expanded: 2^expanded neighbouring blocks (or bits of a part) become one."""
+        if self.expanded == 0:
+            return self
+        g, x = self.geometry, self.expanded
+        if self.layout == "partitioned_blocked":
+            small = BloomFilter(self.layout, g._replace(blocks=g.blocks >> x), self.seed, self.key_code, self.key_name)
+            for part in range(g.parts):
+                for block in range(g.blocks):
+                    source = 8 * _grouped_word(g, block, part)
+                    target = 8 * _grouped_word(small.geometry, block >> x, part)
+                    for i in range(8):
+                        small.body[target + i] |= self.body[source + i]
+        else:
+            small = BloomFilter(self.layout, g._replace(part_bits=g.part_bits >> x), self.seed, self.key_code, self.key_name)
+            for part in range(g.parts):
+                for bit in range(g.part_bits):
+                    source = 64 * g.part_words * part + bit
+                    target = 64 * small.geometry.part_words * part + (bit >> x)
+                    small.body[target // 8] |= (self.body[source // 8] >> source % 8 & 1) << target % 8
+        return small
+
+    # ---- interchange ----
+
+    def to_bytes(self):
+        """The interchange format: header, name, body."""
+        g = self.geometry
+        name = self.key_name.encode("utf-8", "surrogateescape")
+        layout = next(code for code, layout in LAYOUTS.items() if layout == self.layout)
+        header = HEADER.pack(MAGIC, VERSION, layout, self.key_code, len(name), 0, g.blocks, self.seed, self.capacity,
+                             g.part_bits, g.parts, g.probes, 0, self.expanded, 0)
+        return header + name + bytes(-len(name) % 8) + bytes(self.body)
+
+    @classmethod
+    def from_bytes(cls, data):
+        """Reads the interchange format.  ValueError says what is wrong with it."""
+        data = bytes(data)
+        if len(data) < HEADER_BYTES:
+            raise ValueError(f"a filter has at least {HEADER_BYTES} bytes, not {len(data)}")
+        (magic, version, layout, key_code, name_length, reserved0, blocks, seed, capacity,
+         part_bits, parts, probes, reserved1, expanded, pending) = HEADER.unpack_from(data)
+        if magic != MAGIC:
+            raise ValueError("not a filter: it does not begin with 'BLX'")
+        if version != VERSION:
+            raise ValueError(f"format version {version} is not known, only {VERSION}")
+        if layout == LAYOUT_HASHES:
+            raise ValueError("an open state of an aggregate (layout hashes), not a finished filter")
+        if layout not in LAYOUTS:
+            raise ValueError(f"layout code {layout} is not known")
+        if reserved0 != 0 or reserved1 != 0:
+            raise ValueError("reserved bytes must be 0")
+        if pending != 0:
+            raise ValueError("a finished filter has nothing pending")
+        if key_code not in KEY_TYPES:
+            raise ValueError(f"key type code {key_code} is not known")
+        if (name_length != 0) != (key_code == KEY_NAMED) or name_length > MAX_NAME_BYTES:
+            raise ValueError(f"a key type name of {name_length} bytes does not go with key type code {key_code}")
+        geometry = Geometry(blocks, parts, part_bits, probes)
+        check_geometry(LAYOUTS[layout], geometry)
+
+        body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
+        if len(data) != body_at + geometry.body_bytes:
+            raise ValueError(f"{len(data)} bytes, but the header announces {body_at + geometry.body_bytes}")
+        if len(data) + 4 > MAX_VALUE_BYTES:
+            raise ValueError("a filter must be smaller than 1 GB")
+        name = data[HEADER_BYTES:HEADER_BYTES + name_length]
+        if 0 in name:
+            raise ValueError("the key type name contains a zero byte")
+        if any(data[HEADER_BYTES + name_length:body_at]):
+            raise ValueError("the padding of the key type name must be 0")
+        key_name = name.decode("utf-8", "surrogateescape")      # a name in another encoding is kept as it is
+
+        body = data[body_at:]
+        _check_spare_bits(geometry, body)
+        return cls(LAYOUTS[layout], geometry, seed, key_code, key_name, capacity, expanded, body)
+
+    def to_text(self):
+        return base64.b64encode(self.to_bytes()).decode("ascii")
+
+    @classmethod
+    def from_text(cls, value):
+        """Reads SQL's text form: base64, padded, without line breaks."""
+        try:
+            data = base64.b64decode(value, validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise ValueError(f"not the text form of a filter: {error}") from None
+        if base64.b64encode(data).decode("ascii") != value:
+            raise ValueError("not the text form of a filter: the last character has bits that no byte owns")
+        return cls.from_bytes(data)
+
+
+def _check_expanded(layout, g, expanded):
+    """`expanded` counts doublings, so that many halvings must be possible."""
+    resolution = {"partitioned_blocked": g.blocks, "partitioned": g.part_bits}.get(layout, 1)
+    if expanded and (not _is_power_of_two(resolution) or resolution >> expanded == 0):
+        raise ValueError(f"a {layout} filter of {resolution} blocks or part bits cannot have been doubled {expanded} times")
+
+
+def _check_spare_bits(g, body):
+    """Only a part whose bits are no multiple of 64 has spare bits: the top ones of its last word."""
+    used = g.part_bits % 64
+    if used == 0:
+        return
+    for part in range(g.blocks * g.parts):
+        last_word = 8 * ((part + 1) * g.part_words - 1)
+        if _read64(body, last_word) >> used:
+            raise ValueError("bits beyond the end of a part must be 0")
+
+
+# --------------------------------------------------------------------------
+# The command line
+# --------------------------------------------------------------------------
+
+def _parse_boolean(value):
+    if value not in ("t", "true", "f", "false"):
+        raise ValueError(f"true or false expected, not {value!r}")
+    return value[0] == "t"
+
+
+# From a line of text to a key, by key type.  Times may have ISO form or be the integer that PostgreSQL stores.
+def _iso_or_integer(make, from_iso):
+    def parse(value):
+        return make(int(value) if value.lstrip("-").isdigit() else from_iso(value))
+    return parse
+
+
+PARSERS = {
+    "integer": lambda value: integer(int(value)),
+    "float": float8,
+    "numeric": numeric,
+    "text": text,
+    "bytea": lambda value: bytea(bytes.fromhex(value[2:] if value.startswith("\\x") else value)),
+    "uuid": uuid,
+    "boolean": lambda value: boolean(_parse_boolean(value)),
+    "date": _iso_or_integer(date, datetime.date.fromisoformat),
+    "time": _iso_or_integer(time, datetime.time.fromisoformat),
+    "timetz": lambda value: timetz(datetime.time.fromisoformat(value)),
+    "timestamp": _iso_or_integer(timestamp, datetime.datetime.fromisoformat),
+    "timestamptz": _iso_or_integer(timestamptz, datetime.datetime.fromisoformat),
+    "interval": lambda value: interval(microseconds=int(value)),
+    "inet": inet,
+    "macaddr": macaddr,
+    "macaddr8": macaddr8,
+    "oid": lambda value: oid(int(value)),
+    "money": lambda value: money(int(value)),
+    "enum": enum,
+    "hash": lambda value: ready_hash(int(value, 0)),
+}
+
+
+def _read_filter(path):
+    """A file, or - for standard input, that holds the binary or the text form."""
+    data = sys.stdin.buffer.read() if path == "-" else open(path, "rb").read()
+    if data.startswith(MAGIC):
+        return BloomFilter.from_bytes(data)
+    return BloomFilter.from_text(data.decode("ascii", "replace").strip())
+
+
+def _info(arguments):
+    f = _read_filter(arguments.filter)
+    g = f.geometry
+    rows = [
+        ("layout", f.layout), ("bits", g.bits), ("bytes", len(f.to_bytes()) + 4), ("blocks", g.blocks),
+        ("parts", g.parts), ("part_bits", g.part_bits), ("probes", g.probes),
+        ("key_type", f.key_type() if f.key_code else ""), ("seed", f.seed), ("capacity", f.capacity or ""),
+        ("bits_set", f.bits_set()), ("fill", f.bits_set() / g.bits), ("cardinality", f.cardinality()), ("fpr", f.fpr()),
+    ]
+    for name, value in rows:
+        print(f"{name:<12} {value}")
+    return 0
+
+
+def _contains(arguments):
+    """Prints true or false for each key; exit status 1 when one is certainly absent."""
+    f = _read_filter(arguments.filter)
+    parse = PARSERS.get(arguments.type or f.key_type())
+    if parse is None:
+        raise ValueError(f"cannot read keys of type {f.key_type()} from the command line; give --type")
+    found = [f.contains(parse(value)) for value in arguments.key]
+    for value, hit in zip(arguments.key, found):
+        print(f"{'true' if hit else 'false'}\t{value}")
+    return 0 if all(found) else 1
+
+
+def _build(arguments):
+    """Reads keys from standard input, one a line, and prints the filter's text form."""
+    f = BloomFilter.empty(*geometry_for_bits(arguments.layout, arguments.bits, arguments.k), seed=arguments.seed & MASK64)
+    for line in sys.stdin:
+        f.add(PARSERS[arguments.type](line.rstrip("\n")))
+    print(f.to_text())
+    return 0
+
+
+def main(argv=None):
+    parser = argparse.ArgumentParser(description="Bloom filters in the interchange format of bloomx.")
+    commands = parser.add_subparsers(required=True, metavar="info | contains | build")
+
+    info = commands.add_parser("info", help="what a filter is and holds, as SQL's bloom_info")
+    info.add_argument("filter", help="a file with the binary or text form; - is standard input")
+    info.set_defaults(run=_info)
+
+    contains = commands.add_parser("contains", help="is each key in the filter? status 1 when one is not")
+    contains.add_argument("filter", help="a file with the binary or text form; - is standard input")
+    contains.add_argument("--type", choices=sorted(PARSERS), help="the key type; default: the filter's")
+    contains.add_argument("key", nargs="+")
+    contains.set_defaults(run=_contains)
+
+    build = commands.add_parser("build", help="keys on standard input, one a line; prints the text form")
+    build.add_argument("--type", choices=sorted(PARSERS), default="text", help="the key type; default: text")
+    build.add_argument("--layout", choices=list(LAYOUTS.values()), default="partitioned_blocked")
+    build.add_argument("--bits", type=int, required=True, help="at most that many bits")
+    build.add_argument("--k", type=int, default=8, help="bits that a key sets, 1..64; default: 8")
+    build.add_argument("--seed", type=int, default=0)
+    build.set_defaults(run=_build)
+
+    arguments = parser.parse_args(argv)
+    try:
+        return arguments.run(arguments)
+    except (ValueError, OSError) as error:
+        print(f"bloomx.py: {error}", file=sys.stderr)
+        return 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""The golden vectors of the interchange format: makes and checks golden.json.
+
+    golden.py             write golden.json anew (only when the format gains something: what is there never changes)
+    golden.py --check     does bloomx.py still give exactly what golden.json says?
+
+golden.json holds hashes of byte patterns (xxh3), canonical bytes and hashes of
+keys (keys), and whole filters with their keys and text form (filters).  A port
+to another language is right when it reproduces that file; 64-bit numbers are
+hexadecimal strings there, because not every JSON reader keeps 64 bits.
+golden_sql.py makes the regression test of the server from the same file.
+"""
+
+import argparse
+import datetime
+import json
+import math
+import pathlib
+import sys
+
+sys.dont_write_bytecode = True
+import bloomx  # noqa: E402  (from this directory)
+
+GOLDEN = pathlib.Path(__file__).with_name("golden.json")
+
+# A second seed with its top bit set: negative where SQL shows it as a bigint.
+SEEDS = (0, 0x9E3779B97F4A7C15)
+
+XXH3_LENGTHS = (0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 96, 97, 127, 128, 129, 144, 239, 240,
+                241, 256, 512, 1023, 1024, 1025, 1087, 1088, 1089, 2048, 2049, 4099)
+
+UTC = datetime.timezone.utc
+KABUL = datetime.timezone(datetime.timedelta(hours=4, minutes=30))
+LONG_TEXT = "the quick brown fox jumps over the lazy dog "
+
+
+def hex64(n):
+    return f"0x{n:016x}"
+
+
+def pattern(length):
+    """The input of an xxh3 vector: byte i is i mod 251."""
+    return bytes(i % 251 for i in range(length))
+
+
+# --------------------------------------------------------------------------
+# Keys: a value as SQL writes it, and the same value in Python
+# --------------------------------------------------------------------------
+
+def golden_keys():
+    """(SQL literal, Key).  SQL literals are ASCII and mean the same under every setting but DateStyle and lc_monetary."""
+    b = bloomx
+    return [
+        ("0::int4", b.integer(0)),
+        ("1::int4", b.integer(1)),
+        ("5::int2", b.integer(5)),
+        ("5::int4", b.integer(5)),
+        ("5::int8", b.integer(5)),
+        ("'-1'::int8", b.integer(-1)),
+        ("'-32768'::int2", b.integer(-32768)),
+        ("2147483647::int4", b.integer(2147483647)),
+        ("4294967296::int8", b.integer(4294967296)),
+        ("9223372036854775807::int8", b.integer(2**63 - 1)),
+        ("'-9223372036854775808'::int8", b.integer(-2**63)),
+
+        ("0::float8", b.float8(0.0)),
+        ("'-0'::float8", b.float8(-0.0)),
+        ("'-0'::float4", b.float4(-0.0)),
+        ("1.5::float4", b.float4(1.5)),
+        ("1.5::float8", b.float8(1.5)),
+        ("0.1::float4", b.float4(0.1)),
+        ("0.1::float8", b.float8(0.1)),
+        ("'NaN'::float4", b.float4(math.nan)),
+        ("'NaN'::float8", b.float8(math.nan)),
+        ("'Infinity'::float8", b.float8(math.inf)),
+        ("'-Infinity'::float4", b.float4(-math.inf)),
+        ("'5e-324'::float8", b.float8(5e-324)),
+        ("'-1.7976931348623157e308'::float8", b.float8(-1.7976931348623157e308)),
+
+        ("0::numeric", b.numeric("0")),
+        ("'0.000'::numeric", b.numeric("0.000")),
+        ("1::numeric", b.numeric(1)),
+        ("1.00::numeric", b.numeric("1.00")),
+        ("100::numeric", b.numeric(100)),
+        ("0.5::numeric", b.numeric("0.5")),
+        ("'-12.2500'::numeric", b.numeric("-12.2500")),
+        ("'1e30'::numeric", b.numeric("1e30")),
+        ("'1.5e-20'::numeric", b.numeric("1.5e-20")),
+        ("'12345678901234567890.098765432109876543210'::numeric", b.numeric("12345678901234567890.098765432109876543210")),
+        ("'NaN'::numeric", b.numeric("NaN")),
+        ("'Infinity'::numeric", b.numeric("Infinity")),
+        ("'-Infinity'::numeric", b.numeric("-Infinity")),
+
+        ("''::text", b.text("")),
+        ("'a'::text", b.text("a")),
+        ("'abc'::text", b.text("abc")),
+        ("'abc'::varchar", b.text("abc")),
+        ("'abc'::name", b.text("abc")),
+        ("'abc'::char(10)", b.bpchar("abc       ")),
+        ("'abc  '::text", b.text("abc  ")),
+        ("E'gr\\xc3\\xbc\\xc3\\x9fe'::text", b.text("gr\u00fc\u00dfe")),
+        ("'sixteen bytes ok'::text", b.text("sixteen bytes ok")),
+        ("'seventeen bytes ok'::text", b.text("seventeen bytes ok")),
+        (f"repeat('{LONG_TEXT}', 3)", b.text(LONG_TEXT * 3)),
+        (f"repeat('{LONG_TEXT}', 5)", b.text(LONG_TEXT * 5)),
+        (f"repeat('{LONG_TEXT}', 100)", b.text(LONG_TEXT * 100)),
+
+        ("'\\x'::bytea", b.bytea(b"")),
+        ("'\\x00'::bytea", b.bytea(b"\x00")),
+        ("'\\xdeadbeef'::bytea", b.bytea(b"\xde\xad\xbe\xef")),
+
+        ("'00000000-0000-0000-0000-000000000000'::uuid", b.uuid("00000000-0000-0000-0000-000000000000")),
+        ("'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid", b.uuid("a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11")),
+
+        ("true", b.boolean(True)),
+        ("false", b.boolean(False)),
+
+        ("'2000-01-01'::date", b.date(datetime.date(2000, 1, 1))),
+        ("'1999-12-31'::date", b.date(datetime.date(1999, 12, 31))),
+        ("'2024-02-29'::date", b.date(datetime.date(2024, 2, 29))),
+        ("'infinity'::date", b.date(b.DATE_INFINITY)),
+        ("'-infinity'::date", b.date(b.DATE_MINUS_INFINITY)),
+
+        ("'00:00:00'::time", b.time(datetime.time(0, 0))),
+        ("'12:34:56.789012'::time", b.time(datetime.time(12, 34, 56, 789012))),
+        ("'24:00:00'::time", b.time(86400000000)),
+
+        ("'12:34:56+00'::timetz", b.timetz(datetime.time(12, 34, 56, tzinfo=UTC))),
+        ("'12:34:56+04:30'::timetz", b.timetz(datetime.time(12, 34, 56, tzinfo=KABUL))),
+        ("'12:34:56.5-08'::timetz", b.timetz(45296500000, 28800)),
+
+        ("'2000-01-01 00:00:00'::timestamp", b.timestamp(datetime.datetime(2000, 1, 1))),
+        ("'1970-01-01 00:00:00'::timestamp", b.timestamp(datetime.datetime(1970, 1, 1))),
+        ("'2026-11-21 05:10:58.123456'::timestamp", b.timestamp(datetime.datetime(2026, 11, 21, 5, 10, 58, 123456))),
+        ("'infinity'::timestamp", b.timestamp(b.TIMESTAMP_INFINITY)),
+        ("'-infinity'::timestamp", b.timestamp(b.TIMESTAMP_MINUS_INFINITY)),
+
+        ("'2026-11-21 05:10:58.123456+00'::timestamptz", b.timestamptz(datetime.datetime(2026, 11, 21, 5, 10, 58, 123456, UTC))),
+        ("'2026-11-21 09:40:58.123456+04:30'::timestamptz", b.timestamptz(datetime.datetime(2026, 11, 21, 9, 40, 58, 123456, KABUL))),
+        ("'infinity'::timestamptz", b.timestamptz(b.TIMESTAMP_INFINITY)),
+
+        ("'0'::interval", b.interval()),
+        ("'1 month'::interval", b.interval(months=1)),
+        ("'30 days'::interval", b.interval(days=30)),
+        ("'720 hours'::interval", b.interval(microseconds=720 * 3600 * 1000000)),
+        ("'-1 day'::interval", b.interval(days=-1)),
+        ("'1 month -30 days 1 microsecond'::interval", b.interval(1, -30, 1)),
+        ("'178000000 years'::interval", b.interval(months=178000000 * 12)),
+        ("'-178000000 years'::interval", b.interval(months=-178000000 * 12)),
+
+        ("'192.0.2.1'::inet", b.inet("192.0.2.1")),
+        ("'192.0.2.1/24'::inet", b.inet("192.0.2.1/24")),
+        ("'192.0.2.0/24'::inet", b.inet("192.0.2.0/24")),
+        ("'192.0.2.0/24'::cidr", b.inet("192.0.2.0/24")),
+        ("'2001:db8::1'::inet", b.inet("2001:db8::1")),
+        ("'2001:db8::/32'::cidr", b.inet("2001:db8::/32")),
+
+        ("'08:00:2b:01:02:03'::macaddr", b.macaddr("08:00:2b:01:02:03")),
+        ("'08:00:2b:01:02:03:04:05'::macaddr8", b.macaddr8("08:00:2b:01:02:03:04:05")),
+
+        ("0::oid", b.oid(0)),
+        ("4294967295::oid", b.oid(4294967295)),
+
+        ("12.34::numeric::money", b.money(1234)),
+        ("'-0.01'::numeric::money", b.money(-1)),
+
+        ("'happy'::golden_mood", b.enum("happy")),
+        ("'very sad'::golden_mood", b.enum("very sad")),
+    ]
+
+
+def golden_filters():
+    """(name, layout, bits, k, seed, [(SQL literal, Key)]): the arguments of bloom_empty_bits, and the keys."""
+    b = bloomx
+
+    def integers(first, last):
+        return [(f"{i}::int4", b.integer(i)) for i in range(first, last + 1)]
+
+    def words(*values):
+        return [(f"'{value}'::text", b.text(value)) for value in values]
+
+    def uuids(count):
+        values = [f"a0eebc99-9c0b-4ef8-bb6d-{i:012x}" for i in range(count)]
+        return [(f"'{value}'::uuid", b.uuid(value)) for value in values]
+
+    greek = words("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu")
+    return [
+        ("one bit", "standard", 1, 1, 0, integers(1, 1)),
+        ("standard, spare bits", "standard", 1000, 3, 0, integers(1, 40)),
+        ("standard, k = 64", "standard", 512, 64, SEEDS[1], integers(1, 3)),
+        ("partitioned, spare bits", "partitioned", 700, 7, 0, greek),
+        ("partitioned, a power of two", "partitioned", 1024, 4, SEEDS[1], greek),
+        ("blocked, one block", "blocked", 512, 7, 0, integers(1, 30)),
+        ("blocked, three blocks, a second hash", "blocked", 1536, 15, 0, integers(-20, 20)),
+        ("blocked, a seed", "blocked", 1024, 4, SEEDS[1], greek),
+        ("one word", "partitioned_blocked", 64, 1, 0, integers(1, 5)),
+        ("eight parts, one block", "partitioned_blocked", 512, 8, 0, integers(1, 30)),
+        ("eight blocks, seven parts", "partitioned_blocked", 3584, 7, 0, integers(1, 200)),
+        ("four blocks, eleven parts", "partitioned_blocked", 2816, 11, SEEDS[1], uuids(50)),
+        ("empty", "partitioned_blocked", 1024, 8, 7, []),
+        ("ready-made hashes", "partitioned_blocked", 1024, 4, 0,
+         [(str(n), b.ready_hash(n)) for n in (0, -1, 1, 0x123456789ABCDEF)]),
+        ("a named key type", "partitioned_blocked", 1024, 4, 0,
+         [(None, b.named("integer[]", n)) for n in (1, 0xFEDCBA9876543210)]),
+    ]
+
+
+def make_filter(layout, bits, k, seed, keys):
+    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k), seed=seed)
+    for _, key in keys:
+        f.add(key)
+    return f
+
+
+def significant(x):
+    return float(f"{x:.12g}") if math.isfinite(x) else str(x)
+
+
+def make_golden():
+    key_rows = [
+        {"type": key.type_name(), "sql": sql, "canonical": key.canonical.hex(), "hash": [hex64(key.hash(seed)) for seed in SEEDS]}
+        for sql, key in golden_keys()
+    ]
+    filter_rows = []
+    for name, layout, bits, k, seed, keys in golden_filters():
+        f = make_filter(layout, bits, k, seed, keys)
+        filter_rows.append({
+            "name": name, "layout": layout, "bits": bits, "k": k, "seed": hex64(seed), "geometry": f.geometry._asdict(),
+            "key_type": f.key_type(),
+            "keys": [{"sql": sql, "canonical": key.canonical.hex()} for sql, key in keys],
+            "bits_set": f.bits_set(), "fpr": significant(f.fpr()), "cardinality": significant(f.cardinality()),
+            "text": f.to_text(),
+        })
+    return {
+        "format": "bloomx interchange format, version 1: golden vectors; see docs/FORMAT.md",
+        "seeds": [hex64(seed) for seed in SEEDS],
+        "xxh3": [{"length": n, "hash": [hex64(bloomx.xxh3_64(pattern(n), seed)) for seed in SEEDS]} for n in XXH3_LENGTHS],
+        "keys": key_rows,
+        "filters": filter_rows,
+    }
+
+
+def to_json(golden):
+    """One key a line, so that a difference reads well; filters as blocks."""
+    def rows(items):
+        return "[\n" + ",\n".join("    " + json.dumps(item) for item in items) + "\n  ]"
+    parts = [f'  "{name}": ' + (rows(value) if name in ("xxh3", "keys", "filters") else json.dumps(value))
+             for name, value in golden.items()]
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+# --------------------------------------------------------------------------
+# The check
+# --------------------------------------------------------------------------
+
+class Tap:
+    """ok and not ok lines, counted."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def ok(self, true, what, *details):
+        self.passed += bool(true)
+        self.failed += not true
+        print(f"{'ok' if true else 'not ok'} - {what}")
+        if not true:
+            for detail in details:
+                print(f"# {detail}")
+
+    def done(self):
+        print(f"{self.passed} passed, {self.failed} failed")
+        return 1 if self.failed or not self.passed else 0
+
+
+def close(a, b):
+    return math.isclose(float(a), float(b), rel_tol=1e-11)
+
+
+def check_vectors(tap, golden):
+    fresh = make_golden()
+    for section, label in (("xxh3", "length"), ("keys", "sql"), ("filters", "name")):
+        want, got = golden[section], fresh[section]
+        tap.ok(len(want) == len(got), f"{section}: as many as in golden.json", f"{len(want)} there, {len(got)} made")
+        for w, g in zip(want, got):
+            same = all(close(w[field], g[field]) if field in ("fpr", "cardinality") else w[field] == g[field] for field in w)
+            tap.ok(same and w.keys() == g.keys(), f"{section}: {w[label]}", f"golden {w}", f"made   {g}")
+
+
+def check_filters(tap, golden):
+    """golden.json's filters, read: bytes survive, all keys are found, some absent ones are not."""
+    for row, (name, *_, keys) in zip(golden["filters"], golden_filters()):
+        f = bloomx.BloomFilter.from_text(row["text"])
+        tap.ok(f.to_text() == row["text"], f"reading and writing keeps: {name}")
+        tap.ok(all(f.contains(key) for _, key in keys), f"every key found: {name}")
+        hits = sum(f.contains_hash(bloomx.xxh3_64(pattern(9), seed)) for seed in range(1000))
+        spread = 5 * math.sqrt(1000 * f.fpr() * (1 - f.fpr())) + 1
+        tap.ok(abs(hits - 1000 * f.fpr()) <= spread, f"false positives as fpr() says: {name}", f"{hits} of 1000, fpr {f.fpr()}")
+
+
+def check_union(tap):
+    for layout in bloomx.LAYOUTS.values():
+        layout, g = bloomx.geometry_for_bits(layout, 4096, 8)
+        a, b, both = (bloomx.BloomFilter.empty(layout, g) for _ in range(3))
+        for i in range(60):
+            (a if i % 2 else b).add(bloomx.integer(i))
+            both.add(bloomx.integer(i))
+        tap.ok(a.union(b) == both and a.union(b) != a, f"the union is the filter of both: {layout}")
+        tap.ok(abs(both.cardinality() - 60) < 6, f"cardinality is about 60: {layout}", both.cardinality())
+        refuses(tap, f"another seed: {layout}", lambda: a.union(bloomx.BloomFilter.empty(layout, g, seed=1)), "seed")
+        refuses(tap, f"another key type: {layout}", lambda: a.contains(bloomx.text("1")), "keys of type integer, not text")
+
+
+def refuses(tap, what, action, message):
+    """The action must raise ValueError with that text in it."""
+    try:
+        action()
+        said = "nothing: accepted"
+    except ValueError as error:
+        said = str(error)
+    tap.ok(message in said, f"refused: {what}", f"said {said!r}, expected {message!r}")
+
+
+def check_refusals(tap, golden):
+    """Every check that FORMAT.md asks of a reader, by one broken filter each."""
+    texts = {row["name"]: row["text"] for row in golden["filters"]}
+
+    def broken(name, at, value, message):
+        data = bytearray(bloomx.BloomFilter.from_text(texts[name]).to_bytes())
+        assert data[at] != value
+        data[at] = value
+        refuses(tap, f"byte {at} = {value} in {name!r}", lambda: bloomx.BloomFilter.from_bytes(data), message)
+
+    blocked, named = "eight blocks, seven parts", "a named key type"
+    for at in range(3):
+        broken(blocked, at, 0, "does not begin with")
+    broken(blocked, 3, 2, "format version 2")
+    broken(blocked, 4, 0, "open state")
+    broken(blocked, 4, 5, "layout code 5")
+    broken(blocked, 4, 1, "impossible geometry")
+    broken(blocked, 5, 20, "key type code 20")
+    broken(blocked, 5, 255, "name of 0 bytes")
+    broken(blocked, 6, 1, "name of 1 bytes")
+    broken(named, 5, 1, "name of 9 bytes")
+    broken(named, 6, 64, "name of 64 bytes")
+    broken(blocked, 7, 1, "reserved")
+    broken(blocked, 8, 7, "power of two")
+    broken(blocked, 8, 16, "header announces")
+    broken("blocked, one block", 11, 128, "smaller than 1 GB")
+    broken(blocked, 28, 63, "part bits must be 64")
+    broken("blocked, one block", 29, 4, "part bits must be 512")
+    broken(blocked, 36, 0, "no field may be 0")
+    broken(blocked, 36, 8, "header announces")
+    broken(blocked, 36, 65, "at most 64")
+    broken(blocked, 38, 2, "probes 1")
+    broken(blocked, 40, 1, "reserved")
+    broken(blocked, 41, 1, "reserved")
+    broken(blocked, 42, 4, "doubled 4 times")
+    broken("standard, spare bits", 42, 1, "doubled 1 times")
+    broken(blocked, 43, 1, "pending")
+    broken(named, 44, 0, "zero byte")
+    broken(named, 59, 1, "padding")
+    broken("standard, spare bits", 44 + 125, 1, "beyond the end of a part")
+    broken("partitioned, spare bits", 44 + 15, 128, "beyond the end of a part")
+
+    whole = bloomx.BloomFilter.from_text(texts[blocked]).to_bytes()
+    for length in (0, 1, 43, 44, len(whole) - 1):
+        refuses(tap, f"only {length} bytes", lambda: bloomx.BloomFilter.from_bytes(whole[:length]), "bytes")
+    refuses(tap, "one byte more", lambda: bloomx.BloomFilter.from_bytes(whole + b"\0"), "header announces")
+    for text in ("", "QkxY", texts[blocked] + "\n", texts[blocked][:-1], texts[blocked][:40] + "!" + texts[blocked][41:]):
+        refuses(tap, f"text of {len(text)} characters", lambda: bloomx.BloomFilter.from_text(text), "filter")
+
+
+def check_xxhash(tap):
+    """Our XXH3 against the xxhash package, where there is one: every length up to 1100."""
+    try:
+        import xxhash
+    except ImportError:
+        print("# no xxhash package: XXH3 is checked by golden.json alone")
+        return
+    data = pattern(5000)
+    for seed in SEEDS + (1, 2**64 - 1):
+        differ = [n for n in (*range(1101), 2047, 2048, 2049, 4096, 5000)
+                  if bloomx.xxh3_64(data[:n], seed) != xxhash.xxh3_64_intdigest(data[:n], seed)]
+        tap.ok(not differ, f"xxh3 equals the xxhash package, seed {hex64(seed)}", f"lengths {differ[:10]}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Make or check golden.json.")
+    parser.add_argument("--check", action="store_true", help="change nothing, say whether bloomx.py agrees with golden.json")
+    if not parser.parse_args().check:
+        GOLDEN.write_text(to_json(make_golden()))
+        return 0
+    golden = json.loads(GOLDEN.read_text())
+    tap = Tap()
+    check_vectors(tap, golden)
+    check_filters(tap, golden)
+    check_union(tap)
+    check_refusals(tap, golden)
+    check_xxhash(tap)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
