@@ -1,0 +1,341 @@
+/*
+ * algebra.c - union, intersection, disjointness and size reduction (DESIGN 2.2).
+ *
+ * Everything rests on one operation of a layout, merge(dst, src): dst takes in
+ * src's bits, folding or expanding src to dst's resolution, over the parts
+ * that both have.  Prefix, fold and expand are a merge into an empty filter of
+ * the geometry wanted; a part that a filter does not have counts as all ones.
+ *
+ * `expanded` remembers by how much the coarsest source of a filter was
+ * expanded: such a filter answers exactly, but a copied block holds no new
+ * information, and estimates of cardinality fold it back first.
+ */
+#include <string.h>
+
+#include "core/hash.h"
+#include "core/layout.h"
+
+/* log2 of the ratio of two resolutions, when it is a power of two; otherwise -1. */
+static int
+ratio_log2(uint64_t coarse, uint64_t fine)
+{
+	int			log2 = 0;
+
+	for (; coarse < fine; coarse *= 2)
+		log2++;
+	return coarse == fine ? log2 : -1;
+}
+
+static bool
+unsupported(const blx_filter *f, const char *what, const char *hint, blx_error *error)
+{
+	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint,
+					"a filter of layout %s cannot be %s", blx_layout_name(f->layout), what);
+}
+
+static bool
+differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error)
+{
+	return blx_fail(error, BLX_MISMATCH, NULL, hint, "bloom filters differ in %s: %llu and %llu",
+					field, (unsigned long long) a, (unsigned long long) b);
+}
+
+/*
+ * Can a and b be combined?  Their geometries agree in all but parts and
+ * resolution; these may differ where the layout can resize.
+ */
+static bool
+compatible(const blx_filter *a, const blx_filter *b, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+	blx_identity ia = blx_identity_of(a),
+				ib = blx_identity_of(b);
+
+	if (!blx_identity_check(&ia, "the first filter", &ib, "the second", error))
+		return false;
+	if (a->layout != b->layout)
+		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same layout.",
+						"bloom filters differ in layout: %s and %s",
+						blx_layout_name(a->layout), blx_layout_name(b->layout));
+	if (row == NULL)
+		return unsupported(a, "combined this way", NULL, error);
+	if (row->resolution != NULL)
+	{
+		blx_geometry ga = blx_geometry_of(a),
+					gb = blx_geometry_of(b);
+		uint64_t	ra = row->resolution(&ga),
+					rb = row->resolution(&gb);
+
+		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) < 0)
+			return differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
+		return true;
+	}
+	if (a->blocks != b->blocks)
+		return differ("blocks", a->blocks, b->blocks, only_equal, error);
+	if (a->parts != b->parts)
+		return differ("parts", a->parts, b->parts, only_equal, error);
+	if (a->part_bits != b->part_bits)
+		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
+	if (a->probes != b->probes)
+		return differ("probes", a->probes, b->probes, only_equal, error);
+	return true;
+}
+
+/* What two compatible filters become: the finer or coarser resolution, the fewer or more parts. */
+static blx_geometry
+joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool more_parts)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	blx_geometry g = *a;
+
+	if ((b->parts > a->parts) == more_parts)
+		g.parts = b->parts;
+	if (row->resolution != NULL && (row->resolution(b) > row->resolution(a)) == finer)
+		row->set_resolution(&g, row->resolution(b));
+	return g;
+}
+
+bool
+blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+
+	if (!compatible(a, b, error))
+		return false;
+	*g = joint_geometry(&ga, &gb, true, false);
+	return blx_geometry_check(g, error);
+}
+
+bool
+blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+
+	if (!compatible(a, b, error))
+		return false;
+	*g = joint_geometry(&ga, &gb, true, true);
+	return blx_geometry_check(g, error);
+}
+
+bool
+blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	blx_geometry ga,
+				gb;
+
+	if (!compatible(a, b, error))
+		return false;
+	ga = blx_unexpanded_geometry(a);
+	gb = blx_unexpanded_geometry(b);
+	*g = joint_geometry(&ga, &gb, false, false);
+	return true;
+}
+
+blx_geometry
+blx_unexpanded_geometry(const blx_filter *f)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_geometry g = blx_geometry_of(f);
+
+	if (f->expanded > 0)
+		row->set_resolution(&g, row->resolution(&g) >> f->expanded);
+	return g;
+}
+
+bool
+blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
+{
+	*g = blx_geometry_of(f);
+	if (parts < 1 || parts > f->parts)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
+	if (parts < f->parts && blx_layout_row(f->layout) == NULL)
+		return unsupported(f, "cut to a prefix", NULL, error);
+	g->parts = (uint16_t) parts;
+	return true;
+}
+
+bool
+blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	resolution;
+	int			possible = 0;
+
+	*g = blx_geometry_of(f);
+	if (row == NULL || row->resolution == NULL)
+		return unsupported(f, "folded", "Layouts partitioned_blocked and partitioned can be folded.", error);
+	resolution = row->resolution(g);
+	while (resolution > 1 && resolution % 2 == 0)
+	{
+		resolution /= 2;
+		possible++;
+	}
+	if (times < 0 || times > possible)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
+	row->set_resolution(g, row->resolution(g) >> times);
+	return true;
+}
+
+/* What dst inherits from one of its sources. */
+static void
+inherit(blx_filter *dst, const blx_filter *src)
+{
+	const blx_layout *row = blx_layout_row(dst->layout);
+	uint64_t	fine,
+				source;
+	int			expanded;
+
+	if (src->capacity > dst->capacity)
+		dst->capacity = src->capacity;
+	if (row->resolution == NULL)
+		return;
+
+	/* dst is as coarse as its coarsest source was before any expansion */
+	{
+		blx_geometry gd = blx_geometry_of(dst),
+					gs = blx_unexpanded_geometry(src);
+
+		fine = row->resolution(&gd);
+		source = row->resolution(&gs);
+	}
+	expanded = source < fine ? ratio_log2(source, fine) : 0;
+	if (expanded > dst->expanded)
+		dst->expanded = (uint8_t) expanded;
+}
+
+void
+blx_or_into(blx_filter *dst, const blx_filter *src)
+{
+	blx_layout_row(dst->layout)->merge(dst, src, BLX_OR);
+	inherit(dst, src);
+}
+
+/* Every bit that the geometry has, and no spare one. */
+static void
+set_all(blx_filter *f)
+{
+	uint64_t	part_words = blx_words_for_bits(f->part_bits);
+	uint64_t   *word = blx_words(f);
+
+	for (uint64_t part = 0; part < (uint64_t) f->blocks * f->parts; part++)
+	{
+		for (uint64_t i = 0; i < part_words; i++)
+			*word++ = ~UINT64_C(0);
+		if (f->part_bits % 64 != 0)
+			word[-1] = ~UINT64_C(0) >> (64 - f->part_bits % 64);
+	}
+}
+
+void
+blx_intersect(blx_filter *dst, const blx_filter *a, const blx_filter *b)
+{
+	const blx_layout *row = blx_layout_row(dst->layout);
+
+	set_all(dst);
+	row->merge(dst, a, BLX_AND);
+	row->merge(dst, b, BLX_AND);
+	inherit(dst, a);
+	inherit(dst, b);
+}
+
+bool
+blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error)
+{
+	if (!compatible(a, b, error))
+		return false;
+	*certain = blx_layout_row(a->layout)->disjoint(a, b);
+	return true;
+}
+
+/*
+ * Folds once more each round, behind the last in scratch; the rates of all
+ * prefixes come at once.  Of two equal sizes the first found has fewer parts,
+ * thus fewer probes.
+ */
+bool
+blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	const blx_identity anonymous = {0};
+	double		rates[BLX_MAX_K + 1];
+	blx_geometry folded;
+	blx_error	no_more;
+
+	if (!(fpr > 0 && fpr < 1))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"false positive rate must be between 0 and 1, not %g", fpr);
+	if (!blx_fold_geometry(f, 0, &folded, error))
+		return false;
+	row->fpr_prefixes(f, rates);
+	if (rates[f->parts] > fpr)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
+						"Build a larger filter, or ask for a higher rate.",
+						"the filter's false positive rate is %.3g already, above the %g asked for",
+						rates[f->parts], fpr);
+	*g = folded;
+	while (rates[f->parts] <= fpr)
+	{
+		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
+			folded.parts--;
+		if (blx_body_words(&folded) < blx_body_words(g))
+			*g = folded;
+
+		if (!blx_fold_geometry(f, 1, &folded, &no_more))
+			break;
+		blx_init(scratch, &folded, &anonymous, 0);
+		blx_or_into(scratch, f);
+		f = scratch;
+		scratch = (blx_filter *) (void *) ((char *) scratch + blx_size(scratch));
+		row->fpr_prefixes(f, rates);
+	}
+	return true;
+}
+
+int
+blx_compare(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+	int			order;
+
+#define COMPARE(x, y) do { if ((x) != (y)) return (x) < (y) ? -1 : 1; } while (0)
+	COMPARE(a->layout, b->layout);
+	COMPARE(a->key_type, b->key_type);
+	COMPARE(a->name_len, b->name_len);
+	order = memcmp(blx_name(a), blx_name(b), a->name_len);
+	COMPARE(order, 0);
+	COMPARE(a->seed, b->seed);
+	COMPARE(ga.layout, gb.layout);
+	COMPARE(ga.blocks, gb.blocks);
+	COMPARE(ga.parts, gb.parts);
+	COMPARE(ga.probes, gb.probes);
+	COMPARE(ga.part_bits, gb.part_bits);
+	COMPARE(blx_size(a), blx_size(b));
+	{
+		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
+
+		for (uint64_t i = 0; i < words; i++)
+			COMPARE(blx_cwords(a)[i], blx_cwords(b)[i]);
+	}
+#undef COMPARE
+	return 0;
+}
+
+uint64_t
+blx_value_hash(const blx_filter *f, uint64_t seed)
+{
+	uint64_t	fields[4] = {
+		(uint64_t) f->layout << 40 | (uint64_t) f->key_type << 32 | f->blocks,
+		f->seed,
+		f->part_bits,
+		(uint64_t) f->parts << 16 | f->probes
+	};
+
+	seed = blx_hash_bytes(fields, sizeof fields, seed);
+	return blx_hash_bytes((const char *) f + sizeof(blx_filter), blx_size(f) - sizeof(blx_filter), seed);
+}

@@ -1,0 +1,309 @@
+/*
+ * bloom.h - the core of bloomx: Bloom filters in plain C11.
+ *
+ * A filter is one block of memory: a header (struct blx_filter), the name of
+ * its key type if it has one, and 64-bit words.  Every static layout is one
+ * geometry: B blocks, each of P parts, each part S bits, H probes a part
+ * (k = P*H bits a key, m = B*P*S bits in all).  A filter takes and answers
+ * 64-bit key hashes; hash.h makes them from canonical bytes.
+ *
+ * The core includes no PostgreSQL header, allocates nothing (the caller asks
+ * for a size and brings the memory), never prints and never aborts.  Functions
+ * that can fail return false and say why in a blx_error.
+ *
+ * Where things are:
+ *   geometry.c   sizes, validation, the blank filter
+ *   layouts.c    the table of layouts;  layout_*.c  one file a layout
+ *   filter.c     add and test
+ *   algebra.c    union, intersection, disjointness, prefix, fold, expand
+ *   estimate.c   fill, cardinality, false positive rate of present contents
+ *   sizing.c     capacity and rate -> the smallest geometry
+ *   loads.c      the distributions that the formulas share
+ *   hashes.c     the open state: a growing set of hashes
+ *   format.c     the interchange format and its one validator
+ */
+#ifndef BLX_BLOOM_H
+#define BLX_BLOOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The largest filter, header included: PostgreSQL's value limit, 1 GB - 1. */
+#define BLX_MAX_BYTES UINT64_C(0x3fffffff)
+
+/* Bits that one key sets: k = parts * probes is 1 .. BLX_MAX_K. */
+#define BLX_MAX_K 64
+
+/* The longest name of a key type, in bytes. */
+#define BLX_MAX_NAME 63
+
+/* Layout numbers: stored, never to be reused. */
+enum blx_layout_id
+{
+	BLX_HASHES = 0,				/* open state: a set of hashes, not yet a filter */
+	BLX_STANDARD = 1,
+	BLX_PARTITIONED = 2,
+	BLX_BLOCKED = 3,
+	BLX_PARTITIONED_BLOCKED = 4
+};
+
+/* Key type codes: stored, never to be reused (docs/FORMAT.md). */
+enum blx_key_type
+{
+	BLX_KEY_NONE = 0,			/* takes the first key's */
+	BLX_KEY_HASH = 254,			/* ready-made 64-bit hashes */
+	BLX_KEY_NAMED = 255			/* the name follows the header */
+};
+
+typedef enum blx_code
+{
+	BLX_OK = 0,
+	BLX_INVALID_PARAMETER,		/* an argument outside its range */
+	BLX_LIMIT,					/* larger than a filter can be */
+	BLX_CORRUPT,				/* bytes that are no filter */
+	BLX_MISMATCH,				/* two filters, or filter and key, that do not go together */
+	BLX_UNSUPPORTED				/* an operation that this layout does not have */
+} blx_code;
+
+typedef struct blx_error
+{
+	blx_code	code;
+	char		message[200];	/* lower case, no full stop */
+	char		detail[200];	/* a sentence, or empty */
+	char		hint[300];		/* a sentence, or empty */
+} blx_error;
+
+typedef struct blx_geometry
+{
+	uint8_t		layout;			/* enum blx_layout_id */
+	uint32_t	blocks;			/* B >= 1 */
+	uint16_t	parts;			/* P >= 1 */
+	uint16_t	probes;			/* H >= 1, bits a key sets in each part */
+	uint64_t	part_bits;		/* S >= 1 */
+} blx_geometry;
+
+/*
+ * The header.  `host` is PostgreSQL's length word; the core never reads it.
+ * The rest is the interchange header in native byte order (format.c swaps).
+ * The memory must be aligned to 8 bytes.
+ */
+typedef struct blx_filter
+{
+	uint32_t	host;
+	uint8_t		magic[4];		/* 'B' 'L' 'X' and the format version */
+	uint8_t		layout;
+	uint8_t		key_type;
+	uint8_t		name_len;		/* nonzero exactly when key_type is BLX_KEY_NAMED */
+	uint8_t		reserved0;
+	uint32_t	blocks;
+	uint64_t	seed;			/* of the key hash */
+	uint64_t	capacity;		/* keys that it was planned for; 0 = not planned */
+	uint64_t	part_bits;
+	uint16_t	parts;
+	uint16_t	probes;
+	uint16_t	reserved1;
+	uint8_t		expanded;		/* log2 of the largest expansion among its sources */
+	uint8_t		pending;		/* open state of an aggregate; 0 when finished */
+} blx_filter;
+
+/* Who the keys are: what two filters must share to be combined. */
+typedef struct blx_identity
+{
+	uint64_t	seed;
+	uint8_t		key_type;		/* enum blx_key_type or a code of docs/FORMAT.md */
+	uint8_t		name_len;
+	const char *name;			/* name_len bytes; only when BLX_KEY_NAMED */
+} blx_identity;
+
+/* Bytes of the header and the padded name. */
+static inline size_t
+blx_header_bytes(unsigned name_len)
+{
+	return sizeof(blx_filter) + ((name_len + 7u) & ~(size_t) 7);
+}
+
+static inline const char *
+blx_name(const blx_filter *f)
+{
+	return (const char *) f + sizeof(blx_filter);
+}
+
+static inline uint64_t *
+blx_words(blx_filter *f)
+{
+	return (uint64_t *) (void *) ((char *) f + blx_header_bytes(f->name_len));
+}
+
+static inline const uint64_t *
+blx_cwords(const blx_filter *f)
+{
+	return (const uint64_t *) (const void *) ((const char *) f + blx_header_bytes(f->name_len));
+}
+
+/* ---- geometry.c ---- */
+
+/* A finished filter's geometry (for BLX_HASHES: the planned one, layout = pending). */
+extern blx_geometry blx_geometry_of(const blx_filter *f);
+extern bool blx_geometry_equal(const blx_geometry *a, const blx_geometry *b);
+
+/* Is it a geometry that the layout can have and that fits a value? */
+extern bool blx_geometry_check(const blx_geometry *g, blx_error *error);
+
+/* k = P*H; m = B*P*S; the body in 64-bit words.  The geometry must be valid. */
+extern unsigned blx_k(const blx_geometry *g);
+extern uint64_t blx_bits(const blx_geometry *g);
+extern uint64_t blx_body_words(const blx_geometry *g);
+
+/* The size of a filter of that geometry with a key type name of name_len bytes. */
+extern uint64_t blx_bytes(const blx_geometry *g, unsigned name_len);
+
+/* The size of f as it is, from its header. */
+extern uint64_t blx_size(const blx_filter *f);
+
+/* An empty filter in blx_bytes() of memory (every byte after `host` is written). */
+extern void blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity);
+
+extern blx_identity blx_identity_of(const blx_filter *f);
+
+/*
+ * Do two filters (or a filter and a key) agree on seed and key type?  A key
+ * type of BLX_KEY_NONE agrees with any.  The error calls the two what_a and what_b.
+ */
+extern bool blx_identity_check(const blx_identity *a, const char *what_a,
+							   const blx_identity *b, const char *what_b, blx_error *error);
+
+/* The name of a key type: a literal, or the name in the identity copied to buf. */
+extern const char *blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1]);
+extern bool blx_key_type_known(uint8_t code);
+
+/* ---- layouts.c ---- */
+
+extern const char *blx_layout_name(uint8_t layout);
+
+/* The layout of that name, or an error that lists the names. */
+extern bool blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error);
+
+/* ---- filter.c ---- */
+
+/* Add n key hashes.  Works on every layout but BLX_HASHES (see hashes below). */
+extern void blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
+
+/* False: the key is certainly not in f.  True: it probably is. */
+extern bool blx_test(const blx_filter *f, uint64_t hash);
+
+/* ---- algebra.c ---- */
+
+/* The geometry of the prefix of `parts` parts, 1 .. parts of f. */
+extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
+
+/* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
+extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);
+
+/* The geometries of a | b and a & b (DESIGN 2.2); the error names what differs. */
+extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+extern bool blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+
+/* The largest geometry that both fold and prefix to exactly: where estimates compare them. */
+extern bool blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+
+/* f as it was before any expansion: where cardinality is estimated. */
+extern blx_geometry blx_unexpanded_geometry(const blx_filter *f);
+
+/*
+ * dst, an empty filter of a geometry made by one of the above, takes the keys
+ * of src: folding, expanding and dropping parts as the geometries say.
+ */
+extern void blx_or_into(blx_filter *dst, const blx_filter *src);
+
+/* dst, empty and of blx_intersection_geometry(a, b), becomes a & b. */
+extern void blx_intersect(blx_filter *dst, const blx_filter *a, const blx_filter *b);
+
+/* Sets *certain when no key can be in both. */
+extern bool blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error);
+
+/*
+ * The smallest prefix and fold of f whose false positive rate, with f's
+ * present contents, is at most fpr.  scratch: blx_shrink_scratch(f) bytes.
+ */
+static inline uint64_t
+blx_shrink_scratch(const blx_filter *f)
+{
+	return blx_size(f) + 64 * sizeof(blx_filter);	/* halves, each with a header */
+}
+
+extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
+								blx_geometry *g, blx_error *error);
+
+/* Order by key type, seed, geometry and words: 0 when they answer every query alike. */
+extern int	blx_compare(const blx_filter *a, const blx_filter *b);
+
+/* A hash of what blx_compare compares. */
+extern uint64_t blx_value_hash(const blx_filter *f, uint64_t seed);
+
+/* ---- estimate.c ---- */
+
+extern uint64_t blx_bits_set(const blx_filter *f);
+
+/* Keys in f from its fill (Swamidass & Baldi 2007); INFINITY when full.  f->expanded must be 0. */
+extern double blx_cardinality(const blx_filter *f);
+
+/* The standard error of blx_cardinality for a filter of geometry g that holds n keys. */
+extern double blx_cardinality_error(const blx_geometry *g, double n);
+
+/* The false positive rate for a key not in f, over random hashes: exact, from the bits as they are. */
+extern double blx_fpr(const blx_filter *f);
+
+/* ---- sizing.c ---- */
+
+/* The expected false positive rate with n keys: the layout's exact formula. */
+extern double blx_fpr_expected(const blx_geometry *g, uint64_t n);
+
+/* The smallest geometry of a layout with blx_fpr_expected(g, capacity) < fpr. */
+extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_error *error);
+
+/* The geometry of `bits` bits and k probes: the largest that does not exceed bits. */
+extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error *error);
+
+/* The largest partitioned_blocked geometry of at most `bytes` bytes that blx_plan uses for rate fpr. */
+extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);
+
+/* ---- hashes.c: the open state ---- */
+
+/* The memory of a set with that many slots. */
+extern uint64_t blx_hashes_bytes(uint64_t slots, unsigned name_len);
+
+/* An empty set.  planned: the geometry that it is to become, or NULL when the count decides. */
+extern void blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
+							const blx_identity *id, uint64_t capacity);
+extern uint64_t blx_hashes_slots(const blx_filter *f);
+extern uint64_t blx_hashes_count(const blx_filter *f);
+
+/* True when the set must grow (into one with more slots) before the next add. */
+extern bool blx_hashes_full(const blx_filter *f);
+
+/* Adds a hash; the set must not be full. */
+extern void blx_hashes_add(blx_filter *f, uint64_t hash);
+
+/* Hands out the hashes, roughly ascending, up to max at a time; *cursor starts at 0; returns how many. */
+extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
+
+/* Adds all hashes of a set to a filter. */
+extern void blx_hashes_pour(blx_filter *dst, const blx_filter *src);
+
+/* ---- format.c ---- */
+
+/* The one validator: is this memory of `size` bytes a filter whose geometry matches it? */
+extern bool blx_check(const blx_filter *f, uint64_t size, blx_error *error);
+
+/* The interchange format of f: its length, and the bytes. */
+extern uint64_t blx_export_bytes(const blx_filter *f);
+extern void blx_export(const blx_filter *f, uint8_t *out);
+
+/* Validates interchange bytes; *size is the memory that blx_import needs. */
+extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error);
+
+/* Reads bytes that passed blx_import_check into that much memory (`host` is left alone). */
+extern void blx_import(const uint8_t *in, uint64_t length, blx_filter *f);
+
+#endif							/* BLX_BLOOM_H */

@@ -1,0 +1,96 @@
+/*
+ * estimate.c - what a filter knows about itself.
+ */
+#include <math.h>
+
+#include "core/layout.h"
+
+uint64_t
+blx_bits_set(const blx_filter *f)
+{
+	blx_geometry g = blx_geometry_of(f);
+
+	return blx_popcount(blx_cwords(f), blx_body_words(&g));
+}
+
+/*
+ * The chance that one key sets a given bit: its block is picked with 1/B, and
+ * one of H probes in the part hits it with 1 - (1-1/S)^H.
+ */
+static double
+hit_probability(const blx_geometry *g)
+{
+	double		part = g->part_bits == 1 ? 1 : -expm1(g->probes * log1p(-1 / (double) g->part_bits));
+
+	return part / g->blocks;
+}
+
+/*
+ * Swamidass and Baldi 2007, n* = -(m/k) ln(1 - X/m), with the exact chance of a
+ * hit for k/m: that matters for filters of a few dozen bits.  It holds for the
+ * blocked layouts as it stands: a bit is unset after n keys with probability
+ * (1 - r)^n whichever way the keys spread over the blocks.
+ */
+double
+blx_cardinality(const blx_filter *f)
+{
+	blx_geometry g;
+	double		unset,
+				hit;
+
+	if (f->layout == BLX_HASHES)
+		return (double) blx_hashes_count(f);
+	g = blx_geometry_of(f);
+	unset = 1 - (double) blx_bits_set(f) / (double) blx_bits(&g);
+	hit = hit_probability(&g);
+	if (unset >= 1)
+		return 0;
+	if (unset <= 0)
+		return INFINITY;
+	return log(unset) / log1p(-hit);
+}
+
+/*
+ * By the delta method: sd(n*) = sd(X) / (dX/dn).  sd(X) follows from pairs of
+ * bits.  Two bits of one part (and block) are hit by one key as two bins are by
+ * H throws; bits of different parts of a block are hit independently given the
+ * block; bits of different blocks exclude each other.  Parts of different
+ * groups (partitioned_blocked) are nearer to independent: the value is then a
+ * slight overestimate.
+ */
+double
+blx_cardinality_error(const blx_geometry *g, double n)
+{
+	double		blocks = g->blocks,
+				bits = (double) blx_bits(g),
+				block_bits = (double) g->parts * (double) g->part_bits;
+	double		miss1 = 1 - hit_probability(g);
+	double		in_part1 = exp(g->probes * log1p(-1 / (double) g->part_bits));
+	double		in_part2 = g->part_bits > 2 ? exp(g->probes * log1p(-2 / (double) g->part_bits)) : 0;
+	/* P(one key misses both bits): same part, same block, other block */
+	double		same_part = 1 - (1 - in_part2) / blocks;
+	double		same_block = 1 - (1 - in_part1 * in_part1) / blocks;
+	double		other_block = 1 - 2 * (1 - in_part1) / blocks;
+	double		unset = pow(miss1, n);
+	double		covariance;
+	double		variance;
+
+	covariance = ((double) g->part_bits - 1) * (pow(same_part, n) - unset * unset)
+		+ (block_bits - (double) g->part_bits) * (pow(same_block, n) - unset * unset)
+		+ (bits - block_bits) * (other_block > 0 ? pow(other_block, n) - unset * unset : -unset * unset);
+	variance = bits * (unset - unset * unset + covariance);
+	if (!(variance > 0))
+		return 0;
+	return sqrt(variance) / (bits * unset * -log1p(-hit_probability(g)));
+}
+
+double
+blx_fpr(const blx_filter *f)
+{
+	double		rates[BLX_MAX_K + 1];
+
+	if (f->layout == BLX_HASHES)
+		return 0;				/* exact but for equal hashes */
+	blx_layout_row(f->layout)->fpr_prefixes(f, rates);
+	return rates[f->parts];
+}

@@ -1,0 +1,201 @@
+/*
+ * geometry.c - what shapes and sizes a filter can have, and the blank filter.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "core/layout.h"
+
+_Static_assert(sizeof(blx_filter) == 48, "the header is 48 bytes, 44 of them interchange format");
+
+bool
+blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint, const char *format,...)
+{
+	va_list		args;
+
+	error->code = code;
+	va_start(args, format);
+	vsnprintf(error->message, sizeof error->message, format, args);
+	va_end(args);
+	snprintf(error->detail, sizeof error->detail, "%s", detail ? detail : "");
+	snprintf(error->hint, sizeof error->hint, "%s", hint ? hint : "");
+	return false;
+}
+
+blx_geometry
+blx_geometry_of(const blx_filter *f)
+{
+	blx_geometry g = {
+		.layout = f->layout == BLX_HASHES ? f->pending : f->layout,
+		.blocks = f->blocks,
+		.parts = f->parts,
+		.probes = f->probes,
+		.part_bits = f->part_bits,
+	};
+
+	return g;
+}
+
+bool
+blx_geometry_equal(const blx_geometry *a, const blx_geometry *b)
+{
+	return a->layout == b->layout && a->blocks == b->blocks && a->parts == b->parts &&
+		a->probes == b->probes && a->part_bits == b->part_bits;
+}
+
+bool
+blx_geometry_check(const blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	if (row == NULL)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "unknown filter layout %u", g->layout);
+	if (g->blocks == 0 || g->parts == 0 || g->probes == 0 || g->part_bits == 0)
+		return blx_fail(error, BLX_CORRUPT, "Blocks, parts, probes and part bits are all at least 1.", NULL,
+						"filter geometry has a zero");
+	if ((unsigned) g->parts * g->probes > BLX_MAX_K)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"filter geometry has %u bits per key, more than %u",
+						(unsigned) g->parts * g->probes, BLX_MAX_K);
+	/* part_bits is bounded first, so that the products below cannot overflow */
+	if (g->part_bits > BLX_MAX_BYTES * 8 ||
+		(uint64_t) g->blocks * g->parts > BLX_MAX_BYTES / 8 ||
+		blx_bytes(g, 0) > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+						"a filter of this geometry exceeds the limit of 1 GB");
+	return row->check(g, error);
+}
+
+unsigned
+blx_k(const blx_geometry *g)
+{
+	return (unsigned) g->parts * g->probes;
+}
+
+uint64_t
+blx_bits(const blx_geometry *g)
+{
+	return (uint64_t) g->blocks * g->parts * g->part_bits;
+}
+
+uint64_t
+blx_body_words(const blx_geometry *g)
+{
+	return (uint64_t) g->blocks * g->parts * blx_words_for_bits(g->part_bits);
+}
+
+uint64_t
+blx_bytes(const blx_geometry *g, unsigned name_len)
+{
+	return blx_header_bytes(name_len) + 8 * blx_body_words(g);
+}
+
+uint64_t
+blx_size(const blx_filter *f)
+{
+	blx_geometry g;
+
+	if (f->layout == BLX_HASHES)
+		return blx_hashes_bytes(blx_hashes_slots(f), f->name_len);
+	g = blx_geometry_of(f);
+	return blx_bytes(&g, f->name_len);
+}
+
+void
+blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity)
+{
+	uint32_t	host = f->host;
+	uint64_t	bytes = blx_bytes(g, id->name_len);
+
+	memset(f, 0, bytes);
+	f->host = host;
+	memcpy(f->magic, "BLX\x01", 4);
+	f->layout = g->layout;
+	f->key_type = id->key_type;
+	f->name_len = id->name_len;
+	f->blocks = g->blocks;
+	f->seed = id->seed;
+	f->capacity = capacity;
+	f->part_bits = g->part_bits;
+	f->parts = g->parts;
+	f->probes = g->probes;
+	if (id->name_len > 0)
+		memcpy((char *) f + sizeof(blx_filter), id->name, id->name_len);
+}
+
+blx_identity
+blx_identity_of(const blx_filter *f)
+{
+	blx_identity id = {f->seed, f->key_type, f->name_len, blx_name(f)};
+
+	return id;
+}
+
+/* Key types by code (docs/FORMAT.md).  Codes are stored: never renumber. */
+static const char *const key_type_names[] = {
+	[0] = "none",
+	[1] = "integer",
+	[2] = "float",
+	[3] = "numeric",
+	[4] = "text",
+	[5] = "bytea",
+	[6] = "uuid",
+	[7] = "boolean",
+	[8] = "date",
+	[9] = "time",
+	[10] = "timetz",
+	[11] = "timestamp",
+	[12] = "timestamptz",
+	[13] = "interval",
+	[14] = "inet",
+	[15] = "macaddr",
+	[16] = "macaddr8",
+	[17] = "oid",
+	[18] = "money",
+	[19] = "enum",
+	[BLX_KEY_HASH] = "hash",
+	[BLX_KEY_NAMED] = NULL
+};
+
+bool
+blx_key_type_known(uint8_t code)
+{
+	return code == BLX_KEY_NAMED || key_type_names[code] != NULL;
+}
+
+const char *
+blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
+{
+	if (id->key_type != BLX_KEY_NAMED)
+		return key_type_names[id->key_type];
+	memcpy(buf, id->name, id->name_len);
+	buf[id->name_len] = '\0';
+	return buf;
+}
+
+bool
+blx_identity_check(const blx_identity *a, const char *what_a,
+				   const blx_identity *b, const char *what_b, blx_error *error)
+{
+	char		buf_a[BLX_MAX_NAME + 1],
+				buf_b[BLX_MAX_NAME + 1],
+				detail[200];
+
+	if (a->seed != b->seed)
+		return blx_fail(error, BLX_MISMATCH, NULL,
+						"Filters can be combined only when they were built with the same seed.",
+						"bloom filters have different seeds, %lld and %lld",
+						(long long) a->seed, (long long) b->seed);
+	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
+		return true;
+	if (a->key_type == b->key_type && a->name_len == b->name_len &&
+		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0))
+		return true;
+	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
+			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
+	return blx_fail(error, BLX_MISMATCH, detail,
+					"Cast the key to the type that the filter was built with.",
+					"bloom filter key types do not match: %s and %s",
+					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
+}

@@ -1,0 +1,52 @@
+/*
+ * layouts.c - the table of layouts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/layout.h"
+
+static const blx_layout *const layouts[] = {
+	[BLX_STANDARD] = &blx_layout_standard,
+	[BLX_PARTITIONED] = &blx_layout_partitioned,
+	[BLX_BLOCKED] = &blx_layout_blocked,
+	[BLX_PARTITIONED_BLOCKED] = &blx_layout_partitioned_blocked,
+};
+
+#define LAYOUTS (sizeof layouts / sizeof layouts[0])
+
+const blx_layout *
+blx_layout_row(uint8_t layout)
+{
+	return layout < LAYOUTS ? layouts[layout] : NULL;
+}
+
+const char *
+blx_layout_name(uint8_t layout)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	return row ? row->name : layout == BLX_HASHES ? "hashes" : "unknown";
+}
+
+bool
+blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
+{
+	char		hint[300] = "Layouts are";
+	size_t		used = strlen(hint);
+
+	for (size_t i = LAYOUTS; i-- > 0;)
+	{
+		if (layouts[i] == NULL)
+			continue;
+		if (strcmp(name, layouts[i]->name) == 0)
+		{
+			*layout = (uint8_t) i;
+			return true;
+		}
+		used += (size_t) snprintf(hint + used, sizeof hint - used, "%s%s",
+								  i + 1 == LAYOUTS ? " " : ", ", layouts[i]->name);
+	}
+	snprintf(hint + used, sizeof hint - used, ".");
+	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint, "unknown filter layout \"%s\"", name);
+}

@@ -1,0 +1,196 @@
+/*
+ * sizing.c - how large a filter must be.
+ *
+ * Every k is tried with the smallest size that meets the target by the
+ * layout's exact formula; the smallest of all wins.  A size already beaten is
+ * ruled out with one evaluation, so that few k need a search.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "core/layout.h"
+
+double
+blx_fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	if (n == 0)
+		return 0;
+	return blx_layout_row(g->layout)->fpr_expected(g, n);
+}
+
+/* The largest step of k probes that stays within `words` words of body; 0 if there is none. */
+static uint64_t
+largest_step(const blx_layout *row, unsigned k, uint64_t words)
+{
+	uint64_t	low = 0,
+				high = row->max_step;
+
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low + 1) / 2;
+		blx_geometry g;
+
+		row->at_step(k, middle, &g);
+		if (blx_body_words(&g) <= words)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* A cheap lower bound on the cost of a filter: how many cache lines a probe of a present key reads. */
+static unsigned
+lines_of(const blx_geometry *g)
+{
+	return g->blocks == 1 ? blx_k(g) : (g->parts + 7u) / 8;
+}
+
+/* The best geometry of at most max_words, or false when none meets the target. */
+static bool
+search(const blx_layout *row, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
+{
+	/* a k beyond this only fills the filter further */
+	unsigned	max_k = (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
+	bool		found = false;
+	double		best_rate = 1;
+
+	for (unsigned k = 1; k <= max_k; k++)
+	{
+		blx_geometry g;
+		uint64_t	low = 1,
+					high = largest_step(row, k, max_words);
+		double		rate;
+
+		if (high == 0)
+			continue;
+		row->at_step(k, high, &g);
+		if (!(blx_fpr_expected(&g, n) < fpr))
+			continue;
+		while (low < high)
+		{
+			uint64_t	middle = low + (high - low) / 2;
+
+			row->at_step(k, middle, &g);
+			if (blx_fpr_expected(&g, n) < fpr)
+				high = middle;
+			else
+				low = middle + 1;
+		}
+		row->at_step(k, low, &g);
+		rate = blx_fpr_expected(&g, n);
+		/* smaller wins; of equal sizes the one that reads fewer lines, then the one that errs less */
+		if (!found || blx_body_words(&g) < blx_body_words(best) ||
+			lines_of(&g) < lines_of(best) || (lines_of(&g) == lines_of(best) && rate < best_rate))
+		{
+			*best = g;
+			best_rate = rate;
+			found = true;
+			max_words = blx_body_words(&g);
+		}
+	}
+	return found;
+}
+
+/* The largest number of keys that a filter of at most the value limit holds at that rate. */
+static uint64_t
+largest_capacity(const blx_layout *row, double fpr)
+{
+	uint64_t	low = 0,
+				high = UINT64_C(1) << 34;
+	blx_geometry g;
+
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low + 1) / 2;
+
+		if (search(row, middle, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, &g))
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+bool
+blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	if (capacity < 1 || capacity > INT64_MAX)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"capacity must be at least 1, not %lld", (long long) capacity);
+	if (!(fpr > 0 && fpr < 1))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"false positive rate must be between 0 and 1, not %g", fpr);
+	if (!search(row, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
+	{
+		uint64_t	most = largest_capacity(row, fpr);
+		char		hint[300];
+
+		if (most == 0)
+			snprintf(hint, sizeof hint, "With %u probes at most, a %s filter cannot reach this rate; ask for a higher one.",
+					 BLX_MAX_K, row->name);
+		else
+			snprintf(hint, sizeof hint, "At this rate at most %llu keys fit; split the keys over several filters, or ask for a higher rate.",
+					 (unsigned long long) most);
+		return blx_fail(error, BLX_LIMIT, NULL, hint,
+						"a %s filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
+						row->name, (unsigned long long) capacity, fpr);
+	}
+	return true;
+}
+
+bool
+blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	if (bits < 1)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"bits must be at least 1, not %lld", (long long) bits);
+	if (!(k >= 1 && k <= BLX_MAX_K && k == floor(k)))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"k must be a whole number between 1 and %u for layout %s, not %g", BLX_MAX_K, row->name, k);
+	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);
+	return row->at_bits((unsigned) k, (uint64_t) bits, g, error) && blx_geometry_check(g, error);
+}
+
+bool
+blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = &blx_layout_partitioned_blocked;
+	uint64_t	most = 0;
+
+	/* the geometry that carries the most keys at that rate */
+	for (unsigned k = 1; k <= BLX_MAX_K; k++)
+	{
+		uint64_t	step = largest_step(row, k, bytes / 8 - BLX_MAX_NAME),
+					low = most,
+					high = UINT64_C(1) << 34;
+		blx_geometry candidate;
+
+		if (step == 0)
+			continue;
+		row->at_step(k, step, &candidate);
+		if (!(blx_fpr_expected(&candidate, most + 1) < fpr))
+			continue;
+		while (low < high)
+		{
+			uint64_t	middle = low + (high - low + 1) / 2;
+
+			if (blx_fpr_expected(&candidate, middle) < fpr)
+				low = middle;
+			else
+				high = middle - 1;
+		}
+		most = low;
+		*g = candidate;
+	}
+	if (most == 0)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "no filter of %llu bytes has a false positive rate of %g",
+						(unsigned long long) bytes, fpr);
+	return true;
+}
