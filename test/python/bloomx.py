@@ -445,7 +445,7 @@ def check_geometry(layout, g):
         require(g.blocks == 1 and g.probes == 1, "blocks and probes must be 1")
     elif layout == "blocked":
         require(g.parts == 1, "parts must be 1")
-        require(g.part_bits == 512, "part bits must be 512")
+        require(_is_power_of_two(g.part_bits) and 64 <= g.part_bits <= 2**32, "part bits must be a power of two, 64 to 2^32")
     elif layout == "partitioned_blocked":
         require(_is_power_of_two(g.blocks), "blocks must be a power of two")
         require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
@@ -757,7 +757,7 @@ class BloomFilter:
 def _check_expanded(layout, g, expanded):
     """`expanded` counts doublings, so that many halvings must be possible."""
     resolution = {"partitioned_blocked": g.blocks, "partitioned": g.part_bits}.get(layout, 1)
-    if expanded and (not _is_power_of_two(resolution) or resolution >> expanded == 0):
+    if resolution % 2**expanded != 0:
         raise ValueError(f"a {layout} filter of {resolution} blocks or part bits cannot have been doubled {expanded} times")
 
 

@@ -21,6 +21,7 @@ import sys
 sys.dont_write_bytecode = True
 import bloomx  # noqa: E402  (from this directory)
 
+FORMAT = pathlib.Path(__file__).parents[2] / "docs" / "FORMAT.md"
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
 
 # A second seed with its top bit set: negative where SQL shows it as a bigint.
@@ -185,6 +186,10 @@ def golden_filters():
 
     greek = words("alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda", "mu")
     return [
+        ("worked example: standard", "standard", 100, 3, 0, integers(42, 42)),
+        ("worked example: partitioned", "partitioned", 300, 3, 0, integers(42, 42)),
+        ("worked example: blocked", "blocked", 1024, 8, 0, integers(42, 42)),
+        ("worked example: partitioned_blocked", "partitioned_blocked", 2048, 9, 0, integers(42, 42)),
         ("one bit", "standard", 1, 1, 0, integers(1, 1)),
         ("standard, spare bits", "standard", 1000, 3, 0, integers(1, 40)),
         ("standard, k = 64", "standard", 512, 64, SEEDS[1], integers(1, 3)),
@@ -210,6 +215,12 @@ def make_filter(layout, bits, k, seed, keys):
     for _, key in keys:
         f.add(key)
     return f
+
+
+def hex_dump(f):
+    """Lines of 16 bytes, as FORMAT.md shows filters."""
+    data = f.to_bytes()
+    return [f"{at:04x}  {data[at:at + 16].hex(' ')}" for at in range(0, len(data), 16)]
 
 
 def significant(x):
@@ -347,7 +358,8 @@ def check_refusals(tap, golden):
     broken(blocked, 8, 16, "header announces")
     broken("blocked, one block", 11, 128, "smaller than 1 GB")
     broken(blocked, 28, 63, "part bits must be 64")
-    broken("blocked, one block", 29, 4, "part bits must be 512")
+    broken("blocked, one block", 28, 1, "part bits must be a power of two")
+    broken("blocked, one block", 29, 4, "header announces")
     broken(blocked, 36, 0, "no field may be 0")
     broken(blocked, 36, 8, "header announces")
     broken(blocked, 36, 65, "at most 64")
@@ -368,6 +380,22 @@ def check_refusals(tap, golden):
     refuses(tap, "one byte more", lambda: bloomx.BloomFilter.from_bytes(whole + b"\0"), "header announces")
     for text in ("", "QkxY", texts[blocked] + "\n", texts[blocked][:-1], texts[blocked][:40] + "!" + texts[blocked][41:]):
         refuses(tap, f"text of {len(text)} characters", lambda: bloomx.BloomFilter.from_text(text), "filter")
+
+
+def check_document(tap, golden):
+    """The examples and vectors that FORMAT.md prints are those of golden.json."""
+    document = FORMAT.read_text()
+    joined = "".join(document.split())
+    for row in golden["filters"]:
+        if row["name"].startswith("worked example"):
+            shown = all(line in document for line in hex_dump(bloomx.BloomFilter.from_text(row["text"])))
+            tap.ok(shown and row["text"] in joined, f"FORMAT.md shows it: {row['name']}")
+    known = {f"| {row['length']} | `{row['hash'][0]}` | `{row['hash'][1]}` |" for row in golden["xxh3"]}
+    known |= {f"| {row['type']} | `{row['sql']}` | `{row['canonical']}` | `{row['hash'][0]}` |" for row in golden["keys"]}
+    rows = [line for line in document.split("## Golden vectors")[-1].splitlines() if "0x" in line and "seed" not in line]
+    for row in rows:
+        tap.ok(row in known, f"FORMAT.md has it right: {row}")
+    tap.ok(len(rows) >= 40, "FORMAT.md has all its vectors", f"only {len(rows)}")
 
 
 def check_xxhash(tap):
@@ -396,6 +424,7 @@ def main():
     check_filters(tap, golden)
     check_union(tap)
     check_refusals(tap, golden)
+    check_document(tap, golden)
     check_xxhash(tap)
     return tap.done()
 
