@@ -547,8 +547,8 @@ class BloomFilter:
 
     def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
         check_geometry(layout, geometry)
-        if not (0 <= seed <= MASK64 and 0 <= capacity < 2**63):
-            raise ValueError("the seed must be a 64-bit and the capacity a 63-bit unsigned integer")
+        if not (0 <= seed <= MASK64 and 0 <= capacity <= MASK64):
+            raise ValueError("seed and capacity are unsigned 64-bit integers")
         _check_expanded(layout, geometry, expanded)
         self.layout = layout
         self.geometry = geometry
@@ -715,7 +715,7 @@ class BloomFilter:
         if reserved0 != 0 or reserved1 != 0:
             raise ValueError("reserved bytes must be 0")
         if pending != 0:
-            raise ValueError("a finished filter has nothing pending")
+            raise ValueError("the state of an open aggregate (pending is not 0), not a finished filter")
         if key_code not in KEY_TYPES:
             raise ValueError(f"key type code {key_code} is not known")
         if (name_length != 0) != (key_code == KEY_NAMED) or name_length > MAX_NAME_BYTES:

@@ -368,7 +368,7 @@ def check_refusals(tap, golden):
     broken(blocked, 41, 1, "reserved")
     broken(blocked, 42, 4, "doubled 4 times")
     broken("standard, spare bits", 42, 1, "doubled 1 times")
-    broken(blocked, 43, 1, "pending")
+    broken(blocked, 43, 1, "pending is not 0")
     broken(named, 44, 0, "zero byte")
     broken(named, 59, 1, "padding")
     broken("standard, spare bits", 44 + 125, 1, "beyond the end of a part")
