@@ -1,0 +1,100 @@
+-- A filter of one table's keys put before the join with a big one: when it wins and when it does not.
+-- Alone: psql -d DATABASE -f demo/3_semijoin.sql   (Debian package tor-geoipdb)
+\ir common.sql
+\echo
+\echo '=== 3. Semijoin pre-filter: drop rows of a big table before the join ==='
+\ir load_addresses.sql
+SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
+\echo :v 'visits are joined with' :h 'hosts of which a few countries are wanted. Each query is written twice: as it is, and with'
+\echo '"AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE ...)", which drops most visits of other hosts while they are scanned.'
+\echo 'The join stays, so the false positives are dropped there: the result is the same. work_mem is the default 4 MB, no parallel workers.'
+SET max_parallel_workers_per_gather = 0;
+SET work_mem = '4MB';
+DROP VIEW IF EXISTS totals, totals_filtered, joined, joined_filtered, tiny, tiny_filtered;
+
+\echo
+\echo 'A. An aggregation below the join: totals of each host, wanted for one country only.'
+\set ECHO queries
+CREATE VIEW totals AS
+  SELECT count(*) AS hosts, sum(visits) AS visits, max(bytes) AS most
+    FROM (SELECT addr, count(*) AS visits, sum(bytes) AS bytes FROM visit GROUP BY addr) v
+    JOIN host USING (addr) WHERE cc = 'PL';
+CREATE VIEW totals_filtered AS
+  SELECT count(*) AS hosts, sum(visits) AS visits, max(bytes) AS most
+    FROM (SELECT addr, count(*) AS visits, sum(bytes) AS bytes FROM visit
+           WHERE addr <@ (SELECT bloom_agg(addr) FROM host WHERE cc = 'PL') GROUP BY addr) v
+    JOIN host USING (addr) WHERE cc = 'PL';
+\set ECHO none
+\o /dev/null
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM totals;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM totals_filtered;
+\o
+\set ECHO queries
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM totals;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM totals_filtered;
+\set ECHO none
+
+\echo
+\echo 'B. A build side that does not fit into work_mem: the hosts of three big countries.'
+\set ECHO queries
+CREATE VIEW joined AS
+  SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL');
+CREATE VIEW joined_filtered AS
+  SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
+     AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE cc IN ('DE', 'FR', 'NL'));
+\set ECHO none
+\o /dev/null
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined_filtered;
+\o
+\set ECHO queries
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined_filtered;
+\set ECHO none
+
+\echo
+\echo 'C. A tiny build side: 50 hosts of the Vatican. The join''s own hash table is as good a filter, and cheaper: expect no gain.'
+\set ECHO queries
+CREATE VIEW tiny AS
+  SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA';
+CREATE VIEW tiny_filtered AS
+  SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA'
+     AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE cc = 'VA');
+\set ECHO none
+\o /dev/null
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered;
+\o
+\set ECHO queries
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered;
+\set ECHO none
+
+\echo
+\echo 'The times again, the two ways in turn for five rounds (median of each, and of the ratio round by round):'
+CREATE TEMP TABLE took (view text, round int, plain float8, filtered float8, same boolean);
+DO $$
+DECLARE view text; start timestamptz; a text; b text; plain float8; filtered float8;
+BEGIN
+    FOR round IN 1..5 LOOP
+        FOREACH view IN ARRAY '{totals, joined, tiny}'::text[] LOOP
+            start := clock_timestamp();
+            EXECUTE format('SELECT v::text FROM %I v', view) INTO a;
+            plain := extract(epoch FROM clock_timestamp() - start);
+            start := clock_timestamp();
+            EXECUTE format('SELECT v::text FROM %I v', view || '_filtered') INTO b;
+            filtered := extract(epoch FROM clock_timestamp() - start);
+            INSERT INTO took VALUES (view, round, plain, filtered, a = b);
+        END LOOP;
+    END LOOP;
+END $$;
+SELECT CASE view WHEN 'totals' THEN 'A. aggregation below the join' WHEN 'joined' THEN 'B. build side spills' ELSE 'C. tiny build side' END AS query,
+       round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY plain)::numeric) AS "as it is, ms",
+       round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY filtered)::numeric) AS "with the filter, ms",
+       'x' || round(percentile_cont(0.5) WITHIN GROUP (ORDER BY plain / filtered)::numeric, 2) AS gain
+  FROM took GROUP BY view ORDER BY 1;
+SELECT must(bool_and(same), 'the results are the same with and without the filter') AS claim FROM took \gset
+\echo :claim
+RESET max_parallel_workers_per_gather;
+RESET work_mem;
+DROP TABLE took;
