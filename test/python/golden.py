@@ -331,54 +331,66 @@ def refuses(tap, what, action, message):
     tap.ok(message in said, f"refused: {what}", f"said {said!r}, expected {message!r}")
 
 
-def check_refusals(tap, golden):
-    """Every check that FORMAT.md asks of a reader, by one broken filter each."""
-    texts = {row["name"]: row["text"] for row in golden["filters"]}
+# Every check that FORMAT.md asks of a reader: (golden filter, offset, value put there, what bloomx.py says about it).
+EIGHT, NAMED = "eight blocks, seven parts", "a named key type"
+BROKEN = [
+    (EIGHT, 0, 0, "does not begin with"),
+    (EIGHT, 1, 0, "does not begin with"),
+    (EIGHT, 2, 0, "does not begin with"),
+    (EIGHT, 3, 2, "format version 2"),
+    (EIGHT, 4, 0, "open state"),
+    (EIGHT, 4, 5, "layout code 5"),
+    (EIGHT, 4, 1, "impossible geometry"),
+    (EIGHT, 5, 20, "key type code 20"),
+    (EIGHT, 5, 255, "name of 0 bytes"),
+    (EIGHT, 6, 1, "name of 1 bytes"),
+    (NAMED, 5, 1, "name of 9 bytes"),
+    (NAMED, 6, 64, "name of 64 bytes"),
+    (EIGHT, 7, 1, "reserved"),
+    (EIGHT, 8, 0, "no field may be 0"),
+    (EIGHT, 8, 7, "power of two"),
+    (EIGHT, 8, 16, "header announces"),
+    ("blocked, one block", 11, 128, "smaller than 1 GB"),
+    (EIGHT, 28, 63, "part bits must be 64"),
+    ("blocked, one block", 28, 1, "part bits must be a power of two"),
+    ("blocked, one block", 29, 4, "header announces"),
+    ("blocked, one block", 33, 1, "part bits must be a power of two"),
+    ("partitioned, spare bits", 35, 255, "smaller than 1 GB"),
+    (EIGHT, 36, 0, "no field may be 0"),
+    (EIGHT, 36, 8, "header announces"),
+    (EIGHT, 36, 65, "at most 64"),
+    (EIGHT, 38, 2, "probes 1"),
+    (EIGHT, 40, 1, "reserved"),
+    (EIGHT, 41, 1, "reserved"),
+    (EIGHT, 42, 4, "doubled 4 times"),
+    (EIGHT, 42, 255, "doubled 255 times"),
+    ("standard, spare bits", 42, 1, "doubled 1 times"),
+    (EIGHT, 43, 2, "pending is not 0"),
+    (NAMED, 44, 0, "zero byte"),
+    (NAMED, 59, 1, "padding"),
+    ("standard, spare bits", 44 + 125, 1, "beyond the end of a part"),
+    ("partitioned, spare bits", 44 + 15, 128, "beyond the end of a part"),
+]
 
-    def broken(name, at, value, message):
-        data = bytearray(bloomx.BloomFilter.from_text(texts[name]).to_bytes())
+
+def broken_filters(golden):
+    """(description, bytes that are no filter, what bloomx.py says)."""
+    whole = {row["name"]: bloomx.BloomFilter.from_text(row["text"]).to_bytes() for row in golden["filters"]}
+    for name, at, value, message in BROKEN:
+        data = bytearray(whole[name])
         assert data[at] != value
         data[at] = value
-        refuses(tap, f"byte {at} = {value} in {name!r}", lambda: bloomx.BloomFilter.from_bytes(data), message)
+        yield f"byte {at} = {value} in {name!r}", bytes(data), message
+    for length in (0, 1, 43, 44, len(whole[EIGHT]) - 1):
+        yield f"only {length} bytes", whole[EIGHT][:length], "bytes"
+    yield "one byte more", whole[EIGHT] + b"\0", "header announces"
 
-    blocked, named = "eight blocks, seven parts", "a named key type"
-    for at in range(3):
-        broken(blocked, at, 0, "does not begin with")
-    broken(blocked, 3, 2, "format version 2")
-    broken(blocked, 4, 0, "open state")
-    broken(blocked, 4, 5, "layout code 5")
-    broken(blocked, 4, 1, "impossible geometry")
-    broken(blocked, 5, 20, "key type code 20")
-    broken(blocked, 5, 255, "name of 0 bytes")
-    broken(blocked, 6, 1, "name of 1 bytes")
-    broken(named, 5, 1, "name of 9 bytes")
-    broken(named, 6, 64, "name of 64 bytes")
-    broken(blocked, 7, 1, "reserved")
-    broken(blocked, 8, 7, "power of two")
-    broken(blocked, 8, 16, "header announces")
-    broken("blocked, one block", 11, 128, "smaller than 1 GB")
-    broken(blocked, 28, 63, "part bits must be 64")
-    broken("blocked, one block", 28, 1, "part bits must be a power of two")
-    broken("blocked, one block", 29, 4, "header announces")
-    broken(blocked, 36, 0, "no field may be 0")
-    broken(blocked, 36, 8, "header announces")
-    broken(blocked, 36, 65, "at most 64")
-    broken(blocked, 38, 2, "probes 1")
-    broken(blocked, 40, 1, "reserved")
-    broken(blocked, 41, 1, "reserved")
-    broken(blocked, 42, 4, "doubled 4 times")
-    broken("standard, spare bits", 42, 1, "doubled 1 times")
-    broken(blocked, 43, 1, "pending is not 0")
-    broken(named, 44, 0, "zero byte")
-    broken(named, 59, 1, "padding")
-    broken("standard, spare bits", 44 + 125, 1, "beyond the end of a part")
-    broken("partitioned, spare bits", 44 + 15, 128, "beyond the end of a part")
 
-    whole = bloomx.BloomFilter.from_text(texts[blocked]).to_bytes()
-    for length in (0, 1, 43, 44, len(whole) - 1):
-        refuses(tap, f"only {length} bytes", lambda: bloomx.BloomFilter.from_bytes(whole[:length]), "bytes")
-    refuses(tap, "one byte more", lambda: bloomx.BloomFilter.from_bytes(whole + b"\0"), "header announces")
-    for text in ("", "QkxY", texts[blocked] + "\n", texts[blocked][:-1], texts[blocked][:40] + "!" + texts[blocked][41:]):
+def check_refusals(tap, golden):
+    for what, data, message in broken_filters(golden):
+        refuses(tap, what, lambda: bloomx.BloomFilter.from_bytes(data), message)
+    good = next(row["text"] for row in golden["filters"] if row["name"] == EIGHT)
+    for text in ("", "QkxY", good + "\n", good[:-1], good[:40] + "!" + good[41:]):
         refuses(tap, f"text of {len(text)} characters", lambda: bloomx.BloomFilter.from_text(text), "filter")
 
 

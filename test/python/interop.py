@@ -1,0 +1,305 @@
+#!/usr/bin/env python3
+"""PostgreSQL and bloomx.py read each other's filters.  Run it through interop.sh, which makes the database.
+
+Two programs that were written apart must agree on every bit: hashes of all
+golden keys; for every SQL type and every layout the bytes of a filter of 200
+keys, whichever side builds it; answers for absent keys, false positives
+included; estimates; and what is no filter at all.
+"""
+
+import base64
+import datetime
+import decimal
+import hashlib
+import ipaddress
+import json
+import os
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+import bloomx  # noqa: E402
+import golden  # noqa: E402
+
+DATABASE = os.environ["PGDATABASE_SCRATCH"]
+SETTINGS = "SET client_min_messages = warning; SET lc_monetary = 'C'; SET datestyle = 'ISO, YMD'; SET timezone = 'Asia/Kabul';\n"
+
+# Geometries that have something to get wrong: spare bits, several blocks, a last group that is not full.
+SHAPES = [
+    ("standard", 6001, 7, 0),
+    ("partitioned", 6001, 7, 11),
+    ("blocked", 6144, 9, -1),
+    ("partitioned_blocked", 8192, 13, -5000000000),
+]
+KEYS = 200                                  # keys 0 .. 199 are in a filter, 200 .. 399 are not
+
+
+def md5(i):
+    return hashlib.md5(str(i).encode()).digest()
+
+
+def ip(address, i):
+    return str(ipaddress.ip_address(address) + i)
+
+
+# An SQL type, its i-th key in SQL, the same in Python.  Types of few values repeat them.
+TYPES = [
+    ("int2", "(i * 37 - 5000)::int2", lambda i: bloomx.integer(i * 37 - 5000)),
+    ("int4", "i - 100", lambda i: bloomx.integer(i - 100)),
+    ("int8", "i * 4294967296 - 7", lambda i: bloomx.integer(i * 4294967296 - 7)),
+    ("interop_int", "i::interop_int", lambda i: bloomx.integer(i)),
+    ("float4", "i::float4 / 7::float4", lambda i: bloomx.float4(i / 7)),
+    ("float8", "(i - 100)::float8 / 7", lambda i: bloomx.float8((i - 100) / 7)),
+    ("numeric", "(i - 100) * 1000003::numeric / 8", lambda i: bloomx.numeric(decimal.Decimal((i - 100) * 1000003) / 8)),
+    ("text", "repeat('x', 3 * i)", lambda i: bloomx.text("x" * (3 * i))),
+    ("varchar", "('gr\u00fc\u00dfe ' || i)::varchar(40)", lambda i: bloomx.text(f"gr\u00fc\u00dfe {i}")),
+    ("name", "('name ' || i)::name", lambda i: bloomx.text(f"name {i}")),
+    ("bpchar", "('char ' || i)::char(20)", lambda i: bloomx.bpchar(f"char {i}".ljust(20))),
+    ("interop_text", "('a domain ' || i)::interop_text", lambda i: bloomx.text(f"a domain {i}")),
+    ("bytea", "decode(md5(i::text), 'hex')", lambda i: bloomx.bytea(md5(i))),
+    ("uuid", "md5(i::text)::uuid", lambda i: bloomx.uuid(md5(i).hex())),
+    ("boolean", "i % 2 = 0", lambda i: bloomx.boolean(i % 2 == 0)),
+    ("date", "'2000-01-01'::date + (i * 97 - 5000)", lambda i: bloomx.date(i * 97 - 5000)),
+    ("time", "'00:00'::time + i * interval '211 seconds 7 microseconds'", lambda i: bloomx.time(i * 211000007)),
+    ("timetz", "(('00:00'::time + i * interval '211 seconds 7 microseconds')::text || '-0' || i % 10)::timetz",
+     lambda i: bloomx.timetz(i * 211000007, i % 10 * 3600)),
+    ("timestamp", "'2000-01-01'::timestamp + (i - 100) * interval '1234567 seconds 89 microseconds'",
+     lambda i: bloomx.timestamp((i - 100) * 1234567000089)),
+    ("timestamptz", "'2000-01-01 00:00+00'::timestamptz + (i - 100) * interval '1234567 seconds 89 microseconds'",
+     lambda i: bloomx.timestamptz(datetime.datetime(2000, 1, 1, tzinfo=datetime.timezone.utc)
+                                  + (i - 100) * datetime.timedelta(seconds=1234567, microseconds=89))),
+    ("interval", "make_interval(months => i - 100, days => 3 * i, secs => i)", lambda i: bloomx.interval(i - 100, 3 * i, i * 10**6)),
+    ("inet (4)", "set_masklen('10.0.0.0'::inet + i * 257, i % 33)", lambda i: bloomx.inet(f"{ip('10.0.0.0', i * 257)}/{i % 33}")),
+    ("inet (6)", "'2001:db8::'::inet + i * 65537::int8", lambda i: bloomx.inet(ip("2001:db8::", i * 65537))),
+    ("cidr", "network(set_masklen('10.0.0.0'::inet + i * 65536, 16))", lambda i: bloomx.inet(f"{ip('10.0.0.0', i * 65536)}/16")),
+    ("macaddr", "substr(md5(i::text), 1, 12)::macaddr", lambda i: bloomx.macaddr(md5(i)[:6].hex())),
+    ("macaddr8", "substr(md5(i::text), 1, 16)::macaddr8", lambda i: bloomx.macaddr8(md5(i)[:8].hex())),
+    ("oid", "(i * 10000000::int8)::oid", lambda i: bloomx.oid(i * 10000000)),
+    ("money", "((i - 100) * 0.37)::numeric::money", lambda i: bloomx.money((i - 100) * 37)),
+    ("interop_enum", "('label ' || i % 10)::interop_enum", lambda i: bloomx.enum(f"label {i % 10}")),
+]
+
+# Named types: SQL tells the extended hash of each key, the rest must agree.
+NAMED_TYPES = [
+    ("integer[]", "ARRAY[i, i + 1]", "hash_array_extended"),
+    ("jsonb", "jsonb_build_object('i', i)", "jsonb_hash_extended"),
+    ("interop_pair", "(i, 'x')::interop_pair", "hash_record_extended"),
+    ("int4range", "int4range(i, i + 5)", "hash_range_extended"),
+]
+
+SETUP = """
+CREATE EXTENSION bloomx;
+CREATE TYPE interop_enum AS ENUM ('label 0', 'label 1', 'label 2', 'label 3', 'label 4', 'label 5', 'label 6', 'label 7', 'label 8', 'label 9');
+CREATE TYPE golden_mood AS ENUM ('very sad', 'happy');
+CREATE TYPE interop_pair AS (a int, b text);
+CREATE DOMAIN interop_int AS int8;
+CREATE DOMAIN interop_text AS text;
+
+-- the SQLSTATE of reading a filter, or what was read
+CREATE FUNCTION state_of_text(t text) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN RETURN 'accepted ' || (t::bloomfilter)::text; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END $$;
+CREATE FUNCTION state_of_bytes(b bytea) RETURNS text LANGUAGE plpgsql AS
+    $$ BEGIN RETURN 'accepted ' || (b::bloomfilter)::text; EXCEPTION WHEN OTHERS THEN RETURN SQLSTATE; END $$;
+
+CREATE FUNCTION add_one_by_one(f bloomfilter, keys anyarray) RETURNS bloomfilter LANGUAGE plpgsql AS
+    $$ BEGIN FOR i IN 1 .. cardinality(keys) LOOP f := bloom_add(f, keys[i]); END LOOP; RETURN f; END $$;
+CREATE FUNCTION add_hashes(f bloomfilter, hashes bigint[]) RETURNS bloomfilter LANGUAGE plpgsql AS
+    $$ BEGIN FOR i IN 1 .. cardinality(hashes) LOOP f := bloom_add_hash(f, hashes[i]); END LOOP; RETURN f; END $$;
+"""
+
+
+def sql(script):
+    """Runs a script; the rows that it printed, as lists of columns."""
+    done = subprocess.run(
+        ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", DATABASE],
+        input=SETTINGS + script, capture_output=True, encoding="utf-8", env={**os.environ, "PGCLIENTENCODING": "UTF8"},
+    )
+    if done.returncode != 0:
+        raise RuntimeError(done.stderr.strip())
+    return [line.split("\t") for line in done.stdout.splitlines()]
+
+
+def signed(n):
+    return n - 2**64 if n >= 2**63 else n
+
+
+def rows(values):
+    return ",\n".join("(" + ", ".join(value) + ")" for value in values)
+
+
+def python_filter(shape, keys):
+    layout, bits, k, seed = shape
+    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k), seed=seed & bloomx.MASK64)
+    for key in keys:
+        f.add(key)
+    return f
+
+
+def same_filter(tap, what, text, hex_bytes, expected):
+    """SQL's two forms of a filter are one value, and the very bytes that Python built."""
+    f = bloomx.BloomFilter.from_text(text)
+    tap.ok(f.to_bytes().hex() == hex_bytes, f"{what}: text and bytea hold the same bytes")
+    tap.ok(f.to_bytes() == expected.to_bytes(), f"{what}: SQL built what Python builds",
+           f"SQL    {text}", f"Python {expected.to_text()}")
+    return f
+
+
+def check_hashes(tap, vectors):
+    values = [(f"{number}", f"bloom_hash({key['sql']}, {signed(int(seed, 16))})")
+              for seed_number, seed in enumerate(vectors["seeds"])
+              for number, key in enumerate(vectors["keys"])]
+    got = [int(value) for _, value in sql(f"SELECT * FROM (VALUES {rows(values)}) AS v(number, hash);")]
+    want = [(key, signed(int(key["hash"][n], 16))) for n in range(len(vectors["seeds"])) for key in vectors["keys"]]
+    tap.ok(len(got) == len(want), "SQL returns a hash for every golden key", f"{len(got)} of {len(want)}")
+    for hash_, (key, expected) in zip(got, want):
+        tap.ok(hash_ == expected, f"bloom_hash({key['sql']}) as golden", f"SQL {hash_}, golden {expected}")
+
+
+def check_type(tap, what, expression, key_of, shape):
+    """One SQL type, one layout, both ways."""
+    layout, bits, k, seed = shape
+    what = f"{what}, {layout}"
+    expected = python_filter(shape, (key_of(i) for i in range(KEYS)))
+    ours = expected.to_text()
+    empty = f"bloom_empty_bits({bits}, {k}, '{layout}', {seed})"
+    if expression.startswith("ARRAY"):      # an array of arrays would be an array of their elements
+        added = one_by_one = f"bloom_agg(v, {empty})"
+    else:
+        added, one_by_one = f"bloom_add_all({empty}, array_agg(v))", f"add_one_by_one({empty}, array_agg(v))"
+    (row,) = sql(f"""
+        WITH members AS (SELECT {expression} AS v FROM generate_series(0, {KEYS - 1}) AS i),
+             built AS (SELECT bloom_agg(v, {empty}) AS agg, {added} AS added, {one_by_one} AS one_by_one,
+                              '{ours}'::bloomfilter AS ours FROM members)
+        SELECT agg::text, encode(agg::bytea, 'hex'), agg = added, agg = one_by_one,
+               ours = agg, ours::text, encode(ours::bytea, 'hex'),
+               (SELECT bool_and(ours @> v AND v <@ ours AND agg @> v) FROM members),
+               (SELECT string_agg((agg @> ({expression}))::int::text, '' ORDER BY i) FROM generate_series({KEYS}, {2 * KEYS - 1}) AS i),
+               bloom_fpr(agg), bloom_cardinality(agg)
+            FROM built;""")
+    text, hex_bytes, as_added, as_one_by_one, equal, read, read_hex, found, absent, fpr, cardinality = row
+
+    f = same_filter(tap, what, text, hex_bytes, expected)
+    tap.ok(all(f.contains(key_of(i)) for i in range(KEYS)), f"{what}: Python finds every key of SQL's filter")
+    answers = "".join(str(int(f.contains(key_of(i)))) for i in range(KEYS, 2 * KEYS))
+    tap.ok(absent == answers, f"{what}: both give the same answer for {KEYS} other keys", absent, answers)
+    tap.ok(as_added == "t" and as_one_by_one == "t", f"{what}: bloom_agg, bloom_add_all and bloom_add agree")
+    tap.ok(equal == "t" and read == ours and read_hex == expected.to_bytes().hex(), f"{what}: SQL reads Python's filter, equal to its own")
+    tap.ok(found == "t", f"{what}: SQL finds every key of Python's filter")
+    tap.ok(golden.close(fpr, f.fpr()) and golden.close(cardinality, f.cardinality()),
+           f"{what}: both estimate alike", f"SQL {fpr} {cardinality}", f"Python {f.fpr()} {f.cardinality()}")
+
+
+def check_named_type(tap, name, expression, hash_function, shape):
+    hashes = [int(row[0]) for row in sql(f"SELECT {hash_function}({expression}, 0) FROM generate_series(0, {2 * KEYS - 1}) AS i;")]
+    check_type(tap, f"named {name}", expression, lambda i: bloomx.named(name, hashes[i]), shape)
+
+
+def check_ready_hashes(tap, shape):
+    layout, bits, k, seed = shape
+    hashes = [signed(bloomx.xxh3_64(md5(i))) for i in range(KEYS)] + [0, -1]
+    expected = python_filter(shape, map(bloomx.ready_hash, hashes))
+    array = "'{" + ",".join(map(str, hashes)) + "}'::bigint[]"
+    ((text, hex_bytes, equal, found),) = sql(f"""
+        WITH built AS (SELECT add_hashes(bloom_empty_bits({bits}, {k}, '{layout}', {seed}), {array}) AS f, '{expected.to_text()}'::bloomfilter AS ours)
+        SELECT f::text, encode(f::bytea, 'hex'), f = ours, (SELECT bool_and(bloom_contains_hash(ours, h)) FROM unnest({array}) AS h) FROM built;""")
+    same_filter(tap, f"hash, {layout}", text, hex_bytes, expected)
+    tap.ok(equal == "t" and found == "t", f"hash, {layout}: SQL reads Python's filter and finds every hash")
+
+
+def check_planned(tap):
+    """Filters whose geometry and capacity the server chose: both are in the header."""
+    for layout in bloomx.LAYOUTS.values():
+        for call in (f"bloom_agg(i, bloom_empty(5000, 0.001, '{layout}'))", "bloom_agg(i)", "bloom_agg(i, 4000)", "bloom_agg(i, 4000, 0.05)"):
+            if layout != "partitioned_blocked" and "bloom_empty" not in call:
+                continue
+            ((text, hex_bytes),) = sql(f"WITH b AS (SELECT {call} AS f FROM generate_series(1, 3000) AS i) SELECT f::text, encode(f::bytea, 'hex') FROM b;")
+            theirs = bloomx.BloomFilter.from_text(text)
+            ours = bloomx.BloomFilter.empty(theirs.layout, theirs.geometry, capacity=theirs.capacity)
+            for i in range(1, 3001):
+                ours.add(bloomx.integer(i))
+            same_filter(tap, call, text, hex_bytes, ours)
+            tap.ok(theirs.layout == layout and theirs.fpr() < 0.06, f"{call}: the layout and the rate asked for", theirs.layout, theirs.fpr())
+
+
+def check_algebra(tap):
+    """Union of equal sizes; a union of different sizes, whose folding back bloomx.py knows."""
+    for layout, bits, k, seed in SHAPES:
+        ((a, b, union),) = sql(f"""
+            WITH f AS (SELECT bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 0) AS a,
+                              bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 1) AS b
+                           FROM generate_series(1, 300) AS i)
+            SELECT a, b, a | b FROM f;""")
+        a, b = bloomx.BloomFilter.from_text(a), bloomx.BloomFilter.from_text(b)
+        tap.ok(a.union(b).to_text() == union, f"union, {layout}: SQL's | is Python's union")
+    for layout in ("partitioned", "partitioned_blocked"):
+        ((small, union, cardinality),) = sql(f"""
+            WITH f AS (SELECT bloom_agg(i, bloom_empty_bits(4096, 8, '{layout}')) AS small, bloom_agg(i + 150, bloom_empty_bits(16384, 8, '{layout}')) AS large
+                           FROM generate_series(1, 200) AS i)
+            SELECT small, small | large, bloom_cardinality(small | large) FROM f;""")
+        small, union = bloomx.BloomFilter.from_text(small), bloomx.BloomFilter.from_text(union)
+        tap.ok(union.expanded == 2 and union.folded().geometry == small.geometry, f"expanded twice, {layout}", union.expanded)
+        tap.ok(all(union.contains(bloomx.integer(i)) for i in range(1, 351)), f"expanded union, {layout}: every key of both")
+        tap.ok(golden.close(cardinality, union.cardinality()), f"expanded union, {layout}: estimates alike", cardinality, union.cardinality())
+
+
+def check_refusals(tap, vectors):
+    """What bloomx.py refuses, the server refuses: as text with 22P02, as bytes with 22P03."""
+    broken = list(golden.broken_filters(vectors))
+    script = "".join(f"SELECT state_of_text('{base64.b64encode(data).decode()}'), state_of_bytes('\\x{data.hex()}');\n" for _, data, _ in broken)
+    for (what, data, _), states in zip(broken, sql(script)):
+        tap.ok(python_refuses(bloomx.BloomFilter.from_bytes, data) and states == ["22P02", "22P03"], f"both refuse: {what}", states)
+
+    good = vectors["filters"][0]["text"]
+    ends_in_padding = next(row["text"] for row in vectors["filters"] if row["text"].endswith("A="))
+    texts = [
+        ("not base64", good[:-1] + "!"), ("a line break", good + "\n"), ("a blank inside", good[:8] + " " + good[8:]),
+        ("a character less", good[:-1]), ("padding inside", good[:8] + "=" + good[9:]), ("padding twice", good + "===="),
+        ("bits that no byte owns", ends_in_padding[:-2] + "B="),
+    ]
+    for what, text in texts:
+        ((state,),) = sql(f"SELECT state_of_text('{text}');")
+        tap.ok(python_refuses(bloomx.BloomFilter.from_text, text) and state == "22P02", f"both refuse: text with {what}", state)
+
+    data = bytearray(bloomx.BloomFilter.from_text(good).to_bytes())
+    data[-8] ^= 1
+    ((state, equal),) = sql(f"SELECT state_of_bytes('\\x{data.hex()}'), '\\x{data.hex()}'::bytea::bloomfilter = '{good}';")
+    changed = bloomx.BloomFilter.from_bytes(data)
+    tap.ok(state == f"accepted {changed.to_text()}" and equal == "f" and changed != bloomx.BloomFilter.from_text(good),
+           "another bit in the body is another filter for both", state, equal)
+
+
+def python_refuses(read, value):
+    try:
+        read(value)
+    except ValueError:
+        return True
+    return False
+
+
+def main():
+    vectors = json.loads(golden.GOLDEN.read_text())
+    tap = golden.Tap()
+    sql(SETUP)
+
+    def run(what, check, *arguments):
+        """An error of the server fails this check and not the ones after it."""
+        try:
+            check(tap, *arguments)
+        except (RuntimeError, ValueError) as error:
+            tap.ok(False, what, *str(error).splitlines())
+
+    run("golden hashes", check_hashes, vectors)
+    for shape in SHAPES:
+        for what, expression, key_of in TYPES:
+            run(f"{what}, {shape[0]}", check_type, what, expression, key_of, shape)
+        for name, expression, hash_function in NAMED_TYPES:
+            run(f"named {name}, {shape[0]}", check_named_type, name, expression, hash_function, shape)
+        run(f"hash, {shape[0]}", check_ready_hashes, shape)
+    run("planned filters", check_planned)
+    run("algebra", check_algebra)
+    run("refusals", check_refusals, vectors)
+    return tap.done()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
