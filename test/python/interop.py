@@ -250,11 +250,9 @@ def check_refusals(tap, vectors):
         tap.ok(python_refuses(bloomx.BloomFilter.from_bytes, data) and states == ["22P02", "22P03"], f"both refuse: {what}", states)
 
     good = vectors["filters"][0]["text"]
-    ends_in_padding = next(row["text"] for row in vectors["filters"] if row["text"].endswith("A="))
     texts = [
         ("not base64", good[:-1] + "!"), ("a line break", good + "\n"), ("a blank inside", good[:8] + " " + good[8:]),
         ("a character less", good[:-1]), ("padding inside", good[:8] + "=" + good[9:]), ("padding twice", good + "===="),
-        ("bits that no byte owns", ends_in_padding[:-2] + "B="),
     ]
     for what, text in texts:
         ((state,),) = sql(f"SELECT state_of_text('{text}');")
