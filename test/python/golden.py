@@ -21,7 +21,7 @@ import sys
 sys.dont_write_bytecode = True
 import bloomx  # noqa: E402  (from this directory)
 
-FORMAT = pathlib.Path(__file__).parents[2] / "docs" / "FORMAT.md"
+FORMAT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "FORMAT.md"
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
 
 # A second seed with its top bit set: negative where SQL shows it as a bigint.
@@ -80,6 +80,7 @@ def golden_keys():
 
         ("0::numeric", b.numeric("0")),
         ("'0.000'::numeric", b.numeric("0.000")),
+        ("'-0.00'::numeric", b.numeric("-0.00")),
         ("1::numeric", b.numeric(1)),
         ("1.00::numeric", b.numeric("1.00")),
         ("100::numeric", b.numeric(100)),
