@@ -20,7 +20,7 @@ import re
 import sys
 
 VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-?[A-Za-z][0-9A-Za-z-]*)?")
-REQUIREMENT = re.compile(r"0|((<=|>=|==|!=|<|>)\s*)?\d+(\.\d+){0,2}(\s*,\s*(<=|>=|==|!=|<|>)\s*\d+(\.\d+){0,2})*")
+REQUIREMENT = re.compile(r"0|((<=|>=|==|!=|<|>)\s*)?\d+\.\d+\.\d+(\s*,\s*(<=|>=|==|!=|<|>)\s*\d+\.\d+\.\d+)*")
 LICENSES = set("""agpl_3 apache_1_1 apache_2_0 artistic_1 artistic_2 bsd freebsd gfdl_1_2 gfdl_1_3 gpl_1 gpl_2 gpl_3
     lgpl_2_1 lgpl_3_0 mit mozilla_1_0 mozilla_1_1 openssl perl_5 postgresql qpl_1_0 ssleay sun zlib
     open_source restricted unrestricted unknown""".split())
