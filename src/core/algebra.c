@@ -216,8 +216,8 @@ blx_or_into(blx_filter *dst, const blx_filter *src)
 }
 
 /* Every bit that the geometry has, and no spare one. */
-static void
-set_all(blx_filter *f)
+void
+blx_set_all(blx_filter *f)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
 	uint64_t   *word = blx_words(f);
@@ -232,15 +232,10 @@ set_all(blx_filter *f)
 }
 
 void
-blx_intersect(blx_filter *dst, const blx_filter *a, const blx_filter *b)
+blx_and_into(blx_filter *dst, const blx_filter *src)
 {
-	const blx_layout *row = blx_layout_row(dst->layout);
-
-	set_all(dst);
-	row->merge(dst, a, BLX_AND);
-	row->merge(dst, b, BLX_AND);
-	inherit(dst, a);
-	inherit(dst, b);
+	blx_layout_row(dst->layout)->merge(dst, src, BLX_AND);
+	inherit(dst, src);
 }
 
 bool

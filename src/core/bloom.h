@@ -216,8 +216,12 @@ extern blx_geometry blx_unexpanded_geometry(const blx_filter *f);
  */
 extern void blx_or_into(blx_filter *dst, const blx_filter *src);
 
-/* dst, empty and of blx_intersection_geometry(a, b), becomes a & b. */
-extern void blx_intersect(blx_filter *dst, const blx_filter *a, const blx_filter *b);
+/*
+ * a & b: set all bits of an empty filter of blx_intersection_geometry(a, b),
+ * then and both into it.  A filter of that geometry may itself be dst.
+ */
+extern void blx_set_all(blx_filter *dst);
+extern void blx_and_into(blx_filter *dst, const blx_filter *src);
 
 /* Sets *certain when no key can be in both. */
 extern bool blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error);
@@ -265,7 +269,10 @@ extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry
 /* The geometry of `bits` bits and k probes: the largest that does not exceed bits. */
 extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error *error);
 
-/* The largest partitioned_blocked geometry of at most `bytes` bytes that blx_plan uses for rate fpr. */
+/* The most keys for which blx_fpr_expected(g, n) < fpr. */
+extern uint64_t blx_capacity(const blx_geometry *g, double fpr);
+
+/* The partitioned_blocked geometry that carries the most keys at rate fpr in at most `bytes` bytes. */
 extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);
 
 /* ---- hashes.c: the open state ---- */

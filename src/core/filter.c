@@ -3,8 +3,6 @@
  */
 #include "core/layout.h"
 
-extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
-
 void
 blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 {

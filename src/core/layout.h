@@ -79,6 +79,9 @@ blx_words_for_bits(uint64_t bits)
 	return bits / 64 + (bits % 64 != 0);
 }
 
+/* ---- hashes.c ---- */
+extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
+
 /* ---- loads.c ---- */
 
 /* The mean of f(i, arg) over the load i of one of `blocks` equally likely blocks that got n keys: Binomial(n, 1/blocks). */

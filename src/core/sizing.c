@@ -158,18 +158,34 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error
 	return row->at_bits((unsigned) k, (uint64_t) bits, g, error) && blx_geometry_check(g, error);
 }
 
+uint64_t
+blx_capacity(const blx_geometry *g, double fpr)
+{
+	uint64_t	low = 0,
+				high = 16 * blx_bits(g);
+
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low + 1) / 2;
+
+		if (blx_fpr_expected(g, middle) < fpr)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
 bool
 blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = &blx_layout_partitioned_blocked;
+	uint64_t	words = bytes / 8 - blx_header_bytes(BLX_MAX_NAME) / 8;
 	uint64_t	most = 0;
 
-	/* the geometry that carries the most keys at that rate */
 	for (unsigned k = 1; k <= BLX_MAX_K; k++)
 	{
-		uint64_t	step = largest_step(row, k, bytes / 8 - BLX_MAX_NAME),
-					low = most,
-					high = UINT64_C(1) << 34;
+		uint64_t	step = largest_step(row, k, words);
 		blx_geometry candidate;
 
 		if (step == 0)
@@ -177,16 +193,7 @@ blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 		row->at_step(k, step, &candidate);
 		if (!(blx_fpr_expected(&candidate, most + 1) < fpr))
 			continue;
-		while (low < high)
-		{
-			uint64_t	middle = low + (high - low + 1) / 2;
-
-			if (blx_fpr_expected(&candidate, middle) < fpr)
-				low = middle;
-			else
-				high = middle - 1;
-		}
-		most = low;
+		most = blx_capacity(&candidate, fpr);
 		*g = candidate;
 	}
 	if (most == 0)

@@ -1,0 +1,31 @@
+# Ordinary PGXS: make, make install, make installcheck.
+# `make check-all` runs every test (scripts/test), `make dist` makes the PGXN zip.
+
+EXTENSION = bloomx
+EXTVERSION = 1.0
+DISTVERSION = 1.0.0
+MODULE_big = bloomx
+DATA = bloomx--$(EXTVERSION).sql
+DOCS = README.md
+
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $(srcdir)/src/pg/*.c)))
+
+REGRESS = install types build keys membership aggregates algebra inspect planner errors golden
+REGRESS_OPTS = --inputdir=. --outputdir=.
+
+# xxHash is inlined from its header: nothing to link
+PG_CPPFLAGS = -I$(srcdir)/src
+PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
+
+PG_CONFIG ?= pg_config
+srcdir ?= .
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+.PHONY: dist check-all
+check-all:
+	scripts/test
+
+dist:
+	mkdir -p dist
+	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o dist/$(EXTENSION)-$(DISTVERSION).zip HEAD

@@ -1,0 +1,534 @@
+/* bloomx--1.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION bloomx" to load this file. \quit
+
+-- ---------------------------------------------------------------------------
+-- The type
+-- ---------------------------------------------------------------------------
+
+CREATE TYPE bloomfilter;
+CREATE FUNCTION bloomfilter_in(cstring) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomfilter_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_in(cstring) IS
+	'I/O';
+
+CREATE FUNCTION bloomfilter_out(bloomfilter) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_out(bloomfilter) IS
+	'I/O';
+
+CREATE FUNCTION bloomfilter_recv(internal) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomfilter_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_recv(internal) IS
+	'I/O';
+
+CREATE FUNCTION bloomfilter_send(bloomfilter) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_send(bloomfilter) IS
+	'I/O';
+
+CREATE TYPE bloomfilter (
+	INPUT = bloomfilter_in,
+	OUTPUT = bloomfilter_out,
+	RECEIVE = bloomfilter_recv,
+	SEND = bloomfilter_send,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE bloomfilter IS
+	'a Bloom filter: is this key possibly in that set?';
+
+CREATE FUNCTION bytea(bloomfilter) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bytea(bloomfilter) IS
+	'the interchange format of a filter (docs/FORMAT.md)';
+
+CREATE FUNCTION bloomfilter(bytea) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomfilter_from_bytea'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter(bytea) IS
+	'a filter from its interchange format (docs/FORMAT.md)';
+
+CREATE CAST (bloomfilter AS bytea) WITH FUNCTION bytea(bloomfilter);
+COMMENT ON CAST (bloomfilter AS bytea) IS 'interchange format';
+CREATE CAST (bytea AS bloomfilter) WITH FUNCTION bloomfilter(bytea);
+COMMENT ON CAST (bytea AS bloomfilter) IS 'interchange format';
+
+-- ---------------------------------------------------------------------------
+-- Equality, order, hashing: by seed, key type, geometry and bits
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomfilter_eq(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_eq'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_eq(bloomfilter, bloomfilter) IS
+	'implementation of = operator';
+
+CREATE FUNCTION bloomfilter_ne(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ne'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_ne(bloomfilter, bloomfilter) IS
+	'implementation of <> operator';
+
+CREATE FUNCTION bloomfilter_lt(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_lt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_lt(bloomfilter, bloomfilter) IS
+	'implementation of < operator';
+
+CREATE FUNCTION bloomfilter_le(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_le'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_le(bloomfilter, bloomfilter) IS
+	'implementation of <= operator';
+
+CREATE FUNCTION bloomfilter_ge(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_ge'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_ge(bloomfilter, bloomfilter) IS
+	'implementation of >= operator';
+
+CREATE FUNCTION bloomfilter_gt(bloomfilter, bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_gt'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_gt(bloomfilter, bloomfilter) IS
+	'implementation of > operator';
+
+CREATE FUNCTION bloomfilter_cmp(bloomfilter, bloomfilter) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_cmp'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_cmp(bloomfilter, bloomfilter) IS
+	'less-equal-greater';
+
+CREATE FUNCTION bloomfilter_hash(bloomfilter) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_hash(bloomfilter) IS
+	'hash';
+
+CREATE FUNCTION bloomfilter_hash_extended(bloomfilter, bigint) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomfilter_hash_extended'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter_hash_extended(bloomfilter, bigint) IS
+	'hash';
+
+CREATE OPERATOR = (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_eq,
+	COMMUTATOR = =, NEGATOR = <>,
+	RESTRICT = eqsel, JOIN = eqjoinsel,
+	HASHES, MERGES
+);
+COMMENT ON OPERATOR = (bloomfilter, bloomfilter) IS 'same seed, key type, geometry and bits';
+CREATE OPERATOR <> (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_ne,
+	COMMUTATOR = <>, NEGATOR = =,
+	RESTRICT = neqsel, JOIN = neqjoinsel
+);
+COMMENT ON OPERATOR <> (bloomfilter, bloomfilter) IS 'not equal';
+CREATE OPERATOR < (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_lt,
+	COMMUTATOR = >, NEGATOR = >=,
+	RESTRICT = scalarltsel, JOIN = scalarltjoinsel
+);
+COMMENT ON OPERATOR < (bloomfilter, bloomfilter) IS 'less than, in an arbitrary order';
+CREATE OPERATOR <= (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_le,
+	COMMUTATOR = >=, NEGATOR = >,
+	RESTRICT = scalarlesel, JOIN = scalarlejoinsel
+);
+COMMENT ON OPERATOR <= (bloomfilter, bloomfilter) IS 'less than or equal, in an arbitrary order';
+CREATE OPERATOR >= (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_ge,
+	COMMUTATOR = <=, NEGATOR = <,
+	RESTRICT = scalargesel, JOIN = scalargejoinsel
+);
+COMMENT ON OPERATOR >= (bloomfilter, bloomfilter) IS 'greater than or equal, in an arbitrary order';
+CREATE OPERATOR > (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_gt,
+	COMMUTATOR = <, NEGATOR = <=,
+	RESTRICT = scalargtsel, JOIN = scalargtjoinsel
+);
+COMMENT ON OPERATOR > (bloomfilter, bloomfilter) IS 'greater than, in an arbitrary order';
+
+CREATE OPERATOR CLASS bloomfilter_btree_ops
+	DEFAULT FOR TYPE bloomfilter USING btree AS
+	OPERATOR 1 <,
+	OPERATOR 2 <=,
+	OPERATOR 3 =,
+	OPERATOR 4 >=,
+	OPERATOR 5 >,
+	FUNCTION 1 bloomfilter_cmp(bloomfilter, bloomfilter);
+COMMENT ON OPERATOR CLASS bloomfilter_btree_ops USING btree IS
+	'sorting, DISTINCT and merge joins of filters';
+CREATE OPERATOR CLASS bloomfilter_hash_ops
+	DEFAULT FOR TYPE bloomfilter USING hash AS
+	OPERATOR 1 =,
+	FUNCTION 1 bloomfilter_hash(bloomfilter),
+	FUNCTION 2 bloomfilter_hash_extended(bloomfilter, bigint);
+COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
+	'grouping and hash joins of filters';
+
+-- ---------------------------------------------------------------------------
+-- Build and change
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', seed bigint DEFAULT 0) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_empty'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint) IS
+	'an empty filter, the smallest whose false positive rate with capacity keys is below fpr';
+
+CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked', seed bigint DEFAULT 0) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint) IS
+	'an empty filter of at most that many bits, of which a key sets k';
+
+CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_add'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_add(f bloomfilter, v anycompatible) IS
+	'the filter with one more key; a null key changes nothing';
+
+CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_add_all'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) IS
+	'the filter with the keys of an array; null elements are skipped';
+
+CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_add_hash'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_add_hash(f bloomfilter, hash bigint) IS
+	'the filter with the key of that bloom_hash';
+
+CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloom_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_hash(v anycompatible, seed bigint) IS
+	'the 64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
+
+-- ---------------------------------------------------------------------------
+-- Membership
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloom_contains_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contains_support(internal) IS
+	'planner support: selectivity and cost of membership';
+
+CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_contains_sel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer) IS
+	'selectivity of membership';
+
+CREATE FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_contains_joinsel'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) IS
+	'join selectivity of membership';
+
+CREATE FUNCTION bloom_contains(f bloomfilter, v anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contains'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_contains(f bloomfilter, v anycompatible) IS
+	'false: the key is certainly not in the filter; true: it probably is';
+
+CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contained'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_contained(v anycompatible, f bloomfilter) IS
+	'implementation of <@ operator';
+
+CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contains_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) IS
+	'may the filter hold any of these keys?';
+
+CREATE FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contains_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) IS
+	'may the filter hold all of these keys?';
+
+CREATE FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contains_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) IS
+	'may the filter hold the key of that bloom_hash?';
+
+CREATE OPERATOR @> (
+	LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains,
+	COMMUTATOR = <@,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+);
+COMMENT ON OPERATOR @> (bloomfilter, anycompatible) IS 'may the filter hold the key?';
+CREATE OPERATOR <@ (
+	LEFTARG = anycompatible, RIGHTARG = bloomfilter, FUNCTION = bloom_contained,
+	COMMUTATOR = @>,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+);
+COMMENT ON OPERATOR <@ (anycompatible, bloomfilter) IS 'may the filter hold the key?';
+
+-- ---------------------------------------------------------------------------
+-- Set operations
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_union(a bloomfilter, b bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_union'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_union(a bloomfilter, b bloomfilter) IS
+	'the filter of the keys of both; sizes may differ';
+
+CREATE FUNCTION bloom_intersection(a bloomfilter, b bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_intersection'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_intersection(a bloomfilter, b bloomfilter) IS
+	'a filter that holds at least the keys that both hold; sizes may differ';
+
+CREATE FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_disjoint'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) IS
+	'true: certainly no key is in both';
+
+CREATE FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_overlaps'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) IS
+	'false: certainly no key is in both';
+
+CREATE OPERATOR | (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_union, COMMUTATOR = |);
+COMMENT ON OPERATOR | (bloomfilter, bloomfilter) IS 'union';
+CREATE OPERATOR & (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_intersection, COMMUTATOR = &);
+COMMENT ON OPERATOR & (bloomfilter, bloomfilter) IS 'intersection';
+CREATE OPERATOR && (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_overlaps,
+	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR && (bloomfilter, bloomfilter) IS 'may a key be in both?';
+CREATE OPERATOR !&& (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_disjoint,
+	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly no key is in both';
+
+-- ---------------------------------------------------------------------------
+-- Size reduction
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_prefix(f bloomfilter, parts integer) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_prefix'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_prefix(f bloomfilter, parts integer) IS
+	'the filter of the first parts only: smaller, with a higher false positive rate';
+
+CREATE FUNCTION bloom_fold(f bloomfilter, times integer DEFAULT 1) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_fold'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_fold(f bloomfilter, times integer) IS
+	'the filter of half the blocks, times over';
+
+CREATE FUNCTION bloom_shrink(f bloomfilter, fpr float8) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_shrink'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloom_shrink(f bloomfilter, fpr float8) IS
+	'the smallest prefix and fold whose false positive rate, with the present contents, is at most fpr';
+
+-- ---------------------------------------------------------------------------
+-- Inspection and planning
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_info(f bloomfilter,
+	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
+	OUT part_bits bigint, OUT probes integer, OUT key_type text, OUT seed bigint,
+	OUT capacity bigint, OUT overfilled boolean, OUT bits_set bigint,
+	OUT fill float8, OUT cardinality float8, OUT fpr float8) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloom_info'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_info(bloomfilter) IS
+	'what a filter is and holds: geometry, key type, capacity, fill, estimated keys, exact false positive rate';
+
+CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
+	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
+	OUT part_bits bigint, OUT probes integer, OUT fpr float8) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloom_plan'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_plan(bigint, float8, text) IS
+	'the geometry, size and exact false positive rate that bloom_empty would give';
+
+CREATE FUNCTION bloom_cardinality(f bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_cardinality(f bloomfilter) IS
+	'estimated number of keys';
+
+CREATE FUNCTION bloom_fpr(f bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_fpr'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_fpr(f bloomfilter) IS
+	'the false positive rate of the filter as it is';
+
+CREATE FUNCTION bloom_fill(f bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_fill'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_fill(f bloomfilter) IS
+	'fraction of the bits that are set';
+
+CREATE FUNCTION bloom_union_cardinality(a bloomfilter, b bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_union_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_union_cardinality(a bloomfilter, b bloomfilter) IS
+	'estimated number of keys in either';
+
+CREATE FUNCTION bloom_intersection_cardinality(a bloomfilter, b bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_intersection_cardinality'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_intersection_cardinality(a bloomfilter, b bloomfilter) IS
+	'estimated number of keys in both';
+
+CREATE FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_jaccard'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) IS
+	'estimated keys in both over keys in either';
+
+-- ---------------------------------------------------------------------------
+-- Aggregates.  The transition type is the filter type itself: partial states
+-- combine in parallel workers and can be stored or sent.
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_capacity_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_capacity_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint, float8) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_template_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bloomfilter) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint, float8) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bloomfilter) IS
+	'implementation of bloom_agg';
+
+CREATE FUNCTION bloom_union_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_union_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_union_transfn(bloomfilter, bloomfilter) IS
+	'implementation of bloom_union_agg; combines the partial states of bloom_agg';
+
+CREATE FUNCTION bloom_union_finalfn(bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_union_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_union_finalfn(bloomfilter) IS
+	'implementation of bloom_union_agg';
+
+CREATE FUNCTION bloom_intersection_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_intersection_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_intersection_transfn(bloomfilter, bloomfilter) IS
+	'implementation of bloom_intersection_agg';
+
+CREATE FUNCTION bloom_intersection_finalfn(bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_intersection_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_intersection_finalfn(bloomfilter) IS
+	'implementation of bloom_intersection_agg';
+
+CREATE AGGREGATE bloom_agg(v anycompatible) (
+	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible) IS
+	'a filter of these keys, sized by their number of distinct keys for a false positive rate of 1 %';
+
+CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint) (
+	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint) IS
+	'a filter of these keys, planned for capacity keys at a false positive rate of 1 %';
+
+CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
+	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8) IS
+	'a filter of these keys, planned for capacity keys at that false positive rate';
+
+CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
+	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_agg(anycompatible, bloomfilter) IS
+	'a filter of these keys with the size, seed and key type of the template';
+
+CREATE AGGREGATE bloom_union_agg(f bloomfilter) (
+	SFUNC = bloom_union_transfn, STYPE = bloomfilter, SSPACE = 8192,
+	FINALFUNC = bloom_union_finalfn,
+	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_union_agg(bloomfilter) IS
+	'the union of these filters';
+
+CREATE AGGREGATE bloom_intersection_agg(f bloomfilter) (
+	SFUNC = bloom_intersection_transfn, STYPE = bloomfilter, SSPACE = 8192,
+	FINALFUNC = bloom_intersection_finalfn,
+	COMBINEFUNC = bloom_intersection_transfn, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_intersection_agg(bloomfilter) IS
+	'the intersection of these filters';

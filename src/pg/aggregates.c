@@ -1,0 +1,314 @@
+/*
+ * aggregates.c - bloom_agg, bloom_union_agg and bloom_intersection_agg.
+ *
+ * The transition type is bloomfilter itself, so that partial states can be
+ * combined by parallel workers, stored and sent anywhere.  A state of a few
+ * kilobytes is flat memory, which the executor copies when it moves; a larger
+ * one is an expanded object, changed where it is.
+ */
+#include "bloomx.h"
+
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+
+/* From this size on a state is an expanded object, whose context costs a kilobyte. */
+#define EXPANDED_STATE_BYTES 8192
+
+/* A state while a function works on it. */
+typedef struct AggState
+{
+	MemoryContext context;		/* the aggregate's */
+	blx_filter *filter;			/* NULL before the first row */
+	Datum		expanded;		/* the object that holds filter, or 0 when it is flat */
+} AggState;
+
+/* The state in argument 0, which the aggregate owns: it may be changed in place. */
+static AggState
+OpenState(FunctionCallInfo fcinfo)
+{
+	AggState	state = {0};
+
+	if (!AggCheckCallContext(fcinfo, &state.context))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("bloom filter transition function called outside an aggregate")));
+	if (PG_ARGISNULL(0))
+		return state;
+	state.filter = PG_GETARG_FILTER(0);
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
+		state.expanded = PG_GETARG_DATUM(0);
+	else if (DatumIsExpandedFilter(PG_GETARG_DATUM(0)))
+		state.filter = CopyFilter(state.filter);
+	return state;
+}
+
+/* Where a filter of that size belongs that is to become the state. */
+static MemoryContext
+StateContext(AggState *state, uint64 size)
+{
+	if (state->expanded == (Datum) 0 && size >= EXPANDED_STATE_BYTES)
+		state->expanded = MakeExpandedFilter(state->context);
+	return state->expanded ? ExpandedFilterContext(state->expanded) : CurrentMemoryContext;
+}
+
+static void
+SetState(AggState *state, blx_filter *f)
+{
+	state->filter = f;
+	if (state->expanded)
+		ExpandedFilterSet(state->expanded, f);
+}
+
+static Datum
+CloseState(AggState *state)
+{
+	return state->expanded ? state->expanded : PointerGetDatum(state->filter);
+}
+
+static void
+SetStateToCopy(AggState *state, const blx_filter *f)
+{
+	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(f)));
+
+	SetState(state, CopyFilter(f));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+GrowState(AggState *state)
+{
+	blx_geometry planned = blx_geometry_of(state->filter);
+	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
+	MemoryContext old = MemoryContextSwitchTo(StateContext(state, size));
+
+	SetState(state, GrowHashes(state->filter));
+	MemoryContextSwitchTo(old);
+}
+
+static void
+AddHash(AggState *state, uint64 hash)
+{
+	if (state->filter->layout == BLX_HASHES)
+	{
+		if (blx_hashes_full(state->filter))
+			GrowState(state);
+		if (state->filter->layout == BLX_HASHES)
+		{
+			blx_hashes_add(state->filter, hash);
+			return;
+		}
+	}
+	blx_add(state->filter, &hash, 1);
+}
+
+/* An open state for these keys; planned NULL = sized at the end. */
+static void
+StartState(AggState *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
+{
+	blx_identity identity = key->identity;
+
+	identity.seed = seed;
+	SetState(state, NewHashes(planned, &identity, capacity));
+}
+
+static Datum
+AddRow(FunctionCallInfo fcinfo, AggState *state)
+{
+	if (!PG_ARGISNULL(1))
+		AddHash(state, HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), state->filter->seed));
+	return CloseState(state);
+}
+
+/* bloom_agg(v) */
+PG_FUNCTION_INFO_V1(bloom_agg_transfn);
+Datum
+bloom_agg_transfn(PG_FUNCTION_ARGS)
+{
+	AggState	state = OpenState(fcinfo);
+
+	if (state.filter == NULL)
+	{
+		if (PG_ARGISNULL(1))
+			PG_RETURN_NULL();
+		StartState(&state, GetKeyType(fcinfo, 1), NULL, 0, 0);
+	}
+	return AddRow(fcinfo, &state);
+}
+
+static void
+RequireArgument(FunctionCallInfo fcinfo, int n, const char *name)
+{
+	if (PG_ARGISNULL(n))
+		ereport(ERROR,
+				(errcode(ERRCODE_NULL_VALUE_NOT_ALLOWED),
+				 errmsg("%s of bloom_agg must not be null", name)));
+}
+
+/* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count */
+PG_FUNCTION_INFO_V1(bloom_agg_capacity_transfn);
+Datum
+bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
+{
+	AggState	state = OpenState(fcinfo);
+
+	if (state.filter == NULL)
+	{
+		double		fpr = DEFAULT_FPR;
+		int64		capacity;
+		blx_geometry planned;
+
+		RequireArgument(fcinfo, 2, "capacity");
+		capacity = PG_GETARG_INT64(2);
+		if (PG_NARGS() > 3)
+		{
+			RequireArgument(fcinfo, 3, "false positive rate");
+			fpr = PG_GETARG_FLOAT8(3);
+		}
+		planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED));
+		StartState(&state, GetKeyType(fcinfo, 1), &planned, 0, (uint64) capacity);
+	}
+	return AddRow(fcinfo, &state);
+}
+
+/* bloom_agg(v, template bloomfilter): the template's geometry, seed, key type and capacity, not its keys */
+PG_FUNCTION_INFO_V1(bloom_agg_template_transfn);
+Datum
+bloom_agg_template_transfn(PG_FUNCTION_ARGS)
+{
+	AggState	state = OpenState(fcinfo);
+
+	if (state.filter == NULL)
+	{
+		const blx_filter *template;
+		KeyType    *key = GetKeyType(fcinfo, 1);
+		blx_geometry planned;
+
+		RequireArgument(fcinfo, 2, "template");
+		template = PG_GETARG_FILTER(2);
+		CheckKeyType(template, key);
+		planned = blx_geometry_of(template);
+		StartState(&state, key, &planned, template->seed, template->capacity);
+	}
+	return AddRow(fcinfo, &state);
+}
+
+/* Adds the keys of other, in place where the sizes allow it. */
+static void
+UniteState(AggState *state, const blx_filter *other)
+{
+	blx_filter *f = state->filter;
+	blx_geometry mine = blx_geometry_of(f),
+				theirs = blx_geometry_of(other);
+	blx_identity my_identity = blx_identity_of(f),
+				their_identity = blx_identity_of(other);
+	bool		same_keys = f->key_type != BLX_KEY_NONE || other->key_type == BLX_KEY_NONE;
+	blx_error	error;
+	MemoryContext old;
+
+	if (!blx_identity_check(&my_identity, "the first filter", &their_identity, "the second", &error))
+		ThrowCoreError(&error);
+	if (same_keys && other->layout == BLX_HASHES)
+	{
+		uint64		cursor = 0,
+					batch[64];
+		size_t		n;
+
+		while ((n = blx_hashes_next(other, &cursor, batch, lengthof(batch))) > 0)
+			for (size_t i = 0; i < n; i++)
+				AddHash(state, batch[i]);
+		return;
+	}
+	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs))
+	{
+		blx_or_into(f, other);
+		return;
+	}
+	old = MemoryContextSwitchTo(StateContext(state, Max(blx_size(f), blx_size(other))));
+	SetState(state, UnionFilters(f, other));
+	MemoryContextSwitchTo(old);
+}
+
+/* bloom_union_agg(f), and what combines the partial states of every bloom_agg */
+PG_FUNCTION_INFO_V1(bloom_union_transfn);
+Datum
+bloom_union_transfn(PG_FUNCTION_ARGS)
+{
+	AggState	state = OpenState(fcinfo);
+
+	if (!PG_ARGISNULL(1))
+	{
+		const blx_filter *f = PG_GETARG_FILTER(1);
+
+		if (state.filter == NULL)
+			SetStateToCopy(&state, f);
+		else
+			UniteState(&state, f);
+		PG_FREE_FILTER_IF_COPY((void *) f, 1);
+	}
+	if (state.filter == NULL)
+		PG_RETURN_NULL();
+	return CloseState(&state);
+}
+
+/* bloom_intersection_agg(f) */
+PG_FUNCTION_INFO_V1(bloom_intersection_transfn);
+Datum
+bloom_intersection_transfn(PG_FUNCTION_ARGS)
+{
+	AggState	state = OpenState(fcinfo);
+
+	if (!PG_ARGISNULL(1))
+	{
+		const blx_filter *f = PG_GETARG_FILTER(1);
+
+		if (state.filter == NULL)
+			SetStateToCopy(&state, f);
+		else
+		{
+			MemoryContext old = MemoryContextSwitchTo(StateContext(&state, blx_size(state.filter) + blx_size(f)));
+
+			SetState(&state, IntersectFilters(state.filter, f));
+			MemoryContextSwitchTo(old);
+		}
+		PG_FREE_FILTER_IF_COPY((void *) f, 1);
+	}
+	if (state.filter == NULL)
+		PG_RETURN_NULL();
+	return CloseState(&state);
+}
+
+/* bloom_agg's result; over no keys an empty filter that knows its key type */
+PG_FUNCTION_INFO_V1(bloom_agg_finalfn);
+Datum
+bloom_agg_finalfn(PG_FUNCTION_ARGS)
+{
+	blx_filter *result;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_FILTER(NewEmptyFilter(&GetKeyType(fcinfo, 1)->identity));
+	result = FinishFilter(PG_GETARG_FILTER(0));
+	ReportOverfill(result);
+	PG_RETURN_FILTER(result);
+}
+
+/* bloom_union_agg's result; over no filters an empty one, which every union leaves out */
+PG_FUNCTION_INFO_V1(bloom_union_finalfn);
+Datum
+bloom_union_finalfn(PG_FUNCTION_ARGS)
+{
+	const blx_identity no_keys = {0};
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_FILTER(NewEmptyFilter(&no_keys));
+	PG_RETURN_FILTER(FinishFilter(PG_GETARG_FILTER(0)));
+}
+
+/* bloom_intersection_agg's result; over no filters it is unknown */
+PG_FUNCTION_INFO_V1(bloom_intersection_finalfn);
+Datum
+bloom_intersection_finalfn(PG_FUNCTION_ARGS)
+{
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	PG_RETURN_FILTER(CopyFilter(PG_GETARG_FILTER(0)));
+}

@@ -1,0 +1,175 @@
+/*
+ * algebra.c - union, intersection, disjointness and size reduction in SQL.
+ */
+#include "bloomx.h"
+
+#include "utils/memutils.h"
+
+static blx_filter *
+UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
+{
+	blx_identity of_f = blx_identity_of(f),
+				of_hashes = blx_identity_of(hashes);
+	blx_filter *result = CopyForKeys(f, &of_hashes);
+	uint64		cursor = 0,
+				hash;
+	blx_error	error;
+
+	if (!blx_identity_check(&of_f, "the first filter", &of_hashes, "the second", &error))
+		ThrowCoreError(&error);
+	if (f->layout != BLX_HASHES)
+	{
+		blx_hashes_pour(result, hashes);
+		result->capacity = Max(result->capacity, hashes->capacity);
+		return result;
+	}
+	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
+	{
+		if (result->layout == BLX_HASHES && blx_hashes_full(result))
+			result = GrowHashes(result);
+		if (result->layout == BLX_HASHES)
+			blx_hashes_add(result, hash);
+		else
+			blx_add(result, &hash, 1);
+	}
+	return result;
+}
+
+/*
+ * a | b.  A filter without any key is left out: the union is then the other
+ * one, and not cut to the empty one's few parts.
+ */
+blx_filter *
+UnionFilters(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity ia = blx_identity_of(a),
+				ib = blx_identity_of(b),
+				joint = JointIdentity(&ia, &ib);
+	blx_geometry geometry;
+	blx_error	error;
+	blx_filter *result;
+
+	if (b->layout == BLX_HASHES)
+		return UnionWithHashes(a, b);
+	if (a->layout == BLX_HASHES)
+		return UnionWithHashes(b, a);
+
+	if (!blx_union_geometry(a, b, &geometry, &error))
+		ThrowCoreError(&error);
+	if (blx_bits_set(a) == 0)
+		geometry = blx_geometry_of(b);
+	else if (blx_bits_set(b) == 0)
+		geometry = blx_geometry_of(a);
+	result = NewFilter(&geometry, &joint, Max(a->capacity, b->capacity));
+	if (blx_bits_set(a) > 0)
+		blx_or_into(result, a);
+	if (blx_bits_set(b) > 0)
+		blx_or_into(result, b);
+	result->pending = Max(a->pending, b->pending);
+	return result;
+}
+
+/* a & b */
+blx_filter *
+IntersectFilters(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity ia = blx_identity_of(a),
+				ib = blx_identity_of(b),
+				joint = JointIdentity(&ia, &ib);
+	blx_geometry geometry;
+	blx_error	error;
+	blx_filter *result;
+
+	if (!blx_intersection_geometry(a, b, &geometry, &error))
+		ThrowCoreError(&error);
+	result = NewFilter(&geometry, &joint, 0);
+	blx_set_all(result);
+	blx_and_into(result, a);
+	blx_and_into(result, b);
+	return result;
+}
+
+PG_FUNCTION_INFO_V1(bloom_union);
+Datum
+bloom_union(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FILTER(UnionFilters(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)));
+}
+
+PG_FUNCTION_INFO_V1(bloom_intersection);
+Datum
+bloom_intersection(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FILTER(IntersectFilters(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)));
+}
+
+static bool
+CertainlyDisjoint(FunctionCallInfo fcinfo)
+{
+	bool		certain = false;
+	blx_error	error;
+
+	if (!blx_disjoint(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1), &certain, &error))
+		ThrowCoreError(&error);
+	return certain;
+}
+
+/* a !&& b: no key can be in both */
+PG_FUNCTION_INFO_V1(bloom_disjoint);
+Datum
+bloom_disjoint(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(CertainlyDisjoint(fcinfo));
+}
+
+/* a && b: a key may be in both */
+PG_FUNCTION_INFO_V1(bloom_overlaps);
+Datum
+bloom_overlaps(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(!CertainlyDisjoint(fcinfo));
+}
+
+/* bloom_prefix(f, parts int) */
+PG_FUNCTION_INFO_V1(bloom_prefix);
+Datum
+bloom_prefix(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_prefix_geometry(f, PG_GETARG_INT32(1), &geometry, &error))
+		ThrowCoreError(&error);
+	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
+}
+
+/* bloom_fold(f, times int) */
+PG_FUNCTION_INFO_V1(bloom_fold);
+Datum
+bloom_fold(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_fold_geometry(f, PG_GETARG_INT32(1), &geometry, &error))
+		ThrowCoreError(&error);
+	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
+}
+
+/* bloom_shrink(f, fpr float8) */
+PG_FUNCTION_INFO_V1(bloom_shrink);
+Datum
+bloom_shrink(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_filter *scratch = palloc(blx_shrink_scratch(f));
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_shrink_geometry(f, PG_GETARG_FLOAT8(1), scratch, &geometry, &error))
+		ThrowCoreError(&error);
+	pfree(scratch);
+	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
+}

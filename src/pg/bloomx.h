@@ -1,0 +1,163 @@
+/*
+ * bloomx.h - what the files of the SQL face share.
+ *
+ *   bloomx.c      load time: settings
+ *   value.c       a filter as a PostgreSQL value: detoasting, checking, errors
+ *   expanded.c    a filter that a query changes in place
+ *   keys.c        SQL keys -> key types and hashes
+ *   type_io.c     text, binary and bytea forms
+ *   compare.c     = <> < and hashing
+ *   build.c       bloom_empty, bloom_add, bloom_hash
+ *   membership.c  @> <@ bloom_contains*
+ *   open_state.c  filters whose size is not known yet
+ *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
+ *   algebra.c     | & disjoint, prefix, fold, shrink
+ *   inspect.c     bloom_info, bloom_plan, estimates
+ *   planner.c     selectivity and cost of membership
+ */
+#ifndef BLOOMX_H
+#define BLOOMX_H
+
+#include "compat.h"
+
+#include "core/bloom.h"
+
+#define DEFAULT_FPR 0.01
+
+/* ---- bloomx.c ---- */
+typedef enum OverfillAction
+{
+	OVERFILL_OFF,
+	OVERFILL_NOTICE,
+	OVERFILL_ERROR
+} OverfillAction;
+
+extern int	bloomx_overfill;
+extern int	bloomx_build_mem;	/* kB */
+
+/* ---- expanded.c ---- */
+
+/* An empty expanded object below parent; its filter is set next, allocated in its context. */
+extern Datum MakeExpandedFilter(MemoryContext parent);
+extern MemoryContext ExpandedFilterContext(Datum datum);
+extern void ExpandedFilterSet(Datum datum, blx_filter *f);
+extern blx_filter *ExpandedFilterGet(Datum datum);
+extern bool DatumIsExpandedFilter(Datum datum);
+
+/* ---- value.c ---- */
+
+extern void ThrowCoreError(const blx_error *error) pg_attribute_noreturn();
+
+/* Memory for a filter of that size, with its varlena length set. */
+extern blx_filter *AllocFilter(uint64 size);
+
+/* An empty filter. */
+extern blx_filter *NewFilter(const blx_geometry *geometry, const blx_identity *identity, uint64 capacity);
+
+/* The smallest empty filter, for "no keys at all". */
+extern blx_filter *NewEmptyFilter(const blx_identity *identity);
+
+extern blx_filter *CopyFilter(const blx_filter *f);
+
+/* f, in a new geometry that a function of the core gave. */
+extern blx_filter *ResizeFilter(const blx_filter *f, const blx_geometry *geometry);
+
+/* The checked filter behind a datum, not to be changed: flat, detoasted, or inside an expanded object. */
+extern blx_filter *DatumGetFilter(Datum datum);
+
+#define PG_GETARG_FILTER(n) DatumGetFilter(PG_GETARG_DATUM(n))
+#define PG_RETURN_FILTER(f) PG_RETURN_POINTER(f)
+
+/* For functions that an index calls often. */
+#define PG_FREE_FILTER_IF_COPY(f, n) \
+	do { \
+		if (!DatumIsExpandedFilter(PG_GETARG_DATUM(n))) \
+			PG_FREE_IF_COPY(f, n); \
+	} while (0)
+
+/* Complains, as bloomx.overfill wants, when a filter holds more keys than its capacity. */
+extern bool FilterIsOverfilled(const blx_filter *f);
+extern void ReportOverfill(const blx_filter *f);
+
+/* f without expansion, for estimates of cardinality. */
+extern const blx_filter *EstimableFilter(const blx_filter *f);
+
+/* The last filter read through a TOAST pointer, detoasted. */
+typedef struct FilterCache
+{
+	Oid			toast_relation;
+	Oid			toast_value;
+	blx_filter *filter;
+} FilterCache;
+
+/* ---- keys.c ---- */
+
+typedef struct KeyType KeyType;
+struct KeyType
+{
+	Oid			type;			/* as the call passes it; InvalidOid = not looked up yet */
+	blx_identity identity;		/* its seed is unused */
+	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
+	int16		length;			/* of the base type, for arrays of it */
+	bool		by_value;
+	char		align;
+	Oid			collation;
+	FmgrInfo	hash_function;	/* named types: extended hash */
+};
+
+/* What a call site keeps between rows, in fn_extra. */
+typedef struct CallCache
+{
+	KeyType		key;
+	FilterCache filter;
+} CallCache;
+
+extern CallCache *GetCallCache(FunctionCallInfo fcinfo);
+
+/* The key type of argument n, or of its elements. */
+extern KeyType *GetKeyType(FunctionCallInfo fcinfo, int n);
+extern KeyType *GetElementKeyType(FunctionCallInfo fcinfo, int n);
+extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+
+static inline uint64
+HashKey(KeyType *key, Datum value, uint64 seed)
+{
+	return key->hash(key, value, seed);
+}
+
+/* The filter in argument n; detoasted once for as long as the same value is passed. */
+extern const blx_filter *GetCachedFilter(FunctionCallInfo fcinfo, int n);
+
+/* Errors unless keys of that type belong into the filter. */
+extern void CheckKeyType(const blx_filter *f, const KeyType *key);
+
+/* The hashes of an array's elements; *n of them, without the NULLs (*nulls says whether there were any). */
+extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);
+
+/* The identity of a filter that gets keys of another identity: takes the key type where there was none. */
+extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
+
+/* ---- algebra.c ---- */
+extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
+extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
+
+/* ---- build.c ---- */
+
+/* A copy of f that has taken the key type of `keys` where it had none. */
+extern blx_filter *CopyForKeys(const blx_filter *f, const blx_identity *keys);
+
+/* The geometry for these arguments, or an error. */
+extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout);
+
+/* ---- open_state.c ---- */
+
+/* An open state in the current context; planned NULL = sized at the end. */
+extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity);
+
+/* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
+extern blx_filter *GrowHashes(const blx_filter *open);
+
+/* The finished filter, in the current context. */
+extern blx_filter *FinishFilter(const blx_filter *open);
+
+#endif							/* BLOOMX_H */

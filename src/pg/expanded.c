@@ -1,0 +1,86 @@
+/*
+ * expanded.c - a filter in a memory context of its own, which a query changes
+ * in place.
+ *
+ * An aggregate's state that grows would be copied by the executor each time it
+ * moves; an expanded object is handed from call to call by reference.  Small
+ * states stay flat: a context of its own costs a kilobyte.
+ */
+#include "bloomx.h"
+
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#define EXPANDED_FILTER_MAGIC 0x424c58
+
+typedef struct ExpandedFilter
+{
+	ExpandedObjectHeader header;
+	int			magic;
+	blx_filter *filter;
+} ExpandedFilter;
+
+static Size
+FlatSize(ExpandedObjectHeader *header)
+{
+	return blx_size(((ExpandedFilter *) header)->filter);
+}
+
+static void
+Flatten(ExpandedObjectHeader *header, void *result, Size size)
+{
+	memcpy(result, ((ExpandedFilter *) header)->filter, size);
+	SET_VARSIZE(result, size);
+}
+
+static const ExpandedObjectMethods methods = {FlatSize, Flatten};
+
+Datum
+MakeExpandedFilter(MemoryContext parent)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "expanded bloom filter", ALLOCSET_START_SMALL_SIZES);
+	ExpandedFilter *expanded = MemoryContextAlloc(context, sizeof(ExpandedFilter));
+
+	EOH_init_header(&expanded->header, &methods, context);
+	expanded->magic = EXPANDED_FILTER_MAGIC;
+	expanded->filter = NULL;
+	return EOHPGetRWDatum(&expanded->header);
+}
+
+static ExpandedFilter *
+GetExpanded(Datum datum)
+{
+	ExpandedFilter *expanded = (ExpandedFilter *) DatumGetEOHP(datum);
+
+	if (expanded->magic != EXPANDED_FILTER_MAGIC)
+		elog(ERROR, "expanded object is not a bloom filter");
+	return expanded;
+}
+
+bool
+DatumIsExpandedFilter(Datum datum)
+{
+	return VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum));
+}
+
+blx_filter *
+ExpandedFilterGet(Datum datum)
+{
+	return GetExpanded(datum)->filter;
+}
+
+MemoryContext
+ExpandedFilterContext(Datum datum)
+{
+	return GetExpanded(datum)->header.eoh_context;
+}
+
+void
+ExpandedFilterSet(Datum datum, blx_filter *f)
+{
+	ExpandedFilter *expanded = GetExpanded(datum);
+
+	if (expanded->filter != NULL && expanded->filter != f)
+		pfree(expanded->filter);
+	expanded->filter = f;
+}

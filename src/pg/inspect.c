@@ -1,0 +1,176 @@
+/*
+ * inspect.c - what a filter is and holds, and what a plan would give.
+ */
+#include "bloomx.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+
+static Datum
+MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	columns;
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+}
+
+/* bloom_info(f) */
+PG_FUNCTION_INFO_V1(bloom_info);
+Datum
+bloom_info(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_geometry geometry = blx_geometry_of(f);
+	blx_identity identity = blx_identity_of(f);
+	bool		open = f->layout == BLX_HASHES;
+	uint64		bits = open ? 0 : blx_bits(&geometry);
+	uint64		bits_set = open ? 0 : blx_bits_set(f);
+	char		buffer[BLX_MAX_NAME + 1];
+	Datum		values[15];
+	bool		nulls[15] = {false};
+	int			i = 0;
+
+	values[i++] = CStringGetTextDatum(blx_layout_name(f->layout));
+	values[i++] = Int64GetDatum((int64) bits);
+	values[i++] = Int64GetDatum((int64) blx_size(f));
+	values[i++] = Int64GetDatum(f->blocks);
+	values[i++] = Int32GetDatum(f->parts);
+	values[i++] = Int64GetDatum((int64) f->part_bits);
+	values[i++] = Int32GetDatum(f->probes);
+	nulls[i] = f->key_type == BLX_KEY_NONE;
+	values[i++] = CStringGetTextDatum(blx_key_type_name(&identity, buffer));
+	values[i++] = Int64GetDatum((int64) f->seed);
+	nulls[i] = f->capacity == 0;
+	values[i++] = Int64GetDatum((int64) f->capacity);
+	values[i++] = BoolGetDatum(FilterIsOverfilled(f));
+	values[i++] = Int64GetDatum((int64) bits_set);
+	nulls[i] = open;
+	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) bits);
+	values[i++] = Float8GetDatum(blx_cardinality(EstimableFilter(f)));
+	values[i++] = Float8GetDatum(blx_fpr(f));
+	Assert(i == lengthof(values));
+	return MakeRow(fcinfo, values, nulls);
+}
+
+/* bloom_plan(capacity bigint, fpr float8, layout text) */
+PG_FUNCTION_INFO_V1(bloom_plan);
+Datum
+bloom_plan(PG_FUNCTION_ARGS)
+{
+	int64		capacity = PG_GETARG_INT64(0);
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	Datum		values[8];
+	bool		nulls[8] = {false};
+	int			i = 0;
+
+	values[i++] = CStringGetTextDatum(blx_layout_name(geometry.layout));
+	values[i++] = Int64GetDatum((int64) blx_bits(&geometry));
+	values[i++] = Int64GetDatum((int64) blx_bytes(&geometry, 0));
+	values[i++] = Int64GetDatum(geometry.blocks);
+	values[i++] = Int32GetDatum(geometry.parts);
+	values[i++] = Int64GetDatum((int64) geometry.part_bits);
+	values[i++] = Int32GetDatum(geometry.probes);
+	values[i++] = Float8GetDatum(blx_fpr_expected(&geometry, (uint64) capacity));
+	Assert(i == lengthof(values));
+	return MakeRow(fcinfo, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(bloom_cardinality);
+Datum
+bloom_cardinality(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(blx_cardinality(EstimableFilter(PG_GETARG_FILTER(0))));
+}
+
+PG_FUNCTION_INFO_V1(bloom_fpr);
+Datum
+bloom_fpr(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(blx_fpr(PG_GETARG_FILTER(0)));
+}
+
+PG_FUNCTION_INFO_V1(bloom_fill);
+Datum
+bloom_fill(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_geometry geometry = blx_geometry_of(f);
+
+	if (f->layout == BLX_HASHES)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8((double) blx_bits_set(f) / (double) blx_bits(&geometry));
+}
+
+/*
+ * Cardinalities of a, b and their union, at the largest geometry that both
+ * fold and prefix to: there each is exactly the filter that would have been
+ * built, and the errors of the three estimates cancel best.
+ */
+typedef struct PairEstimate
+{
+	double		a,
+				b,
+				both;			/* the union */
+} PairEstimate;
+
+static PairEstimate
+EstimatePair(FunctionCallInfo fcinfo)
+{
+	blx_filter *a = PG_GETARG_FILTER(0);
+	blx_filter *b = PG_GETARG_FILTER(1);
+	blx_geometry geometry;
+	blx_error	error;
+	PairEstimate estimate;
+
+	if (!blx_common_geometry(a, b, &geometry, &error))
+		ThrowCoreError(&error);
+	a = ResizeFilter(a, &geometry);
+	b = ResizeFilter(b, &geometry);
+	estimate.a = blx_cardinality(a);
+	estimate.b = blx_cardinality(b);
+	blx_or_into(a, b);
+	estimate.both = blx_cardinality(a);
+	return estimate;
+}
+
+/* Inclusion-exclusion, within what is possible.  Full filters tell nothing: NaN. */
+static double
+IntersectionEstimate(const PairEstimate *e)
+{
+	if (isinf(e->both))
+		return get_float8_nan();
+	return fmax(0, fmin(e->a + e->b - e->both, fmin(e->a, e->b)));
+}
+
+PG_FUNCTION_INFO_V1(bloom_union_cardinality);
+Datum
+bloom_union_cardinality(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(EstimatePair(fcinfo).both);
+}
+
+PG_FUNCTION_INFO_V1(bloom_intersection_cardinality);
+Datum
+bloom_intersection_cardinality(PG_FUNCTION_ARGS)
+{
+	PairEstimate estimate = EstimatePair(fcinfo);
+
+	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate));
+}
+
+/* |a and b| / |a or b|; of two empty filters 1, as of any set and itself */
+PG_FUNCTION_INFO_V1(bloom_jaccard);
+Datum
+bloom_jaccard(PG_FUNCTION_ARGS)
+{
+	PairEstimate estimate = EstimatePair(fcinfo);
+
+	if (estimate.both == 0)
+		PG_RETURN_FLOAT8(1);
+	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate) / estimate.both);
+}

@@ -1,0 +1,77 @@
+/*
+ * membership.c - is this key possibly in that set?
+ *
+ * What does not change between rows (key type, detoasted filter) is kept in
+ * fn_extra; a row costs the key's hash and the probe.
+ */
+#include "bloomx.h"
+
+static Datum
+ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
+{
+	const blx_filter *f = GetCachedFilter(fcinfo, filter);
+	KeyType    *key = GetKeyType(fcinfo, element);
+
+	CheckKeyType(f, key);
+	PG_RETURN_BOOL(blx_test(f, HashKey(key, PG_GETARG_DATUM(element), f->seed)));
+}
+
+/* f @> v */
+PG_FUNCTION_INFO_V1(bloom_contains);
+Datum
+bloom_contains(PG_FUNCTION_ARGS)
+{
+	return ContainsKey(fcinfo, 0, 1);
+}
+
+/* v <@ f */
+PG_FUNCTION_INFO_V1(bloom_contained);
+Datum
+bloom_contained(PG_FUNCTION_ARGS)
+{
+	return ContainsKey(fcinfo, 1, 0);
+}
+
+PG_FUNCTION_INFO_V1(bloom_contains_hash);
+Datum
+bloom_contains_hash(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(blx_test(GetCachedFilter(fcinfo, 0), (uint64) PG_GETARG_INT64(1)));
+}
+
+/*
+ * As = ANY and = ALL: a NULL element makes the answer NULL where the other
+ * elements do not decide it.
+ */
+static Datum
+ContainsArray(FunctionCallInfo fcinfo, bool decisive)
+{
+	const blx_filter *f = GetCachedFilter(fcinfo, 0);
+	KeyType    *key = GetElementKeyType(fcinfo, 1);
+	int			n;
+	bool		nulls;
+	uint64	   *hashes;
+
+	CheckKeyType(f, key);
+	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
+	for (int i = 0; i < n; i++)
+		if (blx_test(f, hashes[i]) == decisive)
+			PG_RETURN_BOOL(decisive);
+	if (nulls)
+		PG_RETURN_NULL();
+	PG_RETURN_BOOL(!decisive);
+}
+
+PG_FUNCTION_INFO_V1(bloom_contains_any);
+Datum
+bloom_contains_any(PG_FUNCTION_ARGS)
+{
+	return ContainsArray(fcinfo, true);
+}
+
+PG_FUNCTION_INFO_V1(bloom_contains_all);
+Datum
+bloom_contains_all(PG_FUNCTION_ARGS)
+{
+	return ContainsArray(fcinfo, false);
+}

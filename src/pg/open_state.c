@@ -1,0 +1,132 @@
+/*
+ * open_state.c - filters whose size is not known yet (DESIGN 4.1).
+ *
+ * An aggregate collects distinct hashes (core/hashes.c) and becomes a filter
+ * when its size is known: at the end, when the planned filter would be smaller
+ * than the hashes, or when the hashes of an unplanned one would pass
+ * bloomx.build_mem.  In the last case it becomes the filter of at most
+ * build_mem that carries the most keys at 1 %, marked `pending`, and is cut to
+ * what its contents need at the end.
+ */
+#include "bloomx.h"
+
+#include <math.h>
+
+#define FIRST_SLOTS 8
+
+blx_filter *
+NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity)
+{
+	blx_filter *open = AllocFilter(blx_hashes_bytes(FIRST_SLOTS, identity->name_len));
+
+	blx_hashes_init(open, FIRST_SLOTS, planned, identity, capacity);
+	return open;
+}
+
+/* How large a set of hashes may get. */
+static uint64
+HashesLimit(const blx_filter *open)
+{
+	blx_geometry planned = blx_geometry_of(open);
+
+	return open->pending ? blx_bytes(&planned, open->name_len) : (uint64) bloomx_build_mem * 1024;
+}
+
+blx_filter *
+GrowHashes(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	blx_geometry geometry = blx_geometry_of(open);
+	uint64		slots = 2 * blx_hashes_slots(open);
+	blx_filter *result;
+	blx_error	error;
+
+	if (blx_hashes_bytes(slots, open->name_len) <= HashesLimit(open))
+	{
+		uint64		batch[256],
+					cursor = 0;
+		size_t		n;
+
+		result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
+		blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
+		while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
+			for (size_t i = 0; i < n; i++)
+				blx_hashes_add(result, batch[i]);
+		return result;
+	}
+
+	if (!open->pending && !blx_plan_bytes((uint64) bloomx_build_mem * 1024, DEFAULT_FPR, &geometry, &error))
+		ThrowCoreError(&error);
+	result = NewFilter(&geometry, &identity, open->capacity);
+	result->pending = open->pending ? 0 : 1;
+	blx_hashes_pour(result, open);
+	return result;
+}
+
+/*
+ * The plan for a number of keys at the default rate.  A GROUP BY asks for the
+ * same small numbers over and over.
+ */
+static blx_geometry
+PlanForCount(uint64 count)
+{
+	static blx_geometry plans[1024];
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (count < lengthof(plans) && plans[count].blocks != 0)
+		return plans[count];
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, count, DEFAULT_FPR, &geometry, &error))
+		ThrowCoreError(&error);
+	if (count < lengthof(plans))
+		plans[count] = geometry;
+	return geometry;
+}
+
+/* The smallest fold and prefix that meets the default rate; as it is, when it does not meet it itself. */
+static blx_filter *
+CutToContents(const blx_filter *pending)
+{
+	blx_filter *scratch = AllocFilter(Min(blx_shrink_scratch(pending), BLX_MAX_BYTES));
+	blx_geometry geometry;
+	blx_error	error;
+	blx_filter *result;
+
+	if (blx_shrink_geometry(pending, DEFAULT_FPR, scratch, &geometry, &error))
+	{
+		result = ResizeFilter(pending, &geometry);
+		result->capacity = (uint64) rint(blx_cardinality(result));
+	}
+	else
+	{
+		result = CopyFilter(pending);
+		geometry = blx_geometry_of(result);
+		result->capacity = blx_capacity(&geometry, DEFAULT_FPR);
+	}
+	pfree(scratch);
+	result->pending = 0;
+	return result;
+}
+
+blx_filter *
+FinishFilter(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	uint64		count;
+	blx_geometry geometry;
+	blx_filter *result;
+
+	if (open->layout != BLX_HASHES)
+		return open->pending ? CutToContents(open) : CopyFilter(open);
+
+	count = blx_hashes_count(open);
+	if (open->pending)
+		geometry = blx_geometry_of(open);
+	else if (count == 0)
+		return NewEmptyFilter(&identity);
+	else
+		geometry = PlanForCount(count);
+	result = NewFilter(&geometry, &identity, open->pending ? open->capacity : count);
+	blx_hashes_pour(result, open);
+	return result;
+}
