@@ -749,6 +749,8 @@ class BloomFilter:
             data = base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError) as error:
             raise ValueError(f"not the text form of a filter: {error}") from None
+        if len(value) != (len(data) + 2) // 3 * 4:
+            raise ValueError("not the text form of a filter: too much padding")
         return cls.from_bytes(data)
 
 
