@@ -6,7 +6,6 @@ EXTVERSION = 1.0
 DISTVERSION = 1.0.0
 MODULE_big = bloomx
 DATA = bloomx--$(EXTVERSION).sql
-DOCS = README.md
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $(srcdir)/src/pg/*.c)))
 
