@@ -8,8 +8,8 @@ The PGXN client takes any META.json; the upload service does not. The rules here
 plus two of this project: every extension has an abstract and a docfile, and all files named exist.
 
 One version: META.json's "version" and the one of the extension it provides (x.y.z), the control file's
-default_version (x.y of it) and the script of that name, the version the Makefile sets, if it sets one
-literally, and the newest one in CHANGELOG.md.
+default_version (x.y of it) and the script of that name, the versions in the Makefile, the one that the module
+reports from PostgreSQL 18 on, and the newest one in CHANGELOG.md.
 
 Prints a line for each fault; the exit status is 0 when there is none.
 """
@@ -198,6 +198,11 @@ def one_version(tree, meta):
     for variable, number in re.findall(r"^(\w*VERSION)\s*[:?]*=\s*(\d+(?:\.\d+)+)\s*(?:#.*)?$", makefile, re.M):
         if number not in (version, ".".join(version.split(".")[:2])):
             faults.append(f"Makefile: {variable} is {number}, META.json has {version}")
+
+    for source in sorted((tree / "src").rglob("*.[ch]")):
+        for number in re.findall(r'\.version\s*=\s*"([^"]*)"', source.read_text(encoding="utf-8")):
+            if number != version:
+                faults.append(f"{source.name}: the module says version {number}, META.json has {version}")
 
     changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^#+ .*?(\d+\.\d+(?:\.\d+)?)", changelog, re.M)
