@@ -144,6 +144,12 @@ def same_filter(tap, what, text, hex_bytes, expected):
     return f
 
 
+def check_setup(tap):
+    sql(SETUP)
+    ((version,),) = sql("SHOW server_version;")
+    print(f"# PostgreSQL {version}, Python {sys.version.split()[0]}")
+
+
 def check_hashes(tap, vectors):
     values = [(f"{number}", f"bloom_hash({key['sql']}, {signed(int(seed, 16))})")
               for seed_number, seed in enumerate(vectors["seeds"])
@@ -286,8 +292,6 @@ def python_refuses(read, value):
 def main():
     vectors = json.loads(golden.GOLDEN.read_text())
     tap = golden.Tap()
-    sql(SETUP)
-
     def run(what, check, *arguments):
         """An error of the server fails this check and not the ones after it."""
         try:
@@ -295,6 +299,7 @@ def main():
         except (RuntimeError, ValueError) as error:
             tap.ok(False, what, *str(error).splitlines())
 
+    run("the extension and the types of this test", check_setup)
     run("golden hashes", check_hashes, vectors)
     for shape in SHAPES:
         for what, expression, key_of in TYPES:
