@@ -149,11 +149,11 @@ bool
 blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
 {
 	*g = blx_geometry_of(f);
+	if (blx_layout_row(f->layout) == NULL)
+		return unsupported(f, "cut to a prefix", NULL, error);
 	if (parts < 1 || parts > f->parts)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
-	if (parts < f->parts && blx_layout_row(f->layout) == NULL)
-		return unsupported(f, "cut to a prefix", NULL, error);
 	g->parts = (uint16_t) parts;
 	return true;
 }

@@ -77,15 +77,24 @@ blx_hashes_full(const blx_filter *f)
 	return words[COUNT] >= words[SLOTS] - words[SLOTS] / 4;
 }
 
-/* The slot of a hash other than 0: where it is, or where it belongs. */
+/*
+ * The slot of a hash other than 0: where it is, or where it belongs.  Turns
+ * round once at most: a damaged table may have no empty slot.
+ */
 static inline uint64_t
 find_slot(const uint64_t *slots, uint64_t n, uint64_t hash)
 {
 	uint64_t	i = blx_scale(hash, n);
+	bool		turned = false;
 
 	while (slots[i] != 0 && slots[i] != hash)
 		if (++i == n)
+		{
+			if (turned)
+				return 0;
+			turned = true;
 			i = 0;
+		}
 	return i;
 }
 

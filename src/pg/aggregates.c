@@ -282,12 +282,15 @@ PG_FUNCTION_INFO_V1(bloom_agg_finalfn);
 Datum
 bloom_agg_finalfn(PG_FUNCTION_ARGS)
 {
+	const blx_filter *state;
 	blx_filter *result;
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FILTER(NewEmptyFilter(&GetKeyType(fcinfo, 1)->identity));
-	result = FinishFilter(PG_GETARG_FILTER(0));
-	ReportOverfill(result);
+	state = PG_GETARG_FILTER(0);
+	result = FinishFilter(state);
+	if (state->layout != BLX_HASHES || state->pending)	/* else it was sized by its exact count */
+		ReportOverfill(result);
 	PG_RETURN_FILTER(result);
 }
 

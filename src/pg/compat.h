@@ -8,8 +8,8 @@
 #include "fmgr.h"
 #include "nodes/nodes.h"
 
-#if PG_VERSION_NUM < 130000
-#error "bloomx needs PostgreSQL 13 or newer"
+#if PG_VERSION_NUM < 150000
+#error "bloomx needs PostgreSQL 15 or newer"
 #endif
 
 /* 16: varlena macros have a header of their own; input functions can report softly */
@@ -20,11 +20,6 @@
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
-#endif
-
-/* 15: an extension can claim its prefix of settings */
-#if PG_VERSION_NUM < 150000
-#define MarkGUCPrefixReserved(prefix) EmitWarningsOnPlaceholders(prefix)
 #endif
 
 /* 18: a module says its name and version */

@@ -304,6 +304,8 @@ RefuseNondeterministic(Oid type, Oid collation)
 									   TupleDescAttr(columns, i)->attcollation);
 		ReleaseTupleDesc(columns);
 	}
+	else if (get_typtype(type) == TYPTYPE_MULTIRANGE)
+		RefuseNondeterministic(get_multirange_range(type), InvalidOid);
 	else if (get_typtype(type) == TYPTYPE_RANGE)
 	{
 		Oid			range_collation = get_range_collation(type);

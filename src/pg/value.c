@@ -166,7 +166,7 @@ EstimableFilter(const blx_filter *f)
 	return ResizeFilter(f, &geometry);
 }
 
-/* Beyond three standard errors of the estimate, so that a filter within its plan is not accused. */
+/* Beyond five standard errors of the estimate: of many filters within their plans none is accused. */
 bool
 FilterIsOverfilled(const blx_filter *f)
 {
@@ -177,7 +177,7 @@ FilterIsOverfilled(const blx_filter *f)
 		return false;
 	if (f->layout == BLX_HASHES)
 		return blx_hashes_count(f) > f->capacity;
-	return blx_cardinality(EstimableFilter(f)) > capacity + 3 * blx_cardinality_error(&geometry, capacity);
+	return blx_cardinality(EstimableFilter(f)) > capacity + 5 * blx_cardinality_error(&geometry, capacity);
 }
 
 void
