@@ -1,0 +1,135 @@
+/*
+ * exercise.h - every operation of the core on one filter that came from
+ * outside.  Whatever its bits are, none may touch memory that is not its own,
+ * run for ever or lose the filter's own promises.
+ */
+#ifndef EXERCISE_H
+#define EXERCISE_H
+
+#include "filters.h"
+
+static inline void
+exercise_set(const blx_filter *f)
+{
+	uint64_t	cursor = 0,
+				batch[7],
+				last = 0,
+				count = 0;
+	size_t		n;
+	blx_geometry planned = blx_geometry_of(f),
+				g = {BLX_PARTITIONED_BLOCKED, 4, 8, 1, 64};
+	blx_identity id = blx_identity_of(f);
+	blx_filter *filter;
+	blx_error	error;
+
+	while ((n = blx_hashes_next(f, &cursor, batch, LENGTH(batch))) > 0)
+	{
+		count += n;
+		last = batch[n - 1];
+	}
+	CHECK(count == blx_hashes_count(f), "%" PRIu64 " hashes of %" PRIu64, count, blx_hashes_count(f));
+	CHECK(count == 0 || blx_test(f, last), "a member is not found");
+	for (int i = 0; i < 10; i++)
+		blx_test(f, random64());
+	CHECK(blx_cardinality(f) == (double) count && blx_fpr(f) == 0, "a set is exact");
+	CHECK(blx_compare(f, f) == 0, "equal to itself");
+	blx_value_hash(f, 1);
+
+	/* small plans are poured */
+	if (f->pending == 0 || blx_bytes(&planned, 0) > 1 << 20)
+		planned = g;
+	CHECK(blx_geometry_check(&planned, &error), "%s", error.message);
+	filter = blank(&planned, &id, f->capacity);
+	blx_hashes_pour(filter, f);
+	CHECK(count == 0 || blx_test(filter, last), "a member was not poured");
+}
+
+static inline void
+exercise_filter(blx_filter *f)
+{
+	blx_geometry g = blx_geometry_of(f),
+				h;
+	blx_identity id = blx_identity_of(f);
+	uint64_t	hashes[20];
+	bool		certain;
+	double		fpr = blx_fpr(f);
+	blx_error	error;
+	char		name[BLX_MAX_NAME + 1];
+
+	CHECK(blx_geometry_check(&g, &error), "%s", error.message);
+	CHECK(blx_key_type_name(&id, name) != NULL, "a key type without a name");
+	CHECK(blx_layout_name(g.layout) != NULL, "a layout without a name");
+	CHECK(fpr >= 0 && fpr <= 1 + 1e-9, "rate %g of %s", fpr, describe(&g));
+	CHECK(blx_bits_set(f) <= blx_bits(&g), "%s", describe(&g));
+	CHECK(blx_fpr_expected(&g, 100) <= 1 + 1e-9 && blx_fpr_expected(&g, 100) >= 0, "%s: %g", describe(&g), blx_fpr_expected(&g, 100));
+	CHECK(blx_cardinality_error(&g, 10) >= 0, "%s: %g", describe(&g), blx_cardinality_error(&g, 10));
+	CHECK(blx_compare(f, f) == 0, "equal to itself");
+	blx_value_hash(f, 1);
+
+	for (size_t i = 0; i < LENGTH(hashes); i++)
+	{
+		hashes[i] = i == 0 ? 0 : i == 1 ? UINT64_MAX : random64();
+		blx_test(f, hashes[i]);
+	}
+	blx_add(f, hashes, LENGTH(hashes));
+	for (size_t i = 0; i < LENGTH(hashes); i++)
+		CHECK(blx_test(f, hashes[i]), "%s lost a key", describe(&g));
+
+	h = blx_unexpanded_geometry(f);
+	if (CHECK(blx_geometry_check(&h, &error), "unexpanded: %s", error.message))
+		CHECK(blx_cardinality(resized(f, &h)) >= 0, "%s", describe(&g));
+
+	prefix(f, (1 + g.parts) / 2);
+	CHECK(identical(union_of(f, f), f) || f->pending != 0, "%s: f | f", describe(&g));
+	CHECK(identical(intersection_of(f, f), f) || f->pending != 0, "%s: f & f", describe(&g));
+	CHECK(blx_disjoint(f, f, &certain, &error) && !certain, "%s is not disjoint from itself", describe(&g));
+	if (!resizes(g.layout))
+	{
+		CHECK(!blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &h, &error), "shrink %s", describe(&g));
+		return;
+	}
+
+	/* with a relative of another size */
+	{
+		blx_filter *relative = folded(f, most_folds(f) / 2);
+
+		relative = prefix(relative, 1 + relative->parts / 3);
+		CHECK(!certainly_disjoint(f, relative) && !certainly_disjoint(relative, f), "%s", describe(&g));
+		CHECK(blx_common_geometry(f, relative, &h, &error), "%s", error.message);
+		for (int i = 0; i < 2; i++)
+		{
+			blx_filter *joint = i == 0 ? union_of(f, relative) : intersection_of(relative, f);
+
+			for (size_t j = 0; j < LENGTH(hashes); j++)
+				CHECK(blx_test(joint, hashes[j]), "%s lost a key", describe(&g));
+		}
+		if (blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &h, &error))
+			CHECK(blx_fpr(resized(f, &h)) <= 0.5, "shrink %s", describe(&g));
+	}
+}
+
+/*
+ * Bytes from anywhere: refused with a message, or a filter that every operation
+ * is safe on and whose export is the same bytes.  Returns whether they were accepted.
+ */
+static inline bool
+exercise_bytes(const uint8_t *data, uint64_t length)
+{
+	blx_error	error = {.code = BLX_OK};
+	blx_filter *f = imported(data, length, &error);
+
+	if (f == NULL)
+	{
+		CHECK(error.code != BLX_OK && error.message[0] != '\0', "refused without a message");
+		return false;
+	}
+	CHECK(blx_check(f, blx_size(f), &error), "imported, but not valid: %s", error.message);
+	CHECK(bytes_equal(exported(f), (bytes) {(uint8_t *) data, length}), "the export differs from the import");
+	if (f->layout == BLX_HASHES)
+		exercise_set(f);
+	else
+		exercise_filter(f);
+	return true;
+}
+
+#endif							/* EXERCISE_H */

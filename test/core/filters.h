@@ -1,0 +1,328 @@
+/*
+ * filters.h - filters to test: random ones, built ones, and the operations of
+ * the core with their memory taken care of.
+ *
+ * Memory comes from take(), in exactly the size that the core asked for and
+ * filled with rubbish, so that the address sanitizer sees the first byte too
+ * many and a field that was never written does not pass for zero.  release()
+ * frees everything taken since the last release.
+ */
+#ifndef FILTERS_H
+#define FILTERS_H
+
+#include "core/bloom.h"
+#include "core/hash.h"
+#include "harness.h"
+
+static void *taken[4096];
+static size_t taken_count;
+
+static inline void *
+take(uint64_t bytes)
+{
+	void	   *memory = malloc(bytes > 0 ? bytes : 1);
+
+	if (memory == NULL || taken_count == LENGTH(taken))
+	{
+		printf("Bail out! no memory\n");
+		exit(2);
+	}
+	memset(memory, 0xA5, bytes);
+	return taken[taken_count++] = memory;
+}
+
+static inline void
+release(void)
+{
+	while (taken_count > 0)
+		free(taken[--taken_count]);
+}
+
+static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
+
+static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED};
+
+/* Has the layout an algebra over unequal sizes? */
+static inline bool
+resizes(uint8_t layout)
+{
+	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED;
+}
+
+static inline uint64_t
+resolution_of(const blx_geometry *g)
+{
+	return g->layout == BLX_PARTITIONED ? g->part_bits : g->blocks;
+}
+
+/* For messages: "partitioned 1x7x100x1". */
+static inline const char *
+describe(const blx_geometry *g)
+{
+	static char texts[8][100];
+	static unsigned next;
+	char	   *text = texts[next++ % 8];
+
+	snprintf(text, 100, "%s %ux%ux%" PRIu64 "x%u", blx_layout_name(g->layout), g->blocks, g->parts, g->part_bits, g->probes);
+	return text;
+}
+
+/* Small, of every shape that the layout allows: spare bits, single bits, 64 probes, cut groups. */
+static inline blx_geometry
+random_geometry(uint8_t layout)
+{
+	unsigned	k = (unsigned) (one_in(10) ? random_between(1, BLX_MAX_K) : random_between(1, 18));
+	blx_geometry g = {layout, 1, 1, 1, 1};
+
+	switch (layout)
+	{
+		case BLX_STANDARD:
+			g.probes = (uint16_t) k;
+			g.part_bits = one_in(5) ? random_between(1, 70) : random_between(1, 6000);
+			break;
+		case BLX_PARTITIONED:
+			g.parts = (uint16_t) k;
+			g.part_bits = random_between(1, one_in(3) ? 15 : 3) << random_between(0, 9);
+			break;
+		case BLX_BLOCKED:
+			g.probes = (uint16_t) k;
+			g.part_bits = UINT64_C(64) << random_between(0, one_in(4) ? 7 : 3);
+			g.blocks = (uint32_t) random_between(1, 40);
+			break;
+		case BLX_PARTITIONED_BLOCKED:
+			g.parts = (uint16_t) k;
+			g.part_bits = 64;
+			g.blocks = UINT32_C(1) << random_between(0, 7);
+			break;
+	}
+	return g;
+}
+
+/* Another geometry that combines with g. */
+static inline blx_geometry
+random_relative(const blx_geometry *g)
+{
+	blx_geometry other = *g;
+
+	if (!resizes(g->layout))
+		return other;
+	other.parts = (uint16_t) random_between(1, one_in(10) ? 64 : 20);
+	if (g->layout == BLX_PARTITIONED_BLOCKED)
+		other.blocks = UINT32_C(1) << random_between(0, 7);
+	else
+	{
+		while (other.part_bits % 2 == 0 && one_in(2))
+			other.part_bits /= 2;
+		while (other.part_bits < 4000 && one_in(2))
+			other.part_bits *= 2;
+	}
+	return other;
+}
+
+/* n hashes that no other call will give. */
+static inline uint64_t *
+new_hashes(size_t n)
+{
+	uint64_t   *hashes = take(8 * n);
+
+	for (size_t i = 0; i < n; i++)
+		hashes[i] = random64();
+	return hashes;
+}
+
+/* n random hashes; the first two are at times those at the ends of the range. */
+static inline uint64_t *
+random_hashes(size_t n)
+{
+	uint64_t   *hashes = new_hashes(n);
+
+	if (n > 0 && one_in(3))
+		hashes[0] = 0;
+	if (n > 1 && one_in(3))
+		hashes[1] = UINT64_MAX;
+	return hashes;
+}
+
+static inline blx_filter *
+blank(const blx_geometry *g, const blx_identity *id, uint64_t capacity)
+{
+	blx_filter *f = take(blx_bytes(g, id->name_len));
+
+	blx_init(f, g, id, capacity);
+	return f;
+}
+
+static inline blx_filter *
+built(const blx_geometry *g, uint64_t capacity, const uint64_t *hashes, size_t n)
+{
+	blx_filter *f = blank(g, &no_identity, capacity);
+
+	blx_add(f, hashes, n);
+	return f;
+}
+
+/* f in another geometry that one of the functions of algebra.c gave. */
+static inline blx_filter *
+resized(const blx_filter *f, const blx_geometry *g)
+{
+	blx_identity id = blx_identity_of(f);
+	blx_filter *r = blank(g, &id, 0);
+
+	blx_or_into(r, f);
+	return r;
+}
+
+static inline blx_filter *
+folded(const blx_filter *f, int64_t times)
+{
+	blx_geometry g;
+	blx_error	error;
+
+	if (!CHECK(blx_fold_geometry(f, times, &g, &error), "%s", error.message))
+		exit(1);
+	return resized(f, &g);
+}
+
+static inline blx_filter *
+prefix(const blx_filter *f, int64_t parts)
+{
+	blx_geometry g;
+	blx_error	error;
+
+	if (!CHECK(blx_prefix_geometry(f, parts, &g, &error), "%s", error.message))
+		exit(1);
+	return resized(f, &g);
+}
+
+static inline blx_filter *
+union_of(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity id = blx_identity_of(a);
+	blx_geometry g;
+	blx_error	error;
+	blx_filter *f;
+
+	if (!CHECK(blx_union_geometry(a, b, &g, &error), "%s", error.message))
+		exit(1);
+	f = blank(&g, &id, 0);
+	blx_or_into(f, a);
+	blx_or_into(f, b);
+	return f;
+}
+
+static inline blx_filter *
+intersection_of(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity id = blx_identity_of(a);
+	blx_geometry g;
+	blx_error	error;
+	blx_filter *f;
+
+	if (!CHECK(blx_intersection_geometry(a, b, &g, &error), "%s", error.message))
+		exit(1);
+	f = blank(&g, &id, 0);
+	blx_set_all(f);
+	blx_and_into(f, a);
+	blx_and_into(f, b);
+	return f;
+}
+
+static inline bool
+certainly_disjoint(const blx_filter *a, const blx_filter *b)
+{
+	bool		certain = false;
+	blx_error	error;
+
+	CHECK(blx_disjoint(a, b, &certain, &error), "%s", error.message);
+	return certain;
+}
+
+typedef struct bytes
+{
+	uint8_t    *data;
+	uint64_t	length;
+} bytes;
+
+static inline bytes
+exported(const blx_filter *f)
+{
+	bytes		b = {.length = blx_export_bytes(f)};
+
+	b.data = take(b.length);
+	blx_export(f, b.data);
+	return b;
+}
+
+static inline bool
+bytes_equal(bytes a, bytes b)
+{
+	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
+}
+
+/* One value: equal in SQL, equal hashes, and equal in every byte that leaves the server. */
+static inline bool
+identical(const blx_filter *a, const blx_filter *b)
+{
+	return blx_compare(a, b) == 0 && blx_compare(b, a) == 0 &&
+		blx_value_hash(a, 7) == blx_value_hash(b, 7) &&
+		bytes_equal(exported(a), exported(b));
+}
+
+/* A filter from interchange bytes; NULL with the error when they are refused. */
+static inline blx_filter *
+imported(const uint8_t *data, uint64_t length, blx_error *error)
+{
+	uint64_t	size;
+	blx_filter *f;
+
+	if (!blx_import_check(data, length, &size, error))
+		return NULL;
+	f = take(size);
+	blx_import(data, length, f);
+	CHECK(blx_size(f) == size, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", size, blx_size(f));
+	return f;
+}
+
+/* How often can f be folded? */
+static inline int
+most_folds(const blx_filter *f)
+{
+	blx_geometry g = blx_geometry_of(f);
+	uint64_t	resolution = resolution_of(&g);
+	int			times = 0;
+
+	if (!resizes(g.layout))
+		return 0;
+	for (; resolution % 2 == 0; resolution /= 2)
+		times++;
+	return times;
+}
+
+/* An open set that holds those hashes, grown as the aggregates do it: doubled when it is full. */
+static inline blx_filter *
+open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, const uint64_t *hashes, size_t n)
+{
+	blx_filter *f = take(blx_hashes_bytes(slots, id->name_len));
+
+	blx_hashes_init(f, slots, planned, id, 0);
+	for (size_t i = 0; i < n; i++)
+	{
+		if (blx_hashes_full(f))
+		{
+			blx_filter *larger = take(blx_hashes_bytes(2 * blx_hashes_slots(f), id->name_len));
+			uint64_t	cursor = 0,
+						batch[100];
+			size_t		got;
+
+			blx_hashes_init(larger, 2 * blx_hashes_slots(f), planned, id, 0);
+			while ((got = blx_hashes_next(f, &cursor, batch, LENGTH(batch))) > 0)
+				for (size_t j = 0; j < got; j++)
+					blx_hashes_add(larger, batch[j]);
+			f = larger;
+		}
+		blx_hashes_add(f, hashes[i]);
+	}
+	return f;
+}
+
+#endif							/* FILTERS_H */
