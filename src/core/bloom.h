@@ -192,6 +192,14 @@ extern void blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
 /* False: the key is certainly not in f.  True: it probably is. */
 extern bool blx_test(const blx_filter *f, uint64_t hash);
 
+/*
+ * The same for a filter of which only the header is in memory (never
+ * BLX_HASHES): fetch brings words first .. first+n-1 of its body, n at most 8,
+ * good until the next call.
+ */
+typedef const uint64_t *(*blx_fetch) (void *arg, uint64_t first, unsigned n);
+extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
+
 /* ---- algebra.c ---- */
 
 /* The geometry of the prefix of `parts` parts, 1 .. parts of f. */

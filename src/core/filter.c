@@ -16,3 +16,9 @@ blx_test(const blx_filter *f, uint64_t hash)
 		return blx_hashes_test(f, hash);
 	return blx_layout_row(f->layout)->test(f, hash);
 }
+
+bool
+blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	return blx_layout_row(header->layout)->test_fetched(header, hash, fetch, arg);
+}

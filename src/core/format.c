@@ -33,6 +33,8 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 	if ((h->name_len > 0) != (h->key_type == BLX_KEY_NAMED) || h->name_len > BLX_MAX_NAME)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
 						"bloom filter key type %u cannot have a name of %u bytes", h->key_type, h->name_len);
+	if (h->capacity > INT64_MAX)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has an impossible capacity");
 	if (available < blx_header_bytes(h->name_len))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
 	if (h->layout == BLX_HASHES && h->pending == 0)
@@ -42,7 +44,10 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 		return true;
 	}
 	if (!blx_geometry_check(&g, error))
+	{
+		error->code = BLX_CORRUPT;
 		return false;
+	}
 	if (h->layout != BLX_HASHES && h->pending > 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
 	if (h->expanded > 0)

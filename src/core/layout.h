@@ -33,6 +33,9 @@ typedef struct blx_layout
 	bool		(*at_bits) (unsigned k, uint64_t bits, blx_geometry *g, blx_error *error);
 
 	void		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
+
+	/* The test, on words that `fetch` brings; and the same with all words in memory. */
+	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
 
 	/* The formula: expected rate with n random keys. */
@@ -59,6 +62,14 @@ extern const blx_layout blx_layout_standard;
 extern const blx_layout blx_layout_partitioned;
 extern const blx_layout blx_layout_blocked;
 extern const blx_layout blx_layout_partitioned_blocked;
+
+/* The blx_fetch of a filter in memory: arg is its words. */
+static inline const uint64_t *
+blx_fetch_memory(void *arg, uint64_t first, unsigned n)
+{
+	(void) n;
+	return (const uint64_t *) arg + first;
+}
 
 /* The row of a static layout, or NULL. */
 extern const blx_layout *blx_layout_row(uint8_t layout);

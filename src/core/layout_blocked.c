@@ -94,20 +94,26 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 	}
 }
 
-static bool
-test(const blx_filter *f, uint64_t hash)
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 {
-	const uint64_t *block = blx_cwords(f) + blx_scale(hash, f->blocks) * (f->part_bits / 64);
+	uint64_t	block = blx_scale(hash, f->blocks) * (f->part_bits / 64);
 	probe_sequence s = probes_of(hash, f->part_bits);
 
 	for (unsigned j = 0; j < f->probes; j++)
 	{
 		uint64_t	bit = next_probe(&s);
 
-		if (!(block[bit / 64] >> bit % 64 & 1))
+		if (!(*fetch(arg, block + bit / 64, 1) >> bit % 64 & 1))
 			return false;
 	}
 	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
 static double
@@ -157,6 +163,7 @@ const blx_layout blx_layout_blocked = {
 	.max_step = BLX_MAX_BYTES / (DEFAULT_BLOCK_BITS / 8),
 	.at_bits = at_bits,
 	.add = add,
+	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,

@@ -57,20 +57,25 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 	}
 }
 
-static bool
-test(const blx_filter *f, uint64_t hash)
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
-	const uint64_t *part = blx_cwords(f);
 
-	for (unsigned j = 0; j < f->parts; j++, part += part_words)
+	for (unsigned j = 0; j < f->parts; j++)
 	{
 		uint64_t	bit = blx_scale(blx_derive(hash, j), f->part_bits);
 
-		if (!(part[bit / 64] >> bit % 64 & 1))
+		if (!(*fetch(arg, j * part_words + bit / 64, 1) >> bit % 64 & 1))
 			return false;
 	}
 	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
 /* Almeida 2022, eq. 11: every part is hit once by every key. */
@@ -202,6 +207,7 @@ const blx_layout blx_layout_partitioned = {
 	.max_step = BLX_MAX_BYTES / 8,
 	.at_bits = at_bits,
 	.add = add,
+	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,

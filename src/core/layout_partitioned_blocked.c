@@ -140,22 +140,28 @@ block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
 	return all & 1;
 }
 
-static bool
-test(const blx_filter *f, uint64_t hash)
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 {
 	unsigned	e = block_log2(f);
-	const uint64_t *group = blx_cwords(f);
+	uint64_t	group = 0;
 
 	for (unsigned g = 0; g < groups_of(f->parts); g++)
 	{
 		unsigned	parts = parts_of_group(f->parts, g);
 		uint64_t	h = blx_derive(hash, g);
 
-		if (!block_has(group + block_of(h, e) * parts, parts, h * MIX))
+		if (!block_has(fetch(arg, group + block_of(h, e) * parts, parts), parts, h * MIX))
 			return false;
 		group += (uint64_t) f->blocks * parts;
 	}
 	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
 /* A block of i keys: chance that `parts` parts all have the bit asked for. */
@@ -314,6 +320,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.max_step = 28,
 	.at_bits = at_bits,
 	.add = add,
+	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,

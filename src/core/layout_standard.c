@@ -47,19 +47,23 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 		}
 }
 
-static bool
-test(const blx_filter *f, uint64_t hash)
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 {
-	const uint64_t *words = blx_cwords(f);
-
 	for (unsigned j = 0; j < f->probes; j++)
 	{
 		uint64_t	bit = blx_scale(blx_derive(hash, j), f->part_bits);
 
-		if (!(words[bit / 64] >> bit % 64 & 1))
+		if (!(*fetch(arg, bit / 64, 1) >> bit % 64 & 1))
 			return false;
 	}
 	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
 static double
@@ -97,6 +101,7 @@ const blx_layout blx_layout_standard = {
 	.max_step = BLX_MAX_BYTES / 8,
 	.at_bits = at_bits,
 	.add = add,
+	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,

@@ -46,7 +46,7 @@ extern bool DatumIsExpandedFilter(Datum datum);
 
 /* ---- value.c ---- */
 
-extern void ThrowCoreError(const blx_error *error) pg_attribute_noreturn();
+pg_noreturn extern void ThrowCoreError(const blx_error *error);
 
 /* Memory for a filter of that size, with its varlena length set. */
 extern blx_filter *AllocFilter(uint64 size);
@@ -82,13 +82,23 @@ extern void ReportOverfill(const blx_filter *f);
 /* f without expansion, for estimates of cardinality. */
 extern const blx_filter *EstimableFilter(const blx_filter *f);
 
-/* The last filter read through a TOAST pointer, detoasted. */
+/* The last filter that a call site got by a TOAST pointer. */
 typedef struct FilterCache
 {
 	Oid			toast_relation;
 	Oid			toast_value;
-	blx_filter *filter;
+	blx_filter *filter;			/* detoasted, or NULL */
 } FilterCache;
+
+/*
+ * A filter to be probed once: whole, or only its header, with the rest to be
+ * fetched from TOAST.
+ */
+typedef struct ProbedFilter
+{
+	const blx_filter *filter;
+	struct varlena *toasted;	/* NULL when filter is whole */
+} ProbedFilter;
 
 /* ---- keys.c ---- */
 
@@ -125,8 +135,18 @@ HashKey(KeyType *key, Datum value, uint64 seed)
 	return key->hash(key, value, seed);
 }
 
-/* The filter in argument n; detoasted once for as long as the same value is passed. */
+/* The filter in argument n; a TOASTed one is detoasted once for as long as the same value is passed. */
 extern const blx_filter *GetCachedFilter(FunctionCallInfo fcinfo, int n);
+
+/* The same for one probe: a large TOASTed filter is not detoasted before it comes a second time. */
+extern ProbedFilter GetProbedFilter(FunctionCallInfo fcinfo, int n);
+extern bool ProbeToastedFilter(const ProbedFilter *probed, uint64 hash);
+
+static inline bool
+ProbeFilter(const ProbedFilter *probed, uint64 hash)
+{
+	return probed->toasted == NULL ? blx_test(probed->filter, hash) : ProbeToastedFilter(probed, hash);
+}
 
 /* Errors unless keys of that type belong into the filter. */
 extern void CheckKeyType(const blx_filter *f, const KeyType *key);

@@ -22,6 +22,11 @@
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* 18: functions that do not return are marked in front */
+#ifndef pg_noreturn
+#define pg_noreturn __attribute__((noreturn))
+#endif
+
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")

@@ -2,18 +2,19 @@
  * membership.c - is this key possibly in that set?
  *
  * What does not change between rows (key type, detoasted filter) is kept in
- * fn_extra; a row costs the key's hash and the probe.
+ * fn_extra; a row costs the key's hash and the probe.  A large stored filter
+ * that differs from row to row is read in slices.
  */
 #include "bloomx.h"
 
 static Datum
 ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
 {
-	const blx_filter *f = GetCachedFilter(fcinfo, filter);
+	ProbedFilter probed = GetProbedFilter(fcinfo, filter);
 	KeyType    *key = GetKeyType(fcinfo, element);
 
-	CheckKeyType(f, key);
-	PG_RETURN_BOOL(blx_test(f, HashKey(key, PG_GETARG_DATUM(element), f->seed)));
+	CheckKeyType(probed.filter, key);
+	PG_RETURN_BOOL(ProbeFilter(&probed, HashKey(key, PG_GETARG_DATUM(element), probed.filter->seed)));
 }
 
 /* f @> v */
@@ -36,7 +37,9 @@ PG_FUNCTION_INFO_V1(bloom_contains_hash);
 Datum
 bloom_contains_hash(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(blx_test(GetCachedFilter(fcinfo, 0), (uint64) PG_GETARG_INT64(1)));
+	ProbedFilter probed = GetProbedFilter(fcinfo, 0);
+
+	PG_RETURN_BOOL(ProbeFilter(&probed, (uint64) PG_GETARG_INT64(1)));
 }
 
 /*
