@@ -82,12 +82,14 @@ extern void ReportOverfill(const blx_filter *f);
 /* f without expansion, for estimates of cardinality. */
 extern const blx_filter *EstimableFilter(const blx_filter *f);
 
-/* The last filter that a call site got by a TOAST pointer. */
+/* The last filters of a call site. */
 typedef struct FilterCache
 {
+	blx_filter	checked;		/* header of the last one that was checked in flat memory */
+	/* the last that came by a TOAST pointer */
 	Oid			toast_relation;
 	Oid			toast_value;
-	blx_filter *filter;			/* detoasted, or NULL */
+	blx_filter *detoasted;		/* or NULL */
 } FilterCache;
 
 /*

@@ -120,15 +120,33 @@ DatumGetFilter(Datum datum)
 	return CheckFilter((blx_filter *) PG_DETOAST_DATUM(PointerGetDatum(value)));
 }
 
+/*
+ * A filter that is no TOAST pointer.  The check of a static layout depends on
+ * its header and length alone: equal ones need no second look.
+ */
+static const blx_filter *
+GetFlatFilter(FilterCache *cache, Datum datum)
+{
+	const blx_filter *f = (const blx_filter *) DatumGetPointer(datum);
+
+	if (VARATT_IS_4B_U(f) && VARSIZE(f) >= sizeof(blx_filter) &&
+		memcmp(f, &cache->checked, sizeof(blx_filter)) == 0)
+		return f;
+	f = DatumGetFilter(datum);
+	if (f->layout != BLX_HASHES)
+		cache->checked = *f;
+	return f;
+}
+
 /* Is the datum the TOASTed value that the call site saw last?  If not it is from now on. */
 static bool
 SeenBefore(FilterCache *cache, const struct varatt_external *pointer)
 {
 	if (cache->toast_relation == pointer->va_toastrelid && cache->toast_value == pointer->va_valueid)
 		return true;
-	if (cache->filter != NULL)
-		pfree(cache->filter);
-	cache->filter = NULL;
+	if (cache->detoasted != NULL)
+		pfree(cache->detoasted);
+	cache->detoasted = NULL;
 	cache->toast_relation = pointer->va_toastrelid;
 	cache->toast_value = pointer->va_valueid;
 	return false;
@@ -139,15 +157,15 @@ DetoastIntoCache(FunctionCallInfo fcinfo, struct varlena *value)
 {
 	FilterCache *cache = &GetCallCache(fcinfo)->filter;
 
-	if (cache->filter == NULL)
+	if (cache->detoasted == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(fcinfo->flinfo->fn_mcxt);
 		blx_filter *f = (blx_filter *) detoast_attr(value);
 
 		MemoryContextSwitchTo(old);
-		cache->filter = CheckFilter(f);
+		cache->detoasted = CheckFilter(f);
 	}
-	return cache->filter;
+	return cache->detoasted;
 }
 
 /*
@@ -162,7 +180,7 @@ GetCachedFilter(FunctionCallInfo fcinfo, int n)
 	struct varatt_external pointer;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		return DatumGetFilter(datum);
+		return GetFlatFilter(&GetCallCache(fcinfo)->filter, datum);
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
 	(void) SeenBefore(&GetCallCache(fcinfo)->filter, &pointer);
 	return DetoastIntoCache(fcinfo, value);
@@ -197,7 +215,7 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 	{
-		probed.filter = DatumGetFilter(datum);
+		probed.filter = GetFlatFilter(&GetCallCache(fcinfo)->filter, datum);
 		return probed;
 	}
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
