@@ -11,7 +11,7 @@ SELECT commas(:passwords) AS p, commas(:candidates) AS c \gset
 \echo
 \echo 'What would a filter for that many keys cost? bloom_plan answers before anything is built.'
 \set ECHO queries
-SELECT target, p.fpr, pg_size_pretty(p.bytes) AS size, round(p.bits / :passwords.0, 1) AS bits_per_key, p.blocks, p.parts
+SELECT target, percent(p.fpr) AS fpr, pg_size_pretty(p.bytes) AS size, round(p.bits / :passwords.0, 1) AS bits_per_key, p.blocks, p.parts
   FROM unnest('{0.1, 0.01, 0.001, 0.0001}'::float8[]) target, bloom_plan(:passwords, target) p;
 \set ECHO none
 

@@ -47,8 +47,9 @@ SELECT must(s.filter = d.filter, 'half the parts and half the blocks, built dire
 
 \echo
 \echo 'And filters of different sizes still combine: the copy with half the parts, united with a small filter of ten new words.'
+\echo '(A union keeps the larger number of blocks and the smaller number of parts, so its rate is that of the weaker filter.)'
 \set ECHO queries
-SELECT i.blocks, i.parts, i.fpr, u @> 'bloomx' AS "bloomx?", u @> 'zyzzyvas' AS "zyzzyvas?"
+SELECT i.blocks, i.parts, percent(i.fpr) AS fpr, u @> 'bloomx' AS "bloomx?", u @> 'zyzzyvas' AS "zyzzyvas?"
   FROM (SELECT filter | (SELECT bloom_agg(w, 10, 0.0001) FROM unnest('{bloomx,pgxs,xxh3,initdb,jsonb,varlena,lwlock,minmax,toast,wal}'::text[]) w) AS u
           FROM smaller WHERE step = 2) s, bloom_info(u) i;
 \set ECHO none
