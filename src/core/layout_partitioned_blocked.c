@@ -91,37 +91,58 @@ bit_of(uint64_t mixed, unsigned part)
 	return mixed >> (58 - 6 * part) & 63;
 }
 
-/* One group of all keys: its memory stays in the cache as long as it can. */
-static void
-add_group(uint64_t *group, unsigned parts, unsigned e, unsigned number, const uint64_t *hashes, size_t n)
+/* Keys whose blocks are fetched ahead: enough to hide a memory access, few enough to stay in the cache. */
+#define BATCH 64
+
+static inline void
+set_bits(uint64_t *block, unsigned parts, uint64_t mixed)
 {
+	if (parts == GROUP)
+		for (unsigned j = 0; j < GROUP; j++)
+			block[j] |= UINT64_C(1) << bit_of(mixed, j);
+	else
+		for (unsigned j = 0; j < parts; j++)
+			block[j] |= UINT64_C(1) << bit_of(mixed, j);
+}
+
+/* One group of up to BATCH keys. */
+static void
+add_batch(uint64_t *group, unsigned parts, unsigned e, unsigned number, const uint64_t *hashes, size_t n)
+{
+	uint64_t   *blocks[BATCH];
+	uint64_t	mixed[BATCH];
+
 	for (size_t i = 0; i < n; i++)
 	{
 		uint64_t	h = blx_derive(hashes[i], number);
-		uint64_t	mixed = h * MIX;
-		uint64_t   *block = group + block_of(h, e) * parts;
 
-		if (parts == GROUP)
-			for (unsigned j = 0; j < GROUP; j++)
-				block[j] |= UINT64_C(1) << bit_of(mixed, j);
-		else
-			for (unsigned j = 0; j < parts; j++)
-				block[j] |= UINT64_C(1) << bit_of(mixed, j);
+		mixed[i] = h * MIX;
+		blocks[i] = group + block_of(h, e) * parts;
+		__builtin_prefetch(blocks[i], 1);
 	}
+	for (size_t i = 0; i < n; i++)
+		set_bits(blocks[i], parts, mixed[i]);
 }
 
 static void
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	unsigned	e = block_log2(f);
-	uint64_t   *group = blx_words(f);
 
-	for (unsigned g = 0; g < groups_of(f->parts); g++)
+	while (n > 0)
 	{
-		unsigned	parts = parts_of_group(f->parts, g);
+		size_t		batch = n < BATCH ? n : BATCH;
+		uint64_t   *group = blx_words(f);
 
-		add_group(group, parts, e, g, hashes, n);
-		group += (uint64_t) f->blocks * parts;
+		for (unsigned g = 0; g < groups_of(f->parts); g++)
+		{
+			unsigned	parts = parts_of_group(f->parts, g);
+
+			add_batch(group, parts, e, g, hashes, batch);
+			group += (uint64_t) f->blocks * parts;
+		}
+		hashes += batch;
+		n -= batch;
 	}
 }
 

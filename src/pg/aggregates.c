@@ -34,11 +34,15 @@ OpenState(FunctionCallInfo fcinfo)
 				 errmsg("bloom filter transition function called outside an aggregate")));
 	if (PG_ARGISNULL(0))
 		return state;
-	state.filter = PG_GETARG_FILTER(0);
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
+	{
 		state.expanded = PG_GETARG_DATUM(0);
+		state.filter = ExpandedFilterGet(state.expanded);
+	}
 	else if (DatumIsExpandedFilter(PG_GETARG_DATUM(0)))
-		state.filter = CopyFilter(state.filter);
+		state.filter = CopyFilter(PG_GETARG_FILTER(0));
+	else
+		state.filter = PG_GETARG_FILTER(0);
 	return state;
 }
 
@@ -119,13 +123,32 @@ AddRow(FunctionCallInfo fcinfo, AggState *state)
 	return CloseState(state);
 }
 
+/* The row after many others: into the batch of a large filter whose size is settled. */
+static bool
+QueueRow(FunctionCallInfo fcinfo)
+{
+	const blx_filter *header;
+
+	if (PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
+		return false;
+	header = ExpandedFilterHeader(PG_GETARG_DATUM(0));
+	if (header->layout == BLX_HASHES || !AggCheckCallContext(fcinfo, NULL))
+		return false;
+	if (!PG_ARGISNULL(1))
+		ExpandedFilterAdd(PG_GETARG_DATUM(0), HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), header->seed));
+	return true;
+}
+
 /* bloom_agg(v) */
 PG_FUNCTION_INFO_V1(bloom_agg_transfn);
 Datum
 bloom_agg_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state = OpenState(fcinfo);
+	AggState	state;
 
+	if (QueueRow(fcinfo))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
 		if (PG_ARGISNULL(1))
@@ -149,8 +172,11 @@ PG_FUNCTION_INFO_V1(bloom_agg_capacity_transfn);
 Datum
 bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state = OpenState(fcinfo);
+	AggState	state;
 
+	if (QueueRow(fcinfo))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
 		double		fpr = DEFAULT_FPR;
@@ -175,8 +201,11 @@ PG_FUNCTION_INFO_V1(bloom_agg_template_transfn);
 Datum
 bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state = OpenState(fcinfo);
+	AggState	state;
 
+	if (QueueRow(fcinfo))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
 		const blx_filter *template;

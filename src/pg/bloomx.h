@@ -42,6 +42,10 @@ extern Datum MakeExpandedFilter(MemoryContext parent);
 extern MemoryContext ExpandedFilterContext(Datum datum);
 extern void ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
+
+/* Only to look at the header; adding a hash, to a filter that is not of layout hashes. */
+extern const blx_filter *ExpandedFilterHeader(Datum datum);
+extern void ExpandedFilterAdd(Datum datum, uint64 hash);
 extern bool DatumIsExpandedFilter(Datum datum);
 
 /* ---- value.c ---- */

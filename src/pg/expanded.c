@@ -5,6 +5,9 @@
  * An aggregate's state that grows would be copied by the executor each time it
  * moves; an expanded object is handed from call to call by reference.  Small
  * states stay flat: a context of its own costs a kilobyte.
+ *
+ * Keys are added in batches, for the core can then fetch many blocks at once:
+ * a large filter's blocks are rarely in the cache.
  */
 #include "bloomx.h"
 
@@ -18,7 +21,18 @@ typedef struct ExpandedFilter
 	ExpandedObjectHeader header;
 	int			magic;
 	blx_filter *filter;
+	int			queued;			/* hashes yet to be added */
+	uint64		queue[64];
 } ExpandedFilter;
+
+static blx_filter *
+Flush(ExpandedFilter *expanded)
+{
+	if (expanded->queued > 0)
+		blx_add(expanded->filter, expanded->queue, expanded->queued);
+	expanded->queued = 0;
+	return expanded->filter;
+}
 
 static Size
 FlatSize(ExpandedObjectHeader *header)
@@ -29,7 +43,7 @@ FlatSize(ExpandedObjectHeader *header)
 static void
 Flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
-	memcpy(result, ((ExpandedFilter *) header)->filter, size);
+	memcpy(result, Flush((ExpandedFilter *) header), size);
 	SET_VARSIZE(result, size);
 }
 
@@ -44,6 +58,7 @@ MakeExpandedFilter(MemoryContext parent)
 	EOH_init_header(&expanded->header, &methods, context);
 	expanded->magic = EXPANDED_FILTER_MAGIC;
 	expanded->filter = NULL;
+	expanded->queued = 0;
 	return EOHPGetRWDatum(&expanded->header);
 }
 
@@ -66,7 +81,23 @@ DatumIsExpandedFilter(Datum datum)
 blx_filter *
 ExpandedFilterGet(Datum datum)
 {
+	return Flush(GetExpanded(datum));
+}
+
+const blx_filter *
+ExpandedFilterHeader(Datum datum)
+{
 	return GetExpanded(datum)->filter;
+}
+
+void
+ExpandedFilterAdd(Datum datum, uint64 hash)
+{
+	ExpandedFilter *expanded = GetExpanded(datum);
+
+	expanded->queue[expanded->queued++] = hash;
+	if (expanded->queued == lengthof(expanded->queue))
+		Flush(expanded);
 }
 
 MemoryContext
