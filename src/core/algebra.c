@@ -52,7 +52,7 @@ compatible(const blx_filter *a, const blx_filter *b, blx_error *error)
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b);
 
-	if (!blx_identity_check(&ia, "the first filter", &ib, "the second", error))
+	if (!blx_identity_check(&ia, "The first filter", &ib, "the second", error))
 		return false;
 	if (a->layout != b->layout)
 		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same layout.",

@@ -300,6 +300,9 @@ extern bool blx_hashes_full(const blx_filter *f);
 /* Adds a hash; the set must not be full. */
 extern void blx_hashes_add(blx_filter *f, uint64_t hash);
 
+/* Fetches the slot where a hash will be looked for. */
+extern void blx_hashes_prefetch(const blx_filter *f, uint64_t hash);
+
 /* Hands out the hashes, roughly ascending, up to max at a time; *cursor starts at 0; returns how many. */
 extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
 

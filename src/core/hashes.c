@@ -99,6 +99,14 @@ find_slot(const uint64_t *slots, uint64_t n, uint64_t hash)
 }
 
 void
+blx_hashes_prefetch(const blx_filter *f, uint64_t hash)
+{
+	const uint64_t *words = blx_cwords(f);
+
+	__builtin_prefetch(words + PREFIX_WORDS + blx_scale(hash, words[SLOTS]), 1);
+}
+
+void
 blx_hashes_add(blx_filter *f, uint64_t hash)
 {
 	uint64_t   *words = blx_words(f);

@@ -92,17 +92,12 @@ GrowState(AggState *state)
 static void
 AddHash(AggState *state, uint64 hash)
 {
-	if (state->filter->layout == BLX_HASHES)
-	{
-		if (blx_hashes_full(state->filter))
-			GrowState(state);
-		if (state->filter->layout == BLX_HASHES)
-		{
-			blx_hashes_add(state->filter, hash);
-			return;
-		}
-	}
-	blx_add(state->filter, &hash, 1);
+	if (state->expanded == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
+		GrowState(state);
+	if (state->expanded)
+		ExpandedFilterAdd(state->expanded, hash);
+	else
+		AddHashes(state->filter, &hash, 1);
 }
 
 /* An open state for these keys; planned NULL = sized at the end. */
@@ -123,19 +118,15 @@ AddRow(FunctionCallInfo fcinfo, AggState *state)
 	return CloseState(state);
 }
 
-/* The row after many others: into the batch of a large filter whose size is settled. */
+/* The usual row of a large state: into its batch. */
 static bool
 QueueRow(FunctionCallInfo fcinfo)
 {
-	const blx_filter *header;
-
-	if (PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
-		return false;
-	header = ExpandedFilterHeader(PG_GETARG_DATUM(0));
-	if (header->layout == BLX_HASHES || !AggCheckCallContext(fcinfo, NULL))
+	if (PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)) || !AggCheckCallContext(fcinfo, NULL))
 		return false;
 	if (!PG_ARGISNULL(1))
-		ExpandedFilterAdd(PG_GETARG_DATUM(0), HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), header->seed));
+		ExpandedFilterAdd(PG_GETARG_DATUM(0),
+						  HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), ExpandedFilterHeader(PG_GETARG_DATUM(0))->seed));
 	return true;
 }
 
@@ -234,7 +225,7 @@ UniteState(AggState *state, const blx_filter *other)
 	blx_error	error;
 	MemoryContext old;
 
-	if (!blx_identity_check(&my_identity, "the first filter", &their_identity, "the second", &error))
+	if (!blx_identity_check(&my_identity, "The first filter", &their_identity, "the second", &error))
 		ThrowCoreError(&error);
 	if (same_keys && other->layout == BLX_HASHES)
 	{
@@ -245,6 +236,8 @@ UniteState(AggState *state, const blx_filter *other)
 		while ((n = blx_hashes_next(other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);
+		if (state->expanded)
+			state->filter = ExpandedFilterGet(state->expanded);
 		return;
 	}
 	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs))

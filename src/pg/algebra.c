@@ -10,28 +10,18 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 {
 	blx_identity of_f = blx_identity_of(f),
 				of_hashes = blx_identity_of(hashes);
-	blx_filter *result = CopyForKeys(f, &of_hashes);
-	uint64		cursor = 0,
-				hash;
+	blx_filter *result;
+	uint64		batch[64],
+				cursor = 0;
+	size_t		n;
 	blx_error	error;
 
-	if (!blx_identity_check(&of_f, "the first filter", &of_hashes, "the second", &error))
+	if (!blx_identity_check(&of_f, "The first filter", &of_hashes, "the second", &error))
 		ThrowCoreError(&error);
-	if (f->layout != BLX_HASHES)
-	{
-		blx_hashes_pour(result, hashes);
-		result->capacity = Max(result->capacity, hashes->capacity);
-		return result;
-	}
-	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
-	{
-		if (result->layout == BLX_HASHES && blx_hashes_full(result))
-			result = GrowHashes(result);
-		if (result->layout == BLX_HASHES)
-			blx_hashes_add(result, hash);
-		else
-			blx_add(result, &hash, 1);
-	}
+	result = CopyForKeys(f, &of_hashes);
+	while ((n = blx_hashes_next(hashes, &cursor, batch, lengthof(batch))) > 0)
+		result = AddHashes(result, batch, n);
+	result->capacity = Max(result->capacity, hashes->capacity);
 	return result;
 }
 

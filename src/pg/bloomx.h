@@ -43,7 +43,7 @@ extern MemoryContext ExpandedFilterContext(Datum datum);
 extern void ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
 
-/* Only to look at the header; adding a hash, to a filter that is not of layout hashes. */
+/* Only to look at the header; adding a hash. */
 extern const blx_filter *ExpandedFilterHeader(Datum datum);
 extern void ExpandedFilterAdd(Datum datum, uint64 hash);
 extern bool DatumIsExpandedFilter(Datum datum);
@@ -182,6 +182,9 @@ extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *id
 
 /* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
 extern blx_filter *GrowHashes(const blx_filter *open);
+
+/* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
+extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);

@@ -90,22 +90,10 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 
 /* f and more keys, as a new value. */
 static blx_filter *
-AddHashes(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+WithHashes(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
-	blx_filter *result = CopyForKeys(f, keys);
-	size_t		i = 0;
+	blx_filter *result = AddHashes(CopyForKeys(f, keys), hashes, n);
 
-	for (; i < n && result->layout == BLX_HASHES; i++)
-	{
-		if (blx_hashes_full(result))
-			result = GrowHashes(result);
-		if (result->layout == BLX_HASHES)
-			blx_hashes_add(result, hashes[i]);
-		else
-			i--;				/* grew into a filter: this hash goes there */
-	}
-	if (result->layout != BLX_HASHES)
-		blx_add(result, hashes + i, n - i);
 	ReportOverfill(result);
 	return result;
 }
@@ -127,7 +115,7 @@ bloom_add(PG_FUNCTION_ARGS)
 	key = GetKeyType(fcinfo, 1);
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
-	PG_RETURN_FILTER(AddHashes(f, &key->identity, &hash, 1));
+	PG_RETURN_FILTER(WithHashes(f, &key->identity, &hash, 1));
 }
 
 /* bloom_add_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
@@ -149,7 +137,7 @@ bloom_add_all(PG_FUNCTION_ARGS)
 	key = GetElementKeyType(fcinfo, 1);
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	PG_RETURN_FILTER(AddHashes(f, &key->identity, hashes, n));
+	PG_RETURN_FILTER(WithHashes(f, &key->identity, hashes, n));
 }
 
 /*
@@ -169,7 +157,7 @@ bloom_add_hash(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	hash = (uint64) PG_GETARG_INT64(1);
-	PG_RETURN_FILTER(AddHashes(PG_GETARG_FILTER(0), &hashes, &hash, 1));
+	PG_RETURN_FILTER(WithHashes(PG_GETARG_FILTER(0), &hashes, &hash, 1));
 }
 
 /* bloom_hash(v anycompatible, seed bigint) */

@@ -28,22 +28,31 @@ typedef struct ExpandedFilter
 static blx_filter *
 Flush(ExpandedFilter *expanded)
 {
+	blx_filter *before = expanded->filter;
+
 	if (expanded->queued > 0)
-		blx_add(expanded->filter, expanded->queue, expanded->queued);
-	expanded->queued = 0;
+	{
+		MemoryContext old = MemoryContextSwitchTo(expanded->header.eoh_context);
+
+		expanded->filter = AddHashes(before, expanded->queue, expanded->queued);
+		MemoryContextSwitchTo(old);
+		if (expanded->filter != before)
+			pfree(before);
+		expanded->queued = 0;
+	}
 	return expanded->filter;
 }
 
 static Size
 FlatSize(ExpandedObjectHeader *header)
 {
-	return blx_size(((ExpandedFilter *) header)->filter);
+	return blx_size(Flush((ExpandedFilter *) header));
 }
 
 static void
 Flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
-	memcpy(result, Flush((ExpandedFilter *) header), size);
+	memcpy(result, ((ExpandedFilter *) header)->filter, size);
 	SET_VARSIZE(result, size);
 }
 

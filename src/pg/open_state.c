@@ -63,6 +63,27 @@ GrowHashes(const blx_filter *open)
 	return result;
 }
 
+blx_filter *
+AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
+{
+	size_t		i = 0;
+
+	if (f->layout == BLX_HASHES && n > 1)
+		for (size_t j = 0; j < Min(n, 64); j++)
+			blx_hashes_prefetch(f, hashes[j]);
+	for (; i < n && f->layout == BLX_HASHES; i++)
+	{
+		if (blx_hashes_full(f))
+			f = GrowHashes(f);
+		if (f->layout != BLX_HASHES)
+			break;				/* it grew into a filter: this hash goes there */
+		blx_hashes_add(f, hashes[i]);
+	}
+	if (i < n)
+		blx_add(f, hashes + i, n - i);
+	return f;
+}
+
 /*
  * The plan for a number of keys at the default rate.  A GROUP BY asks for the
  * same small numbers over and over.
