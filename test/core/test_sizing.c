@@ -1,0 +1,323 @@
+/*
+ * test_sizing.c - from capacity and rate to a geometry: strict, smallest, and
+ * with errors that say what would work.
+ */
+#include "filters.h"
+
+/* The sizes that planning may choose from, smallest first: whole words of a part, blocks, doublings. */
+static blx_geometry
+step_geometry(uint8_t layout, unsigned k, uint64_t step)
+{
+	switch (layout)
+	{
+		case BLX_STANDARD:
+			return (blx_geometry) {layout, 1, 1, (uint16_t) k, 64 * step};
+		case BLX_PARTITIONED:
+			return (blx_geometry) {layout, 1, (uint16_t) k, 1, 64 * step};
+		case BLX_BLOCKED:
+			return (blx_geometry) {layout, (uint32_t) step, 1, (uint16_t) k, 512};
+		default:
+			return (blx_geometry) {layout, UINT32_C(1) << (step - 1), (uint16_t) k, 1, 64};
+	}
+}
+
+static void
+smallest(void)
+{
+	static const uint64_t capacities[] = {1, 2, 3, 5, 8, 10, 13, 20, 33, 50, 77, 100, 200, 333, 500, 1000};
+	static const double rates[] = {0.999, 0.9, 0.5, 0.3, 0.1, 0.05, 0.02, 0.01, 0.003, 1e-3, 1e-4, 1e-6, 1e-9};
+
+	for (size_t i = 0; i < LENGTH(static_layouts); i++)
+	{
+		char		name[150];
+
+		snprintf(name, sizeof name, "plan, %s: strictly below the rate, and no smaller geometry is (every k and size tried)",
+				 blx_layout_name(static_layouts[i]));
+		TEST(name)
+		for (size_t c = 0; c < LENGTH(capacities); c++)
+			for (size_t r = 0; r < LENGTH(rates); r++)
+			{
+				uint64_t	n = capacities[c];
+				blx_geometry plan;
+				blx_error	error;
+
+				if (!CHECK(blx_plan(static_layouts[i], n, rates[r], &plan, &error), "%" PRIu64 " at %g: %s", n, rates[r], error.message))
+					continue;
+				CHECK(blx_geometry_check(&plan, &error), "%s", error.message);
+				CHECK(blx_fpr_expected(&plan, n) < rates[r], "%s for %" PRIu64 " at %g: %g",
+					  describe(&plan), n, rates[r], blx_fpr_expected(&plan, n));
+				for (unsigned k = 1; k <= BLX_MAX_K; k++)
+					for (uint64_t step = 1;; step++)
+					{
+						blx_geometry g = step_geometry(static_layouts[i], k, step);
+
+						if (blx_body_words(&g) >= blx_body_words(&plan))
+							break;
+						if (!CHECK(blx_fpr_expected(&g, n) >= rates[r], "%s for %" PRIu64 " at %g, but %s has %g",
+								   describe(&plan), n, rates[r], describe(&g), blx_fpr_expected(&g, n)))
+							break;
+					}
+			}
+	}
+
+	TEST("plan, partitioned_blocked: the smallest for 100 .. 30 million keys too")
+	for (double size = 100; size < 3e7; size *= 1.37)
+		for (size_t r = 3; r < LENGTH(rates); r++)
+		{
+			uint64_t	n = (uint64_t) size;
+			blx_geometry plan;
+			blx_error	error;
+
+			if (!CHECK(blx_plan(BLX_PARTITIONED_BLOCKED, n, rates[r], &plan, &error), "%s", error.message))
+				continue;
+			CHECK(blx_fpr_expected(&plan, n) < rates[r], "%s", describe(&plan));
+			for (unsigned k = 1; k <= BLX_MAX_K; k++)
+			{
+				uint64_t	step = 1;
+				blx_geometry g;
+
+				/* the largest smaller one errs least */
+				while (g = step_geometry(BLX_PARTITIONED_BLOCKED, k, step + 1), blx_body_words(&g) < blx_body_words(&plan))
+					step++;
+				g = step_geometry(BLX_PARTITIONED_BLOCKED, k, step);
+				if (blx_body_words(&g) < blx_body_words(&plan))
+					CHECK(blx_fpr_expected(&g, n) >= rates[r], "%s for %" PRIu64 " at %g, but %s has %g",
+						  describe(&plan), n, rates[r], describe(&g), blx_fpr_expected(&g, n));
+			}
+		}
+}
+
+static void
+bits_per_key(void)
+{
+	static const struct
+	{
+		double		rate,
+					bits;
+	}			table[] = {{1e-1, 5.6}, {1e-2, 10.8}, {1e-3, 15.9}, {1e-4, 21.0}, {1e-6, 31.3}};
+
+	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are DESIGN 2.1's")
+	for (size_t i = 0; i < LENGTH(table); i++)
+	{
+		double		sum = 0,
+					low = 1e9,
+					high = 0;
+		int			points = 256;
+
+		for (int p = 0; p < points; p++)
+		{
+			uint64_t	n = (uint64_t) (100000 * exp2((double) p / points));
+			blx_geometry g;
+			blx_error	error;
+			double		bits;
+
+			blx_plan(BLX_PARTITIONED_BLOCKED, n, table[i].rate, &g, &error);
+			bits = (double) blx_bits(&g) / (double) n;
+			sum += bits / points;
+			low = fmin(low, bits);
+			high = fmax(high, bits);
+		}
+		note("rate %g: %.2f bits per key (%.2f to %.2f)", table[i].rate, sum, low, high);
+		CHECK(fabs(sum - table[i].bits) < 0.1, "%.3f, not %.1f", sum, table[i].bits);
+	}
+}
+
+static void
+limits(void)
+{
+	TEST("plan: a capacity below 1 or a rate outside 0 .. 1 is refused, and the message names it")
+	for (size_t i = 0; i < LENGTH(static_layouts); i++)
+	{
+		static const struct
+		{
+			uint64_t	capacity;
+			double		rate;
+			const char *word;
+		}			cases[] = {
+			{0, 0.01, "capacity must be at least 1, not 0"},
+			{(uint64_t) -1, 0.01, "capacity must be at least 1, not -1"},
+			{(uint64_t) INT64_MIN, 0.01, "-9223372036854775808"},
+			{100, 0, "must be between 0 and 1, not 0"},
+			{100, -0.1, "not -0.1"},
+			{100, 1, "not 1"},
+			{100, 1.5, "false positive rate must be between 0 and 1, not 1.5"},
+			{100, NAN, "nan"},
+			{100, INFINITY, "inf"},
+		};
+
+		for (size_t c = 0; c < LENGTH(cases); c++)
+		{
+			blx_geometry g;
+			blx_error	error;
+
+			CHECK(!blx_plan(static_layouts[i], cases[c].capacity, cases[c].rate, &g, &error) &&
+				  error.code == BLX_INVALID_PARAMETER, "%s", cases[c].word);
+			CHECK(strstr(error.message, cases[c].word), "\"%s\" is not in \"%s\"", cases[c].word, error.message);
+		}
+	}
+
+	TEST("plan: beyond 1 GB the hint says how many keys fit; that number works, one more does not")
+	for (size_t i = 0; i < LENGTH(static_layouts); i++)
+	{
+		static const double rates[] = {0.9, 0.5, 0.01, 1e-4, 1e-9};
+		static const uint64_t capacities[] = {UINT64_C(100000000000), INT64_MAX};
+
+		for (size_t r = 0; r < LENGTH(rates); r++)
+			for (size_t c = 0; c < LENGTH(capacities); c++)
+			{
+				unsigned long long most = 0;
+				blx_geometry g;
+				blx_error	error;
+
+				CHECK(!blx_plan(static_layouts[i], capacities[c], rates[r], &g, &error) && error.code == BLX_LIMIT,
+					  "%s at %g", blx_layout_name(static_layouts[i]), rates[r]);
+				if (!CHECK(sscanf(error.hint, "At this rate at most %llu keys fit", &most) == 1, "%s", error.hint))
+					continue;
+				CHECK(blx_plan(static_layouts[i], most, rates[r], &g, &error), "%s for %llu at %g: %s",
+					  blx_layout_name(static_layouts[i]), most, rates[r], error.message);
+				CHECK(blx_bytes(&g, BLX_MAX_NAME) <= BLX_MAX_BYTES, "%s", describe(&g));
+				CHECK(!blx_plan(static_layouts[i], most + 1, rates[r], &g, &error), "%s for %llu at %g, one more than the hint, is %s",
+					  blx_layout_name(static_layouts[i]), most + 1, rates[r], describe(&g));
+			}
+	}
+
+	TEST("plan: a rate that no k reaches is refused with a reason")
+	{
+		blx_geometry g;
+		blx_error	error;
+
+		CHECK(!blx_plan(BLX_PARTITIONED_BLOCKED, 1000, 1e-300, &g, &error) && error.code == BLX_LIMIT, "1e-300");
+		CHECK(strstr(error.hint, "64 probes"), "%s", error.hint);
+		CHECK(!blx_plan(BLX_STANDARD, 1, 5e-324, &g, &error) || blx_fpr_expected(&g, 1) < 5e-324, "the smallest double");
+	}
+}
+
+static void
+from_bits(void)
+{
+	TEST("plan_bits: the largest geometry of at most that many bits")
+	for (int64_t bits = 1; bits < 20000; bits += bits < 300 ? 1 : 97)
+		for (unsigned k = 1; k <= BLX_MAX_K; k += k < 20 ? 1 : 11)
+			for (size_t i = 0; i < LENGTH(static_layouts); i++)
+			{
+				uint8_t		layout = static_layouts[i];
+				blx_geometry g = {0};
+				blx_error	error;
+				int64_t		least = layout == BLX_STANDARD ? 1 : layout == BLX_PARTITIONED ? k : layout == BLX_BLOCKED ? 512 : 64 * k;
+				bool		ok = blx_plan_bits(layout, bits, k, &g, &error);
+
+				if (!CHECK(ok == (bits >= least), "%" PRId64 " bits, k = %u, %s", bits, k, blx_layout_name(layout)) || !ok)
+					continue;
+				CHECK(blx_k(&g) == k, "%s", describe(&g));
+				CHECK((int64_t) blx_bits(&g) <= bits, "%s for %" PRId64, describe(&g), bits);
+				switch (layout)
+				{
+					case BLX_STANDARD:
+						CHECK((int64_t) blx_bits(&g) == bits, "%s", describe(&g));
+						break;
+					case BLX_PARTITIONED:
+						CHECK((int64_t) blx_bits(&g) > bits - k, "%s", describe(&g));
+						break;
+					case BLX_BLOCKED:
+						CHECK((int64_t) blx_bits(&g) > bits - 512, "%s", describe(&g));
+						break;
+					default:
+						CHECK((int64_t) blx_bits(&g) * 2 > bits, "%s", describe(&g));
+				}
+			}
+
+	TEST("plan_bits: bits below 1 or above 1 GB, k that is not a whole number from 1 to 64")
+	for (size_t i = 0; i < LENGTH(static_layouts); i++)
+	{
+		static const struct
+		{
+			int64_t		bits;
+			double		k;
+			const char *word;
+		}			cases[] = {
+			{0, 7, "bits must be at least 1, not 0"}, {-5, 7, "not -5"}, {INT64_MIN, 7, "-9223372036854775808"},
+			{INT64_MAX, 7, "1 GB"}, {INT64_C(1) << 33, 7, "1 GB"},
+			{100000, 0, "k must be"}, {100000, 65, "k must be"}, {100000, -1, "k must be"}, {100000, 6.5, "not 6.5"},
+			{100000, NAN, "k must be"}, {100000, INFINITY, "k must be"}, {100000, 1e300, "k must be"},
+		};
+
+		for (size_t c = 0; c < LENGTH(cases); c++)
+		{
+			blx_geometry g;
+			blx_error	error;
+
+			CHECK(!blx_plan_bits(static_layouts[i], cases[c].bits, cases[c].k, &g, &error), "%s", cases[c].word);
+			CHECK(strstr(error.message, cases[c].word), "\"%s\" is not in \"%s\"", cases[c].word, error.message);
+		}
+	}
+
+	TEST("plan_bits: up to the limit, a geometry or an error, never a filter beyond 1 GB")
+	for (int64_t bits = (INT64_C(1) << 33) - 20000; bits <= INT64_C(1) << 33; bits += 7)
+		for (size_t i = 0; i < LENGTH(static_layouts); i++)
+			for (unsigned k = 1; k <= 64; k += 9)
+			{
+				blx_geometry g;
+				blx_error	error;
+
+				if (blx_plan_bits(static_layouts[i], bits, k, &g, &error))
+					CHECK(blx_bytes(&g, BLX_MAX_NAME) <= BLX_MAX_BYTES, "%s is %" PRIu64 " bytes", describe(&g), blx_bytes(&g, BLX_MAX_NAME));
+				else
+					CHECK(error.code == BLX_LIMIT, "%s", error.message);
+			}
+}
+
+static void
+from_bytes(void)
+{
+	TEST("plan_bytes: within the bytes with any name, and the most keys of every k at that size")
+	for (uint64_t bytes = 0; bytes < UINT64_C(200000000); bytes = bytes < 1200 ? bytes + 1 : bytes * 11 / 7)
+	{
+		blx_geometry g;
+		blx_error	error;
+		uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
+		bool		ok = blx_plan_bytes(bytes, 0.01, &g, &error);
+
+		if (!ok)
+		{
+			CHECK(error.code == BLX_LIMIT && bytes < header + 100, "%" PRIu64 " bytes: %s", bytes, error.message);
+			continue;
+		}
+		if (!CHECK(blx_bytes(&g, BLX_MAX_NAME) <= bytes, "%s for %" PRIu64 " bytes", describe(&g), bytes))
+			continue;
+		for (unsigned k = 1; k <= 20; k++)
+		{
+			blx_geometry h = {BLX_PARTITIONED_BLOCKED, 1, (uint16_t) k, 1, 64};
+
+			if (blx_bytes(&h, BLX_MAX_NAME) > bytes)
+				continue;
+			while (h.blocks *= 2, blx_bytes(&h, BLX_MAX_NAME) <= bytes)
+				;
+			h.blocks /= 2;
+			CHECK(blx_capacity(&g, 0.01) >= blx_capacity(&h, 0.01), "%" PRIu64 " bytes: %s, but %s holds more",
+				  bytes, describe(&g), describe(&h));
+		}
+	}
+
+	TEST("capacity: that many keys meet the rate, one more does not")
+	for (int round = 0; round < 2000; round++)
+	{
+		blx_geometry g = random_geometry(static_layouts[random64() % LENGTH(static_layouts)]);
+		double		rate = pow(10, -(double) random_between(1, 80) / 10);
+		uint64_t	n = blx_capacity(&g, rate);
+
+		CHECK(n == 0 || blx_fpr_expected(&g, n) < rate, "%s at %g: %" PRIu64, describe(&g), rate, n);
+		CHECK(blx_fpr_expected(&g, n + 1) >= rate, "%s at %g: %" PRIu64 " and more", describe(&g), rate, n);
+	}
+}
+
+int
+main(void)
+{
+	random_seed(3);
+	smallest();
+	bits_per_key();
+	limits();
+	from_bits();
+	from_bytes();
+	return report();
+}
