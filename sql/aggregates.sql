@@ -315,8 +315,8 @@ FROM (SELECT g, f FROM a_sizes WHERE g = 3 UNION ALL VALUES (8, NULL), (9, bloom
 
 -- What does not go together is refused.
 \set VERBOSITY terse
-SELECT bloom_union_agg(f) FROM (VALUES (bloom_empty(10)), (bloom_empty(10, 0.01, 'standard'))) v(f);
-SELECT bloom_union_agg(f) FROM (VALUES (bloom_empty(10)), (bloom_empty(10, seed => 1))) v(f);
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10, 0.01, 'standard'), 1))) v(f);
+SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10, seed => 1), 1))) v(f);
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10), 'a'::text))) v(f);
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10, 0.01, 'blocked'), 1)), (bloom_add(bloom_empty(9000, 0.01, 'blocked'), 1))) v(f);
 SELECT bloom_intersection_agg(f) FROM (VALUES (bloom_empty(10)), (bloom_empty(10, 0.01, 'partitioned'))) v(f);
