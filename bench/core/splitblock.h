@@ -1,0 +1,26 @@
+/*
+ * splitblock.h - the yardstick: a split block Bloom filter of 256-bit blocks,
+ * eight 32-bit words of which a key sets one bit each (the filter of Parquet
+ * and Impala), with AVX2 where the processor has it.
+ */
+#ifndef SPLITBLOCK_H
+#define SPLITBLOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct splitblock
+{
+	uint64_t	blocks;
+	uint32_t   *words;			/* 8 a block, aligned to 64 bytes */
+} splitblock;
+
+/* One key by call; n keys in one call. */
+extern void (*splitblock_add) (splitblock *f, const uint64_t *hashes, size_t n);
+extern bool (*splitblock_test) (const splitblock *f, uint64_t hash);
+
+/* "avx2" or "portable" */
+extern const char *splitblock_choose(void);
+
+#endif
