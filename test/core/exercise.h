@@ -44,8 +44,13 @@ exercise_set(const blx_filter *f)
 	CHECK(count == 0 || blx_test(filter, last), "a member was not poured");
 }
 
+/*
+ * tidy: spare bits and the name's padding are known to be 0, as the import
+ * sees to.  In memory they are not looked at; then the answers may be odd, but
+ * every operation is still safe.
+ */
 static inline void
-exercise_filter(blx_filter *f)
+exercise_filter(blx_filter *f, bool tidy)
 {
 	blx_geometry g = blx_geometry_of(f),
 				h;
@@ -59,8 +64,8 @@ exercise_filter(blx_filter *f)
 	CHECK(blx_geometry_check(&g, &error), "%s", error.message);
 	CHECK(blx_key_type_name(&id, name) != NULL, "a key type without a name");
 	CHECK(blx_layout_name(g.layout) != NULL, "a layout without a name");
-	CHECK(fpr >= 0 && fpr <= 1 + 1e-9, "rate %g of %s", fpr, describe(&g));
-	CHECK(blx_bits_set(f) <= blx_bits(&g), "%s", describe(&g));
+	CHECK(fpr >= 0 && (fpr <= 1 + 1e-9 || !tidy), "rate %g of %s", fpr, describe(&g));
+	CHECK(blx_bits_set(f) <= blx_bits(&g) || !tidy, "%s", describe(&g));
 	CHECK(blx_fpr_expected(&g, 100) <= 1 + 1e-9 && blx_fpr_expected(&g, 100) >= 0, "%s: %g", describe(&g), blx_fpr_expected(&g, 100));
 	CHECK(blx_cardinality_error(&g, 10) >= 0, "%s: %g", describe(&g), blx_cardinality_error(&g, 10));
 	CHECK(blx_compare(f, f) == 0, "equal to itself");
@@ -80,8 +85,8 @@ exercise_filter(blx_filter *f)
 		CHECK(blx_cardinality(resized(f, &h)) >= 0, "%s", describe(&g));
 
 	prefix(f, (1 + g.parts) / 2);
-	CHECK(identical(union_of(f, f), f) || f->pending != 0, "%s: f | f", describe(&g));
-	CHECK(identical(intersection_of(f, f), f) || f->pending != 0, "%s: f & f", describe(&g));
+	CHECK(identical(union_of(f, f), f) || f->pending != 0 || !tidy, "%s: f | f", describe(&g));
+	CHECK(identical(intersection_of(f, f), f) || f->pending != 0 || !tidy, "%s: f & f", describe(&g));
 	CHECK(blx_disjoint(f, f, &certain, &error) && !certain, "%s is not disjoint from itself", describe(&g));
 	if (!resizes(g.layout))
 	{
@@ -128,7 +133,7 @@ exercise_bytes(const uint8_t *data, uint64_t length)
 	if (f->layout == BLX_HASHES)
 		exercise_set(f);
 	else
-		exercise_filter(f);
+		exercise_filter(f, true);
 	return true;
 }
 

@@ -390,7 +390,7 @@ memory(void)
 			if (f->layout == BLX_HASHES)
 				exercise_set(f);
 			else
-				exercise_filter(f);
+				exercise_filter(f, false);
 		}
 		note("%d of 20000 were still filters", accepted);
 	}
