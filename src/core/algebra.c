@@ -15,7 +15,7 @@
 #include "core/hash.h"
 #include "core/layout.h"
 
-/* log2 of the ratio of two resolutions, when it is a power of two; otherwise -1. */
+/* log2 of fine / coarse, when that is a power of two of at least 1; otherwise -1. */
 static int
 ratio_log2(uint64_t coarse, uint64_t fine)
 {
@@ -96,28 +96,28 @@ joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool mo
 	return g;
 }
 
-bool
-blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+static bool
+combined_geometry(const blx_filter *a, const blx_filter *b, bool more_parts, blx_geometry *g, blx_error *error)
 {
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 
 	if (!compatible(a, b, error))
 		return false;
-	*g = joint_geometry(&ga, &gb, true, false);
+	*g = joint_geometry(&ga, &gb, true, more_parts);
 	return blx_geometry_check(g, error);
+}
+
+bool
+blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	return combined_geometry(a, b, false, g, error);
 }
 
 bool
 blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
 {
-	blx_geometry ga = blx_geometry_of(a),
-				gb = blx_geometry_of(b);
-
-	if (!compatible(a, b, error))
-		return false;
-	*g = joint_geometry(&ga, &gb, true, true);
-	return blx_geometry_check(g, error);
+	return combined_geometry(a, b, true, g, error);
 }
 
 bool
@@ -181,31 +181,23 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	return true;
 }
 
-/* What dst inherits from one of its sources. */
+/* What dst inherits from one of its sources: it is as coarse as that was before any expansion. */
 static void
 inherit(blx_filter *dst, const blx_filter *src)
 {
 	const blx_layout *row = blx_layout_row(dst->layout);
-	uint64_t	fine,
-				source;
-	int			expanded;
 
 	if (src->capacity > dst->capacity)
 		dst->capacity = src->capacity;
-	if (row->resolution == NULL)
-		return;
-
-	/* dst is as coarse as its coarsest source was before any expansion */
+	if (row->resolution != NULL)
 	{
 		blx_geometry gd = blx_geometry_of(dst),
 					gs = blx_unexpanded_geometry(src);
+		int			expanded = ratio_log2(row->resolution(&gs), row->resolution(&gd));
 
-		fine = row->resolution(&gd);
-		source = row->resolution(&gs);
+		if (expanded > dst->expanded)
+			dst->expanded = (uint8_t) expanded;
 	}
-	expanded = source < fine ? ratio_log2(source, fine) : 0;
-	if (expanded > dst->expanded)
-		dst->expanded = (uint8_t) expanded;
 }
 
 void

@@ -250,26 +250,42 @@ UniteState(AggState *state, const blx_filter *other)
 	MemoryContextSwitchTo(old);
 }
 
-/* bloom_union_agg(f), and what combines the partial states of every bloom_agg */
-PG_FUNCTION_INFO_V1(bloom_union_transfn);
-Datum
-bloom_union_transfn(PG_FUNCTION_ARGS)
+static void
+IntersectState(AggState *state, const blx_filter *other)
+{
+	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(state->filter) + blx_size(other)));
+
+	SetState(state, IntersectFilters(state->filter, other));
+	MemoryContextSwitchTo(old);
+}
+
+/* The state combined with the filter in argument 1, which it begins as a copy of. */
+static Datum
+CombineRow(FunctionCallInfo fcinfo, void (*combine) (AggState *state, const blx_filter *other))
 {
 	AggState	state = OpenState(fcinfo);
 
 	if (!PG_ARGISNULL(1))
 	{
-		const blx_filter *f = PG_GETARG_FILTER(1);
+		blx_filter *f = PG_GETARG_FILTER(1);
 
 		if (state.filter == NULL)
 			SetStateToCopy(&state, f);
 		else
-			UniteState(&state, f);
-		PG_FREE_FILTER_IF_COPY((void *) f, 1);
+			combine(&state, f);
+		PG_FREE_FILTER_IF_COPY(f, 1);
 	}
 	if (state.filter == NULL)
 		PG_RETURN_NULL();
 	return CloseState(&state);
+}
+
+/* bloom_union_agg(f), and what combines the partial states of every bloom_agg */
+PG_FUNCTION_INFO_V1(bloom_union_transfn);
+Datum
+bloom_union_transfn(PG_FUNCTION_ARGS)
+{
+	return CombineRow(fcinfo, UniteState);
 }
 
 /* bloom_intersection_agg(f) */
@@ -277,26 +293,7 @@ PG_FUNCTION_INFO_V1(bloom_intersection_transfn);
 Datum
 bloom_intersection_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state = OpenState(fcinfo);
-
-	if (!PG_ARGISNULL(1))
-	{
-		const blx_filter *f = PG_GETARG_FILTER(1);
-
-		if (state.filter == NULL)
-			SetStateToCopy(&state, f);
-		else
-		{
-			MemoryContext old = MemoryContextSwitchTo(StateContext(&state, blx_size(state.filter) + blx_size(f)));
-
-			SetState(&state, IntersectFilters(state.filter, f));
-			MemoryContextSwitchTo(old);
-		}
-		PG_FREE_FILTER_IF_COPY((void *) f, 1);
-	}
-	if (state.filter == NULL)
-		PG_RETURN_NULL();
-	return CloseState(&state);
+	return CombineRow(fcinfo, IntersectState);
 }
 
 /* bloom_agg's result; over no keys an empty filter that knows its key type */
