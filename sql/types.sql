@@ -162,6 +162,22 @@ SELECT pg_column_size(f) = bytes - 4 AS not_compressed, -- a TOAST pointer leave
     FROM large, bloom_info(f);
 SELECT count(*) FILTER (WHERE f @> x) AS found FROM large, generate_series(1, 100000) x;
 SELECT f = (SELECT bloom_agg(x) FROM generate_series(1, 100000) x) AS equal, f::text::bloomfilter = f AS text, f::bytea::bloomfilter = f AS bytea FROM large;
+-- ... in every layout, with any key type, and as an update or a join reads it
+CREATE TABLE stored (layout text, f bloomfilter, g bloomfilter);
+INSERT INTO stored SELECT layout, bloom_add_all(bloom_empty(20000, 0.001, layout), ARRAY(SELECT generate_series(1, 20000))),
+        (SELECT bloom_agg(ARRAY[x, x + 1], template) FROM generate_series(1, 20000) x)
+    FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout,
+        LATERAL (SELECT bloom_empty(20000, 0.001, layout, seed => 3) AS template OFFSET 0) t;
+SELECT layout, (SELECT key_type FROM bloom_info(g)), found, few_others, found_arrays, few_other_arrays
+    FROM stored, LATERAL (SELECT count(*) FILTER (WHERE f @> x) AS found, count(*) FILTER (WHERE f @> (x + 20000)) < 50 AS few_others,
+            count(*) FILTER (WHERE ARRAY[x, x + 1] <@ g) AS found_arrays, count(*) FILTER (WHERE g @> ARRAY[x, x]) < 50 AS few_other_arrays
+        FROM generate_series(1, 20000) x) probes
+    ORDER BY layout COLLATE "C";
+UPDATE stored SET f = bloom_add(f, 30000), g = bloom_add(g, ARRAY[7, 7, 7]);
+SELECT count(*) FILTER (WHERE f @> 30000 AND g @> ARRAY[7, 7, 7] AND f @> 20000 AND g @> ARRAY[1, 2]) AS updated FROM stored;
+SELECT count(*) FILTER (WHERE a.f @> x) AS found, count(*) FILTER (WHERE a.f::text::bloomfilter @> x) AS found_in_copy
+    FROM stored a JOIN stored b USING (f), LATERAL generate_series(1, 50) x;
+DROP TABLE stored;
 -- ... also compressed by force, and inline
 ALTER TABLE large ALTER f SET STORAGE extended;
 INSERT INTO large VALUES (bloom_add(bloom_empty(100000), 1), 'compressed');
