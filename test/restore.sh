@@ -1,0 +1,180 @@
+#!/bin/sh
+# Filters leave a server and come back: dumps, COPY and rewrites of their tables keep every byte.
+#
+#     scripts/throwaway test/restore.sh
+#
+# Needs a server with bloomx in the PG* environment and its psql and pg_dump first in PATH.  Makes
+# and drops two databases.  Prints "N passed, N failed"; the exit status is 0 when none failed.
+set -u
+
+from=bloomx_restore_from
+to=bloomx_restore_to
+passed=0
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_restore.XXXXXX") || exit 1
+export PGOPTIONS='-c client_min_messages=warning'
+
+cleanup() {
+	for db in $from $to; do
+		psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" >/dev/null 2>&1
+	done
+	rm -rf -- "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+sql() { # database, SQL
+	psql -XqAt -v ON_ERROR_STOP=1 -d "$1" -c "$2"
+}
+
+fresh() { # database
+	psql -XqAt -v ON_ERROR_STOP=1 -d postgres -c "DROP DATABASE IF EXISTS $1" -c "CREATE DATABASE $1 TEMPLATE template0"
+}
+
+ok() { # name, status
+	if [ "$2" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok - $1"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $1"
+	fi
+}
+
+same() { # name, expected, got: equal and not empty
+	[ -n "$2" ] && [ "$2" = "$3" ]
+	ok "$1" $?
+	[ "$2" = "$3" ] || printf '#  expected: %s\n#       got: %s\n' "$2" "$3"
+}
+
+# What a table's filters are: their number, bytes, and what the order, equality and hash say of them.
+bytes="SELECT count(*) || ' ' || sum(length(f::bytea)) || ' ' || md5(string_agg(id || ':' || md5(f::bytea) || ':' || (f @> 1), ',' ORDER BY id)) FROM filters"
+text="SELECT md5(string_agg(id || f::text, ',' ORDER BY id)) FROM filters"
+order="SELECT md5(string_agg(id::text, ',' ORDER BY f, id)) || ' ' || sum(bloomfilter_hash_extended(f, 1)::numeric) FROM filters WHERE layout <> 'hashes'"
+
+unchanged() { # name, database
+	same "$1: bytes" "$wanted_bytes" "$(sql "$2" "$bytes")"
+	same "$1: text" "$wanted_text" "$(sql "$2" "$text")"
+	same "$1: order and hash" "$wanted_order" "$(sql "$2" "$order")"
+	same "$1: membership through the indexes" "$wanted_found" "$(found "$2")"
+}
+
+# Every filter is found again by the hash index, the btree index and the index on an expression.
+found() { # database
+	for index in filters_hash filters_btree; do
+		sql "$1" "SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;
+			DROP INDEX $([ $index = filters_hash ] && echo filters_btree || echo filters_hash);
+			SELECT count(*) FROM small s WHERE (SELECT count(*) FROM small t WHERE t.f = s.f) >= 1; ROLLBACK"
+	done
+	sql "$1" "SET enable_seqscan = off; SELECT count(*) FROM filters WHERE (f @> 1) = true; SELECT count(*) FROM filters WHERE f @> 1;
+		SELECT count(*) FROM filters WHERE md5(f::bytea) = md5((SELECT f::bytea FROM filters WHERE id = 5))"
+}
+
+fresh $from
+sql $from "
+	CREATE EXTENSION bloomx;
+	CREATE TABLE filters (id serial PRIMARY KEY, layout text, n int, f bloomfilter NOT NULL, CHECK (bloom_cardinality(f) >= 0));
+	-- every layout, from some bytes to some toast chunks; keys of several types; unplanned, with a seed, empty, expanded
+	INSERT INTO filters (layout, n, f)
+	SELECT l, n, (SELECT bloom_agg(v, bloom_empty(n, 0.001, l, s)) FROM generate_series(1, n) v)
+	FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 1000, 5000]) n,
+	     unnest(ARRAY[0, -7]) s;
+	INSERT INTO filters (layout, n, f)
+	SELECT 'auto', n, (SELECT bloom_agg(v::bigint) FROM generate_series(1, n) v) FROM unnest(ARRAY[0, 1, 10, 1000, 20000]) n;
+	INSERT INTO filters (layout, n, f)
+	SELECT 'expanded', 0, bloom_add(bloom_empty(100), 1) | bloom_add(bloom_empty(5000, 0.1), 2)
+	UNION ALL SELECT 'intersection', 0, bloom_add(bloom_empty(100), 1) & bloom_add(bloom_empty(5000, 0.1), 1)
+	UNION ALL SELECT 'full', 0, bloom_agg(v, bloom_empty_bits(64, 1)) FROM generate_series(1, 5000) v
+	UNION ALL SELECT 'no key type', 0, bloom_empty(10);
+	-- an aggregate's open state, a value as any other
+	CREATE AGGREGATE partial(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+	INSERT INTO filters (layout, n, f) SELECT 'hashes', 500, partial(v) FROM generate_series(1, 500) v;
+	CREATE TABLE small AS SELECT id, f FROM filters WHERE n BETWEEN 1 AND 100 AND layout <> 'hashes';
+	CREATE INDEX filters_hash ON small USING hash (f);
+	CREATE INDEX filters_btree ON small (f);
+	CREATE INDEX filters_has_one ON filters ((f @> 1));
+	CREATE INDEX filters_md5 ON filters (md5(f::bytea));
+	CREATE TABLE named AS SELECT 'array' AS what, bloom_agg(ARRAY[v, v + 1]) AS f FROM generate_series(1, 50) v
+	UNION ALL SELECT 'text', bloom_agg(v::text) FROM generate_series(1, 50) v
+	UNION ALL SELECT 'hash', bloom_add_hash(bloom_empty(9), 1);
+	CREATE VIEW v AS SELECT id FROM filters WHERE 1 <@ f AND layout <> 'hashes' AND NOT f !&& f;
+	CREATE TABLE defaults (id int, f bloomfilter DEFAULT bloom_empty(100), has boolean GENERATED ALWAYS AS (f @> 1) STORED);
+	INSERT INTO defaults (id) VALUES (1);
+	INSERT INTO defaults VALUES (2, bloom_add(bloom_empty(100), 1));
+	ANALYZE" || { echo "the tables cannot be made"; exit 1; }
+
+wanted_bytes=$(sql $from "$bytes")
+wanted_text=$(sql $from "$text")
+wanted_order=$(sql $from "$order")
+wanted_found=$(found $from)
+small="SELECT count(*) || ' ' || md5(string_agg(md5(f::bytea), ',' ORDER BY id)) FROM small"
+others="SELECT md5(string_agg(what || f::text, ',' ORDER BY what)) FROM named; SELECT count(*) FROM v; SELECT * FROM defaults ORDER BY id"
+wanted_small=$(sql $from "$small")
+wanted_others=$(sql $from "$others")
+
+same "there are toasted filters" t "$(sql $from "SELECT count(*) >= 10 FROM filters WHERE pg_column_size(f) > 2100")"
+same "and all layouts" "blocked hashes partitioned partitioned_blocked standard" \
+	"$(sql $from "SELECT string_agg(DISTINCT (bloom_info(f)).layout, ' ') FROM filters")"
+same "the indexes find every filter" "$(sql $from "SELECT count(*) FROM small")" "$(found $from | head -n 1)"
+
+# 1. pg_dump as SQL, as SQL with INSERTs, and as a custom archive through a pipe
+for form in plain inserts custom; do
+	fresh $to
+	case $form in
+	plain) pg_dump -d $from >"$work/dump" && psql -Xq -v ON_ERROR_STOP=1 -d $to -f "$work/dump" >/dev/null ;;
+	inserts) pg_dump --inserts -d $from >"$work/dump" && psql -Xq -v ON_ERROR_STOP=1 -d $to -f "$work/dump" >/dev/null ;;
+	custom) pg_dump -Fc -d $from | pg_restore --exit-on-error -d $to ;;
+	esac
+	ok "pg_dump $form: restored" $?
+	unchanged "pg_dump $form" $to
+	same "pg_dump $form: small filters" "$wanted_small" "$(sql $to "$small")"
+	same "pg_dump $form: named key types, view, default, generated column" "$wanted_others" "$(sql $to "$others")"
+done
+
+# 2. A dump of the restored database is the same dump: the text is canonical (18 adds a random \restrict key to each).
+pg_dump -d $from | grep -v '^\\\(un\)\{0,1\}restrict ' >"$work/one"
+pg_dump -d $to | grep -v '^\\\(un\)\{0,1\}restrict ' >"$work/two"
+[ -s "$work/one" ] && cmp -s "$work/one" "$work/two"
+ok "the dump of the copy is the same dump" $?
+
+# 3. COPY through files, in each format, and from one server process to another
+for form in text csv binary; do
+	sql $from "COPY (SELECT * FROM filters ORDER BY id) TO STDOUT (FORMAT $form)" >"$work/copy" &&
+		sql $to "TRUNCATE filters" &&
+		psql -XqAt -v ON_ERROR_STOP=1 -d $to -c "COPY filters FROM STDIN (FORMAT $form)" <"$work/copy"
+	ok "COPY $form: loaded" $?
+	unchanged "COPY $form" $to
+done
+sql $to "COPY (SELECT * FROM filters ORDER BY id) TO STDOUT (FORMAT binary)" >"$work/copy2"
+cmp -s "$work/copy" "$work/copy2"
+ok "COPY binary: out, in and out again is the same file" $?
+
+# A file that was cut short is refused as a whole, and leaves what was there.
+size=$(wc -c <"$work/copy")
+head -c $((size - 3000)) "$work/copy" >"$work/short"
+psql -XqAt -d $to -c "COPY filters FROM STDIN (FORMAT binary)" <"$work/short" >/dev/null 2>&1
+[ $? -ne 0 ]
+ok "COPY binary: a short file is refused" $?
+same "COPY binary: and changes nothing" "$wanted_bytes" "$(sql $to "$bytes")"
+
+# 4. What rewrites or reads whole tables
+for command in "ANALYZE" "VACUUM filters" "VACUUM FULL" "CLUSTER filters USING filters_pkey" "CLUSTER small USING filters_btree" \
+	"REINDEX TABLE filters" "REINDEX TABLE small" "ALTER TABLE filters ALTER f SET STORAGE extended, ALTER n TYPE bigint" \
+	"UPDATE filters SET n = n" "VACUUM (FREEZE)" \
+	"ALTER TABLE filters ALTER f TYPE bytea USING f::bytea" "ALTER TABLE filters ALTER f TYPE bloomfilter USING f::bloomfilter"; do
+	case $command in
+	*"TYPE bytea"*)
+		sql $from "DROP VIEW v; ALTER TABLE filters DROP CONSTRAINT filters_f_check; DROP INDEX filters_has_one, filters_md5; $command"
+		ok "$command" $?
+		continue
+		;;
+	*) sql $from "$command" ;;
+	esac
+	ok "$command" $?
+	unchanged "$command" $from
+	same "$command: small filters" "$wanted_small" "$(sql $from "$small")"
+done
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
