@@ -309,6 +309,26 @@ die(const blx_error *error)
 	exit(1);
 }
 
+/* How much of our memory is in huge pages: some of it in 4 KB pages would make an unfair race. */
+static void
+report_huge_pages(void)
+{
+	FILE	   *f = fopen("/proc/self/smaps_rollup", "r");
+	char		line[200];
+	unsigned long rss = 0,
+				huge = 0;
+
+	if (f == NULL)
+		return;
+	while (fgets(line, sizeof line, f) != NULL)
+	{
+		(void) sscanf(line, "Rss: %lu", &rss);
+		(void) sscanf(line, "AnonHugePages: %lu", &huge);
+	}
+	fclose(f);
+	printf("%lu of %lu MB of memory in huge pages.\n\n", huge >> 10, rss >> 10);
+}
+
 /* The share of one size: all layouts, at 12 bits a key with k = 8, or planned for 1 %. */
 static void
 at_size(uint64_t bytes, bool planned)
@@ -333,6 +353,7 @@ at_size(uint64_t bytes, bool planned)
 	measure();
 	printf("### %llu KB, %llu keys, %s\n\n", (unsigned long long) (bytes >> 10), (unsigned long long) n,
 		   planned ? "planned for 1 % (split block: 10.5 bits a key)" : "12 bits a key, k = 8");
+	report_huge_pages();
 	report(n);
 	release();
 }
