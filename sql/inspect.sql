@@ -59,7 +59,7 @@ FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) 
 -- A larger capacity, or a lower rate, never takes fewer bits.
 SELECT l AS layout, count(*) FILTER (WHERE bits < by_n) AS "larger n, fewer bits", count(*) FILTER (WHERE bits < by_rate) AS "lower rate, fewer bits"
 FROM (SELECT l, p.bits, lag(p.bits) OVER (PARTITION BY l, d ORDER BY n) AS by_n, lag(p.bits) OVER (PARTITION BY l, n ORDER BY d) AS by_rate
-      FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, generate_series(1, 3000, 57) n, generate_series(1, 5) d,
+      FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, generate_series(1, 3000, 570) n, generate_series(1, 5) d,
            bloom_plan(n, 10.0::float8 ^ -d, l) p) s
 GROUP BY l ORDER BY l;
 
