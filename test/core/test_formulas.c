@@ -234,15 +234,15 @@ cardinality(void)
 						s = g->part_bits,
 						bits = blx_bits(g),
 						block_bits = s * g->parts,
-						miss1 = expl(g->probes * log1pl(-1 / s)),
-						miss2 = expl(g->probes * log1pl(-2 / s)),
+						hit1 = -expm1l(g->probes * log1pl(-1 / s)),
+						hit2 = -expm1l(g->probes * log1pl(-2 / s)),
 						n = floorl(fill * bits / blx_k(g)),
-						once = log1pl(-(1 - miss1) / b),
+						once = log1pl(-hit1 / b),
 						u = expl(n * once);
 			/* P(both unset) - u^2 = u^2 expm1(difference of logarithms) */
-			long double part = u * u * expm1l(n * (log1pl(-(1 - miss2) / b) - 2 * once)),
-						block = u * u * expm1l(n * (log1pl(-(1 - miss1 * miss1) / b) - 2 * once)),
-						other = u * u * expm1l(n * (log1pl(-2 * (1 - miss1) / b) - 2 * once));
+			long double part = u * u * expm1l(n * (log1pl(-hit2 / b) - 2 * once)),
+						block = u * u * expm1l(n * (log1pl(-(2 * hit1 - hit1 * hit1) / b) - 2 * once)),
+						other = u * u * expm1l(n * ((b > 1 ? log1pl(-2 * hit1 / b) : 0) - 2 * once));
 			long double variance = bits * (u - u * u + (s - 1) * part + (block_bits - s) * block + (bits - block_bits) * other);
 			double		error = (double) (sqrtl(variance) / (bits * u * -once));
 

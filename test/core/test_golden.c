@@ -173,7 +173,10 @@ main(void)
 		while (fgets(line, sizeof line, file) != NULL)
 		{
 			if (field(line, "seeds") != NULL)
-				sscanf(field(line, "seeds"), "%" SCNi64 "\", \"%" SCNi64, (int64_t *) &seeds[0], (int64_t *) &seeds[1]);
+			{
+				seeds[0] = number(line, "seeds");
+				seeds[1] = strtoull(strstr(strstr(line, "0x") + 2, "0x"), NULL, 0);
+			}
 			else if (field(line, "text") != NULL)
 			{
 				filters++;
