@@ -21,6 +21,9 @@ srcdir ?= .
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
+# PGXS follows no headers: a changed one remakes every object
+$(OBJS): $(wildcard $(srcdir)/src/core/*.h $(srcdir)/src/pg/*.h)
+
 .PHONY: dist check-all
 check-all:
 	scripts/test

@@ -174,6 +174,8 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 		resolution /= 2;
 		possible++;
 	}
+	if (times != 0 && possible == 0)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "this filter has nothing left to fold");
 	if (times < 0 || times > possible)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
@@ -253,11 +255,11 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	blx_geometry folded;
 	blx_error	no_more;
 
-	if (!(fpr > 0 && fpr < 1))
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"false positive rate must be between 0 and 1, not %g", fpr);
-	if (!blx_fold_geometry(f, 0, &folded, error))
+	if (!blx_check_rate(fpr, error))
 		return false;
+	if (row == NULL || row->resolution == NULL)
+		return unsupported(f, "shrunk", "Layouts partitioned_blocked and partitioned can be shrunk.", error);
+	folded = blx_geometry_of(f);
 	row->fpr_prefixes(f, rates);
 	if (rates[f->parts] > fpr)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
@@ -302,7 +304,8 @@ blx_compare(const blx_filter *a, const blx_filter *b)
 	COMPARE(ga.parts, gb.parts);
 	COMPARE(ga.probes, gb.probes);
 	COMPARE(ga.part_bits, gb.part_bits);
-	COMPARE(blx_size(a), blx_size(b));
+	if (a->layout == BLX_HASHES)
+		return blx_hashes_compare(a, b);
 	{
 		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
 
@@ -324,5 +327,7 @@ blx_value_hash(const blx_filter *f, uint64_t seed)
 	};
 
 	seed = blx_hash_bytes(fields, sizeof fields, seed);
+	if (f->layout == BLX_HASHES)
+		return blx_hashes_digest(f) ^ seed;
 	return blx_hash_bytes((const char *) f + sizeof(blx_filter), blx_size(f) - sizeof(blx_filter), seed);
 }

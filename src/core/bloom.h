@@ -255,6 +255,7 @@ extern uint64_t blx_value_hash(const blx_filter *f, uint64_t seed);
 
 /* ---- estimate.c ---- */
 
+/* 0 for an open state. */
 extern uint64_t blx_bits_set(const blx_filter *f);
 
 /* Keys in f from its fill (Swamidass & Baldi 2007); INFINITY when full.  f->expanded must be 0. */

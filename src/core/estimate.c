@@ -10,6 +10,8 @@ blx_bits_set(const blx_filter *f)
 {
 	blx_geometry g = blx_geometry_of(f);
 
+	if (f->layout == BLX_HASHES)
+		return 0;
 	return blx_popcount(blx_cwords(f), blx_body_words(&g));
 }
 
@@ -64,24 +66,27 @@ blx_cardinality_error(const blx_geometry *g, double n)
 	double		blocks = g->blocks,
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;
-	double		miss1 = 1 - hit_probability(g);
-	double		in_part1 = exp(g->probes * log1p(-1 / (double) g->part_bits));
-	double		in_part2 = g->part_bits > 2 ? exp(g->probes * log1p(-2 / (double) g->part_bits)) : 0;
-	/* P(one key misses both bits): same part, same block, other block */
-	double		same_part = 1 - (1 - in_part2) / blocks;
-	double		same_block = 1 - (1 - in_part1 * in_part1) / blocks;
-	double		other_block = 1 - 2 * (1 - in_part1) / blocks;
-	double		unset = pow(miss1, n);
-	double		covariance;
-	double		variance;
+	double		hit = hit_probability(g);
+	double		log1 = g->probes * log1p(-1 / (double) g->part_bits);
+	double		log2 = g->part_bits > 2 ? g->probes * log1p(-2 / (double) g->part_bits) : -INFINITY;
+	double		unset = exp(n * log1p(-hit));
 
-	covariance = ((double) g->part_bits - 1) * (pow(same_part, n) - unset * unset)
-		+ (block_bits - (double) g->part_bits) * (pow(same_block, n) - unset * unset)
-		+ (bits - block_bits) * (other_block > 0 ? pow(other_block, n) - unset * unset : -unset * unset);
-	variance = bits * (unset - unset * unset + covariance);
+	/*
+	 * P(both bits unset) / P(one unset)^2 - 1, from the chance that one key
+	 * hits either: same part, same block, other block.  The logarithms keep
+	 * the digits that a difference of powers would lose.
+	 */
+#define EXCESS(either) expm1(n * (log1p(-(either)) - 2 * log1p(-hit)))
+	double		covariance =
+		((double) g->part_bits - 1) * EXCESS(-expm1(log2) / blocks)
+		+ (block_bits - (double) g->part_bits) * EXCESS(-expm1(2 * log1) / blocks)
+		+ (blocks > 1 ? (bits - block_bits) * EXCESS(-2 * expm1(log1) / blocks) : 0);
+#undef EXCESS
+	double		variance = bits * (unset * (1 - unset) + unset * unset * covariance);
+
 	if (!(variance > 0))
 		return 0;
-	return sqrt(variance) / (bits * unset * -log1p(-hit_probability(g)));
+	return sqrt(variance) / (bits * unset * -log1p(-hit));
 }
 
 double

@@ -1,6 +1,7 @@
 /*
  * geometry.c - what shapes and sizes a filter can have, and the blank filter.
  */
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,6 +22,16 @@ blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint, 
 	snprintf(error->detail, sizeof error->detail, "%s", detail ? detail : "");
 	snprintf(error->hint, sizeof error->hint, "%s", hint ? hint : "");
 	return false;
+}
+
+bool
+blx_check_rate(double fpr, blx_error *error)
+{
+	if (fpr > 0 && fpr < 1)
+		return true;
+	if (isnan(fpr))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "false positive rate must be between 0 and 1, not NaN");
+	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "false positive rate must be between 0 and 1, not %g", fpr);
 }
 
 blx_geometry
@@ -61,7 +72,7 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 	/* part_bits is bounded first, so that the products below cannot overflow */
 	if (g->part_bits > BLX_MAX_BYTES * 8 ||
 		(uint64_t) g->blocks * g->parts > BLX_MAX_BYTES / 8 ||
-		blx_bytes(g, 0) > BLX_MAX_BYTES)
+		blx_bytes(g, BLX_MAX_NAME) > BLX_MAX_BYTES)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of this geometry exceeds the limit of 1 GB");
 	return row->check(g, error);

@@ -8,6 +8,9 @@
  * sequence, and so does pouring the hashes into the first group of a
  * partitioned_blocked filter, whose blocks are named by top bits too.
  *
+ * Hashes that somebody else made (no key type, or BLX_KEY_HASH) may not be
+ * spread as hashes are: their home is taken from a hash of the hash.
+ *
  * The body: number of hashes, number of slots, whether the hash 0 is among
  * them (an empty slot is 0), then the slots.  The header's geometry is the
  * planned filter's, `pending` its layout (0: the count will decide).
@@ -68,33 +71,38 @@ blx_hashes_count(const blx_filter *f)
 	return blx_cwords(f)[COUNT];
 }
 
-/* Three quarters: beyond that linear probing gets slow. */
+/* Three quarters: beyond that linear probing gets slow.  One slot stays free, where a search ends. */
 bool
 blx_hashes_full(const blx_filter *f)
 {
 	const uint64_t *words = blx_cwords(f);
 
-	return words[COUNT] >= words[SLOTS] - words[SLOTS] / 4;
+	return words[COUNT] >= words[SLOTS] - words[SLOTS] / 4 || words[COUNT] + 1 >= words[SLOTS];
 }
 
-/*
- * The slot of a hash other than 0: where it is, or where it belongs.  Turns
- * round once at most: a damaged table may have no empty slot.
- */
-static inline uint64_t
-find_slot(const uint64_t *slots, uint64_t n, uint64_t hash)
+bool
+blx_hashes_are_spread(const blx_filter *f)
 {
-	uint64_t	i = blx_scale(hash, n);
-	bool		turned = false;
+	return f->key_type != BLX_KEY_HASH && f->key_type != BLX_KEY_NONE;
+}
+
+static inline uint64_t
+home_slot(const blx_filter *f, uint64_t slots, uint64_t hash)
+{
+	return blx_scale(blx_hashes_are_spread(f) ? hash : blx_derive(hash, 1), slots);
+}
+
+/* The slot of a hash other than 0: where it is, or where it belongs. */
+static inline uint64_t
+find_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
+{
+	const uint64_t *slots = words + PREFIX_WORDS;
+	uint64_t	n = words[SLOTS];
+	uint64_t	i = home_slot(f, n, hash);
 
 	while (slots[i] != 0 && slots[i] != hash)
 		if (++i == n)
-		{
-			if (turned)
-				return 0;
-			turned = true;
 			i = 0;
-		}
 	return i;
 }
 
@@ -103,7 +111,7 @@ blx_hashes_prefetch(const blx_filter *f, uint64_t hash)
 {
 	const uint64_t *words = blx_cwords(f);
 
-	__builtin_prefetch(words + PREFIX_WORDS + blx_scale(hash, words[SLOTS]), 1);
+	__builtin_prefetch(words + PREFIX_WORDS + home_slot(f, words[SLOTS], hash), 1);
 }
 
 void
@@ -118,7 +126,7 @@ blx_hashes_add(blx_filter *f, uint64_t hash)
 		words[HAS_ZERO] = 1;
 		return;
 	}
-	slot = words + PREFIX_WORDS + find_slot(words + PREFIX_WORDS, words[SLOTS], hash);
+	slot = words + PREFIX_WORDS + find_slot(f, words, hash);
 	words[COUNT] += *slot == 0;
 	*slot = hash;
 }
@@ -130,7 +138,21 @@ blx_hashes_test(const blx_filter *f, uint64_t hash)
 
 	if (hash == 0)
 		return words[HAS_ZERO];
-	return words[PREFIX_WORDS + find_slot(words + PREFIX_WORDS, words[SLOTS], hash)] == hash;
+	return words[PREFIX_WORDS + find_slot(f, words, hash)] == hash;
+}
+
+/* Does the table hold what it says, and a free slot? */
+bool
+blx_hashes_check(const blx_filter *f, blx_error *error)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	used = 0;
+
+	for (uint64_t i = 0; i < words[SLOTS]; i++)
+		used += words[PREFIX_WORDS + i] != 0;
+	if (words[HAS_ZERO] > 1 || used + words[HAS_ZERO] != words[COUNT] || used == words[SLOTS])
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	return true;
 }
 
 /* Cursor 0 stands before the hash 0; cursor i + 1 before slot i. */
@@ -164,4 +186,48 @@ blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 
 	while ((n = blx_hashes_next(src, &cursor, batch, 256)) > 0)
 		blx_add(dst, batch, n);
+}
+
+/* The smallest hash of a that b does not have. */
+static bool
+smallest_missing(const blx_filter *a, const blx_filter *b, uint64_t *smallest)
+{
+	uint64_t	cursor = 0,
+				hash;
+	bool		found = false;
+
+	while (blx_hashes_next(a, &cursor, &hash, 1) > 0)
+		if ((!found || hash < *smallest) && !blx_hashes_test(b, hash))
+		{
+			*smallest = hash;
+			found = true;
+		}
+	return found;
+}
+
+/* By count, then by the smallest hash that only one has: of equal counts both have such a one, or neither. */
+int
+blx_hashes_compare(const blx_filter *a, const blx_filter *b)
+{
+	uint64_t	only_a,
+				only_b;
+
+	if (blx_hashes_count(a) != blx_hashes_count(b))
+		return blx_hashes_count(a) < blx_hashes_count(b) ? -1 : 1;
+	if (!smallest_missing(a, b, &only_a) || !smallest_missing(b, a, &only_b))
+		return 0;
+	return only_a < only_b ? -1 : 1;
+}
+
+/* A sum does not depend on the order of its terms. */
+uint64_t
+blx_hashes_digest(const blx_filter *f)
+{
+	uint64_t	cursor = 0,
+				hash,
+				sum = blx_hashes_count(f);
+
+	while (blx_hashes_next(f, &cursor, &hash, 1) > 0)
+		sum += blx_hash_int64(hash, 0);
+	return sum;
 }

@@ -78,6 +78,9 @@ extern const blx_layout *blx_layout_row(uint8_t layout);
 extern bool blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint,
 					 const char *format,...) __attribute__((format(printf, 5, 6)));
 
+/* Is it a rate strictly between 0 and 1? */
+extern bool blx_check_rate(double fpr, blx_error *error);
+
 /* ---- words.c: plain loops over words ---- */
 extern uint64_t blx_popcount(const uint64_t *words, uint64_t n);
 extern void blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n);
@@ -92,6 +95,16 @@ blx_words_for_bits(uint64_t bits)
 
 /* ---- hashes.c ---- */
 extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
+
+/* Are the hashes this project's, of keys? */
+extern bool blx_hashes_are_spread(const blx_filter *f);
+
+/* Of a set whose size blx_check has checked: is the table sound? */
+extern bool blx_hashes_check(const blx_filter *f, blx_error *error);
+
+/* Order and digest of sets, whatever tables hold them. */
+extern int	blx_hashes_compare(const blx_filter *a, const blx_filter *b);
+extern uint64_t blx_hashes_digest(const blx_filter *f);
 
 /* ---- loads.c ---- */
 

@@ -224,7 +224,7 @@ fpr_prefixes(const blx_filter *f, double *rates)
 
 			for (unsigned j = 0; j < parts; j++)
 			{
-				rate *= (double) blx_popcount(block + j, 1) / 64;
+				rate *= (double) __builtin_popcountll(block[j]) / 64;
 				sums[j] += rate;
 			}
 		}

@@ -87,6 +87,8 @@ blx_occupancy_power(uint64_t m, unsigned k, double throws)
 		return occupancy_power_exact((unsigned) m, k, (unsigned) throws);
 	if (throws == 0)
 		return 0;
+	if (m == 1)
+		return 1;
 
 	{
 		double		md = (double) m;

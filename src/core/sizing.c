@@ -92,12 +92,15 @@ search(const blx_layout *row, uint64_t n, double fpr, uint64_t max_words, blx_ge
 	return found;
 }
 
+/* Beyond a hundred keys a bit of the largest filter every bit is set: no formula need be asked. */
+#define MAX_CAPACITY (UINT64_C(1) << 40)
+
 /* The largest number of keys that a filter of at most the value limit holds at that rate. */
 static uint64_t
 largest_capacity(const blx_layout *row, double fpr)
 {
 	uint64_t	low = 0,
-				high = UINT64_C(1) << 34;
+				high = MAX_CAPACITY;
 	blx_geometry g;
 
 	while (low < high)
@@ -120,20 +123,19 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_err
 	if (capacity < 1 || capacity > INT64_MAX)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"capacity must be at least 1, not %lld", (long long) capacity);
-	if (!(fpr > 0 && fpr < 1))
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"false positive rate must be between 0 and 1, not %g", fpr);
-	if (!search(row, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
+	if (!blx_check_rate(fpr, error))
+		return false;
+	if (capacity > MAX_CAPACITY || !search(row, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
 	{
 		uint64_t	most = largest_capacity(row, fpr);
 		char		hint[300];
 
 		if (most == 0)
-			snprintf(hint, sizeof hint, "With %u probes at most, a %s filter cannot reach this rate; ask for a higher one.",
-					 BLX_MAX_K, row->name);
-		else
-			snprintf(hint, sizeof hint, "At this rate at most %llu keys fit; split the keys over several filters, or ask for a higher rate.",
-					 (unsigned long long) most);
+			return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate.",
+							"a %s filter, of at most %u probes, cannot reach a false positive rate of %g",
+							row->name, BLX_MAX_K, fpr);
+		snprintf(hint, sizeof hint, "At this rate at most %llu keys fit; split the keys over several filters, or ask for a higher rate.",
+				 (unsigned long long) most);
 		return blx_fail(error, BLX_LIMIT, NULL, hint,
 						"a %s filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
 						row->name, (unsigned long long) capacity, fpr);
@@ -180,7 +182,8 @@ bool
 blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = &blx_layout_partitioned_blocked;
-	uint64_t	words = bytes / 8 - blx_header_bytes(BLX_MAX_NAME) / 8;
+	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
+	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
 	uint64_t	most = 0;
 
 	for (unsigned k = 1; k <= BLX_MAX_K; k++)

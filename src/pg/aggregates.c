@@ -41,8 +41,8 @@ OpenState(FunctionCallInfo fcinfo)
 	}
 	else if (DatumIsExpandedFilter(PG_GETARG_DATUM(0)))
 		state.filter = CopyFilter(PG_GETARG_FILTER(0));
-	else
-		state.filter = PG_GETARG_FILTER(0);
+	else						/* made by these functions: no need to check it for every row */
+		state.filter = (blx_filter *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
 	return state;
 }
 
@@ -170,9 +170,9 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
+		CallCache  *cache = GetCallCache(fcinfo);
 		double		fpr = DEFAULT_FPR;
 		int64		capacity;
-		blx_geometry planned;
 
 		RequireArgument(fcinfo, 2, "capacity");
 		capacity = PG_GETARG_INT64(2);
@@ -181,8 +181,13 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 			RequireArgument(fcinfo, 3, "false positive rate");
 			fpr = PG_GETARG_FLOAT8(3);
 		}
-		planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED));
-		StartState(&state, GetKeyType(fcinfo, 1), &planned, 0, (uint64) capacity);
+		if (cache->planned_capacity != capacity || cache->planned_fpr != fpr)
+		{
+			cache->planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED));
+			cache->planned_capacity = capacity;
+			cache->planned_fpr = fpr;
+		}
+		StartState(&state, GetKeyType(fcinfo, 1), &cache->planned, 0, (uint64) capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -221,13 +226,11 @@ UniteState(AggState *state, const blx_filter *other)
 				theirs = blx_geometry_of(other);
 	blx_identity my_identity = blx_identity_of(f),
 				their_identity = blx_identity_of(other);
-	bool		same_keys = f->key_type != BLX_KEY_NONE || other->key_type == BLX_KEY_NONE;
 	blx_error	error;
+	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_identity_check(&my_identity, "", &their_identity, "", &error);
 	MemoryContext old;
 
-	if (!blx_identity_check(&my_identity, "The first filter", &their_identity, "the second", &error))
-		ThrowCoreError(&error);
-	if (same_keys && other->layout == BLX_HASHES)
+	if (same_keys && other->layout == BLX_HASHES && !FilterIsEmpty(f))
 	{
 		uint64		cursor = 0,
 					batch[64];

@@ -25,9 +25,32 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 	return result;
 }
 
+/* Key types must agree; the seed and geometry of a filter without keys mean nothing. */
+static blx_filter *
+UnionWithEmpty(const blx_filter *f, const blx_filter *empty)
+{
+	blx_identity of_f = blx_identity_of(f),
+				of_empty = blx_identity_of(empty);
+	blx_filter *result;
+	blx_error	error;
+
+	of_empty.seed = of_f.seed;
+	if (!blx_identity_check(&of_f, "The first filter", &of_empty, "the second", &error))
+		ThrowCoreError(&error);
+	result = CopyForKeys(f, &of_empty);
+	result->capacity = Max(f->capacity, empty->capacity);
+	return result;
+}
+
+bool
+FilterIsEmpty(const blx_filter *f)
+{
+	return f->layout == BLX_HASHES ? blx_hashes_count(f) == 0 : blx_bits_set(f) == 0;
+}
+
 /*
- * a | b.  A filter without any key is left out: the union is then the other
- * one, and not cut to the empty one's few parts.
+ * a | b.  A filter without any key is left out: the union is the other one, and
+ * not cut to the empty one's few parts.  Of two such filters the larger stays.
  */
 blx_filter *
 UnionFilters(const blx_filter *a, const blx_filter *b)
@@ -35,10 +58,16 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b),
 				joint = JointIdentity(&ia, &ib);
+	bool		a_empty = FilterIsEmpty(a),
+				b_empty = FilterIsEmpty(b);
 	blx_geometry geometry;
 	blx_error	error;
 	blx_filter *result;
 
+	if (b_empty && (!a_empty || blx_compare(a, b) >= 0))
+		return UnionWithEmpty(a, b);
+	if (a_empty)
+		return UnionWithEmpty(b, a);
 	if (b->layout == BLX_HASHES)
 		return UnionWithHashes(a, b);
 	if (a->layout == BLX_HASHES)
@@ -46,15 +75,9 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 
 	if (!blx_union_geometry(a, b, &geometry, &error))
 		ThrowCoreError(&error);
-	if (blx_bits_set(a) == 0)
-		geometry = blx_geometry_of(b);
-	else if (blx_bits_set(b) == 0)
-		geometry = blx_geometry_of(a);
 	result = NewFilter(&geometry, &joint, Max(a->capacity, b->capacity));
-	if (blx_bits_set(a) > 0)
-		blx_or_into(result, a);
-	if (blx_bits_set(b) > 0)
-		blx_or_into(result, b);
+	blx_or_into(result, a);
+	blx_or_into(result, b);
 	result->pending = Max(a->pending, b->pending);
 	return result;
 }

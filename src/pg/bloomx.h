@@ -126,6 +126,10 @@ typedef struct CallCache
 {
 	KeyType		key;
 	FilterCache filter;
+	/* the last plan, for aggregates of many groups */
+	int64		planned_capacity;
+	double		planned_fpr;
+	blx_geometry planned;
 } CallCache;
 
 extern CallCache *GetCallCache(FunctionCallInfo fcinfo);
@@ -165,6 +169,7 @@ extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
 
 /* ---- algebra.c ---- */
 extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
+extern bool FilterIsEmpty(const blx_filter *f);
 extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
 
 /* ---- build.c ---- */

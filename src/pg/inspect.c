@@ -110,12 +110,17 @@ bloom_fill(PG_FUNCTION_ARGS)
  * Cardinalities of a, b and their union, at the largest geometry that both
  * fold and prefix to: there each is exactly the filter that would have been
  * built, and the errors of the three estimates cancel best.
+ *
+ * Where one filter is so much larger that it is full at that geometry, a and b
+ * are estimated as they are, and the union by their sum: it is off by the
+ * smaller one's keys at most.
  */
 typedef struct PairEstimate
 {
 	double		a,
 				b,
 				both;			/* the union */
+	bool		bounded;		/* the union is only known to be at most `both` */
 } PairEstimate;
 
 static PairEstimate
@@ -123,26 +128,38 @@ EstimatePair(FunctionCallInfo fcinfo)
 {
 	blx_filter *a = PG_GETARG_FILTER(0);
 	blx_filter *b = PG_GETARG_FILTER(1);
+	PairEstimate estimate = {0};
 	blx_geometry geometry;
 	blx_error	error;
-	PairEstimate estimate;
 
-	if (!blx_common_geometry(a, b, &geometry, &error))
-		ThrowCoreError(&error);
-	a = ResizeFilter(a, &geometry);
-	b = ResizeFilter(b, &geometry);
-	estimate.a = blx_cardinality(a);
-	estimate.b = blx_cardinality(b);
-	blx_or_into(a, b);
-	estimate.both = blx_cardinality(a);
+	if (!FilterIsEmpty(a) && !FilterIsEmpty(b))
+	{
+		blx_filter *folded_a,
+				   *folded_b;
+
+		if (!blx_common_geometry(a, b, &geometry, &error))
+			ThrowCoreError(&error);
+		folded_a = ResizeFilter(a, &geometry);
+		folded_b = ResizeFilter(b, &geometry);
+		estimate.a = blx_cardinality(folded_a);
+		estimate.b = blx_cardinality(folded_b);
+		blx_or_into(folded_a, folded_b);
+		estimate.both = blx_cardinality(folded_a);
+		if (!isinf(estimate.both))
+			return estimate;
+		estimate.bounded = true;
+	}
+	estimate.a = blx_cardinality(EstimableFilter(a));
+	estimate.b = blx_cardinality(EstimableFilter(b));
+	estimate.both = estimate.a + estimate.b;
 	return estimate;
 }
 
-/* Inclusion-exclusion, within what is possible.  Full filters tell nothing: NaN. */
+/* Inclusion-exclusion, within what is possible; NaN where nothing is known. */
 static double
 IntersectionEstimate(const PairEstimate *e)
 {
-	if (isinf(e->both))
+	if (e->bounded || isinf(e->both))
 		return get_float8_nan();
 	return fmax(0, fmin(e->a + e->b - e->both, fmin(e->a, e->b)));
 }

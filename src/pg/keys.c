@@ -424,13 +424,15 @@ GetElementKeyType(FunctionCallInfo fcinfo, int n)
 void
 CheckKeyType(const blx_filter *f, const KeyType *key)
 {
-	blx_identity of_filter = blx_identity_of(f),
-				of_key = key->identity;
+	blx_identity of_filter,
+				of_key;
 	blx_error	error;
 
 	/* the common case, without a comparison of names */
-	if (f->key_type == of_key.key_type && f->key_type != BLX_KEY_NAMED)
+	if (f->key_type == key->identity.key_type && f->key_type != BLX_KEY_NAMED)
 		return;
+	of_filter = blx_identity_of(f);
+	of_key = key->identity;
 	of_key.seed = of_filter.seed;
 	if (!blx_identity_check(&of_filter, "The filter", &of_key, "the key", &error))
 		ThrowCoreError(&error);

@@ -284,12 +284,16 @@ FilterIsOverfilled(const blx_filter *f)
 void
 ReportOverfill(const blx_filter *f)
 {
+	double		keys;
+
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
+	keys = blx_cardinality(EstimableFilter(f));
 	ereport(bloomx_overfill == OVERFILL_ERROR ? ERROR : NOTICE,
 			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 errmsg("bloom filter holds about %.0f keys, more than its capacity of " UINT64_FORMAT,
-					blx_cardinality(EstimableFilter(f)), f->capacity),
+			 isinf(keys)
+			 ? errmsg("bloom filter is full, its capacity is " UINT64_FORMAT " keys", f->capacity)
+			 : errmsg("bloom filter holds about %.0f keys, more than its capacity of " UINT64_FORMAT, keys, f->capacity),
 			 errdetail("Its false positive rate is %.2g now.", blx_fpr(f)),
 			 errhint("Plan a larger capacity, or set bloomx.overfill to off.")));
 }

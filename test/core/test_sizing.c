@@ -141,7 +141,7 @@ limits(void)
 			{100, -0.1, "not -0.1"},
 			{100, 1, "not 1"},
 			{100, 1.5, "false positive rate must be between 0 and 1, not 1.5"},
-			{100, NAN, "nan"},
+			{100, NAN, "NaN"},
 			{100, INFINITY, "inf"},
 		};
 
@@ -187,7 +187,7 @@ limits(void)
 		blx_error	error;
 
 		CHECK(!blx_plan(BLX_PARTITIONED_BLOCKED, 1000, 1e-300, &g, &error) && error.code == BLX_LIMIT, "1e-300");
-		CHECK(strstr(error.hint, "64 probes"), "%s", error.hint);
+		CHECK(strstr(error.message, "64 probes"), "%s", error.hint);
 		CHECK(!blx_plan(BLX_STANDARD, 1, 5e-324, &g, &error) || blx_fpr_expected(&g, 1) < 5e-324, "the smallest double");
 	}
 }
