@@ -178,3 +178,25 @@ WHERE o.oprleft = 'bloomfilter'::regtype AND o.oprname IN ('&&', '!&&') ORDER BY
 RESET bloomx.overfill;
 DROP FUNCTION g_try, g_keys, g_lost;
 DROP TABLE g_pair, g_any, g_shrink;
+
+-- The filter of no keys, as bloom_agg gives it over no rows, goes with every layout and seed, but not with other key types.
+SELECT layout, f | none = f AS "f | none", none | f = f AS "none | f", f !&& none AS "f !&& none",
+    (f & none) @> 1 AS "f & none", bloom_union_agg(u) = f AS union_agg, bloom_jaccard(f, none) AS jaccard
+FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout,
+    LATERAL (SELECT bloom_agg(i, bloom_empty(100, 0.01, layout, 7)) f FROM generate_series(1, 100) i) a,
+    (SELECT bloom_agg(i) none FROM generate_series(1, 0) i) b,
+    LATERAL unnest(ARRAY[none, f, none]) u
+GROUP BY layout, f, none ORDER BY layout;
+SELECT bloom_agg(i) | (SELECT bloom_agg(t) FROM unnest('{}'::text[]) t) FROM generate_series(1, 100) i;
+-- Filters of very different sizes: the union is at most the sum, the intersection is unknown.
+SELECT bloom_union_cardinality(few, many) BETWEEN 99000 AND 101000 AS "union",
+    bloom_intersection_cardinality(few, many) AS intersection, bloom_jaccard(few, many) AS jaccard
+FROM (SELECT bloom_agg(i) few FROM generate_series(1, 3) i) a, (SELECT bloom_agg(i) many FROM generate_series(1, 100000) i) b;
+-- Open states are equal when they hold the same hashes, however their tables grew.
+CREATE AGGREGATE open_agg(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+SELECT n, f = f::text::bloomfilter AS equal, bloomfilter_hash(f) = bloomfilter_hash(f::text::bloomfilter) AS hash,
+    f = longer AS "equal to a longer one", f < longer AS less
+FROM unnest(ARRAY[1, 250, 5000]) n,
+    LATERAL (SELECT open_agg(i) f FROM generate_series(1, n) i) a,
+    LATERAL (SELECT open_agg(i) longer FROM generate_series(1, n + 1) i) b;
+DROP AGGREGATE open_agg(anycompatible);

@@ -141,7 +141,7 @@ blx_hashes_test(const blx_filter *f, uint64_t hash)
 	return words[PREFIX_WORDS + find_slot(f, words, hash)] == hash;
 }
 
-/* Does the table hold what it says, and a free slot? */
+/* Does the table hold what it says, a free slot, and every hash where it is looked for? */
 bool
 blx_hashes_check(const blx_filter *f, blx_error *error)
 {
@@ -152,6 +152,9 @@ blx_hashes_check(const blx_filter *f, blx_error *error)
 		used += words[PREFIX_WORDS + i] != 0;
 	if (words[HAS_ZERO] > 1 || used + words[HAS_ZERO] != words[COUNT] || used == words[SLOTS])
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	for (uint64_t i = 0; i < words[SLOTS]; i++)
+		if (words[PREFIX_WORDS + i] != 0 && find_slot(f, words, words[PREFIX_WORDS + i]) != i)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has a hash in the wrong place");
 	return true;
 }
 

@@ -230,7 +230,7 @@ UniteState(AggState *state, const blx_filter *other)
 	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_identity_check(&my_identity, "", &their_identity, "", &error);
 	MemoryContext old;
 
-	if (same_keys && other->layout == BLX_HASHES && !FilterIsEmpty(f))
+	if (same_keys && other->layout == BLX_HASHES && !FilterIsBlank(f))
 	{
 		uint64		cursor = 0,
 					batch[64];

@@ -25,32 +25,48 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 	return result;
 }
 
-/* Key types must agree; the seed and geometry of a filter without keys mean nothing. */
+/*
+ * Is it the filter of no keys, as bloom_agg gives it over no rows?  It goes with
+ * any other of its key type: its own size and seed mean nothing.
+ */
+bool
+FilterIsBlank(const blx_filter *f)
+{
+	blx_geometry geometry = blx_geometry_of(f);
+
+	return f->layout == BLX_PARTITIONED_BLOCKED && f->capacity == 0 && f->seed == 0 &&
+		blx_bits(&geometry) <= 128 && blx_bits_set(f) == 0;
+}
+
+/* Of a filter and another that adds no keys to it. */
 static blx_filter *
 UnionWithEmpty(const blx_filter *f, const blx_filter *empty)
 {
-	blx_identity of_f = blx_identity_of(f),
-				of_empty = blx_identity_of(empty);
+	blx_identity identity = blx_identity_of(empty);
 	blx_filter *result;
-	blx_error	error;
 
-	of_empty.seed = of_f.seed;
-	if (!blx_identity_check(&of_f, "The first filter", &of_empty, "the second", &error))
-		ThrowCoreError(&error);
-	result = CopyForKeys(f, &of_empty);
+	CheckBlank(f, empty);
+	result = CopyForKeys(f, &identity);
 	result->capacity = Max(f->capacity, empty->capacity);
 	return result;
 }
 
-bool
-FilterIsEmpty(const blx_filter *f)
+/* Only the key types of a blank filter and another must agree. */
+void
+CheckBlank(const blx_filter *f, const blx_filter *blank)
 {
-	return f->layout == BLX_HASHES ? blx_hashes_count(f) == 0 : blx_bits_set(f) == 0;
+	blx_identity of_f = blx_identity_of(f),
+				of_blank = blx_identity_of(blank);
+	blx_error	error;
+
+	of_blank.seed = of_f.seed;
+	if (!blx_identity_check(&of_f, "The first filter", &of_blank, "the second", &error))
+		ThrowCoreError(&error);
 }
 
 /*
  * a | b.  A filter without any key is left out: the union is the other one, and
- * not cut to the empty one's few parts.  Of two such filters the larger stays.
+ * not cut to the empty one's few parts.
  */
 blx_filter *
 UnionFilters(const blx_filter *a, const blx_filter *b)
@@ -58,15 +74,13 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b),
 				joint = JointIdentity(&ia, &ib);
-	bool		a_empty = FilterIsEmpty(a),
-				b_empty = FilterIsEmpty(b);
 	blx_geometry geometry;
 	blx_error	error;
 	blx_filter *result;
 
-	if (b_empty && (!a_empty || blx_compare(a, b) >= 0))
+	if (FilterIsBlank(b))
 		return UnionWithEmpty(a, b);
-	if (a_empty)
+	if (FilterIsBlank(a))
 		return UnionWithEmpty(b, a);
 	if (b->layout == BLX_HASHES)
 		return UnionWithHashes(a, b);
@@ -75,6 +89,10 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 
 	if (!blx_union_geometry(a, b, &geometry, &error))
 		ThrowCoreError(&error);
+	if (blx_bits_set(a) == 0 && blx_bits_set(b) > 0)
+		return UnionWithEmpty(b, a);
+	if (blx_bits_set(b) == 0 && blx_bits_set(a) > 0)
+		return UnionWithEmpty(a, b);
 	result = NewFilter(&geometry, &joint, Max(a->capacity, b->capacity));
 	blx_or_into(result, a);
 	blx_or_into(result, b);
@@ -93,6 +111,11 @@ IntersectFilters(const blx_filter *a, const blx_filter *b)
 	blx_error	error;
 	blx_filter *result;
 
+	if (FilterIsBlank(a) || FilterIsBlank(b))
+	{
+		CheckBlank(a, b);
+		return CopyForKeys(FilterIsBlank(a) ? a : b, &joint);
+	}
 	if (!blx_intersection_geometry(a, b, &geometry, &error))
 		ThrowCoreError(&error);
 	result = NewFilter(&geometry, &joint, 0);
@@ -119,10 +142,14 @@ bloom_intersection(PG_FUNCTION_ARGS)
 static bool
 CertainlyDisjoint(FunctionCallInfo fcinfo)
 {
-	bool		certain = false;
+	const blx_filter *a = PG_GETARG_FILTER(0);
+	const blx_filter *b = PG_GETARG_FILTER(1);
+	bool		certain = true;
 	blx_error	error;
 
-	if (!blx_disjoint(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1), &certain, &error))
+	if (FilterIsBlank(a) || FilterIsBlank(b))
+		CheckBlank(a, b);
+	else if (!blx_disjoint(a, b, &certain, &error))
 		ThrowCoreError(&error);
 	return certain;
 }

@@ -169,7 +169,10 @@ extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
 
 /* ---- algebra.c ---- */
 extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
-extern bool FilterIsEmpty(const blx_filter *f);
+
+/* The filter of no keys at all, which goes with any other of its key type; checks just that. */
+extern bool FilterIsBlank(const blx_filter *f);
+extern void CheckBlank(const blx_filter *f, const blx_filter *blank);
 extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
 
 /* ---- build.c ---- */

@@ -132,13 +132,15 @@ EstimatePair(FunctionCallInfo fcinfo)
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (!FilterIsEmpty(a) && !FilterIsEmpty(b))
+	if (FilterIsBlank(a) || FilterIsBlank(b))
+		CheckBlank(a, b);
+	else if (!blx_common_geometry(a, b, &geometry, &error))
+		ThrowCoreError(&error);
+	else if (blx_bits_set(a) > 0 && blx_bits_set(b) > 0)
 	{
 		blx_filter *folded_a,
 				   *folded_b;
 
-		if (!blx_common_geometry(a, b, &geometry, &error))
-			ThrowCoreError(&error);
 		folded_a = ResizeFilter(a, &geometry);
 		folded_b = ResizeFilter(b, &geometry);
 		estimate.a = blx_cardinality(folded_a);
