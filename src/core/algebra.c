@@ -241,6 +241,19 @@ blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error 
 	return true;
 }
 
+/* Every fold of f, one behind the other. */
+uint64_t
+blx_shrink_scratch(const blx_filter *f)
+{
+	uint64_t	bytes = 0;
+	blx_geometry folded;
+	blx_error	no_more;
+
+	for (int64_t times = 1; blx_fold_geometry(f, times, &folded, &no_more); times++)
+		bytes += blx_bytes(&folded, 0);
+	return bytes;
+}
+
 /*
  * Folds once more each round, behind the last in scratch; the rates of all
  * prefixes come at once.  Of two equal sizes the first found has fewer parts,

@@ -238,12 +238,7 @@ extern bool blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain
  * The smallest prefix and fold of f whose false positive rate, with f's
  * present contents, is at most fpr.  scratch: blx_shrink_scratch(f) bytes.
  */
-static inline uint64_t
-blx_shrink_scratch(const blx_filter *f)
-{
-	return blx_size(f) + 64 * sizeof(blx_filter);	/* halves, each with a header */
-}
-
+extern uint64_t blx_shrink_scratch(const blx_filter *f);
 extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
 								blx_geometry *g, blx_error *error);
 

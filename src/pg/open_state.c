@@ -108,7 +108,7 @@ PlanForCount(uint64 count)
 static blx_filter *
 CutToContents(const blx_filter *pending)
 {
-	blx_filter *scratch = AllocFilter(Min(blx_shrink_scratch(pending), BLX_MAX_BYTES));
+	blx_filter *scratch = palloc(blx_shrink_scratch(pending));
 	blx_geometry geometry;
 	blx_error	error;
 	blx_filter *result;

@@ -186,7 +186,7 @@ GetCachedFilter(FunctionCallInfo fcinfo, int n)
 	return DetoastIntoCache(fcinfo, value);
 }
 
-/* From this size on two slices (header and block) cost less than all chunks; measured in bench/sql. */
+/* From eight TOAST chunks on, header and block are read by two slices: below it they are most of the chunks. */
 #define SLICE_BYTES 16384
 
 /* The header of a TOASTed filter, checked against the size of the whole. */

@@ -634,6 +634,31 @@ shrinking(void)
 			CHECK(error.code == BLX_INVALID_PARAMETER, "%s", error.message);
 	}
 
+	TEST("shrink: an empty filter of many parts folds to the last bit within its scratch")
+	for (int log2 = 0; log2 <= 20; log2 += 4)
+	{
+		const unsigned odd[] = {1, 3, 63};
+
+		for (size_t i = 0; i < LENGTH(odd); i++)
+		{
+			blx_geometry g = {BLX_PARTITIONED, 1, 64, 1, (uint64_t) odd[i] << log2},
+						chosen;
+			blx_filter *f = blank(&g, &no_identity, 0);
+			blx_error	error;
+			uint64_t	need = 0,
+						scratch = blx_shrink_scratch(f);
+			blx_filter *room = take(scratch);
+
+			for (int times = 1; times <= most_folds(f); times++)
+				need += blx_size(folded(f, times));
+			CHECK(need <= scratch, "%s: %llu bytes of folds, %llu of scratch", describe(&g),
+				  (unsigned long long) need, (unsigned long long) scratch);
+			if (need <= scratch)
+				CHECK(blx_shrink_geometry(f, 0.5, room, &chosen, &error) && chosen.parts == 1, "%s", describe(&g));
+			release();
+		}
+	}
+
 	TEST("shrink: rates outside 0 .. 1 and layouts that cannot shrink are refused")
 	{
 		const double wrong[] = {0, 1, -0.5, 1.5, NAN, INFINITY};
