@@ -179,16 +179,18 @@ COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
 -- Build and change
 -- ---------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', seed bigint DEFAULT 0) RETURNS bloomfilter
+CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
+	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint) IS
+COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) IS
 	'an empty filter, the smallest whose false positive rate with capacity keys is below fpr';
 
-CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked', seed bigint DEFAULT 0) RETURNS bloomfilter
+CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked',
+	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint) IS
+COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
 	'an empty filter of at most that many bits, of which a key sets k';
 
 CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
@@ -358,18 +360,18 @@ CREATE FUNCTION bloom_info(f bloomfilter,
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
 	OUT part_bits bigint, OUT probes integer, OUT key_type text, OUT seed bigint,
 	OUT capacity bigint, OUT overfilled boolean, OUT bits_set bigint,
-	OUT fill float8, OUT cardinality float8, OUT fpr float8) RETURNS record
+	OUT fill float8, OUT cardinality float8, OUT fpr float8, OUT details jsonb) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_info'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_info(bloomfilter) IS
-	'what a filter is and holds: geometry, key type, capacity, fill, estimated keys, exact false positive rate';
+	'what a filter is and holds: geometry, key type, capacity, fill, estimated keys, exact false positive rate, and what only its layout has';
 
-CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
+CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', options text DEFAULT '',
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
 	OUT part_bits bigint, OUT probes integer, OUT fpr float8) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_plan'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_plan(bigint, float8, text) IS
+COMMENT ON FUNCTION bloom_plan(bigint, float8, text, text) IS
 	'the geometry, size and exact false positive rate that bloom_empty would give';
 
 CREATE FUNCTION bloom_cardinality(f bloomfilter) RETURNS float8

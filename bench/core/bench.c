@@ -342,8 +342,8 @@ at_size(uint64_t bytes, bool planned)
 	add_split(planned ? (uint64_t) ((double) n * 10.5 / 8) : bytes);
 	for (size_t i = 0; i < sizeof layouts; i++)
 	{
-		if (!(planned ? blx_plan(layouts[i], n, 0.01, &g, &error)
-			  : blx_plan_bits(layouts[i], (int64_t) (bytes * 8), 8, &g, &error)))
+		if (!(planned ? blx_plan(layouts[i], n, 0.01, NULL, &g, &error)
+			  : blx_plan_bits(layouts[i], (int64_t) (bytes * 8), 8, NULL, &g, &error)))
 			die(&error);
 		add_core(blx_layout_name(layouts[i]), &g, n, 0);
 		if (layouts[i] == BLX_PARTITIONED_BLOCKED)
@@ -378,7 +378,7 @@ bandwidth(uint64_t bytes)
 	uint64_t	hash;
 	int			repeat = bytes < (1 << 23) ? (int) ((1 << 23) / bytes) : 1;
 
-	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64_t) (bytes * 8), 8, &g, &error))
+	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64_t) (bytes * 8), 8, NULL, &g, &error))
 		die(&error);
 	memory_a = big_alloc(bytes + 128);
 	memory_b = big_alloc(bytes + 128);

@@ -40,26 +40,37 @@ differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *e
 					field, (unsigned long long) a, (unsigned long long) b);
 }
 
-/*
- * Can a and b be combined?  Their geometries agree in all but parts and
- * resolution; these may differ where the layout can resize.
- */
 static bool
-compatible(const blx_filter *a, const blx_filter *b, blx_error *error)
+same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(a->layout);
-	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b);
 
-	if (!blx_identity_check(&ia, "The first filter", &ib, "the second", error))
+	return blx_identity_check(&ia, "The first filter", &ib, "the second", error);
+}
+
+/*
+ * Can a and b be combined for that operation?  Their geometries agree in all but parts and
+ * resolution; these may differ where the layout can resize.
+ */
+static bool
+compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+
+	if (!same_keys(a, b, error))
 		return false;
 	if (a->layout != b->layout)
 		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same layout.",
 						"bloom filters differ in layout: %s and %s",
 						blx_layout_name(a->layout), blx_layout_name(b->layout));
-	if (row == NULL)
-		return unsupported(a, "combined this way", NULL, error);
+	if (!blx_check_operation(a->layout, operation, error))
+		return false;
+	if (a->hashing != b->hashing)
+		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same hashing.",
+						"bloom filters differ in hashing: %s and %s",
+						blx_hashing_name(a->hashing), blx_hashing_name(b->hashing));
 	if (row->resolution != NULL)
 	{
 		blx_geometry ga = blx_geometry_of(a),
@@ -79,6 +90,8 @@ compatible(const blx_filter *a, const blx_filter *b, blx_error *error)
 		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
 	if (a->probes != b->probes)
 		return differ("probes", a->probes, b->probes, only_equal, error);
+	if (a->fraction != b->fraction)
+		return differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
 	return true;
 }
 
@@ -97,27 +110,74 @@ joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool mo
 }
 
 static bool
-combined_geometry(const blx_filter *a, const blx_filter *b, bool more_parts, blx_geometry *g, blx_error *error)
+combined_geometry(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_geometry *g, blx_error *error)
 {
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 
-	if (!compatible(a, b, error))
+	if (!compatible(a, b, operation, error))
 		return false;
-	*g = joint_geometry(&ga, &gb, true, more_parts);
+	*g = joint_geometry(&ga, &gb, true, operation == BLX_INTERSECTION);
 	return blx_geometry_check(g, error);
 }
 
 bool
 blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
 {
-	return combined_geometry(a, b, false, g, error);
+	return combined_geometry(a, b, BLX_UNION, g, error);
 }
 
 bool
 blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
 {
-	return combined_geometry(a, b, true, g, error);
+	return combined_geometry(a, b, BLX_INTERSECTION, g, error);
+}
+
+bool
+blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uint64_t *bytes, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	blx_geometry g;
+	uint64_t	words;
+
+	if (a->layout != b->layout || row == NULL || row->unite == NULL)
+	{
+		if (!blx_union_geometry(a, b, &g, error))
+			return false;
+		*bytes = blx_bytes(&g, name_len);
+		return true;
+	}
+	if (!same_keys(a, b, error) || !row->union_words(a, b, &words, error))
+		return false;
+	*bytes = blx_header_bytes(name_len) + 8 * words;
+	if (*bytes > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "the union of the bloom filters exceeds the limit of 1 GB");
+	return true;
+}
+
+void
+blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	uint64_t	capacity = a->capacity > b->capacity ? a->capacity : b->capacity;
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+	uint64_t	bytes;
+	blx_error	checked;
+
+	if (row->unite == NULL)		/* the two geometries say all */
+	{
+		blx_geometry g = joint_geometry(&ga, &gb, true, false);
+
+		blx_init(dst, &g, id, capacity);
+		blx_or_into(dst, a);
+		blx_or_into(dst, b);
+		dst->pending = a->pending > b->pending ? a->pending : b->pending;
+		return;
+	}
+	blx_union_bytes(a, b, id->name_len, &bytes, &checked);
+	blx_init_sized(dst, &ga, id, capacity, bytes);
+	row->unite(dst, a, b);
 }
 
 bool
@@ -126,7 +186,7 @@ blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, b
 	blx_geometry ga,
 				gb;
 
-	if (!compatible(a, b, error))
+	if (!compatible(a, b, BLX_COMPARISON, error))
 		return false;
 	ga = blx_unexpanded_geometry(a);
 	gb = blx_unexpanded_geometry(b);
@@ -148,9 +208,13 @@ blx_unexpanded_geometry(const blx_filter *f)
 bool
 blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
 {
+	const blx_layout *row = blx_layout_row(f->layout);
+
 	*g = blx_geometry_of(f);
-	if (blx_layout_row(f->layout) == NULL)
-		return unsupported(f, "cut to a prefix", NULL, error);
+	if (!blx_check_operation(f->layout, BLX_PREFIX, error))
+		return false;
+	if (row->prefix != NULL)
+		return row->prefix(g, parts, error);
 	if (parts < 1 || parts > f->parts)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
@@ -166,6 +230,8 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	int			possible = 0;
 
 	*g = blx_geometry_of(f);
+	if (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error))
+		return false;
 	if (row == NULL || row->resolution == NULL)
 		return unsupported(f, "folded", "Layouts partitioned_blocked and partitioned can be folded.", error);
 	resolution = row->resolution(g);
@@ -235,7 +301,7 @@ blx_and_into(blx_filter *dst, const blx_filter *src)
 bool
 blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error)
 {
-	if (!compatible(a, b, error))
+	if (!compatible(a, b, BLX_DISJOINT, error))
 		return false;
 	*certain = blx_layout_row(a->layout)->disjoint(a, b);
 	return true;
@@ -268,7 +334,7 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	blx_geometry folded;
 	blx_error	no_more;
 
-	if (!blx_check_rate(fpr, error))
+	if (!blx_check_rate(fpr, error) || (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error)))
 		return false;
 	if (row == NULL || row->resolution == NULL)
 		return unsupported(f, "shrunk", "Layouts partitioned_blocked and partitioned can be shrunk.", error);
@@ -298,6 +364,13 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	return true;
 }
 
+/* Does word i of a body say nothing about the keys? */
+static inline bool
+is_note(const blx_layout *row, uint64_t i)
+{
+	return i < row->parameters + row->notes && i >= row->parameters;
+}
+
 int
 blx_compare(const blx_filter *a, const blx_filter *b)
 {
@@ -317,13 +390,17 @@ blx_compare(const blx_filter *a, const blx_filter *b)
 	COMPARE(ga.parts, gb.parts);
 	COMPARE(ga.probes, gb.probes);
 	COMPARE(ga.part_bits, gb.part_bits);
+	COMPARE(ga.hashing, gb.hashing);
+	COMPARE(ga.fraction, gb.fraction);
 	if (a->layout == BLX_HASHES)
 		return blx_hashes_compare(a, b);
 	{
 		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
 
+		COMPARE(blx_size(a), blx_size(b));
 		for (uint64_t i = 0; i < words; i++)
-			COMPARE(blx_cwords(a)[i], blx_cwords(b)[i]);
+			if (!is_note(blx_layout_row(a->layout), i))
+				COMPARE(blx_cwords(a)[i], blx_cwords(b)[i]);
 	}
 #undef COMPARE
 	return 0;
@@ -336,11 +413,16 @@ blx_value_hash(const blx_filter *f, uint64_t seed)
 		(uint64_t) f->layout << 40 | (uint64_t) f->key_type << 32 | f->blocks,
 		f->seed,
 		f->part_bits,
-		(uint64_t) f->parts << 16 | f->probes
+		(uint64_t) f->hashing << 48 | (uint64_t) f->fraction << 32 | (uint64_t) f->parts << 16 | f->probes
 	};
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	skipped;
 
 	seed = blx_hash_bytes(fields, sizeof fields, seed);
 	if (f->layout == BLX_HASHES)
 		return blx_hashes_digest(f) ^ seed;
-	return blx_hash_bytes((const char *) f + sizeof(blx_filter), blx_size(f) - sizeof(blx_filter), seed);
+	seed = blx_hash_bytes(blx_name(f), f->name_len, seed);
+	seed = blx_hash_bytes(blx_cwords(f), 8 * row->parameters, seed);
+	skipped = blx_header_bytes(f->name_len) + 8 * (row->parameters + row->notes);
+	return blx_hash_bytes((const char *) f + skipped, blx_size(f) - skipped, seed);
 }

@@ -4,8 +4,10 @@
  * A filter is one block of memory: a header (struct blx_filter), the name of
  * its key type if it has one, and 64-bit words.  Every static layout is one
  * geometry: B blocks, each of P parts, each part S bits, H probes a part
- * (k = P*H bits a key, m = B*P*S bits in all).  A filter takes and answers
- * 64-bit key hashes; hash.h makes them from canonical bytes.
+ * (k = P*H bits a key, m = B*P*S bits in all).  Layouts built from static ones
+ * (chains, rings, counters) describe what they are built of in the same terms
+ * and keep what changes with the keys in their first words.  A filter takes
+ * and answers 64-bit key hashes; hash.h makes them from canonical bytes.
  *
  * The core includes no PostgreSQL header, allocates nothing (the caller asks
  * for a size and brings the memory), never prints and never aborts.  Functions
@@ -14,7 +16,8 @@
  * Where things are:
  *   geometry.c   sizes, validation, the blank filter
  *   layouts.c    the table of layouts;  layout_*.c  one file a layout
- *   filter.c     add and test
+ *   options.c    what a layout can be asked for besides size and rate
+ *   filter.c     add, test, remove, grow
  *   algebra.c    union, intersection, disjointness, prefix, fold, expand
  *   estimate.c   fill, cardinality, false positive rate of present contents
  *   sizing.c     capacity and rate -> the smallest geometry
@@ -45,8 +48,27 @@ enum blx_layout_id
 	BLX_STANDARD = 1,
 	BLX_PARTITIONED = 2,
 	BLX_BLOCKED = 3,
-	BLX_PARTITIONED_BLOCKED = 4
+	BLX_PARTITIONED_BLOCKED = 4,
+	BLX_HYBRID = 5,
+	BLX_RATIONAL = 6,
+	BLX_VARIABLE_BLOCKED = 7,
+	BLX_SCALABLE = 8,
+	BLX_DYNAMIC_BLOCKED = 9,
+	BLX_AGE_PARTITIONED = 10,
+	BLX_COUNTING = 11
 };
+
+/* How the probes of a key derive from its hash: stored, never to be reused. */
+enum blx_hashing
+{
+	BLX_INDEPENDENT = 0,		/* w_j (hash.h) */
+	BLX_DOUBLE = 1,				/* naive double hashing */
+	BLX_ENHANCED_DOUBLE = 2,
+	BLX_TRIPLE = 3
+};
+
+/* Words at the start of a body that belong to the geometry; their meaning is the layout's. */
+#define BLX_MAX_PARAMETERS 2
 
 /* Key type codes: stored, never to be reused (docs/FORMAT.md). */
 enum blx_key_type
@@ -81,6 +103,9 @@ typedef struct blx_geometry
 	uint16_t	parts;			/* P >= 1 */
 	uint16_t	probes;			/* H >= 1, bits a key sets in each part */
 	uint64_t	part_bits;		/* S >= 1 */
+	uint8_t		hashing;		/* enum blx_hashing; not 0 only in flat layouts */
+	uint16_t	fraction;		/* fractional bits a key sets, in 1/65536 */
+	uint64_t	parameters[BLX_MAX_PARAMETERS]; /* as many as the layout has, then 0 */
 } blx_geometry;
 
 /*
@@ -95,14 +120,14 @@ typedef struct blx_filter
 	uint8_t		layout;
 	uint8_t		key_type;
 	uint8_t		name_len;		/* nonzero exactly when key_type is BLX_KEY_NAMED */
-	uint8_t		reserved0;
+	uint8_t		hashing;
 	uint32_t	blocks;
 	uint64_t	seed;			/* of the key hash */
 	uint64_t	capacity;		/* keys that it was planned for; 0 = not planned */
 	uint64_t	part_bits;
 	uint16_t	parts;
 	uint16_t	probes;
-	uint16_t	reserved1;
+	uint16_t	fraction;
 	uint8_t		expanded;		/* log2 of the largest expansion among its sources */
 	uint8_t		pending;		/* open state of an aggregate; 0 when finished */
 } blx_filter;
@@ -143,26 +168,29 @@ blx_cwords(const blx_filter *f)
 
 /* ---- geometry.c ---- */
 
-/* A finished filter's geometry (for BLX_HASHES: the planned one, layout = pending). */
+/* A finished filter's geometry (for BLX_HASHES: the planned one, layout = pending). Reads the body's parameters. */
 extern blx_geometry blx_geometry_of(const blx_filter *f);
 extern bool blx_geometry_equal(const blx_geometry *a, const blx_geometry *b);
 
 /* Is it a geometry that the layout can have and that fits a value? */
 extern bool blx_geometry_check(const blx_geometry *g, blx_error *error);
 
-/* k = P*H; m = B*P*S; the body in 64-bit words.  The geometry must be valid. */
+/* k = P*H; m = B*P*S; the body of an empty filter in 64-bit words.  The geometry must be valid. */
 extern unsigned blx_k(const blx_geometry *g);
 extern uint64_t blx_bits(const blx_geometry *g);
 extern uint64_t blx_body_words(const blx_geometry *g);
 
-/* The size of a filter of that geometry with a key type name of name_len bytes. */
+/* The size of an empty filter of that geometry with a key type name of name_len bytes. */
 extern uint64_t blx_bytes(const blx_geometry *g, unsigned name_len);
 
-/* The size of f as it is, from its header. */
+/* The size of f as it is. */
 extern uint64_t blx_size(const blx_filter *f);
 
 /* An empty filter in blx_bytes() of memory (every byte after `host` is written). */
 extern void blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity);
+
+/* f with another identity, in blx_size(f) bytes plus the difference of the headers (`host` is left alone). */
+extern void blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id);
 
 extern blx_identity blx_identity_of(const blx_filter *f);
 
@@ -184,21 +212,80 @@ extern const char *blx_layout_name(uint8_t layout);
 /* The layout of that name, or an error that lists the names. */
 extern bool blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error);
 
+/* What the rest of the world must know of a layout. */
+enum blx_trait
+{
+	/* A key's second coming counts, or the order of keys does: distinct hashes are no substitute for the stream. */
+	BLX_STREAM = 1,
+	/* Takes any number of keys, by growing or by forgetting: never overfilled. */
+	BLX_UNBOUNDED = 2,
+	/* The header says all about the size, and blx_test_fetched works. */
+	BLX_FETCHABLE = 4
+};
+extern unsigned blx_traits(uint8_t layout);
+
+/* ---- options.c ---- */
+
+enum blx_option
+{
+	BLX_OPT_HASHING,			/* enum blx_hashing */
+	BLX_OPT_PROBES,				/* hybrid: in each part */
+	BLX_OPT_BLOCK_BITS,
+	BLX_OPT_GROWTH,				/* size of a stage over that of the one before */
+	BLX_OPT_TIGHTENING,			/* rate of a stage over that of the one before */
+	BLX_OPT_GENERATIONS,		/* age_partitioned: l */
+	BLX_OPTIONS
+};
+
+/* One value for each option; what the layout does not have is ignored. */
+typedef struct blx_options
+{
+	double		value[BLX_OPTIONS];
+} blx_options;
+
+/* The presets of a layout. */
+extern blx_options blx_default_options(uint8_t layout);
+
+/*
+ * Reads "name=value, name=value" (or nothing) over the presets.  Errors name
+ * the option, its range, and what the layout has.
+ */
+extern bool blx_parse_options(uint8_t layout, const char *text, blx_options *options, blx_error *error);
+
+extern const char *blx_hashing_name(uint8_t hashing);
+
 /* ---- filter.c ---- */
 
-/* Add n key hashes.  Works on every layout but BLX_HASHES (see hashes below). */
-extern void blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
+/*
+ * Adds key hashes, in order; returns how many it took.  Fewer than n: the
+ * filter must grow (blx_grow) before it takes the next.  Layouts of a fixed
+ * size take all.  Not for BLX_HASHES (see hashes below).
+ */
+extern size_t blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
+
+/* The size that f must grow to; BLX_LIMIT when that is larger than a filter can be. */
+extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error);
+
+/* f, grown, in that much memory (`host` is left alone). */
+extern void blx_grow(blx_filter *dst, const blx_filter *f);
 
 /* False: the key is certainly not in f.  True: it probably is. */
 extern bool blx_test(const blx_filter *f, uint64_t hash);
 
 /*
- * The same for a filter of which only the header is in memory (never
- * BLX_HASHES): fetch brings words first .. first+n-1 of its body, n at most 8,
+ * The same for a filter of which only the header is in memory (of a
+ * BLX_FETCHABLE layout): fetch brings words first .. first+n-1 of its body, n at most 8,
  * good until the next call.
  */
 typedef const uint64_t *(*blx_fetch) (void *arg, uint64_t first, unsigned n);
 extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
+
+/* Takes a key out, once; *removed is false, and no cell has changed, when f says that it is not there. */
+extern bool blx_remove(blx_filter *f, uint64_t hash, bool *removed, blx_error *error);
+
+/* The geometry of f without its counters, and f's keys added to an empty filter of it. */
+extern bool blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error);
+extern void blx_to_bits(blx_filter *dst, const blx_filter *f);
 
 /* ---- algebra.c ---- */
 
@@ -208,7 +295,18 @@ extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry
 /* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
 extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);
 
-/* The geometries of a | b and a & b (DESIGN 2.2); the error names what differs. */
+/*
+ * The union of two filters: its size, and the filter in that much memory
+ * (`host` is left alone), with the key type of id.  The error names what differs.
+ */
+extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len,
+							uint64_t *bytes, blx_error *error);
+extern void blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
+
+/*
+ * The geometries of a | b and a & b (DESIGN 2.2); the error names what differs.
+ * Only layouts whose union has a size that follows from the two sizes.
+ */
 extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
 extern bool blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
 
@@ -250,11 +348,16 @@ extern uint64_t blx_value_hash(const blx_filter *f, uint64_t seed);
 
 /* ---- estimate.c ---- */
 
-/* 0 for an open state. */
+/* Bits (of a counting filter: cells) that f has, as it is, and how many are set; 0 for an open state. */
+extern uint64_t blx_bits_in(const blx_filter *f);
 extern uint64_t blx_bits_set(const blx_filter *f);
 
 /* Keys in f from its fill (Swamidass & Baldi 2007); INFINITY when full.  f->expanded must be 0. */
 extern double blx_cardinality(const blx_filter *f);
+
+/* What only this layout has to tell: each name with a number, or with a text. */
+typedef void (*blx_tell) (void *arg, const char *name, double number, const char *text);
+extern void blx_details(const blx_filter *f, blx_tell tell, void *arg);
 
 /* The standard error of blx_cardinality for a filter of geometry g that holds n keys. */
 extern double blx_cardinality_error(const blx_geometry *g, double n);
@@ -267,11 +370,13 @@ extern double blx_fpr(const blx_filter *f);
 /* The expected false positive rate with n keys: the layout's exact formula. */
 extern double blx_fpr_expected(const blx_geometry *g, uint64_t n);
 
-/* The smallest geometry of a layout with blx_fpr_expected(g, capacity) < fpr. */
-extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_error *error);
+/* The smallest geometry of a layout with blx_fpr_expected(g, capacity) < fpr.  options NULL = the presets. */
+extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,
+					 blx_geometry *g, blx_error *error);
 
 /* The geometry of `bits` bits and k probes: the largest that does not exceed bits. */
-extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error *error);
+extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options,
+						  blx_geometry *g, blx_error *error);
 
 /* The most keys for which blx_fpr_expected(g, n) < fpr. */
 extern uint64_t blx_capacity(const blx_geometry *g, double fpr);
@@ -317,7 +422,10 @@ extern void blx_export(const blx_filter *f, uint8_t *out);
 /* Validates interchange bytes; *size is the memory that blx_import needs. */
 extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error);
 
-/* Reads bytes that passed blx_import_check into that much memory (`host` is left alone). */
-extern void blx_import(const uint8_t *in, uint64_t length, blx_filter *f);
+/*
+ * Reads bytes that passed blx_import_check into that much memory (`host` is
+ * left alone), and checks the body as no later reader will.
+ */
+extern bool blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error);
 
 #endif							/* BLX_BLOOM_H */

@@ -6,12 +6,26 @@
 #include "core/layout.h"
 
 uint64_t
-blx_bits_set(const blx_filter *f)
+blx_bits_in(const blx_filter *f)
 {
+	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g = blx_geometry_of(f);
 
-	if (f->layout == BLX_HASHES)
+	if (row == NULL)
 		return 0;
+	return row->bits_in ? row->bits_in(f) : blx_bits(&g);
+}
+
+uint64_t
+blx_bits_set(const blx_filter *f)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_geometry g = blx_geometry_of(f);
+
+	if (row == NULL)
+		return 0;
+	if (row->bits_set != NULL)
+		return row->bits_set(f);
 	return blx_popcount(blx_cwords(f), blx_body_words(&g));
 }
 
@@ -36,12 +50,15 @@ hit_probability(const blx_geometry *g)
 double
 blx_cardinality(const blx_filter *f)
 {
+	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g;
 	double		unset,
 				hit;
 
-	if (f->layout == BLX_HASHES)
+	if (row == NULL)
 		return (double) blx_hashes_count(f);
+	if (row->cardinality != NULL)
+		return row->cardinality(f);
 	g = blx_geometry_of(f);
 	unset = 1 - (double) blx_bits_set(f) / (double) blx_bits(&g);
 	hit = hit_probability(&g);
@@ -92,10 +109,26 @@ blx_cardinality_error(const blx_geometry *g, double n)
 double
 blx_fpr(const blx_filter *f)
 {
+	const blx_layout *row = blx_layout_row(f->layout);
 	double		rates[BLX_MAX_K + 1];
 
-	if (f->layout == BLX_HASHES)
-		return 0;				/* exact but for equal hashes */
-	blx_layout_row(f->layout)->fpr_prefixes(f, rates);
+	if (row == NULL)
+		return 0;				/* a set of hashes: exact but for equal hashes */
+	if (row->fpr != NULL)
+		return row->fpr(f);
+	row->fpr_prefixes(f, rates);
 	return rates[f->parts];
+}
+
+void
+blx_details(const blx_filter *f, blx_tell tell, void *arg)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row == NULL)
+		return;
+	if (row->flat)
+		tell(arg, "hashing", 0, blx_hashing_name(f->hashing));
+	if (row->details != NULL)
+		row->details(f, tell, arg);
 }

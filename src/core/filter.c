@@ -1,12 +1,33 @@
 /*
- * filter.c - adding key hashes to a filter and testing for them.
+ * filter.c - adding key hashes to a filter, testing for them, taking them out.
  */
 #include "core/layout.h"
 
-void
+size_t
 blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
-	blx_layout_row(f->layout)->add(f, hashes, n);
+	return blx_layout_row(f->layout)->add(f, hashes, n);
+}
+
+bool
+blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
+{
+	*bytes = blx_header_bytes(f->name_len) + 8 * blx_layout_row(f->layout)->grown_words(f);
+	if (*bytes > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+						"the bloom filter would grow beyond the limit of 1 GB");
+	return true;
+}
+
+void
+blx_grow(blx_filter *dst, const blx_filter *f)
+{
+	blx_geometry g = blx_geometry_of(f);
+	blx_identity id = blx_identity_of(f);
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	blx_init_sized(dst, &g, &id, f->capacity, blx_header_bytes(f->name_len) + 8 * row->grown_words(f));
+	row->grow(dst, f);
 }
 
 bool
@@ -21,4 +42,35 @@ bool
 blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg)
 {
 	return blx_layout_row(header->layout)->test_fetched(header, hash, fetch, arg);
+}
+
+bool
+blx_remove(blx_filter *f, uint64_t hash, bool *removed, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row == NULL || row->remove == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
+						"Build the filter with layout counting.",
+						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
+	*removed = row->remove(f, hash);
+	return true;
+}
+
+bool
+blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row == NULL || row->to_bits_geometry == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s has no counters to drop",
+						blx_layout_name(f->layout));
+	row->to_bits_geometry(f, g);
+	return true;
+}
+
+void
+blx_to_bits(blx_filter *dst, const blx_filter *f)
+{
+	blx_layout_row(f->layout)->to_bits(dst, f);
 }

@@ -4,7 +4,8 @@
  * In memory a filter is its interchange bytes after a 4-byte length, in the
  * machine's byte order; only the open state (hashes) differs: it travels as
  * its distinct hashes in ascending order.  Every way in, be it recv, input,
- * cast or disk, passes check_header, and nothing else decides what is a filter.
+ * cast or disk, passes check_header and check_geometry, and a body that is more
+ * than bits its layout's check_body; nothing else decides what is a filter.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,11 +15,11 @@
 
 #define WIRE_HEADER 44			/* interchange bytes before the name */
 
-/* Room for header, name and geometry to be looked at before any body. */
+/* The fields that say what the others mean, and room for all that the geometry is read from. */
 static bool
 check_header(const blx_filter *h, uint64_t available, blx_error *error)
 {
-	blx_geometry g = blx_geometry_of(h);
+	const blx_layout *row = blx_layout_row(h->layout);
 
 	if (memcmp(h->magic, "BLX", 3) != 0)
 		return blx_fail(error, BLX_CORRUPT, "A filter begins with the bytes \"BLX\" and the format version.", NULL,
@@ -26,8 +27,6 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 	if (h->magic[3] != 1)
 		return blx_fail(error, BLX_CORRUPT, "This version of bloomx reads format version 1.", NULL,
 						"unknown bloom filter format version %u", h->magic[3]);
-	if (h->reserved0 != 0 || h->reserved1 != 0)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has reserved bits set");
 	if (!blx_key_type_known(h->key_type))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "unknown bloom filter key type %u", h->key_type);
 	if ((h->name_len > 0) != (h->key_type == BLX_KEY_NAMED) || h->name_len > BLX_MAX_NAME)
@@ -35,29 +34,35 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 						"bloom filter key type %u cannot have a name of %u bytes", h->key_type, h->name_len);
 	if (h->capacity > INT64_MAX)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has an impossible capacity");
-	if (available < blx_header_bytes(h->name_len))
+	if (available < blx_header_bytes(h->name_len) + 8 * (row ? row->parameters : 0))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
+	return true;
+}
+
+static bool
+check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(g->layout);
+
 	if (h->layout == BLX_HASHES && h->pending == 0)
 	{
-		if (h->blocks || h->parts || h->probes || h->part_bits || h->expanded)
+		if (h->blocks || h->parts || h->probes || h->part_bits || h->expanded || h->hashing || h->fraction)
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "an unplanned set of hashes has a geometry");
 		return true;
 	}
-	if (!blx_geometry_check(&g, error))
+	if (h->layout == BLX_HASHES && (blx_traits(h->pending) & (BLX_STREAM | BLX_UNBOUNDED)))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes cannot become a %s filter", row->name);
+	if (!blx_geometry_check(g, error))
 	{
 		error->code = BLX_CORRUPT;
 		return false;
 	}
 	if (h->layout != BLX_HASHES && h->pending > 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
-	if (h->expanded > 0)
-	{
-		const blx_layout *row = blx_layout_row(g.layout);
-
-		if (h->layout == BLX_HASHES || row->resolution == NULL || h->expanded > 63 ||
-			row->resolution(&g) % (UINT64_C(1) << h->expanded) != 0)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
-	}
+	if (h->expanded > 0 &&
+		(h->layout == BLX_HASHES || row->resolution == NULL || h->expanded > 63 ||
+		 row->resolution(g) % (UINT64_C(1) << h->expanded) != 0))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
 	return true;
 }
 
@@ -69,14 +74,30 @@ wrong_length(uint64_t expected, uint64_t actual, blx_error *error)
 					(unsigned long long) actual, (unsigned long long) expected);
 }
 
+/* A body that is more than bits: can it be walked within `size` bytes? */
+static bool
+check_body(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	body = size - blx_header_bytes(f->name_len);
+
+	if (body % 8 != 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has a broken word at its end");
+	return row->check_body(f, body / 8, error);
+}
+
 bool
 blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 {
 	uint64_t	expected;
+	blx_geometry g;
 
 	if (size < sizeof(blx_filter))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
 	if (!check_header(f, size, error))
+		return false;
+	g = blx_geometry_of(f);
+	if (!check_geometry(f, &g, error))
 		return false;
 	if (f->layout == BLX_HASHES)
 	{
@@ -88,6 +109,8 @@ blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 		if (slots == 0 || slots > BLX_MAX_BYTES / 8)
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has an impossible size");
 	}
+	else if (blx_layout_row(f->layout)->check_body != NULL && !check_body(f, size, error))
+		return false;
 	expected = blx_size(f);
 	if (size != expected)
 		return wrong_length(expected, size, error);
@@ -164,14 +187,14 @@ blx_export(const blx_filter *f, uint8_t *out)
 	put(&out, f->layout, 1);
 	put(&out, f->key_type, 1);
 	put(&out, f->name_len, 1);
-	put(&out, f->reserved0, 1);
+	put(&out, f->hashing, 1);
 	put(&out, f->blocks, 4);
 	put(&out, f->seed, 8);
 	put(&out, f->capacity, 8);
 	put(&out, f->part_bits, 8);
 	put(&out, f->parts, 2);
 	put(&out, f->probes, 2);
-	put(&out, f->reserved1, 2);
+	put(&out, f->fraction, 2);
 	put(&out, f->expanded, 1);
 	put(&out, f->pending, 1);
 	memcpy(out, blx_name(f), name_bytes);
@@ -214,14 +237,14 @@ read_header(const uint8_t *in, blx_filter *h)
 	h->layout = (uint8_t) get(&in, 1);
 	h->key_type = (uint8_t) get(&in, 1);
 	h->name_len = (uint8_t) get(&in, 1);
-	h->reserved0 = (uint8_t) get(&in, 1);
+	h->hashing = (uint8_t) get(&in, 1);
 	h->blocks = (uint32_t) get(&in, 4);
 	h->seed = get(&in, 8);
 	h->capacity = get(&in, 8);
 	h->part_bits = get(&in, 8);
 	h->parts = (uint16_t) get(&in, 2);
 	h->probes = (uint16_t) get(&in, 2);
-	h->reserved1 = (uint16_t) get(&in, 2);
+	h->fraction = (uint16_t) get(&in, 2);
 	h->expanded = (uint8_t) get(&in, 1);
 	h->pending = (uint8_t) get(&in, 1);
 }
@@ -269,18 +292,29 @@ check_hashes(const uint8_t *body, uint64_t bytes, bool spread, blx_error *error)
 	return true;
 }
 
-/* Spare bits beyond part_bits are zero. */
-static bool
-check_spare_bits(const blx_geometry *g, const uint8_t *body, blx_error *error)
+bool
+blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error)
 {
-	uint64_t	part_words = blx_words_for_bits(g->part_bits);
+	uint64_t	part_words = blx_words_for_bits(part_bits);
 
-	if (g->part_bits % 64 == 0)
+	if (part_bits % 64 == 0)
 		return true;
-	for (uint64_t part = 1; part <= (uint64_t) g->blocks * g->parts; part++)
-		if (get_word(body + 8 * (part * part_words - 1)) >> g->part_bits % 64)
+	for (uint64_t part = 1; part <= parts; part++)
+		if (words[part * part_words - 1] >> part_bits % 64)
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has bits set outside its parts");
 	return true;
+}
+
+/* The geometry of wire bytes whose header has been checked; the parameters are the body's first words. */
+static blx_geometry
+wire_geometry(const blx_filter *header, const uint8_t *body)
+{
+	blx_geometry g = blx_header_geometry(header);
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	for (unsigned i = 0; row != NULL && i < row->parameters; i++)
+		g.parameters[i] = get_word(body + 8 * i);
+	return g;
 }
 
 bool
@@ -298,10 +332,12 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	if (!check_header(&header, length + sizeof header.host, error))
 		return false;
 	name_bytes = blx_header_bytes(header.name_len) - sizeof(blx_filter);
-	if (!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
-		return false;
 	body = in + WIRE_HEADER + name_bytes;
 	body_bytes = length - WIRE_HEADER - name_bytes;
+	g = wire_geometry(&header, body);
+	if (!check_geometry(&header, &g, error) ||
+		!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
+		return false;
 
 	if (header.layout == BLX_HASHES)
 	{
@@ -313,45 +349,63 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 							(unsigned long long) get_word(body));
 		return true;
 	}
-	g = blx_geometry_of(&header);
-	*size = blx_bytes(&g, header.name_len);
-	if (length + sizeof header.host != *size)
-		return wrong_length(*size - sizeof header.host, length, error);
-	return check_spare_bits(&g, body, error);
+	*size = length + sizeof header.host;
+	if (*size > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "a bloom filter of %llu bytes exceeds the limit of 1 GB",
+						(unsigned long long) *size);
+	if (blx_layout_row(header.layout)->check_body == NULL && *size != blx_bytes(&g, header.name_len))
+		return wrong_length(blx_bytes(&g, header.name_len) - sizeof header.host, length, error);
+	return true;
 }
 
-void
-blx_import(const uint8_t *in, uint64_t length, blx_filter *f)
+static void
+import_hashes(const blx_filter *header, const blx_identity *id, const uint8_t *body, blx_filter *f)
+{
+	blx_geometry planned = blx_geometry_of(header);
+	uint64_t	count = get_word(body);
+
+	blx_hashes_init(f, slots_for(count), &planned, id, header->capacity);
+	for (uint64_t i = 1; i <= count; i++)
+		blx_hashes_add(f, get_word(body + 8 * i));
+}
+
+/* Bits outside a part would be counted; a body that is more than bits has its own rules. */
+static bool
+check_imported(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row->check_body != NULL && !check_body(f, size, error))
+		return false;
+	if (row->check_contents != NULL)
+		return row->check_contents(f, error);
+	return blx_check_spare_bits(blx_cwords(f), (uint64_t) f->blocks * f->parts, f->part_bits, error);
+}
+
+bool
+blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 {
 	blx_filter	header = {0};
 	blx_identity id;
+	blx_geometry g;
 	const uint8_t *body;
+	uint64_t   *words;
 
 	read_header(in, &header);
 	id = blx_identity_of(&header);
 	id.name = (const char *) in + WIRE_HEADER;
 	body = in + WIRE_HEADER + blx_header_bytes(header.name_len) - sizeof(blx_filter);
-
 	if (header.layout == BLX_HASHES)
 	{
-		blx_geometry planned = blx_geometry_of(&header);
-		uint64_t	count = get_word(body);
-
-		blx_hashes_init(f, slots_for(count), &planned, &id, header.capacity);
-		for (uint64_t i = 1; i <= count; i++)
-			blx_hashes_add(f, get_word(body + 8 * i));
+		import_hashes(&header, &id, body, f);
+		return true;
 	}
-	else
-	{
-		blx_geometry g = blx_geometry_of(&header);
-		uint64_t	n = (uint64_t) (in + length - body) / 8;
-		uint64_t   *words;
-
-		blx_init(f, &g, &id, header.capacity);
-		words = blx_words(f);
-		f->expanded = header.expanded;
-		f->pending = header.pending;
-		for (uint64_t i = 0; i < n; i++)
-			words[i] = get_word(body + 8 * i);
-	}
+	g = wire_geometry(&header, body);
+	blx_init_sized(f, &g, &id, header.capacity, length + sizeof header.host);
+	f->expanded = header.expanded;
+	f->pending = header.pending;
+	words = blx_words(f);
+	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
+		words[i] = get_word(body + 8 * i);
+	return check_imported(f, length + sizeof header.host, error);
 }

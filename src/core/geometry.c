@@ -35,7 +35,7 @@ blx_check_rate(double fpr, blx_error *error)
 }
 
 blx_geometry
-blx_geometry_of(const blx_filter *f)
+blx_header_geometry(const blx_filter *f)
 {
 	blx_geometry g = {
 		.layout = f->layout == BLX_HASHES ? f->pending : f->layout,
@@ -43,8 +43,21 @@ blx_geometry_of(const blx_filter *f)
 		.parts = f->parts,
 		.probes = f->probes,
 		.part_bits = f->part_bits,
+		.hashing = f->hashing,
+		.fraction = f->fraction,
 	};
 
+	return g;
+}
+
+blx_geometry
+blx_geometry_of(const blx_filter *f)
+{
+	blx_geometry g = blx_header_geometry(f);
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	for (unsigned i = 0; row != NULL && i < row->parameters; i++)
+		g.parameters[i] = blx_cwords(f)[i];
 	return g;
 }
 
@@ -52,7 +65,20 @@ bool
 blx_geometry_equal(const blx_geometry *a, const blx_geometry *b)
 {
 	return a->layout == b->layout && a->blocks == b->blocks && a->parts == b->parts &&
-		a->probes == b->probes && a->part_bits == b->part_bits;
+		a->probes == b->probes && a->part_bits == b->part_bits &&
+		a->hashing == b->hashing && a->fraction == b->fraction &&
+		memcmp(a->parameters, b->parameters, sizeof a->parameters) == 0;
+}
+
+/* Fields that only some layouts have. */
+static bool
+check_extras(const blx_layout *row, const blx_geometry *g, blx_error *error)
+{
+	if (g->hashing > (row->flat ? BLX_TRIPLE : BLX_INDEPENDENT))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a %s filter cannot have hashing scheme %u", row->name, g->hashing);
+	if (g->fraction > 0 && !row->fractional)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a %s filter cannot have a fraction of a probe", row->name);
+	return true;
 }
 
 bool
@@ -62,13 +88,15 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 
 	if (row == NULL)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "unknown filter layout %u", g->layout);
-	if (g->blocks == 0 || g->parts == 0 || g->probes == 0 || g->part_bits == 0)
+	if (g->blocks == 0 || g->parts == 0 || (g->probes == 0 && g->fraction == 0) || g->part_bits == 0)
 		return blx_fail(error, BLX_CORRUPT, "Blocks, parts, probes and part bits are all at least 1.", NULL,
 						"filter geometry has a zero");
-	if ((unsigned) g->parts * g->probes > BLX_MAX_K)
+	if ((unsigned) g->parts * g->probes + (g->fraction > 0) > BLX_MAX_K)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
 						"filter geometry has %u bits per key, more than %u",
-						(unsigned) g->parts * g->probes, BLX_MAX_K);
+						(unsigned) g->parts * g->probes + (g->fraction > 0), BLX_MAX_K);
+	if (!check_extras(row, g, error))
+		return false;
 	/* part_bits is bounded first, so that the products below cannot overflow */
 	if (g->part_bits > BLX_MAX_BYTES * 8 ||
 		(uint64_t) g->blocks * g->parts > BLX_MAX_BYTES / 8 ||
@@ -93,6 +121,10 @@ blx_bits(const blx_geometry *g)
 uint64_t
 blx_body_words(const blx_geometry *g)
 {
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	if (row->body_words != NULL)
+		return row->body_words(g);
 	return (uint64_t) g->blocks * g->parts * blx_words_for_bits(g->part_bits);
 }
 
@@ -105,10 +137,13 @@ blx_bytes(const blx_geometry *g, unsigned name_len)
 uint64_t
 blx_size(const blx_filter *f)
 {
+	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g;
 
 	if (f->layout == BLX_HASHES)
 		return blx_hashes_bytes(blx_hashes_slots(f), f->name_len);
+	if (row->words != NULL)
+		return blx_header_bytes(f->name_len) + 8 * row->words(f);
 	g = blx_geometry_of(f);
 	return blx_bytes(&g, f->name_len);
 }
@@ -116,8 +151,15 @@ blx_size(const blx_filter *f)
 void
 blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity)
 {
+	blx_init_sized(f, g, id, capacity, blx_bytes(g, id->name_len));
+	if (blx_layout_row(g->layout)->init != NULL)
+		blx_layout_row(g->layout)->init(f);
+}
+
+void
+blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity, uint64_t bytes)
+{
 	uint32_t	host = f->host;
-	uint64_t	bytes = blx_bytes(g, id->name_len);
 
 	memset(f, 0, bytes);
 	f->host = host;
@@ -131,8 +173,24 @@ blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t 
 	f->part_bits = g->part_bits;
 	f->parts = g->parts;
 	f->probes = g->probes;
+	f->hashing = g->hashing;
+	f->fraction = g->fraction;
 	if (id->name_len > 0)
 		memcpy((char *) f + sizeof(blx_filter), id->name, id->name_len);
+	for (unsigned i = 0; i < blx_layout_row(g->layout)->parameters; i++)
+		blx_words(f)[i] = g->parameters[i];
+}
+
+void
+blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
+{
+	blx_geometry g = blx_geometry_of(f);
+	uint64_t	body = blx_size(f) - blx_header_bytes(f->name_len);
+
+	blx_init_sized(dst, &g, id, f->capacity, blx_header_bytes(id->name_len) + body);
+	memcpy(blx_words(dst), blx_cwords(f), body);
+	dst->expanded = f->expanded;
+	dst->pending = f->pending;
 }
 
 blx_identity

@@ -43,14 +43,14 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 	memcpy(f->magic, "BLX\x01", 4);
 	f->key_type = id->key_type;
 	f->name_len = id->name_len;
-	f->reserved0 = 0;
+	f->hashing = planned->hashing;
 	f->blocks = planned->blocks;
 	f->seed = id->seed;
 	f->capacity = capacity;
 	f->part_bits = planned->part_bits;
 	f->parts = planned->parts;
 	f->probes = planned->probes;
-	f->reserved1 = 0;
+	f->fraction = planned->fraction;
 	f->expanded = 0;
 	f->pending = planned->layout;
 	memset((char *) f + sizeof(blx_filter), 0, blx_hashes_bytes(slots, id->name_len) - sizeof(blx_filter));

@@ -1,8 +1,8 @@
 /*
  * layout.h - what a layout is to the rest of the core: one row of a table.
  *
- * Adding a layout adds a file that fills a struct blx_layout and a row in
- * layouts.c; nothing else asks which layout a filter has.
+ * Adding a layout adds a file that fills a struct blx_layout, its number in
+ * bloom.h and a row in layouts.c; nothing else asks which layout a filter has.
  */
 #ifndef BLX_LAYOUT_H
 #define BLX_LAYOUT_H
@@ -15,9 +15,40 @@ typedef enum blx_op
 	BLX_AND
 } blx_op;
 
+/* Operations that a layout may refuse, with the reason. */
+enum blx_operation
+{
+	BLX_UNION,
+	BLX_INTERSECTION,
+	BLX_DISJOINT,
+	BLX_COMPARISON,				/* estimates of two filters */
+	BLX_PREFIX,
+	BLX_FOLD,
+	BLX_OPERATIONS
+};
+
+/* An option of a layout (options.c). */
+typedef struct blx_option_range
+{
+	enum blx_option option;
+	double		least,
+				most,
+				preset;
+} blx_option_range;
+
+/*
+ * Members that a layout does not have are NULL.  A static layout, whose size
+ * follows from its geometry, fills the first half; the second half is for
+ * layouts whose body is more than bits.
+ */
 typedef struct blx_layout
 {
 	const char *name;
+	unsigned	traits;			/* enum blx_trait */
+	bool		flat;			/* may have any enum blx_hashing */
+	bool		fractional;		/* k need not be whole */
+	const blx_option_range *options;	/* ends with most = 0 */
+	const char *why_not[BLX_OPERATIONS];	/* the reason, a sentence, of what it refuses */
 
 	/* May a filter of this layout have that geometry?  (Sizes are checked elsewhere.) */
 	bool		(*check) (const blx_geometry *g, blx_error *error);
@@ -26,22 +57,26 @@ typedef struct blx_layout
 	 * Sizing: the geometry of k probes at step 1, 2, ...  Memory grows and the
 	 * false positive rate falls with the step.
 	 */
-	void		(*at_step) (unsigned k, uint64_t step, blx_geometry *g);
+	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
 
-	/* The largest geometry of at most `bits` bits; bits >= 1, k in range. */
-	bool		(*at_bits) (unsigned k, uint64_t bits, blx_geometry *g, blx_error *error);
+	/* Or, where size is no matter of steps, the plan itself; capacity >= 1, 0 < fpr < 1. */
+	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
-	void		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
+	/* The largest geometry of at most `bits` bits; bits >= 1, k in range (whole unless fractional). */
+	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 
-	/* The test, on words that `fetch` brings; and the same with all words in memory. */
+	/* Returns how many it took. */
+	size_t		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
+
+	/* The test, on words that `fetch` brings (BLX_FETCHABLE); and the same with all words in memory. */
 	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
 
 	/* The formula: expected rate with n random keys. */
 	double		(*fpr_expected) (const blx_geometry *g, uint64_t n);
 
-	/* rates[p] = the exact rate of the prefix of p parts of f as it is, p = 1 .. parts. */
+	/* rates[p] = the exact rate of the prefix of p parts of f as it is, p = 1 .. parts (at most BLX_MAX_K). */
 	void		(*fpr_prefixes) (const blx_filter *f, double *rates);
 
 	/*
@@ -51,11 +86,54 @@ typedef struct blx_layout
 	uint64_t	(*resolution) (const blx_geometry *g);
 	void		(*set_resolution) (blx_geometry *g, uint64_t resolution);
 
+	/* The geometry of a prefix; NULL: of the first parts. */
+	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
+
 	/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 
 	/* No key can be in both a and b, which blx_union_geometry accepts. */
 	bool		(*disjoint) (const blx_filter *a, const blx_filter *b);
+
+	/* ---- layouts whose body is more than bits ---- */
+
+	unsigned	parameters;		/* words that belong to the geometry: the body's first */
+	unsigned	notes;			/* words after these that blx_compare leaves out */
+
+	/* Words of an empty body; and of f's, from header and body (NULL: as when empty). */
+	uint64_t	(*body_words) (const blx_geometry *g);
+	uint64_t	(*words) (const blx_filter *f);
+
+	/* Completes an empty filter, whose body is zeros after the parameters. */
+	void		(*init) (blx_filter *f);
+
+	/*
+	 * Is a body of `words` words (at least the parameters) one that every
+	 * other function can walk?  Called for every value from disk: cheap.
+	 */
+	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
+
+	/* What only a body from outside need be asked, once. */
+	bool		(*check_contents) (const blx_filter *f, blx_error *error);
+
+	/* Growing, after add took fewer than it was given. */
+	uint64_t	(*grown_words) (const blx_filter *f);
+	void		(*grow) (blx_filter *dst, const blx_filter *f);
+
+	/* The union, where it is not a merge: dst has a's header and that many words, which are zeros after the parameters. */
+	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);
+	void		(*unite) (blx_filter *dst, const blx_filter *a, const blx_filter *b);
+
+	bool		(*remove) (blx_filter *f, uint64_t hash);
+	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
+	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
+
+	/* Of f as it is, where B*P*S bits are not the whole story. */
+	uint64_t	(*bits_in) (const blx_filter *f);
+	uint64_t	(*bits_set) (const blx_filter *f);
+	double		(*cardinality) (const blx_filter *f);
+	double		(*fpr) (const blx_filter *f);
+	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
 } blx_layout;
 
 extern const blx_layout blx_layout_standard;
@@ -77,6 +155,18 @@ extern const blx_layout *blx_layout_row(uint8_t layout);
 /* Writes an error; always returns false.  detail and hint may be NULL. */
 extern bool blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint,
 					 const char *format,...) __attribute__((format(printf, 5, 6)));
+
+/* Header, name and parameters of a filter of `bytes` bytes, and zeros: what blx_init completes. */
+extern void blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity, uint64_t bytes);
+
+/* The geometry without the body's parameters. */
+extern blx_geometry blx_header_geometry(const blx_filter *f);
+
+/* Are the bits beyond part_bits in the last word of each of `parts` parts 0? */
+extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error);
+
+/* Does the layout have that operation?  If not, an error that says why. */
+extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
 
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);

@@ -27,19 +27,21 @@ check(const blx_geometry *g, blx_error *error)
 
 /* A step is one block. */
 static void
-at_step(unsigned k, uint64_t step, blx_geometry *g)
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
-	*g = (blx_geometry) {BLX_BLOCKED, (uint32_t) step, 1, (uint16_t) k, DEFAULT_BLOCK_BITS};
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_BLOCKED, .blocks = (uint32_t) step, .parts = 1, .probes = (uint16_t) k, .part_bits = DEFAULT_BLOCK_BITS};
 }
 
 static bool
-at_bits(unsigned k, uint64_t bits, blx_geometry *g, blx_error *error)
+at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
+	unsigned	k = (unsigned) whole_k;
 	if (bits < DEFAULT_BLOCK_BITS)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least one block for a blocked filter, %u, not %llu",
 						DEFAULT_BLOCK_BITS, (unsigned long long) bits);
-	at_step(k, bits / DEFAULT_BLOCK_BITS, g);
+	at_step(k, bits / DEFAULT_BLOCK_BITS, options, g);
 	return true;
 }
 
@@ -77,7 +79,7 @@ next_probe(probe_sequence *s)
 	return bit;
 }
 
-static void
+static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -92,6 +94,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 			block[bit / 64] |= UINT64_C(1) << bit % 64;
 		}
 	}
+	return n;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -158,6 +161,7 @@ disjoint(const blx_filter *a, const blx_filter *b)
 
 const blx_layout blx_layout_blocked = {
 	.name = "blocked",
+	.traits = BLX_FETCHABLE,
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / (DEFAULT_BLOCK_BITS / 8),

@@ -24,22 +24,25 @@ check(const blx_geometry *g, blx_error *error)
 
 /* A step is one word in each part. */
 static void
-at_step(unsigned k, uint64_t step, blx_geometry *g)
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
-	*g = (blx_geometry) {BLX_PARTITIONED, 1, (uint16_t) k, 1, 64 * step};
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_PARTITIONED, .blocks = 1, .parts = (uint16_t) k, .probes = 1, .part_bits = 64 * step};
 }
 
 static bool
-at_bits(unsigned k, uint64_t bits, blx_geometry *g, blx_error *error)
+at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
+	unsigned	k = (unsigned) whole_k;
 	if (bits < k)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least k for a partitioned filter, %u, not %llu", k, (unsigned long long) bits);
-	*g = (blx_geometry) {BLX_PARTITIONED, 1, (uint16_t) k, 1, bits / k};
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_PARTITIONED, .blocks = 1, .parts = (uint16_t) k, .probes = 1, .part_bits = bits / k};
 	return true;
 }
 
-static void
+static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
@@ -55,6 +58,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 			part[bit / 64] |= UINT64_C(1) << bit % 64;
 		}
 	}
+	return n;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -202,6 +206,7 @@ disjoint(const blx_filter *a, const blx_filter *b)
 
 const blx_layout blx_layout_partitioned = {
 	.name = "partitioned",
+	.traits = BLX_FETCHABLE,
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,

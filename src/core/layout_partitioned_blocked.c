@@ -38,14 +38,16 @@ check(const blx_geometry *g, blx_error *error)
 
 /* A step doubles the blocks. */
 static void
-at_step(unsigned k, uint64_t step, blx_geometry *g)
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
-	*g = (blx_geometry) {BLX_PARTITIONED_BLOCKED, UINT32_C(1) << (step - 1), (uint16_t) k, 1, 64};
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << (step - 1), .parts = (uint16_t) k, .probes = 1, .part_bits = 64};
 }
 
 static bool
-at_bits(unsigned k, uint64_t bits, blx_geometry *g, blx_error *error)
+at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
+	unsigned	k = (unsigned) whole_k;
 	uint64_t	step = 1;
 
 	if (bits < 64 * k)
@@ -54,7 +56,7 @@ at_bits(unsigned k, uint64_t bits, blx_geometry *g, blx_error *error)
 						64 * k, (unsigned long long) bits);
 	while (step < 32 && UINT64_C(64) * k << step <= bits)
 		step++;
-	at_step(k, step, g);
+	at_step(k, step, options, g);
 	return true;
 }
 
@@ -124,10 +126,11 @@ add_batch(uint64_t *group, unsigned parts, unsigned e, unsigned number, const ui
 		set_bits(blocks[i], parts, mixed[i]);
 }
 
-static void
+static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	unsigned	e = block_log2(f);
+	size_t		taken = n;
 
 	while (n > 0)
 	{
@@ -144,6 +147,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 		hashes += batch;
 		n -= batch;
 	}
+	return taken;
 }
 
 /* Without a branch between the parts: at 50 % hits one would cost three times the test. */
@@ -336,6 +340,7 @@ disjoint(const blx_filter *a, const blx_filter *b)
 
 const blx_layout blx_layout_partitioned_blocked = {
 	.name = "partitioned_blocked",
+	.traits = BLX_FETCHABLE,
 	.check = check,
 	.at_step = at_step,
 	.max_step = 28,

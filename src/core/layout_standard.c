@@ -20,20 +20,23 @@ check(const blx_geometry *g, blx_error *error)
 
 /* A step is one word. */
 static void
-at_step(unsigned k, uint64_t step, blx_geometry *g)
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
-	*g = (blx_geometry) {BLX_STANDARD, 1, 1, (uint16_t) k, 64 * step};
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = 64 * step};
 }
 
 static bool
-at_bits(unsigned k, uint64_t bits, blx_geometry *g, blx_error *error)
+at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
+	unsigned	k = (unsigned) whole_k;
+	(void) options;
 	(void) error;
-	*g = (blx_geometry) {BLX_STANDARD, 1, 1, (uint16_t) k, bits};
+	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = bits};
 	return true;
 }
 
-static void
+static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	uint64_t   *words = blx_words(f);
@@ -45,6 +48,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 
 			words[bit / 64] |= UINT64_C(1) << bit % 64;
 		}
+	return n;
 }
 
 static inline __attribute__((always_inline)) bool
@@ -96,6 +100,7 @@ disjoint(const blx_filter *a, const blx_filter *b)
 
 const blx_layout blx_layout_standard = {
 	.name = "standard",
+	.traits = BLX_FETCHABLE,
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,

@@ -29,6 +29,33 @@ blx_layout_name(uint8_t layout)
 	return row ? row->name : layout == BLX_HASHES ? "hashes" : "unknown";
 }
 
+unsigned
+blx_traits(uint8_t layout)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	return row ? row->traits : 0;
+}
+
+bool
+blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error)
+{
+	static const char *const done[BLX_OPERATIONS] = {
+		[BLX_UNION] = "united",
+		[BLX_INTERSECTION] = "intersected",
+		[BLX_DISJOINT] = "tested for disjointness",
+		[BLX_COMPARISON] = "compared with another by estimates",
+		[BLX_PREFIX] = "cut to a prefix",
+		[BLX_FOLD] = "folded or shrunk",
+	};
+	const blx_layout *row = blx_layout_row(layout);
+
+	if (row != NULL && row->why_not[operation] == NULL)
+		return true;
+	return blx_fail(error, BLX_UNSUPPORTED, row ? row->why_not[operation] : NULL, NULL,
+					"a filter of layout %s cannot be %s", blx_layout_name(layout), done[operation]);
+}
+
 bool
 blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 {

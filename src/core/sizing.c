@@ -20,7 +20,7 @@ blx_fpr_expected(const blx_geometry *g, uint64_t n)
 
 /* The largest step of k probes that stays within `words` words of body; 0 if there is none. */
 static uint64_t
-largest_step(const blx_layout *row, unsigned k, uint64_t words)
+largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t words)
 {
 	uint64_t	low = 0,
 				high = row->max_step;
@@ -30,7 +30,7 @@ largest_step(const blx_layout *row, unsigned k, uint64_t words)
 		uint64_t	middle = low + (high - low + 1) / 2;
 		blx_geometry g;
 
-		row->at_step(k, middle, &g);
+		row->at_step(k, middle, options, &g);
 		if (blx_body_words(&g) <= words)
 			low = middle;
 		else
@@ -48,7 +48,7 @@ lines_of(const blx_geometry *g)
 
 /* The best geometry of at most max_words, or false when none meets the target. */
 static bool
-search(const blx_layout *row, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
+search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
 	/* a k beyond this only fills the filter further */
 	unsigned	max_k = (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
@@ -59,25 +59,25 @@ search(const blx_layout *row, uint64_t n, double fpr, uint64_t max_words, blx_ge
 	{
 		blx_geometry g;
 		uint64_t	low = 1,
-					high = largest_step(row, k, max_words);
+					high = largest_step(row, options, k, max_words);
 		double		rate;
 
 		if (high == 0)
 			continue;
-		row->at_step(k, high, &g);
+		row->at_step(k, high, options, &g);
 		if (!(blx_fpr_expected(&g, n) < fpr))
 			continue;
 		while (low < high)
 		{
 			uint64_t	middle = low + (high - low) / 2;
 
-			row->at_step(k, middle, &g);
+			row->at_step(k, middle, options, &g);
 			if (blx_fpr_expected(&g, n) < fpr)
 				high = middle;
 			else
 				low = middle + 1;
 		}
-		row->at_step(k, low, &g);
+		row->at_step(k, low, options, &g);
 		rate = blx_fpr_expected(&g, n);
 		/* smaller wins; of equal sizes the one that reads fewer lines, then the one that errs less */
 		if (!found || blx_body_words(&g) < blx_body_words(best) ||
@@ -97,7 +97,7 @@ search(const blx_layout *row, uint64_t n, double fpr, uint64_t max_words, blx_ge
 
 /* The largest number of keys that a filter of at most the value limit holds at that rate. */
 static uint64_t
-largest_capacity(const blx_layout *row, double fpr)
+largest_capacity(const blx_layout *row, const blx_options *options, double fpr)
 {
 	uint64_t	low = 0,
 				high = MAX_CAPACITY;
@@ -107,7 +107,7 @@ largest_capacity(const blx_layout *row, double fpr)
 	{
 		uint64_t	middle = low + (high - low + 1) / 2;
 
-		if (search(row, middle, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, &g))
+		if (search(row, options, middle, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, &g))
 			low = middle;
 		else
 			high = middle - 1;
@@ -116,18 +116,24 @@ largest_capacity(const blx_layout *row, double fpr)
 }
 
 bool
-blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_error *error)
+blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,
+		 blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(layout);
+	const blx_options presets = blx_default_options(layout);
 
 	if (capacity < 1 || capacity > INT64_MAX)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"capacity must be at least 1, not %lld", (long long) capacity);
 	if (!blx_check_rate(fpr, error))
 		return false;
-	if (capacity > MAX_CAPACITY || !search(row, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
+	if (options == NULL)
+		options = &presets;
+	if (row->plan != NULL)
+		return row->plan(capacity, fpr, options, g, error) && blx_geometry_check(g, error);
+	if (capacity > MAX_CAPACITY || !search(row, options, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
 	{
-		uint64_t	most = largest_capacity(row, fpr);
+		uint64_t	most = largest_capacity(row, options, fpr);
 		char		hint[300];
 
 		if (most == 0)
@@ -144,20 +150,26 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, blx_geometry *g, blx_err
 }
 
 bool
-blx_plan_bits(uint8_t layout, int64_t bits, double k, blx_geometry *g, blx_error *error)
+blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options,
+			  blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(layout);
+	const blx_options presets = blx_default_options(layout);
 
 	if (bits < 1)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least 1, not %lld", (long long) bits);
-	if (!(k >= 1 && k <= BLX_MAX_K && k == floor(k)))
+	if (!(k >= 1 && k <= BLX_MAX_K && (row->fractional || k == floor(k))))
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"k must be a whole number between 1 and %u for layout %s, not %g", BLX_MAX_K, row->name, k);
+						"k must be a %snumber between 1 and %u for layout %s, not %g",
+						row->fractional ? "" : "whole ", BLX_MAX_K, row->name, k);
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);
-	return row->at_bits((unsigned) k, (uint64_t) bits, g, error) && blx_geometry_check(g, error);
+	if (row->at_bits == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, "Use bloom_empty with a capacity and a rate.",
+						"a %s filter cannot be planned by bits and k", row->name);
+	return row->at_bits(k, (uint64_t) bits, options ? options : &presets, g, error) && blx_geometry_check(g, error);
 }
 
 uint64_t
@@ -182,18 +194,19 @@ bool
 blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = &blx_layout_partitioned_blocked;
+	const blx_options options = blx_default_options(BLX_PARTITIONED_BLOCKED);
 	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
 	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
 	uint64_t	most = 0;
 
 	for (unsigned k = 1; k <= BLX_MAX_K; k++)
 	{
-		uint64_t	step = largest_step(row, k, words);
+		uint64_t	step = largest_step(row, &options, k, words);
 		blx_geometry candidate;
 
 		if (step == 0)
 			continue;
-		row->at_step(k, step, &candidate);
+		row->at_step(k, step, &options, &candidate);
 		if (!(blx_fpr_expected(&candidate, most + 1) < fpr))
 			continue;
 		most = blx_capacity(&candidate, fpr);

@@ -97,17 +97,25 @@ AddHash(AggState *state, uint64 hash)
 	if (state->expanded)
 		ExpandedFilterAdd(state->expanded, hash);
 	else
-		AddHashes(state->filter, &hash, 1);
+		state->filter = AddHashes(state->filter, &hash, 1);
 }
 
-/* An open state for these keys; planned NULL = sized at the end. */
+/* A state for these keys, open where its layout allows that; planned NULL = sized at the end. */
 static void
 StartState(AggState *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
 {
 	blx_identity identity = key->identity;
 
 	identity.seed = seed;
-	SetState(state, NewHashes(planned, &identity, capacity));
+	if (planned == NULL || LayoutTakesHashes(planned->layout))
+		SetState(state, NewHashes(planned, &identity, capacity));
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_bytes(planned, identity.name_len)));
+
+		SetState(state, NewFilter(planned, &identity, capacity));
+		MemoryContextSwitchTo(old);
+	}
 }
 
 static Datum
@@ -183,7 +191,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 		}
 		if (cache->planned_capacity != capacity || cache->planned_fpr != fpr)
 		{
-			cache->planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED));
+			cache->planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED), "");
 			cache->planned_capacity = capacity;
 			cache->planned_fpr = fpr;
 		}
@@ -243,7 +251,8 @@ UniteState(AggState *state, const blx_filter *other)
 			state->filter = ExpandedFilterGet(state->expanded);
 		return;
 	}
-	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs))
+	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs) &&
+		(blx_traits(f->layout) & BLX_UNBOUNDED) == 0)
 	{
 		blx_or_into(f, other);
 		return;

@@ -74,7 +74,7 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b),
 				joint = JointIdentity(&ia, &ib);
-	blx_geometry geometry;
+	uint64		size;
 	blx_error	error;
 	blx_filter *result;
 
@@ -87,16 +87,14 @@ UnionFilters(const blx_filter *a, const blx_filter *b)
 	if (a->layout == BLX_HASHES)
 		return UnionWithHashes(b, a);
 
-	if (!blx_union_geometry(a, b, &geometry, &error))
+	if (!blx_union_bytes(a, b, joint.name_len, &size, &error))
 		ThrowCoreError(&error);
 	if (blx_bits_set(a) == 0 && blx_bits_set(b) > 0)
 		return UnionWithEmpty(b, a);
 	if (blx_bits_set(b) == 0 && blx_bits_set(a) > 0)
 		return UnionWithEmpty(a, b);
-	result = NewFilter(&geometry, &joint, Max(a->capacity, b->capacity));
-	blx_or_into(result, a);
-	blx_or_into(result, b);
-	result->pending = Max(a->pending, b->pending);
+	result = AllocFilter(size);
+	blx_union(result, a, b, &joint);
 	return result;
 }
 

@@ -180,16 +180,22 @@ extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
 /* A copy of f that has taken the key type of `keys` where it had none. */
 extern blx_filter *CopyForKeys(const blx_filter *f, const blx_identity *keys);
 
-/* The geometry for these arguments, or an error. */
-extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout);
+/* The geometry for these arguments, or an error.  options as in blx_parse_options. */
+extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options);
 
 /* ---- open_state.c ---- */
+
+/* May keys of that layout wait as distinct hashes, or must each go into the filter as it comes? */
+extern bool LayoutTakesHashes(uint8 layout);
 
 /* An open state in the current context; planned NULL = sized at the end. */
 extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity);
 
 /* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
 extern blx_filter *GrowHashes(const blx_filter *open);
+
+/* f with room for more keys, in the current context. */
+extern blx_filter *GrowFilter(const blx_filter *f);
 
 /* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);

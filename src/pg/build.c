@@ -7,19 +7,22 @@
 #include "utils/builtins.h"
 
 static uint8
-LayoutArgument(const char *name)
+ParseLayout(const char *name, const char *text, blx_options *options)
 {
 	uint8		layout = 0;
 	blx_error	error;
 
-	if (!blx_layout_by_name(name, &layout, &error))
+	if (!blx_layout_by_name(name, &layout, &error) ||
+		!blx_parse_options(layout, text, options, &error))
 		ThrowCoreError(&error);
 	return layout;
 }
 
 blx_geometry
-PlanGeometry(int64 capacity, double fpr, const char *layout)
+PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options)
 {
+	blx_options parsed;
+	uint8		number = ParseLayout(layout, options, &parsed);
 	blx_geometry geometry;
 	blx_error	error;
 
@@ -27,34 +30,36 @@ PlanGeometry(int64 capacity, double fpr, const char *layout)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
-	if (!blx_plan(LayoutArgument(layout), (uint64) capacity, fpr, &geometry, &error))
+	if (!blx_plan(number, (uint64) capacity, fpr, &parsed, &geometry, &error))
 		ThrowCoreError(&error);
 	return geometry;
 }
 
-/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint) */
+/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) */
 PG_FUNCTION_INFO_V1(bloom_empty);
 Datum
 bloom_empty(PG_FUNCTION_ARGS)
 {
 	int64		capacity = PG_GETARG_INT64(0);
-	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
+										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
 
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, (uint64) capacity));
 }
 
-/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint) */
+/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) */
 PG_FUNCTION_INFO_V1(bloom_empty_bits);
 Datum
 bloom_empty_bits(PG_FUNCTION_ARGS)
 {
-	uint8		layout = LayoutArgument(text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	blx_options options;
+	uint8		layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
 	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (!blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &geometry, &error))
+	if (!blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &options, &geometry, &error))
 		ThrowCoreError(&error);
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, 0));
 }
@@ -81,10 +86,8 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 			blx_hashes_add(copy, hash);
 		return copy;
 	}
-	copy = NewFilter(&geometry, &joint, f->capacity);
-	blx_or_into(copy, f);
-	copy->expanded = f->expanded;
-	copy->pending = f->pending;
+	copy = AllocFilter(blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len));
+	blx_copy_as(copy, f, &joint);
 	return copy;
 }
 

@@ -8,6 +8,8 @@
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
 
 static Datum
 MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
@@ -19,20 +21,49 @@ MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
 }
 
+/* blx_tell: one more member of a JSON object */
+static void
+TellJson(void *arg, const char *name, double number, const char *text)
+{
+	StringInfo	json = arg;
+
+	appendStringInfo(json, "%s", json->len > 1 ? ", " : "");
+	escape_json(json, name);
+	appendStringInfoString(json, ": ");
+	if (text != NULL)
+		escape_json(json, text);
+	else if (isfinite(number))
+		appendStringInfoString(json, float8out_internal(number));
+	else
+		appendStringInfoString(json, "null");
+}
+
+/* What only the layout of f has to tell, as jsonb. */
+static Datum
+DetailsOf(const blx_filter *f)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	blx_details(f, TellJson, &json);
+	appendStringInfoChar(&json, '}');
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
 /* bloom_info(f) */
 PG_FUNCTION_INFO_V1(bloom_info);
 Datum
 bloom_info(PG_FUNCTION_ARGS)
 {
 	blx_filter *f = PG_GETARG_FILTER(0);
-	blx_geometry geometry = blx_geometry_of(f);
 	blx_identity identity = blx_identity_of(f);
 	bool		open = f->layout == BLX_HASHES;
-	uint64		bits = open ? 0 : blx_bits(&geometry);
-	uint64		bits_set = open ? 0 : blx_bits_set(f);
+	uint64		bits = blx_bits_in(f);
+	uint64		bits_set = blx_bits_set(f);
 	char		buffer[BLX_MAX_NAME + 1];
-	Datum		values[15];
-	bool		nulls[15] = {false};
+	Datum		values[16];
+	bool		nulls[16] = {false};
 	int			i = 0;
 
 	values[i++] = CStringGetTextDatum(blx_layout_name(f->layout));
@@ -53,17 +84,19 @@ bloom_info(PG_FUNCTION_ARGS)
 	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) bits);
 	values[i++] = Float8GetDatum(blx_cardinality(EstimableFilter(f)));
 	values[i++] = Float8GetDatum(blx_fpr(f));
+	values[i++] = DetailsOf(f);
 	Assert(i == lengthof(values));
 	return MakeRow(fcinfo, values, nulls);
 }
 
-/* bloom_plan(capacity bigint, fpr float8, layout text) */
+/* bloom_plan(capacity bigint, fpr float8, layout text, options text) */
 PG_FUNCTION_INFO_V1(bloom_plan);
 Datum
 bloom_plan(PG_FUNCTION_ARGS)
 {
 	int64		capacity = PG_GETARG_INT64(0);
-	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)));
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
+										 text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	Datum		values[8];
 	bool		nulls[8] = {false};
 	int			i = 0;
@@ -99,11 +132,10 @@ Datum
 bloom_fill(PG_FUNCTION_ARGS)
 {
 	blx_filter *f = PG_GETARG_FILTER(0);
-	blx_geometry geometry = blx_geometry_of(f);
 
 	if (f->layout == BLX_HASHES)
 		PG_RETURN_NULL();
-	PG_RETURN_FLOAT8((double) blx_bits_set(f) / (double) blx_bits(&geometry));
+	PG_RETURN_FLOAT8((double) blx_bits_set(f) / (double) blx_bits_in(f));
 }
 
 /*

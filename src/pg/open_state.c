@@ -64,6 +64,27 @@ GrowHashes(const blx_filter *open)
 }
 
 blx_filter *
+GrowFilter(const blx_filter *f)
+{
+	uint64		size;
+	blx_error	error;
+	blx_filter *result;
+
+	if (!blx_grown_bytes(f, &size, &error))
+		ThrowCoreError(&error);
+	result = AllocFilter(size);
+	blx_grow(result, f);
+	return result;
+}
+
+/* A layout that counts, orders or grows has no use for a set of distinct hashes. */
+bool
+LayoutTakesHashes(uint8 layout)
+{
+	return (blx_traits(layout) & (BLX_STREAM | BLX_UNBOUNDED)) == 0;
+}
+
+blx_filter *
 AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 {
 	size_t		i = 0;
@@ -79,8 +100,12 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 			break;				/* it grew into a filter: this hash goes there */
 		blx_hashes_add(f, hashes[i]);
 	}
-	if (i < n)
-		blx_add(f, hashes + i, n - i);
+	while (i < n)
+	{
+		i += blx_add(f, hashes + i, n - i);
+		if (i < n)
+			f = GrowFilter(f);
+	}
 	return f;
 }
 
@@ -97,7 +122,7 @@ PlanForCount(uint64 count)
 
 	if (count < lengthof(plans) && plans[count].blocks != 0)
 		return plans[count];
-	if (!blx_plan(BLX_PARTITIONED_BLOCKED, count, DEFAULT_FPR, &geometry, &error))
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, count, DEFAULT_FPR, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	if (count < lengthof(plans))
 		plans[count] = geometry;

@@ -16,24 +16,22 @@ ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 {
 	blx_error	error;
 	uint64		size;
-	blx_filter *f;
+	blx_filter *f = NULL;
 
-	if (!blx_import_check(bytes, length, &size, &error))
+	if (blx_import_check(bytes, length, &size, &error))
+		f = AllocFilter(size);
+	if (f == NULL || !blx_import(bytes, length, f, &error))
 		errsave(context,
 				(errcode(error.code == BLX_LIMIT ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : sqlstate),
 				 errmsg("%s", error.message),
 				 error.detail[0] ? errdetail("%s", error.detail) : 0,
 				 error.hint[0] ? errhint("%s", error.hint) : 0));
+	else if (pg_verifymbstr(blx_name(f), f->name_len, true))
+		return f;
 	else
-	{
-		f = AllocFilter(size);
-		blx_import(bytes, length, f);
-		if (pg_verifymbstr(blx_name(f), f->name_len, true))
-			return f;
 		errsave(context,
 				(errcode(ERRCODE_CHARACTER_NOT_IN_REPERTOIRE),
 				 errmsg("bloom filter key type name is not valid in the database encoding")));
-	}
 	return NULL;
 }
 

@@ -74,7 +74,7 @@ NewEmptyFilter(const blx_identity *identity)
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (!blx_plan(BLX_PARTITIONED_BLOCKED, 1, DEFAULT_FPR, &geometry, &error))
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, 1, DEFAULT_FPR, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	return NewFilter(&geometry, identity, 0);
 }
@@ -121,8 +121,8 @@ DatumGetFilter(Datum datum)
 }
 
 /*
- * A filter that is no TOAST pointer.  The check of a static layout depends on
- * its header and length alone: equal ones need no second look.
+ * A filter that is no TOAST pointer.  Where the check depends on header and
+ * length alone, equal ones need no second look.
  */
 static const blx_filter *
 GetFlatFilter(FilterCache *cache, Datum datum)
@@ -133,7 +133,7 @@ GetFlatFilter(FilterCache *cache, Datum datum)
 		memcmp(f, &cache->checked, sizeof(blx_filter)) == 0)
 		return f;
 	f = DatumGetFilter(datum);
-	if (f->layout != BLX_HASHES)
+	if (blx_traits(f->layout) & BLX_FETCHABLE)
 		cache->checked = *f;
 	return f;
 }
@@ -196,7 +196,7 @@ FetchHeader(struct varlena *value, uint64 size)
 	blx_filter *header = (blx_filter *) detoast_attr_slice(value, 0, (int32) (blx_header_bytes(BLX_MAX_NAME) - VARHDRSZ));
 	blx_error	error;
 
-	if (header->layout != BLX_HASHES && !blx_check(header, size, &error))
+	if ((blx_traits(header->layout) & BLX_FETCHABLE) && !blx_check(header, size, &error))
 		ThrowCoreError(&error);
 	return header;
 }
@@ -224,7 +224,7 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 	{
 		probed.filter = FetchHeader(value, pointer.va_rawsize);
 		probed.toasted = value;
-		if (probed.filter->layout != BLX_HASHES)
+		if (blx_traits(probed.filter->layout) & BLX_FETCHABLE)
 			return probed;
 	}
 	probed.filter = DetoastIntoCache(fcinfo, value);
@@ -274,7 +274,7 @@ FilterIsOverfilled(const blx_filter *f)
 	blx_geometry geometry = blx_geometry_of(f);
 	double		capacity = (double) f->capacity;
 
-	if (f->capacity == 0)
+	if (f->capacity == 0 || (blx_traits(f->layout) & BLX_UNBOUNDED))
 		return false;
 	if (f->layout == BLX_HASHES)
 		return blx_hashes_count(f) > f->capacity;

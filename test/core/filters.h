@@ -278,9 +278,19 @@ imported(const uint8_t *data, uint64_t length, blx_error *error)
 	if (!blx_import_check(data, length, &size, error))
 		return NULL;
 	f = take(size);
-	blx_import(data, length, f);
+	if (!blx_import(data, length, f, error))
+		return NULL;
 	CHECK(blx_size(f) == size, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", size, blx_size(f));
 	return f;
+}
+
+/* Would the bytes become a filter? */
+static inline bool
+acceptable(const uint8_t *data, uint64_t length, blx_error *error)
+{
+	uint64_t	size;
+
+	return blx_import_check(data, length, &size, error) && blx_import(data, length, take(size), error);
 }
 
 /* How often can f be folded? */

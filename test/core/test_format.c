@@ -189,7 +189,6 @@ corruption(void)
 	{
 		bytes		wire = exported(random_filter());
 		uint8_t    *longer = take(wire.length + 16);
-		uint64_t	size;
 		blx_error	error;
 
 		memset(longer, 0, wire.length + 16);
@@ -197,7 +196,7 @@ corruption(void)
 		for (uint64_t length = 0; length < wire.length + 16; length += length > 200 ? 7 : 1)
 			if (length != wire.length)
 			{
-				CHECK(!blx_import_check(longer, length, &size, &error), "%" PRIu64 " of %" PRIu64, length, wire.length);
+				CHECK(!acceptable(longer, length, &error), "%" PRIu64 " of %" PRIu64, length, wire.length);
 				CHECK(error.code == BLX_CORRUPT || error.code == BLX_LIMIT, "%s", error.message);
 			}
 	}
@@ -218,10 +217,9 @@ with_field(bytes wire, int offset, int width, uint64_t value)
 static void
 expect(bytes wire, bool accepted, const char *what, uint64_t value)
 {
-	uint64_t	size;
 	blx_error	error = {.code = BLX_OK};
 
-	CHECK(blx_import_check(wire.data, wire.length, &size, &error) == accepted, "%s %" PRIu64 ": %s", what, value,
+	CHECK(acceptable(wire.data, wire.length, &error) == accepted, "%s %" PRIu64 ": %s", what, value,
 		  accepted ? error.message : "accepted");
 }
 

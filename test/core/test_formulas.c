@@ -88,7 +88,7 @@ occupancy(void)
 			double		mean,
 						exact = 0;
 
-			blx_plan(BLX_BLOCKED, n, rates[r], &g, &error);
+			blx_plan(BLX_BLOCKED, n, rates[r], NULL, &g, &error);
 			mean = (double) n / g.blocks;
 			for (unsigned i = 0; i < mean + 15 * sqrt(mean) + 15; i++)
 				exact += (double) occupancy_exact(512, g.probes, i * g.probes) *

@@ -66,7 +66,7 @@ measure(uint8_t layout, double target, uint64_t probes)
 				probe_sigma,
 				bits_sigma;
 
-	if (!CHECK(blx_plan(layout, CAPACITY, target, &g, &error), "%s", error.message))
+	if (!CHECK(blx_plan(layout, CAPACITY, target, NULL, &g, &error), "%s", error.message))
 		return;
 	expected = blx_fpr_expected(&g, CAPACITY);
 	f = take(blx_bytes(&g, 0));

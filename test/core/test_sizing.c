@@ -41,7 +41,7 @@ smallest(void)
 				blx_geometry plan;
 				blx_error	error;
 
-				if (!CHECK(blx_plan(static_layouts[i], n, rates[r], &plan, &error), "%" PRIu64 " at %g: %s", n, rates[r], error.message))
+				if (!CHECK(blx_plan(static_layouts[i], n, rates[r], NULL, &plan, &error), "%" PRIu64 " at %g: %s", n, rates[r], error.message))
 					continue;
 				CHECK(blx_geometry_check(&plan, &error), "%s", error.message);
 				CHECK(blx_fpr_expected(&plan, n) < rates[r], "%s for %" PRIu64 " at %g: %g",
@@ -68,7 +68,7 @@ smallest(void)
 			blx_geometry plan;
 			blx_error	error;
 
-			if (!CHECK(blx_plan(BLX_PARTITIONED_BLOCKED, n, rates[r], &plan, &error), "%s", error.message))
+			if (!CHECK(blx_plan(BLX_PARTITIONED_BLOCKED, n, rates[r], NULL, &plan, &error), "%s", error.message))
 				continue;
 			CHECK(blx_fpr_expected(&plan, n) < rates[r], "%s", describe(&plan));
 			for (unsigned k = 1; k <= BLX_MAX_K; k++)
@@ -111,7 +111,7 @@ bits_per_key(void)
 			blx_error	error;
 			double		bits;
 
-			blx_plan(BLX_PARTITIONED_BLOCKED, n, table[i].rate, &g, &error);
+			blx_plan(BLX_PARTITIONED_BLOCKED, n, table[i].rate, NULL, &g, &error);
 			bits = (double) blx_bits(&g) / (double) n;
 			sum += bits / points;
 			low = fmin(low, bits);
@@ -150,7 +150,7 @@ limits(void)
 			blx_geometry g;
 			blx_error	error;
 
-			CHECK(!blx_plan(static_layouts[i], cases[c].capacity, cases[c].rate, &g, &error) &&
+			CHECK(!blx_plan(static_layouts[i], cases[c].capacity, cases[c].rate, NULL, &g, &error) &&
 				  error.code == BLX_INVALID_PARAMETER, "%s", cases[c].word);
 			CHECK(strstr(error.message, cases[c].word), "\"%s\" is not in \"%s\"", cases[c].word, error.message);
 		}
@@ -169,14 +169,14 @@ limits(void)
 				blx_geometry g;
 				blx_error	error;
 
-				CHECK(!blx_plan(static_layouts[i], capacities[c], rates[r], &g, &error) && error.code == BLX_LIMIT,
+				CHECK(!blx_plan(static_layouts[i], capacities[c], rates[r], NULL, &g, &error) && error.code == BLX_LIMIT,
 					  "%s at %g", blx_layout_name(static_layouts[i]), rates[r]);
 				if (!CHECK(sscanf(error.hint, "At this rate at most %llu keys fit", &most) == 1, "%s", error.hint))
 					continue;
-				CHECK(blx_plan(static_layouts[i], most, rates[r], &g, &error), "%s for %llu at %g: %s",
+				CHECK(blx_plan(static_layouts[i], most, rates[r], NULL, &g, &error), "%s for %llu at %g: %s",
 					  blx_layout_name(static_layouts[i]), most, rates[r], error.message);
 				CHECK(blx_bytes(&g, BLX_MAX_NAME) <= BLX_MAX_BYTES, "%s", describe(&g));
-				CHECK(!blx_plan(static_layouts[i], most + 1, rates[r], &g, &error), "%s for %llu at %g, one more than the hint, is %s",
+				CHECK(!blx_plan(static_layouts[i], most + 1, rates[r], NULL, &g, &error), "%s for %llu at %g, one more than the hint, is %s",
 					  blx_layout_name(static_layouts[i]), most + 1, rates[r], describe(&g));
 			}
 	}
@@ -186,9 +186,9 @@ limits(void)
 		blx_geometry g;
 		blx_error	error;
 
-		CHECK(!blx_plan(BLX_PARTITIONED_BLOCKED, 1000, 1e-300, &g, &error) && error.code == BLX_LIMIT, "1e-300");
+		CHECK(!blx_plan(BLX_PARTITIONED_BLOCKED, 1000, 1e-300, NULL, &g, &error) && error.code == BLX_LIMIT, "1e-300");
 		CHECK(strstr(error.message, "64 probes"), "%s", error.hint);
-		CHECK(!blx_plan(BLX_STANDARD, 1, 5e-324, &g, &error) || blx_fpr_expected(&g, 1) < 5e-324, "the smallest double");
+		CHECK(!blx_plan(BLX_STANDARD, 1, 5e-324, NULL, &g, &error) || blx_fpr_expected(&g, 1) < 5e-324, "the smallest double");
 	}
 }
 
@@ -204,7 +204,7 @@ from_bits(void)
 				blx_geometry g = {0};
 				blx_error	error;
 				int64_t		least = layout == BLX_STANDARD ? 1 : layout == BLX_PARTITIONED ? k : layout == BLX_BLOCKED ? 512 : 64 * k;
-				bool		ok = blx_plan_bits(layout, bits, k, &g, &error);
+				bool		ok = blx_plan_bits(layout, bits, k, NULL, &g, &error);
 
 				if (!CHECK(ok == (bits >= least), "%" PRId64 " bits, k = %u, %s", bits, k, blx_layout_name(layout)) || !ok)
 					continue;
@@ -246,7 +246,7 @@ from_bits(void)
 			blx_geometry g;
 			blx_error	error;
 
-			CHECK(!blx_plan_bits(static_layouts[i], cases[c].bits, cases[c].k, &g, &error), "%s", cases[c].word);
+			CHECK(!blx_plan_bits(static_layouts[i], cases[c].bits, cases[c].k, NULL, &g, &error), "%s", cases[c].word);
 			CHECK(strstr(error.message, cases[c].word), "\"%s\" is not in \"%s\"", cases[c].word, error.message);
 		}
 	}
@@ -259,7 +259,7 @@ from_bits(void)
 				blx_geometry g;
 				blx_error	error;
 
-				if (blx_plan_bits(static_layouts[i], bits, k, &g, &error))
+				if (blx_plan_bits(static_layouts[i], bits, k, NULL, &g, &error))
 					CHECK(blx_bytes(&g, BLX_MAX_NAME) <= BLX_MAX_BYTES, "%s is %" PRIu64 " bytes", describe(&g), blx_bytes(&g, BLX_MAX_NAME));
 				else
 					CHECK(error.code == BLX_LIMIT, "%s", error.message);
