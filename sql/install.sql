@@ -28,10 +28,12 @@ SELECT pg_describe_object(classid, objid, 0)
     ORDER BY 1;
 
 -- The public functions and their volatility; everything is parallel safe
+\a
 SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
     WHERE prokind = 'f' AND proname LIKE 'bloom\_%' AND proname !~ 'transfn|finalfn|sel$|support$'
     ORDER BY proname COLLATE "C", pronargs, 1::text COLLATE "C";
+\a
 SELECT proparallel AS parallel, prokind AS kind, count(*) > 0 AS some
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
     GROUP BY 1, 2 ORDER BY 2;
