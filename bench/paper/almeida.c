@@ -1,0 +1,340 @@
+/*
+ * almeida.c - measurements for P. S. Almeida, A Case for Partitioned Bloom
+ * Filters (2020, arXiv 2009.11789): what the paper computes, counted with the
+ * real filters.  exact.py puts the exact values beside the counts.
+ *
+ *     almeida [--quick] DIRECTORY
+ *
+ * A file holds counts, not rates, so that its reader knows the sampling error.
+ */
+#include "paper.h"
+
+static bool quick;
+static const char *directory;
+
+static blx_geometry
+standard(uint64_t m, unsigned k)
+{
+	return (blx_geometry) {BLX_STANDARD, 1, 1, (uint16_t) k, m};
+}
+
+static blx_geometry
+partitioned(uint64_t m, unsigned k)
+{
+	return (blx_geometry) {BLX_PARTITIONED, 1, (uint16_t) k, 1, m / k};
+}
+
+/* k - c: the bits that the key has. */
+static unsigned
+distinct_bits(blx_filter *scratch, const blx_geometry *g, uint64_t hash)
+{
+	blank(scratch, g);
+	blx_add(scratch, &hash, 1);
+	return (unsigned) blx_bits_set(scratch);
+}
+
+/* Table 1 (eq. 1 and 8): how many of a standard filter's keys have fewer than k bits. */
+static void
+collisions(void)
+{
+	static const uint64_t sizes[] = {64, 128, 256, 512, 1024, 4096, 16384};
+	static const unsigned ks[] = {4, 8, 16};
+	FILE	   *csv = open_csv(directory, "almeida-collisions", "m,k,collisions,keys,trials");
+	uint64_t	trials = quick ? 100000 : 1000000;
+
+	for (size_t s = 0; s < LENGTH(sizes); s++)
+		for (size_t j = 0; j < LENGTH(ks); j++)
+		{
+			blx_geometry g = standard(sizes[s], ks[j]);
+			blx_filter *f = new_filter(&g);
+			uint64_t	seen[BLX_MAX_K + 1] = {0};
+
+			for (uint64_t i = 0; i < trials; i++)
+				seen[ks[j] - distinct_bits(f, &g, hash_of(i))]++;
+			for (unsigned c = 0; c <= 3; c++)
+				fprintf(csv, "%" PRIu64 ",%u,%u,%" PRIu64 ",%" PRIu64 "\n", sizes[s], ks[j], c, seen[c], trials);
+			free_filter(f);
+		}
+	fclose(csv);
+}
+
+/* Tests of `probes` absent keys against each of `filters` random filters of n keys. */
+static void
+random_filters(FILE *csv, const char *prefix, const blx_geometry *g, uint64_t n, uint64_t filters, uint64_t probes)
+{
+	blx_filter *f = new_filter(g);
+	uint64_t	positives = 0;
+	double		sum = 0,
+				squares = 0;
+
+	for (uint64_t i = 0; i < filters; i++)
+	{
+		uint64_t	found;
+
+		blank(f, g);
+		add_range(f, i * n, n);
+		found = count_true(f, ABSENT + i * probes, probes);
+		positives += found;
+		sum += (double) found;
+		squares += (double) found * (double) found;
+	}
+
+	/* The filters differ, so the count varies more than a binomial one: its sigma is estimated from them. */
+	fprintf(csv, "%s,%s,%" PRIu64 ",%" PRIu64 ",%.1f\n", prefix, blx_layout_name(g->layout), positives, filters * probes,
+			sqrt(fmax(squares - sum * sum / (double) filters, 0) * (double) filters / (double) (filters - 1)));
+	free_filter(f);
+}
+
+/* The most keys that leave the filter's fill at most p. */
+static uint64_t
+keys_at_fill(uint64_t m, unsigned k, double p)
+{
+	return (uint64_t) floor(-log1p(-p) * (double) m / k);
+}
+
+/* Tables 2 and 3 (eq. 10 and 11): F_p and F_s at half and at quarter occupation. */
+static void
+rates(void)
+{
+	static const uint64_t sizes[] = {64, 128, 256, 512, 1024, 4096};
+	static const unsigned ks[] = {4, 8, 16};
+	static const double fills[] = {0.5, 0.25};
+	FILE	   *csv = open_csv(directory, "almeida-rates", "fill,m,k,n,layout,positives,probes,sigma");
+
+	for (size_t o = 0; o < LENGTH(fills); o++)
+		for (size_t s = 0; s < LENGTH(sizes); s++)
+			for (size_t j = 0; j < LENGTH(ks); j++)
+			{
+				uint64_t	n = keys_at_fill(sizes[s], ks[j], fills[o]);
+				uint64_t	filters = (quick ? 2000000 : 20000000) / (20 * n + 500);
+				blx_geometry gs = standard(sizes[s], ks[j]);
+				blx_geometry gp = partitioned(sizes[s], ks[j]);
+				char		prefix[100];
+
+				if (n == 0)
+					continue;
+				snprintf(prefix, sizeof prefix, "%g,%" PRIu64 ",%u,%" PRIu64, fills[o], sizes[s], ks[j], n);
+				random_filters(csv, prefix, &gs, n, filters, 500);
+				random_filters(csv, prefix, &gp, n, filters, 500);
+			}
+	fclose(csv);
+}
+
+/* The first `wanted` of the absent keys that have that many collisions. */
+static size_t
+keys_with_collisions(const blx_geometry *g, unsigned collided, uint64_t *out, size_t wanted)
+{
+	blx_filter *f = new_filter(g);
+	size_t		found = 0;
+
+	for (uint64_t i = 0; found < wanted && i < 4000000; i++)
+	{
+		uint64_t	h = hash_of(ABSENT + i);
+
+		if (blx_k(g) - distinct_bits(f, g, h) == collided)
+			out[found++] = h;
+	}
+	free_filter(f);
+	return found;
+}
+
+/* Table 4 (eq. 14): the rate of keys with c collisions, over many filters. */
+static void
+elements(void)
+{
+	static const struct { uint64_t m; unsigned k; } cases[] = {{128, 8}, {512, 8}, {1024, 8}, {512, 4}, {64, 8}};
+	FILE	   *csv = open_csv(directory, "almeida-elements", "m,k,n,layout,collisions,positives,probes");
+	enum { KEYS = 256 };
+	uint64_t	hashes[KEYS];
+
+	for (size_t s = 0; s < LENGTH(cases); s++)
+	{
+		uint64_t	m = cases[s].m;
+		unsigned	k = cases[s].k;
+		uint64_t	n = keys_at_fill(m, k, 0.5);
+		uint64_t	filters = (quick ? 200000 : 2000000) / (n + KEYS / 4);
+		blx_geometry g[2] = {standard(m, k), partitioned(m, k)};
+
+		for (unsigned l = 0; l < 2; l++)
+			for (unsigned c = 0; c <= (l == 0 ? 3 : 0); c++)
+			{
+				size_t		keys = keys_with_collisions(&g[l], c, hashes, KEYS);
+				blx_filter *f = new_filter(&g[l]);
+				uint64_t	positives = 0;
+
+				for (uint64_t i = 0; i < filters; i++)
+				{
+					blank(f, &g[l]);
+					add_range(f, i * n, n);
+					for (size_t q = 0; q < keys; q++)
+						positives += blx_test(f, hashes[q]);
+				}
+				if (keys > 0)
+					fprintf(csv, "%" PRIu64 ",%u,%" PRIu64 ",%s,%u,%" PRIu64 ",%" PRIu64 "\n", m, k, n,
+							blx_layout_name(g[l].layout), c, positives, filters * keys);
+				free_filter(f);
+			}
+	}
+	fclose(csv);
+}
+
+/* Figure 3: the same keys asked of many filters; how many keys had how many positives. */
+static void
+spread(void)
+{
+	enum { KEYS = 4000 };
+	uint64_t	m = 512;
+	unsigned	k = 8;
+	uint64_t	n = keys_at_fill(m, k, 0.5);
+	uint64_t	filters = quick ? 8000 : 60000;
+	blx_geometry g[2] = {standard(m, k), partitioned(m, k)};
+	FILE	   *csv = open_csv(directory, "almeida-spread", "m,k,n,filters,layout,positives,keys");
+	uint32_t   *positives = must_alloc(KEYS * sizeof *positives);
+	uint32_t   *keys = must_alloc((filters + 1) * sizeof *keys);
+
+	for (unsigned l = 0; l < 2; l++)
+	{
+		blx_filter *f = new_filter(&g[l]);
+
+		memset(positives, 0, KEYS * sizeof *positives);
+		memset(keys, 0, (filters + 1) * sizeof *keys);
+		for (uint64_t i = 0; i < filters; i++)
+		{
+			blank(f, &g[l]);
+			add_range(f, i * n, n);
+			for (size_t q = 0; q < KEYS; q++)
+				positives[q] += blx_test(f, hash_of(ABSENT + q));
+		}
+		for (size_t q = 0; q < KEYS; q++)
+			keys[positives[q]]++;
+		for (uint64_t i = 0; i <= filters; i++)
+			if (keys[i] > 0)
+				fprintf(csv, "%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%s,%" PRIu64 ",%u\n", m, k, n, filters, blx_layout_name(g[l].layout), i, keys[i]);
+		free_filter(f);
+	}
+	free(positives);
+	free(keys);
+	fclose(csv);
+}
+
+/* Section 6.2: two sets without a common key; how often does the filter fail to say so? */
+static void
+disjointness(void)
+{
+	static const uint64_t loads[] = {2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536};
+	uint64_t	m = 65536;
+	unsigned	k = 8;
+	blx_geometry g[] = {
+		standard(m, k), partitioned(m, k),
+		{BLX_BLOCKED, (uint32_t) (m / 512), 1, (uint16_t) k, 512},
+		{BLX_PARTITIONED_BLOCKED, (uint32_t) (m / 64 / k), (uint16_t) k, 1, 64}
+	};
+	uint64_t	pairs = quick ? 500 : 4000;
+	FILE	   *csv = open_csv(directory, "almeida-disjoint", "m,k,n,layout,overlaps,pairs");
+
+	for (size_t l = 0; l < LENGTH(g); l++)
+	{
+		blx_filter *a = new_filter(&g[l]);
+		blx_filter *b = new_filter(&g[l]);
+
+		for (size_t s = 0; s < LENGTH(loads); s++)
+		{
+			uint64_t	n = loads[s],
+						overlaps = 0;
+
+			for (uint64_t i = 0; i < pairs; i++)
+			{
+				blx_error	error;
+				bool		certain;
+
+				blank(a, &g[l]);
+				blank(b, &g[l]);
+				add_range(a, 2 * i * n, n);
+				add_range(b, (2 * i + 1) * n, n);
+				if (!blx_disjoint(a, b, &certain, &error))
+					die("%s", error.message);
+				overlaps += !certain;
+			}
+			fprintf(csv, "%" PRIu64 ",%u,%" PRIu64 ",%s,%" PRIu64 ",%" PRIu64 "\n", m, k, n, blx_layout_name(g[l].layout), overlaps, pairs);
+		}
+		free_filter(a);
+		free_filter(b);
+	}
+	fclose(csv);
+}
+
+/*
+ * The standard filter of half as many bits, by OR of the bits that share a
+ * place there.  (A probe is the hash's top bits scaled to m, so those are
+ * neighbours; with probes modulo m they would be m/2 apart.)
+ */
+static blx_filter *
+fold_standard(const blx_filter *f, unsigned times)
+{
+	blx_geometry g = blx_geometry_of(f);
+	uint64_t	bits = g.part_bits;
+	blx_filter *half;
+
+	g.part_bits >>= times;
+	half = new_filter(&g);
+	for (uint64_t i = 0; i < bits; i++)
+		blx_words(half)[(i >> times) / 64] |= (blx_cwords(f)[i / 64] >> i % 64 & 1) << (i >> times) % 64;
+	return half;
+}
+
+/* Section 6.3: a full filter cut to a half, a quarter, an eighth of its size. */
+static void
+reduction(void)
+{
+	uint64_t	m = 1 << 20;
+	unsigned	k = 16;
+	uint64_t	n = keys_at_fill(m, k, 0.5);
+	uint64_t	probes = quick ? 1000000 : 10000000;
+	FILE	   *csv = open_csv(directory, "almeida-reduction", "m,k,n,method,divided_by,positives,probes,predicted");
+	blx_geometry gs = standard(m, k),
+				gp = partitioned(m, k);
+	blx_filter *s = new_filter(&gs),
+			   *p = new_filter(&gp);
+
+	add_range(s, 0, n);
+	add_range(p, 0, n);
+	for (unsigned times = 0; times <= 4; times++)
+	{
+		static const char *const names[] = {"standard, folded", "partitioned, folded", "partitioned, prefix"};
+		blx_filter *cut[3] = {fold_standard(s, times)};
+		blx_geometry g;
+		blx_error	error;
+
+		if (!blx_fold_geometry(p, times, &g, &error))
+			die("%s", error.message);
+		cut[1] = new_filter(&g);
+		blx_or_into(cut[1], p);
+		if (!blx_prefix_geometry(p, k >> times, &g, &error))
+			die("%s", error.message);
+		cut[2] = new_filter(&g);
+		blx_or_into(cut[2], p);
+		for (unsigned c = 0; c < 3; c++)
+		{
+			g = blx_geometry_of(cut[c]);
+			fprintf(csv, "%" PRIu64 ",%u,%" PRIu64 ",\"%s\",%u,%" PRIu64 ",%" PRIu64 ",%.6g\n", m, k, n, names[c], 1u << times,
+					count_true(cut[c], ABSENT, probes), probes, blx_fpr_expected(&g, n));
+			free_filter(cut[c]);
+		}
+	}
+	free_filter(s);
+	free_filter(p);
+	fclose(csv);
+}
+
+int
+main(int argc, char **argv)
+{
+	directory = arguments(argc, argv, &quick);
+	collisions();
+	rates();
+	elements();
+	spread();
+	disjointness();
+	reduction();
+	return 0;
+}

@@ -1,0 +1,157 @@
+"""The papers' formulas, exactly: an implementation of its own, to hold the measurements (and the core) against.
+
+Rates of small filters are fractions; those of larger ones come from the same recurrences in floating point, which add
+positive terms only and so lose no digits. Equation numbers are those of Almeida, A Case for Partitioned Bloom Filters.
+"""
+from fractions import Fraction
+from functools import lru_cache
+from math import comb, exp, expm1, floor, lgamma, log, log1p
+
+import numpy
+
+
+@lru_cache(None)
+def occupancy_fractions(m, throws):
+    """P(X = x), x = 0..m: bits set in m by random throws."""
+    counts = [1] + [0] * m
+    for _ in range(throws):
+        counts = [0] + [x * counts[x] + (m - x + 1) * counts[x - 1] for x in range(1, m + 1)]
+    total = m ** throws
+    return [Fraction(c, total) for c in counts]
+
+
+@lru_cache(64)
+def occupancy(m, throws):
+    """The same in floating point, x = 0 .. min(m, throws)."""
+    top = min(m, throws)
+    p = numpy.zeros(top + 1)
+    p[0] = 1
+    x = numpy.arange(1, top + 1)
+    stay, step = x / m, (m - x + 1) / m
+    for _ in range(throws):
+        p[1:], p[0] = p[1:] * stay + p[:-1] * step, 0
+    return p
+
+
+def fpr_standard_fraction(n, m, k):
+    """Eq. 10: E[(X/m)^k]."""
+    return sum(p * Fraction(x, m) ** k for x, p in enumerate(occupancy_fractions(m, n * k)))
+
+
+def fpr_standard(n, m, k):
+    p = occupancy(m, n * k)
+    return float(p @ (numpy.arange(len(p)) / m) ** k)
+
+
+def fpr_partitioned_fraction(n, m, k):
+    """Eq. 11: the parts are independent, so the mean of the product is the product of the means."""
+    return (1 - (1 - Fraction(k, m)) ** n) ** k
+
+
+def fpr_partitioned(n, m, k):
+    return (-expm1(n * log1p(-k / m))) ** k
+
+
+def fpr_classic(n, m, k):
+    """(1 - e^(-kn/m))^k, the textbook's."""
+    return (-expm1(-k * n / m)) ** k
+
+
+def fpr_element(n, m, k, d):
+    """Eq. 14: the rate of a key with d distinct bits, as the chance that all d are among the X set ones."""
+    p = occupancy(m, n * k)
+    x = numpy.arange(len(p))
+    hit = numpy.ones(len(p))
+    for i in range(d):
+        hit *= numpy.maximum(x - i, 0) / (m - i)
+    return float(p @ hit)
+
+
+def collisions(m, k, c):
+    """Eq. 8: P(k probes hit exactly k - c distinct bits)."""
+    return float(occupancy_fractions(m, k)[k - c])
+
+
+def keys_at_fill(m, k, p):
+    return floor(-log1p(-p) * m / k)
+
+
+def share_nothing(bits, throws1, throws2):
+    """P(no bit is set in both of two filters of so many bits)."""
+    p = occupancy(bits, throws1)
+    return float(p @ (1 - numpy.arange(len(p)) / bits) ** throws2)
+
+
+def poisson(mean, x):
+    return exp(x * log(mean) - mean - lgamma(x + 1))
+
+
+def mean_over_two_loads(mean, f):
+    """E[f(i, j)] for two independent Poisson loads of a block."""
+    top = int(mean + 12 * mean ** 0.5 + 12)
+    weights = [poisson(mean, i) for i in range(top)]
+    return sum(a * b * f(i, j) for i, a in enumerate(weights) if a > 1e-12 for j, b in enumerate(weights) if b > 1e-12)
+
+
+def false_overlap(layout, n, m, k):
+    """Section 6.2: two disjoint sets of n keys, and the filters cannot tell."""
+    if layout == 'standard':
+        return 1 - share_nothing(m, k * n, k * n)
+    if layout == 'partitioned':
+        return (1 - share_nothing(m // k, n, n)) ** k
+    blocks = m // 512
+    none = lru_cache(None)(share_nothing)
+    if layout == 'blocked':
+        apart = mean_over_two_loads(n / blocks, lambda i, j: none(512, k * i, k * j))
+    else:
+        assert layout == 'partitioned_blocked' and k == 8
+        apart = mean_over_two_loads(n / blocks, lambda i, j: 1 - (1 - none(64, i, j)) ** k)
+    return 1 - apart ** blocks
+
+
+def binomial_mean(n, p, f):
+    """E[f(i)], i ~ Binomial(n, p), within 9 sigma of the mean."""
+    spread = 9 * (n * p * (1 - p)) ** 0.5 + 9
+    total = 0.0
+    for i in range(max(0, int(n * p - spread)), min(n, int(n * p + spread)) + 1):
+        weight = exp(lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * log(p) + (n - i) * log1p(-p)) if 0 < p < 1 else 1.0
+        total += weight * f(i)
+    return total
+
+
+def fill(m, throws):
+    return -expm1(throws * log1p(-1 / m))
+
+
+def fpr_rational(n, m, k):
+    """A fractional k: each key has floor(k) probes or one more. Fill at its mean: m is large where this is used."""
+    whole, fraction = floor(k), k - floor(k)
+    f = fill(m, n * k)
+    return f ** whole * ((1 - fraction) + fraction * f)
+
+
+def fpr_window(k, l, fills):
+    """Age-partitioned: the chance of k adjacent matches among k + l slices of those fills, youngest first."""
+    @lru_cache(None)
+    def chance(run, i):
+        if run == k:
+            return 1.0
+        if i > l + run:
+            return 0.0
+        return fills[i] * chance(run + 1, i + 1) + (1 - fills[i]) * chance(0, i + 1)
+    return chance(0, 0)
+
+
+def window_fills(k, l, linear=False):
+    """The fills just before a generation ends: the paper's chord (i+1)/2k, or what is really there."""
+    young = [(i + 1) / (2 * k) if linear else 1 - 2 ** (-(i + 1) / k) for i in range(k)]
+    return young + [0.5] * l
+
+
+if __name__ == '__main__':
+    ratio = fpr_partitioned_fraction(5, 64, 8) / fpr_standard_fraction(5, 64, 8)
+    print(float(ratio))
+    assert abs(float(ratio) - 1.21703636) < 1e-8
+    for m, k, n in ((64, 8, 5), (128, 4, 22)):
+        assert abs(fpr_standard(n, m, k) / float(fpr_standard_fraction(n, m, k)) - 1) < 1e-12
+    assert abs(sum(comb(3, j) * (-1) ** j * (1 - j / 64) ** 40 for j in range(4)) / fpr_element(5, 64, 8, 3) - 1) < 1e-10
