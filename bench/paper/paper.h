@@ -95,6 +95,25 @@ free_filter(blx_filter *f)
 	free((char *) f + sizeof(blx_filter) - 64);
 }
 
+/* Adds hashes; a filter that grows is replaced. */
+static inline void
+add_hashes(blx_filter **f, const uint64_t *hashes, size_t n)
+{
+	for (size_t done = blx_add(*f, hashes, n); done < n; done += blx_add(*f, hashes + done, n - done))
+	{
+		blx_filter *grown;
+		blx_error	error;
+		uint64_t	bytes;
+
+		if (!blx_grown_bytes(*f, &bytes, &error))
+			die("%s", error.message);
+		grown = (blx_filter *) (void *) ((char *) must_alloc(64 + bytes) + 64 - sizeof(blx_filter));
+		blx_grow(grown, *f);
+		free_filter(*f);
+		*f = grown;
+	}
+}
+
 /* Adds keys number first .. first+n-1. */
 static inline void
 add_range(blx_filter *f, uint64_t first, uint64_t n)

@@ -55,7 +55,7 @@ plan(const char *layout, uint64_t n, double fpr, blx_geometry *g)
 	blx_error	error;
 	uint8_t		id;
 
-	if (blx_layout_by_name(layout, &id, &error) && blx_plan(id, n, fpr, g, &error))
+	if (blx_layout_by_name(layout, &id, &error) && blx_plan(id, n, fpr, NULL, g, &error))
 		return true;
 	fprintf(stderr, "without %s: %s\n", layout, error.message);
 	return false;

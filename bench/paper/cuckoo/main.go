@@ -14,7 +14,7 @@ static blx_filter *planned(uint64_t n, double fpr)
 	blx_geometry g;
 	blx_error	error;
 
-	if (!blx_plan(BLX_PARTITIONED_BLOCKED, n, fpr, &g, &error))
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, n, fpr, NULL, &g, &error))
 		die("%s", error.message);
 	return new_filter(&g);
 }
