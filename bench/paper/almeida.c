@@ -15,13 +15,13 @@ static const char *directory;
 static blx_geometry
 standard(uint64_t m, unsigned k)
 {
-	return (blx_geometry) {BLX_STANDARD, 1, 1, (uint16_t) k, m};
+	return geometry(BLX_STANDARD, 1, 1, k, m);
 }
 
 static blx_geometry
 partitioned(uint64_t m, unsigned k)
 {
-	return (blx_geometry) {BLX_PARTITIONED, 1, (uint16_t) k, 1, m / k};
+	return geometry(BLX_PARTITIONED, 1, k, 1, m / k);
 }
 
 /* k - c: the bits that the key has. */
@@ -226,8 +226,8 @@ disjointness(void)
 	unsigned	k = 8;
 	blx_geometry g[] = {
 		standard(m, k), partitioned(m, k),
-		{BLX_BLOCKED, (uint32_t) (m / 512), 1, (uint16_t) k, 512},
-		{BLX_PARTITIONED_BLOCKED, (uint32_t) (m / 64 / k), (uint16_t) k, 1, 64}
+		geometry(BLX_BLOCKED, (m / 512), 1, k, 512),
+		geometry(BLX_PARTITIONED_BLOCKED, (m / 64 / k), k, 1, 64)
 	};
 	uint64_t	pairs = quick ? 500 : 4000;
 	FILE	   *csv = open_csv(directory, "almeida-disjoint", "m,k,n,layout,overlaps,pairs");

@@ -46,8 +46,8 @@ block_sizes(void)
 	for (unsigned log_size = 6; log_size <= 20; log_size++)
 		for (int dealt = 0; dealt <= 1; dealt++)
 		{
-			blx_geometry g = {BLX_BLOCKED, (uint32_t) (m >> log_size), 1, PROBES, UINT64_C(1) << log_size};
-			blx_geometry block = {BLX_STANDARD, 1, 1, PROBES, g.part_bits};
+			blx_geometry g = geometry(BLX_BLOCKED, (m >> log_size), 1, PROBES, UINT64_C(1) << log_size);
+			blx_geometry block = geometry(BLX_STANDARD, 1, 1, PROBES, g.part_bits);
 			blx_filter *f = new_filter(&g);
 
 			if (dealt)
@@ -75,15 +75,15 @@ static blx_geometry
 timed_geometry(const char *name, uint64_t m)
 {
 	if (strcmp(name, "standard") == 0)
-		return (blx_geometry) {BLX_STANDARD, 1, 1, PROBES, m};
+		return geometry(BLX_STANDARD, 1, 1, PROBES, m);
 	if (strcmp(name, "partitioned") == 0)
-		return (blx_geometry) {BLX_PARTITIONED, 1, PROBES, 1, m / PROBES};
+		return geometry(BLX_PARTITIONED, 1, PROBES, 1, m / PROBES);
 	if (strcmp(name, "partitioned_blocked") == 0)
-		return (blx_geometry) {BLX_PARTITIONED_BLOCKED, (uint32_t) (m / 512), 8, 1, 64};
+		return geometry(BLX_PARTITIONED_BLOCKED, (m / 512), 8, 1, 64);
 	if (strcmp(name, "blocked 512") == 0)
-		return (blx_geometry) {BLX_BLOCKED, (uint32_t) (m / 512), 1, PROBES, 512};
+		return geometry(BLX_BLOCKED, (m / 512), 1, PROBES, 512);
 	if (strcmp(name, "blocked 32768") == 0)
-		return (blx_geometry) {BLX_BLOCKED, (uint32_t) (m / 32768), 1, PROBES, 32768};
+		return geometry(BLX_BLOCKED, (m / 32768), 1, PROBES, 32768);
 	die("no layout %s", name);
 }
 

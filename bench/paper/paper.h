@@ -66,6 +66,14 @@ must_alloc(size_t bytes)
 	return p;
 }
 
+static inline blx_geometry
+geometry(uint8_t layout, uint64_t blocks, unsigned parts, unsigned probes, uint64_t part_bits)
+{
+	return (blx_geometry) {
+		.layout = layout, .blocks = (uint32_t) blocks, .parts = (uint16_t) parts, .probes = (uint16_t) probes, .part_bits = part_bits
+	};
+}
+
 /* Empties f, which has that geometry already or is new. */
 static inline void
 blank(blx_filter *f, const blx_geometry *g)
