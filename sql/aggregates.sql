@@ -330,3 +330,12 @@ DROP FUNCTION a_is_partial, a_same;
 DROP AGGREGATE a_partial(anycompatible), a_partial(anycompatible, bigint), a_partial(anycompatible, bigint, float8),
 	a_partial(anycompatible, bloomfilter);
 DROP TABLE a_template, a_groups, a_small_mem, a_keys, a_filters, a_queries, a_parts, a_states, a_sizes;
+
+-- Somebody's own aggregate over the same functions: its initial value's key type counts.
+SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)',
+              bloom_add(bloom_empty(100), 'a text')) \gexec
+SELECT more_of(v) FROM generate_series(1, 3) v;
+DROP AGGREGATE more_of(integer);
+SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)', bloom_empty(100)) \gexec
+SELECT i.key_type, f @> 2 AS two, round(i.cardinality) AS keys FROM (SELECT more_of(v) AS f FROM generate_series(1, 3) v) s, bloom_info(f) i;
+DROP AGGREGATE more_of(integer);

@@ -118,11 +118,28 @@ StartState(AggState *state, const KeyType *key, const blx_geometry *planned, uin
 	}
 }
 
+/* The state takes the key type of its first key. */
+static void
+SetStateToCopyFor(AggState *state, const blx_identity *keys)
+{
+	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(state->filter)));
+
+	SetState(state, CopyForKeys(state->filter, keys));
+	MemoryContextSwitchTo(old);
+}
+
 static Datum
 AddRow(FunctionCallInfo fcinfo, AggState *state)
 {
 	if (!PG_ARGISNULL(1))
-		AddHash(state, HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), state->filter->seed));
+	{
+		KeyType    *key = GetKeyType(fcinfo, 1);
+
+		CheckKeyType(state->filter, key);
+		if (state->filter->key_type == BLX_KEY_NONE)	/* INITCOND of somebody's own aggregate */
+			SetStateToCopyFor(state, &key->identity);
+		AddHash(state, HashKey(key, PG_GETARG_DATUM(1), state->filter->seed));
+	}
 	return CloseState(state);
 }
 

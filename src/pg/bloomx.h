@@ -137,7 +137,6 @@ extern CallCache *GetCallCache(FunctionCallInfo fcinfo);
 /* The key type of argument n, or of its elements. */
 extern KeyType *GetKeyType(FunctionCallInfo fcinfo, int n);
 extern KeyType *GetElementKeyType(FunctionCallInfo fcinfo, int n);
-extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 
 static inline uint64
 HashKey(KeyType *key, Datum value, uint64 seed)

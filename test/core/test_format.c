@@ -7,8 +7,8 @@
 /* Offsets of docs/FORMAT.md. */
 enum
 {
-	MAGIC = 0, LAYOUT = 4, KEY_TYPE = 5, NAME_LEN = 6, RESERVED0 = 7, BLOCKS = 8, SEED = 12, CAPACITY = 20,
-	PART_BITS = 28, PARTS = 36, PROBES = 38, RESERVED1 = 40, EXPANDED = 42, PENDING = 43, BODY = 44
+	MAGIC = 0, LAYOUT = 4, KEY_TYPE = 5, NAME_LEN = 6, HASHING = 7, BLOCKS = 8, SEED = 12, CAPACITY = 20,
+	PART_BITS = 28, PARTS = 36, PROBES = 38, FRACTION = 40, EXPANDED = 42, PENDING = 43, BODY = 44
 };
 
 static const char long_name[] = "a_name_of_sixty_three_bytes_the_longest_that_a_type_can_have_63";
@@ -233,7 +233,7 @@ header_limits(void)
 		{BLX_PARTITIONED_BLOCKED, 16, 7, 1, 64},
 	};
 
-	TEST("header: magic, version, layout, reserved bytes")
+	TEST("header: magic, version, layout, hashing, fraction")
 	for (size_t i = 0; i < LENGTH(geometries); i++, release())
 	{
 		bytes		wire = exported(blank(&geometries[i], &no_identity, 0));
@@ -247,9 +247,9 @@ header_limits(void)
 			if (layout != geometries[i].layout)
 				expect(with_field(wire, LAYOUT, 1, layout), false, "layout", layout);
 		for (int bit = 0; bit < 8; bit++)
-			expect(with_field(wire, RESERVED0, 1, 1u << bit), false, "reserved bit", (uint64_t) bit);
+			expect(with_field(wire, HASHING, 1, 1u << bit), false, "a bit of hashing or fraction", (uint64_t) bit);
 		for (int bit = 0; bit < 16; bit++)
-			expect(with_field(wire, RESERVED1, 2, 1u << bit), false, "reserved bit", (uint64_t) bit);
+			expect(with_field(wire, FRACTION, 2, 1u << bit), false, "a bit of hashing or fraction", (uint64_t) bit);
 		for (uint64_t pending = 2; pending < 256; pending++)
 			expect(with_field(wire, PENDING, 1, pending), false, "pending", pending);
 	}

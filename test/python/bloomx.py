@@ -702,8 +702,8 @@ class BloomFilter:
         data = bytes(data)
         if len(data) < HEADER_BYTES:
             raise ValueError(f"a filter has at least {HEADER_BYTES} bytes, not {len(data)}")
-        (magic, version, layout, key_code, name_length, reserved0, blocks, seed, capacity,
-         part_bits, parts, probes, reserved1, expanded, pending) = HEADER.unpack_from(data)
+        (magic, version, layout, key_code, name_length, hashing, blocks, seed, capacity,
+         part_bits, parts, probes, fraction, expanded, pending) = HEADER.unpack_from(data)
         if magic != MAGIC:
             raise ValueError("not a filter: it does not begin with 'BLX'")
         if version != VERSION:
@@ -712,8 +712,8 @@ class BloomFilter:
             raise ValueError("an open state of an aggregate (layout hashes), not a finished filter")
         if layout not in LAYOUTS:
             raise ValueError(f"layout code {layout} is not known")
-        if reserved0 != 0 or reserved1 != 0:
-            raise ValueError("reserved bytes must be 0")
+        if hashing != 0 or fraction != 0:
+            raise ValueError("this layout has no hashing schemes and no fraction of a probe")
         if pending != 0:
             raise ValueError("the state of an open aggregate (pending is not 0), not a finished filter")
         if key_code not in KEY_TYPES:
