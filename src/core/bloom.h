@@ -22,6 +22,7 @@
  *   estimate.c   fill, cardinality, false positive rate of present contents
  *   sizing.c     capacity and rate -> the smallest geometry
  *   loads.c      the distributions that the formulas share
+ *   groups.c     parts in groups: the addressing that several layouts share
  *   hashes.c     the open state: a growing set of hashes
  *   format.c     the interchange format and its one validator
  */

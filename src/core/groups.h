@@ -1,0 +1,122 @@
+/*
+ * groups.h - parts of 64 bits in groups of eight, over 2^e blocks: the
+ * addressing of partitioned_blocked (DESIGN 2.1; Almeida 2022, section 6.1),
+ * on bare words, for the layouts that are built of it.
+ *
+ * In each group of up to eight parts a key picks one of 2^e blocks by the top
+ * bits of the group's hash and has one bit in each of its words: one cache
+ * line a group, and an absent key rarely needs a second.  Groups stand one
+ * after another, each as its blocks, each block as its parts.
+ *
+ * The bit numbers come from the hash times an odd constant.  Taken from the
+ * low end of the hash itself they would double the false positives of filters
+ * of more than 2^16 blocks (measured), as block and bits then share hash bits.
+ */
+#ifndef BLX_GROUPS_H
+#define BLX_GROUPS_H
+
+#include "core/hash.h"
+#include "core/layout.h"
+
+#define BLX_GROUP 8				/* parts in a full group */
+
+typedef struct blx_groups
+{
+	unsigned	log2;			/* e, below 32: an e and no power, so that a shift by 64 cannot happen */
+	unsigned	parts;			/* 1 .. BLX_MAX_K, in all groups */
+} blx_groups;
+
+static inline unsigned
+blx_groups_count(blx_groups shape)
+{
+	return (shape.parts + BLX_GROUP - 1) / BLX_GROUP;
+}
+
+static inline uint64_t
+blx_groups_words(blx_groups shape)
+{
+	return (uint64_t) shape.parts << shape.log2;
+}
+
+/* Parts of group number 0, 1, ... */
+static inline unsigned
+blx_group_parts(blx_groups shape, unsigned group)
+{
+	unsigned	left = shape.parts - BLX_GROUP * group;
+
+	return left < BLX_GROUP ? left : BLX_GROUP;
+}
+
+/* Where a key is in a group: in which block, and in which bit of each part. */
+static inline uint64_t
+blx_group_block(uint64_t group_hash, unsigned log2)
+{
+	return group_hash >> 1 >> (63 - log2);
+}
+
+static inline uint64_t
+blx_group_mix(uint64_t group_hash)
+{
+	return group_hash * UINT64_C(0x9E3779B97F4A7C15);
+}
+
+static inline unsigned
+blx_group_bit(uint64_t mixed, unsigned part)
+{
+	return (unsigned) (mixed >> (58 - 6 * part) & 63);
+}
+
+/* Without a branch between the parts: at 50 % hits one would cost three times the test. */
+static inline bool
+blx_block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
+{
+	uint64_t	all = 1;
+
+	if (parts == BLX_GROUP)
+		for (unsigned j = 0; j < BLX_GROUP; j++)
+			all &= block[j] >> blx_group_bit(mixed, j);
+	else
+		for (unsigned j = 0; j < parts; j++)
+			all &= block[j] >> blx_group_bit(mixed, j);
+	return all & 1;
+}
+
+/* Of groups that begin at word `first` of what fetch brings. */
+static inline __attribute__((always_inline)) bool
+blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+		uint64_t	h = blx_derive(hash, g);
+
+		if (!blx_block_has(fetch(arg, first + blx_group_block(h, shape.log2) * parts, parts), parts, blx_group_mix(h)))
+			return false;
+		first += (uint64_t) parts << shape.log2;
+	}
+	return true;
+}
+
+static inline bool
+blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
+{
+	return blx_groups_test_fetched(shape, 0, hash, blx_fetch_memory, (void *) (uintptr_t) words);
+}
+
+/* ---- groups.c ---- */
+
+extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t n);
+
+/* The formula: expected rate with n random keys. */
+extern double blx_groups_fpr_expected(blx_groups shape, uint64_t n);
+
+/* rates[p] = the exact rate of the first p parts as they are, p = 1 .. parts. */
+extern void blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates);
+
+/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
+extern void blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op);
+
+/* No key can be in both. */
+extern bool blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape);
+
+#endif							/* BLX_GROUPS_H */
