@@ -13,6 +13,13 @@
 #define BATCH 64
 
 static inline void
+count(uint64_t *block, unsigned parts, uint64_t mixed)
+{
+	for (unsigned j = 0; j < parts; j++)
+		blx_counters_increment(block + j, parts, UINT64_C(1) << blx_group_bit(mixed, j));
+}
+
+static inline void
 set_bits(uint64_t *block, unsigned parts, uint64_t mixed)
 {
 	if (parts == BLX_GROUP)
@@ -25,8 +32,10 @@ set_bits(uint64_t *block, unsigned parts, uint64_t mixed)
 
 /* One group of up to BATCH keys. */
 static void
-add_batch(uint64_t *group, unsigned parts, unsigned e, unsigned number, const uint64_t *hashes, size_t n)
+add_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *hashes, size_t n)
 {
+	unsigned	parts = blx_group_parts(shape, number);
+	unsigned	words = blx_block_words(shape, parts);
 	uint64_t   *blocks[BATCH];
 	uint64_t	mixed[BATCH];
 
@@ -35,11 +44,16 @@ add_batch(uint64_t *group, unsigned parts, unsigned e, unsigned number, const ui
 		uint64_t	h = blx_derive(hashes[i], number);
 
 		mixed[i] = blx_group_mix(h);
-		blocks[i] = group + blx_group_block(h, e) * parts;
-		__builtin_prefetch(blocks[i], 1);
+		blocks[i] = group + blx_group_block(h, shape.log2) * words;
+		for (unsigned w = 0; w < words; w += BLX_GROUP)
+			__builtin_prefetch(blocks[i] + w, 1);
 	}
-	for (size_t i = 0; i < n; i++)
-		set_bits(blocks[i], parts, mixed[i]);
+	if (shape.counting)
+		for (size_t i = 0; i < n; i++)
+			count(blocks[i], parts, mixed[i]);
+	else
+		for (size_t i = 0; i < n; i++)
+			set_bits(blocks[i], parts, mixed[i]);
 }
 
 void
@@ -52,13 +66,26 @@ blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t
 
 		for (unsigned g = 0; g < blx_groups_count(shape); g++)
 		{
-			unsigned	parts = blx_group_parts(shape, g);
-
-			add_batch(group, parts, shape.log2, g, hashes, batch);
-			group += (uint64_t) parts << shape.log2;
+			add_batch(shape, group, g, hashes, batch);
+			group += blx_group_words(shape, g);
 		}
 		hashes += batch;
 		n -= batch;
+	}
+}
+
+void
+blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
+{
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+		uint64_t	h = blx_derive(hash, g);
+		uint64_t   *block = words + blx_group_block(h, shape.log2) * blx_block_words(shape, parts);
+
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_decrement(block + j, parts, UINT64_C(1) << blx_group_bit(blx_group_mix(h), j));
+		words += blx_group_words(shape, g);
 	}
 }
 
@@ -97,13 +124,13 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 		unsigned	parts = blx_group_parts(shape, g);
 		double		sums[BLX_GROUP] = {0};
 
-		for (uint64_t b = 0; b < blocks; b++, block += parts)
+		for (uint64_t b = 0; b < blocks; b++, block += blx_block_words(shape, parts))
 		{
 			double		rate = 1;
 
 			for (unsigned j = 0; j < parts; j++)
 			{
-				rate *= (double) __builtin_popcountll(block[j]) / 64;
+				rate *= (double) __builtin_popcountll(blx_block_part(shape, block, parts, j)) / 64;
 				sums[j] += rate;
 			}
 		}
@@ -113,86 +140,92 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 	}
 }
 
-/* Walks the finer of the two; the coarser one's block stands for all its descendants. */
-static void
-merge_group(uint64_t *dst, unsigned dst_log2, unsigned dst_parts,
-			const uint64_t *src, unsigned src_log2, unsigned src_parts, blx_op op)
+static inline void
+merge_block(blx_groups shape, uint64_t *dst, unsigned dst_parts, const uint64_t *src, unsigned src_parts, blx_op op)
 {
-	unsigned	finer = dst_log2 > src_log2 ? dst_log2 : src_log2;
 	unsigned	parts = dst_parts < src_parts ? dst_parts : src_parts;
 
-	for (uint64_t b = 0; b < UINT64_C(1) << finer; b++)
-	{
-		uint64_t   *d = dst + (b >> (finer - dst_log2)) * dst_parts;
-		const uint64_t *s = src + (b >> (finer - src_log2)) * src_parts;
+	if (shape.counting)
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_add(dst + j, dst_parts, src + j, src_parts);
+	else if (op == BLX_OR)
+		for (unsigned j = 0; j < parts; j++)
+			dst[j] |= src[j];
+	else
+		for (unsigned j = 0; j < parts; j++)
+			dst[j] &= src[j];
+}
 
-		if (op == BLX_OR)
-			for (unsigned j = 0; j < parts; j++)
-				d[j] |= s[j];
-		else
-			for (unsigned j = 0; j < parts; j++)
-				d[j] &= s[j];
-	}
+/* Walks the finer of the two; the coarser one's block stands for all its descendants. */
+static void
+merge_group(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, unsigned number, blx_op op)
+{
+	unsigned	finer = dst_shape.log2 > src_shape.log2 ? dst_shape.log2 : src_shape.log2;
+	unsigned	dst_parts = blx_group_parts(dst_shape, number),
+				src_parts = blx_group_parts(src_shape, number);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << finer; b++)
+		merge_block(dst_shape,
+					dst + (b >> (finer - dst_shape.log2)) * blx_block_words(dst_shape, dst_parts), dst_parts,
+					src + (b >> (finer - src_shape.log2)) * blx_block_words(src_shape, src_parts), src_parts, op);
+}
+
+/* The groups that both have. */
+static unsigned
+common_groups(blx_groups a, blx_groups b)
+{
+	return blx_groups_count(a.parts < b.parts ? a : b);
 }
 
 void
 blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op)
 {
-	blx_groups	both = {dst_shape.log2, dst_shape.parts < src_shape.parts ? dst_shape.parts : src_shape.parts};
-
-	for (unsigned g = 0; g < blx_groups_count(both); g++)
+	for (unsigned g = 0; g < common_groups(dst_shape, src_shape); g++)
 	{
-		unsigned	dst_parts = blx_group_parts(dst_shape, g);
-		unsigned	src_parts = blx_group_parts(src_shape, g);
-		uint64_t	dst_words = (uint64_t) dst_parts << dst_shape.log2;
-		uint64_t	src_words = (uint64_t) src_parts << src_shape.log2;
+		uint64_t	words = blx_group_words(dst_shape, g);
 
-		if (dst_words == src_words && dst_parts == src_parts)
-			(op == BLX_OR ? blx_or_words : blx_and_words) (dst, src, dst_words);
+		if (!dst_shape.counting && dst_shape.log2 == src_shape.log2 && words == blx_group_words(src_shape, g))
+			(op == BLX_OR ? blx_or_words : blx_and_words) (dst, src, words);
 		else
-			merge_group(dst, dst_shape.log2, dst_parts, src, src_shape.log2, src_parts, op);
-		dst += dst_words;
-		src += src_words;
+			merge_group(dst, dst_shape, src, src_shape, g, op);
+		dst += words;
+		src += blx_group_words(src_shape, g);
 	}
 }
 
-/* In this group, does every block of a & b have a part without a common bit? */
+/* In this group, does every block of a & b have a part without a common cell? */
 static bool
-group_disjoint(const uint64_t *a, unsigned a_log2, unsigned a_parts,
-			   const uint64_t *b, unsigned b_log2, unsigned b_parts)
+group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape, unsigned number)
 {
-	unsigned	finer = a_log2 > b_log2 ? a_log2 : b_log2;
-	unsigned	parts = a_parts < b_parts ? a_parts : b_parts;
+	unsigned	finer = a_shape.log2 > b_shape.log2 ? a_shape.log2 : b_shape.log2;
+	unsigned	a_parts = blx_group_parts(a_shape, number),
+				b_parts = blx_group_parts(b_shape, number),
+				parts = a_parts < b_parts ? a_parts : b_parts;
 
 	for (uint64_t i = 0; i < UINT64_C(1) << finer; i++)
 	{
-		const uint64_t *x = a + (i >> (finer - a_log2)) * a_parts;
-		const uint64_t *y = b + (i >> (finer - b_log2)) * b_parts;
+		const uint64_t *x = a + (i >> (finer - a_shape.log2)) * blx_block_words(a_shape, a_parts);
+		const uint64_t *y = b + (i >> (finer - b_shape.log2)) * blx_block_words(b_shape, b_parts);
 		bool		all_meet = true;
 
 		for (unsigned j = 0; j < parts; j++)
-			all_meet &= (x[j] & y[j]) != 0;
+			all_meet &= (blx_block_part(a_shape, x, a_parts, j) & blx_block_part(b_shape, y, b_parts, j)) != 0;
 		if (all_meet)
 			return false;
 	}
 	return true;
 }
 
-/* A common key would leave, in every group, a block whose parts all have a common bit. */
+/* A common key would leave, in every group, a block whose parts all have a common cell. */
 bool
 blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape)
 {
-	blx_groups	both = {a_shape.log2, a_shape.parts < b_shape.parts ? a_shape.parts : b_shape.parts};
-
-	for (unsigned g = 0; g < blx_groups_count(both); g++)
+	for (unsigned g = 0; g < common_groups(a_shape, b_shape); g++)
 	{
-		unsigned	a_parts = blx_group_parts(a_shape, g);
-		unsigned	b_parts = blx_group_parts(b_shape, g);
-
-		if (group_disjoint(a, a_shape.log2, a_parts, b, b_shape.log2, b_parts))
+		if (group_disjoint(a, a_shape, b, b_shape, g))
 			return true;
-		a += (uint64_t) a_parts << a_shape.log2;
-		b += (uint64_t) b_parts << b_shape.log2;
+		a += blx_group_words(a_shape, g);
+		b += blx_group_words(b_shape, g);
 	}
 	return false;
 }

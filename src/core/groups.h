@@ -11,10 +11,14 @@
  * The bit numbers come from the hash times an odd constant.  Taken from the
  * low end of the hash itself they would double the false positives of filters
  * of more than 2^16 blocks (measured), as block and bits then share hash bits.
+ *
+ * A part is 64 cells: bits, one word, or counters, four words.  A block of
+ * counters is four planes, each the parts of a block of bits.
  */
 #ifndef BLX_GROUPS_H
 #define BLX_GROUPS_H
 
+#include "core/counters.h"
 #include "core/hash.h"
 #include "core/layout.h"
 
@@ -24,6 +28,7 @@ typedef struct blx_groups
 {
 	unsigned	log2;			/* e, below 32: an e and no power, so that a shift by 64 cannot happen */
 	unsigned	parts;			/* 1 .. BLX_MAX_K, in all groups */
+	bool		counting;		/* cells are counters (counters.h), not bits */
 } blx_groups;
 
 static inline unsigned
@@ -32,10 +37,16 @@ blx_groups_count(blx_groups shape)
 	return (shape.parts + BLX_GROUP - 1) / BLX_GROUP;
 }
 
+static inline unsigned
+blx_part_words(blx_groups shape)
+{
+	return shape.counting ? BLX_PLANES : 1;
+}
+
 static inline uint64_t
 blx_groups_words(blx_groups shape)
 {
-	return (uint64_t) shape.parts << shape.log2;
+	return (uint64_t) blx_part_words(shape) * shape.parts << shape.log2;
 }
 
 /* Parts of group number 0, 1, ... */
@@ -47,7 +58,28 @@ blx_group_parts(blx_groups shape, unsigned group)
 	return left < BLX_GROUP ? left : BLX_GROUP;
 }
 
-/* Where a key is in a group: in which block, and in which bit of each part. */
+/* Words of one block of a group of that many parts. */
+static inline unsigned
+blx_block_words(blx_groups shape, unsigned parts)
+{
+	return blx_part_words(shape) * parts;
+}
+
+/* Words of group number 0, 1, ... */
+static inline uint64_t
+blx_group_words(blx_groups shape, unsigned group)
+{
+	return (uint64_t) blx_block_words(shape, blx_group_parts(shape, group)) << shape.log2;
+}
+
+/* The cells of part j of a block that are not 0. */
+static inline uint64_t
+blx_block_part(blx_groups shape, const uint64_t *block, unsigned parts, unsigned j)
+{
+	return shape.counting ? blx_counters_nonzero(block + j, parts) : block[j];
+}
+
+/* Where a key is in a group: in which block, and in which cell of each part. */
 static inline uint64_t
 blx_group_block(uint64_t group_hash, unsigned log2)
 {
@@ -67,17 +99,17 @@ blx_group_bit(uint64_t mixed, unsigned part)
 }
 
 /* Without a branch between the parts: at 50 % hits one would cost three times the test. */
-static inline bool
-blx_block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
+static inline __attribute__((always_inline)) bool
+blx_block_has(blx_groups shape, const uint64_t *block, unsigned parts, uint64_t mixed)
 {
 	uint64_t	all = 1;
 
 	if (parts == BLX_GROUP)
 		for (unsigned j = 0; j < BLX_GROUP; j++)
-			all &= block[j] >> blx_group_bit(mixed, j);
+			all &= blx_block_part(shape, block, BLX_GROUP, j) >> blx_group_bit(mixed, j);
 	else
 		for (unsigned j = 0; j < parts; j++)
-			all &= block[j] >> blx_group_bit(mixed, j);
+			all &= blx_block_part(shape, block, parts, j) >> blx_group_bit(mixed, j);
 	return all & 1;
 }
 
@@ -88,11 +120,12 @@ blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fet
 	for (unsigned g = 0; g < blx_groups_count(shape); g++)
 	{
 		unsigned	parts = blx_group_parts(shape, g);
+		unsigned	words = blx_block_words(shape, parts);
 		uint64_t	h = blx_derive(hash, g);
 
-		if (!blx_block_has(fetch(arg, first + blx_group_block(h, shape.log2) * parts, parts), parts, blx_group_mix(h)))
+		if (!blx_block_has(shape, fetch(arg, first + blx_group_block(h, shape.log2) * words, words), parts, blx_group_mix(h)))
 			return false;
-		first += (uint64_t) parts << shape.log2;
+		first += (uint64_t) words << shape.log2;
 	}
 	return true;
 }
@@ -105,7 +138,11 @@ blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 
 /* ---- groups.c ---- */
 
+/* Sets the bits of each key, or counts it. */
 extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t n);
+
+/* Counters: takes out a key that the test finds. */
+extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
 
 /* The formula: expected rate with n random keys. */
 extern double blx_groups_fpr_expected(blx_groups shape, uint64_t n);
@@ -113,7 +150,10 @@ extern double blx_groups_fpr_expected(blx_groups shape, uint64_t n);
 /* rates[p] = the exact rate of the first p parts as they are, p = 1 .. parts. */
 extern void blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates);
 
-/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
+/*
+ * dst op= src over the parts both have, at the finer resolution (dst's for
+ * BLX_AND).  For counters, BLX_OR is their sum and there is no BLX_AND.
+ */
 extern void blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op);
 
 /* No key can be in both. */

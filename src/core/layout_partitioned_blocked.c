@@ -47,7 +47,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 static inline blx_groups
 shape_of(const blx_filter *f)
 {
-	return (blx_groups) {(unsigned) __builtin_ctz(f->blocks), f->parts};
+	return (blx_groups) {.log2 = (unsigned) __builtin_ctz(f->blocks), .parts = f->parts};
 }
 
 static size_t
@@ -72,7 +72,7 @@ test(const blx_filter *f, uint64_t hash)
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
-	return blx_groups_fpr_expected((blx_groups) {(unsigned) __builtin_ctz(g->blocks), g->parts}, n);
+	return blx_groups_fpr_expected((blx_groups) {.log2 = (unsigned) __builtin_ctz(g->blocks), .parts = g->parts}, n);
 }
 
 static void

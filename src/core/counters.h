@@ -1,0 +1,81 @@
+/*
+ * counters.h - 64 saturating counters of 4 bits, side by side.
+ *
+ * Counters are kept as four planes: the word planes[p * stride] holds bit p of
+ * each counter, counter c's in its bit c.  So 64 counters are counted, added
+ * and compared with 0 at once by the logic of one adder, and the counters that
+ * are not 0 are at hand as the word that a filter of bits would have in their
+ * place.  (Sideways addition: Knuth, TAOCP 4A, 7.1.3.)
+ *
+ * A counter of 15 is saturated: it stands for 15 or more and never changes
+ * again, since nobody knows when it should fall below (Fan et al. 2000).
+ */
+#ifndef BLX_COUNTERS_H
+#define BLX_COUNTERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define BLX_PLANES 4
+
+static inline uint64_t
+blx_counters_nonzero(const uint64_t *planes, size_t stride)
+{
+	return planes[0] | planes[stride] | planes[2 * stride] | planes[3 * stride];
+}
+
+static inline uint64_t
+blx_counters_saturated(const uint64_t *planes, size_t stride)
+{
+	return planes[0] & planes[stride] & planes[2 * stride] & planes[3 * stride];
+}
+
+/* Adds 1 to each counter in `which`. */
+static inline void
+blx_counters_increment(uint64_t *planes, size_t stride, uint64_t which)
+{
+	uint64_t	carry = which & ~blx_counters_saturated(planes, stride);
+
+	for (size_t p = 0; p < BLX_PLANES; p++)
+	{
+		uint64_t	bits = planes[p * stride];
+
+		planes[p * stride] = bits ^ carry;
+		carry &= bits;
+	}
+}
+
+/* Takes 1 from each counter in `which`, none of which is 0. */
+static inline void
+blx_counters_decrement(uint64_t *planes, size_t stride, uint64_t which)
+{
+	uint64_t	borrow = which & ~blx_counters_saturated(planes, stride);
+
+	for (size_t p = 0; p < BLX_PLANES; p++)
+	{
+		uint64_t	bits = planes[p * stride];
+
+		planes[p * stride] = bits ^ borrow;
+		borrow &= ~bits;
+	}
+}
+
+/* dst += src, counter by counter. */
+static inline void
+blx_counters_add(uint64_t *dst, size_t dst_stride, const uint64_t *src, size_t src_stride)
+{
+	uint64_t	carry = 0;
+
+	for (size_t p = 0; p < BLX_PLANES; p++)
+	{
+		uint64_t	a = dst[p * dst_stride],
+					b = src[p * src_stride];
+
+		dst[p * dst_stride] = a ^ b ^ carry;
+		carry = (a & b) | (carry & (a ^ b));
+	}
+	for (size_t p = 0; p < BLX_PLANES; p++)
+		dst[p * dst_stride] |= carry;	/* 16 or more: 15 */
+}
+
+#endif							/* BLX_COUNTERS_H */
