@@ -34,7 +34,7 @@ OpenState(FunctionCallInfo fcinfo)
 				 errmsg("bloom filter transition function called outside an aggregate")));
 	if (PG_ARGISNULL(0))
 		return state;
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)) && !DatumIsFilterVersion(PG_GETARG_DATUM(0)))
 	{
 		state.expanded = PG_GETARG_DATUM(0);
 		state.filter = ExpandedFilterGet(state.expanded);

@@ -3,7 +3,8 @@
  *
  *   bloomx.c      load time: settings
  *   value.c       a filter as a PostgreSQL value: detoasting, checking, errors
- *   expanded.c    a filter that a query changes in place
+ *   expanded.c    a filter that an aggregate changes in place
+ *   versions.c    a filter variable that a function changes again and again
  *   keys.c        SQL keys -> key types and hashes
  *   type_io.c     text, binary and bytea forms
  *   compare.c     = <> < and hashing
@@ -47,6 +48,23 @@ extern blx_filter *ExpandedFilterGet(Datum datum);
 extern const blx_filter *ExpandedFilterHeader(Datum datum);
 extern void ExpandedFilterAdd(Datum datum, uint64 hash);
 extern bool DatumIsExpandedFilter(Datum datum);
+
+/* ---- versions.c ---- */
+
+/* From this size on bloom_add gives a version, which the next bloom_add need not copy. */
+#define VERSION_BYTES 8192
+
+extern bool DatumIsFilterVersion(Datum datum);
+extern blx_filter *FilterVersionGet(Datum datum);
+
+/* Only to look at the header. */
+extern const blx_filter *FilterVersionHeader(Datum datum);
+
+/* The first version: f and n hashes of such keys. */
+extern Datum MakeFilterVersion(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n);
+
+/* The version after that one; itself, changed, when the datum is read-write. */
+extern Datum AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n);
 
 /* ---- value.c ---- */
 

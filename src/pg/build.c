@@ -92,13 +92,27 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 }
 
 /* f and more keys, as a new value. */
-static blx_filter *
-WithHashes(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+static Datum
+WithHashes(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
-	blx_filter *result = AddHashes(CopyForKeys(f, keys), hashes, n);
+	const blx_filter *f;
+	blx_filter *result;
 
+	if (DatumIsFilterVersion(datum))
+		return AddToFilterVersion(datum, keys, hashes, n);
+	f = DatumGetFilter(datum);
+	if (blx_size(f) >= VERSION_BYTES)
+		return MakeFilterVersion(f, keys, hashes, n);
+	result = AddHashes(CopyForKeys(f, keys), hashes, n);
 	ReportOverfill(result);
-	return result;
+	return PointerGetDatum(result);
+}
+
+/* What the keys to be added to a filter must agree with. */
+static const blx_filter *
+HeaderOf(Datum datum)
+{
+	return DatumIsFilterVersion(datum) ? FilterVersionHeader(datum) : DatumGetFilter(datum);
 }
 
 /* bloom_add(f bloomfilter, v anycompatible): not strict, for a NULL key must not wipe the filter */
@@ -106,7 +120,7 @@ PG_FUNCTION_INFO_V1(bloom_add);
 Datum
 bloom_add(PG_FUNCTION_ARGS)
 {
-	blx_filter *f;
+	const blx_filter *f;
 	KeyType    *key;
 	uint64		hash;
 
@@ -114,11 +128,11 @@ bloom_add(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	f = PG_GETARG_FILTER(0);
+	f = HeaderOf(PG_GETARG_DATUM(0));
 	key = GetKeyType(fcinfo, 1);
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
-	PG_RETURN_FILTER(WithHashes(f, &key->identity, &hash, 1));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &key->identity, &hash, 1));
 }
 
 /* bloom_add_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
@@ -126,7 +140,7 @@ PG_FUNCTION_INFO_V1(bloom_add_all);
 Datum
 bloom_add_all(PG_FUNCTION_ARGS)
 {
-	blx_filter *f;
+	const blx_filter *f;
 	KeyType    *key;
 	uint64	   *hashes;
 	int			n;
@@ -136,11 +150,11 @@ bloom_add_all(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	f = PG_GETARG_FILTER(0);
+	f = HeaderOf(PG_GETARG_DATUM(0));
 	key = GetElementKeyType(fcinfo, 1);
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	PG_RETURN_FILTER(WithHashes(f, &key->identity, hashes, n));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &key->identity, hashes, n));
 }
 
 /*
@@ -160,7 +174,7 @@ bloom_add_hash(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	hash = (uint64) PG_GETARG_INT64(1);
-	PG_RETURN_FILTER(WithHashes(PG_GETARG_FILTER(0), &hashes, &hash, 1));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &hashes, &hash, 1));
 }
 
 /* bloom_hash(v anycompatible, seed bigint) */

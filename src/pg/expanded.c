@@ -1,6 +1,6 @@
 /*
- * expanded.c - a filter in a memory context of its own, which a query changes
- * in place.
+ * expanded.c - a filter in a memory context of its own, which an aggregate
+ * changes in place.
  *
  * An aggregate's state that grows would be copied by the executor each time it
  * moves; an expanded object is handed from call to call by reference.  Small
@@ -90,6 +90,8 @@ DatumIsExpandedFilter(Datum datum)
 blx_filter *
 ExpandedFilterGet(Datum datum)
 {
+	if (DatumIsFilterVersion(datum))
+		return FilterVersionGet(datum);
 	return Flush(GetExpanded(datum));
 }
 
