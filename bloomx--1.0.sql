@@ -193,21 +193,30 @@ CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'par
 COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
 	'an empty filter of at most that many bits, of which a key sets k';
 
+CREATE FUNCTION bloom_add_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloom_add_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_add_support(internal) IS
+	'planner support of bloom_add: a variable may be changed in place';
+
 CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
+	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add(f bloomfilter, v anycompatible) IS
 	'the filter with one more key; a null key changes nothing';
 
 CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_all'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
+	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) IS
 	'the filter with the keys of an array; null elements are skipped';
 
 CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_hash'
-	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
+	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add_hash(f bloomfilter, hash bigint) IS
 	'the filter with the key of that bloom_hash';
 

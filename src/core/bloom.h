@@ -33,6 +33,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Only the module itself calls these: no detour through the table of symbols that others may replace. */
+#pragma GCC visibility push(hidden)
+
 /* The largest filter, header included: PostgreSQL's value limit, 1 GB - 1. */
 #define BLX_MAX_BYTES UINT64_C(0x3fffffff)
 
@@ -428,5 +431,7 @@ extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size,
  * left alone), and checks the body as no later reader will.
  */
 extern bool blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error);
+
+#pragma GCC visibility pop
 
 #endif							/* BLX_BLOOM_H */

@@ -22,6 +22,8 @@
 #include "core/hash.h"
 #include "core/layout.h"
 
+#pragma GCC visibility push(hidden)
+
 #define BLX_GROUP 8				/* parts in a full group */
 
 typedef struct blx_groups
@@ -158,5 +160,7 @@ extern void blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t
 
 /* No key can be in both. */
 extern bool blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape);
+
+#pragma GCC visibility pop
 
 #endif							/* BLX_GROUPS_H */

@@ -9,6 +9,8 @@
 
 #include "core/bloom.h"
 
+#pragma GCC visibility push(hidden)
+
 typedef enum blx_op
 {
 	BLX_OR,
@@ -215,5 +217,7 @@ blx_power(double x, unsigned k)
 			r *= x;
 	return r;
 }
+
+#pragma GCC visibility pop
 
 #endif							/* BLX_LAYOUT_H */

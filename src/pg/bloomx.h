@@ -23,6 +23,8 @@
 
 #include "core/bloom.h"
 
+#pragma GCC visibility push(hidden)
+
 #define DEFAULT_FPR 0.01
 
 /* ---- bloomx.c ---- */
@@ -219,5 +221,7 @@ extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);
+
+#pragma GCC visibility pop
 
 #endif							/* BLOOMX_H */

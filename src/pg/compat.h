@@ -27,6 +27,27 @@
 #define pg_noreturn __attribute__((noreturn))
 #endif
 
+/* 18: a function can say which argument it changes in place */
+#if PG_VERSION_NUM >= 180000
+#include "nodes/supportnodes.h"
+
+static inline Node *
+ArgumentChangedInPlace(Node *request)
+{
+	SupportRequestModifyInPlace *in_place = (SupportRequestModifyInPlace *) request;
+	Param	   *first;
+
+	if (!IsA(request, SupportRequestModifyInPlace))
+		return NULL;
+	first = (Param *) linitial(in_place->args);
+	if (!IsA(first, Param) || first->paramkind != PARAM_EXTERN || first->paramid != in_place->paramid)
+		return NULL;
+	return (Node *) first;
+}
+#else
+#define ArgumentChangedInPlace(request) NULL
+#endif
+
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")

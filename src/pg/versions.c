@@ -11,7 +11,8 @@
  * order.  Usually the old version dies with the assignment, and a batch of
  * hashes is added when the queue is full or somebody looks.  A version that is
  * looked at while an older one lives, and a second successor of one version,
- * get a copy of their own.
+ * get a copy of their own.  From PostgreSQL 18 on the variable comes read-write,
+ * and its version simply moves on.
  *
  * A version is an expanded object, whose memory context may go away at any
  * time, at the end of an aborted transaction too.  The bits are in a context
@@ -230,7 +231,7 @@ MakeFilterVersion(const blx_filter *f, const blx_identity *keys, const uint64 *h
 	return result;
 }
 
-/* Asking counts the bits: now and then is enough, without the keys that wait. */
+/* Before n more keys.  Asking counts the bits: now and then is enough. */
 static void
 CheckOverfill(Versions *shared, size_t n)
 {
@@ -260,8 +261,8 @@ CanExtend(FilterVersion *version, size_t n)
 static void
 Extend(Versions *shared, const uint64 *hashes, size_t n)
 {
-	memcpy(shared->queue + (shared->newest - shared->applied), hashes, n * sizeof(uint64));
-	shared->newest += n;
+	for (size_t i = 0; i < n; i++)	/* usually one: no string instruction pays */
+		shared->queue[shared->newest++ - shared->applied] = hashes[i];
 }
 
 /* A version that may be changed itself: it is the newest from now on. */
@@ -270,6 +271,7 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 {
 	FilterVersion *version = GetVersion(datum);
 
+	CheckOverfill(version->shared, n);
 	for (size_t i = 0; i < n;)
 	{
 		size_t		batch = Min(n - i, QUEUE);
@@ -286,7 +288,6 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 		version->number = version->shared->newest;
 		i += batch;
 	}
-	CheckOverfill(version->shared, n);
 	return datum;
 }
 
@@ -303,8 +304,15 @@ AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, 
 		return MakeFilterVersion(Look(old), keys, hashes, n);
 	version = MakeVersion();
 	shared = old->shared;
-	Extend(shared, hashes, n);
-	datum = Publish(version, shared, shared->newest);
 	CheckOverfill(shared, n);
-	return datum;
+	Extend(shared, hashes, n);
+	return Publish(version, shared, shared->newest);
+}
+
+/* bloom_add may change its first argument, when that is the variable that its result goes to. */
+PG_FUNCTION_INFO_V1(bloom_add_support);
+Datum
+bloom_add_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(ArgumentChangedInPlace((Node *) PG_GETARG_POINTER(0)));
 }
