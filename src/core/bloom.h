@@ -21,7 +21,9 @@
  *   algebra.c    union, intersection, disjointness, prefix, fold, expand
  *   estimate.c   fill, cardinality, false positive rate of present contents
  *   sizing.c     capacity and rate -> the smallest geometry
- *   loads.c      the distributions that the formulas share
+ *   loads.c      how many keys a block gets
+ *   occupancy.c  which bits random throws set
+ *   theory.c     the papers' formulas (theory.h)
  *   groups.c     parts in groups: the addressing that several layouts share
  *   hashes.c     the open state: a growing set of hashes
  *   format.c     the interchange format and its one validator

@@ -198,12 +198,12 @@ extern bool blx_hashes_check(const blx_filter *f, blx_error *error);
 extern int	blx_hashes_compare(const blx_filter *a, const blx_filter *b);
 extern uint64_t blx_hashes_digest(const blx_filter *f);
 
-/* ---- loads.c ---- */
+/* ---- loads.c, occupancy.c ---- */
 
-/* The mean of f(i, arg) over the load i of one of `blocks` equally likely blocks that got n keys: Binomial(n, 1/blocks). */
+/* The mean of f(i, arg) over the load i of one of `blocks` equally likely blocks that got n keys: Binomial(n, 1/blocks).  f must not fall. */
 extern double blx_mean_over_loads(uint64_t n, uint64_t blocks, double (*f) (uint64_t i, const void *arg), const void *arg);
 
-/* E[(X/m)^k], X = bits set in m after `throws` random throws. */
+/* E[(X/m)^k], X = bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */
 extern double blx_occupancy_power(uint64_t m, unsigned k, double throws);
 
 /* The same for a whole power by repeated multiplication. */

@@ -9,6 +9,7 @@
  */
 #include "core/hash.h"
 #include "core/layout.h"
+#include "core/theory.h"
 
 #define DEFAULT_BLOCK_BITS 512	/* a cache line */
 #define MAX_BLOCK_BITS (UINT64_C(1) << 32)
@@ -120,18 +121,9 @@ test(const blx_filter *f, uint64_t hash)
 }
 
 static double
-block_rate(uint64_t load, const void *geometry)
-{
-	const blx_geometry *g = geometry;
-
-	return blx_occupancy_power(g->part_bits, g->probes, (double) load * g->probes);
-}
-
-/* Putze et al., eq. 3, with the standard filter's exact rate in the block and binomial loads. */
-static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
-	return blx_mean_over_loads(n, g->blocks, block_rate, g);
+	return blx_fpr_blocked(n, g->blocks, g->part_bits, g->probes);
 }
 
 static void
