@@ -196,5 +196,5 @@ blx_occupancy_power(uint64_t m, unsigned k, double throws)
 	blx_cover_keys(&cover, (double) m, k, throws, 1, 0);
 	for (unsigned d = 0; d <= k; d++)
 		sum += distinct[d] * cover.set[d];
-	return sum;
+	return fmin(sum, 1);		/* the last digit may be rounded up */
 }

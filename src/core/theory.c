@@ -35,7 +35,7 @@ blx_fpr_standard(double n, uint64_t m, unsigned k)
 double
 blx_fpr_partitioned(double n, double m, unsigned k)
 {
-	return n == 0 ? 0 : blx_power(-expm1(n * log1p(-k / m)), k);
+	return n == 0 ? 0 : blx_power(-expm1(n * log1p(-(k / m))), k);
 }
 
 double
@@ -67,7 +67,7 @@ blx_fpr_rational(double n, double m, double k)
 		for (unsigned d = 0; d <= most; d++)
 			sum += fraction * distinct[d] * cover.set[d];
 	}
-	return sum;
+	return fmin(sum, 1);
 }
 
 /* A block whose load only grows: the throws so far are not repeated. */
@@ -115,7 +115,7 @@ blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
 		return 1;
 	blx_distinct((double) block_bits, k, state.distinct);
 	blx_cover_blank(&state.cover, (double) block_bits, k);
-	return blx_mean_over_loads(n, blocks, block_rate, &b);
+	return fmin(blx_mean_over_loads(n, blocks, block_rate, &b), 1);
 }
 
 double
@@ -151,7 +151,7 @@ blx_collisions(double m, unsigned k, unsigned c)
 	return distinct[k - c];
 }
 
-/* Throws of the smaller set from which on blx_part_overlap goes around the circle. */
+/* Throws of the smaller set from which on circles are taken. */
 #define MANY_THROWS 1024
 
 /* The few throws hit d different bits; each of the many throws misses them with probability 1 - d/bits. */
@@ -217,15 +217,28 @@ overlap_by_circles(double bits, double a, double b)
 	return sum;
 }
 
-double
-blx_part_overlap(double bits, double a, double b)
+/* Two sets of a and b throws into the same bits hit a common one. */
+static double
+overlap(double bits, double a, double b)
 {
 	double		few = fmin(a, b),
 				many = fmax(a, b);
 
 	if (few <= MANY_THROWS)
-		return overlap_of_few(bits, (unsigned) few, many);
-	return overlap_by_circles(bits, few, many);
+		return fmin(overlap_of_few(bits, (unsigned) few, many), 1);
+	return fmin(overlap_by_circles(bits, few, many), 1);
+}
+
+double
+blx_overlap_standard(double m, unsigned k, double a, double b)
+{
+	return overlap(m, k * a, k * b);
+}
+
+double
+blx_overlap_partitioned(double m, unsigned k, double a, double b)
+{
+	return blx_power(overlap(m / k, a, b), k);
 }
 
 /*

@@ -55,10 +55,12 @@ extern double blx_fpr_age_partitioned(unsigned k, unsigned l, bool linear);
 extern double blx_collisions(double m, unsigned k, unsigned c);
 
 /*
- * Almeida 2022, section 6.2: two disjoint sets that throw a and b times into
- * the bits of one part (of two filters) have a bit in common.
+ * Almeida 2022, section 6.2: the filters of two disjoint sets of a and b keys
+ * are not proven disjoint, because they share a bit (standard) or a bit in
+ * each of the k parts (m a multiple of k).
  */
-extern double blx_part_overlap(double bits, double a, double b);
+extern double blx_overlap_standard(double m, unsigned k, double a, double b);
+extern double blx_overlap_partitioned(double m, unsigned k, double a, double b);
 
 /*
  * The probability that, of n independent trials in a row of which trial i

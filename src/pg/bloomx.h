@@ -14,6 +14,7 @@
  *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   algebra.c     | & disjoint, prefix, fold, shrink
  *   inspect.c     bloom_info, bloom_plan, estimates
+ *   theory.c      the papers' formulas
  *   planner.c     selectivity and cost of membership
  */
 #ifndef BLOOMX_H
