@@ -54,10 +54,11 @@ typedef struct blx_circle
 static inline void
 blx_hit(double x, double y, double *re, double *im)
 {
-	double		half = sin(y / 2);
+	double		less = expm1(-x),
+				half = sin(y / 2);
 
-	*re = -expm1(-x) + 2 * exp(-x) * half * half;
-	*im = exp(-x) * sin(y);
+	*re = 2 * (1 + less) * half * half - less;
+	*im = (1 + less) * sin(y);
 }
 
 /* For coefficient t, at least BLX_CIRCLE_LEAST. */

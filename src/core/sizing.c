@@ -39,6 +39,52 @@ largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint
 	return low;
 }
 
+/* The memory, up to a factor, in which k probes have that rate: (1 - e^(-kn/m))^k solved for m. */
+static double
+memory_of_rate(double rate, unsigned k)
+{
+	return -1 / log1p(-pow(rate, 1.0 / k));
+}
+
+/*
+ * The smallest step of k probes that meets the target, from `high`, which does
+ * with rate *rate; *rate becomes the result's.  Guesses from the last size
+ * tried, as if every layout had the textbook's formula: that is close enough to
+ * spare most of the bisection, whose turn is each third.
+ */
+static uint64_t
+smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t n, double fpr,
+			  uint64_t high, double *rate)
+{
+	uint64_t	low = 1;
+	double		last = *rate;
+	blx_geometry g;
+
+	row->at_step(k, high, options, &g);
+	for (unsigned turn = 0; low < high; turn++)
+	{
+		uint64_t	step = low + (high - low) / 2;
+
+		if (turn % 3 != 2 && last > 0 && last < 1)
+		{
+			double		words = (double) blx_body_words(&g) * memory_of_rate(fpr, k) / memory_of_rate(last, k);
+
+			step = largest_step(row, options, k, (uint64_t) fmin(words, BLX_MAX_BYTES)) + 1;
+			step = step < low ? low : step >= high ? high - 1 : step;
+		}
+		row->at_step(k, step, options, &g);
+		last = blx_fpr_expected(&g, n);
+		if (last < fpr)
+		{
+			high = step;
+			*rate = last;
+		}
+		else
+			low = step + 1;
+	}
+	return high;
+}
+
 /* A cheap lower bound on the cost of a filter: how many cache lines a probe of a present key reads. */
 static unsigned
 lines_of(const blx_geometry *g)
@@ -58,27 +104,16 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 	for (unsigned k = 1; k <= max_k; k++)
 	{
 		blx_geometry g;
-		uint64_t	low = 1,
-					high = largest_step(row, options, k, max_words);
+		uint64_t	high = largest_step(row, options, k, max_words);
 		double		rate;
 
 		if (high == 0)
 			continue;
 		row->at_step(k, high, options, &g);
-		if (!(blx_fpr_expected(&g, n) < fpr))
-			continue;
-		while (low < high)
-		{
-			uint64_t	middle = low + (high - low) / 2;
-
-			row->at_step(k, middle, options, &g);
-			if (blx_fpr_expected(&g, n) < fpr)
-				high = middle;
-			else
-				low = middle + 1;
-		}
-		row->at_step(k, low, options, &g);
 		rate = blx_fpr_expected(&g, n);
+		if (!(rate < fpr))
+			continue;
+		row->at_step(k, smallest_step(row, options, k, n, fpr, high, &rate), options, &g);
 		/* smaller wins; of equal sizes the one that reads fewer lines, then the one that errs less */
 		if (!found || blx_body_words(&g) < blx_body_words(best) ||
 			lines_of(&g) < lines_of(best) || (lines_of(&g) == lines_of(best) && rate < best_rate))
