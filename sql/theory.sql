@@ -22,10 +22,10 @@ SELECT f, fpr FROM (SELECT 9223372036854775807 AS n) keys,
              ('blocked', bloom_fpr_blocked(n, 1024, 3)), ('partitioned_blocked', bloom_fpr_partitioned_blocked(n, 16, 3)),
              ('false_overlap', bloom_false_overlap('partitioned', 300, 3, n, n))) v(f, fpr);
 
--- As many bits as keys, of which there are 2^63 - 1 (all but the blocked ones: 2^63 - 512 and 2^32 - 1 blocks).
+-- As many bits as keys, of which there are 2^63 - 1 (all but the blocked ones: 2^63 - 512; 8 keys in each of 2^31 blocks).
 SELECT bloom_fpr_approx(9223372036854775807, 9223372036854775807, 8) AS approx, bloom_fpr_standard(9223372036854775807, 9223372036854775807, 8) AS standard,
        bloom_fpr_partitioned(9223372036854775807, 9223372036854775807, 8) AS partitioned, bloom_fpr_rational(9223372036854775807, 9223372036854775807, 8) AS rational,
-       bloom_fpr_blocked(9223372036854775296, 9223372036854775296, 8) AS blocked, bloom_fpr_partitioned_blocked(34359738360, 4294967295, 8) AS partitioned_blocked;
+       bloom_fpr_blocked(9223372036854775296, 9223372036854775296, 8) AS blocked, bloom_fpr_partitioned_blocked(17179869184, 2147483648, 8) AS partitioned_blocked;
 
 -- A whole k is no mixture; one block is a standard filter; one part is one part.
 SELECT bloom_fpr_rational(100, 1000, 7) = bloom_fpr_standard(100, 1000, 7) AS rational, bloom_fpr_blocked(50, 512, 7) = bloom_fpr_standard(50, 512, 7) AS blocked,
@@ -63,6 +63,7 @@ SELECT bloom_fpr_rational(1, 100, 'nan');
 SELECT bloom_fpr_blocked(1, 1000, 3);
 SELECT bloom_fpr_blocked(1, 33554432, 3, 33554432);
 SELECT bloom_fpr_partitioned_blocked(1, 4294967296, 8);
+SELECT bloom_fpr_partitioned_blocked(1, 24, 8);
 SELECT bloom_fpr_partitioned_blocked(1, 1, 65);
 SELECT bloom_fpr_age_partitioned(10, -1);
 SELECT bloom_fpr_age_partitioned(10, 9991);

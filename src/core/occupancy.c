@@ -93,20 +93,21 @@ blx_circle_init(blx_circle *circle, double t)
 {
 	/* in standard deviations of the bell */
 	const double step = 0.6,
-				end = 9;
+				end = 9,
+				deviation = 1 / sqrt(t);
 	double		sum = 0;
 
 	circle->radius = t;
 	circle->last = 0;
 	for (unsigned i = 0; i * step < end && i < BLX_CIRCLE_NODES; i++)
 	{
-		double		angle = i * step / sqrt(t),
+		double		angle = i * step * deviation,
 					half = sin(angle / 2),
 					modulus = exp(-2 * t * half * half),
 					phase = t * sine_less(angle);
 
 		circle->cosine[i] = 1 - 2 * half * half;
-		circle->sine[i] = sin(angle);
+		circle->sine[i] = 2 * half * sqrt(1 - half * half);
 		circle->weight[i] = modulus * cos(phase);
 		circle->weight_i[i] = modulus * sin(phase);
 		circle->last = i;

@@ -121,7 +121,7 @@ blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
 double
 blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts)
 {
-	blx_geometry g = {BLX_PARTITIONED_BLOCKED, blocks, (uint16_t) parts, 1, 64};
+	blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = blocks, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
 
 	if (all_set((double) n, blocks, 64, 1))
 		return 1;

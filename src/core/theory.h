@@ -36,7 +36,7 @@ extern double blx_fpr_rational(double n, double m, double k);
 /* Putze, Sanders and Singler 2009, eq. 3, with binomial loads and the standard filter's exact rate in a block. */
 extern double blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k);
 
-/* DESIGN 2.1. */
+/* DESIGN 2.1.  blocks is a power of two. */
 extern double blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts);
 
 /*

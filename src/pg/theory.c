@@ -10,6 +10,9 @@
 /* Loads of larger blocks spread too far to be summed promptly. */
 #define MAX_BLOCK_BITS (INT64CONST(1) << 24)
 
+/* What a geometry can count. */
+#define MAX_BLOCKS (INT64CONST(1) << 31)
+
 static int64
 CheckRange(const char *what, int64 value, int64 low, int64 high)
 {
@@ -121,10 +124,14 @@ PG_FUNCTION_INFO_V1(bloom_fpr_partitioned_blocked);
 Datum
 bloom_fpr_partitioned_blocked(PG_FUNCTION_ARGS)
 {
-	uint32		blocks = (uint32) CheckRange("the number of blocks", PG_GETARG_INT64(1), 1, PG_UINT32_MAX);
+	int64		blocks = CheckRange("the number of blocks", PG_GETARG_INT64(1), 1, MAX_BLOCKS);
 	unsigned	parts = (unsigned) CheckRange("the number of parts", PG_GETARG_INT32(2), 1, BLX_MAX_K);
 
-	PG_RETURN_FLOAT8(blx_fpr_partitioned_blocked((uint64) GetKeys(fcinfo, 0), blocks, parts));
+	if ((blocks & (blocks - 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the number of blocks must be a power of two, not " INT64_FORMAT, blocks)));
+	PG_RETURN_FLOAT8(blx_fpr_partitioned_blocked((uint64) GetKeys(fcinfo, 0), (uint32) blocks, parts));
 }
 
 /* bloom_fpr_age_partitioned(k, l, linear) */
