@@ -32,6 +32,7 @@ OpenState(FunctionCallInfo fcinfo)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloom filter transition function called outside an aggregate")));
+	GetCallCache(fcinfo)->in_aggregate = true;
 	if (PG_ARGISNULL(0))
 		return state;
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)) && !DatumIsFilterVersion(PG_GETARG_DATUM(0)))
@@ -147,11 +148,13 @@ AddRow(FunctionCallInfo fcinfo, AggState *state)
 static bool
 QueueRow(FunctionCallInfo fcinfo)
 {
-	if (PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)) || !AggCheckCallContext(fcinfo, NULL))
+	CallCache  *cache = fcinfo->flinfo->fn_extra;
+
+	if (cache == NULL || !cache->in_aggregate || !OidIsValid(cache->key.type) ||
+		PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
 		return false;
 	if (!PG_ARGISNULL(1))
-		ExpandedFilterAdd(PG_GETARG_DATUM(0),
-						  HashKey(GetKeyType(fcinfo, 1), PG_GETARG_DATUM(1), ExpandedFilterHeader(PG_GETARG_DATUM(0))->seed));
+		ExpandedFilterAddKey(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
 	return true;
 }
 

@@ -22,6 +22,8 @@
 
 #include "compat.h"
 
+#include "access/detoast.h"
+
 #include "core/bloom.h"
 
 #pragma GCC visibility push(hidden)
@@ -39,6 +41,8 @@ typedef enum OverfillAction
 extern int	bloomx_overfill;
 extern int	bloomx_build_mem;	/* kB */
 
+typedef struct KeyType KeyType;
+
 /* ---- expanded.c ---- */
 
 /* An empty expanded object below parent; its filter is set next, allocated in its context. */
@@ -47,9 +51,9 @@ extern MemoryContext ExpandedFilterContext(Datum datum);
 extern void ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
 
-/* Only to look at the header; adding a hash. */
-extern const blx_filter *ExpandedFilterHeader(Datum datum);
+/* Adding a hash; a key of the filter's type. */
 extern void ExpandedFilterAdd(Datum datum, uint64 hash);
+extern void ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key);
 extern bool DatumIsExpandedFilter(Datum datum);
 
 /* ---- versions.c ---- */
@@ -129,7 +133,6 @@ typedef struct ProbedFilter
 
 /* ---- keys.c ---- */
 
-typedef struct KeyType KeyType;
 struct KeyType
 {
 	Oid			type;			/* as the call passes it; InvalidOid = not looked up yet */
@@ -147,6 +150,8 @@ typedef struct CallCache
 {
 	KeyType		key;
 	FilterCache filter;
+	blx_filter	ready;			/* header of the last filter that was checked, also for keys of this type */
+	bool		in_aggregate;	/* the call site is an aggregate's transition */
 	/* the last plan, for aggregates of many groups */
 	int64		planned_capacity;
 	double		planned_fpr;
@@ -163,6 +168,39 @@ static inline uint64
 HashKey(KeyType *key, Datum value, uint64 seed)
 {
 	return key->hash(key, value, seed);
+}
+
+/*
+ * The filter behind a datum, if the call site has checked it, and its keys'
+ * type, before: the usual row's short way.  Otherwise NULL.
+ */
+static inline const blx_filter *
+ReadyFilter(const CallCache *cache, Datum datum)
+{
+	const blx_filter *f = (const blx_filter *) DatumGetPointer(datum);
+
+	if (VARATT_IS_EXTERNAL_ONDISK(f))
+	{
+		struct varatt_external pointer;
+
+		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) f);
+		f = cache->filter.detoasted;
+		if (f == NULL || pointer.va_valueid != cache->filter.toast_value ||
+			pointer.va_toastrelid != cache->filter.toast_relation)
+			return NULL;
+	}
+	/* the first word is the varlena header: what equals it is as long */
+	if (f->host != cache->ready.host || memcmp(f, &cache->ready, sizeof(blx_filter)) != 0)
+		return NULL;
+	return f;
+}
+
+/* From now on f is ready.  Where more than the header decides, it cannot be. */
+static inline void
+SetReady(CallCache *cache, const blx_filter *f)
+{
+	if ((blx_traits(f->layout) & BLX_FETCHABLE) && f->key_type != BLX_KEY_NAMED)
+		cache->ready = *f;
 }
 
 /* The filter in argument n; a TOASTed one is detoasted once for as long as the same value is passed. */

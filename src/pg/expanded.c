@@ -95,20 +95,26 @@ ExpandedFilterGet(Datum datum)
 	return Flush(GetExpanded(datum));
 }
 
-const blx_filter *
-ExpandedFilterHeader(Datum datum)
+static inline void
+Enqueue(ExpandedFilter *expanded, uint64 hash)
 {
-	return GetExpanded(datum)->filter;
+	expanded->queue[expanded->queued++] = hash;
+	if (expanded->queued == lengthof(expanded->queue))
+		Flush(expanded);
 }
 
 void
 ExpandedFilterAdd(Datum datum, uint64 hash)
 {
+	Enqueue(GetExpanded(datum), hash);
+}
+
+void
+ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key)
+{
 	ExpandedFilter *expanded = GetExpanded(datum);
 
-	expanded->queue[expanded->queued++] = hash;
-	if (expanded->queued == lengthof(expanded->queue))
-		Flush(expanded);
+	Enqueue(expanded, HashKey(type, key, expanded->filter->seed));
 }
 
 MemoryContext

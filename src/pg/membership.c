@@ -7,14 +7,27 @@
  */
 #include "bloomx.h"
 
-static Datum
-ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
+static pg_noinline Datum
+ContainsKeySlowly(FunctionCallInfo fcinfo, int filter, int element)
 {
 	ProbedFilter probed = GetProbedFilter(fcinfo, filter);
 	KeyType    *key = GetKeyType(fcinfo, element);
 
 	CheckKeyType(probed.filter, key);
+	if (probed.toasted == NULL)
+		SetReady(GetCallCache(fcinfo), probed.filter);
 	PG_RETURN_BOOL(ProbeFilter(&probed, HashKey(key, PG_GETARG_DATUM(element), probed.filter->seed)));
+}
+
+static pg_attribute_always_inline Datum
+ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
+{
+	CallCache  *cache = fcinfo->flinfo->fn_extra;
+	const blx_filter *f = cache ? ReadyFilter(cache, PG_GETARG_DATUM(filter)) : NULL;
+
+	if (f == NULL)
+		return ContainsKeySlowly(fcinfo, filter, element);
+	PG_RETURN_BOOL(blx_test(f, HashKey(&cache->key, PG_GETARG_DATUM(element), f->seed)));
 }
 
 /* f @> v */

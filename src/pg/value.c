@@ -8,7 +8,6 @@
 
 #include <math.h>
 
-#include "access/detoast.h"
 #include "utils/memutils.h"
 
 StaticAssertDecl(BLX_MAX_BYTES <= MaxAllocSize, "a filter must fit a palloc chunk");
