@@ -56,13 +56,17 @@ same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 static bool
 compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(a->layout);
+	const blx_layout *row = blx_layout_row(a->layout),
+			   *row_b = blx_layout_row(b->layout);
 	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
 
 	if (!same_keys(a, b, error))
 		return false;
 	if (a->layout != b->layout)
-		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same layout.",
+		return blx_fail(error, BLX_MISMATCH, NULL,
+						(row && row->to_bits) || (row_b && row_b->to_bits)
+						? "Build both filters with the same layout, or drop the counters with bloom_to_bits."
+						: "Build both filters with the same layout.",
 						"bloom filters differ in layout: %s and %s",
 						blx_layout_name(a->layout), blx_layout_name(b->layout));
 	if (!blx_check_operation(a->layout, operation, error))
@@ -233,7 +237,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error))
 		return false;
 	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "folded", "Layouts partitioned_blocked and partitioned can be folded.", error);
+		return unsupported(f, "folded", "Layouts partitioned_blocked, partitioned and counting can be folded.", error);
 	resolution = row->resolution(g);
 	while (resolution > 1 && resolution % 2 == 0)
 	{
@@ -337,7 +341,7 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	if (!blx_check_rate(fpr, error) || (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error)))
 		return false;
 	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "shrunk", "Layouts partitioned_blocked and partitioned can be shrunk.", error);
+		return unsupported(f, "shrunk", "Layouts partitioned_blocked, partitioned and counting can be shrunk.", error);
 	folded = blx_geometry_of(f);
 	row->fpr_prefixes(f, rates);
 	if (rates[f->parts] > fpr)

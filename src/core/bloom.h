@@ -280,14 +280,21 @@ extern bool blx_test(const blx_filter *f, uint64_t hash);
 
 /*
  * The same for a filter of which only the header is in memory (of a
- * BLX_FETCHABLE layout): fetch brings words first .. first+n-1 of its body, n at most 8,
- * good until the next call.
+ * BLX_FETCHABLE layout): fetch brings words first .. first+n-1 of its body, n at most
+ * BLX_MAX_FETCH, good until the next call.
  */
+#define BLX_MAX_FETCH 32
+
 typedef const uint64_t *(*blx_fetch) (void *arg, uint64_t first, unsigned n);
 extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 
-/* Takes a key out, once; *removed is false, and no cell has changed, when f says that it is not there. */
-extern bool blx_remove(blx_filter *f, uint64_t hash, bool *removed, blx_error *error);
+/*
+ * Takes n keys out, each once; *removed counts those that f said are there.
+ * The others change nothing, but that f counts them.  Only keys that were
+ * added may be removed: after the removal of a false positive other keys may
+ * not be found any more.
+ */
+extern bool blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx_error *error);
 
 /* The geometry of f without its counters, and f's keys added to an empty filter of it. */
 extern bool blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error);

@@ -45,7 +45,7 @@ blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void 
 }
 
 bool
-blx_remove(blx_filter *f, uint64_t hash, bool *removed, blx_error *error)
+blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
@@ -53,7 +53,9 @@ blx_remove(blx_filter *f, uint64_t hash, bool *removed, blx_error *error)
 		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
 						"Build the filter with layout counting.",
 						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
-	*removed = row->remove(f, hash);
+	*removed = 0;
+	for (size_t i = 0; i < n; i++)
+		*removed += row->remove(f, hashes[i]);
 	return true;
 }
 
@@ -63,8 +65,8 @@ blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
 	const blx_layout *row = blx_layout_row(f->layout);
 
 	if (row == NULL || row->to_bits_geometry == NULL)
-		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s has no counters to drop",
-						blx_layout_name(f->layout));
+		return blx_fail(error, BLX_UNSUPPORTED, "Only filters of layout counting have counters.", "Use the filter as it is.",
+						"a filter of layout %s has no counters to drop", blx_layout_name(f->layout));
 	row->to_bits_geometry(f, g);
 	return true;
 }
@@ -73,4 +75,6 @@ void
 blx_to_bits(blx_filter *dst, const blx_filter *f)
 {
 	blx_layout_row(f->layout)->to_bits(dst, f);
+	dst->expanded = f->expanded;
+	dst->pending = f->pending;
 }

@@ -126,6 +126,7 @@ typedef struct blx_layout
 	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);
 	void		(*unite) (blx_filter *dst, const blx_filter *a, const blx_filter *b);
 
+	/* Takes a key out, once; false, and no cell has changed, when f says that it is not there. */
 	bool		(*remove) (blx_filter *f, uint64_t hash);
 	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
 	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
@@ -142,6 +143,7 @@ extern const blx_layout blx_layout_standard;
 extern const blx_layout blx_layout_partitioned;
 extern const blx_layout blx_layout_blocked;
 extern const blx_layout blx_layout_partitioned_blocked;
+extern const blx_layout blx_layout_counting;
 
 /* The blx_fetch of a filter in memory: arg is its words. */
 static inline const uint64_t *

@@ -12,11 +12,11 @@ check(const blx_geometry *g, blx_error *error)
 {
 	if (g->part_bits != 64 || g->probes != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a partitioned_blocked filter has parts of 64 bits with one probe, not %llu with %u",
-						(unsigned long long) g->part_bits, g->probes);
+						"a %s filter has parts of 64 bits with one probe, not %llu with %u",
+						blx_layout_name(g->layout), (unsigned long long) g->part_bits, g->probes);
 	if ((g->blocks & (g->blocks - 1)) != 0)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a partitioned_blocked filter has a power of two of blocks, not %u", g->blocks);
+						"a %s filter has a power of two of blocks, not %u", blx_layout_name(g->layout), g->blocks);
 	return true;
 }
 
@@ -36,7 +36,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 
 	if (bits < 64 * k)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"bits must be at least 64 * k for a partitioned_blocked filter, %u, not %llu",
+						"bits must be at least 64 * k for parts of 64 bits, %u, not %llu",
 						64 * k, (unsigned long long) bits);
 	while (step < 32 && UINT64_C(64) * k << step <= bits)
 		step++;

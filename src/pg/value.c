@@ -236,7 +236,7 @@ static const uint64 *
 FetchWords(void *arg, uint64 first, unsigned n)
 {
 	const ProbedFilter *probed = arg;
-	static uint64 words[8];
+	static uint64 words[BLX_MAX_FETCH];
 	int32		offset = (int32) (blx_header_bytes(probed->filter->name_len) - VARHDRSZ + 8 * first);
 	struct varlena *slice = detoast_attr_slice(probed->toasted, offset, (int32) (8 * n));
 

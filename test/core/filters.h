@@ -46,7 +46,7 @@ static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOC
 static inline bool
 resizes(uint8_t layout)
 {
-	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED;
+	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_COUNTING;
 }
 
 static inline uint64_t
@@ -90,6 +90,7 @@ random_geometry(uint8_t layout)
 			g.blocks = (uint32_t) random_between(1, 40);
 			break;
 		case BLX_PARTITIONED_BLOCKED:
+		case BLX_COUNTING:
 			g.parts = (uint16_t) k;
 			g.part_bits = 64;
 			g.blocks = UINT32_C(1) << random_between(0, 7);
@@ -107,7 +108,7 @@ random_relative(const blx_geometry *g)
 	if (!resizes(g->layout))
 		return other;
 	other.parts = (uint16_t) random_between(1, one_in(10) ? 64 : 20);
-	if (g->layout == BLX_PARTITIONED_BLOCKED)
+	if (g->layout != BLX_PARTITIONED)
 		other.blocks = UINT32_C(1) << random_between(0, 7);
 	else
 	{
@@ -235,6 +236,22 @@ certainly_disjoint(const blx_filter *a, const blx_filter *b)
 
 	CHECK(blx_disjoint(a, b, &certain, &error), "%s", error.message);
 	return certain;
+}
+
+/* f without its counters. */
+static inline blx_filter *
+bits_of(const blx_filter *f)
+{
+	blx_identity id = blx_identity_of(f);
+	blx_geometry g;
+	blx_error	error;
+	blx_filter *plain;
+
+	if (!CHECK(blx_to_bits_geometry(f, &g, &error), "%s", error.message))
+		exit(1);
+	plain = blank(&g, &id, f->capacity);
+	blx_to_bits(plain, f);
+	return plain;
 }
 
 typedef struct bytes
