@@ -296,6 +296,48 @@ CREATE OPERATOR <@ (
 );
 COMMENT ON OPERATOR <@ (anycompatible, bloomfilter) IS 'may the filter hold the key?';
 
+-- Membership as an index takes it: the planner makes f @> v into f ?& bloom_probe(v).
+CREATE FUNCTION bloom_probe(v anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_probe'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_probe(v anycompatible) IS
+	'the set of one key, for a condition on an index of filters';
+
+CREATE FUNCTION bloom_probe_all(vs anycompatiblearray) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_probe_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_probe_all(vs anycompatiblearray) IS
+	'the set of the keys in an array, for a condition on an index of filters';
+
+CREATE FUNCTION bloom_probe_hash(hash bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_probe_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_probe_hash(hash bigint) IS
+	'the set of the key of that bloom_hash, for a condition on an index of filters';
+
+CREATE FUNCTION bloom_holds_all(f bloomfilter, probe bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_holds_all'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_holds_all(f bloomfilter, probe bloomfilter) IS
+	'implementation of ?& operator';
+
+CREATE FUNCTION bloom_holds_any(f bloomfilter, probe bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_holds_any'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_holds_any(f bloomfilter, probe bloomfilter) IS
+	'implementation of ?| operator';
+
+CREATE OPERATOR ?& (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_all,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'may the filter hold all keys of a bloom_probe?';
+CREATE OPERATOR ?| (
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_any,
+	RESTRICT = contsel, JOIN = contjoinsel
+);
+COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'may the filter hold any key of a bloom_probe?';
+
 -- ---------------------------------------------------------------------------
 -- Set operations
 -- ---------------------------------------------------------------------------

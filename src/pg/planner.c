@@ -139,5 +139,7 @@ bloom_contains_support(PG_FUNCTION_ARGS)
 		r->per_tuple = (PROBE_COST + (FilterIsColumn(r->funcid, r->node) ? FETCH_COST : 0)) * cpu_operator_cost;
 		PG_RETURN_POINTER(r);
 	}
+	if (IsA(request, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(IndexCondition((SupportRequestIndexCondition *) request));
 	PG_RETURN_POINTER(NULL);
 }

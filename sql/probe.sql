@@ -1,0 +1,31 @@
+--
+-- Membership as an index takes it: ?& and ?| between a filter and a set of keys (src/pg/probe.c). The index methods'
+-- own tests show the plans.
+--
+\set VERBOSITY terse
+CREATE TEMP TABLE p (what text, f bloomfilter);
+INSERT INTO p VALUES ('none', bloom_empty(100)), ('1 to 100', (SELECT bloom_agg(v) FROM generate_series(1, 100) v)),
+    ('51 to 150', (SELECT bloom_agg(v, bloom_empty(100, 0.000001, 'standard')) FROM generate_series(51, 150) v)),
+    ('words', (SELECT bloom_agg(v::text) FROM generate_series(1, 100) v)),
+    ('another seed', bloom_add(bloom_empty(100, seed => 1), 1));
+
+-- Text keys, and hashes made with another seed, are beyond the probe: any key may be there.
+SELECT what, f ?& bloom_probe(7) AS "7", f ?& bloom_probe(int8 '120') AS "120",
+       f ?& bloom_probe_all(ARRAY[7, 120]) AS "both", f ?| bloom_probe_all(ARRAY[7, 120]) AS "either",
+       f ?| bloom_probe_all(ARRAY[1007, 1120]) AS "neither", f ?& bloom_probe('7'::text) AS "word"
+FROM p;
+
+-- Of no keys, all are there and none is; NULLs are left out; a hash goes with every key type.
+SELECT what, f ?& bloom_probe_all(ARRAY[]::int[]) AS "all of none", f ?| bloom_probe_all(ARRAY[]::int[]) AS "any of none",
+       f ?& bloom_probe_all(ARRAY[NULL, 7]) AS "7", f ?& bloom_probe_hash(bloom_hash(7)) AS "hash"
+FROM p WHERE what IN ('none', '1 to 100');
+SELECT bloom_probe(NULL::int) IS NULL AS "null";
+
+-- What @> finds, ?& finds.
+SELECT count(*) FILTER (WHERE f @> v) AS found, count(*) FILTER (WHERE f @> v AND NOT f ?& bloom_probe(v)) AS lost
+FROM p, generate_series(1, 1000) v WHERE what IN ('1 to 100', '51 to 150');
+
+-- The right side is a set of keys.
+SELECT bloom_empty(1) ?& bloom_empty(1);
+SELECT bloom_empty(1) ?| bloom_agg(1);
+SELECT bloom_probe('{"a": 1}'::json);
