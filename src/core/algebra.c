@@ -49,6 +49,28 @@ same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 	return blx_identity_check(&ia, "The first filter", &ib, "the second", error);
 }
 
+bool
+blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error)
+{
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+
+	if (a->blocks != b->blocks)
+		return differ("blocks", a->blocks, b->blocks, only_equal, error);
+	if (a->parts != b->parts)
+		return differ("parts", a->parts, b->parts, only_equal, error);
+	if (a->part_bits != b->part_bits)
+		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
+	if (a->probes != b->probes)
+		return differ("probes", a->probes, b->probes, only_equal, error);
+	if (a->fraction != b->fraction)
+		return differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
+	for (unsigned i = 0; i < blx_layout_row(a->layout)->parameters; i++)
+		if (blx_cwords(a)[i] != blx_cwords(b)[i])
+			return blx_fail(error, BLX_MISMATCH, NULL, only_equal, "bloom filters differ in the options of layout %s",
+							blx_layout_name(a->layout));
+	return true;
+}
+
 /*
  * Can a and b be combined for that operation?  Their geometries agree in all but parts and
  * resolution; these may differ where the layout can resize.
@@ -58,7 +80,6 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 {
 	const blx_layout *row = blx_layout_row(a->layout),
 			   *row_b = blx_layout_row(b->layout);
-	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
 
 	if (!same_keys(a, b, error))
 		return false;
@@ -86,17 +107,7 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 			return differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
 		return true;
 	}
-	if (a->blocks != b->blocks)
-		return differ("blocks", a->blocks, b->blocks, only_equal, error);
-	if (a->parts != b->parts)
-		return differ("parts", a->parts, b->parts, only_equal, error);
-	if (a->part_bits != b->part_bits)
-		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
-	if (a->probes != b->probes)
-		return differ("probes", a->probes, b->probes, only_equal, error);
-	if (a->fraction != b->fraction)
-		return differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
-	return true;
+	return blx_check_equal_geometry(a, b, error);
 }
 
 /* What two compatible filters become: the finer or coarser resolution, the fewer or more parts. */

@@ -74,7 +74,7 @@ enum blx_hashing
 };
 
 /* Words at the start of a body that belong to the geometry; their meaning is the layout's. */
-#define BLX_MAX_PARAMETERS 2
+#define BLX_MAX_PARAMETERS 3
 
 /* Key type codes: stored, never to be reused (docs/FORMAT.md). */
 enum blx_key_type

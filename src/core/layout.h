@@ -143,6 +143,7 @@ extern const blx_layout blx_layout_standard;
 extern const blx_layout blx_layout_partitioned;
 extern const blx_layout blx_layout_blocked;
 extern const blx_layout blx_layout_partitioned_blocked;
+extern const blx_layout blx_layout_dynamic_blocked;
 extern const blx_layout blx_layout_counting;
 
 /* The blx_fetch of a filter in memory: arg is its words. */
@@ -171,6 +172,9 @@ extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t
 
 /* Does the layout have that operation?  If not, an error that says why. */
 extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
+
+/* Are the geometries of two filters of one layout the same?  The error names what differs. */
+extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);
 
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);

@@ -162,6 +162,50 @@ built(const blx_geometry *g, uint64_t capacity, const uint64_t *hashes, size_t n
 	return f;
 }
 
+/* f with more memory, of a layout that grows. */
+static inline blx_filter *
+grown(const blx_filter *f)
+{
+	uint64_t	bytes = 0;
+	blx_error	error;
+	blx_filter *larger;
+
+	if (!CHECK(blx_grown_bytes(f, &bytes, &error), "%s", error.message))
+		exit(1);
+	larger = take(bytes);
+	blx_grow(larger, f);
+	CHECK(blx_size(larger) == bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", bytes, blx_size(larger));
+	return larger;
+}
+
+/* f, or its larger successor, with more keys. */
+static inline blx_filter *
+with_keys(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	size_t		i = 0;
+
+	while ((i += blx_add(f, hashes + i, n - i)) < n)
+		f = grown(f);
+	return f;
+}
+
+/* a | b of layouts whose union has a size of its own. */
+static inline blx_filter *
+united(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity id = blx_identity_of(a);
+	uint64_t	bytes;
+	blx_error	error;
+	blx_filter *f;
+
+	if (!CHECK(blx_union_bytes(a, b, id.name_len, &bytes, &error), "%s", error.message))
+		exit(1);
+	f = take(bytes);
+	blx_union(f, a, b, &id);
+	CHECK(blx_size(f) == bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", bytes, blx_size(f));
+	return f;
+}
+
 /* f in another geometry that one of the functions of algebra.c gave. */
 static inline blx_filter *
 resized(const blx_filter *f, const blx_geometry *g)
