@@ -220,6 +220,30 @@ CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 COMMENT ON FUNCTION bloom_add_hash(f bloomfilter, hash bigint) IS
 	'the filter with the key of that bloom_hash';
 
+CREATE FUNCTION bloom_remove(f bloomfilter, v anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_remove'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_remove(f bloomfilter, v anycompatible) IS
+	'the filter, of layout counting, without one key; only keys that were added may be removed';
+
+CREATE FUNCTION bloom_remove_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_remove_all'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_remove_all(f bloomfilter, vs anycompatiblearray) IS
+	'the filter, of layout counting, without the keys of an array; null elements are skipped';
+
+CREATE FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_remove_hash'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) IS
+	'the filter, of layout counting, without the key of that bloom_hash';
+
+CREATE FUNCTION bloom_to_bits(f bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_to_bits'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_to_bits(f bloomfilter) IS
+	'a filter of layout counting without its counters: a plain filter of the same keys';
+
 CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;

@@ -9,6 +9,7 @@
  *   type_io.c     text, binary and bytea forms
  *   compare.c     = <> < and hashing
  *   build.c       bloom_empty, bloom_add, bloom_hash
+ *   remove.c      bloom_remove, bloom_to_bits
  *   membership.c  @> <@ bloom_contains*
  *   open_state.c  filters whose size is not known yet
  *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
