@@ -367,6 +367,7 @@ blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_
 {
 	double		best = INFINITY;
 	double		digits = -log2(fpr);
+	bool		reachable = false;
 	blx_geometry candidate;
 
 	if (!blx_dynamic_geometry(options, 1, 1, &candidate, error))
@@ -374,15 +375,17 @@ blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_
 	for (unsigned k = (unsigned) fmax(1, 0.75 * digits); k <= fmin(BLX_MAX_K, digits + 2); k++)
 	{
 		candidate.probes = (uint16_t) k;
-		if (set_fill(&candidate, fpr) && set_blocks(&candidate, capacity, &best))
+		if (!set_fill(&candidate, fpr))
+			continue;
+		reachable = true;
+		if (set_blocks(&candidate, capacity, &best))
 			*g = candidate;
 	}
 	if (best * 8 < BLX_MAX_BYTES)
 		return true;
-	if (isinf(best) && capacity == 1)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate, or larger blocks.",
-						"a dynamic_blocked filter with blocks of %llu bits cannot reach a false positive rate of %g",
-						(unsigned long long) candidate.part_bits + DYNAMIC_RECORD_BITS, fpr);
+	if (!reachable)
+		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate, larger blocks or more growth.",
+						"a dynamic_blocked filter of these options cannot keep a false positive rate of %g", fpr);
 	return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters, or ask for a higher rate.",
 					"a dynamic_blocked filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
 					(unsigned long long) capacity, fpr);

@@ -679,7 +679,7 @@ const blx_layout blx_layout_dynamic_blocked = {
 		[BLX_DISJOINT] = STAGES_DIFFER,
 		[BLX_COMPARISON] = STAGES_DIFFER,
 		[BLX_PREFIX] = "Its blocks have one part.",
-		[BLX_FOLD] = "Blocks of one number are full at different keys.",
+		[BLX_FOLD] = "Half the blocks would have chains of twice the length, and save nothing.",
 	},
 	.check = check,
 	.plan = blx_dynamic_plan,
