@@ -27,6 +27,7 @@
  *   groups.c     parts in groups: the addressing that several layouts share
  *   hashes.c     the open state: a growing set of hashes
  *   format.c     the interchange format and its one validator
+ *   simd.c       which kernels run here;  kernels_*.c  the loops for one kind of processor
  */
 #ifndef BLX_BLOOM_H
 #define BLX_BLOOM_H
@@ -278,6 +279,9 @@ extern void blx_grow(blx_filter *dst, const blx_filter *f);
 /* False: the key is certainly not in f.  True: it probably is. */
 extern bool blx_test(const blx_filter *f, uint64_t hash);
 
+/* Many tests at once, whose blocks are fetched together: bit i of the answer is that of hash i.  n is at most 64. */
+extern uint64_t blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n);
+
 /*
  * The same for a filter of which only the header is in memory (of a
  * BLX_FETCHABLE layout): fetch brings words first .. first+n-1 of its body, n at most
@@ -422,6 +426,28 @@ extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *o
 
 /* Adds all hashes of a set to a filter. */
 extern void blx_hashes_pour(blx_filter *dst, const blx_filter *src);
+
+/* ---- simd.c ---- */
+
+/* Kinds of kernels.  All set the same bits and give the same answers. */
+enum blx_simd_path
+{
+	BLX_SIMD_AUTO,				/* the fastest that this processor runs: the choice at load */
+	BLX_SIMD_SCALAR,
+	BLX_SIMD_AVX2,
+	BLX_SIMD_AVX512,
+	BLX_SIMD_NEON,
+	BLX_SIMD_PATHS
+};
+
+/* Do processor and operating system run that path?  The error names those that they run. */
+extern bool blx_simd_check(enum blx_simd_path path, blx_error *error);
+
+/* Takes a path that runs here from now on, for the whole process. */
+extern void blx_simd_set(enum blx_simd_path path);
+
+/* The path in use: "scalar", "avx2", "avx512" or "neon". */
+extern const char *blx_simd_name(void);
 
 /* ---- format.c ---- */
 

@@ -38,6 +38,19 @@ blx_test(const blx_filter *f, uint64_t hash)
 	return blx_layout_row(f->layout)->test(f, hash);
 }
 
+uint64_t
+blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	found = 0;
+
+	if (row != NULL && row->test_batch != NULL)
+		return row->test_batch(f, hashes, n);
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) blx_test(f, hashes[i]) << i;
+	return found;
+}
+
 bool
 blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg)
 {

@@ -9,35 +9,14 @@
 
 #include "core/groups.h"
 
-/* Keys whose blocks are fetched ahead: enough to hide a memory access, few enough to stay in the cache. */
-#define BATCH 64
-
-static inline void
-count(uint64_t *block, unsigned parts, uint64_t mixed)
-{
-	for (unsigned j = 0; j < parts; j++)
-		blx_counters_increment(block + j, parts, UINT64_C(1) << blx_group_bit(mixed, j));
-}
-
-static inline void
-set_bits(uint64_t *block, unsigned parts, uint64_t mixed)
-{
-	if (parts == BLX_GROUP)
-		for (unsigned j = 0; j < BLX_GROUP; j++)
-			block[j] |= UINT64_C(1) << blx_group_bit(mixed, j);
-	else
-		for (unsigned j = 0; j < parts; j++)
-			block[j] |= UINT64_C(1) << blx_group_bit(mixed, j);
-}
-
-/* One group of up to BATCH keys. */
+/* Counts up to BLX_BATCH keys in one group. */
 static void
-add_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *hashes, size_t n)
+count_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *hashes, size_t n)
 {
 	unsigned	parts = blx_group_parts(shape, number);
 	unsigned	words = blx_block_words(shape, parts);
-	uint64_t   *blocks[BATCH];
-	uint64_t	mixed[BATCH];
+	uint64_t   *blocks[BLX_BATCH];
+	uint64_t	mixed[BLX_BATCH];
 
 	for (size_t i = 0; i < n; i++)
 	{
@@ -48,25 +27,27 @@ add_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *ha
 		for (unsigned w = 0; w < words; w += BLX_GROUP)
 			__builtin_prefetch(blocks[i] + w, 1);
 	}
-	if (shape.counting)
-		for (size_t i = 0; i < n; i++)
-			count(blocks[i], parts, mixed[i]);
-	else
-		for (size_t i = 0; i < n; i++)
-			set_bits(blocks[i], parts, mixed[i]);
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_increment(blocks[i] + j, parts, UINT64_C(1) << blx_group_bit(mixed[i], j));
 }
 
 void
 blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t n)
 {
+	if (!shape.counting)
+	{
+		blx_simd.add(words, shape.log2, shape.parts, hashes, n);
+		return;
+	}
 	while (n > 0)
 	{
-		size_t		batch = n < BATCH ? n : BATCH;
+		size_t		batch = n < BLX_BATCH ? n : BLX_BATCH;
 		uint64_t   *group = words;
 
 		for (unsigned g = 0; g < blx_groups_count(shape); g++)
 		{
-			add_batch(shape, group, g, hashes, batch);
+			count_batch(shape, group, g, hashes, batch);
 			group += blx_group_words(shape, g);
 		}
 		hashes += batch;
@@ -177,6 +158,25 @@ common_groups(blx_groups a, blx_groups b)
 	return blx_groups_count(a.parts < b.parts ? a : b);
 }
 
+/* Full groups of bits at two resolutions. */
+static void
+merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
+{
+	if (dst_log2 < src_log2)
+		blx_simd.fold(dst, dst_log2, src, src_log2);
+	else if (op == BLX_OR)
+		blx_simd.expand_or(dst, dst_log2, src, src_log2);
+	else
+		blx_simd.expand_and(dst, dst_log2, src, src_log2);
+}
+
+/* Is group `number` of both a full group of bits? */
+static bool
+both_full(blx_groups a, blx_groups b, unsigned number)
+{
+	return !a.counting && !b.counting && blx_group_parts(a, number) == BLX_GROUP && blx_group_parts(b, number) == BLX_GROUP;
+}
+
 void
 blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op)
 {
@@ -186,6 +186,8 @@ blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_g
 
 		if (!dst_shape.counting && dst_shape.log2 == src_shape.log2 && words == blx_group_words(src_shape, g))
 			(op == BLX_OR ? blx_or_words : blx_and_words) (dst, src, words);
+		else if (both_full(dst_shape, src_shape, g))
+			merge_full_group(dst, dst_shape.log2, src, src_shape.log2, op);
 		else
 			merge_group(dst, dst_shape, src, src_shape, g, op);
 		dst += words;
@@ -202,6 +204,10 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 				b_parts = blx_group_parts(b_shape, number),
 				parts = a_parts < b_parts ? a_parts : b_parts;
 
+	if (both_full(a_shape, b_shape, number))
+		return a_shape.log2 >= b_shape.log2
+			? blx_simd.disjoint(a, a_shape.log2, b, b_shape.log2)
+			: blx_simd.disjoint(b, b_shape.log2, a, a_shape.log2);
 	for (uint64_t i = 0; i < UINT64_C(1) << finer; i++)
 	{
 		const uint64_t *x = a + (i >> (finer - a_shape.log2)) * blx_block_words(a_shape, a_parts);

@@ -21,6 +21,7 @@
 #include "core/counters.h"
 #include "core/hash.h"
 #include "core/layout.h"
+#include "core/simd.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -100,18 +101,32 @@ blx_group_bit(uint64_t mixed, unsigned part)
 	return (unsigned) (mixed >> (58 - 6 * part) & 63);
 }
 
-/* Without a branch between the parts: at 50 % hits one would cost three times the test. */
+/* Have parts from .. parts-1 of a block of bits the key's?  Without a branch between them: at 50 % hits one would cost three times the test. */
 static inline __attribute__((always_inline)) bool
+blx_parts_have(const uint64_t *block, unsigned from, unsigned parts, uint64_t mixed)
+{
+	uint64_t	all = 1;
+
+	for (unsigned j = from; j < parts; j++)
+		all &= block[j] >> blx_group_bit(mixed, j);
+	return all & 1;
+}
+
+static inline __attribute__((always_inline)) void
+blx_parts_set(uint64_t *block, unsigned from, unsigned parts, uint64_t mixed)
+{
+	for (unsigned j = from; j < parts; j++)
+		block[j] |= UINT64_C(1) << blx_group_bit(mixed, j);
+}
+
+/* The same test for a whole block of bits or counters. */
+static inline bool
 blx_block_has(blx_groups shape, const uint64_t *block, unsigned parts, uint64_t mixed)
 {
 	uint64_t	all = 1;
 
-	if (parts == BLX_GROUP)
-		for (unsigned j = 0; j < BLX_GROUP; j++)
-			all &= blx_block_part(shape, block, BLX_GROUP, j) >> blx_group_bit(mixed, j);
-	else
-		for (unsigned j = 0; j < parts; j++)
-			all &= blx_block_part(shape, block, parts, j) >> blx_group_bit(mixed, j);
+	for (unsigned j = 0; j < parts; j++)
+		all &= blx_block_part(shape, block, parts, j) >> blx_group_bit(mixed, j);
 	return all & 1;
 }
 
@@ -135,7 +150,22 @@ blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fet
 static inline bool
 blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 {
-	return blx_groups_test_fetched(shape, 0, hash, blx_fetch_memory, (void *) (uintptr_t) words);
+	if (shape.counting)
+		return blx_groups_test_fetched(shape, 0, hash, blx_fetch_memory, (void *) (uintptr_t) words);
+	return blx_simd.test(words, shape.log2, shape.parts, hash);
+}
+
+/* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH. */
+static inline uint64_t
+blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	found = 0;
+
+	if (!shape.counting)
+		return blx_simd.test_batch(words, shape.log2, shape.parts, hashes, n);
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) blx_groups_test(words, shape, hashes[i]) << i;
+	return found;
 }
 
 /* ---- groups.c ---- */

@@ -8,6 +8,7 @@
 #define BLX_LAYOUT_H
 
 #include "core/bloom.h"
+#include "core/simd.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -74,6 +75,9 @@ typedef struct blx_layout
 	/* The test, on words that `fetch` brings (BLX_FETCHABLE); and the same with all words in memory. */
 	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
+
+	/* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH; NULL: one by one. */
+	uint64_t	(*test_batch) (const blx_filter *f, const uint64_t *hashes, unsigned n);
 
 	/* The formula: expected rate with n random keys. */
 	double		(*fpr_expected) (const blx_geometry *g, uint64_t n);
@@ -179,11 +183,32 @@ extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, b
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);
 
-/* ---- words.c: plain loops over words ---- */
-extern uint64_t blx_popcount(const uint64_t *words, uint64_t n);
-extern void blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n);
-extern void blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n);
-extern bool blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n);
+/* ---- arrays of words, by the kernels in use ---- */
+
+static inline uint64_t
+blx_popcount(const uint64_t *words, uint64_t n)
+{
+	return blx_simd.popcount(words, n);
+}
+
+static inline void
+blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	blx_simd.or_words(dst, src, n);
+}
+
+static inline void
+blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	blx_simd.and_words(dst, src, n);
+}
+
+/* Do a and b share a set bit? */
+static inline bool
+blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+	return blx_simd.words_meet(a, b, n);
+}
 
 static inline uint64_t
 blx_words_for_bits(uint64_t bits)

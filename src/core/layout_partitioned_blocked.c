@@ -69,6 +69,12 @@ test(const blx_filter *f, uint64_t hash)
 	return blx_groups_test(blx_cwords(f), shape_of(f), hash);
 }
 
+static uint64_t
+test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
+{
+	return blx_groups_test_batch(blx_cwords(f), shape_of(f), hashes, n);
+}
+
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
@@ -115,6 +121,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.add = add,
 	.test_fetched = test_fetched,
 	.test = test,
+	.test_batch = test_batch,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
 	.resolution = resolution,

@@ -70,9 +70,14 @@ ContainsArray(FunctionCallInfo fcinfo, bool decisive)
 
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	for (int i = 0; i < n; i++)
-		if (blx_test(f, hashes[i]) == decisive)
+	for (int i = 0; i < n; i += 64)
+	{
+		unsigned	batch = Min(n - i, 64);
+		uint64		found = blx_test_batch(f, hashes + i, batch);
+
+		if (decisive ? found != 0 : found != ~UINT64CONST(0) >> (64 - batch))
 			PG_RETURN_BOOL(decisive);
+	}
 	if (nulls)
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(!decisive);

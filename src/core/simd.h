@@ -1,0 +1,61 @@
+/*
+ * simd.h - the loops that decide how fast a filter is, once for each kind of
+ * processor: the kernels.
+ *
+ * A path is a table of kernels.  All paths set the same bits and give the same
+ * answers; they differ in the instructions that they use.  One path is chosen
+ * when the program is loaded (simd.c) and called through blx_simd.  What is
+ * here works on bare words; shapes are those of groups.h, of bits.
+ */
+#ifndef BLX_SIMD_H
+#define BLX_SIMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Keys of one test_batch: the bits of its answer. */
+#define BLX_BATCH 64
+
+typedef struct blx_kernels
+{
+	const char *name;
+
+	/* Groups of `parts` parts in all, over 2^log2 blocks. */
+	void		(*add) (uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, size_t n);
+	bool		(*test) (const uint64_t *words, unsigned log2, unsigned parts, uint64_t hash);
+	uint64_t	(*test_batch) (const uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, unsigned n);
+
+	/*
+	 * One full group at two resolutions.  Fold: dst, of the fewer blocks, takes
+	 * in src.  Expand: dst, of the more blocks, takes in or is masked by src.
+	 */
+	void		(*fold) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
+	void		(*expand_or) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
+	void		(*expand_and) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
+
+	/* Has every block a part in which a and b have no common bit?  a_log2 >= b_log2. */
+	bool		(*disjoint) (const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2);
+
+	/* Arrays of words (declared for the layouts in layout.h). */
+	void		(*or_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
+	void		(*and_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
+	bool		(*words_meet) (const uint64_t *a, const uint64_t *b, uint64_t n);
+	uint64_t	(*popcount) (const uint64_t *words, uint64_t n);
+} blx_kernels;
+
+/* The path in use. */
+extern blx_kernels blx_simd;
+
+extern const blx_kernels blx_kernels_scalar;
+#if defined(__x86_64__)
+extern const blx_kernels blx_kernels_avx2;
+extern const blx_kernels blx_kernels_avx512;
+
+/* For processors that count bits in a register of 512. */
+extern uint64_t blx_popcount_avx512(const uint64_t *words, uint64_t n);
+#elif defined(__aarch64__)
+extern const blx_kernels blx_kernels_neon;
+#endif
+
+#endif							/* BLX_SIMD_H */

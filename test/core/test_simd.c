@@ -1,0 +1,247 @@
+/*
+ * test_simd.c - every path of the kernels sets the same bits and gives the
+ * same answers as the scalar one.
+ *
+ * A path that this processor does not run is left out, and the output says so.
+ */
+#include "core/groups.h"
+#include "filters.h"
+
+static const char *const names[BLX_SIMD_PATHS] = {"auto", "scalar", "avx2", "avx512", "neon"};
+
+static void
+use(enum blx_simd_path path)
+{
+	blx_error	error;
+
+	if (!CHECK(blx_simd_check(path, &error), "%s", error.message))
+		exit(1);
+	blx_simd_set(path);
+}
+
+/* n words that begin `off` words after a cache line's start, and end where the memory ends. */
+static uint64_t *
+take_words(uint64_t n, unsigned off)
+{
+	char	   *memory = take(8 * n + 64 + 8 * off);
+
+	return (uint64_t *) (void *) (((uintptr_t) memory + 63) / 64 * 64 + 8 * off);
+}
+
+static uint64_t *
+random_words(uint64_t n, unsigned off)
+{
+	uint64_t   *words = take_words(n, off);
+	int			density = (int) random_between(0, 4);
+
+	for (uint64_t i = 0; i < n; i++)
+		words[i] = density == 0 ? 0 : density == 1 ? random64() & random64() & random64() : density == 2 ? random64()
+			: density == 3 ? random64() | random64() | random64() : ~UINT64_C(0);
+	return words;
+}
+
+static uint64_t *
+copy_of(const uint64_t *words, uint64_t n, unsigned off)
+{
+	return memcpy(take_words(n, off), words, 8 * n);
+}
+
+static bool
+equal(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+	return memcmp(a, b, 8 * n) == 0;
+}
+
+static blx_groups
+random_shape(unsigned parts)
+{
+	return (blx_groups) {.log2 = (unsigned) random_between(0, 9), .parts = parts};
+}
+
+/* With eight words of neighbours on both sides, which must not change. */
+static void
+compare_adds(enum blx_simd_path path)
+{
+	for (unsigned parts = 1; parts <= BLX_MAX_K; parts++)
+		for (size_t n = 0; n <= 200; n += 1 + random_between(0, 12))
+		{
+			blx_groups	shape = random_shape(parts);
+			uint64_t	size = blx_groups_words(shape);
+			unsigned	off = (unsigned) random_between(0, 7);
+			uint64_t   *before = random_words(size + 16, off),
+					   *ours = copy_of(before, size + 16, off);
+			uint64_t   *hashes = random_hashes(n);
+
+			use(BLX_SIMD_SCALAR);
+			blx_groups_add(before + 8, shape, hashes, n);
+			use(path);
+			if (one_in(2))
+				blx_groups_add(ours + 8, shape, hashes, n);
+			else
+				for (size_t i = 0; i < n; i++)
+					blx_groups_add(ours + 8, shape, hashes + i, 1);
+			CHECK(equal(before, ours, size + 16), "%u parts, 2^%u blocks, %zu keys", parts, shape.log2, n);
+			release();
+		}
+}
+
+static void
+compare_tests(enum blx_simd_path path)
+{
+	for (unsigned parts = 1; parts <= BLX_MAX_K; parts++)
+		for (size_t n = 0; n <= 200; n += 1 + random_between(0, 12))
+		{
+			blx_groups	shape = random_shape(parts);
+			unsigned	off = (unsigned) random_between(0, 7);
+			uint64_t   *words = random_words(blx_groups_words(shape), off);
+			uint64_t   *hashes = random_hashes(n);
+			bool		expected[200];
+
+			use(BLX_SIMD_SCALAR);
+			blx_groups_add(words, shape, hashes, n / 2);
+			for (size_t i = 0; i < n; i++)
+			{
+				expected[i] = blx_groups_test_fetched(shape, 0, hashes[i], blx_fetch_memory, words);
+				CHECK(blx_groups_test(words, shape, hashes[i]) == expected[i], "%u parts, scalar", parts);
+				CHECK(expected[i] || i >= n / 2, "%u parts: lost a key", parts);
+			}
+			use(path);
+			for (size_t i = 0; i < n; i++)
+				CHECK(blx_groups_test(words, shape, hashes[i]) == expected[i], "%u parts, 2^%u blocks", parts, shape.log2);
+			for (size_t at = 0; at <= n; at += BLX_BATCH)
+			{
+				unsigned	m = (unsigned) (n - at < BLX_BATCH ? n - at : BLX_BATCH);
+				uint64_t	found = blx_groups_test_batch(words, shape, hashes + at, m);
+
+				for (unsigned i = 0; i < m; i++)
+					CHECK((found >> i & 1) == expected[at + i], "%u parts, 2^%u blocks, %u of %u keys", parts, shape.log2, i, m);
+				CHECK(m == BLX_BATCH || found >> m == 0, "bits beyond the keys");
+			}
+			release();
+		}
+}
+
+static void
+compare_arrays(enum blx_simd_path path)
+{
+	for (int round = 0; round < 4000; round++)
+	{
+		uint64_t	n = one_in(4) ? random_between(0, 2000) : random_between(0, 140);
+		unsigned	off = (unsigned) random_between(0, 7),
+					off2 = (unsigned) random_between(0, 7);
+		uint64_t   *a = random_words(n + 1, off),
+				   *b = random_words(n + 1, off2),
+				   *a2 = copy_of(a, n + 1, off),
+				   *other = copy_of(a, n + 1, off);
+		uint64_t	count,
+					by_hand = 0;
+		bool		meet;
+
+		if (one_in(2))			/* disjoint but perhaps for one bit */
+		{
+			for (uint64_t i = 0; i < n; i++)
+				b[i] = ~a[i];
+			if (n > 0 && one_in(2))
+				b[random_between(0, n - 1)] = random64();
+		}
+		use(BLX_SIMD_SCALAR);
+		count = blx_popcount(a, n);
+		meet = blx_words_meet(a, b, n);
+		for (uint64_t i = 0; i < n; i++)
+			by_hand += (uint64_t) __builtin_popcountll(a[i]);
+		CHECK(count == by_hand, "%" PRIu64 " bits in %" PRIu64 " words, not %" PRIu64, by_hand, n, count);
+		use(path);
+		CHECK(blx_popcount(a, n) == count, "bits of %" PRIu64 " words", n);
+		CHECK(blx_words_meet(a, b, n) == meet, "%" PRIu64 " words meet", n);
+
+		blx_or_words(a2, b, n);
+		use(BLX_SIMD_SCALAR);
+		blx_or_words(other, b, n);
+		CHECK(equal(a2, other, n + 1), "%" PRIu64 " words |", n);
+		use(path);
+		memcpy(a2, a, 8 * n);
+		blx_and_words(a2, b, n);
+		use(BLX_SIMD_SCALAR);
+		memcpy(other, a, 8 * n);
+		blx_and_words(other, b, n);
+		CHECK(equal(a2, other, n + 1), "%" PRIu64 " words &", n);
+		release();
+	}
+}
+
+/* Union, intersection and disjointness at any two resolutions and numbers of parts. */
+static void
+compare_algebra(enum blx_simd_path path)
+{
+	for (int round = 0; round < 3000; round++)
+	{
+		bool		full = one_in(2);
+		blx_groups	s = random_shape(full ? 8 * (unsigned) random_between(1, 3) : (unsigned) random_between(1, 20)),
+					t = random_shape(full ? 8 * (unsigned) random_between(1, 3) : (unsigned) random_between(1, 20));
+		blx_op		op = s.log2 >= t.log2 && one_in(2) ? BLX_AND : BLX_OR;
+		uint64_t	size = blx_groups_words(s);
+		unsigned	off = (unsigned) random_between(0, 7);
+		uint64_t   *a = random_words(size + 8, off),
+				   *b = random_words(blx_groups_words(t), (unsigned) random_between(0, 7)),
+				   *ours = copy_of(a, size + 8, off);
+		bool		disjoint;
+
+		use(BLX_SIMD_SCALAR);
+		disjoint = blx_groups_disjoint(a, s, b, t);
+		blx_groups_merge(a, s, b, t, op);
+		use(path);
+		CHECK(blx_groups_disjoint(ours, s, b, t) == disjoint && blx_groups_disjoint(b, t, ours, s) == disjoint,
+			  "disjoint at 2^%u and 2^%u blocks", s.log2, t.log2);
+		blx_groups_merge(ours, s, b, t, op);
+		CHECK(equal(a, ours, size + 8), "%u parts of 2^%u blocks %s %u of 2^%u", s.parts, s.log2, op == BLX_OR ? "|" : "&", t.parts, t.log2);
+		release();
+	}
+}
+
+int
+main(void)
+{
+	blx_error	error;
+
+	TEST("the choice at load runs here, and is the one that auto makes")
+	{
+		const char *first = blx_simd_name();
+
+		use(BLX_SIMD_SCALAR);
+		CHECK(strcmp(blx_simd_name(), "scalar") == 0, "%s", blx_simd_name());
+		use(BLX_SIMD_AUTO);
+		CHECK(strcmp(blx_simd_name(), first) == 0, "%s, %s", blx_simd_name(), first);
+		note("auto: %s", first);
+	}
+	for (int path = BLX_SIMD_SCALAR; path < BLX_SIMD_PATHS; path++)
+	{
+		char		title[100];
+
+		if (!blx_simd_check(path, &error))
+		{
+			note("SKIPPED: this processor does not run %s", names[path]);
+			snprintf(title, sizeof title, "%s is refused", names[path]);
+			TEST(title)
+				CHECK(error.code == BLX_UNSUPPORTED && strstr(error.message, names[path]) && strstr(error.hint, "scalar"),
+					  "%s (%s)", error.message, error.hint);
+			continue;
+		}
+		use(path);
+		if (!CHECK(strcmp(blx_simd_name(), names[path]) == 0, "%s calls itself %s", names[path], blx_simd_name()))
+			return 1;
+		snprintf(title, sizeof title, "%s adds as scalar does, bit for bit", names[path]);
+		TEST(title)
+			compare_adds(path);
+		snprintf(title, sizeof title, "%s tests as scalar does, one by one and in batches", names[path]);
+		TEST(title)
+			compare_tests(path);
+		snprintf(title, sizeof title, "%s counts, joins and masks arrays as scalar does", names[path]);
+		TEST(title)
+			compare_arrays(path);
+		snprintf(title, sizeof title, "%s merges and parts groups as scalar does", names[path]);
+		TEST(title)
+			compare_algebra(path);
+	}
+	use(BLX_SIMD_AUTO);
+	return report();
+}
