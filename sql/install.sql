@@ -67,7 +67,7 @@ SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext
     ORDER BY castsource::regtype::text COLLATE "C";
 
 -- The settings and their defaults
-SELECT name, setting, unit, vartype, context, min_val, max_val, enumvals
+SELECT name, boot_val, unit, vartype, context, min_val, max_val, enumvals
     FROM pg_settings WHERE name LIKE 'bloomx.%' ORDER BY name;
 
 -- A misspelt setting is an error, not a silent placeholder
