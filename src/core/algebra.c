@@ -96,6 +96,8 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same hashing.",
 						"bloom filters differ in hashing: %s and %s",
 						blx_hashing_name(a->hashing), blx_hashing_name(b->hashing));
+	if (row->any_sizes)
+		return true;
 	if (row->resolution != NULL)
 	{
 		blx_geometry ga = blx_geometry_of(a),

@@ -51,6 +51,7 @@ typedef struct blx_layout
 	bool		flat;			/* may have any enum blx_hashing */
 	bool		fractional;		/* k need not be whole */
 	const blx_option_range *options;	/* ends with most = 0 */
+	bool		any_sizes;		/* filters of this layout go together whatever their geometries */
 	const char *why_not[BLX_OPERATIONS];	/* the reason, a sentence, of what it refuses */
 
 	/* May a filter of this layout have that geometry?  (Sizes are checked elsewhere.) */
@@ -98,7 +99,7 @@ typedef struct blx_layout
 	/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 
-	/* No key can be in both a and b, which blx_union_geometry accepts. */
+	/* No key can be in both a and b, which go together. */
 	bool		(*disjoint) (const blx_filter *a, const blx_filter *b);
 
 	/* ---- layouts whose body is more than bits ---- */
@@ -149,6 +150,7 @@ extern const blx_layout blx_layout_blocked;
 extern const blx_layout blx_layout_partitioned_blocked;
 extern const blx_layout blx_layout_dynamic_blocked;
 extern const blx_layout blx_layout_counting;
+extern const blx_layout blx_layout_scalable;
 
 /* The blx_fetch of a filter in memory: arg is its words. */
 static inline const uint64_t *

@@ -11,6 +11,7 @@ static const blx_layout *const layouts[] = {
 	[BLX_PARTITIONED] = &blx_layout_partitioned,
 	[BLX_BLOCKED] = &blx_layout_blocked,
 	[BLX_PARTITIONED_BLOCKED] = &blx_layout_partitioned_blocked,
+	[BLX_SCALABLE] = &blx_layout_scalable,
 	[BLX_DYNAMIC_BLOCKED] = &blx_layout_dynamic_blocked,
 	[BLX_COUNTING] = &blx_layout_counting,
 };

@@ -59,6 +59,47 @@ exercise_counters(blx_filter *f, const uint64_t *keys, size_t n)
 		CHECK(blx_test(plain, keys[i]), "the bits lost a key");
 }
 
+static inline void
+ignore_detail(void *arg, const char *name, double number, const char *text)
+{
+	(void) arg;
+	(void) text;
+	CHECK(name[0] != '\0' && !isnan(number), "detail %s = %g", name, number);
+}
+
+/* A chain as it came, of any stages: it takes keys, unites and grows on. */
+static inline void
+exercise_chain(blx_filter *f)
+{
+	uint64_t	hashes[100];
+	blx_filter *joint;
+	uint64_t	bytes;
+	bool		certain;
+	blx_error	error;
+
+	for (size_t i = 0; i < LENGTH(hashes); i++)
+		hashes[i] = i == 0 ? 0 : i == 1 ? UINT64_MAX : random64();
+	if (blx_add(f, hashes, 1) == 0 && !blx_grown_bytes(f, &bytes, &error))
+		return;
+	blx_details(f, ignore_detail, NULL);
+	f = with_keys(f, hashes, LENGTH(hashes));
+	CHECK(blx_cardinality(f) >= 0, "%g keys", blx_cardinality(f));
+	CHECK(blx_check(f, blx_size(f), &error), "grown: %s", error.message);
+	if (blx_union_bytes(f, f, f->name_len, &bytes, &error))
+		CHECK(blx_compare(united(f, f), united(f, f)) == 0, "f | f");
+	joint = built(&(blx_geometry) {BLX_SCALABLE, 4, 3, 1, 64, .parameters = {2, 32768}}, 0, NULL, 0);
+	joint = with_keys(joint, hashes, LENGTH(hashes));
+	joint->seed = f->seed;
+	CHECK(blx_disjoint(f, joint, &certain, &error) && !certain, "disjoint from its own keys");
+	if (blx_union_bytes(f, joint, f->name_len, &bytes, &error))
+	{
+		joint = united(f, joint);
+		CHECK(blx_check(joint, blx_size(joint), &error), "united: %s", error.message);
+		for (size_t i = 0; i < LENGTH(hashes); i++)
+			CHECK(blx_test(joint, hashes[i]), "the union lost a key");
+	}
+}
+
 /*
  * tidy: spare bits and the name's padding are known to be 0, as the import
  * sees to.  In memory they are not looked at; then the answers may be odd, but
@@ -91,6 +132,11 @@ exercise_filter(blx_filter *f, bool tidy)
 	{
 		hashes[i] = i == 0 ? 0 : i == 1 ? UINT64_MAX : random64();
 		blx_test(f, hashes[i]);
+	}
+	if (f->layout == BLX_SCALABLE)
+	{
+		exercise_chain(f);
+		return;
 	}
 	f = with_keys(f, hashes, LENGTH(hashes));
 	for (size_t i = 0; i < LENGTH(hashes); i++)
