@@ -396,11 +396,13 @@ def named(type_name, extended_hash):
 # Layouts: the geometry and which bits a key hash sets
 # --------------------------------------------------------------------------
 
-LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked"}
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 11: "counting"}
 LAYOUT_HASHES = 0
 MAX_K = 64
 GROUP = 8                                   # parts of partitioned_blocked that share a block choice
 GOLDEN_RATIO = 0x9E3779B97F4A7C15
+PLANES = 4                                  # bits of a counter of layout counting
+SATURATED = 2**PLANES - 1                   # a counter that stays as it is
 
 
 class Geometry(NamedTuple):
@@ -422,9 +424,9 @@ class Geometry(NamedTuple):
     def part_words(self):
         return (self.part_bits + 63) // 64
 
-    @property
-    def body_bytes(self):
-        return 8 * self.blocks * self.parts * self.part_words
+    def body_bytes(self, layout):
+        words = self.blocks * self.parts * self.part_words
+        return 8 + 8 * PLANES * words if layout == "counting" else 8 * words
 
 
 def _is_power_of_two(n):
@@ -446,12 +448,12 @@ def check_geometry(layout, g):
     elif layout == "blocked":
         require(g.parts == 1, "parts must be 1")
         require(_is_power_of_two(g.part_bits) and 64 <= g.part_bits <= 2**32, "part bits must be a power of two, 64 to 2^32")
-    elif layout == "partitioned_blocked":
+    elif layout in ("partitioned_blocked", "counting"):
         require(_is_power_of_two(g.blocks), "blocks must be a power of two")
         require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
     else:
         raise ValueError(f"unknown layout {layout!r}; known are {', '.join(LAYOUTS.values())}")
-    require(g.body_bytes + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
+    require(g.body_bytes(layout) + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
 
 
 def geometry_for_bits(layout, bits, k):
@@ -517,7 +519,21 @@ POSITIONS = {
     "partitioned": _positions_partitioned,
     "blocked": _positions_blocked,
     "partitioned_blocked": _positions_partitioned_blocked,
+    "counting": _positions_partitioned_blocked,         # of cells, whose counters _planes() finds
 }
+
+
+def _planes(g, position):
+    """Layout counting: the positions of the bits of a cell's counter, the lowest first.
+
+    A block is PLANES blocks of partitioned_blocked, one after another; the body's first word is no block.
+    """
+    word, cell = divmod(position, 64)
+    group = word // (GROUP * g.blocks)
+    first = GROUP * group * g.blocks
+    group_parts = min(GROUP, g.parts - GROUP * group)
+    block, j = divmod(word - first, group_parts)
+    return [64 * (1 + PLANES * (first + block * group_parts) + plane * group_parts + j) + cell for plane in range(PLANES)]
 
 
 # --------------------------------------------------------------------------
@@ -557,7 +573,7 @@ class BloomFilter:
         self.key_name = key_name
         self.capacity = capacity
         self.expanded = expanded
-        self.body = bytearray(geometry.body_bytes) if body is None else bytearray(body)
+        self.body = bytearray(geometry.body_bytes(layout)) if body is None else bytearray(body)
 
     @classmethod
     def empty(cls, layout, geometry, seed=0, capacity=0):
@@ -584,23 +600,60 @@ class BloomFilter:
         self._check_key(key.code, key.name, key.type_name())
         return self.contains_hash(key.hash(self.seed))
 
+    def remove(self, key):
+        """Layout counting: take a key out that was added.  False: it is not there, and no counter has changed."""
+        self._check_key(key.code, key.name, key.type_name())
+        return self.remove_hash(key.hash(self.seed))
+
     def add_hash(self, key_hash):
         for position in self._positions(key_hash):
-            self.body[position // 8] |= 1 << position % 8
+            self._set_cell(position, min(self.cell(position) + 1, SATURATED) if self.layout == "counting" else 1)
 
     def contains_hash(self, key_hash):
-        return all(self.body[position // 8] >> position % 8 & 1 for position in self._positions(key_hash))
+        return all(self.cell(position) for position in self._positions(key_hash))
+
+    def remove_hash(self, key_hash):
+        if self.layout != "counting":
+            raise ValueError(f"keys cannot be removed from a filter of layout {self.layout}")
+        if not self.contains_hash(key_hash):
+            self.refused_removals += 1
+            return False
+        for position in self._positions(key_hash):
+            if self.cell(position) < SATURATED:
+                self._set_cell(position, self.cell(position) - 1)
+        return True
 
     def _positions(self, key_hash):
         return POSITIONS[self.layout](self.geometry, key_hash)
 
+    def _cell_bits(self, position):
+        return _planes(self.geometry, position) if self.layout == "counting" else [position]
+
+    def cell(self, position):
+        """The bit there; of layout counting, the counter."""
+        return sum((self.body[bit // 8] >> bit % 8 & 1) << i for i, bit in enumerate(self._cell_bits(position)))
+
+    def _set_cell(self, position, value):
+        for i, bit in enumerate(self._cell_bits(position)):
+            self.body[bit // 8] = self.body[bit // 8] & ~(1 << bit % 8) | (value >> i & 1) << bit % 8
+
+    @property
+    def refused_removals(self):
+        """Layout counting: how often a key was to be removed that was not there; the body's first word."""
+        return _read64(self.body, 0)
+
+    @refused_removals.setter
+    def refused_removals(self, value):
+        self.body[:8] = (value & MASK64).to_bytes(8, "little")
+
     # ---- whole filters ----
 
     def __eq__(self, other):
-        """Do both answer every query alike?  Capacity and expanded are notes, not contents."""
+        """Do both answer every query alike?  Capacity, expanded and refused removals are notes, not contents."""
         if not isinstance(other, BloomFilter):
             return NotImplemented
-        return self._identity() == other._identity() and self.body == other.body
+        notes = 8 if self.layout == "counting" else 0
+        return self._identity() == other._identity() and self.body[notes:] == other.body[notes:]
 
     __hash__ = None                         # filters change
 
@@ -617,14 +670,29 @@ class BloomFilter:
         if other.key_code != KEY_NONE:
             self._check_key(other.key_code, other.key_name, other.key_type())
         typed = other if self.key_code == KEY_NONE else self
-        return BloomFilter(
+        both = BloomFilter(
             self.layout, self.geometry, self.seed, typed.key_code, typed.key_name,
             max(self.capacity, other.capacity), max(self.expanded, other.expanded),
             bytes(a | b for a, b in zip(self.body, other.body)),
         )
+        if self.layout == "counting":
+            both.refused_removals = self.refused_removals + other.refused_removals
+            for position in range(self.geometry.bits):
+                both._set_cell(position, min(self.cell(position) + other.cell(position), SATURATED))
+        return both
+
+    def to_bits(self):
+        """The filter without counters, which are 1 or more where it has a bit; itself, if it has none."""
+        if self.layout != "counting":
+            return self
+        plain = BloomFilter("partitioned_blocked", self.geometry, self.seed, self.key_code, self.key_name, self.capacity, self.expanded)
+        for position in range(self.geometry.bits):
+            plain._set_cell(position, self.cell(position) > 0)
+        return plain
 
     def bits_set(self):
-        return _count_ones(self.body)
+        """The bits, or counters, that are not 0."""
+        return _count_ones(self.to_bits().body)
 
     def _part_fill(self, block, part):
         """The fraction of a part's bits that are set."""
@@ -641,6 +709,8 @@ class BloomFilter:
         A block choice is shared by a group of parts, so: the product over
         groups of the mean over blocks of the product over parts of fill^probes.
         """
+        if self.layout == "counting":
+            return self.to_bits().fpr()
         g = self.geometry
         rate = 1.0
         for first in range(0, g.parts, GROUP):
@@ -653,7 +723,7 @@ class BloomFilter:
 
     def cardinality(self):
         """The estimated number of distinct keys (Swamidass & Baldi, exact form); infinity when every bit is set."""
-        filter_ = self.folded()
+        filter_ = self.to_bits().folded()
         g = filter_.geometry
         fill = filter_.bits_set() / g.bits
         if fill == 1:
@@ -664,9 +734,11 @@ class BloomFilter:
         return math.log1p(-fill) / math.log1p(-one_key_sets)
 
     def folded(self):
-        """The filter before it was expanded: 2^expanded neighbouring blocks (or bits of a part) become one."""
+        """The filter, as bits, before it was expanded: 2^expanded neighbouring blocks (or bits of a part) become one."""
         if self.expanded == 0:
             return self
+        if self.layout == "counting":
+            return self.to_bits().folded()
         g, x = self.geometry, self.expanded
         if self.layout == "partitioned_blocked":
             small = BloomFilter(self.layout, g._replace(blocks=g.blocks >> x), self.seed, self.key_code, self.key_name)
@@ -724,8 +796,9 @@ class BloomFilter:
         check_geometry(LAYOUTS[layout], geometry)
 
         body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
-        if len(data) != body_at + geometry.body_bytes:
-            raise ValueError(f"{len(data)} bytes, but the header announces {body_at + geometry.body_bytes}")
+        length = body_at + geometry.body_bytes(LAYOUTS[layout])
+        if len(data) != length:
+            raise ValueError(f"{len(data)} bytes, but the header announces {length}")
         if len(data) + 4 > MAX_VALUE_BYTES:
             raise ValueError("a filter must be smaller than 1 GB")
         name = data[HEADER_BYTES:HEADER_BYTES + name_length]
@@ -756,7 +829,7 @@ class BloomFilter:
 
 def _check_expanded(layout, g, expanded):
     """`expanded` counts doublings, so that many halvings must be possible."""
-    resolution = {"partitioned_blocked": g.blocks, "partitioned": g.part_bits}.get(layout, 1)
+    resolution = {"partitioned_blocked": g.blocks, "counting": g.blocks, "partitioned": g.part_bits}.get(layout, 1)
     if resolution % 2**expanded != 0:
         raise ValueError(f"a {layout} filter of {resolution} blocks or part bits cannot have been doubled {expanded} times")
 

@@ -203,6 +203,10 @@ def golden_filters():
         ("eight parts, one block", "partitioned_blocked", 512, 8, 0, integers(1, 30)),
         ("eight blocks, seven parts", "partitioned_blocked", 3584, 7, 0, integers(1, 200)),
         ("four blocks, eleven parts", "partitioned_blocked", 2816, 11, SEEDS[1], uuids(50)),
+        ("worked example: counting", "counting", 384, 3, 0, integers(42, 42) * 2 + integers(7, 7)),
+        ("counting, eleven parts", "counting", 2816, 11, SEEDS[1], greek + greek[:6] + greek[:3]),
+        ("counting, saturated", "counting", 256, 2, 0, integers(1, 20) * 4 + integers(3, 3) * 20),
+        ("counting, empty", "counting", 512, 8, 0, []),
         ("empty", "partitioned_blocked", 1024, 8, 7, []),
         ("ready-made hashes", "partitioned_blocked", 1024, 4, 0,
          [(str(n), b.ready_hash(n)) for n in (0, -1, 1, 0x123456789ABCDEF)]),
@@ -322,6 +326,26 @@ def check_union(tap):
         refuses(tap, f"another key type: {layout}", lambda: a.contains(bloomx.text("1")), "keys of type integer, not text")
 
 
+def check_counting(tap):
+    """Keys in and out again, against a plain filter of the keys that are left."""
+    layout, g = bloomx.geometry_for_bits("counting", 4096, 11)
+    f = bloomx.BloomFilter.empty(layout, g, capacity=60)
+    left = bloomx.BloomFilter.empty("partitioned_blocked", g, capacity=60)
+    for i in range(60):
+        f.add(bloomx.integer(i))
+        f.add(bloomx.integer(i % 20))
+    tap.ok(all(f.remove(bloomx.integer(i)) for i in range(40)), "every key that is there is removed")
+    for i in [*range(20), *range(40, 60)]:
+        left.add(bloomx.integer(i))
+    tap.ok(f.to_bits() == left and f.to_bits().to_bytes() == left.to_bytes(), "without counters: the plain filter of the keys left")
+    before = bloomx.BloomFilter.from_bytes(f.to_bytes())
+    tap.ok(not f.remove(bloomx.integer(1000)) and f == before and f.refused_removals == 1, "a key that is not there is refused, and that is counted")
+    for _ in range(20):
+        f.add(bloomx.integer(-1))
+    tap.ok(all(f.remove(bloomx.integer(-1)) for _ in range(30)) and f.contains(bloomx.integer(-1)), "a saturated counter stays")
+    refuses(tap, "removal without counters", lambda: left.remove(bloomx.integer(1)), "cannot be removed")
+
+
 def refuses(tap, what, action, message):
     """The action must raise ValueError with that text in it."""
     try:
@@ -367,6 +391,11 @@ BROKEN = [
     (EIGHT, 42, 255, "doubled 255 times"),
     ("standard, spare bits", 42, 1, "doubled 1 times"),
     (EIGHT, 43, 2, "pending is not 0"),
+    (EIGHT, 4, 11, "header announces"),
+    ("counting, eleven parts", 4, 4, "header announces"),
+    ("counting, eleven parts", 8, 3, "power of two"),
+    ("counting, eleven parts", 38, 2, "probes 1"),
+    ("counting, eleven parts", 42, 3, "doubled 3 times"),
     (NAMED, 44, 0, "zero byte"),
     (NAMED, 59, 1, "padding"),
     ("standard, spare bits", 44 + 125, 1, "beyond the end of a part"),
@@ -437,6 +466,7 @@ def main():
     check_vectors(tap, golden)
     check_filters(tap, golden)
     check_union(tap)
+    check_counting(tap)
     check_refusals(tap, golden)
     check_document(tap, golden)
     check_xxhash(tap)

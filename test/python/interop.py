@@ -30,6 +30,7 @@ SHAPES = [
     ("partitioned", 6001, 7, 11),
     ("blocked", 6144, 9, -1),
     ("partitioned_blocked", 8192, 13, -5000000000),
+    ("counting", 8192, 13, 5),
 ]
 KEYS = 200                                  # keys 0 .. 199 are in a filter, 200 .. 399 are not
 
@@ -237,7 +238,7 @@ def check_algebra(tap):
             SELECT a, b, a | b FROM f;""")
         a, b = bloomx.BloomFilter.from_text(a), bloomx.BloomFilter.from_text(b)
         tap.ok(a.union(b).to_text() == union, f"union, {layout}: SQL's | is Python's union")
-    for layout in ("partitioned", "partitioned_blocked"):
+    for layout in ("partitioned", "partitioned_blocked", "counting"):
         ((small, union, cardinality),) = sql(f"""
             WITH f AS (SELECT bloom_agg(i, bloom_empty_bits(4096, 8, '{layout}')) AS small, bloom_agg(i + 150, bloom_empty_bits(16384, 8, '{layout}')) AS large
                            FROM generate_series(1, 200) AS i)
@@ -246,6 +247,21 @@ def check_algebra(tap):
         tap.ok(union.expanded == 2 and union.folded().geometry == small.geometry, f"expanded twice, {layout}", union.expanded)
         tap.ok(all(union.contains(bloomx.integer(i)) for i in range(1, 351)), f"expanded union, {layout}: every key of both")
         tap.ok(golden.close(cardinality, union.cardinality()), f"expanded union, {layout}: estimates alike", cardinality, union.cardinality())
+
+
+def check_removal(tap):
+    """Keys added (some of them twice, one until it is saturated) and removed, one of them in vain: the same bytes; then without counters."""
+    ((theirs, bits),) = sql("""
+        WITH f AS (SELECT bloom_remove_all(bloom_agg(i % 150, bloom_empty_bits(4096, 11, 'counting')),
+                                           ARRAY(SELECT generate_series(100, 149)) || 5000 || ARRAY(SELECT generate_series(0, 9))) AS f
+                       FROM generate_series(1, 200) AS i)
+        SELECT f, bloom_to_bits(f) FROM bloom_add_all((SELECT f FROM f), array_fill(-1, ARRAY[20])) AS f;""")
+    ours = python_filter(("counting", 4096, 11, 0), (bloomx.integer(i % 150) for i in range(1, 201)))
+    removed = [ours.remove(bloomx.integer(i)) for i in [*range(100, 150), 5000, *range(10)]]
+    for _ in range(20):
+        ours.add(bloomx.integer(-1))
+    tap.ok(removed.count(False) == 1 and ours.to_text() == theirs, "removal: SQL's filter is Python's")
+    tap.ok(ours.to_bits().to_text() == bits, "bloom_to_bits: SQL's filter is Python's")
 
 
 def check_refusals(tap, vectors):
@@ -300,6 +316,7 @@ def main():
         run(f"hash, {shape[0]}", check_ready_hashes, shape)
     run("planned filters", check_planned)
     run("algebra", check_algebra)
+    run("removal", check_removal)
     run("refusals", check_refusals, vectors)
     return tap.done()
 
