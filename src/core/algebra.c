@@ -105,6 +105,10 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 		uint64_t	ra = row->resolution(&ga),
 					rb = row->resolution(&gb);
 
+		if (a->probes != b->probes)
+			return differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
+		if (ra != rb && a->hashing != BLX_INDEPENDENT)
+			return differ("part_bits", ra, rb, "Only filters of independent hashing combine when their sizes differ.", error);
 		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) < 0)
 			return differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
 		return true;
@@ -250,7 +254,10 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error))
 		return false;
 	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "folded", "Layouts partitioned_blocked, partitioned and counting can be folded.", error);
+		return unsupported(f, "folded", "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded.", error);
+	if (f->hashing != BLX_INDEPENDENT)
+		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
+						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
 	resolution = row->resolution(g);
 	while (resolution > 1 && resolution % 2 == 0)
 	{
@@ -354,7 +361,7 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	if (!blx_check_rate(fpr, error) || (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error)))
 		return false;
 	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "shrunk", "Layouts partitioned_blocked, partitioned and counting can be shrunk.", error);
+		return unsupported(f, "shrunk", "Layouts partitioned_blocked, partitioned, hybrid and counting can be shrunk.", error);
 	folded = blx_geometry_of(f);
 	row->fpr_prefixes(f, rates);
 	if (rates[f->parts] > fpr)

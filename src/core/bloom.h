@@ -15,7 +15,7 @@
  *
  * Where things are:
  *   geometry.c   sizes, validation, the blank filter
- *   layouts.c    the table of layouts;  layout_*.c  one file a layout
+ *   layouts.c    the table of layouts;  layout_*.c  one file a layout;  flat.c  what those without blocks share
  *   options.c    what a layout can be asked for besides size and rate
  *   filter.c     add, test, remove, grow
  *   algebra.c    union, intersection, disjointness, prefix, fold, expand

@@ -60,7 +60,7 @@ check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 	if (h->layout != BLX_HASHES && h->pending > 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
 	if (h->expanded > 0 &&
-		(h->layout == BLX_HASHES || row->resolution == NULL || h->expanded > 63 ||
+		(h->layout == BLX_HASHES || row->resolution == NULL || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
 		 row->resolution(g) % (UINT64_C(1) << h->expanded) != 0))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
 	return true;

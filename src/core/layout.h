@@ -59,7 +59,7 @@ typedef struct blx_layout
 
 	/*
 	 * Sizing: the geometry of k probes at step 1, 2, ...  Memory grows and the
-	 * false positive rate falls with the step.
+	 * false positive rate falls with the step.  parts = 0: the layout has no such k.
 	 */
 	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
@@ -88,7 +88,8 @@ typedef struct blx_layout
 
 	/*
 	 * Resizing.  `resolution` is the field that fold halves and expand doubles
-	 * (NULL: this layout combines only with an equal geometry).
+	 * (NULL: this layout combines only with an equal geometry).  Only with
+	 * independent hashing: other schemes compute modulo a size.
 	 */
 	uint64_t	(*resolution) (const blx_geometry *g);
 	void		(*set_resolution) (blx_geometry *g, uint64_t resolution);
@@ -151,6 +152,7 @@ extern const blx_layout blx_layout_partitioned_blocked;
 extern const blx_layout blx_layout_dynamic_blocked;
 extern const blx_layout blx_layout_counting;
 extern const blx_layout blx_layout_scalable;
+extern const blx_layout blx_layout_hybrid;
 
 /* The blx_fetch of a filter in memory: arg is its words. */
 static inline const uint64_t *

@@ -14,6 +14,7 @@ static const blx_layout *const layouts[] = {
 	[BLX_SCALABLE] = &blx_layout_scalable,
 	[BLX_DYNAMIC_BLOCKED] = &blx_layout_dynamic_blocked,
 	[BLX_COUNTING] = &blx_layout_counting,
+	[BLX_HYBRID] = &blx_layout_hybrid,
 };
 
 #define LAYOUTS (sizeof layouts / sizeof layouts[0])

@@ -18,6 +18,16 @@ blx_fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_layout_row(g->layout)->fpr_expected(g, n);
 }
 
+/* Some layouts have only some k. */
+static bool
+has_k(const blx_layout *row, const blx_options *options, unsigned k)
+{
+	blx_geometry g;
+
+	row->at_step(k, 1, options, &g);
+	return g.parts > 0;
+}
+
 /* The largest step of k probes that stays within `words` words of body; 0 if there is none. */
 static uint64_t
 largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t words)
@@ -98,15 +108,20 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 {
 	/* a k beyond this only fills the filter further */
 	unsigned	max_k = (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
-	bool		found = false;
+	bool		tried = false,
+				found = false;
 	double		best_rate = 1;
 
-	for (unsigned k = 1; k <= max_k; k++)
+	for (unsigned k = 1; k <= max_k || (!tried && k <= BLX_MAX_K); k++)
 	{
 		blx_geometry g;
-		uint64_t	high = largest_step(row, options, k, max_words);
+		uint64_t	high;
 		double		rate;
 
+		if (!has_k(row, options, k))
+			continue;
+		tried = true;
+		high = largest_step(row, options, k, max_words);
 		if (high == 0)
 			continue;
 		row->at_step(k, high, options, &g);
@@ -164,6 +179,10 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 		return false;
 	if (options == NULL)
 		options = &presets;
+	if (row->flat && options->value[BLX_OPT_HASHING] != BLX_INDEPENDENT)
+		return blx_fail(error, BLX_INVALID_PARAMETER, "The formula that sizes a filter is that of independent hashes.",
+						"Use bloom_empty_bits.", "a filter of %s hashing cannot be planned by capacity",
+						blx_hashing_name((uint8_t) options->value[BLX_OPT_HASHING]));
 	if (row->plan != NULL)
 		return row->plan(capacity, fpr, options, g, error) && blx_geometry_check(g, error);
 	if (capacity > MAX_CAPACITY || !search(row, options, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))

@@ -178,7 +178,7 @@ exercise_filter(blx_filter *f, bool tidy)
 
 	/* with a relative of another size */
 	{
-		blx_filter *relative = folded(f, most_folds(f) / 2);
+		blx_filter *relative = most_folds(f) > 0 ? folded(f, most_folds(f) / 2) : f;
 
 		relative = prefix(relative, 1 + relative->parts / 3);
 		CHECK(!certainly_disjoint(f, relative) && !certainly_disjoint(relative, f), "%s", describe(&g));

@@ -40,19 +40,37 @@ release(void)
 
 static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
 
-static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED};
+static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID};
 
 /* Has the layout an algebra over unequal sizes? */
 static inline bool
 resizes(uint8_t layout)
 {
-	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_COUNTING;
+	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_HYBRID || layout == BLX_COUNTING;
+}
+
+/* ... over blocks, not over bits? */
+static inline bool
+sized_by_blocks(uint8_t layout)
+{
+	return layout == BLX_PARTITIONED_BLOCKED || layout == BLX_COUNTING;
 }
 
 static inline uint64_t
 resolution_of(const blx_geometry *g)
 {
-	return g->layout == BLX_PARTITIONED ? g->part_bits : g->blocks;
+	return sized_by_blocks(g->layout) ? g->blocks : g->part_bits;
+}
+
+/* What expanding g that often gives. */
+static inline blx_geometry
+finer(blx_geometry g, int times)
+{
+	if (sized_by_blocks(g.layout))
+		g.blocks <<= times;
+	else
+		g.part_bits <<= times;
+	return g;
 }
 
 /* For messages: "partitioned 1x7x100x1". */
@@ -79,6 +97,12 @@ random_geometry(uint8_t layout)
 		case BLX_STANDARD:
 			g.probes = (uint16_t) k;
 			g.part_bits = one_in(5) ? random_between(1, 70) : random_between(1, 6000);
+			g.hashing = one_in(3) ? (uint8_t) random_between(BLX_DOUBLE, BLX_TRIPLE) : BLX_INDEPENDENT;
+			break;
+		case BLX_HYBRID:
+			g.probes = (uint16_t) random_between(1, k < 4 ? k : 4);
+			g.parts = (uint16_t) (k / g.probes);
+			g.part_bits = random_between(1, one_in(3) ? 15 : 3) << random_between(0, 9);
 			break;
 		case BLX_PARTITIONED:
 			g.parts = (uint16_t) k;
@@ -107,8 +131,8 @@ random_relative(const blx_geometry *g)
 
 	if (!resizes(g->layout))
 		return other;
-	other.parts = (uint16_t) random_between(1, one_in(10) ? 64 : 20);
-	if (g->layout != BLX_PARTITIONED)
+	other.parts = (uint16_t) random_between(1, (one_in(10) ? 64 : 20) / g->probes);
+	if (sized_by_blocks(g->layout))
 		other.blocks = UINT32_C(1) << random_between(0, 7);
 	else
 	{
@@ -362,7 +386,7 @@ most_folds(const blx_filter *f)
 	uint64_t	resolution = resolution_of(&g);
 	int			times = 0;
 
-	if (!resizes(g.layout))
+	if (!resizes(g.layout) || g.hashing != BLX_INDEPENDENT)
 		return 0;
 	for (; resolution % 2 == 0; resolution /= 2)
 		times++;

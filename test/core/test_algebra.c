@@ -188,10 +188,7 @@ expansion(void)
 		int			times = (int) random_between(1, 5);
 		blx_filter *large;
 
-		if (s.layout == BLX_PARTITIONED)
-			h.part_bits <<= times;
-		else
-			h.blocks <<= times;
+		h = finer(h, times);
 		large = union_of(s.f, blank(&h, &no_identity, 0));
 		CHECK(large->expanded == times, "%s expanded %d times says %u", describe(&s.g), times, large->expanded);
 		for (int i = 0; i < 200; i++)

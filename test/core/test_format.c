@@ -43,14 +43,8 @@ random_filter(void)
 	blx_add(f, random_hashes(n), n);
 	if (resizes(g.layout) && one_in(3))
 	{
-		blx_filter *finer;
-
-		if (g.layout == BLX_PARTITIONED)
-			g.part_bits *= 4;
-		else
-			g.blocks *= 4;
-		finer = blank(&g, &id, 0);
-		f = union_of(f, finer);
+		g = finer(g, 2);
+		f = union_of(f, blank(&g, &id, 0));
 	}
 	return f;
 }
@@ -231,6 +225,7 @@ header_limits(void)
 		{BLX_PARTITIONED, 1, 7, 1, 1024},
 		{BLX_BLOCKED, 16, 1, 7, 512},
 		{BLX_PARTITIONED_BLOCKED, 16, 7, 1, 64},
+		{BLX_HYBRID, 1, 7, 2, 1024},
 	};
 
 	TEST("header: magic, version, layout, hashing, fraction")
@@ -245,11 +240,11 @@ header_limits(void)
 			expect(with_field(wire, MAGIC + 3, 1, version), version == 1, "version", version);
 		for (uint64_t layout = 0; layout < 256; layout++)
 			if (layout != geometries[i].layout)
-				expect(with_field(wire, LAYOUT, 1, layout), false, "layout", layout);
-		for (int bit = 0; bit < 8; bit++)
-			expect(with_field(wire, HASHING, 1, 1u << bit), false, "a bit of hashing or fraction", (uint64_t) bit);
+				expect(with_field(wire, LAYOUT, 1, layout), layout == BLX_HYBRID && i < 2, "layout", layout);
+		for (uint64_t hashing = 1; hashing < 256; hashing++)
+			expect(with_field(wire, HASHING, 1, hashing), hashing <= BLX_TRIPLE && (i < 2 || i == 4), "hashing", hashing);
 		for (int bit = 0; bit < 16; bit++)
-			expect(with_field(wire, FRACTION, 2, 1u << bit), false, "a bit of hashing or fraction", (uint64_t) bit);
+			expect(with_field(wire, FRACTION, 2, 1u << bit), false, "a bit of fraction", (uint64_t) bit);
 		for (uint64_t pending = 2; pending < 256; pending++)
 			expect(with_field(wire, PENDING, 1, pending), false, "pending", pending);
 	}
@@ -296,17 +291,18 @@ header_limits(void)
 		expect(with_field(wire, PART_BITS, 8, UINT64_C(1) << 63), false, "part bits", UINT64_C(1) << 63);
 		expect(with_field(wire, PART_BITS, 8, (UINT64_C(1) << 61) + 64), false, "part bits", 0);
 		expect(with_field(wire, BLOCKS, 4, geometries[i].blocks * 2), false, "twice the blocks", 0);
-		expect(with_field(wire, PROBES, 2, 2), i == 0 || i == 2, "2 probes", 2);
+		expect(with_field(wire, PROBES, 2, 2), i == 0 || i == 2 || i == 4, "2 probes", 2);
 	}
 
 	TEST("header: expanded no more often than the resolution halves, and only where layouts expand")
 	for (size_t i = 0; i < LENGTH(geometries); i++, release())
 	{
 		bytes		wire = exported(blank(&geometries[i], &no_identity, 0));
-		uint64_t	most = i == 1 ? 10 : i == 3 ? 4 : 0;
+		uint64_t	most = i == 1 || i == 4 ? 10 : i == 3 ? 4 : 0;
 
 		for (uint64_t expanded = 0; expanded < 256; expanded++)
 			expect(with_field(wire, EXPANDED, 1, expanded), expanded <= most, "expanded", expanded);
+		expect(with_field(with_field(wire, EXPANDED, 1, 1), HASHING, 1, BLX_DOUBLE), false, "expanded with double hashing", 1);
 	}
 
 	TEST("body: a bit beyond the end of a part is refused")

@@ -131,6 +131,9 @@ present_rate(void)
 	for (int round = 0; round < 120; round++, release())
 	{
 		blx_geometry g = random_geometry(static_layouts[round % (int) LENGTH(static_layouts)]);
+
+		g.hashing = BLX_INDEPENDENT;	/* as the rate supposes */
+
 		double		room = (double) blx_bits(&g) / blx_k(&g);
 		size_t		n = (size_t) random_between(1, 2 + (uint64_t) room);
 		blx_filter *f = built(&g, 0, new_hashes(n), n);
@@ -206,14 +209,13 @@ cardinality(void)
 	TEST("cardinality: an expanded filter, folded to what it was, gives the same estimate")
 	for (int round = 0; round < 400; round++, release())
 	{
-		blx_geometry g = random_geometry(round % 2 ? BLX_PARTITIONED : BLX_PARTITIONED_BLOCKED),
-					h = g,
+		const uint8_t resizable[] = {BLX_PARTITIONED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID};
+		blx_geometry g = random_geometry(resizable[round % 3]),
+					h = finer(g, 3),
 					back;
 		blx_filter *f = built(&g, 0, new_hashes(20), 20),
 				   *large;
 
-		h.blocks <<= g.layout == BLX_PARTITIONED ? 0 : 3;
-		h.part_bits <<= g.layout == BLX_PARTITIONED ? 3 : 0;
 		large = union_of(f, blank(&h, &no_identity, 0));
 		back = blx_unexpanded_geometry(large);
 		CHECK(blx_cardinality(resized(large, &back)) == blx_cardinality(f), "%s", describe(&g));
