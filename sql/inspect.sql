@@ -67,7 +67,7 @@ GROUP BY l ORDER BY l;
 SELECT l AS layout, round((bloom_fpr(f) / p.fpr)::numeric, 1) AS "by its bits / planned",
        (SELECT count(*) FROM generate_series(1000001, 1100000) v WHERE v <@ f) / 1e5 / p.fpr BETWEEN 0.85 AND 1.15 AS "by keys / planned"
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, bloom_plan(20000, 0.01, l) p,
-     LATERAL (SELECT bloom_agg(v, bloom_empty(20000, 0.01, l)) AS f FROM generate_series(1, 20000) v) s
+     bloom_empty(20000, 0.01, l) e, LATERAL (SELECT bloom_agg(v, e) AS f FROM generate_series(1, 20000) v) s
 ORDER BY l;
 
 -- Cardinality is estimated within three standard errors, from one key to three times the capacity.  sqrt(n (e^x - 1 - x) / (x k)),
@@ -77,8 +77,8 @@ CREATE FUNCTION i_sigma(n float8, f bloomfilter) RETURNS float8 LANGUAGE sql IMM
 SELECT n, count(*) AS filters, bool_and(abs(bloom_cardinality(f) - n) <= greatest(0.5, 3 * i_sigma(n, f))) AS "within 3 sigma",
        round(max(3 * i_sigma(n, f) / n * 100)) AS "3 sigma, %"
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 300, 1000, 3000]) n,
-     generate_series(1, 5) seed,
-     LATERAL (SELECT bloom_agg(v, bloom_empty(1000, 0.01, l, seed)) AS f FROM generate_series(1, n) v) s
+     generate_series(1, 5) seed, bloom_empty(1000, 0.01, l, seed) e,
+     LATERAL (SELECT bloom_agg(v, e) AS f FROM generate_series(1, n) v) s
 GROUP BY n ORDER BY n;
 
 -- Folds, prefixes and expanded unions are estimated as well.
