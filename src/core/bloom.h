@@ -42,7 +42,7 @@
 /* The largest filter, header included: PostgreSQL's value limit, 1 GB - 1. */
 #define BLX_MAX_BYTES UINT64_C(0x3fffffff)
 
-/* Bits that one key sets: k = parts * probes is 1 .. BLX_MAX_K. */
+/* Bits that one key sets: k = parts * probes (of a ring of parts, fewer) is 1 .. BLX_MAX_K. */
 #define BLX_MAX_K 64
 
 /* The longest name of a key type, in bytes. */
@@ -182,7 +182,7 @@ extern bool blx_geometry_equal(const blx_geometry *a, const blx_geometry *b);
 /* Is it a geometry that the layout can have and that fits a value? */
 extern bool blx_geometry_check(const blx_geometry *g, blx_error *error);
 
-/* k = P*H; m = B*P*S; the body of an empty filter in 64-bit words.  The geometry must be valid. */
+/* k = P*H, or the ring's own; m = B*P*S; the body of an empty filter in 64-bit words.  The geometry must be valid. */
 extern unsigned blx_k(const blx_geometry *g);
 extern uint64_t blx_bits(const blx_geometry *g);
 extern uint64_t blx_body_words(const blx_geometry *g);
@@ -218,6 +218,21 @@ extern const char *blx_layout_name(uint8_t layout);
 
 /* The layout of that name, or an error that lists the names. */
 extern bool blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error);
+
+/* Operations that a layout may not have. */
+enum blx_operation
+{
+	BLX_UNION,
+	BLX_INTERSECTION,
+	BLX_DISJOINT,
+	BLX_COMPARISON,				/* estimates of two filters */
+	BLX_PREFIX,
+	BLX_FOLD,
+	BLX_OPERATIONS
+};
+
+/* Does the layout have that operation?  If not, an error that says why. */
+extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
 
 /* What the rest of the world must know of a layout. */
 enum blx_trait
@@ -387,7 +402,10 @@ extern double blx_fpr(const blx_filter *f);
 /* The expected false positive rate with n keys: the layout's exact formula. */
 extern double blx_fpr_expected(const blx_geometry *g, uint64_t n);
 
-/* The smallest geometry of a layout with blx_fpr_expected(g, capacity) < fpr.  options NULL = the presets. */
+/* The rate that a plan for that capacity promises: of a layout that takes any number of keys the most that it is with any. */
+extern double blx_fpr_planned(const blx_geometry *g, uint64_t capacity);
+
+/* The smallest geometry of a layout with blx_fpr_planned(g, capacity) < fpr.  options NULL = the presets. */
 extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,
 					 blx_geometry *g, blx_error *error);
 

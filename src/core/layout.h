@@ -18,18 +18,6 @@ typedef enum blx_op
 	BLX_AND
 } blx_op;
 
-/* Operations that a layout may refuse, with the reason. */
-enum blx_operation
-{
-	BLX_UNION,
-	BLX_INTERSECTION,
-	BLX_DISJOINT,
-	BLX_COMPARISON,				/* estimates of two filters */
-	BLX_PREFIX,
-	BLX_FOLD,
-	BLX_OPERATIONS
-};
-
 /* An option of a layout (options.c). */
 typedef struct blx_option_range
 {
@@ -53,9 +41,13 @@ typedef struct blx_layout
 	const blx_option_range *options;	/* ends with most = 0 */
 	bool		any_sizes;		/* filters of this layout go together whatever their geometries */
 	const char *why_not[BLX_OPERATIONS];	/* the reason, a sentence, of what it refuses */
+	const char *instead[BLX_OPERATIONS];	/* and what to do, a sentence, or NULL */
 
 	/* May a filter of this layout have that geometry?  (Sizes are checked elsewhere.) */
 	bool		(*check) (const blx_geometry *g, blx_error *error);
+
+	/* Bits that one key sets, of a geometry yet to be checked; NULL: P*H. */
+	uint64_t	(*bits_per_key) (const blx_geometry *g);
 
 	/*
 	 * Sizing: the geometry of k probes at step 1, 2, ...  Memory grows and the
@@ -82,6 +74,9 @@ typedef struct blx_layout
 
 	/* The formula: expected rate with n random keys. */
 	double		(*fpr_expected) (const blx_geometry *g, uint64_t n);
+
+	/* The most that it is for any n (BLX_UNBOUNDED), where the plan is for that. */
+	double		(*fpr_bound) (const blx_geometry *g);
 
 	/* rates[p] = the exact rate of the prefix of p parts of f as it is, p = 1 .. parts (at most BLX_MAX_K). */
 	void		(*fpr_prefixes) (const blx_filter *f, double *rates);
@@ -150,6 +145,7 @@ extern const blx_layout blx_layout_partitioned;
 extern const blx_layout blx_layout_blocked;
 extern const blx_layout blx_layout_partitioned_blocked;
 extern const blx_layout blx_layout_dynamic_blocked;
+extern const blx_layout blx_layout_age_partitioned;
 extern const blx_layout blx_layout_counting;
 extern const blx_layout blx_layout_scalable;
 extern const blx_layout blx_layout_hybrid;
@@ -177,9 +173,6 @@ extern blx_geometry blx_header_geometry(const blx_filter *f);
 
 /* Are the bits beyond part_bits in the last word of each of `parts` parts 0? */
 extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error);
-
-/* Does the layout have that operation?  If not, an error that says why. */
-extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
 
 /* Are the geometries of two filters of one layout the same?  The error names what differs. */
 extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);

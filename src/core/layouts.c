@@ -13,6 +13,7 @@ static const blx_layout *const layouts[] = {
 	[BLX_PARTITIONED_BLOCKED] = &blx_layout_partitioned_blocked,
 	[BLX_SCALABLE] = &blx_layout_scalable,
 	[BLX_DYNAMIC_BLOCKED] = &blx_layout_dynamic_blocked,
+	[BLX_AGE_PARTITIONED] = &blx_layout_age_partitioned,
 	[BLX_COUNTING] = &blx_layout_counting,
 	[BLX_HYBRID] = &blx_layout_hybrid,
 };
@@ -56,7 +57,7 @@ blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *err
 
 	if (row != NULL && row->why_not[operation] == NULL)
 		return true;
-	return blx_fail(error, BLX_UNSUPPORTED, row ? row->why_not[operation] : NULL, NULL,
+	return blx_fail(error, BLX_UNSUPPORTED, row ? row->why_not[operation] : NULL, row ? row->instead[operation] : NULL,
 					"a filter of layout %s cannot be %s", blx_layout_name(layout), done[operation]);
 }
 

@@ -18,6 +18,14 @@ blx_fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_layout_row(g->layout)->fpr_expected(g, n);
 }
 
+double
+blx_fpr_planned(const blx_geometry *g, uint64_t capacity)
+{
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	return row->fpr_bound != NULL ? row->fpr_bound(g) : blx_fpr_expected(g, capacity);
+}
+
 /* Some layouts have only some k. */
 static bool
 has_k(const blx_layout *row, const blx_options *options, unsigned k)

@@ -16,7 +16,8 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 	size_t		n;
 	blx_error	error;
 
-	if (!blx_identity_check(&of_f, "The first filter", &of_hashes, "the second", &error))
+	if (!blx_identity_check(&of_f, "The first filter", &of_hashes, "the second", &error) ||
+		(f->layout != BLX_HASHES && !blx_check_operation(f->layout, BLX_UNION, &error)))
 		ThrowCoreError(&error);
 	result = CopyForKeys(f, &of_hashes);
 	while ((n = blx_hashes_next(hashes, &cursor, batch, lengthof(batch))) > 0)

@@ -108,7 +108,7 @@ bloom_plan(PG_FUNCTION_ARGS)
 	values[i++] = Int32GetDatum(geometry.parts);
 	values[i++] = Int64GetDatum((int64) geometry.part_bits);
 	values[i++] = Int32GetDatum(geometry.probes);
-	values[i++] = Float8GetDatum(blx_fpr_expected(&geometry, (uint64) capacity));
+	values[i++] = Float8GetDatum(blx_fpr_planned(&geometry, (uint64) capacity));
 	Assert(i == lengthof(values));
 	return MakeRow(fcinfo, values, nulls);
 }
