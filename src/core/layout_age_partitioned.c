@@ -442,7 +442,7 @@ const blx_layout blx_layout_age_partitioned = {
 		[BLX_DISJOINT] = OTHER_KEYS,
 		[BLX_COMPARISON] = OTHER_KEYS,
 		[BLX_PREFIX] = "Its slices differ in age: fewer of them are a shorter window or a higher rate.",
-		[BLX_FOLD] = "Its slices are half full already.",
+		[BLX_FOLD] = "Its slices are half full when they are at work: folded ones would find most keys.",
 	},
 	.instead = {
 		[BLX_UNION] = "Ask each filter, or build one: bloom_agg(v, template ORDER BY time) is never split among workers.",

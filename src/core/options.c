@@ -109,10 +109,10 @@ set_option(const blx_layout *row, const char *name, const char *value, blx_optio
 		range++;
 	if (range == NULL || range->most == 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
-						"a %s filter has no option \"%.40s\"", row->name, name);
+						"filter layout %s has no option \"%.40s\"", row->name, name);
 	if (!read_value(range->option, value, &number) || !(number >= range->least && number <= range->most))
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
-						"invalid value \"%.40s\" for option \"%s\" of a %s filter", value, name, row->name);
+						"invalid value \"%.40s\" for option \"%s\" of filter layout %s", value, name, row->name);
 	options->value[range->option] = number;
 	return true;
 }
