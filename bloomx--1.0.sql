@@ -679,3 +679,203 @@ CREATE FUNCTION bloom_false_overlap(layout text, m bigint, k integer, n1 bigint,
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
 COMMENT ON FUNCTION bloom_false_overlap(text, bigint, integer, bigint, bigint) IS
 	'probability that the filters of two disjoint sets are not proven disjoint (Almeida 2022, section 6.2)';
+
+-- ---------------------------------------------------------------------------
+-- BRIN: the values of a range of pages in a filter
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_brin_opcinfo(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_brin_opcinfo(internal) IS 'BRIN bloomx support';
+CREATE FUNCTION bloomx_brin_add_value(internal, internal, internal, internal) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_brin_add_value(internal, internal, internal, internal) IS 'BRIN bloomx support';
+CREATE FUNCTION bloomx_brin_consistent(internal, internal, internal, integer) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_brin_consistent(internal, internal, internal, integer) IS 'BRIN bloomx support';
+CREATE FUNCTION bloomx_brin_union(internal, internal, internal) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_brin_union(internal, internal, internal) IS 'BRIN bloomx support';
+CREATE FUNCTION bloomx_brin_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_brin_options(internal) IS 'BRIN bloomx support';
+
+CREATE OPERATOR FAMILY integer_bloomx_ops USING brin;
+COMMENT ON OPERATOR FAMILY integer_bloomx_ops USING brin IS
+	'filters of the values of page ranges, for conditions of other widths too';
+CREATE OPERATOR FAMILY float_bloomx_ops USING brin;
+COMMENT ON OPERATOR FAMILY float_bloomx_ops USING brin IS
+	'filters of the values of page ranges, for conditions of other widths too';
+CREATE OPERATOR CLASS int2_bloomx_ops FOR TYPE int2 USING brin FAMILY integer_bloomx_ops AS
+	OPERATOR 1 = (int2, int2),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS int2_bloomx_ops USING brin IS
+	'filters of the int2 values of page ranges';
+CREATE OPERATOR CLASS int4_bloomx_ops FOR TYPE int4 USING brin FAMILY integer_bloomx_ops AS
+	OPERATOR 1 = (int4, int4),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS int4_bloomx_ops USING brin IS
+	'filters of the int4 values of page ranges';
+CREATE OPERATOR CLASS int8_bloomx_ops FOR TYPE int8 USING brin FAMILY integer_bloomx_ops AS
+	OPERATOR 1 = (int8, int8),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS int8_bloomx_ops USING brin IS
+	'filters of the int8 values of page ranges';
+CREATE OPERATOR CLASS float4_bloomx_ops FOR TYPE float4 USING brin FAMILY float_bloomx_ops AS
+	OPERATOR 1 = (float4, float4),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS float4_bloomx_ops USING brin IS
+	'filters of the float4 values of page ranges';
+CREATE OPERATOR CLASS float8_bloomx_ops FOR TYPE float8 USING brin FAMILY float_bloomx_ops AS
+	OPERATOR 1 = (float8, float8),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS float8_bloomx_ops USING brin IS
+	'filters of the float8 values of page ranges';
+CREATE OPERATOR CLASS numeric_bloomx_ops FOR TYPE numeric USING brin AS
+	OPERATOR 1 = (numeric, numeric),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS numeric_bloomx_ops USING brin IS
+	'filters of the numeric values of page ranges';
+CREATE OPERATOR CLASS text_bloomx_ops FOR TYPE text USING brin AS
+	OPERATOR 1 = (text, text),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS text_bloomx_ops USING brin IS
+	'filters of the text values of page ranges';
+CREATE OPERATOR CLASS bpchar_bloomx_ops FOR TYPE bpchar USING brin AS
+	OPERATOR 1 = (bpchar, bpchar),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS bpchar_bloomx_ops USING brin IS
+	'filters of the bpchar values of page ranges';
+CREATE OPERATOR CLASS name_bloomx_ops FOR TYPE name USING brin AS
+	OPERATOR 1 = (name, name),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS name_bloomx_ops USING brin IS
+	'filters of the name values of page ranges';
+CREATE OPERATOR CLASS bytea_bloomx_ops FOR TYPE bytea USING brin AS
+	OPERATOR 1 = (bytea, bytea),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS bytea_bloomx_ops USING brin IS
+	'filters of the bytea values of page ranges';
+CREATE OPERATOR CLASS uuid_bloomx_ops FOR TYPE uuid USING brin AS
+	OPERATOR 1 = (uuid, uuid),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS uuid_bloomx_ops USING brin IS
+	'filters of the uuid values of page ranges';
+CREATE OPERATOR CLASS bool_bloomx_ops FOR TYPE bool USING brin AS
+	OPERATOR 1 = (bool, bool),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS bool_bloomx_ops USING brin IS
+	'filters of the bool values of page ranges';
+CREATE OPERATOR CLASS date_bloomx_ops FOR TYPE date USING brin AS
+	OPERATOR 1 = (date, date),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS date_bloomx_ops USING brin IS
+	'filters of the date values of page ranges';
+CREATE OPERATOR CLASS time_bloomx_ops FOR TYPE time USING brin AS
+	OPERATOR 1 = (time, time),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS time_bloomx_ops USING brin IS
+	'filters of the time values of page ranges';
+CREATE OPERATOR CLASS timetz_bloomx_ops FOR TYPE timetz USING brin AS
+	OPERATOR 1 = (timetz, timetz),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS timetz_bloomx_ops USING brin IS
+	'filters of the timetz values of page ranges';
+CREATE OPERATOR CLASS timestamp_bloomx_ops FOR TYPE timestamp USING brin AS
+	OPERATOR 1 = (timestamp, timestamp),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS timestamp_bloomx_ops USING brin IS
+	'filters of the timestamp values of page ranges';
+CREATE OPERATOR CLASS timestamptz_bloomx_ops FOR TYPE timestamptz USING brin AS
+	OPERATOR 1 = (timestamptz, timestamptz),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS timestamptz_bloomx_ops USING brin IS
+	'filters of the timestamptz values of page ranges';
+CREATE OPERATOR CLASS interval_bloomx_ops FOR TYPE interval USING brin AS
+	OPERATOR 1 = (interval, interval),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS interval_bloomx_ops USING brin IS
+	'filters of the interval values of page ranges';
+CREATE OPERATOR CLASS inet_bloomx_ops FOR TYPE inet USING brin AS
+	OPERATOR 1 = (inet, inet),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS inet_bloomx_ops USING brin IS
+	'filters of the inet values of page ranges';
+CREATE OPERATOR CLASS macaddr_bloomx_ops FOR TYPE macaddr USING brin AS
+	OPERATOR 1 = (macaddr, macaddr),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS macaddr_bloomx_ops USING brin IS
+	'filters of the macaddr values of page ranges';
+CREATE OPERATOR CLASS macaddr8_bloomx_ops FOR TYPE macaddr8 USING brin AS
+	OPERATOR 1 = (macaddr8, macaddr8),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS macaddr8_bloomx_ops USING brin IS
+	'filters of the macaddr8 values of page ranges';
+CREATE OPERATOR CLASS oid_bloomx_ops FOR TYPE oid USING brin AS
+	OPERATOR 1 = (oid, oid),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS oid_bloomx_ops USING brin IS
+	'filters of the oid values of page ranges';
+CREATE OPERATOR CLASS money_bloomx_ops FOR TYPE money USING brin AS
+	OPERATOR 1 = (money, money),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS money_bloomx_ops USING brin IS
+	'filters of the money values of page ranges';
+CREATE OPERATOR CLASS anyenum_bloomx_ops FOR TYPE anyenum USING brin AS
+	OPERATOR 1 = (anyenum, anyenum),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal);
+COMMENT ON OPERATOR CLASS anyenum_bloomx_ops USING brin IS
+	'filters of the enum values of page ranges';
+ALTER OPERATOR FAMILY integer_bloomx_ops USING brin ADD
+	OPERATOR 1 = (int2, int4), OPERATOR 1 = (int2, int8), OPERATOR 1 = (int4, int2),
+	OPERATOR 1 = (int4, int8), OPERATOR 1 = (int8, int2), OPERATOR 1 = (int8, int4);
+ALTER OPERATOR FAMILY float_bloomx_ops USING brin ADD
+	OPERATOR 1 = (float4, float8), OPERATOR 1 = (float8, float4);

@@ -279,3 +279,33 @@ blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 						(unsigned long long) bytes, fpr);
 	return true;
 }
+
+bool
+blx_plan_within(uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g)
+{
+	const blx_layout *row = &blx_layout_partitioned_blocked;
+	const blx_options options = blx_default_options(BLX_PARTITIONED_BLOCKED);
+	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
+	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
+	double		lowest = 0.5;
+
+	if (search(row, &options, keys, fpr, words, g))
+		return true;
+	for (unsigned k = 1; k <= BLX_MAX_K; k++)
+	{
+		uint64_t	step = largest_step(row, &options, k, words);
+		blx_geometry candidate;
+		double		rate;
+
+		if (step == 0)
+			continue;
+		row->at_step(k, step, &options, &candidate);
+		rate = blx_fpr_expected(&candidate, keys);
+		if (rate < lowest)
+		{
+			lowest = rate;
+			*g = candidate;
+		}
+	}
+	return lowest < 0.5;
+}

@@ -17,6 +17,7 @@
  *   inspect.c     bloom_info, bloom_plan, estimates
  *   theory.c      the papers' formulas
  *   planner.c     selectivity and cost of membership
+ *   brin.c        BRIN operator classes
  *   probe.c       membership as a condition that an index can take
  */
 #ifndef BLOOMX_H
@@ -166,6 +167,9 @@ extern CallCache *GetCallCache(FunctionCallInfo fcinfo);
 extern KeyType *GetKeyType(FunctionCallInfo fcinfo, int n);
 extern KeyType *GetElementKeyType(FunctionCallInfo fcinfo, int n);
 
+/* The key type of an SQL type, for callers that are no call site; what it keeps is in context. */
+extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+
 static inline uint64
 HashKey(KeyType *key, Datum value, uint64 seed)
 {
@@ -268,6 +272,9 @@ extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *id
 
 /* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
 extern blx_filter *GrowHashes(const blx_filter *open);
+
+/* A set of twice the slots, in the current context. */
+extern blx_filter *LargerHashes(const blx_filter *open);
 
 /* f with room for more keys, in the current context. */
 extern blx_filter *GrowFilter(const blx_filter *f);

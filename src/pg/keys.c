@@ -343,7 +343,7 @@ LookupNamedType(KeyType *key, Oid base, MemoryContext context)
 	fmgr_info_copy(&key->hash_function, &entry->hash_extended_proc_finfo, context);
 }
 
-static void
+void
 LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 {
 	Oid			base = getBaseType(type);

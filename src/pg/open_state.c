@@ -33,28 +33,33 @@ HashesLimit(const blx_filter *open)
 }
 
 blx_filter *
-GrowHashes(const blx_filter *open)
+LargerHashes(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
 	blx_geometry geometry = blx_geometry_of(open);
 	uint64		slots = 2 * blx_hashes_slots(open);
+	blx_filter *result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
+	uint64		batch[256],
+				cursor = 0;
+	size_t		n;
+
+	blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
+	while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
+		for (size_t i = 0; i < n; i++)
+			blx_hashes_add(result, batch[i]);
+	return result;
+}
+
+blx_filter *
+GrowHashes(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	blx_geometry geometry = blx_geometry_of(open);
 	blx_filter *result;
 	blx_error	error;
 
-	if (blx_hashes_bytes(slots, open->name_len) <= HashesLimit(open))
-	{
-		uint64		batch[256],
-					cursor = 0;
-		size_t		n;
-
-		result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
-		blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
-		while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
-			for (size_t i = 0; i < n; i++)
-				blx_hashes_add(result, batch[i]);
-		return result;
-	}
-
+	if (blx_hashes_bytes(2 * blx_hashes_slots(open), open->name_len) <= HashesLimit(open))
+		return LargerHashes(open);
 	if (!open->pending && !blx_plan_bytes((uint64) bloomx_build_mem * 1024, DEFAULT_FPR, &geometry, &error))
 		ThrowCoreError(&error);
 	result = NewFilter(&geometry, &identity, open->capacity);

@@ -1,0 +1,100 @@
+--
+-- BRIN operator classes: the values of a range of pages in a filter of the size that they need.
+--
+\set VERBOSITY terse
+SET enable_seqscan = off;
+
+-- Every class is sound.
+SELECT opcname, amvalidate(c.oid) AS valid FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
+WHERE amname = 'brin' AND opcname LIKE '%bloomx%' ORDER BY opcname COLLATE "C";
+
+-- One table with a column of each type, its values in random order; 20,000 different integers, fewer of other types.
+CREATE TYPE b_mood AS ENUM ('sad', 'ok', 'happy');
+CREATE TABLE b AS SELECT i,
+        (i % 1000)::int2 AS c_int2, (i * 7919)::int4 AS c_int4, i::int8 << 32 | 5 AS c_int8, (i / 8.0)::float4 AS c_float4, (i / 8.0)::float8 AS c_float8,
+        (i / 100.0)::numeric AS c_numeric, md5(i::text) AS c_text, ('k' || i)::varchar AS c_varchar, ('k' || i)::char(12) AS c_bpchar, ('k' || i)::name AS c_name,
+        decode(md5(i::text), 'hex') AS c_bytea, md5(i::text)::uuid AS c_uuid, i % 2 = 0 AS c_bool, date '2020-01-01' + i AS c_date,
+        time '00:00' + i * interval '1 s' AS c_time, timetz '00:00+02' + i * interval '1 s' AS c_timetz, timestamp '2020-01-01' + i * interval '1 min' AS c_timestamp,
+        timestamptz '2020-01-01 00:00+00' + i * interval '1 min' AS c_timestamptz, i * interval '1 h' AS c_interval, inet '10.0.0.0' + i AS c_inet,
+        ('08:00:2b:00:' || lpad(to_hex(i / 256), 2, '0') || ':' || lpad(to_hex(i % 256), 2, '0'))::macaddr AS c_macaddr,
+        ('08:00:2b:00:00:00:' || lpad(to_hex(i / 256), 2, '0') || ':' || lpad(to_hex(i % 256), 2, '0'))::macaddr8 AS c_macaddr8,
+        i::oid AS c_oid, (i / 100.0)::numeric::money AS c_money, (enum_range(NULL::b_mood))[1 + i % 3] AS c_enum
+    FROM (SELECT i FROM generate_series(1, 20000) i ORDER BY hashint4(i)) s;
+INSERT INTO b (i) VALUES (0);		-- all NULL
+ANALYZE b;
+SELECT format('CREATE INDEX ON b USING brin (%I %s_bloomx_ops) WITH (pages_per_range = 8)', attname,
+              CASE WHEN typtype = 'e' THEN 'anyenum' WHEN typname = 'varchar' THEN 'text' ELSE typname END)
+FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid WHERE attrelid = 'b'::regclass AND attnum > 1 ORDER BY attnum \gexec
+
+-- By each column: the rows that an index finds for 5 of its values are those that a scan finds; the pages read say that ranges were left out.
+CREATE FUNCTION b_find(col name, by_index boolean) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE n bigint; total bigint := 0; v text;
+BEGIN
+    PERFORM set_config('enable_seqscan', (NOT by_index)::text, true), set_config('enable_bitmapscan', by_index::text, true);
+    FOR v IN EXECUTE format('SELECT %I::text FROM b WHERE i %% 4000 = 500', col) LOOP
+        EXECUTE format('SELECT count(*) FROM b WHERE %I = %L', col, v) INTO n;
+        total := total + n;
+    END LOOP;
+    RETURN total;
+END $$;
+CREATE FUNCTION b_pages(query text, OUT pages int, OUT rows int) LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
+    plan := plan -> 0 -> 'Plan';
+    IF plan ->> 'Node Type' <> 'Bitmap Heap Scan' THEN RAISE EXCEPTION 'a %', plan ->> 'Node Type'; END IF;
+    pages := (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int;
+    rows := plan ->> 'Actual Rows';
+END $$;
+SELECT attname, b_find(attname, true) = b_find(attname, false) AS same FROM pg_attribute WHERE attrelid = 'b'::regclass AND attnum > 1 ORDER BY attnum;
+SELECT attname AS "all ranges read" FROM pg_attribute, pg_class c
+WHERE attrelid = 'b'::regclass AND attnum > 1 AND c.oid = 'b'::regclass
+      AND (b_pages(format('SELECT FROM b WHERE %I = (SELECT %1$I FROM b WHERE i = 777)', attname))).pages > 0.5 * relpages ORDER BY attnum;
+
+-- A value that is not there reads the false ranges only; = ANY and a join ask for several.
+SELECT avg(pages / relpages) < 0.02 AS "absent keys read 1 % of the pages"
+FROM generate_series(1, 100) n, pg_class c, b_pages(format('SELECT FROM b WHERE c_text = %L', 'absent' || n)) WHERE c.oid = 'b'::regclass;
+SELECT rows FROM b_pages('SELECT FROM b WHERE c_int4 = ANY (ARRAY[7919, 15838, 1, NULL])');
+SELECT count(*) FROM (VALUES (7919), (15838), (3)) v(k), LATERAL (SELECT FROM b WHERE c_int4 = k OFFSET 0) s;
+
+-- Integers and floats of other widths are the same keys.
+SELECT (b_pages('SELECT FROM b WHERE c_int4 = 7919::int8')).rows AS int8, (b_pages('SELECT FROM b WHERE c_int2 = 5::int8')).rows AS int2,
+       (b_pages('SELECT FROM b WHERE c_int8 = 5::int2')).rows AS "int8 5", (b_pages('SELECT FROM b WHERE c_float4 = 0.125::float8')).rows AS float8;
+-- Keys whose halves core's hash folds together: it knows them from another no more, we do.
+SELECT (b_pages('SELECT FROM b WHERE c_int8 = 777::int8 << 32 | 5')).pages < 0.1 * relpages AS "few pages" FROM pg_class WHERE oid = 'b'::regclass;
+
+-- Sizes adapt: a column of two values, of 1,000, of 20,000.
+SELECT attname, pg_relation_size(format('b_%s_idx', attname)::regclass) / 8192 AS pages
+FROM pg_attribute WHERE attrelid = 'b'::regclass AND attname IN ('c_bool', 'c_int2', 'c_int4') ORDER BY 1;
+
+-- Rows that come later: into summarised ranges, into new ones, and into a table that was empty.
+INSERT INTO b (i, c_int4, c_text) SELECT i, i * 7919, md5(i::text) FROM generate_series(20001, 26000) i;
+CREATE TABLE b_empty (k int8, t text);
+CREATE INDEX b_empty_idx ON b_empty USING brin (k int8_bloomx_ops, t text_bloomx_ops (fpr = 0.001)) WITH (pages_per_range = 4);
+INSERT INTO b_empty SELECT v, md5(v::text) FROM generate_series(1, 3000) v;
+SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 26000, 397) v, b_pages(format('SELECT FROM b WHERE c_int4 = %s', v * 7919));
+SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 3000, 59) v, b_pages(format('SELECT FROM b_empty WHERE k = %s AND t = %L', v, md5(v::text)));
+SELECT brin_summarize_new_values('b_empty_idx') > 0 AS summarised;
+SELECT count(*) FILTER (WHERE rows <> 1) AS lost, avg(pages) < 10 AS "few pages" FROM generate_series(1, 3000, 59) v, b_pages(format('SELECT FROM b_empty WHERE k = %s', v));
+SELECT brin_desummarize_range('b_empty_idx', 0), brin_summarize_range('b_empty_idx', 0);
+SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 3000, 59) v, b_pages(format('SELECT FROM b_empty WHERE k = %s', v));
+
+-- A range of more values than a page's summary can tell apart: nothing is left out, and nothing lost.
+CREATE TABLE b_many AS SELECT v FROM generate_series(1, 100000) v;
+CREATE INDEX b_many_idx ON b_many USING brin (v int4_bloomx_ops) WITH (pages_per_range = 10000);
+SELECT pages, rows FROM b_pages('SELECT FROM b_many WHERE v = 4711'), pg_class WHERE oid = 'b_many'::regclass;
+SET bloomx.build_mem = '64kB';
+REINDEX INDEX b_many_idx;
+SELECT rows FROM b_pages('SELECT FROM b_many WHERE v = 4711');
+RESET bloomx.build_mem;
+
+-- What cannot be an index.
+CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (fpr = 2));
+CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (n_distinct_per_range = 2));
+CREATE COLLATION b_fold (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE INDEX ON b USING brin (c_text COLLATE b_fold text_bloomx_ops);
+
+DROP TABLE b, b_empty, b_many;
+DROP TYPE b_mood;
+DROP COLLATION b_fold;
+DROP FUNCTION b_find, b_pages;

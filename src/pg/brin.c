@@ -1,0 +1,282 @@
+/*
+ * brin.c - BRIN operator classes that summarise a range of pages in a filter.
+ *
+ * Core's bloom classes hash to 32 bits, must be told the number of distinct
+ * values in advance, and give every range a filter of that size.  Here a
+ * range's distinct hashes are collected (core/hashes.c) while it is summarised,
+ * and what is stored is the smallest filter for their number at the wanted
+ * rate: adaptive, and without a guess.  A few hashes are stored as they are.
+ *
+ * A summary must fit a page, with those of the index's other columns.  A range
+ * of more values than that gets the filter of the lowest rate that fits, and
+ * one of far more gets a full one, which says "perhaps" to everything: make the
+ * ranges smaller.
+ *
+ * Rows inserted into a range that has a summary are added to it: to the set of
+ * hashes, which becomes a scalable filter when it is no longer small, or to the
+ * filter as it is, whose rate rises until the range is summarised anew.
+ */
+#include "bloomx.h"
+
+#include "access/brin_internal.h"
+#include "access/brin_tuple.h"
+#include "access/reloptions.h"
+#include "access/skey.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+/* So many hashes are stored as they are. */
+#define FEW_VALUES 32
+
+/* Beyond so many values a bit of the largest summary stands for each: it would say nothing. */
+#define MAX_VALUES 65536
+
+/* What summaries of all columns may take of a page: the rest is for the page's and the tuple's headers. */
+#define SUMMARY_BYTES (BLCKSZ - 256)
+
+typedef struct BrinOptions
+{
+	int32		vl_len_;
+	double		fpr;
+} BrinOptions;
+
+/* What an index's column keeps between calls. */
+typedef struct BrinOpaque
+{
+	KeyType		stored;			/* of the column's values */
+	KeyType		asked;			/* of the last condition's */
+} BrinOpaque;
+
+/* A summary in memory. */
+typedef struct Summary
+{
+	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
+	double		fpr;
+	uint64		room;			/* bytes that it may take on the page */
+	bool		was_stored;
+} Summary;
+
+static Oid
+FilterType(Oid function)
+{
+	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloomfilter"),
+						   ObjectIdGetDatum(get_func_namespace(function)));
+}
+
+PG_FUNCTION_INFO_V1(bloomx_brin_opcinfo);
+Datum
+bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
+{
+	BrinOpcInfo *info = palloc0(MAXALIGN(SizeofBrinOpcInfo(1)) + sizeof(BrinOpaque));
+
+	info->oi_nstored = 1;
+	info->oi_regular_nulls = true;
+	info->oi_opaque = (char *) info + MAXALIGN(SizeofBrinOpcInfo(1));
+	info->oi_typcache[0] = lookup_type_cache(FilterType(fcinfo->flinfo->fn_oid), 0);
+	PG_RETURN_POINTER(info);
+}
+
+static uint64
+HashOf(KeyType *key, Oid type, Oid collation, MemoryContext context, Datum value)
+{
+	if (key->type != type)
+		LookupKeyType(key, type, collation, context);
+	return HashKey(key, value, 0);
+}
+
+static blx_filter *
+FullFilter(const blx_identity *identity)
+{
+	blx_filter *f = NewEmptyFilter(identity);
+
+	blx_set_all(f);
+	return f;
+}
+
+static blx_filter *
+Pour(const blx_filter *hashes, const blx_geometry *geometry, uint64 capacity)
+{
+	blx_identity identity = blx_identity_of(hashes);
+	blx_filter *f = NewFilter(geometry, &identity, capacity);
+	uint64		cursor = 0,
+				hash;
+
+	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
+		f = AddHashes(f, &hash, 1);
+	return f;
+}
+
+/* What is stored of a finished set of hashes. */
+static blx_filter *
+FitFilter(const Summary *summary)
+{
+	blx_identity identity = blx_identity_of(summary->filter);
+	uint64		count = blx_hashes_count(summary->filter);
+	blx_geometry geometry;
+
+	if (count <= FEW_VALUES)
+		return summary->filter;
+	if (!blx_plan_within(summary->room, count, summary->fpr, &geometry))
+		return FullFilter(&identity);
+	return Pour(summary->filter, &geometry, count);
+}
+
+/* Called before a tuple is formed, perhaps more than once. */
+static void
+Serialize(BrinDesc *desc, Datum memory, Datum *stored)
+{
+	const Summary *summary = (const Summary *) DatumGetPointer(memory);
+
+	stored[0] = PointerGetDatum(summary->filter->layout == BLX_HASHES ? FitFilter(summary) : summary->filter);
+}
+
+/* The column's summary in memory: new, or what was stored. */
+static Summary *
+OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
+{
+	BrinOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (BrinOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
+	Summary    *summary = (Summary *) DatumGetPointer(column->bv_mem_value);
+
+	if (summary != NULL && !column->bv_allnulls)
+		return summary;
+	summary = palloc(sizeof(Summary));
+	summary->fpr = options ? options->fpr : DEFAULT_FPR;
+	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
+	summary->was_stored = !column->bv_allnulls;
+	summary->filter = column->bv_allnulls ? NULL : CopyFilter(DatumGetFilter(column->bv_values[0]));
+	column->bv_mem_value = PointerGetDatum(summary);
+	column->bv_serialize = Serialize;
+	column->bv_allnulls = false;
+	return summary;
+}
+
+/* A filter that grows: the range's few values were stored as hashes, and more come one by one. */
+static blx_filter *
+GrowingFilter(const Summary *summary)
+{
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_plan(BLX_SCALABLE, 4 * FEW_VALUES, summary->fpr, NULL, &geometry, &error))
+		ThrowCoreError(&error);
+	return Pour(summary->filter, &geometry, 0);
+}
+
+/* The summary with one more value; a set that has become too large says nothing any more. */
+static blx_filter *
+AddToSummary(const Summary *summary, uint64 hash)
+{
+	blx_filter *f = summary->filter;
+	blx_identity identity = blx_identity_of(f);
+
+	if (f->layout == BLX_HASHES && summary->was_stored && blx_hashes_count(f) >= FEW_VALUES)
+		f = GrowingFilter(summary);
+	if (f->layout == BLX_HASHES && blx_hashes_count(f) >= MAX_VALUES)
+		return FullFilter(&identity);
+	if (f->layout == BLX_HASHES)
+	{
+		if (blx_hashes_full(f))
+			f = LargerHashes(f);
+		blx_hashes_add(f, hash);
+		return f;
+	}
+	f = AddHashes(f, &hash, 1);
+	return blx_size(f) <= summary->room ? f : FullFilter(&identity);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_brin_add_value);
+Datum
+bloomx_brin_add_value(PG_FUNCTION_ARGS)
+{
+	BrinDesc   *desc = (BrinDesc *) PG_GETARG_POINTER(0);
+	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
+	int			i = column->bv_attno - 1;
+	BrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	uint64		hash = HashOf(&opaque->stored, TupleDescAttr(desc->bd_tupdesc, i)->atttypid,
+							  PG_GET_COLLATION(), desc->bd_context, PG_GETARG_DATUM(2));
+	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
+	Summary    *summary = OpenSummary(fcinfo, desc, column);
+	bool		is_new;
+
+	if (summary->filter == NULL)
+		summary->filter = NewHashes(NULL, &opaque->stored.identity, 0);
+	is_new = !blx_test(summary->filter, hash);
+	if (is_new)
+	{
+		blx_filter *before = summary->filter;
+
+		summary->filter = AddToSummary(summary, hash);
+		if (summary->filter != before)
+			pfree(before);
+	}
+	MemoryContextSwitchTo(old);
+	PG_RETURN_BOOL(is_new);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_brin_consistent);
+Datum
+bloomx_brin_consistent(PG_FUNCTION_ARGS)
+{
+	BrinDesc   *desc = (BrinDesc *) PG_GETARG_POINTER(0);
+	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
+	ScanKey    *keys = (ScanKey *) PG_GETARG_POINTER(2);
+	int			n = PG_GETARG_INT32(3);
+	int			i = column->bv_attno - 1;
+	BrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	const blx_filter *f = DatumGetFilter(column->bv_values[0]);
+
+	for (int j = 0; j < n; j++)
+	{
+		Oid			type = keys[j]->sk_subtype;
+
+		if (!OidIsValid(type) || IsPolymorphicType(type))
+			type = TupleDescAttr(desc->bd_tupdesc, i)->atttypid;
+		if (!blx_test(f, HashOf(&opaque->asked, type, PG_GET_COLLATION(), desc->bd_context, keys[j]->sk_argument)))
+			PG_RETURN_BOOL(false);
+	}
+	PG_RETURN_BOOL(true);
+}
+
+/* The union of two of our filters; where these cannot be united, of whatever they hold. */
+static blx_filter *
+UniteSummaries(const blx_filter *a, const blx_filter *b)
+{
+	blx_identity identity = blx_identity_of(a);
+
+	if (a->layout != b->layout && a->layout != BLX_HASHES && b->layout != BLX_HASHES)
+		return FullFilter(&identity);
+	return UnionFilters(a, b);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_brin_union);
+Datum
+bloomx_brin_union(PG_FUNCTION_ARGS)
+{
+	BrinDesc   *desc = (BrinDesc *) PG_GETARG_POINTER(0);
+	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
+	BrinValues *other = (BrinValues *) PG_GETARG_POINTER(2);
+	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
+	Summary    *summary = OpenSummary(fcinfo, desc, column);
+	Summary    *more = OpenSummary(fcinfo, desc, other);
+	blx_filter *before = summary->filter;
+
+	summary->filter = UniteSummaries(summary->filter, more->filter);
+	pfree(before);
+	MemoryContextSwitchTo(old);
+	PG_RETURN_VOID();
+}
+
+PG_FUNCTION_INFO_V1(bloomx_brin_options);
+Datum
+bloomx_brin_options(PG_FUNCTION_ARGS)
+{
+	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
+
+	init_local_reloptions(options, sizeof(BrinOptions));
+	add_local_real_reloption(options, "fpr", "false positive rate of a range's summary",
+							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BrinOptions, fpr));
+	PG_RETURN_VOID();
+}
