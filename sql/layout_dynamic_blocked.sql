@@ -49,11 +49,11 @@ SELECT i.fpr < 0.01 AS rate, round((i.cardinality / 10000)::numeric, 1) AS keys,
 FROM (SELECT bloom_union_agg(f) AS u FROM parts) s, bloom_info(u) i,
      (SELECT bloom_agg(n, bloom_empty(10000, 0.01, 'dynamic_blocked')) AS f FROM generate_series(1, 10000) n) o, bloom_info(o.f) w;
 SELECT f | f = f AS idempotent, f | bloom_empty(10000, 0.01, 'dynamic_blocked') = f AS "with an empty one" FROM parts WHERE p = 0;
-SELECT count(*) FILTER (WHERE NOT u @> n) AS lost, max(bloom_fpr(u)) < 0.02 AS "at most the sum"
-FROM (SELECT a.f | b.f AS u
-      FROM (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM generate_series(1, 2000) n) a,
-           (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM generate_series(2001, 4000) n) b) s,
-     generate_series(1, 4000) n;
+CREATE TABLE crowded AS
+SELECT a.f | b.f AS u
+FROM (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM generate_series(1, 2000) n) a,
+     (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM generate_series(2001, 4000) n) b;
+SELECT (SELECT count(*) FROM generate_series(1, 4000) n WHERE NOT u @> n) AS lost, bloom_fpr(u) < 0.02 AS "at most the sum" FROM crowded;
 
 -- Parallel workers build their own filters, which are united
 CREATE TABLE numbers AS SELECT n FROM generate_series(1, 30000) n;
@@ -64,7 +64,7 @@ SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
 EXPLAIN (COSTS OFF) SELECT bloom_agg(n, bloom_empty(10000, 0.01, 'dynamic_blocked')) FROM numbers;
 CREATE TABLE parallel AS SELECT bloom_agg(n, bloom_empty(10000, 0.01, 'dynamic_blocked')) AS f FROM numbers;
-SELECT count(*) FILTER (WHERE NOT f @> n) AS lost, bool_and(bloom_fpr(f) < 0.03) AS rate FROM parallel, numbers;
+SELECT (SELECT count(*) FROM numbers WHERE NOT f @> n) AS lost, bloom_fpr(f) < 0.03 AS rate FROM parallel;
 RESET ALL;
 
 -- Text and bytea, stored and read again
@@ -124,5 +124,5 @@ SELECT refusal(format('SELECT %L::bytea::bloomfilter', substring(f::bytea, 1, le
 \pset format aligned
 \pset tuples_only off
 
-DROP TABLE grown, parts, numbers, parallel, small;
+DROP TABLE grown, parts, crowded, numbers, parallel, small;
 DROP FUNCTION refusal, damaged;

@@ -55,10 +55,8 @@ static const struct
 static void
 measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 {
-	uint64_t   *keys = take(8 * n),
-				yes = 0,
+	uint64_t	yes = 0,
 				per_filter = probes / FILTERS;
-	blx_filter *f;
 	double		expected,
 				measured,
 				mean = 0,
@@ -68,19 +66,20 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 				bits_sigma;
 
 	expected = blx_fpr_expected(&g, n);
-	f = take(blx_bytes(&g, 0));
 	for (uint64_t seed = 1; seed <= FILTERS; seed++)
 	{
+		uint64_t   *keys = take(8 * n);
+		blx_filter *f;
 		double		rate,
 					delta;
 
 		for (uint64_t i = 0; i < n; i++)
 			keys[i] = blx_hash_int64(i, seed);
-		blx_init(f, &g, &no_identity, CAPACITY);
-		blx_add(f, keys, n);
+		f = with_keys(blank(&g, &no_identity, CAPACITY), keys, n);
 		for (uint64_t i = 0; i < per_filter; i++)
 			yes += blx_test(f, blx_hash_int64(n + i, seed));
 		rate = blx_fpr(f);
+		release();
 		delta = rate - mean;
 		mean += delta / (double) seed;
 		squares += delta * (rate - mean);
@@ -96,17 +95,17 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 	CHECK(expected < target, "%g", expected);
 	CHECK(fabs(measured - expected) < 3.5 * probe_sigma, "%s: probes say %g, not %g", describe(&g), measured, expected);
 	CHECK(fabs(mean - expected) < 3.5 * bits_sigma, "%s: the bits say %g, not %g", describe(&g), mean, expected);
-	release();
 }
 
+/* With `load` times the keys of the plan. */
 static void
-measure_planned(uint8_t layout, double target, uint64_t probes)
+measure_planned(uint8_t layout, double load, double target, uint64_t probes)
 {
 	blx_geometry g;
 	blx_error	error;
 
 	if (CHECK(blx_plan(layout, CAPACITY, target, NULL, &g, &error), "%s", error.message))
-		measure(g, CAPACITY, target, probes);
+		measure(g, (uint64_t) (CAPACITY * load), target, probes);
 }
 
 static void
@@ -135,7 +134,37 @@ main(void)
 		snprintf(name, sizeof name, "%s: measured rates are the expected ones", blx_layout_name(static_layouts[i]));
 		TEST(name)
 			for (size_t j = 0; j < LENGTH(points); j++)
-				measure_planned(static_layouts[i], points[j].rate, points[j].probes);
+				measure_planned(static_layouts[i], 1, points[j].rate, points[j].probes);
+	}
+	TEST("dynamic_blocked: measured rates are the expected ones with half, all and three times the keys")
+		for (size_t j = 0; j < 3; j++)
+		{
+			measure_planned(BLX_DYNAMIC_BLOCKED, 0.5, points[j].rate, points[j].probes);
+			measure_planned(BLX_DYNAMIC_BLOCKED, 1, points[j].rate, points[j].probes);
+			measure_planned(BLX_DYNAMIC_BLOCKED, 3, points[j].rate, points[j].probes);
+		}
+	TEST("dynamic_blocked: ten million keys, ten times the plan, and none is lost")
+	{
+		enum
+		{
+			N = 10000000
+		};
+		uint64_t   *keys = take(8 * N),
+					lost = 0;
+		blx_geometry g;
+		blx_error	error;
+		blx_filter *f;
+
+		CHECK(blx_plan(BLX_DYNAMIC_BLOCKED, N / 10, 0.01, NULL, &g, &error), "%s", error.message);
+		for (uint64_t i = 0; i < N; i++)
+			keys[i] = blx_hash_int64(i, 0);
+		f = with_keys(blank(&g, &no_identity, N / 10), keys, N);
+		for (uint64_t i = 0; i < N; i++)
+			lost += !blx_test(f, keys[i]);
+		CHECK(lost == 0, "%" PRIu64 " keys", lost);
+		CHECK(blx_fpr(f) < 0.01, "%g", blx_fpr(f));
+		note("dynamic_blocked, ten times the plan: %.2f bytes a key, rate %.3g, %.0f keys by its fill", (double) blx_size(f) / N, blx_fpr(f), blx_cardinality(f));
+		release();
 	}
 	TEST("age_partitioned: measured rates are the expected ones at every stage")
 		for (size_t j = 0; j < 3; j++)

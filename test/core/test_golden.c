@@ -122,6 +122,9 @@ check_filter(const char *line)
 	const char *at,
 			   *end;
 
+	at = strstr(line, "\"parameters\": [");
+	if (at != NULL)
+		sscanf(at, "\"parameters\": [%" SCNu64 ", %" SCNu64 ", %" SCNu64, &g.parameters[0], &g.parameters[1], &g.parameters[2]);
 	sscanf(field(line, "layout"), "%39[^\"]", layout);
 	sscanf(field(line, "key_type"), "%63[^\"]", key_type);
 	if (!CHECK(golden != NULL, "%.60s: %s", line, error.message))
@@ -141,7 +144,7 @@ check_filter(const char *line)
 		uint64_t	hash = key_hash(from_hex(at), strcmp(key_type, "hash") == 0, seed);
 
 		CHECK(blx_test(golden, hash), "%.60s: a key is missing", line);
-		blx_add(ours, &hash, 1);
+		ours = with_keys(ours, &hash, 1);
 	}
 	again = exported(ours);
 	CHECK(bytes_equal(again, wire), "%.60s: other bytes", line);

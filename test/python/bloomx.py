@@ -396,7 +396,7 @@ def named(type_name, extended_hash):
 # Layouts: the geometry and which bits a key hash sets
 # --------------------------------------------------------------------------
 
-LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 11: "counting"}
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 9: "dynamic_blocked", 11: "counting"}
 LAYOUT_HASHES = 0
 MAX_K = 64
 GROUP = 8                                   # parts of partitioned_blocked that share a block choice
@@ -411,6 +411,7 @@ class Geometry(NamedTuple):
     parts: int
     part_bits: int
     probes: int
+    parameters: tuple = ()                  # dynamic_blocked: growth, tightening, fill
 
     @property
     def k(self):
@@ -451,6 +452,11 @@ def check_geometry(layout, g):
     elif layout in ("partitioned_blocked", "counting"):
         require(_is_power_of_two(g.blocks), "blocks must be a power of two")
         require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
+    elif layout == "dynamic_blocked":
+        require(g.parts == 1, "parts must be 1")
+        require(64 <= g.part_bits <= 32704 and g.part_bits % 64 == 0, "part bits must be a multiple of 64, 64 to 32704")
+        growth, *fractions = g.parameters
+        require(1 <= growth <= 8 and all(1 <= x <= 65535 for x in fractions), "growth must be 1 to 8, tightening and fill fractions")
     else:
         raise ValueError(f"unknown layout {layout!r}; known are {', '.join(LAYOUTS.values())}")
     require(g.body_bytes(layout) + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
@@ -464,6 +470,8 @@ def geometry_for_bits(layout, bits, k):
         g = Geometry(1, k, bits // k, 1)
     elif layout == "blocked":
         g = Geometry(bits // 512, 1, 512, k)
+    elif layout == "dynamic_blocked":
+        g = Geometry(bits // 512, 1, 448, k, (2, 65536 // 8, 65536 // 2))
     else:
         g = Geometry(1 << (max(bits // (64 * k), 1).bit_length() - 1), k, 64, 1)
         if bits < 64 * k:
@@ -578,7 +586,7 @@ class BloomFilter:
     @classmethod
     def empty(cls, layout, geometry, seed=0, capacity=0):
         """An empty filter; it takes the key type of the first key."""
-        return cls(layout, geometry, seed=seed, capacity=capacity)
+        return CLASSES.get(layout, BloomFilter)(layout, geometry, seed=seed, capacity=capacity)
 
     # ---- keys ----
 
@@ -792,13 +800,16 @@ class BloomFilter:
             raise ValueError(f"key type code {key_code} is not known")
         if (name_length != 0) != (key_code == KEY_NAMED) or name_length > MAX_NAME_BYTES:
             raise ValueError(f"a key type name of {name_length} bytes does not go with key type code {key_code}")
+        body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
         geometry = Geometry(blocks, parts, part_bits, probes)
+        if LAYOUTS[layout] == "dynamic_blocked":
+            if len(data) < body_at + 8 * DynamicBlockedFilter.FIRST_BLOCK:
+                raise ValueError(f"{len(data)} bytes are too few for a filter of layout dynamic_blocked")
+            geometry = geometry._replace(parameters=struct.unpack_from("<QQQ", data, body_at))
         check_geometry(LAYOUTS[layout], geometry)
 
-        body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
-        length = body_at + geometry.body_bytes(LAYOUTS[layout])
-        if len(data) != length:
-            raise ValueError(f"{len(data)} bytes, but the header announces {length}")
+        if LAYOUTS[layout] not in CLASSES and len(data) != body_at + geometry.body_bytes(LAYOUTS[layout]):
+            raise ValueError(f"{len(data)} bytes, but the header announces {body_at + geometry.body_bytes(LAYOUTS[layout])}")
         if len(data) + 4 > MAX_VALUE_BYTES:
             raise ValueError("a filter must be smaller than 1 GB")
         name = data[HEADER_BYTES:HEADER_BYTES + name_length]
@@ -809,8 +820,11 @@ class BloomFilter:
         key_name = name.decode("utf-8", "surrogateescape")      # a name in another encoding is kept as it is
 
         body = data[body_at:]
-        _check_spare_bits(geometry, body)
-        return cls(LAYOUTS[layout], geometry, seed, key_code, key_name, capacity, expanded, body)
+        if LAYOUTS[layout] in CLASSES:
+            CLASSES[LAYOUTS[layout]].check_body(geometry, body)
+        else:
+            _check_spare_bits(geometry, body)
+        return CLASSES.get(LAYOUTS[layout], BloomFilter)(LAYOUTS[layout], geometry, seed, key_code, key_name, capacity, expanded, body)
 
     def to_text(self):
         return base64.b64encode(self.to_bytes()).decode("ascii")
@@ -843,6 +857,232 @@ def _check_spare_bits(g, body):
         last_word = 8 * ((part + 1) * g.part_words - 1)
         if _read64(body, last_word) >> used:
             raise ValueError("bits beyond the end of a part must be 0")
+
+
+class Stage(NamedTuple):
+    """What a block of dynamic_blocked is at its stage."""
+    number: int
+    units: int                              # of memory
+    bits: int
+    limit: int                              # bits that may be set
+    probes: int
+
+
+def _stages(g):
+    """All 32 stages of a geometry."""
+    growth, tightening, fill = g.parameters
+    units, rate = 1, 2**63
+    for number in range(32):
+        bits = units * (g.part_bits + 64) - 64
+        yield Stage(number, units, bits, bits * fill >> 16, min(MAX_K, g.probes + 64 - rate.bit_length()))
+        if units * growth <= 2**32 // (g.part_bits + 64):
+            units *= growth
+        rate = (rate >> 16) * tightening
+
+
+class DynamicBlockedFilter(BloomFilter):
+    """Layout dynamic_blocked, whose body grows.
+
+    Here it is a list of chains, one for each home block, and a chain is a
+    list of [stage number, filter as a big integer]; `order` has the place in
+    the body of every overflow block, as (chain, place in the chain).
+    """
+
+    FIRST_BLOCK = 5
+    MAX_TWINS = 4
+
+    def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
+        super().__init__(layout, geometry, seed, key_code, key_name, capacity, expanded, b"")
+        self.stages = list(_stages(geometry))
+        self.chains = [[[0, 0]] for _ in range(geometry.blocks)]
+        self.order = []
+        self.total = geometry.blocks
+        if body is not None:
+            self._read(body)
+
+    # ---- the body ----
+
+    @classmethod
+    def check_body(cls, g, body):
+        cls("dynamic_blocked", g, body=body)
+
+    def _require(self, true, rule):
+        if not true:
+            raise ValueError(f"damaged filter of layout dynamic_blocked: {rule}")
+
+    def _read(self, body):
+        g = self.geometry
+        unit_words = g.part_bits // 64 + 1
+        self._require(len(body) % 8 == 0, "a broken word")
+        words = struct.unpack(f"<{len(body) // 8}Q", body)
+        used, self.total = words[3:5]
+        self._require(g.blocks <= used <= self.total and len(words) == self.FIRST_BLOCK + unit_words * self.total,
+                      "the length does not match the blocks")
+
+        def block(unit):
+            """(stage, bits as an integer, the unit of the next block)"""
+            at = 8 * (self.FIRST_BLOCK + unit_words * unit)
+            record = _read64(body, at)
+            stage = self.stages[record >> 32 & 31]
+            self._require(unit + stage.units <= used, "a block beyond the end")
+            bits = int.from_bytes(body[at + 8:at + 8 + stage.bits // 8], "little")
+            self._require(bin(bits).count("1") == record & 0xFFFFFFFF, "a record does not count its bits")
+            return stage, bits, record >> 37
+
+        starts, unit = [], g.blocks         # of the overflow blocks, one behind the other
+        while unit < used:
+            starts.append(unit)
+            unit += block(unit)[0].units
+        self._require(unit == used, "overflow blocks beyond the end")
+
+        places = {}
+        for number, chain in enumerate(self.chains):
+            stage, bits, next_ = block(number)
+            self._require(stage.number == 0, "a home block of a later stage")
+            chain[:] = [[0, bits]]
+            unit = number
+            while next_ != 0:
+                self._require(next_ > unit and next_ in starts and next_ not in places, "a link to no block")
+                places[next_] = (number, len(chain))
+                unit = next_
+                stage, bits, next_ = block(unit)
+                self._require(stage.number >= chain[-1][0], "stages fall")
+                chain.append([stage.number, bits])
+            self._require(all(sum(s == i for s, _ in chain) <= self.MAX_TWINS for i in range(32)), "too many blocks of one stage")
+        self._require(len(places) == len(starts), "an overflow block in no chain")
+        self._require(not any(words[self.FIRST_BLOCK + unit_words * used:]), "bits in spare memory")
+        self.order = [places[unit] for unit in starts]
+
+    @property
+    def used(self):
+        return self.geometry.blocks + sum(self.stages[self.chains[c][i][0]].units for c, i in self.order)
+
+    @property
+    def body(self):
+        """The bytes, from the chains."""
+        g = self.geometry
+        unit_bytes = g.part_bits // 8 + 8
+        units = {(c, 0): c for c in range(g.blocks)}
+        next_unit = g.blocks
+        for place in self.order:
+            units[place] = next_unit
+            next_unit += self.stages[self.chains[place[0]][place[1]][0]].units
+        out = bytearray(8 * self.FIRST_BLOCK + unit_bytes * self.total)
+        struct.pack_into("<5Q", out, 0, *g.parameters, next_unit, self.total)
+        for (c, i), unit in units.items():
+            number, bits = self.chains[c][i]
+            at = 8 * self.FIRST_BLOCK + unit_bytes * unit
+            record = units.get((c, i + 1), 0) << 37 | number << 32 | bin(bits).count("1")
+            out[at:at + 8] = record.to_bytes(8, "little")
+            out[at + 8:at + 8 + self.stages[number].bits // 8] = bits.to_bytes(self.stages[number].bits // 8, "little")
+        return out
+
+    @body.setter
+    def body(self, value):
+        """BloomFilter's constructor sets an empty one."""
+
+    # ---- keys ----
+
+    def _mask(self, stage, key_hash):
+        """The bits of a key in the filter of a block of that stage."""
+        digits = 54 // (stage.bits - 1).bit_length()
+        mask = 0
+        for j in range(stage.probes):
+            if j % digits == 0:
+                x = derived_hash(key_hash, 1 + 64 * stage.number + j // digits)
+            mask |= 1 << _scale(x, stage.bits)
+            x = x * stage.bits & MASK64
+        return mask
+
+    def _chain_number(self, key_hash):
+        return _scale(key_hash, self.geometry.blocks)
+
+    def contains_hash(self, key_hash):
+        for number, bits in self.chains[self._chain_number(key_hash)]:
+            mask = self._mask(self.stages[number], key_hash)
+            if bits & mask == mask:
+                return True
+        return False
+
+    def add_hash(self, key_hash):
+        if self.contains_hash(key_hash):
+            return
+        chain_number = self._chain_number(key_hash)
+        chain = self.chains[chain_number]
+        stage = self.stages[chain[-1][0]]
+        count = bin(chain[-1][1]).count("1")
+        if not (count == 0 or count + stage.probes <= stage.limit or stage.number == 31):
+            stage = self.stages[stage.number + 1]
+            while self.used + stage.units > self.total:
+                self.total += max(self.total // 16, self.geometry.parameters[0])
+            self.order.append((chain_number, len(chain)))
+            chain.append([stage.number, 0])
+        chain[-1][1] |= self._mask(stage, key_hash)
+
+    # ---- whole filters ----
+
+    def union(self, other):
+        if (self.layout, self.geometry) != (other.layout, other.geometry):
+            raise ValueError("cannot unite filters of different geometry")
+        if self.seed != other.seed:
+            raise ValueError(f"cannot unite filters of different seed: {self.seed} and {other.seed}")
+        if other.key_code != KEY_NONE:
+            self._check_key(other.key_code, other.key_name, other.key_type())
+        typed = other if self.key_code == KEY_NONE else self
+        both = DynamicBlockedFilter(self.layout, self.geometry, self.seed, typed.key_code, typed.key_name, max(self.capacity, other.capacity))
+        for number in range(self.geometry.blocks):
+            chain = both.chains[number] = self._join(self.chains[number], other.chains[number])
+            both.order += [(number, i) for i in range(1, len(chain))]
+        both.total = both.used
+        return both
+
+    def _join(self, a, b):
+        chain, i, j = [], 0, 0
+
+        def put(number, bits):
+            if sum(n == number for n, _ in chain) == self.MAX_TWINS:
+                chain[-1][1] |= bits
+            else:
+                chain.append([number, bits])
+
+        while i < len(a) or j < len(b):
+            if i < len(a) and j < len(b) and a[i][0] == b[j][0]:
+                joint = a[i][1] | b[j][1]
+                if bin(joint).count("1") <= self.stages[a[i][0]].limit:
+                    put(a[i][0], joint)
+                    i, j = i + 1, j + 1
+                    continue
+            if j == len(b) or (i < len(a) and a[i][0] <= b[j][0]):
+                put(*a[i])
+                i += 1
+            else:
+                put(*b[j])
+                j += 1
+        return chain
+
+    def bits_set(self):
+        return sum(bin(bits).count("1") for chain in self.chains for _, bits in chain)
+
+    def _walk(self):
+        """For every block: the rate of the blocks before it in its chain, its fill, its stage, and is it the last?"""
+        for chain in self.chains:
+            before = 0.0
+            for i, (number, bits) in enumerate(chain):
+                stage = self.stages[number]
+                fill = bin(bits).count("1") / stage.bits
+                yield before, fill, stage, i + 1 == len(chain)
+                before += (1 - before) * fill**stage.probes
+
+    def fpr(self):
+        return sum(before + (1 - before) * fill**stage.probes for before, fill, stage, last in self._walk() if last) / self.geometry.blocks
+
+    def cardinality(self):
+        return sum(math.log1p(-fill) / (stage.probes * math.log1p(-1 / stage.bits)) / (1 - before) if fill < 1 else math.inf
+                   for before, fill, stage, _ in self._walk())
+
+
+# Layouts whose body is more than bits.
+CLASSES = {"dynamic_blocked": DynamicBlockedFilter}
 
 
 # --------------------------------------------------------------------------

@@ -31,6 +31,7 @@ SHAPES = [
     ("blocked", 6144, 9, -1),
     ("partitioned_blocked", 8192, 13, -5000000000),
     ("counting", 8192, 13, 5),
+    ("dynamic_blocked", 1536, 6, 3),
 ]
 KEYS = 200                                  # keys 0 .. 199 are in a filter, 200 .. 399 are not
 
