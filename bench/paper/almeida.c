@@ -217,6 +217,87 @@ spread(void)
 	fclose(csv);
 }
 
+/* Section 5: what double hashing does to single keys, to pairs of keys, and to the rate. */
+static const uint8_t schemes[] = {BLX_INDEPENDENT, BLX_DOUBLE, BLX_ENHANCED_DOUBLE, BLX_TRIPLE};
+
+static blx_geometry
+hashed(blx_geometry g, uint8_t hashing)
+{
+	g.hashing = hashing;
+	return g;
+}
+
+static void
+schemes_and_keys(void)
+{
+	enum { WORDS = 8, M = 64 * WORDS, K = 8, KEYS = 4096 };
+	blx_geometry layouts[] = {standard(M, K), partitioned(M, K)};
+	uint64_t	trials = quick ? 1 << 18 : 1 << 22;
+	FILE	   *bits = open_csv(directory, "almeida-schemes-bits", "m,k,layout,scheme,bits,keys,trials"),
+			   *pairs = open_csv(directory, "almeida-schemes-pairs", "m,k,layout,scheme,common,pairs,trials");
+	uint64_t	(*sets)[WORDS] = must_alloc(KEYS * sizeof *sets);
+
+	for (size_t l = 0; l < LENGTH(layouts); l++)
+		for (size_t h = 0; h < LENGTH(schemes); h++)
+		{
+			blx_geometry g = hashed(layouts[l], schemes[h]);
+			blx_filter *f = new_filter(&g);
+			uint64_t	by_bits[K + 1] = {0},
+						by_common[K + 1] = {0},
+						meetings = 0;
+
+			for (uint64_t i = 0; i < trials; i++)
+				by_bits[distinct_bits(f, &g, hash_of(i))]++;
+			for (uint64_t i = 0; i < KEYS; i++)
+			{
+				uint64_t	key = hash_of(i);
+
+				distinct_bits(f, &g, key);
+				memcpy(sets[i], blx_cwords(f), sizeof *sets);
+			}
+			for (unsigned i = 0; i < KEYS; i++)
+				for (unsigned j = 0; j < i; j++, meetings++)
+				{
+					unsigned	common = 0;
+
+					for (unsigned w = 0; w < WORDS; w++)
+						common += (unsigned) __builtin_popcountll(sets[i][w] & sets[j][w]);
+					by_common[common]++;
+				}
+			for (unsigned b = 0; b <= K; b++)
+			{
+				fprintf(bits, "%u,%u,%s,%s,%u,%" PRIu64 ",%" PRIu64 "\n", M, K, blx_layout_name(g.layout), blx_hashing_name(g.hashing), b, by_bits[b], trials);
+				fprintf(pairs, "%u,%u,%s,%s,%u,%" PRIu64 ",%" PRIu64 "\n", M, K, blx_layout_name(g.layout), blx_hashing_name(g.hashing), b, by_common[b], meetings);
+			}
+			free_filter(f);
+		}
+	free(sets);
+	fclose(bits);
+	fclose(pairs);
+}
+
+static void
+schemes_and_rates(void)
+{
+	static const struct { uint64_t m; unsigned k; } cases[] = {{512, 8}, {4096, 8}, {4096, 16}, {65536, 16}, {1000000, 8}};
+	FILE	   *csv = open_csv(directory, "almeida-schemes-rates", "scheme,m,k,n,layout,positives,probes,sigma");
+
+	for (size_t c = 0; c < LENGTH(cases); c++)
+		for (size_t h = 0; h < LENGTH(schemes); h++)
+			for (unsigned l = 0; l < 2; l++)
+			{
+				uint64_t	m = cases[c].m,
+							n = keys_at_fill(m, cases[c].k, 0.5);
+				blx_geometry g = hashed(l == 0 ? standard(m, cases[c].k) : partitioned(m, cases[c].k), schemes[h]);
+				uint64_t	probes = m > 100000 ? 100000 : 500;
+				char		prefix[100];
+
+				snprintf(prefix, sizeof prefix, "%s,%" PRIu64 ",%u,%" PRIu64, blx_hashing_name(schemes[h]), m, cases[c].k, n);
+				random_filters(csv, prefix, &g, n, (quick ? 2000000 : 20000000) / (20 * n + probes) + 2, probes);
+			}
+	fclose(csv);
+}
+
 /* Section 6.2: two sets without a common key; how often does the filter fail to say so? */
 static void
 disjointness(void)
@@ -334,6 +415,8 @@ main(int argc, char **argv)
 	rates();
 	elements();
 	spread();
+	schemes_and_keys();
+	schemes_and_rates();
 	disjointness();
 	reduction();
 	return 0;

@@ -9,7 +9,7 @@ import re
 import subprocess
 import sys
 
-count = 20000 if '--quick' in sys.argv else 200000
+count = 10000 if '--quick' in sys.argv else 50000
 directory = sys.argv[-1]
 layouts = ('standard', 'partitioned', 'blocked 32768', 'blocked 512', 'partitioned_blocked')
 

@@ -202,16 +202,75 @@ def window_age():
     """How keys are forgotten."""
     table = rows('window-age')
     figure, axis = plt.subplots()
-    for scheme, colour in (('active and warm-up', BLUE), ('two generations', ORANGE), ('ring of 5', GREEN), ('age_partitioned', RED)):
+    for scheme, colour in (('active and warm-up', BLUE), ('two generations', ORANGE), ('ring of 5', GREEN), ('age_partitioned, l = 10', PURPLE), ('age_partitioned', RED)):
         x, y = select(table, 'age', lambda r: int(r['found']) / int(r['asked']), scheme=scheme)
-        axis.plot(x, y, color=colour, label=scheme)
+        axis.plot(x, y, color=colour, label=scheme, linestyle='--' if scheme == 'two generations' else '-')
     axis.set(xlabel='age of a key, in windows', ylabel='still found')
     axis.legend()
     save(figure, 'window-age')
 
 
+def growth_k():
+    """Kaler's figures 1 and 2: memory and rate of scalable filters over k."""
+    table = rows('growth-k')
+    figure, axes = plt.subplots(1, 2)
+    for kind, colour in (('standard', BLUE), ('scalable, r = 1/2', RED), ('scalable, r = 1/2, s = 4', PURPLE), ('scalable, r = 0.85', ORANGE)):
+        x, y = select(table, 'k', lambda r: int(r['bits']) / int(r['n']), kind=kind)
+        axes[0].plot(x, y, 'o-', color=colour, label=kind, markersize=3.5)
+        x, y = select(table, 'k', lambda r: int(r['positives']) / int(r['probes']), kind=kind)
+        axes[1].plot(x, y, 'o-', color=colour, markersize=3.5)
+    k = numpy.arange(2, 17)
+    axes[1].plot(k, 0.5 ** k, color=GREY, linestyle=':')
+    axes[1].annotate('asked for', (11, 0.5 ** 10.3), color=GREY, fontsize=9)
+    axes[0].set(xlabel='k: rate asked for is 1/2$^k$', ylabel='bits a key', ylim=(0, None))
+    axes[1].set(xlabel='k', ylabel='false positive rate', yscale='log')
+    axes[0].legend(fontsize=9)
+    save(figure, 'growth-k')
+
+
+def growth_overload():
+    """Kaler's figures 4 to 6: rate, memory, time beyond the plan."""
+    table = rows('growth-overload')
+    figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.8))
+    planned = int(table[0]['planned'])
+    for layout, colour in (('standard', BLUE), ('blocked', GREEN), ('partitioned_blocked', RED), ('scalable', ORANGE), ('dynamic_blocked', PURPLE)):
+        for axis, y in zip(axes, (lambda r: int(r['positives']) / int(r['probes']), lambda r: int(r['bits']) / int(r['n']), lambda r: float(r['absent_ratio']))):
+            found = sorted((int(r['n']) / planned, y(r)) for r in table if r['layout'] == layout)
+            axis.plot([x for x, _ in found], [y for _, y in found], 'o-', color=colour, label=layout, markersize=3)
+    for axis in axes:
+        axis.set(xscale='log', xlabel='keys / planned')
+        axis.set_xticks([1, 4, 16, 64], ['1', '4', '16', '64'])
+        axis.minorticks_off()
+    axes[0].set(title='false positive rate', yscale='log')
+    axes[1].set(title='bits a key', ylim=(0, None))
+    axes[2].set(title='test of absent / standard', ylim=(0, None))
+    for axis in axes:
+        axis.title.set_fontsize(10)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc='lower center', ncol=5, fontsize=8)
+    figure.tight_layout(rect=(0, 0.06, 1, 1))
+    figure.savefig(f'{directory}/growth-overload.svg', metadata={'Date': None, 'Creator': None})
+    plt.close(figure)
+
+
+def almeida_schemes():
+    """Section 5: keys by the number of their bits, and pairs by the bits that they share."""
+    bits, pairs = rows('almeida-schemes-bits'), rows('almeida-schemes-pairs')
+    figure, axes = plt.subplots(2, 2, sharex=True, sharey='row', figsize=(7.2, 5.4))
+    for column, layout in enumerate(('standard', 'partitioned')):
+        for scheme, colour, mark in (('independent', BLUE, 'o'), ('double', RED, 's'), ('enhanced_double', GREEN, '^'), ('triple', PURPLE, 'v')):
+            for axis, table, field, count in ((axes[0][column], bits, 'bits', 'keys'), (axes[1][column], pairs, 'common', 'pairs')):
+                found = [(int(r[field]), int(r[count]) / int(r['trials'])) for r in table if r['layout'] == layout and r['scheme'] == scheme and int(r[count]) > 0]
+                axis.plot([x for x, _ in found], [y for _, y in found], mark + '-', color=colour, label=scheme.replace('_', ' '), markersize=4, linewidth=1)
+        axes[0][column].set(title=layout, yscale='log')
+        axes[1][column].set(yscale='log', xlabel='bits')
+    axes[0][0].set(ylabel='keys with so many bits')
+    axes[1][0].set(ylabel='pairs that share so many')
+    axes[1][1].legend(fontsize=9)
+    save(figure, 'almeida-schemes')
+
+
 for name, function in list(globals().items()):
-    if name.startswith(('almeida_', 'anomalies_', 'walther_', 'kaler_', 'growth_', 'table5_', 'window_')) and name.startswith(only):
+    if name.startswith(('almeida_', 'walther_', 'kaler_', 'growth_', 'table5_', 'window_')) and name.startswith(only):
         try:
             function()
         except FileNotFoundError as missing:

@@ -182,6 +182,16 @@ views(FILE *csv, const blx_filter *f)
 	}
 }
 
+static bool
+removes(blx_filter *f)
+{
+	blx_error	error;
+	uint64_t	hash = hash_of(0);
+	size_t		removed;
+
+	return blx_remove(f, &hash, 1, &removed, &error) && removed == 1;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -190,7 +200,7 @@ main(int argc, char **argv)
 				probes = quick ? 300000 : 5000000;
 	FILE	   *csv = open_csv(directory, "table5",
 							   "layout,n,k,bits_a_key,positives,probes,weak,add_ns,add_ratio,absent_ns,absent_ratio,present_ns,present_ratio,"
-							   "intersection,intersection_built,apart_100,apart_1000,prefix,fold");
+							   "intersection,intersection_built,apart_100,apart_1000,prefix,fold,removes");
 	void		(*const functions[3]) (void *, int) = {add_slice, test_absent, test_present};
 	contender	contenders[LENGTH(layouts)];
 	candidate	runs[3][LENGTH(layouts)];
@@ -226,7 +236,7 @@ main(int argc, char **argv)
 		apart(csv, layout, 100);
 		apart(csv, layout, 1000);
 		views(csv, contenders[l].f);
-		fputc('\n', csv);
+		fprintf(csv, ",%d\n", removes(contenders[l].f));
 		free_filter(contenders[l].f);
 	}
 	fclose(csv);

@@ -45,6 +45,10 @@ def with_sigma(count, total, expected):
     return f'{short(count / total, 3)} ({(count / total - expected) / sigma:+.1f})'
 
 
+def machine():
+    return markdown(['measured on', ''], [[r['key'], r['value']] for r in rows('machine')])
+
+
 def almeida_collisions():
     cases = {}
     for r in rows('almeida-collisions'):
@@ -175,9 +179,9 @@ def table5_layouts():
         both = 'refused' if r['intersection'] == '' else f"{short(r['intersection'], 2)} / {short(r['intersection_built'], 2)}"
         views = ', '.join(f'{name} {r[name]}' for name in ('prefix', 'fold') if r[name] != '') or 'none'
         apart = 'refused' if r['apart_1000'] == '' else f"{100 * r['apart_100']:.0f} % / {100 * r['apart_1000']:.0f} %"
-        lines.append([r['layout'], f"{r['bits_a_key']:.1f}", short(r['positives'] / r['probes'], 3), f"{r['add_ratio']:.2f}", f"{r['absent_ratio']:.2f}",
+        lines.append([r['layout'], f"{r['bits_a_key']:.1f}", short(r['positives'] / r['probes'], 3), 'yes' if r['removes'] else 'no', f"{r['add_ratio']:.2f}", f"{r['absent_ratio']:.2f}",
                       f"{r['present_ratio']:.2f}", weak, both, apart, views])
-    return markdown(['layout', 'bits a key', 'rate', 'add', 'test absent', 'test present', 'weak keys', 'rate of a & b / of the filter of the common keys',
+    return markdown(['layout', 'bits a key', 'rate', 'keys can be removed', 'add', 'test absent', 'test present', 'weak keys', 'rate of a & b / of the filter of the common keys',
                      'disjoint recognised, 100 / 1,000 keys', 'rate at half size'], lines)
 
 
@@ -188,8 +192,33 @@ def table5_cuckoo():
     return markdown(['', 'cuckoo, 8 bits', 'partitioned_blocked', 'ratio'], lines)
 
 
+def almeida_schemes():
+    cases = {}
+    for r in rows('almeida-schemes-rates'):
+        cases.setdefault((r['m'], r['k'], r['n'], r['layout']), {})[r['scheme']] = r
+    lines = []
+    for (m, k, n, layout), found in cases.items():
+        expected = exact.fpr_standard(n, m, k) if layout == 'standard' and m < 100000 else exact.fpr_partitioned(n, m, k)
+        line = [f'{m:,}', k, layout, short(expected)]
+        for scheme in ('independent', 'double', 'enhanced_double', 'triple'):
+            r = found[scheme]
+            ratio = r['positives'] / r['probes'] / expected
+            line.append(f"{ratio:.2f} ± {r['sigma'] / r['probes'] / expected:.2f}")
+        lines.append(line)
+    return markdown(['m', 'k', 'layout', 'computed', 'independent', 'double', 'enhanced double', 'triple'], lines)
+
+
+def growth_overload():
+    lines = []
+    for r in rows('growth-overload'):
+        if r['n'] / r['planned'] in (1, 8, 64):
+            lines.append([r['layout'], int(r['n'] / r['planned']), short(r['positives'] / r['probes'], 3), f"{r['bits'] / r['n']:.1f}",
+                          f"{r['add_ns']:.0f}", f"{r['absent_ratio']:.2f}", f"{r['present_ratio']:.2f}"])
+    return markdown(['layout', 'keys / planned', 'rate', 'bits a key', 'add, ns', 'test absent', 'test present'], sorted(lines, key=lambda line: line[1]))
+
+
 TABLES = {name.replace('_', '-'): function for name, function in list(globals().items())
-          if name.startswith(('almeida_', 'walther_', 'kaler_', 'table5_', 'window_', 'anomalies_'))}
+          if name == 'machine' or name.startswith(('almeida_', 'walther_', 'kaler_', 'growth_', 'table5_', 'window_'))}
 
 
 def fill_in(match):
