@@ -121,6 +121,41 @@ measure_ring(double target, uint64_t probes)
 	measure(g, g.parts * g.parameters[1], target, probes);
 }
 
+/* Ten million keys, of which every other one is taken out again. */
+static void
+remove_half(void)
+{
+	enum
+	{
+		N = 10000000
+	};
+	uint64_t   *keys = take(8 * N);
+	size_t		removed,
+				lost = 0,
+				found = 0;
+	blx_geometry g;
+	blx_filter *f;
+	blx_error	error;
+
+	for (uint64_t i = 0; i < N; i++)
+		keys[i] = blx_hash_int64(i, 0);
+	if (!CHECK(blx_plan(BLX_COUNTING, N, 0.01, NULL, &g, &error), "%s", error.message))
+		return;
+	f = built(&g, N, keys, N);
+	for (uint64_t i = 0; i < N; i++)
+		lost += !blx_test(f, keys[i]);
+	CHECK(lost == 0, "%zu of all keys", lost);
+	CHECK(blx_remove(f, keys, N / 2, &removed, &error) && removed == N / 2, "%zu removed", removed);
+	for (uint64_t i = 0; i < N; i++)
+		if (i < N / 2)
+			found += blx_test(f, keys[i]);
+		else
+			lost += !blx_test(f, keys[i]);
+	CHECK(lost == 0, "%zu of the other half", lost);
+	CHECK(fabs((double) found / (N / 2) - blx_fpr(f)) < 4 * sqrt(blx_fpr(f) / (N / 2)), "%zu of the removed keys are found, the rate is %g", found, blx_fpr(f));
+	release();
+}
+
 int
 main(void)
 {
@@ -169,5 +204,17 @@ main(void)
 	TEST("age_partitioned: measured rates are the expected ones at every stage")
 		for (size_t j = 0; j < 3; j++)
 			measure_ring(points[j].rate, points[j].probes);
+	TEST("counting: measured rates are the expected ones with a quarter, half and all of the keys")
+		for (size_t j = 0; j < 3; j++)
+			for (unsigned part = 4; part > 0; part /= 2)
+			{
+				blx_geometry g;
+				blx_error	error;
+
+				if (CHECK(blx_plan(BLX_COUNTING, CAPACITY, points[j].rate, NULL, &g, &error), "%s", error.message))
+					measure(g, CAPACITY / part, points[j].rate, points[j].probes);
+			}
+	TEST("counting: of ten million keys half are removed; no other is lost, and of the removed as many are found as the rate says")
+		remove_half();
 	return report();
 }
