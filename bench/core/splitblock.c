@@ -41,8 +41,19 @@ test_portable(const splitblock *f, uint64_t hash)
 	return all & 1;
 }
 
+static uint64_t
+test_batch_portable(const splitblock *f, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	found = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) test_portable(f, hashes[i]) << i;
+	return found;
+}
+
 void		(*splitblock_add) (splitblock *f, const uint64_t *hashes, size_t n) = add_portable;
 bool		(*splitblock_test) (const splitblock *f, uint64_t hash) = test_portable;
+uint64_t	(*splitblock_test_batch) (const splitblock *f, const uint64_t *hashes, unsigned n) = test_batch_portable;
 
 #if defined(__x86_64__)
 
@@ -74,6 +85,16 @@ test_avx2(const splitblock *f, uint64_t hash)
 	return _mm256_testc_si256(_mm256_load_si256(block), mask_of(hash));
 }
 
+__attribute__((target("avx2"))) static uint64_t
+test_batch_avx2(const splitblock *f, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	found = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) test_avx2(f, hashes[i]) << i;
+	return found;
+}
+
 #endif
 
 const char *
@@ -84,6 +105,7 @@ splitblock_choose(void)
 	{
 		splitblock_add = add_avx2;
 		splitblock_test = test_avx2;
+		splitblock_test_batch = test_batch_avx2;
 		return "avx2";
 	}
 #endif

@@ -20,6 +20,9 @@ typedef struct splitblock
 extern void (*splitblock_add) (splitblock *f, const uint64_t *hashes, size_t n);
 extern bool (*splitblock_test) (const splitblock *f, uint64_t hash);
 
+/* Bit i of the answer: the test of hash i.  n is at most 64. */
+extern uint64_t (*splitblock_test_batch) (const splitblock *f, const uint64_t *hashes, unsigned n);
+
 /* "avx2" or "portable" */
 extern const char *splitblock_choose(void);
 

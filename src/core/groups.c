@@ -37,7 +37,7 @@ blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t
 {
 	if (!shape.counting)
 	{
-		blx_simd.add(words, shape.log2, shape.parts, hashes, n);
+		blx_simd.add(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
 		return;
 	}
 	while (n > 0)

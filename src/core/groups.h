@@ -147,22 +147,23 @@ blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fet
 	return true;
 }
 
-static inline bool
+/* Inlined, so that a shape never goes through memory: written in pieces and read as a whole it would stall each test. */
+static inline __attribute__((always_inline)) bool
 blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 {
 	if (shape.counting)
 		return blx_groups_test_fetched(shape, 0, hash, blx_fetch_memory, (void *) (uintptr_t) words);
-	return blx_simd.test(words, shape.log2, shape.parts, hash);
+	return blx_simd.test(words, UINT64_C(1) << shape.log2, shape.parts, hash);
 }
 
 /* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH. */
-static inline uint64_t
+static inline __attribute__((always_inline)) uint64_t
 blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *hashes, unsigned n)
 {
 	uint64_t	found = 0;
 
 	if (!shape.counting)
-		return blx_simd.test_batch(words, shape.log2, shape.parts, hashes, n);
+		return blx_simd.test_batch(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
 	for (unsigned i = 0; i < n; i++)
 		found |= (uint64_t) blx_groups_test(words, shape, hashes[i]) << i;
 	return found;

@@ -23,49 +23,74 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alia
 
 #define VECTOR_WORDS (VECTOR / 8)
 
+/* As blx_group_block, by one multiplication: the number of blocks is a power of two. */
 static inline __attribute__((always_inline)) uint64_t
-block_at(unsigned log2, unsigned parts, uint64_t group_hash)
+block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
 {
-	return blx_group_block(group_hash, log2) * parts;
+	return blx_scale(group_hash, blocks) * parts;
 }
 
 /* ---- keys ---- */
 
-TARGET static bool
-test(const uint64_t *words, unsigned log2, unsigned parts, uint64_t hash)
+/* The groups after the first: a function of its own, so that the first needs no more registers than it uses. */
+TARGET static __attribute__((noinline)) bool
+test_rest(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
 {
-	uint64_t	h = hash;
-
-	for (unsigned g = 1;; g++)
+	for (unsigned g = 1; parts > 0; g++)
 	{
-		if (parts < BLX_GROUP)
-			return block_has(words + block_at(log2, parts, h), parts, blx_group_mix(h));
-		if (!block_has(words + block_at(log2, BLX_GROUP, h), BLX_GROUP, blx_group_mix(h)))
+		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
+		uint64_t	h = blx_derive(hash, g);
+		const uint64_t *block = words + block_at(blocks, in_group, h);
+
+		if (!(in_group == BLX_GROUP ? block_has(block, BLX_GROUP, blx_group_mix(h)) : block_has(block, in_group, blx_group_mix(h))))
 			return false;
-		parts -= BLX_GROUP;
-		if (parts == 0)
-			return true;
-		words += (uint64_t) BLX_GROUP << log2;
-		h = blx_derive(hash, g);
+		words += in_group * blocks;
+		parts -= in_group;
 	}
+	return true;
+}
+
+TARGET static inline __attribute__((always_inline)) bool
+test_words(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	uint64_t	mixed = blx_group_mix(hash);
+
+	if (parts == BLX_GROUP)
+		return block_has(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed);
+	if (parts < BLX_GROUP)
+		return block_has(words + block_at(blocks, parts, hash), parts, mixed);
+	return block_has(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed) &&
+		test_rest(words + BLX_GROUP * blocks, blocks, parts - BLX_GROUP, hash);
+}
+
+TARGET static bool
+test(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	return test_words(words, blocks, parts, hash);
+}
+
+TARGET static bool
+test_filter(const blx_filter *f, uint64_t hash)
+{
+	return test_words(blx_cwords(f), f->blocks, f->parts, hash);
 }
 
 /* Which of up to BLX_BATCH keys, by their hashes for this group, have their bits in it? */
 TARGET static inline __attribute__((always_inline)) uint64_t
-test_group(const uint64_t *group, unsigned log2, unsigned parts, const uint64_t *hashes, unsigned n)
+test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
 	uint64_t	found = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		__builtin_prefetch(group + block_at(log2, parts, hashes[i]));
+		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]));
 	for (unsigned i = 0; i < n; i++)
-		found |= (uint64_t) block_has(group + block_at(log2, parts, hashes[i]), parts, blx_group_mix(hashes[i])) << i;
+		found |= (uint64_t) block_has(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i])) << i;
 	return found;
 }
 
 /* Each group is asked for the keys that all before it had. */
 TARGET static uint64_t
-test_batch(const uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, unsigned n)
+test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
 	uint64_t	found = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
 	uint64_t	derived[BLX_BATCH];
@@ -82,31 +107,31 @@ test_batch(const uint64_t *words, unsigned log2, unsigned parts, const uint64_t 
 				derived[n++] = blx_derive(hashes[__builtin_ctzll(rest)], g);
 		}
 		if (in_group == BLX_GROUP)
-			hits = test_group(words, log2, BLX_GROUP, g > 0 ? derived : hashes, n);
+			hits = test_group(words, blocks, BLX_GROUP, g > 0 ? derived : hashes, n);
 		else
-			hits = test_group(words, log2, in_group, g > 0 ? derived : hashes, n);
+			hits = test_group(words, blocks, in_group, g > 0 ? derived : hashes, n);
 		if (g == 0)
 			found = hits;
 		else					/* the answers belong to the set bits of found, in their order */
 			for (uint64_t rest = found; rest != 0; rest &= rest - 1, hits >>= 1)
 				found ^= (rest & -rest) & ((hits & 1) - 1);
-		words += (uint64_t) in_group << log2;
+		words += in_group * blocks;
 		parts -= in_group;
 	}
 	return found;
 }
 
 TARGET static inline __attribute__((always_inline)) void
-add_group(uint64_t *group, unsigned log2, unsigned parts, const uint64_t *hashes, size_t n)
+add_group(uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(group + block_at(log2, parts, hashes[i]), 1);
+		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]), 1);
 	for (size_t i = 0; i < n; i++)
-		block_set(group + block_at(log2, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
+		block_set(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
 }
 
-TARGET static void
-add(uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, size_t n)
+TARGET static __attribute__((noinline)) void
+add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
 	uint64_t	derived[BLX_BATCH];
 
@@ -124,13 +149,22 @@ add(uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, size
 				for (size_t i = 0; i < batch; i++)
 					derived[i] = blx_derive(hashes[i], g);
 			if (in_group == BLX_GROUP)
-				add_group(group, log2, BLX_GROUP, g > 0 ? derived : hashes, batch);
+				add_group(group, blocks, BLX_GROUP, g > 0 ? derived : hashes, batch);
 			else
-				add_group(group, log2, in_group, g > 0 ? derived : hashes, batch);
-			group += (uint64_t) in_group << log2;
+				add_group(group, blocks, in_group, g > 0 ? derived : hashes, batch);
+			group += in_group * blocks;
 			left -= in_group;
 		}
 	}
+}
+
+TARGET static void
+add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
+{
+	if (n == 1 && parts == BLX_GROUP)	/* one key at a time: spare it the loops */
+		block_set(words + block_at(blocks, BLX_GROUP, *hashes), BLX_GROUP, blx_group_mix(*hashes));
+	else
+		add_batches(words, blocks, parts, hashes, n);
 }
 
 /* ---- one full group at two resolutions ---- */
@@ -324,6 +358,7 @@ const blx_kernels KERNELS = {
 	.name = PATH,
 	.add = add,
 	.test = test,
+	.test_filter = test_filter,
 	.test_batch = test_batch,
 	.fold = fold,
 	.expand_or = expand_or,

@@ -19,28 +19,30 @@
 #define TARGET __attribute__((target("avx2,bmi,bmi2")))
 #define VECTOR 32
 
-/* The bit numbers of parts 0 .. 3; of 4 .. 7 for `mixed` shifted by 24. */
+/* The bit numbers of four parts from number `first` (0 or 4) on. */
 TARGET static inline __attribute__((always_inline)) __m256i
-bits_of(uint64_t mixed)
+bits_of(uint64_t mixed, unsigned first)
 {
 	__m256i		all = _mm256_set1_epi64x((long long) mixed);
+	__m256i		places = first == 0 ? _mm256_setr_epi64x(58, 52, 46, 40) : _mm256_setr_epi64x(34, 28, 22, 16);
 
-	return _mm256_and_si256(_mm256_srlv_epi64(all, _mm256_setr_epi64x(58, 52, 46, 40)), _mm256_set1_epi64x(63));
+	return _mm256_and_si256(_mm256_srlv_epi64(all, places), _mm256_set1_epi64x(63));
 }
 
 /* Four parts, the bit asked for in the lowest place. */
 TARGET static inline __attribute__((always_inline)) __m256i
-half_shifted(const uint64_t *half, uint64_t mixed)
+half_shifted(const uint64_t *block, unsigned first, uint64_t mixed)
 {
-	return _mm256_srlv_epi64(_mm256_loadu_si256((const __m256i *) half), bits_of(mixed));
+	return _mm256_srlv_epi64(_mm256_loadu_si256((const __m256i *) (block + first)), bits_of(mixed, first));
 }
 
 TARGET static inline __attribute__((always_inline)) void
-half_set(uint64_t *half, uint64_t mixed)
+half_set(uint64_t *block, unsigned first, uint64_t mixed)
 {
-	__m256i		mask = _mm256_sllv_epi64(_mm256_set1_epi64x(1), bits_of(mixed));
+	__m256i		mask = _mm256_sllv_epi64(_mm256_set1_epi64x(1), bits_of(mixed, first));
+	__m256i    *half = (__m256i *) (block + first);
 
-	_mm256_storeu_si256((__m256i *) half, _mm256_or_si256(_mm256_loadu_si256((__m256i *) half), mask));
+	_mm256_storeu_si256(half, _mm256_or_si256(_mm256_loadu_si256(half), mask));
 }
 
 TARGET static inline __attribute__((always_inline)) bool
@@ -49,9 +51,9 @@ block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
 	const __m256i lowest = _mm256_set1_epi64x(1);
 
 	if (parts == BLX_GROUP)
-		return _mm256_testc_si256(_mm256_and_si256(half_shifted(block, mixed), half_shifted(block + 4, mixed << 24)), lowest);
+		return _mm256_testc_si256(_mm256_and_si256(half_shifted(block, 0, mixed), half_shifted(block, 4, mixed)), lowest);
 	if (parts >= 4)
-		return _mm256_testc_si256(half_shifted(block, mixed), lowest) & blx_parts_have(block, 4, parts, mixed);
+		return _mm256_testc_si256(half_shifted(block, 0, mixed), lowest) & blx_parts_have(block, 4, parts, mixed);
 	return blx_parts_have(block, 0, parts, mixed);
 }
 
@@ -62,11 +64,11 @@ block_set(uint64_t *block, unsigned parts, uint64_t mixed)
 
 	if (parts >= 4)
 	{
-		half_set(block, mixed);
+		half_set(block, 0, mixed);
 		done = 4;
 	}
 	if (parts == BLX_GROUP)
-		half_set(block + 4, mixed << 24);
+		half_set(block, 4, mixed);
 	else
 		blx_parts_set(block, done, parts, mixed);
 }

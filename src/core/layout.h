@@ -158,8 +158,16 @@ blx_fetch_memory(void *arg, uint64_t first, unsigned n)
 	return (const uint64_t *) arg + first;
 }
 
-/* The row of a static layout, or NULL. */
-extern const blx_layout *blx_layout_row(uint8_t layout);
+/* layouts.c: by number, with gaps. */
+#define BLX_LAYOUTS (BLX_COUNTING + 1)
+extern const blx_layout *const blx_layouts[BLX_LAYOUTS];
+
+/* The row of a layout, or NULL. */
+static inline const blx_layout *
+blx_layout_row(uint8_t layout)
+{
+	return layout < BLX_LAYOUTS ? blx_layouts[layout] : NULL;
+}
 
 /* Writes an error; always returns false.  detail and hint may be NULL. */
 extern bool blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint,

@@ -6,7 +6,7 @@
 
 #include "core/layout.h"
 
-static const blx_layout *const layouts[] = {
+const blx_layout *const blx_layouts[BLX_LAYOUTS] = {
 	[BLX_STANDARD] = &blx_layout_standard,
 	[BLX_PARTITIONED] = &blx_layout_partitioned,
 	[BLX_BLOCKED] = &blx_layout_blocked,
@@ -17,14 +17,6 @@ static const blx_layout *const layouts[] = {
 	[BLX_COUNTING] = &blx_layout_counting,
 	[BLX_HYBRID] = &blx_layout_hybrid,
 };
-
-#define LAYOUTS (sizeof layouts / sizeof layouts[0])
-
-const blx_layout *
-blx_layout_row(uint8_t layout)
-{
-	return layout < LAYOUTS ? layouts[layout] : NULL;
-}
 
 const char *
 blx_layout_name(uint8_t layout)
@@ -67,17 +59,17 @@ blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 	char		hint[300] = "Layouts are";
 	size_t		used = strlen(hint);
 
-	for (size_t i = LAYOUTS; i-- > 0;)
+	for (size_t i = BLX_LAYOUTS; i-- > 0;)
 	{
-		if (layouts[i] == NULL)
+		if (blx_layouts[i] == NULL)
 			continue;
-		if (strcmp(name, layouts[i]->name) == 0)
+		if (strcmp(name, blx_layouts[i]->name) == 0)
 		{
 			*layout = (uint8_t) i;
 			return true;
 		}
 		used += (size_t) snprintf(hint + used, sizeof hint - used, "%s%s",
-								  i + 1 == LAYOUTS ? " " : ", ", layouts[i]->name);
+								  i + 1 == BLX_LAYOUTS ? " " : ", ", blx_layouts[i]->name);
 	}
 	snprintf(hint + used, sizeof hint - used, ".");
 	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint, "unknown filter layout \"%s\"", name);

@@ -80,6 +80,7 @@ static const path paths[BLX_SIMD_PATHS] = {
 };
 
 blx_kernels blx_simd;
+bool		(*blx_test_default) (const blx_filter *f, uint64_t hash);
 
 static bool
 runs(enum blx_simd_path p)
@@ -108,6 +109,7 @@ blx_simd_set(enum blx_simd_path p)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;
 	blx_simd = *paths[p].kernels;
+	blx_test_default = blx_simd.test_filter;
 #if defined(__x86_64__)
 	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
 		blx_simd.popcount = blx_popcount_avx512;

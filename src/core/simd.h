@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct blx_filter;
+
 /* Keys of one test_batch: the bits of its answer. */
 #define BLX_BATCH 64
 
@@ -21,10 +23,13 @@ typedef struct blx_kernels
 {
 	const char *name;
 
-	/* Groups of `parts` parts in all, over 2^log2 blocks. */
-	void		(*add) (uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, size_t n);
-	bool		(*test) (const uint64_t *words, unsigned log2, unsigned parts, uint64_t hash);
-	uint64_t	(*test_batch) (const uint64_t *words, unsigned log2, unsigned parts, const uint64_t *hashes, unsigned n);
+	/* Groups of `parts` parts in all, over a power of two of blocks. */
+	void		(*add) (uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n);
+	bool		(*test) (const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash);
+	uint64_t	(*test_batch) (const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n);
+
+	/* The test of a partitioned_blocked filter. */
+	bool		(*test_filter) (const struct blx_filter *f, uint64_t hash);
 
 	/*
 	 * One full group at two resolutions.  Fold: dst, of the fewer blocks, takes
@@ -45,7 +50,7 @@ typedef struct blx_kernels
 } blx_kernels;
 
 /* The path in use. */
-extern blx_kernels blx_simd;
+extern __attribute__((visibility("hidden"))) blx_kernels blx_simd;
 
 extern const blx_kernels blx_kernels_scalar;
 #if defined(__x86_64__)
