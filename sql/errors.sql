@@ -166,7 +166,7 @@ INSERT INTO broken (what, bytes) SELECT 'cut by a word', substr(bytes, 1, length
 INSERT INTO broken (what, bytes) SELECT 'a byte too long', bytes || '\x00' FROM good;
 INSERT INTO broken (what, bytes) SELECT 'a word too long', bytes || '\x0000000000000000' FROM good;
 INSERT INTO broken (what, bytes) SELECT 'spare bits', set_byte(b, length(b) - 1, 128) FROM CAST(bloom_empty_bits(65, 3, 'standard') AS bytea) b;
-INSERT INTO broken (what, bytes) SELECT 'a block of 96 bits', overlay(b PLACING '\x60' FROM 29) FROM CAST(bloom_empty_bits(512, 3, 'blocked') AS bytea) b;
+INSERT INTO broken (what, bytes) SELECT 'a block of 608 bits', overlay(b PLACING '\x60' FROM 29) FROM CAST(bloom_empty_bits(512, 3, 'blocked') AS bytea) b;
 INSERT INTO broken (what, bytes) SELECT 'two blocks of standard', overlay(b PLACING '\x02' FROM 9) FROM CAST(bloom_empty_bits(64, 3, 'standard') AS bytea) b;
 INSERT INTO broken (what, bytes) SELECT 'probes in a partitioned one', overlay(b PLACING '\x02' FROM 39) FROM CAST(bloom_empty_bits(64, 2, 'partitioned') AS bytea) b;
 -- An open set of hashes, which only a worker of an aggregate makes: count, then the hashes in ascending order

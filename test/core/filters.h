@@ -110,7 +110,7 @@ random_geometry(uint8_t layout)
 			break;
 		case BLX_BLOCKED:
 			g.probes = (uint16_t) k;
-			g.part_bits = UINT64_C(64) << random_between(0, one_in(4) ? 7 : 3);
+			g.part_bits = one_in(2) ? UINT64_C(64) << random_between(0, one_in(4) ? 7 : 3) : random_between(1, one_in(2) ? 100 : 3000);
 			g.blocks = (uint32_t) random_between(1, 40);
 			break;
 		case BLX_PARTITIONED_BLOCKED:

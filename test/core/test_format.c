@@ -240,7 +240,7 @@ header_limits(void)
 			expect(with_field(wire, MAGIC + 3, 1, version), version == 1, "version", version);
 		for (uint64_t layout = 0; layout < 256; layout++)
 			if (layout != geometries[i].layout)
-				expect(with_field(wire, LAYOUT, 1, layout), layout == BLX_HYBRID && i < 2, "layout", layout);
+				expect(with_field(wire, LAYOUT, 1, layout), (layout == BLX_HYBRID && i < 2) || (layout == BLX_BLOCKED && i == 0), "layout", layout);
 		for (uint64_t hashing = 1; hashing < 256; hashing++)
 			expect(with_field(wire, HASHING, 1, hashing), hashing <= BLX_TRIPLE && (i < 2 || i == 4), "hashing", hashing);
 		for (int bit = 0; bit < 16; bit++)
