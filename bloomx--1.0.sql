@@ -879,3 +879,37 @@ ALTER OPERATOR FAMILY integer_bloomx_ops USING brin ADD
 	OPERATOR 1 = (int4, int8), OPERATOR 1 = (int8, int2), OPERATOR 1 = (int8, int4);
 ALTER OPERATOR FAMILY float_bloomx_ops USING brin ADD
 	OPERATOR 1 = (float4, float8), OPERATOR 1 = (float8, float4);
+
+-- ---------------------------------------------------------------------------
+-- GiST: signatures of filters
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_gist_compress(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_compress(internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal) RETURNS boolean
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_union(internal, internal) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_union(internal, internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_penalty(internal, internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_penalty(internal, internal, internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_picksplit(internal, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_picksplit(internal, internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_same(bloomfilter, bloomfilter, internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_same(bloomfilter, bloomfilter, internal) IS 'GiST support';
+CREATE FUNCTION bloomx_gist_options(internal) RETURNS void
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_gist_options(internal) IS 'GiST support';
+CREATE OPERATOR CLASS bloomfilter_gist_ops DEFAULT FOR TYPE bloomfilter USING gist AS
+	OPERATOR 3 && (bloomfilter, bloomfilter), OPERATOR 10 ?& (bloomfilter, bloomfilter), OPERATOR 11 ?| (bloomfilter, bloomfilter),
+	FUNCTION 1 bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal), FUNCTION 2 bloomx_gist_union(internal, internal),
+	FUNCTION 3 bloomx_gist_compress(internal), FUNCTION 5 bloomx_gist_penalty(internal, internal, internal),
+	FUNCTION 6 bloomx_gist_picksplit(internal, internal), FUNCTION 7 bloomx_gist_same(bloomfilter, bloomfilter, internal),
+	FUNCTION 10 bloomx_gist_options(internal);
+COMMENT ON OPERATOR CLASS bloomfilter_gist_ops USING gist IS
+	'signatures of filters, for membership and overlap';

@@ -16,7 +16,7 @@ CREATE TEMP VIEW members AS
 SELECT opcname, amname, opcdefault, opcintype::regtype, amvalidate(c.oid)
     FROM members JOIN pg_opclass c ON classid = 'pg_opclass'::regclass AND objid = c.oid
         JOIN pg_am ON pg_am.oid = opcmethod
-    ORDER BY amname;
+    ORDER BY amname, opcname COLLATE "C";
 
 -- Every function, aggregate, operator, type, cast and operator class has a comment: no rows
 -- (array types and operator families are made by PostgreSQL)

@@ -18,6 +18,7 @@
  *   theory.c      the papers' formulas
  *   planner.c     selectivity and cost of membership
  *   brin.c        BRIN operator classes
+ *   gist.c        the GiST operator class of filters
  *   probe.c       membership as a condition that an index can take
  */
 #ifndef BLOOMX_H

@@ -1,0 +1,88 @@
+--
+-- GiST on filters: signatures of subtrees leave out what cannot hold a key, and never a row that does.
+--
+\set VERBOSITY terse
+SET enable_seqscan = off;
+SELECT amvalidate(oid) AS valid FROM pg_opclass WHERE opcname = 'bloomfilter_gist_ops';
+
+-- 1,500 filters: 1,200 of 20 keys that are near each other, of any size; then everything that a column may hold.
+CREATE TABLE g (id int, f bloomfilter);
+INSERT INTO g SELECT n, (SELECT bloom_agg(v, 30 * (1 + n % 7)) FROM generate_series(10 * n, 10 * n + 19) v) FROM generate_series(1, 1200) n;
+INSERT INTO g SELECT 2000 + n, (SELECT bloom_agg(v, bloom_empty(100, 0.01, l)) FROM generate_series(n, n + 9) v)
+    FROM generate_series(1, 50) n, unnest(ARRAY['standard', 'blocked', 'counting']) l;
+INSERT INTO g SELECT 3000 + n, (SELECT bloom_agg(v) FROM generate_series(n * 100, n * 100 + 5000) v) FROM generate_series(1, 20) n;
+INSERT INTO g SELECT 4000 + n, (SELECT bloom_agg(v, bloom_empty(100, seed => 7)) FROM generate_series(n, n + 9) v) FROM generate_series(1, 20) n;
+INSERT INTO g SELECT 5000 + n, bloom_empty(n) FROM generate_series(1, 50) n;
+INSERT INTO g SELECT 6000 + n, bloom_probe_all(ARRAY[n, 5000 + n]) FROM generate_series(1, 50) n;
+INSERT INTO g SELECT 7000 + n, NULL FROM generate_series(1, 5) n;
+CREATE INDEX g_idx ON g USING gist (f);
+ANALYZE g;
+
+-- The index's rows against the scan's, for a query that names the row's filter f.
+CREATE FUNCTION g_same(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE by_index int[]; by_scan int[];
+BEGIN
+    PERFORM set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'on', true), set_config('enable_bitmapscan', 'on', true);
+    EXECUTE 'SELECT array_agg(id ORDER BY id) FROM g WHERE ' || condition INTO by_index;
+    PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
+    EXECUTE 'SELECT array_agg(id ORDER BY id) FROM g WHERE ' || condition INTO by_scan;
+    RETURN by_index IS NOT DISTINCT FROM by_scan;
+END $$;
+
+-- Each form of the question reaches the index.
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE f @> 5000;
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE 5000 <@ f;
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains(f, 5000::int8);
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains_all(f, ARRAY[5000, 5001]);
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains_any(f, ARRAY[5000, 9000]);
+EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains_hash(f, 12345);
+EXPLAIN (COSTS OFF) SELECT k, id FROM generate_series(1, 5) k, g WHERE f @> k;
+PREPARE g_prepared(int) AS SELECT count(*) FROM g WHERE f @> $1 AND id < 2000;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE g_prepared(5000);
+EXECUTE g_prepared(5000);
+RESET plan_cache_mode;
+
+-- Never a lost row, and none too many.
+SELECT count(*) AS conditions, bool_and(g_same(c)) AS same
+FROM (SELECT format('f @> %s', v) AS c FROM generate_series(1, 14000, 487) v
+      UNION ALL SELECT format('bloom_contains_all(f, ARRAY[%s, %s, NULL])', v, v + 3) FROM generate_series(1, 14000, 1487) v
+      UNION ALL SELECT format('bloom_contains_any(f, ARRAY[%s, %s, NULL])', v, v + 6000) FROM generate_series(1, 14000, 1487) v
+      UNION ALL VALUES ('bloom_contains_all(f, ARRAY[]::int[])'), ('bloom_contains_any(f, ARRAY[]::int[])'), ('f @> NULL::int'),
+                       ('f IS NULL'), (format('bloom_contains_hash(f, %s)', bloom_hash(777)))) q;
+-- The leaves that the index leaves out are most.
+CREATE FUNCTION g_rechecked(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) ' || query INTO plan;
+    RETURN coalesce((jsonb_path_query_first(plan::jsonb, '$.**."Rows Removed by Index Recheck"'))::int, 0)
+        + coalesce((jsonb_path_query_first(plan::jsonb, '$.**."Rows Removed by Filter"'))::int, 0);
+END $$;
+CREATE TABLE g_near AS SELECT id, f FROM g WHERE id <= 1200;
+CREATE INDEX g_near_idx ON g_near USING gist (f bloomfilter_gist_ops (siglen = 128));
+SELECT avg(g_rechecked(format('SELECT FROM g_near WHERE f @> %s', v))) < 60 AS "few of 1200 looked at in vain" FROM generate_series(100, 12000, 1001) v;
+
+-- Filters that may overlap.
+SELECT count(*) FROM g_near WHERE f && (SELECT f FROM g_near WHERE id = 600) AND id BETWEEN 599 AND 601;
+SELECT bool_and(by_index = by_scan) AS same
+FROM generate_series(1, 1200, 313) n, LATERAL (SELECT count(*) AS by_index FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE f && q) i,
+     LATERAL (SELECT count(*) AS by_scan FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE (f && q) IS TRUE) s;
+
+-- Text keys are another matter: the original condition complains, as without an index.
+SELECT count(*) FROM g_near WHERE f @> 'a'::text;
+
+-- Rows come and go.
+INSERT INTO g SELECT 8000 + n, (SELECT bloom_agg(v) FROM generate_series(20000 + 5 * n, 20000 + 5 * n + 30) v) FROM generate_series(1, 400) n;
+DELETE FROM g WHERE id % 3 = 0;
+UPDATE g SET f = bloom_add(f, 30000) WHERE id BETWEEN 8000 AND 8100;
+VACUUM g;
+SELECT bool_and(g_same(format('f @> %s', v))) AS same FROM unnest(ARRAY[50, 100, 3000, 20100, 21000, 30000]) v;
+REINDEX INDEX g_idx;
+SELECT bool_and(g_same(format('f @> %s', v))) AS same FROM unnest(ARRAY[50, 100, 3000, 20100, 21000, 30000]) v;
+
+CREATE INDEX ON g USING gist (f bloomfilter_gist_ops (siglen = 1));
+CREATE INDEX ON g USING gist (f bloomfilter_gist_ops (siglen = 100000));
+
+DEALLOCATE g_prepared;
+DROP TABLE g, g_near;
+DROP FUNCTION g_same, g_rechecked;
