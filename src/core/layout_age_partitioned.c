@@ -30,7 +30,7 @@
 #include "core/layout.h"
 #include "core/theory.h"
 
-#define MAX_GENERATIONS 1024	/* l: windows beyond it gain no memory, and an absent key costs 2 l/k probes */
+#define MAX_GENERATIONS 1024	/* l: more of them gain no memory */
 #define MAX_SLICES (BLX_MAX_K + MAX_GENERATIONS)
 #define LN2 0.69314718055994530942
 #define MAX_GENERATION_KEYS (UINT64_C(1) << 40)
@@ -307,34 +307,54 @@ has_idle_generation(unsigned l, uint64_t capacity)
 	return l > 1 && (capacity - 1) / l == (capacity - 1) / (l - 1);
 }
 
-/* The smallest of all k and l; of equal ones the one that errs less. */
+/*
+ * Of all k and l (l = asked, if that is not 0) that meet the rate in at most
+ * max_words the one of the fewest slices, or of the least memory; of equal
+ * ones the one that errs less.
+ */
 static bool
-plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
+search(uint64_t capacity, double fpr, unsigned asked, uint64_t max_words, bool few_slices, blx_geometry *g)
 {
-	unsigned	asked = (unsigned) options->value[BLX_OPT_GENERATIONS];
-	uint64_t	best_words = BLX_MAX_BYTES / 8;
+	uint64_t	best = UINT64_MAX;
 	double		best_rate = 1;
 	blx_geometry candidate;
 
 	/* a key of the window takes at least k / ln 2 bits */
-	for (unsigned k = 1; k <= BLX_MAX_K && (double) k * (double) capacity / (64 * LN2) <= (double) best_words; k++)
+	for (unsigned k = 1; k <= BLX_MAX_K && (double) k * (double) capacity / (64 * LN2) <= (double) max_words; k++)
 		for (unsigned l = asked ? asked : MAX_GENERATIONS; l >= (asked ? asked : 1); l--)
 		{
+			uint64_t	cost;
 			double		rate;
 
-			if ((!asked && has_idle_generation(l, capacity)) || !at_window(k, l, capacity, &candidate) ||
-				body_words(&candidate) > best_words || fpr_floor(&candidate) >= fpr)
+			if ((!asked && has_idle_generation(l, capacity)) || !at_window(k, l, capacity, &candidate))
+				continue;
+			cost = few_slices ? candidate.parts : body_words(&candidate);
+			if (cost > best || body_words(&candidate) > max_words || fpr_floor(&candidate) >= fpr)
 				continue;
 			rate = fpr_bound(&candidate);
-			if (rate < fpr && (body_words(&candidate) < best_words || rate < best_rate))
+			if (rate < fpr && (cost < best || rate < best_rate))
 			{
 				*g = candidate;
-				best_words = body_words(g);
+				best = cost;
 				best_rate = rate;
+				if (!few_slices)
+					max_words = cost;
 			}
 		}
-	if (best_rate < 1)
-		return true;
+	return best < UINT64_MAX;
+}
+
+/*
+ * Memory is flat round its least: with a sixteenth more, a third of the slices
+ * do, and an absent key costs 2 (k + l) / k probes.
+ */
+static bool
+plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	unsigned	asked = (unsigned) options->value[BLX_OPT_GENERATIONS];
+
+	if (search(capacity, fpr, asked, BLX_MAX_BYTES / 8, false, g))
+		return search(capacity, fpr, asked, body_words(g) + body_words(g) / 16, true, g);
 	return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
 					"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",
 					(unsigned long long) capacity, fpr);
