@@ -396,7 +396,7 @@ def named(type_name, extended_hash):
 # Layouts: the geometry and which bits a key hash sets
 # --------------------------------------------------------------------------
 
-LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 9: "dynamic_blocked", 11: "counting"}
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
 LAYOUT_HASHES = 0
 MAX_K = 64
 GROUP = 8                                   # parts of partitioned_blocked that share a block choice
@@ -411,7 +411,7 @@ class Geometry(NamedTuple):
     parts: int
     part_bits: int
     probes: int
-    parameters: tuple = ()                  # dynamic_blocked: growth, tightening, fill
+    parameters: tuple = ()                  # dynamic_blocked: growth, tightening, fill; age_partitioned: k, keys of a generation
 
     @property
     def k(self):
@@ -427,6 +427,8 @@ class Geometry(NamedTuple):
 
     def body_bytes(self, layout):
         words = self.blocks * self.parts * self.part_words
+        if layout == "age_partitioned":
+            return 8 * (AgePartitionedFilter.FIXED_WORDS + words)
         return 8 + 8 * PLANES * words if layout == "counting" else 8 * words
 
 
@@ -441,7 +443,7 @@ def check_geometry(layout, g):
             raise ValueError(f"impossible geometry for layout {layout}: {rule}, not {tuple(g)} (B, P, S, H)")
 
     require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and g.probes >= 1, "no field may be 0")
-    require(g.k <= MAX_K, f"parts * probes must be at most {MAX_K}")
+    require((g.parameters[0] if layout == "age_partitioned" else g.k) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
     if layout == "standard":
         require(g.blocks == 1 and g.parts == 1, "blocks and parts must be 1")
     elif layout == "partitioned":
@@ -457,6 +459,11 @@ def check_geometry(layout, g):
         require(64 <= g.part_bits <= 32704 and g.part_bits % 64 == 0, "part bits must be a multiple of 64, 64 to 32704")
         growth, *fractions = g.parameters
         require(1 <= growth <= 8 and all(1 <= x <= 65535 for x in fractions), "growth must be 1 to 8, tightening and fill fractions")
+    elif layout == "age_partitioned":
+        k, keys = g.parameters
+        require(g.blocks == 1 and g.probes == 1, "blocks and probes must be 1")
+        require(1 <= k < g.parts <= k + 1024, "a key sets bits in fewer slices than there are, and at most 1024 fewer")
+        require(1 <= keys <= 2**40 and g.part_bits <= 64 * (k * keys + 1), "generations must be at least a 64th of the slices' bits")
     else:
         raise ValueError(f"unknown layout {layout!r}; known are {', '.join(LAYOUTS.values())}")
     require(g.body_bytes(layout) + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
@@ -472,6 +479,9 @@ def geometry_for_bits(layout, bits, k):
         g = Geometry(bits // 512, 1, 512, k)
     elif layout == "dynamic_blocked":
         g = Geometry(bits // 512, 1, 448, k, (2, 65536 // 8, 65536 // 2))
+    elif layout == "age_partitioned":
+        part_bits = bits // (3 * k)
+        g = Geometry(1, 3 * k, part_bits, 1, (k, int(part_bits * math.log(2) / k)))
     else:
         g = Geometry(1 << (max(bits // (64 * k), 1).bit_length() - 1), k, 64, 1)
         if bits < 64 * k:
@@ -802,10 +812,11 @@ class BloomFilter:
             raise ValueError(f"a key type name of {name_length} bytes does not go with key type code {key_code}")
         body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
         geometry = Geometry(blocks, parts, part_bits, probes)
-        if LAYOUTS[layout] == "dynamic_blocked":
-            if len(data) < body_at + 8 * DynamicBlockedFilter.FIRST_BLOCK:
-                raise ValueError(f"{len(data)} bytes are too few for a filter of layout dynamic_blocked")
-            geometry = geometry._replace(parameters=struct.unpack_from("<QQQ", data, body_at))
+        if LAYOUTS[layout] in CLASSES:
+            class_ = CLASSES[LAYOUTS[layout]]
+            if len(data) < body_at + 8 * class_.FIXED_WORDS:
+                raise ValueError(f"{len(data)} bytes are too few for a filter of layout {LAYOUTS[layout]}")
+            geometry = geometry._replace(parameters=struct.unpack_from(f"<{class_.PARAMETERS}Q", data, body_at))
         check_geometry(LAYOUTS[layout], geometry)
 
         if LAYOUTS[layout] not in CLASSES and len(data) != body_at + geometry.body_bytes(LAYOUTS[layout]):
@@ -888,7 +899,8 @@ class DynamicBlockedFilter(BloomFilter):
     the body of every overflow block, as (chain, place in the chain).
     """
 
-    FIRST_BLOCK = 5
+    PARAMETERS = 3
+    FIXED_WORDS = 5                         # before the first block
     MAX_TWINS = 4
 
     def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
@@ -916,12 +928,12 @@ class DynamicBlockedFilter(BloomFilter):
         self._require(len(body) % 8 == 0, "a broken word")
         words = struct.unpack(f"<{len(body) // 8}Q", body)
         used, self.total = words[3:5]
-        self._require(g.blocks <= used <= self.total and len(words) == self.FIRST_BLOCK + unit_words * self.total,
+        self._require(g.blocks <= used <= self.total and len(words) == self.FIXED_WORDS + unit_words * self.total,
                       "the length does not match the blocks")
 
         def block(unit):
             """(stage, bits as an integer, the unit of the next block)"""
-            at = 8 * (self.FIRST_BLOCK + unit_words * unit)
+            at = 8 * (self.FIXED_WORDS + unit_words * unit)
             record = _read64(body, at)
             stage = self.stages[record >> 32 & 31]
             self._require(unit + stage.units <= used, "a block beyond the end")
@@ -950,7 +962,7 @@ class DynamicBlockedFilter(BloomFilter):
                 chain.append([stage.number, bits])
             self._require(all(sum(s == i for s, _ in chain) <= self.MAX_TWINS for i in range(32)), "too many blocks of one stage")
         self._require(len(places) == len(starts), "an overflow block in no chain")
-        self._require(not any(words[self.FIRST_BLOCK + unit_words * used:]), "bits in spare memory")
+        self._require(not any(words[self.FIXED_WORDS + unit_words * used:]), "bits in spare memory")
         self.order = [places[unit] for unit in starts]
 
     @property
@@ -967,11 +979,11 @@ class DynamicBlockedFilter(BloomFilter):
         for place in self.order:
             units[place] = next_unit
             next_unit += self.stages[self.chains[place[0]][place[1]][0]].units
-        out = bytearray(8 * self.FIRST_BLOCK + unit_bytes * self.total)
+        out = bytearray(8 * self.FIXED_WORDS + unit_bytes * self.total)
         struct.pack_into("<5Q", out, 0, *g.parameters, next_unit, self.total)
         for (c, i), unit in units.items():
             number, bits = self.chains[c][i]
-            at = 8 * self.FIRST_BLOCK + unit_bytes * unit
+            at = 8 * self.FIXED_WORDS + unit_bytes * unit
             record = units.get((c, i + 1), 0) << 37 | number << 32 | bin(bits).count("1")
             out[at:at + 8] = record.to_bytes(8, "little")
             out[at + 8:at + 8 + self.stages[number].bits // 8] = bits.to_bytes(self.stages[number].bits // 8, "little")
@@ -1081,8 +1093,109 @@ class DynamicBlockedFilter(BloomFilter):
                    for before, fill, stage, _ in self._walk())
 
 
+class AgePartitionedFilter(BloomFilter):
+    """Layout age_partitioned: a ring of slices, the oldest of which is retired after each generation of keys."""
+
+    PARAMETERS = 2
+    FIXED_WORDS = 5
+    ADDED, IN_GENERATION, YOUNGEST = 2, 3, 4    # words of the body after the parameters
+
+    def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
+        super().__init__(layout, geometry, seed, key_code, key_name, capacity, expanded, body)
+        self.k, self.generation_keys = geometry.parameters
+        self.generations = geometry.parts - self.k
+        for i, parameter in enumerate(geometry.parameters):
+            self._put(i, parameter)
+
+    @classmethod
+    def check_body(cls, g, body):
+        if len(body) != g.body_bytes("age_partitioned"):
+            raise ValueError(f"a body of {len(body)} bytes, but the header announces {g.body_bytes('age_partitioned')}")
+        if _read64(body, 8 * cls.IN_GENERATION) > g.parameters[1]:
+            raise ValueError("a generation with more keys than it takes")
+        if _read64(body, 8 * cls.YOUNGEST) >= g.parts:
+            raise ValueError("no such slice is the youngest")
+        _check_spare_bits(g, body[8 * cls.FIXED_WORDS:])
+
+    def __eq__(self, other):
+        """The number of keys ever added is a note."""
+        if not isinstance(other, AgePartitionedFilter):
+            return NotImplemented
+        note = slice(8 * self.ADDED, 8 * self.ADDED + 8)
+        mine, others = bytearray(self.body), bytearray(other.body)
+        mine[note] = others[note] = bytes(8)
+        return self._identity() == other._identity() and mine == others
+
+    __hash__ = None
+
+    def _word(self, i):
+        return _read64(self.body, 8 * i)
+
+    def _put(self, i, value):
+        self.body[8 * i:8 * i + 8] = (value & MASK64).to_bytes(8, "little")
+
+    @property
+    def window(self):
+        """So many of the last keys are always found."""
+        return self.generations * self.generation_keys
+
+    def _slice(self, logical):
+        """(number of the slice, its first byte); logical slice 0 is the youngest."""
+        physical = (self._word(self.YOUNGEST) + logical) % self.geometry.parts
+        return physical, 8 * (self.FIXED_WORDS + physical * self.geometry.part_words)
+
+    def _bit(self, logical, key_hash):
+        """The position of the key's bit in a slice."""
+        physical, first = self._slice(logical)
+        return 8 * first + _scale(derived_hash(key_hash, physical), self.geometry.part_bits)
+
+    def add_hash(self, key_hash):
+        if self._word(self.IN_GENERATION) == self.generation_keys:
+            oldest, first = self._slice(self.geometry.parts - 1)
+            self.body[first:first + 8 * self.geometry.part_words] = bytes(8 * self.geometry.part_words)
+            self._put(self.YOUNGEST, oldest)
+            self._put(self.IN_GENERATION, 0)
+        for logical in range(self.k):
+            self._set_cell(self._bit(logical, key_hash), 1)
+        self._put(self.IN_GENERATION, self._word(self.IN_GENERATION) + 1)
+        self._put(self.ADDED, self._word(self.ADDED) + 1)
+
+    def contains_hash(self, key_hash):
+        run = 0
+        for logical in range(self.geometry.parts):
+            run = run + 1 if self.cell(self._bit(logical, key_hash)) else 0
+            if run == self.k:
+                return True
+        return False
+
+    def union(self, other):
+        raise ValueError("filters of layout age_partitioned cannot be united: whose keys came before whose is not known")
+
+    def bits_set(self):
+        return _count_ones(self.body[8 * self.FIXED_WORDS:])
+
+    def _fill(self, logical):
+        _, first = self._slice(logical)
+        return _count_ones(self.body[first:first + 8 * self.geometry.part_words]) / self.geometry.part_bits
+
+    def fpr(self):
+        """The chance of k matches in a row: after each slice, that of a row of each length without one of k before."""
+        runs = [1.0] + [0.0] * self.k
+        for logical in range(self.geometry.parts):
+            fill = self._fill(logical)
+            runs = [sum(runs[:-1]) * (1 - fill)] + [run * fill for run in runs[:-2]] + [runs[-1] + runs[-2] * fill]
+        return runs[-1]
+
+    def cardinality(self):
+        """The slices l, l - k, l - 2k .. have taken every generation of the window, and the present one, once."""
+        fills = [self._fill(logical) for logical in range(self.generations % self.k, self.generations + 1, self.k)]
+        if 1 in fills:
+            return math.inf
+        return sum(math.log1p(-fill) / math.log1p(-1 / self.geometry.part_bits) for fill in fills if fill > 0)
+
+
 # Layouts whose body is more than bits.
-CLASSES = {"dynamic_blocked": DynamicBlockedFilter}
+CLASSES = {"dynamic_blocked": DynamicBlockedFilter, "age_partitioned": AgePartitionedFilter}
 
 
 # --------------------------------------------------------------------------

@@ -32,6 +32,7 @@ SHAPES = [
     ("partitioned_blocked", 8192, 13, -5000000000),
     ("counting", 8192, 13, 5),
     ("dynamic_blocked", 1536, 6, 3),
+    ("age_partitioned", 6001, 7, 9),
 ]
 KEYS = 200                                  # keys 0 .. 199 are in a filter, 200 .. 399 are not
 
@@ -232,6 +233,8 @@ def check_planned(tap):
 def check_algebra(tap):
     """Union of equal sizes; a union of different sizes, whose folding back bloomx.py knows."""
     for layout, bits, k, seed in SHAPES:
+        if layout == "age_partitioned":     # has no union
+            continue
         ((a, b, union),) = sql(f"""
             WITH f AS (SELECT bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 0) AS a,
                               bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 1) AS b
