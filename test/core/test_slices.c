@@ -1,0 +1,116 @@
+/*
+ * Signatures and slices: a bit-sliced index says no only where the filter does.
+ */
+#include "core/slices.h"
+#include "filters.h"
+
+/* Does the signature hold the key, by the slices that an index would read? */
+static bool
+has(const uint64_t *words, const blx_geometry *g, uint64_t hash)
+{
+	uint32_t	slices[BLX_MAX_K];
+	bool		all = true;
+
+	blx_slices_of_key(g, hash, slices);
+	for (unsigned i = 0; i < g->parts; i++)
+		all &= words[slices[i] / 64] >> slices[i] % 64 & 1;
+	return all;
+}
+
+static blx_geometry
+groups_geometry(unsigned log2, unsigned parts)
+{
+	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << log2, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+}
+
+int
+main(void)
+{
+	TEST("transposing moves bit i of word j to bit j of word i, and back")
+	{
+		uint64_t	a[64],
+					b[64];
+		bool		moved = true;
+
+		for (int i = 0; i < 64; i++)
+			a[i] = b[i] = random64();
+		blx_transpose(b);
+		for (int i = 0; i < 64; i++)
+			for (int j = 0; j < 64; j++)
+				moved &= (b[i] >> j & 1) == (a[j] >> i & 1);
+		CHECK(moved, "bits are elsewhere");
+		blx_transpose(b);
+		CHECK(memcmp(a, b, sizeof a) == 0, "not its own inverse");
+	}
+
+	TEST("in the filter's own geometry the signature is the filter; in any other it loses no key")
+	{
+		for (int round = 0; round < 300; round++)
+		{
+			blx_geometry of_f = groups_geometry((unsigned) random_between(0, 4), (unsigned) random_between(1, 20)),
+						g = round % 2 ? of_f : groups_geometry((unsigned) random_between(0, 4), (unsigned) random_between(1, 20));
+			blx_filter *f = take(blx_bytes(&of_f, 0));
+			uint64_t   *words = take(8 * blx_body_words(&g));
+			uint64_t	keys[40];
+
+			for (int i = 0; i < 40; i++)
+				keys[i] = random64();
+			blx_init(f, &of_f, &no_identity, 0);
+			blx_add(f, keys, 40);
+			blx_signature(words, &g, f);
+			for (int i = 0; i < 40; i++)
+				CHECK(has(words, &g, keys[i]), "a key is lost: filter %s, signature of other geometry", describe(&of_f));
+			for (int i = 0; i < 1000; i++)
+			{
+				uint64_t	absent = random64();
+
+				if (round % 2)
+					CHECK(has(words, &g, absent) == blx_test(f, absent), "not the filter");
+				else if (g.blocks >= of_f.blocks && g.parts >= of_f.parts)
+					CHECK(has(words, &g, absent) == blx_test(f, absent), "an expanded filter answers otherwise");
+			}
+			release();
+		}
+	}
+
+	TEST("an open state is poured into the geometry; what has no signature may hold anything")
+	{
+		blx_geometry g = groups_geometry(3, 9),
+					standard = {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = 3, .part_bits = 1000},
+					natural;
+		blx_filter *open = take(blx_hashes_bytes(200, 0)),
+				   *built = take(blx_bytes(&g, 0)),
+				   *other = take(blx_bytes(&standard, 0));
+		uint64_t   *words = take(8 * blx_body_words(&g));
+
+		blx_hashes_init(open, 200, NULL, &no_identity, 0);
+		blx_init(built, &g, &no_identity, 0);
+		for (int i = 0; i < 90; i++)
+		{
+			uint64_t	hash = random64();
+
+			blx_hashes_add(open, hash);
+			blx_add(built, &hash, 1);
+		}
+		blx_signature(words, &g, open);
+		CHECK(memcmp(words, blx_cwords(built), 8 * blx_body_words(&g)) == 0, "not the filter of the same keys");
+		CHECK(blx_signature_geometry(open, &natural) && natural.layout == BLX_PARTITIONED_BLOCKED && blx_fpr_expected(&natural, 90) < 0.01,
+			  "not planned for its keys");
+		blx_init(other, &standard, &no_identity, 0);
+		CHECK(!blx_signature_geometry(other, &natural), "a standard filter has a signature");
+		blx_signature(words, &g, other);
+		CHECK(has(words, &g, 1), "a filter that cannot be folded says no");
+		release();
+	}
+
+	TEST("the AND of slices, and whether anything is left")
+	{
+		uint64_t	a[3] = {7, 0, 8},
+					b[3] = {5, 1, 0};
+
+		CHECK(blx_and_slice(a, b, 3) == 5 && a[0] == 5 && a[1] == 0 && a[2] == 0, "not the AND");
+		CHECK(blx_and_slice(a, b + 1, 2) == 1 && a[0] == 1, "not the AND");
+		CHECK(blx_and_slice(a, b + 2, 1) == 0, "something is left of nothing");
+	}
+	return report();
+}
