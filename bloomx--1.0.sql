@@ -913,3 +913,35 @@ CREATE OPERATOR CLASS bloomfilter_gist_ops DEFAULT FOR TYPE bloomfilter USING gi
 	FUNCTION 10 bloomx_gist_options(internal);
 COMMENT ON OPERATOR CLASS bloomfilter_gist_ops USING gist IS
 	'signatures of filters, for membership and overlap';
+
+-- ---------------------------------------------------------------------------
+-- The index access method bloomx: filters' bits stored transposed
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'bloomx_handler'
+	LANGUAGE C;
+COMMENT ON FUNCTION bloomx_handler(internal) IS 'handler of index access method bloomx';
+
+CREATE ACCESS METHOD bloomx TYPE INDEX HANDLER bloomx_handler;
+COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index for many filters: which of them may hold a key?';
+
+CREATE OPERATOR CLASS bloomx_ops
+	DEFAULT FOR TYPE bloomfilter USING bloomx AS
+	OPERATOR 1 ?&,
+	OPERATOR 2 ?|;
+COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'membership in filters';
+
+CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomx_check_index'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000;
+REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION bloomx_check_index(regclass) IS
+	'verifies a bloomx index against its table; the number of rows checked';
+
+CREATE FUNCTION bloomx_index_info(index regclass, OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
+	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint)
+	AS 'MODULE_PATHNAME', 'bloomx_index_info'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_index_info(regclass) IS
+	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, pages';

@@ -1,7 +1,7 @@
 /*
  * bloomx.c - what happens when the module is loaded.
  */
-#include "bloomx.h"
+#include "am.h"
 
 #include "utils/guc.h"
 
@@ -68,4 +68,5 @@ _PG_init(void)
 							 &simd, BLX_SIMD_AUTO, simd_options,
 							 PGC_USERSET, 0, CheckSimd, AssignSimd, blx_simd_name);
 	MarkGUCPrefixReserved("bloomx");
+	InitIndexOptions();
 }

@@ -22,6 +22,13 @@
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
 #endif
 
+/* up to 16: old_snapshot_threshold lets VACUUM remove what an old snapshot still sees */
+#if PG_VERSION_NUM < 170000
+#define CheckForOldSnapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
+#else
+#define CheckForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
+#endif
+
 /* 18: functions that do not return are marked in front */
 #ifndef pg_noreturn
 #define pg_noreturn __attribute__((noreturn))
