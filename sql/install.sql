@@ -27,7 +27,7 @@ SELECT pg_describe_object(classid, objid, 0)
         AND obj_description(objid, classid::regclass::name) IS NULL
     ORDER BY 1;
 
--- The public functions and their volatility; everything is parallel safe
+-- The public functions and their volatility; everything is parallel safe but what an index method is made of
 \a
 SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
@@ -36,12 +36,13 @@ SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS 
 \a
 SELECT proparallel AS parallel, prokind AS kind, count(*) > 0 AS some
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
+    WHERE proname !~ '^bloomx_(handler|check|index)'
     GROUP BY 1, 2 ORDER BY 2;
 
 -- Only the planner's estimators depend on anything but their arguments
 SELECT proname, provolatile AS volatile
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
-    WHERE provolatile <> 'i' AND prokind = 'f'
+    WHERE provolatile <> 'i' AND prokind = 'f' AND proname !~ '^bloomx_(handler|check|index)'
     ORDER BY proname COLLATE "C";
 
 -- Every aggregate has a state that can be sent (no pseudo-type) and combined

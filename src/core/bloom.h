@@ -26,6 +26,7 @@
  *   theory.c     the papers' formulas (theory.h)
  *   groups.c     parts in groups: the addressing that several layouts share
  *   hashes.c     the open state: a growing set of hashes
+ *   slices.c     filters of one geometry, transposed (slices.h)
  *   format.c     the interchange format and its one validator
  *   simd.c       which kernels run here;  kernels_*.c  the loops for one kind of processor
  */

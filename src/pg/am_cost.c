@@ -37,8 +37,7 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 static double
 PagesRead(const Structure *structure, double keys, double matches, double *slices)
 {
-	double		rows = structure->meta.pending_rows,
-				tids = 0,
+	double		tids = 0,
 				pages = 1 + structure->meta.directory_pages + structure->meta.pending_pages;
 
 	*slices = 0;
@@ -50,7 +49,6 @@ PagesRead(const Structure *structure, double keys, double matches, double *slice
 
 		if (segment->rows == 0)
 			continue;
-		rows += segment->rows;
 		tids += TidPages(segment->rows);
 		*slices += read * share;
 		pages += Min(read, SegmentPages(&structure->geometry, segment->rows));

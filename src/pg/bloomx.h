@@ -20,6 +20,7 @@
  *   brin.c        BRIN operator classes
  *   gist.c        the GiST operator class of filters
  *   probe.c       membership as a condition that an index can take
+ *   am_*.c        the index access method bloomx (am.h)
  */
 #ifndef BLOOMX_H
 #define BLOOMX_H

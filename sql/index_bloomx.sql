@@ -1,0 +1,205 @@
+--
+-- The index access method bloomx: a bit-sliced index. Whatever it finds must be what the sequential scan finds.
+--
+\set VERBOSITY terse
+SET client_min_messages = warning;
+SET jit = off;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloomx_ops';
+
+-- Filters of 1 to 80 keys, all in 1 .. 4000; some rows have none.
+CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
+CREATE FUNCTION keys(id int) RETURNS int[] LANGUAGE sql IMMUTABLE AS
+$$ SELECT array_agg((id * 7919 + i * i * 31) % 4000 + 1) FROM generate_series(1, 1 + id % 80) i $$;
+INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 1500) id;
+INSERT INTO docs SELECT id, NULL FROM generate_series(-5, -1) id;
+
+-- How many of 40 lookups (present and absent keys) differ between index and sequential scan.
+CREATE FUNCTION differences(condition text, probes text DEFAULT 'SELECT i * 101 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    probe int;
+    by_index int[];
+    by_scan int[];
+    query text := 'SELECT coalesce(array_agg(id ORDER BY id), ''{}'') FROM docs WHERE ' || condition;
+BEGIN
+    lookups := 0; differ := 0; empty := 0;
+    FOR probe IN EXECUTE probes LOOP
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+        EXECUTE query INTO by_index USING probe;
+        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+        EXECUTE query INTO by_scan USING probe;
+        lookups := lookups + 1;
+        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
+        empty := empty + (by_scan = '{}')::int;
+    END LOOP;
+END $$;
+
+-- Build: every row is there, with its bits.
+CREATE INDEX docs_f ON docs USING bloomx (f);
+SELECT bits, probes, segments, rows, removed, pending FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f');
+SELECT * FROM differences('f @> $1');
+
+-- Every form of membership reaches the index.
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> 5;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE 5 <@ f;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_any(f, ARRAY[5, 6]);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_all(f, ARRAY[5, 6]) AND f @> 7;
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_hash(f, bloom_hash(5));
+RESET enable_seqscan;
+SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, $1 + 1, -1])');
+SELECT * FROM differences('bloom_contains_all(f, (keys($1))[1:3])');
+SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, 3]) AND f @> $1 + 2');
+SELECT * FROM differences('bloom_contains_hash(f, bloom_hash($1))');
+SELECT * FROM differences('f ?| bloom_probe_all(ARRAY[$1, 5])');
+SELECT * FROM differences('f @> $1::bigint OR f @> $1 + 1');
+SELECT * FROM differences('NOT f @> $1');
+
+-- Of no keys all are there, and none is; NULL is nowhere; a key of another type is refused as without the index.
+SELECT * FROM differences('bloom_contains_all(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
+SELECT * FROM differences('bloom_contains_any(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
+SELECT * FROM differences('f @> NULL::int AND $1 > 0', 'SELECT 1');
+SET enable_seqscan = off;
+SELECT id FROM docs WHERE f @> 'word'::text;
+SELECT id FROM docs WHERE f ?& bloom_empty(1);
+SELECT count(*) FROM docs WHERE f ?& bloom_probe('word'::text);
+
+-- IS NULL does not use it.
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f IS NULL;
+SELECT count(*) FROM docs WHERE f IS NULL;
+
+-- Parameters, and the key from an outer row.
+PREPARE find(int) AS SELECT count(*) FROM docs WHERE f @> $1;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE find(5);
+EXPLAIN (COSTS OFF) SELECT k, id FROM generate_series(1, 20) k JOIN docs ON f @> k;
+SELECT count(*) FILTER (WHERE present) AS present, count(*) FILTER (WHERE NOT present) < 300 AS few_others
+FROM (SELECT k = ANY (keys(id)) AS present FROM generate_series(1, 20) k JOIN docs ON f @> k) s;
+SELECT count(DISTINCT (k, id)) AS present FROM docs, unnest(keys(id)) k WHERE id > 0 AND k BETWEEN 1 AND 20;
+RESET enable_seqscan;
+
+-- Insert: rows are pending, then become segments, small segments become larger ones.
+CREATE INDEX docs_small ON docs USING bloomx (f) WITH (bits = 2048, probes = 8, pending_limit = 16);
+DROP INDEX docs_f;
+INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1501, 1540) id;
+SELECT bits, probes, segments, rows, removed, pending FROM bloomx_index_info('docs_small');
+SELECT * FROM differences('f @> $1');
+INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1541, 4000) id;
+SELECT bits, probes, segments < 16 AS few_segments, rows + pending AS rows, removed, pending < 70 AS few_pending FROM bloomx_index_info('docs_small');
+SELECT bloomx_check_index('docs_small');
+SELECT * FROM differences('f @> $1');
+UPDATE docs SET f = bloom_add(f, 5000) WHERE id % 7 = 0;
+SELECT bloomx_check_index('docs_small');
+SELECT * FROM differences('f @> $1', 'SELECT 5000 UNION SELECT 5');
+
+-- Delete and VACUUM: rows go; segments that are mostly dead are written anew, their pages used again.
+DELETE FROM docs WHERE id % 4 = 0;
+VACUUM docs;
+SELECT bloomx_check_index('docs_small');
+SELECT rows + pending >= (SELECT count(f) FROM docs) AS all_there, removed > 0 AS removed FROM bloomx_index_info('docs_small');
+SELECT * FROM differences('f @> $1');
+DELETE FROM docs WHERE id % 4 <> 1;
+VACUUM docs;
+SELECT bloomx_check_index('docs_small'), free > 0 AS free_pages, (SELECT count(f) FROM docs) AS rows, rows + pending AS in_index FROM bloomx_index_info('docs_small');
+SELECT pages AS pages_before FROM bloomx_index_info('docs_small') \gset
+INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(10001, 10600) id;
+SELECT bloomx_check_index('docs_small'), pages = :pages_before AS pages_used_again FROM bloomx_index_info('docs_small');
+SELECT * FROM differences('f @> $1');
+DELETE FROM docs;
+VACUUM docs;
+SELECT segments, rows, pages - free < 10 AS all_free FROM bloomx_index_info('docs_small');
+SELECT * FROM differences('f @> $1', 'SELECT 5');
+
+-- A row that is rolled back is found by nobody.
+BEGIN;
+INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 200) id;
+ROLLBACK;
+SELECT * FROM differences('f @> $1', 'SELECT 5');
+VACUUM docs;
+SELECT bloomx_check_index('docs_small');
+
+-- Filters of any kind in one column: what cannot be brought to the index's geometry may hold anything.
+INSERT INTO docs
+SELECT row_number() OVER (), f FROM (
+    SELECT bloom_empty(100) UNION ALL SELECT bloom_empty_bits(64, 1)
+    UNION ALL SELECT bloom_agg(v) FROM generate_series(1, 20) v
+    UNION ALL SELECT bloom_agg(v) FROM generate_series(1, 20000) v
+    UNION ALL SELECT bloom_add_all(bloom_empty(n, 0.001, l), array_agg(v)) FROM generate_series(1, 60) v, unnest(ARRAY[10, 100, 3000]) n,
+        unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked', 'counting', 'dynamic_blocked']) l GROUP BY n, l
+    UNION ALL SELECT bloom_agg(v, bloom_empty(100, 0.001, seed => 7)) FROM generate_series(1, 60) v
+    UNION ALL SELECT bloom_probe_all(ARRAY[1, 101, 202])) s (f);
+SELECT bloomx_check_index('docs_small'), count(*) FROM docs;
+SELECT * FROM differences('f @> $1');
+SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 60)');
+DROP INDEX docs_small;
+CREATE INDEX docs_f ON docs USING bloomx (f);
+SELECT bloomx_check_index('docs_f'), probes FROM bloomx_index_info('docs_f');
+SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 60)');
+
+-- Filters of words beside filters of numbers: each is asked only for its own keys.
+INSERT INTO docs SELECT 1000, bloom_agg(v::text) FROM generate_series(1, 10) v;
+SELECT bloomx_check_index('docs_f');
+SELECT * FROM differences('id < 1000 AND f @> $1', 'SELECT generate_series(1, 60)');
+SELECT * FROM differences('id = 1000 AND f @> $1::text', 'SELECT generate_series(1, 60)');
+DROP TABLE docs;
+
+-- Signatures larger than a page: of filters with 10,000 keys.
+CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
+CREATE INDEX docs_f ON docs USING bloomx (f) WITH (pending_limit = 64);
+SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+INSERT INTO docs SELECT id, bloom_agg(k, 10000) FROM generate_series(1, 40) id, generate_series(id * 500, id * 500 + 9999) k GROUP BY id;
+SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f');
+SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
+VACUUM docs;
+REINDEX INDEX docs_f;
+SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f');
+SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
+
+-- An index of small signatures over large filters returns more, and still the right rows.
+DROP INDEX docs_f;
+CREATE INDEX CONCURRENTLY docs_f ON docs USING bloomx (f) WITH (bits = 64, probes = 1);
+SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f');
+SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
+REINDEX INDEX CONCURRENTLY docs_f;
+SELECT bloomx_check_index('docs_f');
+
+-- Expressions, predicates, temporary and unlogged tables.
+CREATE INDEX docs_part ON docs USING bloomx (bloom_prefix(f, 1)) WHERE id > 20;
+SELECT bloomx_check_index('docs_part');
+CREATE TEMP TABLE temporary AS SELECT * FROM docs;
+CREATE INDEX temporary_f ON temporary USING bloomx (f);
+INSERT INTO temporary SELECT * FROM docs;
+SELECT bloomx_check_index('temporary_f');
+CREATE UNLOGGED TABLE unlogged AS SELECT * FROM docs;
+CREATE INDEX unlogged_f ON unlogged USING bloomx (f);
+SELECT bloomx_check_index('unlogged_f');
+TRUNCATE unlogged;
+INSERT INTO unlogged SELECT * FROM docs;
+SELECT bloomx_check_index('unlogged_f');
+DROP TABLE unlogged, temporary;
+
+-- What is refused.
+CREATE INDEX ON docs USING bloomx (id);
+CREATE INDEX ON docs USING bloomx (f, f);
+CREATE UNIQUE INDEX ON docs USING bloomx (f);
+CREATE INDEX ON docs USING bloomx (f) WITH (bits = 100, probes = 2);
+CREATE INDEX ON docs USING bloomx (f) WITH (bits = 2000000);
+CREATE INDEX ON docs USING bloomx (f) WITH (probes = 65);
+CREATE INDEX ON docs USING bloomx (f) WITH (pending_limit = 1);
+CREATE INDEX ON docs USING bloomx (f) WITH (fillfactor = 50);
+SELECT bloomx_check_index('docs_pkey');
+SELECT bloomx_check_index('docs');
+CREATE ROLE nobody_special;
+SET ROLE nobody_special;
+SELECT bloomx_check_index('docs_f');
+RESET ROLE;
+DROP ROLE nobody_special;
+SET client_min_messages = info;
+CREATE OPERATOR CLASS half FOR TYPE bloomfilter USING bloomx AS OPERATOR 1 ?&;
+SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half';
+DROP OPERATOR CLASS half USING bloomx;
+DROP TABLE docs;
