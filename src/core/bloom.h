@@ -243,8 +243,14 @@ enum blx_trait
 	/* Takes any number of keys, by growing or by forgetting: never overfilled. */
 	BLX_UNBOUNDED = 2,
 	/* The header says all about the size, and blx_test_fetched works. */
-	BLX_FETCHABLE = 4
+	BLX_FETCHABLE = 4,
+	/* blx_test_fetched works, but it and blx_check need the first BLX_HEAD_BYTES. */
+	BLX_HEAD_FETCHABLE = 8
 };
+
+/* A size that PostgreSQL stores in one piece. */
+#define BLX_HEAD_BYTES 1736
+
 extern unsigned blx_traits(uint8_t layout);
 
 /* ---- options.c ---- */
@@ -309,8 +315,8 @@ blx_test(const blx_filter *f, uint64_t hash)
 extern uint64_t blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n);
 
 /*
- * The same for a filter of which only the header is in memory (of a
- * BLX_FETCHABLE layout): fetch brings words first .. first+n-1 of its body, n at most
+ * The same for a filter of which only the header is in memory, or the head
+ * (enum blx_trait): fetch brings words first .. first+n-1 of its body, n at most
  * BLX_MAX_FETCH, good until the next call.
  */
 #define BLX_MAX_FETCH 32

@@ -65,7 +65,7 @@ typedef struct blx_layout
 	/* Returns how many it took. */
 	size_t		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
 
-	/* The test, on words that `fetch` brings (BLX_FETCHABLE); and the same with all words in memory. */
+	/* The test, on words that `fetch` brings; and the same with all words in memory. */
 	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
 

@@ -39,6 +39,8 @@ enum
 #define MAX_LOG2 27
 #define MAX_UNITED_STAGES (MAX_STAGES - MAX_LOG2 - 1)
 
+_Static_assert(sizeof(blx_filter) + (BLX_MAX_NAME + 1) + 8 * (RECORDS + MAX_STAGES) <= BLX_HEAD_BYTES, "the head holds all records");
+
 #define LEAST_TIGHTENING 0.1
 #define MOST_TIGHTENING 0.95
 
@@ -726,7 +728,7 @@ static const blx_option_range options[] = {
 
 const blx_layout blx_layout_scalable = {
 	.name = "scalable",
-	.traits = BLX_UNBOUNDED,
+	.traits = BLX_UNBOUNDED | BLX_HEAD_FETCHABLE,
 	.options = options,
 	.any_sizes = true,
 	.why_not = {

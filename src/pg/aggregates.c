@@ -98,7 +98,13 @@ AddHash(AggState *state, uint64 hash)
 	if (state->expanded)
 		ExpandedFilterAdd(state->expanded, hash);
 	else
-		state->filter = AddHashes(state->filter, &hash, 1);
+	{
+		blx_filter *before = state->filter;
+
+		state->filter = AddHashes(before, &hash, 1);
+		if (state->filter != before && blx_size(state->filter) >= EXPANDED_STATE_BYTES)
+			SetStateToCopy(state, state->filter);
+	}
 }
 
 /* A state for these keys, open where its layout allows that; planned NULL = sized at the end. */

@@ -21,7 +21,13 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 		ThrowCoreError(&error);
 	result = CopyForKeys(f, &of_hashes);
 	while ((n = blx_hashes_next(hashes, &cursor, batch, lengthof(batch))) > 0)
-		result = AddHashes(result, batch, n);
+	{
+		blx_filter *before = result;
+
+		result = AddHashes(before, batch, n);
+		if (result != before)
+			pfree(before);
+	}
 	result->capacity = Max(result->capacity, hashes->capacity);
 	return result;
 }

@@ -96,14 +96,18 @@ static Datum
 WithHashes(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
 	const blx_filter *f;
-	blx_filter *result;
+	blx_filter *copy,
+			   *result;
 
 	if (DatumIsFilterVersion(datum))
 		return AddToFilterVersion(datum, keys, hashes, n);
 	f = DatumGetFilter(datum);
 	if (blx_size(f) >= VERSION_BYTES)
 		return MakeFilterVersion(f, keys, hashes, n);
-	result = AddHashes(CopyForKeys(f, keys), hashes, n);
+	copy = CopyForKeys(f, keys);
+	result = AddHashes(copy, hashes, n);
+	if (result != copy)
+		pfree(copy);
 	ReportOverfill(result);
 	return PointerGetDatum(result);
 }

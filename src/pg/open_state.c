@@ -89,9 +89,19 @@ LayoutTakesHashes(uint8 layout)
 	return (blx_traits(layout) & (BLX_STREAM | BLX_UNBOUNDED)) == 0;
 }
 
+/* What f has grown into.  Of the filters between the caller's and the last none stays in memory. */
+static blx_filter *
+Replace(blx_filter *f, blx_filter *grown, const blx_filter *callers)
+{
+	if (f != callers)
+		pfree(f);
+	return grown;
+}
+
 blx_filter *
 AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 {
+	const blx_filter *callers = f;
 	size_t		i = 0;
 
 	if (f->layout == BLX_HASHES && n > 1)
@@ -100,7 +110,7 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 	for (; i < n && f->layout == BLX_HASHES; i++)
 	{
 		if (blx_hashes_full(f))
-			f = GrowHashes(f);
+			f = Replace(f, GrowHashes(f), callers);
 		if (f->layout != BLX_HASHES)
 			break;				/* it grew into a filter: this hash goes there */
 		blx_hashes_add(f, hashes[i]);
@@ -109,7 +119,7 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 	{
 		i += blx_add(f, hashes + i, n - i);
 		if (i < n)
-			f = GrowFilter(f);
+			f = Replace(f, GrowFilter(f), callers);
 	}
 	return f;
 }

@@ -188,14 +188,17 @@ GetCachedFilter(FunctionCallInfo fcinfo, int n)
 /* From eight TOAST chunks on, header and block are read by two slices: below it they are most of the chunks. */
 #define SLICE_BYTES 16384
 
-/* The header of a TOASTed filter, checked against the size of the whole. */
+/* Layouts that can be probed by slices. */
+#define SLICEABLE (BLX_FETCHABLE | BLX_HEAD_FETCHABLE)
+
+/* The header of a TOASTed filter, and what else one chunk has of it, checked against the size of the whole. */
 static blx_filter *
 FetchHeader(struct varlena *value, uint64 size)
 {
-	blx_filter *header = (blx_filter *) detoast_attr_slice(value, 0, (int32) (blx_header_bytes(BLX_MAX_NAME) - VARHDRSZ));
+	blx_filter *header = (blx_filter *) detoast_attr_slice(value, 0, BLX_HEAD_BYTES - VARHDRSZ);
 	blx_error	error;
 
-	if ((blx_traits(header->layout) & BLX_FETCHABLE) && !blx_check(header, size, &error))
+	if ((blx_traits(header->layout) & SLICEABLE) && !blx_check(header, size, &error))
 		ThrowCoreError(&error);
 	return header;
 }
@@ -223,7 +226,7 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 	{
 		probed.filter = FetchHeader(value, pointer.va_rawsize);
 		probed.toasted = value;
-		if (blx_traits(probed.filter->layout) & BLX_FETCHABLE)
+		if (blx_traits(probed.filter->layout) & SLICEABLE)
 			return probed;
 	}
 	probed.filter = DetoastIntoCache(fcinfo, value);

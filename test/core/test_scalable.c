@@ -132,6 +132,46 @@ test_growth(void)
 	release();
 }
 
+static const uint64_t *
+fetch_words(void *whole, uint64_t first, unsigned n)
+{
+	static uint64_t words[BLX_MAX_FETCH];
+
+	CHECK(n <= BLX_MAX_FETCH && blx_header_bytes(((blx_filter *) whole)->name_len) + 8 * (first + n) <= blx_size(whole),
+		  "%u words from %" PRIu64, n, first);
+	memcpy(words, blx_words(whole) + first, 8 * n);
+	return words;
+}
+
+static void
+test_fetching(void)
+{
+	TEST("a chain of which only the head is in memory answers alike")
+		for (int round = 0; round < 30; round++)
+		{
+			const blx_identity named = {0, BLX_KEY_NAMED, BLX_MAX_NAME, "a name of 63 bytes, the longest that there is, with its padding"};
+			size_t		n = random_between(0, 20000);
+			uint64_t   *hashes = random_hashes(n);
+			blx_filter *plain = random_chain(),
+					   *f = take(blx_size(plain) + BLX_MAX_NAME + 1),
+					   *head = take(BLX_HEAD_BYTES);
+			blx_error	error;
+
+			blx_copy_as(f, plain, &named);
+			f = with_keys(f, hashes, n);
+			memcpy(head, f, blx_size(f) < BLX_HEAD_BYTES ? blx_size(f) : BLX_HEAD_BYTES);
+			CHECK(blx_check(head, blx_size(f), &error), "%s", error.message);
+			CHECK(!blx_check(head, blx_size(f) + 8, &error), "another size");
+			for (size_t i = 0; i < 1000; i++)
+			{
+				uint64_t	hash = i < n ? hashes[i] : random64();
+
+				CHECK(blx_test_fetched(head, hash, fetch_words, f) == blx_test(f, hash), "another answer");
+			}
+			release();
+		}
+}
+
 /* The mean of the exact rates of a few chains. */
 static double
 mean_rate(uint64_t capacity, double fpr, const char *options, size_t n, int filters, double *sigma)
@@ -431,6 +471,7 @@ int
 main(void)
 {
 	test_growth();
+	test_fetching();
 	test_rates();
 	test_unions();
 	test_disjointness();
