@@ -29,6 +29,11 @@
  * 20 points 3.3 % in all for a fresh seed.  The seeds are fixed: the outcome
  * is the same in every run.
  *
+ * A chain's formula (scalable) takes the keys of a stage for spread evenly.
+ * They are a little less so: where an older stage's block is fuller, more of
+ * them pass for known.  That is worth up to 0.4 % of a rate of 0.1, and less
+ * the lower the rate (measured stage by stage); half a per cent is allowed.
+ *
  * A ring (age_partitioned) is measured half full, amid a generation when all
  * slices are at work, and at its worst moment, before it turns.
  */
@@ -63,7 +68,8 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 				squares = 0,
 				s2,
 				probe_sigma,
-				bits_sigma;
+				bits_sigma,
+				approximate = g.layout == BLX_SCALABLE ? 0.005 : 0;
 
 	expected = blx_fpr_expected(&g, n);
 	for (uint64_t seed = 1; seed <= FILTERS; seed++)
@@ -93,8 +99,8 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 		 (double) blx_bits(&g) / CAPACITY, expected,
 		 measured, (measured - expected) / probe_sigma, mean, (mean - expected) / bits_sigma);
 	CHECK(expected < target, "%g", expected);
-	CHECK(fabs(measured - expected) < 3.5 * probe_sigma, "%s: probes say %g, not %g", describe(&g), measured, expected);
-	CHECK(fabs(mean - expected) < 3.5 * bits_sigma, "%s: the bits say %g, not %g", describe(&g), mean, expected);
+	CHECK(fabs(measured - expected) < 3.5 * probe_sigma + approximate * expected, "%s: probes say %g, not %g", describe(&g), measured, expected);
+	CHECK(fabs(mean - expected) < 3.5 * bits_sigma + approximate * expected, "%s: the bits say %g, not %g", describe(&g), mean, expected);
 }
 
 /* With `load` times the keys of the plan. */
@@ -156,6 +162,32 @@ remove_half(void)
 	release();
 }
 
+static void
+grow_to_ten_million(uint8_t layout)
+{
+	enum
+	{
+		N = 10000000
+	};
+	uint64_t   *keys = take(8 * N),
+				lost = 0;
+	blx_geometry g;
+	blx_error	error;
+	blx_filter *f;
+
+	CHECK(blx_plan(layout, N / 10, 0.01, NULL, &g, &error), "%s", error.message);
+	for (uint64_t i = 0; i < N; i++)
+		keys[i] = blx_hash_int64(i, 0);
+	f = with_keys(blank(&g, &no_identity, N / 10), keys, N);
+	for (uint64_t i = 0; i < N; i++)
+		lost += !blx_test(f, keys[i]);
+	CHECK(lost == 0, "%" PRIu64 " keys", lost);
+	CHECK(blx_fpr(f) < 0.01, "%g", blx_fpr(f));
+	note("%s, ten times the plan: %.2f bytes a key, rate %.3g, %.0f keys by its fill",
+		 blx_layout_name(layout), (double) blx_size(f) / N, blx_fpr(f), blx_cardinality(f));
+	release();
+}
+
 int
 main(void)
 {
@@ -179,28 +211,16 @@ main(void)
 			measure_planned(BLX_DYNAMIC_BLOCKED, 3, points[j].rate, points[j].probes);
 		}
 	TEST("dynamic_blocked: ten million keys, ten times the plan, and none is lost")
-	{
-		enum
+		grow_to_ten_million(BLX_DYNAMIC_BLOCKED);
+	TEST("scalable: measured rates are the expected ones with all, five and twenty times the keys")
+		for (size_t j = 0; j < 3; j++)
 		{
-			N = 10000000
-		};
-		uint64_t   *keys = take(8 * N),
-					lost = 0;
-		blx_geometry g;
-		blx_error	error;
-		blx_filter *f;
-
-		CHECK(blx_plan(BLX_DYNAMIC_BLOCKED, N / 10, 0.01, NULL, &g, &error), "%s", error.message);
-		for (uint64_t i = 0; i < N; i++)
-			keys[i] = blx_hash_int64(i, 0);
-		f = with_keys(blank(&g, &no_identity, N / 10), keys, N);
-		for (uint64_t i = 0; i < N; i++)
-			lost += !blx_test(f, keys[i]);
-		CHECK(lost == 0, "%" PRIu64 " keys", lost);
-		CHECK(blx_fpr(f) < 0.01, "%g", blx_fpr(f));
-		note("dynamic_blocked, ten times the plan: %.2f bytes a key, rate %.3g, %.0f keys by its fill", (double) blx_size(f) / N, blx_fpr(f), blx_cardinality(f));
-		release();
-	}
+			measure_planned(BLX_SCALABLE, 1, points[j].rate, points[j].probes);
+			measure_planned(BLX_SCALABLE, 5, points[j].rate, points[j].probes);
+			measure_planned(BLX_SCALABLE, 20, points[j].rate, points[j].probes);
+		}
+	TEST("scalable: ten million keys, ten times the plan, and none is lost")
+		grow_to_ten_million(BLX_SCALABLE);
 	TEST("age_partitioned: measured rates are the expected ones at every stage")
 		for (size_t j = 0; j < 3; j++)
 			measure_ring(points[j].rate, points[j].probes);
