@@ -26,18 +26,17 @@ typedef struct flat_key
 {
 	uint64_t	hash;
 	uint64_t	part_bits;
-	uint8_t		hashing;
 	uint64_t	h1,				/* of the schemes that are not independent */
 				h2,
 				h3;
 } flat_key;
 
 static inline __attribute__((always_inline)) flat_key
-key_of(const blx_filter *f, uint64_t hash)
+key_of(const blx_filter *f, uint64_t hash, uint8_t hashing)
 {
-	flat_key	key = {.hash = hash, .part_bits = f->part_bits, .hashing = f->hashing};
+	flat_key	key = {.hash = hash, .part_bits = f->part_bits};
 
-	if (f->hashing != BLX_INDEPENDENT)
+	if (hashing != BLX_INDEPENDENT)
 	{
 		key.h1 = blx_scale(hash, f->part_bits);
 		key.h2 = blx_scale(blx_derive(hash, 1), f->part_bits);
@@ -48,9 +47,9 @@ key_of(const blx_filter *f, uint64_t hash)
 
 /* The position of probe i in its part; S is at most 2^33 and i at most 63, so that no sum overflows. */
 static inline __attribute__((always_inline)) uint64_t
-position(const flat_key *key, uint64_t i)
+position(const flat_key *key, uint8_t hashing, uint64_t i)
 {
-	switch (key->hashing)
+	switch (hashing)
 	{
 		case BLX_DOUBLE:
 			return (key->h1 + i * key->h2) % key->part_bits;
@@ -63,42 +62,67 @@ position(const flat_key *key, uint64_t i)
 	}
 }
 
-size_t
-blx_flat_add(blx_filter *f, const uint64_t *hashes, size_t n)
+/*
+ * Adding and testing, each compiled for the usual cases, one probe a part and
+ * independent hashes, with loops that carry no choice, and once for the rest.
+ */
+static inline __attribute__((always_inline)) void
+add_with(blx_filter *f, const uint64_t *hashes, size_t n, unsigned probes, uint8_t hashing)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
 
 	for (size_t i = 0; i < n; i++)
 	{
 		uint64_t   *part = blx_words(f);
-		flat_key	key = key_of(f, hashes[i]);
+		flat_key	key = key_of(f, hashes[i], hashing);
 
 		for (unsigned j = 0; j < f->parts; j++, part += part_words)
-			for (unsigned h = 0; h < f->probes; h++)
+			for (unsigned h = 0; h < probes; h++)
 			{
-				uint64_t	bit = position(&key, j * f->probes + h);
+				uint64_t	bit = position(&key, hashing, j * probes + h);
 
 				part[bit / 64] |= UINT64_C(1) << bit % 64;
 			}
 	}
+}
+
+size_t
+blx_flat_add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	if (f->hashing != BLX_INDEPENDENT)
+		add_with(f, hashes, n, f->probes, f->hashing);
+	else if (f->probes == 1)
+		add_with(f, hashes, n, 1, BLX_INDEPENDENT);
+	else
+		add_with(f, hashes, n, f->probes, BLX_INDEPENDENT);
 	return n;
 }
 
 static inline __attribute__((always_inline)) bool
-test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+test_with(const blx_filter *f, uint64_t hash, unsigned probes, uint8_t hashing, blx_fetch fetch, void *arg)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
-	flat_key	key = key_of(f, hash);
+	flat_key	key = key_of(f, hash, hashing);
 
 	for (unsigned j = 0; j < f->parts; j++)
-		for (unsigned h = 0; h < f->probes; h++)
+		for (unsigned h = 0; h < probes; h++)
 		{
-			uint64_t	bit = position(&key, j * f->probes + h);
+			uint64_t	bit = position(&key, hashing, j * probes + h);
 
 			if (!(*fetch(arg, j * part_words + bit / 64, 1) >> bit % 64 & 1))
 				return false;
 		}
 	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	if (f->hashing != BLX_INDEPENDENT)
+		return test_with(f, hash, f->probes, f->hashing, fetch, arg);
+	if (f->probes == 1)
+		return test_with(f, hash, 1, BLX_INDEPENDENT, fetch, arg);
+	return test_with(f, hash, f->probes, BLX_INDEPENDENT, fetch, arg);
 }
 
 bool
