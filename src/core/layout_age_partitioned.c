@@ -12,13 +12,14 @@
  * is as unknown as any other.
  *
  * Each physical slice has a hash of its own (w_p), so turning moves no bit.
- * A slice takes keys for k generations and is half full then when it has
- * k*g / ln 2 bits.  Slices being independent, the false positive rate is that
- * of a run of k successes among k + l trials, each of which succeeds with the
- * slice's fill: exact for the bits as they are, and with expected fills for
- * the expectation.  (The paper's fills of the k youngest, (i+1) / 2k, are the
- * chord below the exact 1 - 2^(-(i+1)/k): its published pairs of k and l miss
- * their targets by up to a fifth.)
+ * Slices being independent, the false positive rate is that of a run of k
+ * successes among k + l trials, each of which succeeds with the slice's fill:
+ * exact for the bits as they are, and with expected fills for the expectation.
+ *
+ * Two things differ from the paper.  Its fills of the k youngest, (i+1) / 2k,
+ * are the chord below the exact 1 - 2^(-(i+1)/k), and its pairs of k and l miss
+ * their targets by up to a half.  And its slices are half full once they have
+ * had their k generations; a fill of 0.4, with fewer bits a key, takes less.
  *
  * The ring turns before the first key of a generation, not after the last.
  * Whose keys came when is not known afterwards: two rings cannot be combined.
@@ -265,21 +266,11 @@ fpr_bound(const blx_geometry *g)
 
 /* ---- sizing ---- */
 
-/*
- * k + l slices for a window of `capacity` keys: l generations of at least a
- * l-th of it, slices that k generations leave half full at most, in whole words.
- */
-static bool
-at_window(unsigned k, unsigned l, uint64_t capacity, blx_geometry *g)
+/* The least number of keys that l generations of a window have. */
+static uint64_t
+keys_of_generation(uint64_t capacity, unsigned l)
 {
-	uint64_t	keys = capacity / l + (capacity % l != 0);
-	double		words = ceil((double) k * (double) keys / (64 * LN2));
-
-	if (keys > MAX_GENERATION_KEYS || words > BLX_MAX_BYTES / 8)
-		return false;
-	*g = (blx_geometry) {.layout = BLX_AGE_PARTITIONED, .blocks = 1, .parts = (uint16_t) (k + l), .probes = 1,
-		.part_bits = 64 * (uint64_t) words, .parameters = {k, keys}};
-	return true;
+	return (capacity - 1) / l + 1;
 }
 
 /*
@@ -300,64 +291,90 @@ fpr_floor(const blx_geometry *g)
 	return -expm1(log1p(-run) + (double) (generations(g) + 1 - k) * log1p(-run * (1 - fill)));
 }
 
-/* Would one generation less do with the same number of keys in each? */
+/* The smallest k + l slices, in whole words, at most max_words in all, that meet the rate. */
 static bool
-has_idle_generation(unsigned l, uint64_t capacity)
+smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t max_words, blx_geometry *g)
 {
-	return l > 1 && (capacity - 1) / l == (capacity - 1) / (l - 1);
+	uint64_t	keys = keys_of_generation(capacity, l),
+				low = 1,
+				high = max_words / (k + l);
+
+	if (keys > MAX_GENERATION_KEYS)
+		return false;
+	high = high < k * keys + 1 ? high : k * keys + 1;
+	*g = (blx_geometry) {.layout = BLX_AGE_PARTITIONED, .blocks = 1, .parts = (uint16_t) (k + l), .probes = 1,
+		.part_bits = 64 * high, .parameters = {k, keys}};
+	if (high == 0 || fpr_floor(g) >= fpr || fpr_bound(g) >= fpr)
+		return false;
+	while (low < high)
+	{
+		g->part_bits = 64 * (low + (high - low) / 2);
+		if (fpr_bound(g) < fpr)
+			high = g->part_bits / 64;
+		else
+			low = g->part_bits / 64 + 1;
+	}
+	g->part_bits = 64 * low;
+	return true;
 }
 
-/*
- * Of all k and l (l = asked, if that is not 0) that meet the rate in at most
- * max_words the one of the fewest slices, or of the least memory; of equal
- * ones the one that errs less.
- */
-static bool
-search(uint64_t capacity, double fpr, unsigned asked, uint64_t max_words, bool few_slices, blx_geometry *g)
+/* A k beyond this only fills the slices further. */
+static unsigned
+most_k(double fpr)
 {
-	uint64_t	best = UINT64_MAX;
-	double		best_rate = 1;
-	blx_geometry candidate;
+	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
+}
 
-	/* a key of the window takes at least k / ln 2 bits */
-	for (unsigned k = 1; k <= BLX_MAX_K && (double) k * (double) capacity / (64 * LN2) <= (double) max_words; k++)
-		for (unsigned l = asked ? asked : MAX_GENERATIONS; l >= (asked ? asked : 1); l--)
-		{
-			uint64_t	cost;
-			double		rate;
+/* The words of the smallest slices of any k and l, of which every tenth part more is tried; 0 if there are none. */
+static uint64_t
+least_words(uint64_t capacity, double fpr, unsigned asked)
+{
+	uint64_t	least = BLX_MAX_BYTES / 8 - BLX_MAX_NAME;
+	bool		found = false;
+	blx_geometry g;
 
-			if ((!asked && has_idle_generation(l, capacity)) || !at_window(k, l, capacity, &candidate))
-				continue;
-			cost = few_slices ? candidate.parts : body_words(&candidate);
-			if (cost > best || body_words(&candidate) > max_words || fpr_floor(&candidate) >= fpr)
-				continue;
-			rate = fpr_bound(&candidate);
-			if (rate < fpr && (cost < best || rate < best_rate))
+	for (unsigned l = asked ? asked : 1; l <= (asked ? asked : MAX_GENERATIONS); l += l / 10 + 1)
+	{
+		/* with so many keys in a generation fewer may do */
+		unsigned	needed = asked ? asked : (unsigned) ((capacity - 1) / keys_of_generation(capacity, l) + 1);
+
+		for (unsigned k = 1; k <= most_k(fpr); k++)
+			if (smallest_slices(k, needed, capacity, fpr, least - found, &g))
 			{
-				*g = candidate;
-				best = cost;
-				best_rate = rate;
-				if (!few_slices)
-					max_words = cost;
+				least = g.parts * (g.part_bits / 64);
+				found = true;
 			}
-		}
-	return best < UINT64_MAX;
+	}
+	return found ? least : 0;
 }
 
 /*
- * Memory is flat round its least: with a sixteenth more, a third of the slices
- * do, and an absent key costs 2 (k + l) / k probes.
+ * The fewest slices that need at most a sixteenth more than the least memory,
+ * which is flat there: an absent key costs somewhat less than 2 (k + l) / k probes.
  */
 static bool
 plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
 {
 	unsigned	asked = (unsigned) options->value[BLX_OPT_GENERATIONS];
+	uint64_t	words = least_words(capacity, fpr, asked);
+	bool		found = false;
+	blx_geometry best;
 
-	if (search(capacity, fpr, asked, BLX_MAX_BYTES / 8, false, g))
-		return search(capacity, fpr, asked, body_words(g) + body_words(g) / 16, true, g);
-	return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
-					"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",
-					(unsigned long long) capacity, fpr);
+	if (words == 0)
+		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
+						"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",
+						(unsigned long long) capacity, fpr);
+	words += words / 16;
+	for (unsigned parts = asked + 1; !found; parts++)
+		for (unsigned k = asked ? parts - asked : 1; k <= (asked ? parts - asked : parts - 1) && k <= most_k(fpr); k++)
+			if (parts - k <= MAX_GENERATIONS && smallest_slices(k, parts - k, capacity, fpr, words, g))
+			{
+				words = parts * (g->part_bits / 64) - 1;
+				best = *g;
+				found = true;
+			}
+	*g = best;
+	return true;
 }
 
 /* Twice as many generations as a key has bits, where nobody asked for a number; g such that the slices get half full. */

@@ -313,28 +313,23 @@ estimates(void)
 
 /* ---- plans ---- */
 
-/* The fewest slices of all k and l within a sixteenth of the least memory, by trying them all. */
-static unsigned
-fewest_slices(uint64_t capacity, double fpr)
+/* The words that k + l slices take to meet the rate. */
+static uint64_t
+words_for(unsigned k, unsigned l, uint64_t capacity, double fpr)
 {
-	uint64_t	least = UINT64_MAX / 2;
-	unsigned	fewest = 0;
+	uint64_t	low = 1,
+				high = 1 << 20;
+	blx_geometry g = ring(k, l, (capacity + l - 1) / l, 0);
 
-	for (int pass = 0; pass < 2; pass++)
-		for (unsigned k = 1; k <= 20; k++)
-			for (unsigned l = 1; l <= 200; l++)
-			{
-				uint64_t	keys = (capacity + l - 1) / l;
-				blx_geometry g = ring(k, l, keys, 64 * (uint64_t) ceil((double) k * (double) keys / 44.361419555836499));
-
-				if (blx_fpr_planned(&g, 1) >= fpr)
-					continue;
-				if (pass == 0 && blx_body_words(&g) < least)
-					least = blx_body_words(&g);
-				if (pass == 1 && blx_body_words(&g) <= least + least / 16 && (fewest == 0 || k + l < fewest))
-					fewest = k + l;
-			}
-	return fewest;
+	while (low < high)
+	{
+		g.part_bits = 64 * (low + (high - low) / 2);
+		if (blx_fpr_planned(&g, 1) < fpr)
+			high = g.part_bits / 64;
+		else
+			low = g.part_bits / 64 + 1;
+	}
+	return (k + l) * low;
 }
 
 static void
@@ -345,15 +340,26 @@ plans(void)
 	blx_options options = blx_default_options(BLX_AGE_PARTITIONED);
 
 	TEST("a plan meets its rate at the worst moment, with the fewest slices near the least memory")
-	for (unsigned round = 0; round < 12; round++)
+	for (unsigned round = 0; round < 8; round++)
 	{
-		uint64_t	capacity = random_between(1, round < 6 ? 60 : 20000);
+		uint64_t	capacity = random_between(1, round < 4 ? 60 : 20000),
+					least = UINT64_MAX / 2;
 		double		fpr = round % 2 ? 0.1 : 0.005;
 
 		plan_or_exit(capacity, fpr, &g);
 		CHECK(blx_fpr_planned(&g, capacity) < fpr, "%s: %g", describe(&g), blx_fpr_planned(&g, capacity));
 		CHECK(window(&g) >= capacity, "%s", describe(&g));
-		CHECK(g.parts == fewest_slices(capacity, fpr), "%s: %u slices would do", describe(&g), fewest_slices(capacity, fpr));
+		for (unsigned k = 1; k <= 19; k++)
+			for (unsigned l = 1; l <= 160; l++)
+			{
+				uint64_t	words = words_for(k, l, capacity, fpr);
+
+				least = words < least ? words : least;
+			}
+		CHECK((double) g.parts * (double) (g.part_bits / 64) <= 1.08 * (double) least, "%s: %" PRIu64 " words would do", describe(&g), least);
+		for (unsigned k = 1; k <= 19; k++)
+			for (unsigned l = 1; k + l < g.parts; l++)
+				CHECK(words_for(k, l, capacity, fpr) > least + least / 16, "%s: %u + %u slices would do", describe(&g), k, l);
 	}
 
 	TEST("the paper's pairs miss their targets by the exact fills")
@@ -365,25 +371,22 @@ plans(void)
 		CHECK(fabs(blx_fpr_planned(&paper, 1) - 1.341e-5) < 5e-9, "%g", blx_fpr_planned(&paper, 1));
 	}
 
-	TEST("the option fixes l, and k is the smallest that does")
+	TEST("the option fixes l; no half-full slices take less")
 	{
-		static const struct
-		{
-			unsigned	l,
-						k;
-			double		fpr;
-		}			pairs[] = {{1, 5, 0.01}, {5, 8, 0.01}, {25, 11, 0.01}, {100, 13, 0.01}, {40, 15, 0.001}, {1024, 17, 0.01}};
+		static const unsigned ls[] = {1, 2, 5, 25, 100, 1024};
 
-		for (size_t i = 0; i < LENGTH(pairs); i++)
+		for (size_t i = 0; i < LENGTH(ls); i++)
 		{
-			blx_geometry fewer;
+			options.value[BLX_OPT_GENERATIONS] = ls[i];
+			CHECK(blx_plan(BLX_AGE_PARTITIONED, 1000000, 0.01, &options, &g, &error), "%s", error.message);
+			CHECK(generations(&g) == ls[i] && blx_fpr_planned(&g, 1) < 0.01, "%s", describe(&g));
+			note("l = %u: k = %u, %.2f bits a key", ls[i], blx_k(&g), (double) blx_bits(&g) / 1e6);
+			for (unsigned k = 1; k <= 20; k++)
+			{
+				blx_geometry half_full = ring(k, ls[i], g.parameters[1], (uint64_t) ((double) (k * g.parameters[1]) / 0.69314718056));
 
-			options.value[BLX_OPT_GENERATIONS] = pairs[i].l;
-			CHECK(blx_plan(BLX_AGE_PARTITIONED, 1000000, pairs[i].fpr, &options, &g, &error), "%s", error.message);
-			CHECK(generations(&g) == pairs[i].l, "%s", describe(&g));
-			note("l = %u, rate %g: k = %u", pairs[i].l, pairs[i].fpr, blx_k(&g));
-			fewer = ring(blx_k(&g) - 1, pairs[i].l, g.parameters[1], (uint64_t) ((blx_k(&g) - 1) * (double) g.parameters[1] / 0.693));
-			CHECK(blx_fpr_planned(&g, 1) < pairs[i].fpr && blx_fpr_planned(&fewer, 1) > pairs[i].fpr, "%s", describe(&g));
+				CHECK(blx_fpr_planned(&half_full, 1) >= 0.01 || blx_bits(&g) < 1.07 * (double) blx_bits(&half_full), "%s", describe(&half_full));
+			}
 		}
 		CHECK(blx_parse_options(BLX_AGE_PARTITIONED, "generations = 30", &options, &error) &&
 			  options.value[BLX_OPT_GENERATIONS] == 30, "%s", error.message);
