@@ -117,7 +117,7 @@ AtEnd(void *version)
 }
 
 static void
-Join(FilterVersion *version, Versions *shared, uint64 number)
+Enter(FilterVersion *version, Versions *shared, uint64 number)
 {
 	version->shared = shared;
 	version->number = number;
@@ -155,7 +155,7 @@ Look(FilterVersion *version)
 		Versions   *own = MakeVersions(shared->filter, &identity, shared->queue, version->number - shared->applied);
 
 		Leave(version);
-		Join(version, own, 0);
+		Enter(version, own, 0);
 	}
 	return version->shared->filter;
 }
@@ -191,7 +191,7 @@ MakeVersion(void)
 static Datum
 Publish(FilterVersion *version, Versions *shared, uint64 number)
 {
-	Join(version, shared, number);
+	Enter(version, shared, number);
 	MemoryContextRegisterResetCallback(version->header.eoh_context, &version->at_end);
 	return EOHPGetRWDatum(&version->header);
 }
@@ -282,7 +282,7 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 			Versions   *own = MakeVersions(Look(version), &identity, NULL, 0);
 
 			Leave(version);
-			Join(version, own, 0);
+			Enter(version, own, 0);
 		}
 		Extend(version->shared, hashes + i, batch);
 		version->number = version->shared->newest;
