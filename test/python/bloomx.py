@@ -396,7 +396,7 @@ def named(type_name, extended_hash):
 # Layouts: the geometry and which bits a key hash sets
 # --------------------------------------------------------------------------
 
-LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 8: "scalable", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
 LAYOUT_HASHES = 0
 MAX_K = 64
 GROUP = 8                                   # parts of partitioned_blocked that share a block choice
@@ -411,7 +411,7 @@ class Geometry(NamedTuple):
     parts: int
     part_bits: int
     probes: int
-    parameters: tuple = ()                  # dynamic_blocked: growth, tightening, fill; age_partitioned: k, keys of a generation
+    parameters: tuple = ()                  # scalable: growth, tightening; dynamic_blocked: these, fill; age_partitioned: k, keys of a generation
 
     @property
     def k(self):
@@ -429,6 +429,8 @@ class Geometry(NamedTuple):
         words = self.blocks * self.parts * self.part_words
         if layout == "age_partitioned":
             return 8 * (AgePartitionedFilter.FIXED_WORDS + words)
+        if layout == "scalable":                # with the first stage
+            return 8 * (ScalableFilter.FIXED_WORDS + 1 + words)
         return 8 + 8 * PLANES * words if layout == "counting" else 8 * words
 
 
@@ -451,9 +453,13 @@ def check_geometry(layout, g):
     elif layout == "blocked":
         require(g.parts == 1, "parts must be 1")
         require(_is_power_of_two(g.part_bits) and 64 <= g.part_bits <= 2**32, "part bits must be a power of two, 64 to 2^32")
-    elif layout in ("partitioned_blocked", "counting"):
+    elif layout in ("partitioned_blocked", "counting", "scalable"):
         require(_is_power_of_two(g.blocks), "blocks must be a power of two")
         require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
+        if layout == "scalable":
+            growth, tightening = g.parameters
+            require(growth in (2, 4, 8, 16), "growth must be 2, 4, 8 or 16")
+            require(6554 <= tightening <= 62259, "tightening must be 0.1 to 0.95")
     elif layout == "dynamic_blocked":
         require(g.parts == 1, "parts must be 1")
         require(64 <= g.part_bits <= 32704 and g.part_bits % 64 == 0, "part bits must be a multiple of 64, 64 to 32704")
@@ -484,6 +490,8 @@ def geometry_for_bits(layout, bits, k):
         g = Geometry(1, 3 * k, part_bits, 1, (k, int(part_bits * math.log(2) / k)))
     else:
         g = Geometry(1 << (max(bits // (64 * k), 1).bit_length() - 1), k, 64, 1)
+        if layout == "scalable":
+            g = g._replace(parameters=(2, 65536 // 2))
         if bits < 64 * k:
             raise ValueError(f"layout {layout} needs at least 64 bits for each of {k} parts, not {bits} in all")
     check_geometry(layout, g)
@@ -1194,8 +1202,161 @@ class AgePartitionedFilter(BloomFilter):
         return sum(math.log1p(-fill) / math.log1p(-1 / self.geometry.part_bits) for fill in fills if fill > 0)
 
 
+class ScalableFilter(BloomFilter):
+    """Layout scalable: a chain of partitioned_blocked filters, `stages`, the newest first."""
+
+    PARAMETERS = 2
+    FIXED_WORDS = 3                         # before the first record
+    MAX_STAGES = 200
+    MAX_LOG2 = 27
+    # The rate of a half full group of 0 .. 8 parts: loads of 64 ln 2 keys on average.
+    RATES = (1, 0.5, 0.2527223215129251, 0.12906070456651217, 0.06656020893143381, 0.034651052424074145,
+             0.018202268099765044, 0.009644542254162109, 0.0051527187304857705)
+
+    def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
+        super().__init__(layout, geometry, seed, key_code, key_name, capacity, expanded, b"")
+        self.stages = [self._stage(geometry.blocks.bit_length() - 1, geometry.parts)] if body is None else self._read(body)
+
+    @staticmethod
+    def _stage(log2, parts, body=None):
+        return BloomFilter("partitioned_blocked", Geometry(1 << log2, parts, 64, 1), body=body)
+
+    # ---- the body ----
+
+    @classmethod
+    def check_body(cls, g, body):
+        cls("scalable", g, body=body)
+
+    @classmethod
+    def _read(cls, body):
+        def require(true, rule):
+            if not true:
+                raise ValueError(f"damaged filter of layout scalable: {rule}")
+
+        require(len(body) % 8 == 0, "a broken word")
+        count = _read64(body, 16)
+        at = 8 * (cls.FIXED_WORDS + count)
+        require(1 <= count <= cls.MAX_STAGES and at <= len(body), "an impossible number of stages")
+        stages = []
+        for i in range(count):
+            record = _read64(body, 8 * (cls.FIXED_WORDS + i))
+            bits_set, log2, parts = record & (1 << 48) - 1, record >> 48 & 255, record >> 56
+            require(1 <= parts <= MAX_K and log2 <= cls.MAX_LOG2, "an impossible stage")
+            require(not stages or 1 << log2 <= stages[-1].geometry.blocks, "a stage larger than the one before it")
+            end = at + (8 * parts << log2)
+            require(end <= len(body), "the length does not match the stages")
+            stages.append(cls._stage(log2, parts, body[at:end]))
+            require(stages[-1].bits_set() == bits_set, "a record does not count its bits")
+            at = end
+        require(at == len(body), "the length does not match the stages")
+        return stages
+
+    @property
+    def body(self):
+        """The bytes, from the stages."""
+        head = [*self.geometry.parameters, len(self.stages)]
+        head += [stage.geometry.parts << 56 | (stage.geometry.blocks.bit_length() - 1) << 48 | stage.bits_set() for stage in self.stages]
+        return bytearray(struct.pack(f"<{len(head)}Q", *head) + b"".join(stage.body for stage in self.stages))
+
+    @body.setter
+    def body(self, value):
+        """BloomFilter's constructor sets an empty one."""
+
+    # ---- keys ----
+
+    @classmethod
+    def _rate_when_full(cls, parts):
+        return cls.RATES[GROUP] ** (parts // GROUP) * cls.RATES[parts % GROUP]
+
+    @staticmethod
+    def _is_full(stage):
+        return 2 * stage.bits_set() >= stage.geometry.bits
+
+    def _next_stage(self):
+        g = self.geometry
+        growth, tightening = g.parameters
+        newest = self.stages[0].geometry.blocks
+        level, blocks = 1, g.blocks
+        while blocks * growth <= newest:
+            level, blocks = level + 1, blocks * growth
+        rate = self._rate_when_full(g.parts) * (tightening / 65536) ** level
+        parts = g.parts
+        while parts < MAX_K and self._rate_when_full(parts) > rate:
+            parts += 1
+        return self._stage((newest * growth).bit_length() - 1, parts)
+
+    def contains_hash(self, key_hash):
+        return any(stage.contains_hash(key_hash) for stage in self.stages)
+
+    def add_hash(self, key_hash):
+        if self.contains_hash(key_hash):
+            return
+        if self._is_full(self.stages[0]):
+            self.stages.insert(0, self._next_stage())
+        self.stages[0].add_hash(key_hash)
+
+    # ---- whole filters ----
+
+    def union(self, other):
+        """The chain of the stages of both, whatever their geometries; two of one shape become one where that is not too full."""
+        if self.layout != other.layout:
+            raise ValueError(f"cannot unite filters of different layout: {self.layout} and {other.layout}")
+        if self.seed != other.seed:
+            raise ValueError(f"cannot unite filters of different seed: {self.seed} and {other.seed}")
+        if other.key_code != KEY_NONE:
+            self._check_key(other.key_code, other.key_name, other.key_type())
+        typed = other if self.key_code == KEY_NONE else self
+        leader = self if self.stages[0].geometry.blocks >= other.stages[0].geometry.blocks else other
+        both = ScalableFilter(self.layout, leader.geometry, self.seed, typed.key_code, typed.key_name, max(self.capacity, other.capacity))
+        joints = []                         # [stage, has it absorbed another?]
+        for stage in self.stages:
+            self._place(joints, stage)
+        for stage in other.stages:
+            if not any(self._absorb(joint, stage) for joint in joints):
+                self._place(joints, stage)
+        both.stages = [stage for stage, _ in joints]
+        return both
+
+    @staticmethod
+    def _place(joints, stage):
+        """Larger stages first, of equal ones the emptier, of equally full ones the one that came first."""
+        def order(s):
+            return -s.geometry.blocks, s.bits_set() / s.geometry.parts
+
+        at = len(joints)
+        while at > 0 and order(joints[at - 1][0]) > order(stage):
+            at -= 1
+        joints.insert(at, [stage, False])
+
+    @staticmethod
+    def _absorb(joint, stage):
+        before, absorbed = joint
+        if absorbed or before.geometry != stage.geometry:
+            return False
+        union = before.union(stage)
+        if 2 * union.bits_set() > union.geometry.bits and union.bits_set() > max(before.bits_set(), stage.bits_set()):
+            return False
+        joint[:] = union, True
+        return True
+
+    def bits_set(self):
+        return sum(stage.bits_set() for stage in self.stages)
+
+    def fpr(self):
+        return -math.expm1(sum(math.log1p(-stage.fpr()) for stage in self.stages))
+
+    def cardinality(self):
+        """A stage lacks the keys that older, full ones said yes to."""
+        keys, no = 0.0, 1.0
+        for stage in reversed(self.stages):
+            keys += stage.cardinality() / no
+            if self._is_full(stage):
+                no *= 1 - self._rate_when_full(stage.geometry.parts)
+        return keys
+
+
 # Layouts whose body is more than bits.
-CLASSES = {"dynamic_blocked": DynamicBlockedFilter, "age_partitioned": AgePartitionedFilter}
+CLASSES = {"scalable": ScalableFilter, "dynamic_blocked": DynamicBlockedFilter, "age_partitioned": AgePartitionedFilter}
 
 
 # --------------------------------------------------------------------------

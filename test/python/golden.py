@@ -214,6 +214,10 @@ def golden_filters():
         ("dynamic_blocked, not grown", "dynamic_blocked", 1024, 7, 0, integers(42, 42)),
         ("dynamic_blocked, three stages", "dynamic_blocked", 512, 4, SEEDS[1], integers(1, 300)),
         ("dynamic_blocked, two chains", "dynamic_blocked", 1024, 9, 0, uuids(120)),
+        ("worked example: scalable", "scalable", 128, 2, 0, integers(1, 60)),
+        ("scalable, not grown", "scalable", 4096, 9, 0, integers(42, 42)),
+        ("scalable, four stages", "scalable", 256, 4, SEEDS[1], integers(1, 340)),
+        ("scalable, twelve parts", "scalable", 768, 12, 0, uuids(120)),
         ("empty", "partitioned_blocked", 1024, 8, 7, []),
         ("ready-made hashes", "partitioned_blocked", 1024, 4, 0,
          [(str(n), b.ready_hash(n)) for n in (0, -1, 1, 0x123456789ABCDEF)]),
@@ -331,7 +335,7 @@ def check_union(tap):
             both.add(bloomx.integer(i))
         if layout == "age_partitioned":
             refuses(tap, "the union of windows", lambda: a.union(b), "cannot be united")
-        elif layout == "dynamic_blocked":
+        elif layout in ("dynamic_blocked", "scalable"):
             union = a.union(b)
             tap.ok(all(union.contains(bloomx.integer(i)) for i in range(60)), f"the union has the keys of both: {layout}")
         else:
@@ -375,6 +379,7 @@ def refuses(tap, what, action, message):
 
 # Every check that FORMAT.md asks of a reader: (golden filter, offset, value put there, what bloomx.py says about it).
 EIGHT, NAMED, THREE = "eight blocks, seven parts", "a named key type", "dynamic_blocked, three stages"
+FOUR = "scalable, four stages"
 TURNED = "age_partitioned, turned, spare bits"
 BROKEN = [
     (EIGHT, 0, 0, "does not begin with"),
@@ -429,6 +434,17 @@ BROKEN = [
     (THREE, 44 + 44, 1, "does not count"),
     (THREE, 44 + 41, 9, "does not count"),
     (THREE, 44 + 45, 255, "no block"),
+    (FOUR, 44, 3, "growth must be"),
+    (FOUR, 44 + 9, 0, "tightening must be"),
+    (FOUR, 44 + 16, 0, "number of stages"),
+    (FOUR, 44 + 16, 201, "number of stages"),
+    (FOUR, 44 + 16, 3, "does not count"),
+    (FOUR, 44 + 24, 1, "does not count"),
+    (FOUR, 44 + 30, 28, "impossible stage"),
+    (FOUR, 44 + 30, 0, "does not count"),
+    (FOUR, 44 + 31, 65, "impossible stage"),
+    (FOUR, 44 + 31, 1, "does not count"),
+    (FOUR, 42, 1, "doubled 1 times"),
     (NAMED, 44, 0, "zero byte"),
     (NAMED, 59, 1, "padding"),
     ("standard, spare bits", 44 + 125, 1, "beyond the end of a part"),

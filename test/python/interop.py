@@ -31,6 +31,7 @@ SHAPES = [
     ("blocked", 6144, 9, -1),
     ("partitioned_blocked", 8192, 13, -5000000000),
     ("counting", 8192, 13, 5),
+    ("scalable", 1536, 6, 7),
     ("dynamic_blocked", 1536, 6, 3),
     ("age_partitioned", 6001, 7, 9),
 ]
