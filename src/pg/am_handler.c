@@ -39,9 +39,9 @@ static bytea *
 ParseOptions(Datum reloptions, bool validate)
 {
 	const relopt_parse_elt table[] = {
-		{"bits", RELOPT_TYPE_INT, offsetof(IndexOptions, bits)},
-		{"probes", RELOPT_TYPE_INT, offsetof(IndexOptions, probes)},
-		{"pending_limit", RELOPT_TYPE_INT, offsetof(IndexOptions, pending_limit)},
+		{.optname = "bits", .opttype = RELOPT_TYPE_INT, .offset = offsetof(IndexOptions, bits)},
+		{.optname = "probes", .opttype = RELOPT_TYPE_INT, .offset = offsetof(IndexOptions, probes)},
+		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(IndexOptions, pending_limit)},
 	};
 	IndexOptions *options = build_reloptions(reloptions, validate, option_kind, sizeof(IndexOptions), table, lengthof(table));
 	GeometrySample none = {0};

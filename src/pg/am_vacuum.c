@@ -122,7 +122,7 @@ RemoveFromSegment(Removal *removal, Segment *segment)
 
 	for (uint32 page = 0; page < TidPages(segment->rows); page++)
 	{
-		vacuum_delay_point();
+		VacuumDelayPoint();
 		dead += RemoveFromTidPage(removal, segment, page);
 	}
 	changed = dead != segment->dead;
@@ -151,7 +151,7 @@ RemoveRows(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteC
 	}
 	for (uint32 i = 0; i < structure->meta.pending_pages; i++)
 	{
-		vacuum_delay_point();
+		VacuumDelayPoint();
 		RemoveFromPendingPage(&removal, structure, i);
 	}
 	UnlockStructure(info->index);
