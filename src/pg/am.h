@@ -272,6 +272,11 @@ extern BlockNumber SliceBlock(const Segment *segment, uint32 slice);
 
 extern ItemPointerData *ReadAllTids(Relation index, const Segment *segment);
 
+/* Word `number` of the signatures of a segment's rows, live or not, and zeros to the next multiple of 64 rows. */
+#define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
+#define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
+extern void ReadColumn(Relation index, const Segment *segment, uint32 number, uint64 *slices, uint64 *column);
+
 /* ---- am_pending.c ---- */
 
 /* A pending row: its TID in the first word, then the signature. */

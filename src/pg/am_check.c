@@ -113,29 +113,27 @@ CompareSegments(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Have n rows, all of one segment, their bits in this slice? */
+/* Have n rows, all of one segment, the bits of that word of their signatures? */
 static void
-CheckSlice(Check *check, const Place *rows, Size n, uint32 number)
+CheckWord(Check *check, const Place *rows, Size n, uint32 number, uint64 *slices, uint64 *column)
 {
 	const Segment *segment = &check->structure->segments[rows->segment];
 	Size		words = blx_body_words(&check->structure->geometry);
-	Buffer		buffer;
-	const uint64 *slice = LockSlice(check->index, segment, number, &buffer);
 
-	if (slice == NULL)
-		ReportCorruption(check->index, "a page of bits is something else");
-	if (segment->rows % 64 != 0 && slice[segment->rows / 64] >> segment->rows % 64 != 0)
-		ReportCorruption(check->index, "there are bits beyond the last row of a segment");
+	ReadColumn(check->index, segment, number, slices, column);
+	for (uint32 row = segment->rows; row % 64 != 0; row++)
+		if (column[row] != 0)
+			ReportCorruption(check->index, "there are bits beyond the last row of a segment");
 	for (Size i = 0; i < n; i++)
-		if (check->signatures[rows[i].signature * words + number / 64] >> number % 64 & 1 &&
-			!(slice[rows[i].row / 64] >> rows[i].row % 64 & 1))
+		if (check->signatures[rows[i].signature * words + number] & ~column[rows[i].row])
 			ReportRow(check, &rows[i].tid, "lacks a bit");
-	UnlockReleaseBuffer(buffer);
 }
 
 static void
 CheckBatch(Check *check)
 {
+	uint64	   *slices = palloc(SLICES_BYTES),
+			   *column = palloc(COLUMN_BYTES);
 	Size		n;
 
 	qsort(check->batch, check->batched, sizeof(Place), CompareSegments);
@@ -143,12 +141,14 @@ CheckBatch(Check *check)
 	{
 		for (n = 1; first + n < check->batched && check->batch[first + n].segment == check->batch[first].segment;)
 			n++;
-		for (uint32 slice = 0; slice < blx_bits(&check->structure->geometry); slice++)
+		for (uint32 word = 0; word < blx_body_words(&check->structure->geometry); word++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			CheckSlice(check, check->batch + first, n, slice);
+			CheckWord(check, check->batch + first, n, word, slices, column);
 		}
 	}
+	pfree(slices);
+	pfree(column);
 	check->batched = 0;
 }
 

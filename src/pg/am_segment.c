@@ -132,8 +132,7 @@ WriteTids(PageWriter *writer, const ItemPointerData *tids, uint32 rows)
 
 /* ---- collecting and transposing ---- */
 
-/* Word `number` of the signatures of a segment's rows, live or not. */
-static void
+void
 ReadColumn(Relation index, const Segment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
 	uint32		words = SliceWords(segment->rows);
@@ -188,9 +187,9 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 static void
 WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *sources, int n, uint32 rows)
 {
-	uint64	   *slices = palloc(64 * PAGE_WORDS * sizeof(uint64)),
-			   *scratch = palloc(MAX_SEGMENT_ROWS * sizeof(uint64)),
-			   *column = palloc(MAX_SEGMENT_ROWS * sizeof(uint64));
+	uint64	   *slices = palloc(SLICES_BYTES),
+			   *scratch = palloc(COLUMN_BYTES),
+			   *column = palloc(COLUMN_BYTES);
 	uint32		words = SliceWords(rows),
 				per_page = SlicesPerPage(rows),
 				slice = 0;
