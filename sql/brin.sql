@@ -88,13 +88,32 @@ REINDEX INDEX b_many_idx;
 SELECT rows FROM b_pages('SELECT FROM b_many WHERE v = 4711');
 RESET bloomx.build_mem;
 
+-- A column of another type than the class's is hashed as the class's: so are the conditions.
+CREATE TABLE b_coerced AS SELECT oid::regclass AS r, oid::int8::int4 AS i FROM pg_class WHERE oid < 16384;
+CREATE INDEX ON b_coerced USING brin (r oid_bloomx_ops);
+CREATE INDEX ON b_coerced USING brin (i oid_bloomx_ops);
+SELECT (b_pages('SELECT FROM b_coerced WHERE r = ''pg_class''::regclass')).rows AS regclass,
+       (b_pages('SELECT FROM b_coerced WHERE i::oid = 1259::oid')).rows AS "int4 as oid";
+
+-- An enum's values are found by their new labels.
+ALTER TYPE b_mood RENAME VALUE 'happy' TO 'glad';
+SELECT count(*) > 0 AND count(*) = (SELECT count(*) FROM b WHERE c_enum::text = 'glad') AS found FROM b WHERE c_enum = 'glad';
+
+-- The summaries of many columns share a page: some values less are kept as they are.
+SELECT 'CREATE TABLE b_wide AS SELECT ' || string_agg(format('i * %s %% 29 AS c%1$s', n), ', ') || ' FROM generate_series(1, 3000) i'
+FROM generate_series(1, 30) n \gexec
+SELECT 'CREATE INDEX ON b_wide USING brin (' || string_agg(format('c%s int4_bloomx_ops', n), ', ') || ')' FROM generate_series(1, 30) n \gexec
+SELECT rows FROM b_pages('SELECT FROM b_wide WHERE c7 = 7 AND c30 = 1');
+INSERT INTO b_wide (c1, c7) SELECT 100 + i, 100 + i FROM generate_series(1, 50) i;
+SELECT rows FROM b_pages('SELECT FROM b_wide WHERE c7 = 150');
+
 -- What cannot be an index.
 CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (fpr = 2));
 CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (n_distinct_per_range = 2));
 CREATE COLLATION b_fold (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE INDEX ON b USING brin (c_text COLLATE b_fold text_bloomx_ops);
 
-DROP TABLE b, b_empty, b_many;
+DROP TABLE b, b_empty, b_many, b_coerced, b_wide;
 DROP TYPE b_mood;
 DROP COLLATION b_fold;
 DROP FUNCTION b_find, b_pages;

@@ -25,6 +25,7 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -56,7 +57,7 @@ typedef struct Summary
 	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
 	double		fpr;
 	uint64		room;			/* bytes that it may take on the page */
-	bool		was_stored;
+	bool		was_stored;		/* its values come one by one: a set of hashes must not grow for each */
 } Summary;
 
 static Oid
@@ -77,6 +78,20 @@ bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 	info->oi_opaque = (char *) info + MAXALIGN(SizeofBrinOpcInfo(1));
 	info->oi_typcache[0] = lookup_type_cache(FilterType(fcinfo->flinfo->fn_oid), 0);
 	PG_RETURN_POINTER(info);
+}
+
+/*
+ * As which type are the values of column i hashed, or those of a condition?  As
+ * the class's, whatever its column is (an oid's index may be on regclass, a
+ * text's on citext): so are the conditions that the planner gives it.  An enum
+ * value is its OID, which stays when its label is changed.
+ */
+static Oid
+TypeInIndex(BrinDesc *desc, int i, Oid asked)
+{
+	Oid			type = OidIsValid(asked) ? asked : desc->bd_index->rd_opcintype[i];
+
+	return type == ANYENUMOID ? OIDOID : type;
 }
 
 static uint64
@@ -109,15 +124,24 @@ Pour(const blx_filter *hashes, const blx_geometry *geometry, uint64 capacity)
 	return f;
 }
 
-/* What is stored of a finished set of hashes. */
+static bool
+IsSet(const Summary *summary)
+{
+	return summary->filter->layout == BLX_HASHES;
+}
+
+/* Of a set of hashes, the filter of the size that it needs. */
 static blx_filter *
-FitFilter(const Summary *summary)
+FilterToStore(const Summary *summary)
 {
 	blx_identity identity = blx_identity_of(summary->filter);
-	uint64		count = blx_hashes_count(summary->filter);
+	uint64		count;
 	blx_geometry geometry;
 
-	if (count <= FEW_VALUES)
+	if (!IsSet(summary))
+		return summary->filter;
+	count = blx_hashes_count(summary->filter);
+	if (count <= FEW_VALUES && blx_size(summary->filter) <= summary->room)
 		return summary->filter;
 	if (!blx_plan_within(summary->room, count, summary->fpr, &geometry))
 		return FullFilter(&identity);
@@ -128,9 +152,7 @@ FitFilter(const Summary *summary)
 static void
 Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 {
-	const Summary *summary = (const Summary *) DatumGetPointer(memory);
-
-	stored[0] = PointerGetDatum(summary->filter->layout == BLX_HASHES ? FitFilter(summary) : summary->filter);
+	stored[0] = PointerGetDatum(FilterToStore((const Summary *) DatumGetPointer(memory)));
 }
 
 /* The column's summary in memory: new, or what was stored. */
@@ -165,9 +187,9 @@ GrowingFilter(const Summary *summary)
 	return Pour(summary->filter, &geometry, 0);
 }
 
-/* The summary with one more value; a set that has become too large says nothing any more. */
+/* What is in the summary, with one more value; a set that has become too large says nothing any more. */
 static blx_filter *
-AddToSummary(const Summary *summary, uint64 hash)
+WithValue(const Summary *summary, uint64 hash)
 {
 	blx_filter *f = summary->filter;
 	blx_identity identity = blx_identity_of(f);
@@ -187,6 +209,24 @@ AddToSummary(const Summary *summary, uint64 hash)
 	return blx_size(f) <= summary->room ? f : FullFilter(&identity);
 }
 
+static void
+SetSummary(Summary *summary, blx_filter *f)
+{
+	if (f != summary->filter)
+		pfree(summary->filter);
+	summary->filter = f;
+}
+
+/* Is the value new? */
+static bool
+AddToSummary(Summary *summary, uint64 hash)
+{
+	if (blx_test(summary->filter, hash))
+		return false;
+	SetSummary(summary, WithValue(summary, hash));
+	return true;
+}
+
 PG_FUNCTION_INFO_V1(bloomx_brin_add_value);
 Datum
 bloomx_brin_add_value(PG_FUNCTION_ARGS)
@@ -195,7 +235,7 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
 	int			i = column->bv_attno - 1;
 	BrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
-	uint64		hash = HashOf(&opaque->stored, TupleDescAttr(desc->bd_tupdesc, i)->atttypid,
+	uint64		hash = HashOf(&opaque->stored, TypeInIndex(desc, i, InvalidOid),
 							  PG_GET_COLLATION(), desc->bd_context, PG_GETARG_DATUM(2));
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
 	Summary    *summary = OpenSummary(fcinfo, desc, column);
@@ -203,15 +243,7 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 
 	if (summary->filter == NULL)
 		summary->filter = NewHashes(NULL, &opaque->stored.identity, 0);
-	is_new = !blx_test(summary->filter, hash);
-	if (is_new)
-	{
-		blx_filter *before = summary->filter;
-
-		summary->filter = AddToSummary(summary, hash);
-		if (summary->filter != before)
-			pfree(before);
-	}
+	is_new = AddToSummary(summary, hash);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_BOOL(is_new);
 }
@@ -230,25 +262,57 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 
 	for (int j = 0; j < n; j++)
 	{
-		Oid			type = keys[j]->sk_subtype;
+		Oid			type = TypeInIndex(desc, i, keys[j]->sk_subtype);
 
-		if (!OidIsValid(type) || IsPolymorphicType(type))
-			type = TupleDescAttr(desc->bd_tupdesc, i)->atttypid;
 		if (!blx_test(f, HashOf(&opaque->asked, type, PG_GET_COLLATION(), desc->bd_context, keys[j]->sk_argument)))
 			PG_RETURN_BOOL(false);
 	}
 	PG_RETURN_BOOL(true);
 }
 
-/* The union of two of our filters; where these cannot be united, of whatever they hold. */
+static void
+AddAllToSummary(Summary *summary, const blx_filter *hashes)
+{
+	uint64		cursor = 0,
+				hash;
+
+	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
+		(void) AddToSummary(summary, hash);
+}
+
+/*
+ * What two filters hold.  One that grew from the values that came while its
+ * range was summarised takes no filter of all the others: then everything.
+ */
 static blx_filter *
-UniteSummaries(const blx_filter *a, const blx_filter *b)
+UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 {
 	blx_identity identity = blx_identity_of(a);
+	blx_filter *both;
 
-	if (a->layout != b->layout && a->layout != BLX_HASHES && b->layout != BLX_HASHES)
+	if (a->layout != b->layout)
 		return FullFilter(&identity);
-	return UnionFilters(a, b);
+	both = UnionFilters(a, b);
+	return blx_size(both) <= room ? both : FullFilter(&identity);
+}
+
+static void
+UniteSummaries(Summary *summary, Summary *more)
+{
+	if (IsSet(summary) && !IsSet(more))	/* a set goes into a filter */
+	{
+		blx_filter *set = summary->filter;
+
+		summary->filter = more->filter;
+		more->filter = set;
+	}
+	if (IsSet(more) && (IsSet(summary) || blx_hashes_count(more->filter) <= FEW_VALUES))
+	{
+		summary->was_stored = false;
+		AddAllToSummary(summary, more->filter);
+	}
+	else
+		SetSummary(summary, UniteWithinRoom(summary->filter, FilterToStore(more), summary->room));
 }
 
 PG_FUNCTION_INFO_V1(bloomx_brin_union);
@@ -260,11 +324,8 @@ bloomx_brin_union(PG_FUNCTION_ARGS)
 	BrinValues *other = (BrinValues *) PG_GETARG_POINTER(2);
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
 	Summary    *summary = OpenSummary(fcinfo, desc, column);
-	Summary    *more = OpenSummary(fcinfo, desc, other);
-	blx_filter *before = summary->filter;
 
-	summary->filter = UniteSummaries(summary->filter, more->filter);
-	pfree(before);
+	UniteSummaries(summary, OpenSummary(fcinfo, desc, other));
 	MemoryContextSwitchTo(old);
 	PG_RETURN_VOID();
 }
