@@ -40,6 +40,13 @@ SELECT attempt('SELECT bloom_empty(100, 0.01, '''')');
 SELECT attempt('SELECT bloom_empty(100, 0.01, ''hashes'')');
 SELECT attempt('SELECT bloom_empty_bits(1000, 4, ''Standard'')');
 SELECT attempt('SELECT bloom_plan(100, 0.01, ''nonsense'')');
+-- A long name is cut between characters.
+DO $$
+BEGIN
+    PERFORM bloom_empty(100, 0.01, 'x' || repeat('ä', 100));
+EXCEPTION WHEN invalid_parameter_value THEN
+    IF getdatabaseencoding() = 'UTF8' THEN PERFORM convert_from(convert_to(SQLERRM, 'UTF8'), 'UTF8'); END IF;
+END $$;
 
 -- ... what does not fit 1 GB, and what no filter reaches
 SELECT attempt('SELECT bloom_empty(9223372036854775807)');
@@ -71,6 +78,7 @@ SELECT attempt('SELECT bloom_agg(1, NULL::bigint)');
 SELECT attempt('SELECT bloom_agg(1, 10, NULL)');
 SELECT attempt('SELECT bloom_agg(1, NULL::bloomfilter)');
 SELECT attempt('SELECT bloom_agg(1, 0)');
+SELECT attempt('SELECT bloom_agg(1, 0, 0)');
 SELECT attempt('SELECT bloom_agg(1, 10, 1)');
 SELECT attempt('SELECT bloom_agg(1, 2000000000)');
 

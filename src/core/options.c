@@ -110,10 +110,10 @@ set_option(const blx_layout *row, const char *name, const char *value, blx_optio
 		range++;
 	if (range == NULL || range->most == 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
-						"%s %s filter has no option \"%.40s\"", article, row->name, name);
+						"%s %s filter has no option \"%s\"", article, row->name, name);
 	if (!read_value(range->option, value, &number) || !(number >= range->least && number <= range->most))
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
-						"invalid value \"%.40s\" for option \"%s\" of %s %s filter", value, name, article, row->name);
+						"invalid value \"%s\" for option \"%s\" of %s %s filter", value, name, article, row->name);
 	options->value[range->option] = number;
 	return true;
 }

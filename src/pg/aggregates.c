@@ -215,7 +215,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 			RequireArgument(fcinfo, 3, "false positive rate");
 			fpr = PG_GETARG_FLOAT8(3);
 		}
-		if (cache->planned_capacity != capacity || cache->planned_fpr != fpr)
+		if (cache->planned.blocks == 0 || cache->planned_capacity != capacity || cache->planned_fpr != fpr)
 		{
 			cache->planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED), "");
 			cache->planned_capacity = capacity;

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
 StaticAssertDecl(BLX_MAX_BYTES <= MaxAllocSize, "a filter must fit a palloc chunk");
@@ -36,9 +37,13 @@ SqlState(blx_code code)
 void
 ThrowCoreError(const blx_error *error)
 {
+	int			length = (int) strlen(error->message);
+
+	/* the core knows no encodings: a message that it cut may end within a character */
+	length = pg_mbcliplen(error->message, length, length);
 	ereport(ERROR,
 			(errcode(SqlState(error->code)),
-			 errmsg("%s", error->message),
+			 errmsg("%.*s", length, error->message),
 			 error->detail[0] ? errdetail("%s", error->detail) : 0,
 			 error->hint[0] ? errhint("%s", error->hint) : 0));
 }
