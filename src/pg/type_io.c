@@ -42,7 +42,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 	char	   *text = PG_GETARG_CSTRING(0);
 	Node	   *context = SOFT_ERROR_CONTEXT(fcinfo);
 	int			text_length = (int) strlen(text);
-	int			room = pg_b64_dec_len(text_length);
+	int			room = text_length / 4 * 3 + 3;	/* pg_b64_dec_len overflows */
 	uint8	   *bytes = palloc(room + 1);
 	int			length = pg_b64_decode(text, text_length, (void *) bytes, room);
 	blx_filter *f;
@@ -82,7 +82,7 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 				 errhint("Use binary COPY, or a cast to bytea.")));
 	bytes = palloc(length);
 	blx_export(f, bytes);
-	room = pg_b64_enc_len((int) length);
+	room = (int) ((length + 2) / 3 * 4);	/* pg_b64_enc_len overflows */
 	text = palloc(room + 1);
 	text_length = pg_b64_encode((void *) bytes, (int) length, text, room);
 	if (text_length < 0)
