@@ -44,7 +44,7 @@ BEGIN
     plan := plan -> 0 -> 'Plan';
     IF plan ->> 'Node Type' <> 'Bitmap Heap Scan' THEN RAISE EXCEPTION 'a %', plan ->> 'Node Type'; END IF;
     pages := (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int;
-    rows := plan ->> 'Actual Rows';
+    rows := (plan ->> 'Actual Rows')::numeric;
 END $$;
 SELECT attname, b_find(attname, true) = b_find(attname, false) AS same FROM pg_attribute WHERE attrelid = 'b'::regclass AND attnum > 1 ORDER BY attnum;
 SELECT attname AS "all ranges read" FROM pg_attribute, pg_class c

@@ -66,8 +66,10 @@ SELECT id FROM docs WHERE f ?& bloom_empty(1);
 SELECT count(*) FROM docs WHERE f ?& bloom_probe('word'::text);
 
 -- IS NULL does not use it.
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f IS NULL;
 SELECT count(*) FROM docs WHERE f IS NULL;
+SET enable_seqscan = off;
 
 -- Parameters, and the key from an outer row.
 PREPARE find(int) AS SELECT count(*) FROM docs WHERE f @> $1;

@@ -42,7 +42,7 @@ FROM unnest(ARRAY['standard', 'blocked', 'partitioned_blocked']) l, bloom_plan(1
 
 -- An age-partitioned filter: k parts in a row. With no further part they are the only ones.
 SELECT round(bloom_fpr_age_partitioned(2, 0)::numeric, 12) AS two, (1 - sqrt(0.5)) / 2 AS by_hand, bloom_fpr_age_partitioned(2, 0, true) AS linear,
-       bloom_fpr_age_partitioned(1, 0) AS one, bloom_fpr_age_partitioned(1, 9) AS ten, 1 - 0.5 ^ 10 AS ten_by_hand;
+       bloom_fpr_age_partitioned(1, 0) AS one, bloom_fpr_age_partitioned(1, 9) AS ten, 1 - 0.5::float8 ^ 10 AS ten_by_hand;
 
 -- Strict
 SELECT bloom_fpr_standard(NULL, 1, 1) IS NULL AS n, bloom_fpr_rational(1, 1, NULL) IS NULL AS k, bloom_false_overlap(NULL, 1, 1, 1, 1) IS NULL AS layout;
