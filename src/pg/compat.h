@@ -29,6 +29,13 @@
 #define CheckForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
 #endif
 
+/* 18: VACUUM says whether it is ANALYZE that pauses */
+#if PG_VERSION_NUM >= 180000
+#define VacuumDelayPoint() vacuum_delay_point(false)
+#else
+#define VacuumDelayPoint() vacuum_delay_point()
+#endif
+
 /* 18: functions that do not return are marked in front */
 #ifndef pg_noreturn
 #define pg_noreturn __attribute__((noreturn))
