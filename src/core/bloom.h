@@ -75,6 +75,9 @@ enum blx_hashing
 	BLX_TRIPLE = 3
 };
 
+/* The unit of fractional k. */
+#define BLX_FRACTION_ONE 65536
+
 /* Words at the start of a body that belong to the geometry; their meaning is the layout's. */
 #define BLX_MAX_PARAMETERS 3
 
@@ -112,7 +115,7 @@ typedef struct blx_geometry
 	uint16_t	probes;			/* H >= 1, bits a key sets in each part */
 	uint64_t	part_bits;		/* S >= 1 */
 	uint8_t		hashing;		/* enum blx_hashing; not 0 only in flat layouts */
-	uint16_t	fraction;		/* fractional bits a key sets, in 1/65536 */
+	uint16_t	fraction;		/* fractional bits a key sets, in 1/BLX_FRACTION_ONE */
 	uint64_t	parameters[BLX_MAX_PARAMETERS]; /* as many as the layout has, then 0 */
 } blx_geometry;
 
@@ -183,7 +186,11 @@ extern bool blx_geometry_equal(const blx_geometry *a, const blx_geometry *b);
 /* Is it a geometry that the layout can have and that fits a value? */
 extern bool blx_geometry_check(const blx_geometry *g, blx_error *error);
 
-/* k = P*H, or the ring's own; m = B*P*S; the body of an empty filter in 64-bit words.  The geometry must be valid. */
+/*
+ * k, the bits that a key sets, on average and rounded down; m = B*P*S; the body
+ * of an empty filter in 64-bit words.  The geometry must be valid.
+ */
+extern double blx_bits_per_key(const blx_geometry *g);
 extern unsigned blx_k(const blx_geometry *g);
 extern uint64_t blx_bits(const blx_geometry *g);
 extern uint64_t blx_body_words(const blx_geometry *g);

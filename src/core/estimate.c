@@ -30,15 +30,25 @@ blx_bits_set(const blx_filter *f)
 }
 
 /*
- * The chance that one key sets a given bit: its block is picked with 1/B, and
- * one of H probes in the part hits it with 1 - (1-1/S)^H.
+ * The logarithm of the chance that a key's probes in a part all miss so many
+ * given bits of it: each misses them with 1 - bits/S, the one that only a
+ * fraction of the keys have with 1 - fraction bits/S.
  */
+static double
+log_miss(const blx_geometry *g, double bits)
+{
+	double		share = fmin(1, bits / (double) g->part_bits),
+				k = blx_bits_per_key(g) / g->parts,
+				whole = floor(k);
+
+	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
+}
+
+/* The chance that one key sets a given bit: its block is picked with 1/B. */
 static double
 hit_probability(const blx_geometry *g)
 {
-	double		part = g->part_bits == 1 ? 1 : -expm1(g->probes * log1p(-1 / (double) g->part_bits));
-
-	return part / g->blocks;
+	return -expm1(log_miss(g, 1)) / g->blocks;
 }
 
 /*
@@ -75,7 +85,8 @@ blx_cardinality(const blx_filter *f)
  * H throws; bits of different parts of a block are hit independently given the
  * block; bits of different blocks exclude each other.  Parts of different
  * groups (partitioned_blocked) are nearer to independent: the value is then a
- * slight overestimate.
+ * slight overestimate.  Blocks of variable size are taken for one part; each
+ * has a fraction of its own, so that it is a slight underestimate.
  */
 double
 blx_cardinality_error(const blx_geometry *g, double n)
@@ -84,8 +95,8 @@ blx_cardinality_error(const blx_geometry *g, double n)
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;
 	double		hit = hit_probability(g);
-	double		log1 = g->probes * log1p(-1 / (double) g->part_bits);
-	double		log2 = g->part_bits > 2 ? g->probes * log1p(-2 / (double) g->part_bits) : -INFINITY;
+	double		log1 = log_miss(g, 1);
+	double		log2 = log_miss(g, 2);
 	double		unset = exp(n * log1p(-hit));
 
 	/*

@@ -81,12 +81,14 @@ check_extras(const blx_layout *row, const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-static uint64_t
-bits_per_key(const blx_geometry *g)
+double
+blx_bits_per_key(const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
 
-	return row->bits_per_key != NULL ? row->bits_per_key(g) : (uint64_t) g->parts * g->probes;
+	if (row->bits_per_key != NULL)
+		return row->bits_per_key(g);
+	return (double) g->parts * g->probes + (double) g->fraction / BLX_FRACTION_ONE;
 }
 
 bool
@@ -99,10 +101,9 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 	if (g->blocks == 0 || g->parts == 0 || (g->probes == 0 && g->fraction == 0) || g->part_bits == 0)
 		return blx_fail(error, BLX_CORRUPT, "Blocks, parts, probes and part bits are all at least 1.", NULL,
 						"filter geometry has a zero");
-	if (bits_per_key(g) > BLX_MAX_K - (g->fraction > 0))
+	if (!(blx_bits_per_key(g) <= BLX_MAX_K))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"filter geometry has %llu bits per key, more than %u",
-						(unsigned long long) bits_per_key(g) + (g->fraction > 0), BLX_MAX_K);
+						"filter geometry has %.12g bits per key, more than %u", blx_bits_per_key(g), BLX_MAX_K);
 	if (!check_extras(row, g, error))
 		return false;
 	/* part_bits is bounded first, so that the products below cannot overflow */
@@ -117,7 +118,7 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 unsigned
 blx_k(const blx_geometry *g)
 {
-	return (unsigned) bits_per_key(g);
+	return (unsigned) blx_bits_per_key(g);
 }
 
 uint64_t

@@ -46,8 +46,8 @@ typedef struct blx_layout
 	/* May a filter of this layout have that geometry?  (Sizes are checked elsewhere.) */
 	bool		(*check) (const blx_geometry *g, blx_error *error);
 
-	/* Bits that one key sets, of a geometry yet to be checked; NULL: P*H. */
-	uint64_t	(*bits_per_key) (const blx_geometry *g);
+	/* Bits that a key sets, on average, of a geometry yet to be checked; NULL: P*H and the fraction. */
+	double		(*bits_per_key) (const blx_geometry *g);
 
 	/*
 	 * Sizing: the geometry of k probes at step 1, 2, ...  Memory grows and the
@@ -56,7 +56,10 @@ typedef struct blx_layout
 	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
 
-	/* Or, where size is no matter of steps, the plan itself; capacity >= 1, 0 < fpr < 1. */
+	/* Or, where k follows from the size: the smallest geometry that meets the rate, of at most max_words; false: none. */
+	bool		(*smallest) (uint64_t n, double fpr, uint64_t max_words, blx_geometry *g);
+
+	/* Or, where size is no matter of either, the plan itself; capacity >= 1, 0 < fpr < 1. */
 	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
 	/* The largest geometry of at most `bits` bits; bits >= 1, k in range (whole unless fractional). */
@@ -149,6 +152,8 @@ extern const blx_layout blx_layout_age_partitioned;
 extern const blx_layout blx_layout_counting;
 extern const blx_layout blx_layout_scalable;
 extern const blx_layout blx_layout_hybrid;
+extern const blx_layout blx_layout_rational;
+extern const blx_layout blx_layout_variable_blocked;
 
 /* The blx_fetch of a filter in memory: arg is its words. */
 static inline const uint64_t *

@@ -55,10 +55,10 @@ generations(const blx_geometry *g)
 
 /* ---- geometry ---- */
 
-static uint64_t
+static double
 bits_per_key(const blx_geometry *g)
 {
-	return g->parameters[K];
+	return (double) g->parameters[K];
 }
 
 /* A slice is not so large that clearing it costs more than the keys of its generation did. */

@@ -16,6 +16,8 @@ const blx_layout *const blx_layouts[BLX_LAYOUTS] = {
 	[BLX_AGE_PARTITIONED] = &blx_layout_age_partitioned,
 	[BLX_COUNTING] = &blx_layout_counting,
 	[BLX_HYBRID] = &blx_layout_hybrid,
+	[BLX_RATIONAL] = &blx_layout_rational,
+	[BLX_VARIABLE_BLOCKED] = &blx_layout_variable_blocked,
 };
 
 const char *

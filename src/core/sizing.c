@@ -120,6 +120,8 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 				found = false;
 	double		best_rate = 1;
 
+	if (row->smallest != NULL)
+		return row->smallest(n, fpr, max_words, best);
 	for (unsigned k = 1; k <= max_k || (!tried && k <= BLX_MAX_K); k++)
 	{
 		blx_geometry g;

@@ -40,7 +40,8 @@ release(void)
 
 static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
 
-static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID};
+static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID,
+BLX_RATIONAL, BLX_VARIABLE_BLOCKED};
 
 /* Has the layout an algebra over unequal sizes? */
 static inline bool
@@ -73,6 +74,25 @@ finer(blx_geometry g, int times)
 	return g;
 }
 
+/* What a prefix counts: parts, or the blocks of variable size. */
+static inline unsigned
+pieces(const blx_geometry *g)
+{
+	return g->layout == BLX_VARIABLE_BLOCKED ? (unsigned) __builtin_popcountll(g->part_bits) : g->parts;
+}
+
+/* The geometry of the first n pieces. */
+static inline blx_geometry
+first_pieces(blx_geometry g, unsigned n)
+{
+	if (g.layout == BLX_VARIABLE_BLOCKED)
+		while (pieces(&g) > n)
+			g.part_bits &= g.part_bits - 1;
+	else
+		g.parts = (uint16_t) n;
+	return g;
+}
+
 /* For messages: "partitioned 1x7x100x1". */
 static inline const char *
 describe(const blx_geometry *g)
@@ -98,6 +118,18 @@ random_geometry(uint8_t layout)
 			g.probes = (uint16_t) k;
 			g.part_bits = one_in(5) ? random_between(1, 70) : random_between(1, 6000);
 			g.hashing = one_in(3) ? (uint8_t) random_between(BLX_DOUBLE, BLX_TRIPLE) : BLX_INDEPENDENT;
+			break;
+		case BLX_RATIONAL:
+			g.probes = (uint16_t) (k < BLX_MAX_K ? k : k - 1);
+			g.fraction = (uint16_t) random64();
+			g.part_bits = random_between(1, one_in(5) ? 70 : 6000);
+			break;
+		case BLX_VARIABLE_BLOCKED:	/* the sum of k is below twice that of the largest block */
+			g.probes = (uint16_t) (k < 2 ? 1 : k / 2);
+			g.fraction = (uint16_t) (random64() | 1);
+			g.part_bits = random_between(1, one_in(5) ? 70 : 6000);
+			if (k == BLX_MAX_K)
+				g.probes--;
 			break;
 		case BLX_HYBRID:
 			g.probes = (uint16_t) random_between(1, k < 4 ? k : 4);

@@ -61,6 +61,27 @@ provably_disjoint(const blx_filter *a, const blx_filter *b)
 	const uint64_t *word = blx_cwords(both);
 	uint64_t	part_words = (both->part_bits + 63) / 64;
 
+	if (both->layout == BLX_VARIABLE_BLOCKED)
+	{
+		uint64_t	first = 0,
+					k = (uint64_t) both->probes << 16 | both->fraction;
+		int			top = 63 - __builtin_clzll(both->part_bits);
+
+		/* a block of which every key has a bit, without a common one */
+		for (int log2 = top; log2 >= 0; log2--)
+		{
+			bool		empty = true;
+
+			if (!(both->part_bits >> log2 & 1))
+				continue;
+			for (uint64_t bit = first; bit < first + (UINT64_C(1) << log2); bit++)
+				empty &= !(word[bit / 64] >> bit % 64 & 1);
+			if (empty && k >> (top - log2) >= 65536)
+				return true;
+			first += UINT64_C(1) << log2;
+		}
+		return false;
+	}
 	if (both->layout == BLX_PARTITIONED_BLOCKED)
 	{
 		for (unsigned first = 0; first < parts; first += 8)
@@ -150,14 +171,13 @@ folds(void)
 	TEST("prefix: the filter that fewer parts would have given")
 	EACH_RANDOM_FILTER(s)
 	{
-		unsigned	parts = (unsigned) random_between(1, s.g.parts);
-		blx_geometry h = s.g;
+		unsigned	parts = (unsigned) random_between(1, pieces(&s.g));
+		blx_geometry h = first_pieces(s.g, parts);
 		blx_error	error;
 
-		h.parts = (uint16_t) parts;
 		CHECK(identical(prefix(s.f, parts), built(&h, 7, s.keys, s.n)), "%s cut to %u parts", describe(&s.g), parts);
 		CHECK(!blx_prefix_geometry(s.f, 0, &h, &error) && error.code == BLX_INVALID_PARAMETER, "0 parts");
-		CHECK(!blx_prefix_geometry(s.f, s.g.parts + 1, &h, &error), "more parts than there are");
+		CHECK(!blx_prefix_geometry(s.f, pieces(&s.g) + 1, &h, &error), "more parts than there are");
 		CHECK(!blx_prefix_geometry(s.f, INT64_C(0x10000) + 1, &h, &error), "does not wrap round");
 		CHECK(!blx_prefix_geometry(s.f, -1, &h, &error), "negative");
 	}
@@ -426,7 +446,7 @@ chains(void)
 							f = folded(f, (int64_t) random_between(0, (uint64_t) most_folds(f)));
 						break;
 					case 2:
-						f = prefix(f, (int64_t) random_between(1, f->parts));
+						f = prefix(f, (int64_t) random_between(1, pieces(&now)));
 						break;
 					case 3:
 						f = union_of(f, built(&relative, 0, others, more));

@@ -226,6 +226,19 @@ header_limits(void)
 		{BLX_BLOCKED, 16, 1, 7, 512},
 		{BLX_PARTITIONED_BLOCKED, 16, 7, 1, 64},
 		{BLX_HYBRID, 1, 7, 2, 1024},
+		{BLX_RATIONAL, 1, 1, 7, 1000, .fraction = 30000},
+		{BLX_VARIABLE_BLOCKED, 1, 1, 4, 1000, .fraction = 30000},
+	};
+	/* of one block and part, of no fraction; and what else such a value may be */
+	enum
+	{
+		STANDARD, PARTITIONED, BLOCKED, PARTITIONED_BLOCKED, HYBRID, RATIONAL, VARIABLE_BLOCKED
+	};
+	static const bool also[][16] = {
+		[STANDARD] = {[BLX_BLOCKED] = true, [BLX_HYBRID] = true, [BLX_RATIONAL] = true, [BLX_VARIABLE_BLOCKED] = true},
+		[PARTITIONED] = {[BLX_HYBRID] = true},
+		[RATIONAL] = {[BLX_VARIABLE_BLOCKED] = true},
+		[VARIABLE_BLOCKED] = {[BLX_RATIONAL] = true},
 	};
 
 	TEST("header: magic, version, layout, hashing, fraction")
@@ -240,11 +253,11 @@ header_limits(void)
 			expect(with_field(wire, MAGIC + 3, 1, version), version == 1, "version", version);
 		for (uint64_t layout = 0; layout < 256; layout++)
 			if (layout != geometries[i].layout)
-				expect(with_field(wire, LAYOUT, 1, layout), (layout == BLX_HYBRID && i < 2) || (layout == BLX_BLOCKED && i == 0), "layout", layout);
+				expect(with_field(wire, LAYOUT, 1, layout), i < LENGTH(also) && layout < LENGTH(also[0]) && also[i][layout], "layout", layout);
 		for (uint64_t hashing = 1; hashing < 256; hashing++)
-			expect(with_field(wire, HASHING, 1, hashing), hashing <= BLX_TRIPLE && (i < 2 || i == 4), "hashing", hashing);
+			expect(with_field(wire, HASHING, 1, hashing), hashing <= BLX_TRIPLE && (i == STANDARD || i == PARTITIONED || i == HYBRID), "hashing", hashing);
 		for (int bit = 0; bit < 16; bit++)
-			expect(with_field(wire, FRACTION, 2, 1u << bit), false, "a bit of fraction", (uint64_t) bit);
+			expect(with_field(wire, FRACTION, 2, 1u << bit), i >= RATIONAL, "a bit of fraction", (uint64_t) bit);
 		for (uint64_t pending = 2; pending < 256; pending++)
 			expect(with_field(wire, PENDING, 1, pending), false, "pending", pending);
 	}
@@ -291,14 +304,14 @@ header_limits(void)
 		expect(with_field(wire, PART_BITS, 8, UINT64_C(1) << 63), false, "part bits", UINT64_C(1) << 63);
 		expect(with_field(wire, PART_BITS, 8, (UINT64_C(1) << 61) + 64), false, "part bits", 0);
 		expect(with_field(wire, BLOCKS, 4, geometries[i].blocks * 2), false, "twice the blocks", 0);
-		expect(with_field(wire, PROBES, 2, 2), i == 0 || i == 2 || i == 4, "2 probes", 2);
+		expect(with_field(wire, PROBES, 2, 2), i != PARTITIONED && i != PARTITIONED_BLOCKED, "2 probes", 2);
 	}
 
 	TEST("header: expanded no more often than the resolution halves, and only where layouts expand")
 	for (size_t i = 0; i < LENGTH(geometries); i++, release())
 	{
 		bytes		wire = exported(blank(&geometries[i], &no_identity, 0));
-		uint64_t	most = i == 1 || i == 4 ? 10 : i == 3 ? 4 : 0;
+		uint64_t	most = i == PARTITIONED || i == HYBRID ? 10 : i == PARTITIONED_BLOCKED ? 4 : 0;
 
 		for (uint64_t expanded = 0; expanded < 256; expanded++)
 			expect(with_field(wire, EXPANDED, 1, expanded), expanded <= most, "expanded", expanded);

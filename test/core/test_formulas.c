@@ -134,7 +134,7 @@ present_rate(void)
 
 		g.hashing = BLX_INDEPENDENT;	/* as the rate supposes */
 
-		double		room = (double) blx_bits(&g) / blx_k(&g);
+		double		room = (double) blx_bits(&g) / fmax(1, blx_bits_per_key(&g));
 		size_t		n = (size_t) random_between(1, 2 + (uint64_t) room);
 		blx_filter *f = built(&g, 0, new_hashes(n), n);
 		double		rate = blx_fpr(f),
@@ -162,6 +162,10 @@ cardinality(void)
 		{{BLX_STANDARD, 1, 1, 7, 1000}, 50, 0.75, 1.25},
 		{{BLX_STANDARD, 1, 1, 7, 100000}, 10000, 0.75, 1.25},
 		{{BLX_STANDARD, 1, 1, 1, 64}, 30, 0.75, 1.5},
+		{{BLX_RATIONAL, 1, 1, 6, 100000, .fraction = 30000}, 10000, 0.75, 1.25},
+		{{BLX_RATIONAL, 1, 1, 1, 1000, .fraction = 30000}, 300, 0.75, 1.25},
+		{{BLX_VARIABLE_BLOCKED, 1, 1, 4, 100000, .fraction = 30000}, 10000, 0.75, 1.25},
+		{{BLX_VARIABLE_BLOCKED, 1, 1, 1, 1000, .fraction = 50000}, 300, 0.75, 1.5},
 		{{BLX_PARTITIONED, 1, 7, 1, 128}, 60, 0.75, 1.25},
 		{{BLX_PARTITIONED, 1, 7, 1, 16384}, 10000, 0.75, 1.25},
 		{{BLX_BLOCKED, 1, 1, 6, 512}, 40, 0.75, 1.25},

@@ -1,0 +1,56 @@
+--
+-- Layout rational: a standard filter whose k need not be whole.
+--
+
+-- k in 1/65536; bloom_info tells it
+SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.details
+    FROM unnest(ARRAY[1, 1.5, 6.25, 63.75, 64]) asked, bloom_info(bloom_empty_bits(8192, asked, 'rational')) i;
+SELECT bloom_empty_bits(8192, 0.5, 'rational');
+SELECT bloom_empty_bits(8192, 64.5, 'rational');
+SELECT bloom_empty_bits(8192, 'NaN', 'rational');
+SELECT bloom_empty_bits(8192, 2.5, 'standard');
+SELECT bloom_empty_bits(8192, 2.5, 'rational', options => 'hashing=double');
+
+-- Planned by capacity it has a whole k: the rate is least there
+SELECT r.bits = s.bits AND r.probes = s.probes AS as_standard, r.fpr < 0.01 AS below_target, i.details
+    FROM bloom_plan(1000, 0.01, 'rational') r, bloom_plan(1000, 0.01, 'standard') s, bloom_info(bloom_empty(1000, 0.01, 'rational')) i;
+
+-- Of a whole k it sets the bits of a standard filter
+SELECT bloom_fill(f) = bloom_fill(g) AS same_fill, bloom_fpr(f) = bloom_fpr(g) AS same_rate
+    FROM (SELECT bloom_agg(x, bloom_empty_bits(8192, 5, 'rational')) AS f, bloom_agg(x, bloom_empty_bits(8192, 5, 'standard')) AS g
+          FROM generate_series(1, 1000) x) s;
+
+-- Every key is found, few others are, as the mixture says (not the power of the fill); the keys are counted
+SELECT k, (SELECT count(*) FROM generate_series(1, 1000) x WHERE f @> x) AS found,
+        round(bloom_fpr(f)::numeric, 4) AS fpr, round((bloom_fill(f) ^ k)::numeric, 4) AS power_of_fill,
+        (SELECT count(*) FROM generate_series(1001, 21000) x WHERE f @> x) / 20000.0 BETWEEN 0.85 * bloom_fpr(f) AND 1.15 * bloom_fpr(f) AS others_as_its_rate,
+        abs(bloom_cardinality(f) - 1000) < 40 AS counted
+    FROM unnest(ARRAY[1, 1.5, 2, 2.5, 3, 3.75]) k,
+        LATERAL (SELECT bloom_agg(x, e) AS f FROM bloom_empty_bits(4096, k, 'rational') e, generate_series(1, 1000) x) s;
+
+-- The algebra needs one k and one size
+CREATE FUNCTION rational(k float8, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$
+    SELECT bloom_agg(x, e) FROM bloom_empty_bits(20000, k, 'rational') e, generate_series(low, high) x
+$$;
+SELECT f | rational(2.5, 301, 600) = rational(2.5, 1, 600) AS "union",
+        (SELECT count(*) FROM generate_series(301, 400) x WHERE (f & rational(2.5, 301, 600)) @> x) AS in_both,
+        f !&& rational(2.5, 301, 600) AS disjoint, f !&& bloom_empty_bits(20000, 2.5, 'rational') AS disjoint_from_none,
+        bloom_prefix(f, 1) = f AS prefix,
+        f::text::bloomfilter = f AS text, f::bytea::bloomfilter = f AS bytea
+    FROM rational(2.5, 1, 400) f;
+SELECT rational(2.5, 1, 5) | rational(2.75, 1, 5);
+SELECT rational(2.5, 1, 5) & rational(3.5, 1, 5);
+SELECT rational(2.5, 1, 5) | bloom_empty_bits(10000, 2.5, 'rational');
+SELECT rational(2, 1, 5) | bloom_empty_bits(20000, 2, 'standard');
+SELECT bloom_fold(rational(2.5, 1, 5));
+SELECT bloom_shrink(rational(2.5, 1, 5), 0.5);
+SELECT bloom_prefix(rational(2.5, 1, 5), 2);
+
+-- Damaged bytes: no whole probe, two parts, a bit beyond the last, a fraction beyond 64
+SELECT set_byte(f::bytea, 38, 0)::bloomfilter FROM rational(2.5, 1, 5) f;
+SELECT set_byte(f::bytea, 36, 2)::bloomfilter FROM rational(2.5, 1, 5) f;
+SELECT set_byte(f::bytea, 44 + 2503, 128)::bloomfilter FROM rational(2.5, 1, 5) f;
+SELECT set_byte(f::bytea, 38, 64)::bloomfilter FROM rational(2.5, 1, 5) f;
+SELECT set_byte(f::bytea, 7, 1)::bloomfilter FROM rational(2.5, 1, 5) f;
+
+DROP FUNCTION rational;
