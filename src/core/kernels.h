@@ -10,7 +10,8 @@
  *   block_has(block, parts, mixed)   are the key's bits in that block?
  *   block_set(block, parts, mixed)   set them
  *   blocks_meet(a, b)                have two blocks of 8 parts a common bit in each part?
- * of which the parts are a constant 8 wherever speed counts.
+ * where parts is a constant 8 if speed counts, and, if there is a faster way for one key alone,
+ *   full_block_has(block, mixed)     block_has for 8 parts
  *
  * The memory decides the speed of large filters: batches ask for the blocks of
  * all their keys before they look at the first.
@@ -22,6 +23,10 @@
 typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 
 #define VECTOR_WORDS (VECTOR / 8)
+
+#ifndef full_block_has
+#define full_block_has(block, mixed) block_has(block, BLX_GROUP, mixed)
+#endif
 
 /* As blx_group_block, by one multiplication: the number of blocks is a power of two. */
 static inline __attribute__((always_inline)) uint64_t
@@ -56,10 +61,10 @@ test_words(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash
 	uint64_t	mixed = blx_group_mix(hash);
 
 	if (parts == BLX_GROUP)
-		return block_has(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed);
+		return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed);
 	if (parts < BLX_GROUP)
 		return block_has(words + block_at(blocks, parts, hash), parts, mixed);
-	return block_has(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed) &&
+	return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed) &&
 		test_rest(words + BLX_GROUP * blocks, blocks, parts - BLX_GROUP, hash);
 }
 

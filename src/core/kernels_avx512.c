@@ -18,6 +18,7 @@
 #define KERNELS blx_kernels_avx512
 #define TARGET __attribute__((target("avx512f,bmi,bmi2")))
 #define VECTOR 64
+#define full_block_has full_block_has
 
 /* The bit of each part. */
 TARGET static inline __attribute__((always_inline)) __m512i
@@ -35,19 +36,37 @@ first_parts(unsigned parts)
 	return (__mmask8) (0xffu >> (BLX_GROUP - parts));
 }
 
-/* Tested where it is, without a way through a general register. */
-TARGET static inline __attribute__((always_inline)) bool
-none(__mmask8 m)
-{
-	return _mm512_kortestz(m, m);
-}
-
 TARGET static inline __attribute__((always_inline)) bool
 block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
 {
 	if (parts == BLX_GROUP)
-		return none(_mm512_testn_epi64_mask(_mm512_loadu_si512(block), mask_of(mixed)));
-	return none(_mm512_mask_testn_epi64_mask(first_parts(parts), _mm512_maskz_loadu_epi64(first_parts(parts), block), mask_of(mixed)));
+		return _mm512_testn_epi64_mask(_mm512_loadu_si512(block), mask_of(mixed)) == 0;
+	return _mm512_mask_testn_epi64_mask(first_parts(parts), _mm512_maskz_loadu_epi64(first_parts(parts), block), mask_of(mixed)) == 0;
+}
+
+/*
+ * The same in registers that only AVX-512 has.  What was left in the others
+ * would have to be cleared (vzeroupper) before the caller goes on with older
+ * instructions: of a single test that is a tenth of the time.  No intrinsic
+ * says which register to take.
+ */
+TARGET static inline __attribute__((always_inline)) bool
+full_block_has(const uint64_t *block, uint64_t mixed)
+{
+	static const uint64_t places[BLX_GROUP] __attribute__((aligned(64))) = {58, 52, 46, 40, 34, 28, 22, 16};
+	static const uint64_t one = 1;
+	bool		all;
+
+	__asm__("vpbroadcastq %[mixed], %%zmm16\n\t"
+			"vpbroadcastq %[one], %%zmm17\n\t"
+			"vpsrlvq %[places], %%zmm16, %%zmm16\n\t"
+			"vprolvq %%zmm16, %%zmm17, %%zmm16\n\t"
+			"vptestnmq %[block], %%zmm16, %%k1\n\t"
+			"kortestw %%k1, %%k1"
+			: "=@ccz" (all)
+			: [mixed] "r"(mixed), [one] "m"(one), [places] "m"(places), [block] "m"(*(const uint64_t(*)[BLX_GROUP]) block)
+			: "xmm16", "xmm17", "k1");
+	return all;
 }
 
 TARGET static inline __attribute__((always_inline)) void
@@ -64,7 +83,7 @@ block_set(uint64_t *block, unsigned parts, uint64_t mixed)
 TARGET static inline bool
 blocks_meet(const uint64_t *a, const uint64_t *b)
 {
-	return none(_mm512_testn_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)));
+	return _mm512_testn_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)) == 0;
 }
 
 #include "core/kernels.h"
