@@ -59,9 +59,7 @@ StateContext(AggState *state, uint64 size)
 static void
 SetState(AggState *state, blx_filter *f)
 {
-	state->filter = f;
-	if (state->expanded)
-		ExpandedFilterSet(state->expanded, f);
+	state->filter = state->expanded ? ExpandedFilterSet(state->expanded, f) : f;
 }
 
 static Datum

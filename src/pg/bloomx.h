@@ -53,7 +53,7 @@ typedef struct KeyType KeyType;
 /* An empty expanded object below parent; its filter is set next, allocated in its context. */
 extern Datum MakeExpandedFilter(MemoryContext parent);
 extern MemoryContext ExpandedFilterContext(Datum datum);
-extern void ExpandedFilterSet(Datum datum, blx_filter *f);
+extern blx_filter *ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
 
 /* Adding a hash; a key of the filter's type. */
@@ -84,6 +84,13 @@ pg_noreturn extern void ThrowCoreError(const blx_error *error);
 
 /* Memory for a filter of that size, with its varlena length set. */
 extern blx_filter *AllocFilter(uint64 size);
+
+/*
+ * f, moved in its memory, which grows by a cache line, so that the blocks of a
+ * large one stand in whole lines: one that straddles two is a third slower to
+ * find, and twice when the memory is the limit.  *chunk is what pfree takes.
+ */
+extern blx_filter *AlignFilter(blx_filter *f, void **chunk);
 
 /* An empty filter. */
 extern blx_filter *NewFilter(const blx_geometry *geometry, const blx_identity *identity, uint64 capacity);
@@ -124,6 +131,7 @@ typedef struct FilterCache
 	Oid			toast_relation;
 	Oid			toast_value;
 	blx_filter *detoasted;		/* or NULL */
+	void	   *detoasted_chunk;	/* its memory */
 } FilterCache;
 
 /*

@@ -21,23 +21,31 @@ typedef struct ExpandedFilter
 	ExpandedObjectHeader header;
 	int			magic;
 	blx_filter *filter;
+	void	   *chunk;			/* its memory */
 	int			queued;			/* hashes yet to be added */
 	uint64		queue[64];
 } ExpandedFilter;
 
+/* f, allocated in the object's context, takes the place of the filter before. */
+static void
+Hold(ExpandedFilter *expanded, blx_filter *f)
+{
+	if (expanded->filter == f)
+		return;
+	if (expanded->filter != NULL)
+		pfree(expanded->chunk);
+	expanded->filter = AlignFilter(f, &expanded->chunk);
+}
+
 static blx_filter *
 Flush(ExpandedFilter *expanded)
 {
-	blx_filter *before = expanded->filter;
-
 	if (expanded->queued > 0)
 	{
 		MemoryContext old = MemoryContextSwitchTo(expanded->header.eoh_context);
 
-		expanded->filter = AddHashes(before, expanded->queue, expanded->queued);
+		Hold(expanded, AddHashes(expanded->filter, expanded->queue, expanded->queued));
 		MemoryContextSwitchTo(old);
-		if (expanded->filter != before)
-			pfree(before);
 		expanded->queued = 0;
 	}
 	return expanded->filter;
@@ -123,12 +131,11 @@ ExpandedFilterContext(Datum datum)
 	return GetExpanded(datum)->header.eoh_context;
 }
 
-void
+blx_filter *
 ExpandedFilterSet(Datum datum, blx_filter *f)
 {
 	ExpandedFilter *expanded = GetExpanded(datum);
 
-	if (expanded->filter != NULL && expanded->filter != f)
-		pfree(expanded->filter);
-	expanded->filter = f;
+	Hold(expanded, f);
+	return expanded->filter;
 }

@@ -63,6 +63,26 @@ AllocFilter(uint64 size)
 	return f;
 }
 
+/* A filter that is smaller comes from the cache, whole lines or not. */
+#define ALIGNED_BYTES 65536
+#define CACHE_LINE 64
+
+blx_filter *
+AlignFilter(blx_filter *f, void **chunk)
+{
+	uint64		size = VARSIZE(f);
+	size_t		header = blx_header_bytes(f->name_len);
+	blx_filter *aligned;
+
+	*chunk = f;
+	if (size < ALIGNED_BYTES || f->layout == BLX_HASHES)
+		return f;
+	*chunk = repalloc_huge(f, size + CACHE_LINE);
+	aligned = (blx_filter *) (TYPEALIGN(CACHE_LINE, (char *) *chunk + header) - header);
+	memmove(aligned, *chunk, size);
+	return aligned;
+}
+
 blx_filter *
 NewFilter(const blx_geometry *geometry, const blx_identity *identity, uint64 capacity)
 {
@@ -149,7 +169,7 @@ SeenBefore(FilterCache *cache, const struct varatt_external *pointer)
 	if (cache->toast_relation == pointer->va_toastrelid && cache->toast_value == pointer->va_valueid)
 		return true;
 	if (cache->detoasted != NULL)
-		pfree(cache->detoasted);
+		pfree(cache->detoasted_chunk);
 	cache->detoasted = NULL;
 	cache->toast_relation = pointer->va_toastrelid;
 	cache->toast_value = pointer->va_valueid;
@@ -167,7 +187,7 @@ DetoastIntoCache(FunctionCallInfo fcinfo, struct varlena *value)
 		blx_filter *f = (blx_filter *) detoast_attr(value);
 
 		MemoryContextSwitchTo(old);
-		cache->detoasted = CheckFilter(f);
+		cache->detoasted = AlignFilter(CheckFilter(f), &cache->detoasted_chunk);
 	}
 	return cache->detoasted;
 }
