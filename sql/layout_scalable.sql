@@ -131,6 +131,10 @@ SELECT refusal('SELECT f | bloom_agg(1, 10) FROM grown GROUP BY f');
 SELECT refusal('SELECT f | bloom_empty(1000, 0.01, ''scalable'', 7) FROM grown');
 SELECT refusal('SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(g * 100 + n, bloom_empty(40, 0.01, ''scalable'')) AS f FROM generate_series(1, 300) g, generate_series(1, 40) n GROUP BY g) s');
 
+-- With a set of hashes: these come in order, and must not crowd into a stage's first blocks.
+SELECT l, bloom_fpr(bloom_union(bloom_empty(100, 0.01, l), s)) < 0.01 AS united, bloom_fpr((SELECT bloom_union_agg(f) FROM unnest(ARRAY[bloom_add(bloom_empty(100, 0.01, l), 0), s]) f)) < 0.01 AS agg
+FROM (SELECT bloom_probe_all(array_agg(n)) AS s FROM generate_series(1, 20000) n) s, unnest(ARRAY['scalable', 'dynamic_blocked']) l;
+
 -- Errors of plans and options
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'growth=3')$$);
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'growth=1')$$);

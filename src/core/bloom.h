@@ -473,6 +473,13 @@ extern void blx_hashes_prefetch(const blx_filter *f, uint64_t hash);
 /* Hands out the hashes, roughly ascending, up to max at a time; *cursor starts at 0; returns how many. */
 extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
 
+/*
+ * The same, to be added to a filter of that layout.  One that grows is given them
+ * scattered: ascending ones would crowd into its first blocks before it sees that
+ * it is full.
+ */
+extern size_t blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
+
 /* Adds all hashes of a set to a filter. */
 extern void blx_hashes_pour(blx_filter *dst, const blx_filter *src);
 

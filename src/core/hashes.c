@@ -158,9 +158,9 @@ blx_hashes_check(const blx_filter *f, blx_error *error)
 	return true;
 }
 
-/* Cursor 0 stands before the hash 0; cursor i + 1 before slot i. */
-size_t
-blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max)
+/* Cursor 0 stands before the hash 0; cursor i + 1 before slot i * stride, modulo their number. */
+static inline size_t
+next_by_stride(const blx_filter *f, uint64_t stride, uint64_t *cursor, uint64_t *out, size_t max)
 {
 	const uint64_t *words = blx_cwords(f);
 	const uint64_t *slots = words + PREFIX_WORDS;
@@ -175,9 +175,39 @@ blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max
 		*cursor = 1;
 	}
 	for (; *cursor <= words[SLOTS] && n < max; ++*cursor)
-		if (slots[*cursor - 1] != 0)
-			out[n++] = slots[*cursor - 1];
+	{
+		uint64_t	slot = stride == 1 ? *cursor - 1 : (*cursor - 1) * stride % words[SLOTS];
+
+		if (slots[slot] != 0)
+			out[n++] = slots[slot];
+	}
 	return n;
+}
+
+size_t
+blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	return next_by_stride(f, 1, cursor, out, max);
+}
+
+static uint64_t
+common_divisor(uint64_t a, uint64_t b)
+{
+	return b == 0 ? a : common_divisor(b, a % b);
+}
+
+/* Multiples of the golden section of n, modulo n, lie evenly however many there are; prime to n, they meet every slot. */
+size_t
+blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	uint64_t	slots = blx_hashes_slots(f);
+	uint64_t	stride = (uint64_t) ((double) slots * 0.6180339887498949) + 1;
+
+	if ((blx_traits(layout) & BLX_UNBOUNDED) == 0)
+		return blx_hashes_next(f, cursor, out, max);
+	while (common_divisor(stride, slots) != 1)
+		stride++;
+	return next_by_stride(f, stride, cursor, out, max);
 }
 
 void

@@ -268,7 +268,7 @@ UniteState(AggState *state, const blx_filter *other)
 					batch[64];
 		size_t		n;
 
-		while ((n = blx_hashes_next(other, &cursor, batch, lengthof(batch))) > 0)
+		while ((n = blx_hashes_next_for(mine.layout, other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);
 		if (state->expanded)
