@@ -32,11 +32,18 @@ CREATE FUNCTION bloomfilter_send(bloomfilter) RETURNS bytea
 COMMENT ON FUNCTION bloomfilter_send(bloomfilter) IS
 	'I/O';
 
+CREATE FUNCTION bloomfilter_typanalyze(internal) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomfilter_typanalyze'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_typanalyze(internal) IS
+	'statistics of a column of filters';
+
 CREATE TYPE bloomfilter (
 	INPUT = bloomfilter_in,
 	OUTPUT = bloomfilter_out,
 	RECEIVE = bloomfilter_recv,
 	SEND = bloomfilter_send,
+	ANALYZE = bloomfilter_typanalyze,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = double,
 	STORAGE = external
@@ -353,12 +360,12 @@ COMMENT ON FUNCTION bloom_holds_any(f bloomfilter, probe bloomfilter) IS
 
 CREATE OPERATOR ?& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_all,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
 COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'may the filter hold all keys of a bloom_probe?';
 CREATE OPERATOR ?| (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_any,
-	RESTRICT = contsel, JOIN = contjoinsel
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
 COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'may the filter hold any key of a bloom_probe?';
 

@@ -16,7 +16,8 @@
  *   algebra.c     | & disjoint, prefix, fold, shrink
  *   inspect.c     bloom_info, bloom_plan, estimates
  *   theory.c      the papers' formulas
- *   planner.c     selectivity and cost of membership
+ *   planner*.c    selectivity and cost of membership (planner.h)
+ *   statistics.c  ANALYZE of a column of filters
  *   brin.c        BRIN operator classes
  *   gist.c        the GiST operator class of filters
  *   probe.c       membership as a condition that an index can take
@@ -119,6 +120,12 @@ extern blx_filter *DatumGetFilter(Datum datum);
 /* Complains, as bloomx.overfill wants, when a filter holds more keys than its capacity. */
 extern bool FilterIsOverfilled(const blx_filter *f);
 extern void ReportOverfill(const blx_filter *f);
+
+/* From eight TOAST chunks on, header and block are read by two slices: below it they are most of the chunks. */
+#define SLICE_BYTES 16384
+
+/* The header of a TOASTed filter of `size` bytes, for looking; NULL when that layout's header does not say all. */
+extern const blx_filter *FetchFilterHeader(Datum datum, Size size);
 
 /* f without expansion, for estimates of cardinality. */
 extern const blx_filter *EstimableFilter(const blx_filter *f);
@@ -241,6 +248,11 @@ extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *n
 /* The identity of a filter that gets keys of another identity: takes the key type where there was none. */
 extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
 
+/* ---- inspect.c ---- */
+
+/* The keys that two filters share, by inclusion-exclusion, which may err below 0.  False where they cannot be compared. */
+extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys);
+
 /* ---- algebra.c ---- */
 extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
 
@@ -267,10 +279,6 @@ extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
 
 /* May f hold all, or any, of the probe's keys? */
 extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
-
-struct List;
-struct SupportRequestIndexCondition;
-extern struct List *IndexCondition(struct SupportRequestIndexCondition *request);
 
 /* ---- open_state.c ---- */
 

@@ -29,11 +29,27 @@
 #define CheckForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
 #endif
 
+/* 16: all relations of a query are no longer its base relations alone: outer joins have numbers too */
+#if PG_VERSION_NUM >= 160000
+#define QUERY_RELIDS(root) ((root)->all_query_rels)
+#else
+#define QUERY_RELIDS(root) ((root)->all_baserels)
+#endif
+
+/* 17: the length of an array looks into statistics */
+#if PG_VERSION_NUM >= 170000
+#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(root, array)
+#else
+#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(array)
+#endif
+
 /* 18: VACUUM says whether it is ANALYZE that pauses */
 #if PG_VERSION_NUM >= 180000
 #define VacuumDelayPoint() vacuum_delay_point(false)
+#define AnalyzeDelayPoint() vacuum_delay_point(true)
 #else
 #define VacuumDelayPoint() vacuum_delay_point()
+#define AnalyzeDelayPoint() vacuum_delay_point()
 #endif
 
 /* 18: functions that do not return are marked in front */

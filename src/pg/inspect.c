@@ -156,10 +156,8 @@ typedef struct PairEstimate
 } PairEstimate;
 
 static PairEstimate
-EstimatePair(FunctionCallInfo fcinfo)
+EstimatePair(const blx_filter *a, const blx_filter *b)
 {
-	blx_filter *a = PG_GETARG_FILTER(0);
-	blx_filter *b = PG_GETARG_FILTER(1);
 	PairEstimate estimate = {0};
 	blx_geometry geometry;
 	blx_error	error;
@@ -189,6 +187,20 @@ EstimatePair(FunctionCallInfo fcinfo)
 	return estimate;
 }
 
+bool
+EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys)
+{
+	blx_geometry geometry;
+	blx_error	error;
+	PairEstimate estimate;
+
+	if (a->layout == BLX_HASHES || b->layout == BLX_HASHES || !blx_common_geometry(a, b, &geometry, &error))
+		return false;
+	estimate = EstimatePair(a, b);
+	*keys = estimate.a + estimate.b - estimate.both;
+	return !estimate.bounded && !isinf(estimate.both);
+}
+
 /* Inclusion-exclusion, within what is possible; NaN where nothing is known. */
 static double
 IntersectionEstimate(const PairEstimate *e)
@@ -202,14 +214,14 @@ PG_FUNCTION_INFO_V1(bloom_union_cardinality);
 Datum
 bloom_union_cardinality(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(EstimatePair(fcinfo).both);
+	PG_RETURN_FLOAT8(EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)).both);
 }
 
 PG_FUNCTION_INFO_V1(bloom_intersection_cardinality);
 Datum
 bloom_intersection_cardinality(PG_FUNCTION_ARGS)
 {
-	PairEstimate estimate = EstimatePair(fcinfo);
+	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
 
 	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate));
 }
@@ -219,7 +231,7 @@ PG_FUNCTION_INFO_V1(bloom_jaccard);
 Datum
 bloom_jaccard(PG_FUNCTION_ARGS)
 {
-	PairEstimate estimate = EstimatePair(fcinfo);
+	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
 
 	if (estimate.both == 0)
 		PG_RETURN_FLOAT8(1);

@@ -1,96 +1,44 @@
 /*
- * planner.c - what the planner may know about membership.
+ * planner.c - what the planner calls about membership.
  *
- * Selectivity of `column <@ constant filter`: the filter's estimated number of
- * keys over the column's number of distinct values, plus the false positive
- * rate for the rest.  Any other filter (a parameter, a subquery, a column) is
- * not known at plan time: a default, UNKNOWN_SELECTIVITY.
+ * Selectivity is in planner_selectivity.c, index conditions are in probe.c; the
+ * cost is here.  A probe of one filter for the whole query is cheaper than most
+ * functions, so that it runs before them, after plain comparisons.  A filter
+ * that differs from row to row must be brought: from its own row, or from the
+ * TOAST table, of which only the header and a block are read when it is large.
  */
-#include "bloomx.h"
+#include "planner.h"
 
-#include <math.h>
-
-#include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
-#include "catalog/pg_type.h"
-#include "nodes/nodeFuncs.h"
-#include "nodes/supportnodes.h"
+#include "access/heaptoast.h"
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
-#include "utils/selfuncs.h"
 
-/* Nobody filters to keep most rows. */
-#define UNKNOWN_SELECTIVITY 0.01
+/* In units of cpu_operator_cost, roughly as measured with all in memory: */
 
-/* Of a probe, in units of cpu_operator_cost: a hash and a cache line or two. */
+/* a hash and a cache line or two */
 #define PROBE_COST 2
 
-/* Of a probe of a filter that differs from row to row: it must be fetched, likely from TOAST. */
+/* another filter than in the row before: its header is checked */
+#define CHECK_COST 10
+
+/* a filter of which nothing is known */
 #define FETCH_COST 20
 
-static double
-ConstantFilterSelectivity(PlannerInfo *root, const blx_filter *f, Node *key, int rel)
-{
-	double		keys = blx_cardinality(EstimableFilter(f));
-	VariableStatData column;
-	bool		is_default;
-	double		distinct,
-				nulls = 0,
-				found;
+/* a lookup in a TOAST table, and each chunk of 2 kB */
+#define TOAST_LOOKUP_COST 50
+#define TOAST_CHUNK_COST 30
 
-	examine_variable(root, key, rel, &column);
-	distinct = get_variable_numdistinct(&column, &is_default);
-	if (HeapTupleIsValid(column.statsTuple))
-		nulls = ((Form_pg_statistic) GETSTRUCT(column.statsTuple))->stanullfrac;
-	ReleaseVariableStats(column);
-
-	found = fmin(1, keys / distinct);
-	return (1 - nulls) * (found + (1 - found) * blx_fpr(f));
-}
-
-/* Which of two arguments is the filter?  -1: the other is not a single key (an array, a hash). */
-static int
-FilterPosition(Oid function)
-{
-	Oid		   *types;
-	int			n;
-
-	get_func_signature(function, &types, &n);
-	if (n == 2 && types[1] == ANYCOMPATIBLEOID)
-		return 0;
-	if (n == 2 && types[0] == ANYCOMPATIBLEOID)
-		return 1;
-	return -1;
-}
-
-static double
-MembershipSelectivity(PlannerInfo *root, Oid function, List *args, int rel)
-{
-	int			position = FilterPosition(function);
-	Node	   *filter;
-
-	if (position < 0)
-		return UNKNOWN_SELECTIVITY;
-	filter = estimate_expression_value(root, list_nth(args, position));
-	if (!IsA(filter, Const))
-		return UNKNOWN_SELECTIVITY;
-	if (((Const *) filter)->constisnull)
-		return 0;
-	return ConstantFilterSelectivity(root, DatumGetFilter(((Const *) filter)->constvalue),
-									 list_nth(args, 1 - position), rel);
-}
-
-/* RESTRICT of f @> v and v <@ f */
+/* RESTRICT of f @> v, v <@ f, f ?& probe and f ?| probe */
 PG_FUNCTION_INFO_V1(bloom_contains_sel);
 Datum
 bloom_contains_sel(PG_FUNCTION_ARGS)
 {
 	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Oid			operator = PG_GETARG_OID(1);
-	List	   *args = (List *) PG_GETARG_POINTER(2);
-	int			rel = PG_GETARG_INT32(3);
+	Membership	m;
 
-	PG_RETURN_FLOAT8(MembershipSelectivity(root, get_opcode(operator), args, rel));
+	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
+		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
+	PG_RETURN_FLOAT8(MembershipSelectivity(root, &m));
 }
 
 /* JOIN of the same: keys of one table against filters of another */
@@ -98,20 +46,62 @@ PG_FUNCTION_INFO_V1(bloom_contains_joinsel);
 Datum
 bloom_contains_joinsel(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Membership	m;
+
+	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
+		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
+	PG_RETURN_FLOAT8(MembershipJoinSelectivity(root, &m, (JoinType) PG_GETARG_INT16(3),
+											   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
 }
 
-/* Does the filter of this call come from a table's row? */
-static bool
-FilterIsColumn(Oid function, Node *call)
+/* To bring a filter that may differ from row to row. */
+static double
+FetchCost(double bytes)
 {
+	double		chunks = bytes / TOAST_MAX_CHUNK_SIZE;
+
+	if (bytes <= 0)
+		return FETCH_COST;
+	if (bytes <= TOAST_TUPLE_THRESHOLD)
+		return CHECK_COST;
+	if (bytes < SLICE_BYTES)
+		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
+	return 2 * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
+}
+
+static void
+EstimateCost(SupportRequestCost *request)
+{
+	Membership	m;
+	double		cost = PROBE_COST;
 	List	   *args = NIL;
 
-	if (call != NULL && IsA(call, OpExpr))
-		args = ((OpExpr *) call)->args;
-	else if (call != NULL && IsA(call, FuncExpr))
-		args = ((FuncExpr *) call)->args;
-	return args != NIL && IsA(list_nth(args, Max(FilterPosition(function), 0)), Var);
+	if (request->node != NULL && IsA(request->node, OpExpr))
+		args = ((OpExpr *) request->node)->args;
+	else if (request->node != NULL && IsA(request->node, FuncExpr))
+		args = ((FuncExpr *) request->node)->args;
+	if (args != NIL && ReadMembership(request->funcid, args, &m))
+	{
+		if (m.form == KEY_ARRAY)
+			cost *= 1 + ESTIMATE_ARRAY_LENGTH(request->root, m.keys);
+		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
+			cost += FetchCost(FilterColumnBytes(request->root, m.filter));
+	}
+	request->startup = 0;
+	request->per_tuple = cost * cpu_operator_cost;
+}
+
+static double
+EstimateSelectivity(SupportRequestSelectivity *request)
+{
+	Membership	m;
+
+	if (!ReadMembership(request->funcid, request->args, &m))
+		return UNKNOWN_SELECTIVITY;
+	if (request->is_join)
+		return MembershipJoinSelectivity(request->root, &m, request->jointype, request->sjinfo);
+	return MembershipSelectivity(request->root, &m);
 }
 
 /* The support function of the membership functions, and so of their operators. */
@@ -123,21 +113,13 @@ bloom_contains_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSelectivity))
 	{
-		SupportRequestSelectivity *r = (SupportRequestSelectivity *) request;
-
-		if (r->is_join)
-			r->selectivity = UNKNOWN_SELECTIVITY;
-		else
-			r->selectivity = MembershipSelectivity(r->root, r->funcid, r->args, r->varRelid);
-		PG_RETURN_POINTER(r);
+		((SupportRequestSelectivity *) request)->selectivity = EstimateSelectivity((SupportRequestSelectivity *) request);
+		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestCost))
 	{
-		SupportRequestCost *r = (SupportRequestCost *) request;
-
-		r->startup = 0;
-		r->per_tuple = (PROBE_COST + (FilterIsColumn(r->funcid, r->node) ? FETCH_COST : 0)) * cpu_operator_cost;
-		PG_RETURN_POINTER(r);
+		EstimateCost((SupportRequestCost *) request);
+		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestIndexCondition))
 		PG_RETURN_POINTER(IndexCondition((SupportRequestIndexCondition *) request));

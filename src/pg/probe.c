@@ -11,7 +11,7 @@
  * and so may one with another key type, of which the original condition will
  * complain.
  */
-#include "bloomx.h"
+#include "planner.h"
 
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
@@ -33,6 +33,29 @@ MakeProbe(const KeyType *key, const uint64 *hashes, int n)
 	for (int i = 0; i < n; i++)
 		blx_hashes_add(probe, hashes[i]);
 	return probe;
+}
+
+const blx_filter *
+ProbeOfConstant(const Const *keys, KeysForm form)
+{
+	KeyType		key = {0};
+	uint64		hash;
+	uint64	   *hashes = &hash;
+	int			n = 1;
+	bool		nulls;
+
+	if (form == PROBE_SET)
+		return DatumGetProbe(keys->constvalue);
+	if (form == ONE_HASH)
+		hash = (uint64) DatumGetInt64(keys->constvalue);
+	else
+		LookupKeyType(&key, form == KEY_ARRAY ? get_base_element_type(keys->consttype) : keys->consttype,
+					  keys->constcollid, CurrentMemoryContext);
+	if (form == ONE_KEY)
+		hash = HashKey(&key, keys->constvalue, 0);
+	if (form == KEY_ARRAY)
+		hashes = HashArray(&key, keys->constvalue, 0, &n, &nulls);
+	return MakeProbe(&key, hashes, n);
 }
 
 /* bloom_probe(v anycompatible) */
@@ -134,13 +157,59 @@ static const struct
 	const char *operator;
 	const char *probe;
 	Oid			argument;		/* of the probe function */
+	KeysForm	keys;
+	bool		all;
 } index_forms[] = {
-	{"bloom_contains", 0, "?&", "bloom_probe", ANYCOMPATIBLEOID},
-	{"bloom_contained", 1, "?&", "bloom_probe", ANYCOMPATIBLEOID},
-	{"bloom_contains_hash", 0, "?&", "bloom_probe_hash", INT8OID},
-	{"bloom_contains_any", 0, "?|", "bloom_probe_all", ANYCOMPATIBLEARRAYOID},
-	{"bloom_contains_all", 0, "?&", "bloom_probe_all", ANYCOMPATIBLEARRAYOID},
+	{"bloom_contains", 0, "?&", "bloom_probe", ANYCOMPATIBLEOID, ONE_KEY, true},
+	{"bloom_contained", 1, "?&", "bloom_probe", ANYCOMPATIBLEOID, ONE_KEY, true},
+	{"bloom_contains_hash", 0, "?&", "bloom_probe_hash", INT8OID, ONE_HASH, true},
+	{"bloom_contains_any", 0, "?|", "bloom_probe_all", ANYCOMPATIBLEARRAYOID, KEY_ARRAY, false},
+	{"bloom_contains_all", 0, "?&", "bloom_probe_all", ANYCOMPATIBLEARRAYOID, KEY_ARRAY, true},
 };
+
+/* The right side of ?& and ?|: the keys of which it is made, where that can be seen. */
+static void
+ReadProbe(Node *probe, Membership *m)
+{
+	char	   *name;
+
+	m->keys = probe;
+	m->form = PROBE_SET;
+	if (!IsA(probe, FuncExpr))
+		return;
+	name = get_func_name(((FuncExpr *) probe)->funcid);
+	for (int form = 0; form < lengthof(index_forms); form++)
+		if (strcmp(index_forms[form].probe, name) == 0)
+		{
+			m->keys = linitial(((FuncExpr *) probe)->args);
+			m->form = index_forms[form].keys;
+			return;
+		}
+}
+
+bool
+ReadMembership(Oid function, List *args, Membership *m)
+{
+	char	   *name = get_func_name(function);
+
+	if (name == NULL || list_length(args) != 2)
+		return false;
+	for (int form = 0; form < lengthof(index_forms); form++)
+		if (strcmp(index_forms[form].function, name) == 0)
+		{
+			m->filter = list_nth(args, index_forms[form].filter);
+			m->keys = list_nth(args, 1 - index_forms[form].filter);
+			m->form = index_forms[form].keys;
+			m->all = index_forms[form].all;
+			return true;
+		}
+	m->all = strcmp(name, "bloom_holds_all") == 0;
+	if (!m->all && strcmp(name, "bloom_holds_any") != 0)
+		return false;
+	m->filter = linitial(args);
+	ReadProbe(lsecond(args), m);
+	return true;
+}
 
 /* Something of that name in the schema of the membership function, which is the extension's. */
 static List *

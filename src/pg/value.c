@@ -210,9 +210,6 @@ GetCachedFilter(FunctionCallInfo fcinfo, int n)
 	return DetoastIntoCache(fcinfo, value);
 }
 
-/* From eight TOAST chunks on, header and block are read by two slices: below it they are most of the chunks. */
-#define SLICE_BYTES 16384
-
 /* Layouts that can be probed by slices. */
 #define SLICEABLE (BLX_FETCHABLE | BLX_HEAD_FETCHABLE)
 
@@ -226,6 +223,14 @@ FetchHeader(struct varlena *value, uint64 size)
 	if ((blx_traits(header->layout) & SLICEABLE) && !blx_check(header, size, &error))
 		ThrowCoreError(&error);
 	return header;
+}
+
+const blx_filter *
+FetchFilterHeader(Datum datum, Size size)
+{
+	const blx_filter *header = FetchHeader((struct varlena *) DatumGetPointer(datum), size);
+
+	return blx_traits(header->layout) & BLX_FETCHABLE ? header : NULL;
 }
 
 /*
