@@ -137,9 +137,9 @@ SELECT p_estimate('SELECT * FROM p_new WHERE f @> ''5''::text') BETWEEN 0 AND 20
 CREATE TABLE p_mixed AS SELECT i, CASE i % 4 WHEN 0 THEN bloom_empty(10) WHEN 1 THEN bloom_add(bloom_empty(10), i) END AS f FROM generate_series(1, 1000) i;
 CREATE TABLE p_full AS SELECT g, bloom_agg(i, bloom_empty_bits(64, 1)) AS f FROM generate_series(1, 3) g, generate_series(1, 5000) i GROUP BY g;
 CREATE TABLE p_void (f bloomfilter);
-CREATE TABLE p_layouts AS SELECT g, l, bloom_agg(i, bloom_empty(100, 0.01, l)) AS f
-FROM generate_series(1, 20) g, generate_series(1, 100) i,
-     unnest(ARRAY['standard', 'partitioned', 'hybrid', 'blocked', 'partitioned_blocked', 'scalable', 'dynamic_blocked', 'age_partitioned', 'counting']) l GROUP BY g, l;
+CREATE TABLE p_layouts AS WITH l AS MATERIALIZED (SELECT l, bloom_empty(100, 0.01, l) AS template
+	FROM unnest(ARRAY['standard', 'partitioned', 'hybrid', 'blocked', 'partitioned_blocked', 'scalable', 'dynamic_blocked', 'age_partitioned', 'counting']) l)
+SELECT g, l, bloom_agg(i, template) AS f FROM l, generate_series(1, 20) g, generate_series(1, 100) i GROUP BY g, l;
 ANALYZE p_mixed, p_full, p_void, p_layouts;
 SELECT p_estimate('SELECT * FROM p_mixed WHERE f @> 5') BETWEEN 0 AND 10 AS mixed,
        p_estimate('SELECT * FROM p_full WHERE f @> 5') AS "full",
