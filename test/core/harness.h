@@ -23,6 +23,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rounds of the property tests; sanitizers, several times slower, make do with fewer. */
+#ifndef ROUNDS
+#define ROUNDS 1500
+#endif
+
 static const char *harness_name;
 static int	harness_tests,
 			harness_failed;

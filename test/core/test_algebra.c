@@ -7,11 +7,6 @@
  */
 #include "filters.h"
 
-enum
-{
-	ROUNDS = 1500
-};
-
 /* A random filter and the keys in it. */
 typedef struct sample
 {

@@ -8,11 +8,6 @@
 #include "core/counters.h"
 #include "exercise.h"
 
-enum
-{
-	ROUNDS = 1500
-};
-
 static blx_geometry
 random_counting(void)
 {
