@@ -1,0 +1,134 @@
+#!/bin/sh
+# The recipes of docs/filter-columns.md under many writers: nothing is lost, at any moment.
+#
+#     scripts/throwaway test/filter_columns.sh [SECONDS]
+#
+# The document's own SQL makes the tables.  pgbench then writes, deletes, rebuilds and folds from
+# many sessions for that long (default 5) a recipe, while readers check that every committed row's key is
+# found.  Needs a server with bloomx in the PG* environment and its psql and pgbench first in PATH.  Makes
+# and drops a database.  Prints "N passed, N failed"; the exit status is 0 when none failed.
+set -u
+
+top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+seconds=${1:-5}
+db=bloomx_filter_columns
+passed=0
+failed=0
+work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_filter_columns.XXXXXX") || exit 1
+export PGOPTIONS='-c client_min_messages=warning'
+
+cleanup() {
+	psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" >/dev/null 2>&1
+	rm -rf -- "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+sql() {
+	psql -XqAt -v ON_ERROR_STOP=1 -d $db -c "$1"
+}
+
+same() { # name, expected, got
+	if [ "$2" = "$3" ]; then
+		passed=$((passed + 1))
+		echo "ok - $1"
+	else
+		failed=$((failed + 1))
+		printf 'not ok - %s\n#  expected: %s\n#       got: %s\n' "$1" "$2" "$3"
+	fi
+}
+
+# A script of pgbench, from standard input.
+script() {
+	cat >"$work/$1"
+}
+
+# All clients at once; a script's weight follows @.  What fails is tried again (deadlocks), or fails the test.
+run() { # name, clients, script@weight...
+	name=$1
+	clients=$2
+	shift 2
+	scripts=
+	for s in "$@"; do
+		scripts="$scripts -f $work/$s"
+	done
+	# shellcheck disable=SC2086 # the scripts are words
+	pgbench -n -d $db -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
+	same "$name: no session failed" 0 $?
+	grep -E '^(pgbench: error|ERROR)' "$work/log"
+	same "$name: some hundred transactions" 1 "$(awk '/transactions actually processed/ { print ($6 + 0 > 100) ? 1 : $6 }' "$work/log")"
+}
+
+psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db TEMPLATE template0" || exit 1
+awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$top/docs/filter-columns.md" >"$work/recipes.sql"
+psql -Xq -v ON_ERROR_STOP=1 -d $db -f "$work/recipes.sql" >/dev/null
+same "the document's SQL runs" 0 $?
+sql "TRUNCATE visit, visit_day, session, reading, reading_filter, reading_log;
+	-- what a reader calls: the error ends its session, and with it the test
+	CREATE FUNCTION must_be_zero(n bigint) RETURNS void LANGUAGE plpgsql AS
+		'BEGIN IF n <> 0 THEN RAISE ''% rows are not found'', n; END IF; END'"
+
+# 1. Triggers: statements of 1 to 20 rows over up to three days, updates, deletes and rebuilding.
+lost_visits="SELECT count(*) FROM visit v WHERE NOT EXISTS (SELECT FROM visit_day d WHERE d.day = v.day AND d.visitors @> v.visitor)"
+script visit_insert <<'END'
+\set n random(1, 20)
+\set day random(0, 4)
+INSERT INTO visit SELECT date '2026-01-01' + :day + i % 3, (random() * 1e6)::int::text FROM generate_series(1, :n) i;
+END
+script visit_change <<'END'
+\set day random(0, 6)
+UPDATE visit SET visitor = 'u' || visitor WHERE ctid = ANY (ARRAY(SELECT ctid FROM visit WHERE day = date '2026-01-01' + :day AND visitor !~ 'uu' LIMIT 3 FOR UPDATE SKIP LOCKED));
+DELETE FROM visit WHERE ctid = ANY (ARRAY(SELECT ctid FROM visit WHERE day = date '2026-01-01' + :day LIMIT 2 FOR UPDATE SKIP LOCKED));
+END
+script visit_rebuild <<'END'
+\set day random(0, 6)
+SELECT rebuild_visit_day(date '2026-01-01' + :day);
+END
+echo "SELECT must_be_zero(($lost_visits));" | script visit_read
+run "triggers" 12 visit_insert@6 visit_change@3 visit_rebuild@1 visit_read@1
+same "triggers: every row is found" 0 "$(sql "$lost_visits")"
+same "triggers: there are rows, of seven days" "t 7" "$(sql "SELECT count(*) > 100 FROM visit") $(sql "SELECT count(*) FROM visit_day")"
+sql "SELECT rebuild_visit_day(day) FROM visit_day" >/dev/null
+same "triggers: rebuilt, every row is found" 0 "$(sql "$lost_visits")"
+same "triggers: rebuilt, the filters hold the rows' keys and no others" t "$(sql "
+	SELECT bool_and(abs(bloom_cardinality(visitors) - n) <= 5 + n / 10) FROM visit_day JOIN
+	(SELECT day, count(DISTINCT visitor) AS n FROM visit GROUP BY day) c USING (day)")"
+
+# 2. Counting: rows come, move to other servers and go.
+lost_sessions="SELECT count(*) FROM session s WHERE NOT EXISTS (SELECT FROM server_clients c WHERE c.server = s.server AND c.clients @> s.client)"
+script session_insert <<'END'
+\set n random(1, 10)
+INSERT INTO session SELECT i % 3, (random() * 1e5)::int::text FROM generate_series(1, :n) i;
+END
+script session_change <<'END'
+UPDATE session SET server = (server + 1) % 3 WHERE ctid = ANY (ARRAY(SELECT ctid FROM session WHERE random() < 0.1 LIMIT 2 FOR UPDATE SKIP LOCKED));
+DELETE FROM session WHERE ctid = ANY (ARRAY(SELECT ctid FROM session WHERE random() < 0.1 LIMIT 6 FOR UPDATE SKIP LOCKED));
+END
+echo "SELECT must_be_zero(($lost_sessions));" | script session_read
+run "counting" 8 session_insert@4 session_change@3 session_read@1
+same "counting: every row is found" 0 "$(sql "$lost_sessions")"
+same "counting: there are rows" t "$(sql "SELECT count(*) > 100 FROM session")"
+sql "DELETE FROM session"
+same "counting: without rows the filters are empty" 0 "$(sql "SELECT sum(bloom_cardinality(clients)) FROM server_clients")"
+
+# 3. Log and fold: one hot segment and some others, two workers that fold.
+lost_readings="SELECT count(*) FROM (SELECT * FROM reading ORDER BY ctid DESC LIMIT 2000) r WHERE r.sensor NOT IN (SELECT sensors_of(r.value))"
+script reading_insert <<'END'
+\set n random(1, 20)
+INSERT INTO reading SELECT CASE WHEN random() < 0.8 THEN 0 ELSE (random() * 9)::int END, (random() * 1e9)::int FROM generate_series(1, :n) i;
+END
+script reading_fold <<'END'
+SELECT fold_readings(500);
+END
+echo "SELECT must_be_zero((SELECT count(*) FROM (SELECT * FROM reading ORDER BY ctid DESC LIMIT 200) r WHERE NOT EXISTS (SELECT FROM reading_filter f WHERE f.sensor = r.sensor AND f.keys @> r.value) AND NOT EXISTS (SELECT FROM reading_log l WHERE l.sensor = r.sensor AND l.key = r.value)));
+SELECT must_be_zero((SELECT count(*) FROM (SELECT * FROM reading ORDER BY ctid DESC LIMIT 20) r WHERE r.sensor NOT IN (SELECT sensors_of(r.value))));" | script reading_read
+run "log and fold" 12 reading_insert@12 reading_fold@2 reading_read@2
+same "log and fold: every row is found through the query" 0 "$(sql "$lost_readings")"
+sql "SELECT fold_readings()" >/dev/null
+same "log and fold: folded, every row is found in its filter" 0 "$(sql "
+	SELECT count(*) FROM reading r WHERE NOT EXISTS (SELECT FROM reading_filter f WHERE f.sensor = r.sensor AND f.keys @> r.value)")"
+same "log and fold: the log is empty, the rows are many" "0 t" "$(sql "SELECT count(*) FROM reading_log") $(sql "SELECT count(*) > 500 FROM reading")"
+
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
