@@ -28,6 +28,9 @@
 #define TOAST_LOOKUP_COST 50
 #define TOAST_CHUNK_COST 30
 
+/* as PostgreSQL assumes */
+#define UNKNOWN_ARRAY_LENGTH 10
+
 /* RESTRICT of f @> v, v <@ f, f ?& probe and f ?| probe */
 PG_FUNCTION_INFO_V1(bloom_contains_sel);
 Datum
@@ -84,7 +87,7 @@ EstimateCost(SupportRequestCost *request)
 	if (args != NIL && ReadMembership(request->funcid, args, &m))
 	{
 		if (m.form == KEY_ARRAY)
-			cost *= 1 + ESTIMATE_ARRAY_LENGTH(request->root, m.keys);
+			cost *= 1 + (request->root ? ESTIMATE_ARRAY_LENGTH(request->root, m.keys) : UNKNOWN_ARRAY_LENGTH);
 		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
 			cost += FetchCost(FilterColumnBytes(request->root, m.filter));
 	}
