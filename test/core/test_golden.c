@@ -122,6 +122,8 @@ check_filter(const char *line)
 	const char *at,
 			   *end;
 
+	g.hashing = (uint8_t) number(line, "hashing");
+	g.fraction = (uint16_t) number(line, "fraction");
 	at = strstr(line, "\"parameters\": [");
 	if (at != NULL)
 		sscanf(at, "\"parameters\": [%" SCNu64 ", %" SCNu64 ", %" SCNu64, &g.parameters[0], &g.parameters[1], &g.parameters[2]);

@@ -396,7 +396,12 @@ def named(type_name, extended_hash):
 # Layouts: the geometry and which bits a key hash sets
 # --------------------------------------------------------------------------
 
-LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 8: "scalable", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
+LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 5: "hybrid", 6: "rational", 7: "variable_blocked",
+           8: "scalable", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
+HASHINGS = {0: "independent", 1: "double", 2: "enhanced_double", 3: "triple"}
+FLAT = ("standard", "partitioned", "hybrid")            # layouts that may have any of these
+FRACTIONAL = ("rational", "variable_blocked")           # layouts whose k need not be whole
+ONE = 65536                                             # the unit of fractional k
 LAYOUT_HASHES = 0
 MAX_K = 64
 GROUP = 8                                   # parts of partitioned_blocked that share a block choice
@@ -411,11 +416,13 @@ class Geometry(NamedTuple):
     parts: int
     part_bits: int
     probes: int
+    hashing: int = 0
+    fraction: int = 0                       # of a probe, in 1/65536
     parameters: tuple = ()                  # scalable: growth, tightening; dynamic_blocked: these, fill; age_partitioned: k, keys of a generation
 
     @property
     def k(self):
-        return self.parts * self.probes
+        return self.parts * self.probes + self.fraction / ONE
 
     @property
     def bits(self):
@@ -445,14 +452,20 @@ def check_geometry(layout, g):
             raise ValueError(f"impossible geometry for layout {layout}: {rule}, not {tuple(g)} (B, P, S, H)")
 
     require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and g.probes >= 1, "no field may be 0")
-    require((g.parameters[0] if layout == "age_partitioned" else g.k) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
+    require((g.parameters[0] if layout == "age_partitioned" else bits_of_key(layout, g)) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
+    require(g.hashing == 0 or layout in FLAT and g.hashing in HASHINGS, "this layout has no such hashing")
+    require(g.fraction == 0 or layout in FRACTIONAL, "this layout has no fraction of a probe")
     if layout == "standard":
         require(g.blocks == 1 and g.parts == 1, "blocks and parts must be 1")
     elif layout == "partitioned":
         require(g.blocks == 1 and g.probes == 1, "blocks and probes must be 1")
+    elif layout == "hybrid":
+        require(g.blocks == 1, "blocks must be 1")
+    elif layout in FRACTIONAL:
+        require(g.blocks == 1 and g.parts == 1, "blocks and parts must be 1")
     elif layout == "blocked":
         require(g.parts == 1, "parts must be 1")
-        require(_is_power_of_two(g.part_bits) and 64 <= g.part_bits <= 2**32, "part bits must be a power of two, 64 to 2^32")
+        require(g.part_bits <= 2**32, "part bits must be at most 2^32")
     elif layout in ("partitioned_blocked", "counting", "scalable"):
         require(_is_power_of_two(g.blocks), "blocks must be a power of two")
         require(g.part_bits == 64 and g.probes == 1, "part bits must be 64 and probes 1")
@@ -475,19 +488,47 @@ def check_geometry(layout, g):
     require(g.body_bytes(layout) + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
 
 
-def geometry_for_bits(layout, bits, k):
+def _option(options, name, preset):
+    """The value in "name=value, name=value"; a number, unless preset is a text."""
+    for pair in filter(str.strip, options.split(",")):
+        key, value = (word.strip() for word in pair.split("="))
+        if key == name:
+            return type(preset)(value)
+    return preset
+
+
+def _fixed(k):
+    """Probes and fraction of a k."""
+    return divmod(math.floor(k * ONE + 0.5), ONE)
+
+
+def geometry_for_bits(layout, bits, k, options=""):
     """(layout, Geometry) of at most that many bits, the rule of SQL's bloom_empty_bits."""
+    hashing = next(code for code, name in HASHINGS.items() if name == _option(options, "hashing", "independent"))
     if layout == "standard":
-        g = Geometry(1, 1, bits, k)
+        g = Geometry(1, 1, bits, k, hashing)
     elif layout == "partitioned":
-        g = Geometry(1, k, bits // k, 1)
+        g = Geometry(1, k, bits // k, 1, hashing)
+    elif layout == "hybrid":
+        probes = _option(options, "probes", 2)
+        if k % probes:
+            raise ValueError(f"k must be a multiple of the {probes} probes in each part, not {k}")
+        g = Geometry(1, k // probes, bits // (k // probes), probes, hashing)
     elif layout == "blocked":
-        g = Geometry(bits // 512, 1, 512, k)
+        block_bits = _option(options, "block_bits", 512)
+        g = Geometry(bits // block_bits, 1, block_bits, k)
+    elif layout == "rational":
+        probes, fraction = _fixed(k)
+        g = Geometry(1, 1, bits, probes, fraction=fraction)
+    elif layout == "variable_blocked":
+        share = 2 ** (bits.bit_length() - 1) / bits
+        probes, fraction = _fixed(min(k * share, math.floor(MAX_K * ONE * share) / ONE))
+        g = Geometry(1, 1, bits, probes, fraction=fraction)
     elif layout == "dynamic_blocked":
-        g = Geometry(bits // 512, 1, 448, k, (2, 65536 // 8, 65536 // 2))
+        g = Geometry(bits // 512, 1, 448, k, parameters=(2, 65536 // 8, 65536 // 2))
     elif layout == "age_partitioned":
         part_bits = bits // (3 * k)
-        g = Geometry(1, 3 * k, part_bits, 1, (k, int(part_bits * math.log(2) / k)))
+        g = Geometry(1, 3 * k, part_bits, 1, parameters=(k, int(part_bits * math.log(2) / k)))
     else:
         g = Geometry(1 << (max(bits // (64 * k), 1).bit_length() - 1), k, 64, 1)
         if layout == "scalable":
@@ -503,24 +544,69 @@ def _scale(h, n):
     return h * n >> 64
 
 
-def _positions_standard(g, key_hash):
-    for j in range(g.probes):
-        yield _scale(derived_hash(key_hash, j), g.part_bits)
-
-
-def _positions_partitioned(g, key_hash):
-    for j in range(g.parts):
-        yield 64 * g.part_words * j + _scale(derived_hash(key_hash, j), g.part_bits)
+def _positions_flat(g, key_hash):
+    """standard, partitioned, hybrid: probe i of all goes to part i / H."""
+    h1, h2, h3 = (_scale(derived_hash(key_hash, j), g.part_bits) for j in range(3))
+    for i in range(g.parts * g.probes):
+        if HASHINGS[g.hashing] == "independent":
+            position = _scale(derived_hash(key_hash, i), g.part_bits)
+        elif HASHINGS[g.hashing] == "double":
+            position = (h1 + i * h2) % g.part_bits
+        elif HASHINGS[g.hashing] == "enhanced_double":
+            position = (h1 + i * h2 + (i**3 - i) // 6) % g.part_bits
+        else:
+            position = (h1 + i * h2 + i * (i - 1) // 2 * h3) % g.part_bits
+        yield 64 * g.part_words * (i // g.probes) + position
 
 
 def _positions_blocked(g, key_hash):
-    block = _scale(key_hash, g.blocks)
-    bits_per_probe = g.part_bits.bit_length() - 1
-    probes_per_hash = 64 // bits_per_probe
+    first = 64 * g.part_words * _scale(key_hash, g.blocks)
+    width = max(1, (g.part_bits - 1).bit_length())
+    positions_a_hash = (64 if _is_power_of_two(g.part_bits) else 44) // width
     for i in range(g.probes):
-        w = derived_hash(key_hash, 1 + i // probes_per_hash)
-        shift = 64 - bits_per_probe * (i % probes_per_hash + 1)
-        yield g.part_bits * block + (w >> shift & (g.part_bits - 1))
+        if i % positions_a_hash == 0:
+            x = derived_hash(key_hash, 1 + i // positions_a_hash)
+        yield first + _scale(x, g.part_bits)
+        x = x * g.part_bits & MASK64
+
+
+class Piece(NamedTuple):
+    """A filter of fractional k within a body: its first bit, its size, k in 1/65536, the number of its first derived hash."""
+    first: int
+    size: int
+    k: int
+    hash: int
+
+
+def _pieces(layout, g):
+    """rational: one; variable_blocked: one for each bit that is set in S, the largest first."""
+    k = g.probes * ONE + g.fraction
+    if layout == "rational":
+        return [Piece(0, g.part_bits, k, 0)]
+    top = g.part_bits.bit_length() - 1
+    pieces = []
+    for log2 in range(top, -1, -1):
+        if g.part_bits >> log2 & 1:
+            first = sum(piece.size for piece in pieces)
+            pieces.append(Piece(first, 1 << log2, k >> (top - log2), 64 * len(pieces)))
+    return pieces
+
+
+def _positions_fractional(layout):
+    def positions(g, key_hash):
+        for piece in _pieces(layout, g):
+            for j in range(piece.k // ONE + 1):
+                w = derived_hash(key_hash, piece.hash + j)
+                if j < piece.k // ONE or w % ONE < piece.k % ONE:
+                    yield piece.first + _scale(w, piece.size)
+    return positions
+
+
+def bits_of_key(layout, g):
+    """k: how many bits a key sets, on average."""
+    if layout == "variable_blocked":
+        return sum(piece.k for piece in _pieces(layout, g)) / ONE
+    return g.k
 
 
 def _positions_partitioned_blocked(g, key_hash):
@@ -541,8 +627,11 @@ def _grouped_word(g, block, part):
 
 
 POSITIONS = {
-    "standard": _positions_standard,
-    "partitioned": _positions_partitioned,
+    "standard": _positions_flat,
+    "partitioned": _positions_flat,
+    "hybrid": _positions_flat,
+    "rational": _positions_fractional("rational"),
+    "variable_blocked": _positions_fractional("variable_blocked"),
     "blocked": _positions_blocked,
     "partitioned_blocked": _positions_partitioned_blocked,
     "counting": _positions_partitioned_blocked,         # of cells, whose counters _planes() finds
@@ -738,6 +827,13 @@ class BloomFilter:
         if self.layout == "counting":
             return self.to_bits().fpr()
         g = self.geometry
+        if self.layout in FRACTIONAL:
+            rate = 1.0
+            for piece in _pieces(self.layout, g):
+                body = int.from_bytes(self.body, "little")
+                fill = bin(body >> piece.first & ((1 << piece.size) - 1)).count("1") / piece.size
+                rate *= fill ** (piece.k // ONE) * (1 - piece.k % ONE / ONE * (1 - fill))
+            return rate
         rate = 1.0
         for first in range(0, g.parts, GROUP):
             group = range(first, min(first + GROUP, g.parts))
@@ -754,7 +850,8 @@ class BloomFilter:
         fill = filter_.bits_set() / g.bits
         if fill == 1:
             return math.inf
-        one_key_sets = (1 - (1 - 1 / g.part_bits) ** g.probes) / g.blocks
+        whole, fraction = divmod(bits_of_key(filter_.layout, g) / g.parts, 1)
+        one_key_sets = (1 - (1 - 1 / g.part_bits) ** whole * (1 - fraction / g.part_bits)) / g.blocks
         if fill == 0 or one_key_sets == 1:
             return 0.0
         return math.log1p(-fill) / math.log1p(-one_key_sets)
@@ -790,8 +887,8 @@ class BloomFilter:
         g = self.geometry
         name = self.key_name.encode("utf-8", "surrogateescape")
         layout = next(code for code, layout in LAYOUTS.items() if layout == self.layout)
-        header = HEADER.pack(MAGIC, VERSION, layout, self.key_code, len(name), 0, g.blocks, self.seed, self.capacity,
-                             g.part_bits, g.parts, g.probes, 0, self.expanded, 0)
+        header = HEADER.pack(MAGIC, VERSION, layout, self.key_code, len(name), g.hashing, g.blocks, self.seed, self.capacity,
+                             g.part_bits, g.parts, g.probes, g.fraction, self.expanded, 0)
         return header + name + bytes(-len(name) % 8) + bytes(self.body)
 
     @classmethod
@@ -810,8 +907,6 @@ class BloomFilter:
             raise ValueError("an open state of an aggregate (layout hashes), not a finished filter")
         if layout not in LAYOUTS:
             raise ValueError(f"layout code {layout} is not known")
-        if hashing != 0 or fraction != 0:
-            raise ValueError("this layout has no hashing schemes and no fraction of a probe")
         if pending != 0:
             raise ValueError("the state of an open aggregate (pending is not 0), not a finished filter")
         if key_code not in KEY_TYPES:
@@ -819,7 +914,7 @@ class BloomFilter:
         if (name_length != 0) != (key_code == KEY_NAMED) or name_length > MAX_NAME_BYTES:
             raise ValueError(f"a key type name of {name_length} bytes does not go with key type code {key_code}")
         body_at = HEADER_BYTES + (name_length + 7) // 8 * 8
-        geometry = Geometry(blocks, parts, part_bits, probes)
+        geometry = Geometry(blocks, parts, part_bits, probes, hashing, fraction)
         if LAYOUTS[layout] in CLASSES:
             class_ = CLASSES[LAYOUTS[layout]]
             if len(data) < body_at + 8 * class_.FIXED_WORDS:
@@ -862,7 +957,9 @@ class BloomFilter:
 
 def _check_expanded(layout, g, expanded):
     """`expanded` counts doublings, so that many halvings must be possible."""
-    resolution = {"partitioned_blocked": g.blocks, "counting": g.blocks, "partitioned": g.part_bits}.get(layout, 1)
+    resolution = {"partitioned_blocked": g.blocks, "counting": g.blocks, "partitioned": g.part_bits, "hybrid": g.part_bits}.get(layout, 1)
+    if g.hashing != 0:
+        resolution = 1
     if resolution % 2**expanded != 0:
         raise ValueError(f"a {layout} filter of {resolution} blocks or part bits cannot have been doubled {expanded} times")
 
@@ -1436,7 +1533,7 @@ def _contains(arguments):
 
 def _build(arguments):
     """Reads keys from standard input, one a line, and prints the filter's text form."""
-    f = BloomFilter.empty(*geometry_for_bits(arguments.layout, arguments.bits, arguments.k), seed=arguments.seed & MASK64)
+    f = BloomFilter.empty(*geometry_for_bits(arguments.layout, arguments.bits, arguments.k, arguments.options), seed=arguments.seed & MASK64)
     for line in sys.stdin:
         f.add(PARSERS[arguments.type](line.rstrip("\n")))
     print(f.to_text())
@@ -1460,8 +1557,9 @@ def main(argv=None):
     build = commands.add_parser("build", help="keys on standard input, one a line; prints the text form")
     build.add_argument("--type", choices=sorted(PARSERS), default="text", help="the key type; default: text")
     build.add_argument("--layout", choices=list(LAYOUTS.values()), default="partitioned_blocked")
+    build.add_argument("--options", default="", help="as SQL's: name=value, name=value")
     build.add_argument("--bits", type=int, required=True, help="at most that many bits")
-    build.add_argument("--k", type=int, default=8, help="bits that a key sets, 1..64; default: 8")
+    build.add_argument("--k", type=lambda text: float(text) if "." in text else int(text), default=8, help="bits that a key sets, 1..64; default: 8")
     build.add_argument("--seed", type=int, default=0)
     build.set_defaults(run=_build)
 

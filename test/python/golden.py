@@ -172,7 +172,10 @@ def golden_keys():
 
 
 def golden_filters():
-    """(name, layout, bits, k, seed, [(SQL literal, Key)]): the arguments of bloom_empty_bits, and the keys."""
+    """(name, layout, bits, k, seed, [(SQL literal, Key)]): the arguments of bloom_empty_bits, and the keys.
+
+    A layout with options is written "layout: name=value".
+    """
     b = bloomx
 
     def integers(first, last):
@@ -199,6 +202,20 @@ def golden_filters():
         ("blocked, one block", "blocked", 512, 7, 0, integers(1, 30)),
         ("blocked, three blocks, a second hash", "blocked", 1536, 15, 0, integers(-20, 20)),
         ("blocked, a seed", "blocked", 1024, 4, SEEDS[1], greek),
+        ("blocked, 100 bits", "blocked: block_bits=100", 550, 9, 0, integers(1, 30)),
+        ("blocked, three positions a hash", "blocked: block_bits=5000", 10001, 8, SEEDS[1], greek),
+        ("blocked, less than a word", "blocked: block_bits=1", 3, 2, 0, integers(1, 2)),
+        ("worked example: hybrid", "hybrid", 300, 4, 0, integers(42, 42)),
+        ("hybrid, three probes, spare bits", "hybrid: probes=3", 700, 9, SEEDS[1], greek),
+        ("standard, double hashing", "standard: hashing=double", 512, 8, 0, integers(1, 20)),
+        ("standard, enhanced double hashing", "standard: hashing=enhanced_double", 500, 64, SEEDS[1], integers(1, 2)),
+        ("partitioned, triple hashing", "partitioned: hashing=triple", 800, 8, 0, greek),
+        ("hybrid, double hashing", "hybrid: probes=2, hashing=double", 800, 8, 0, greek),
+        ("worked example: rational", "rational", 100, 2.5, 0, integers(42, 42)),
+        ("rational, spare bits", "rational", 1000, 3.75, SEEDS[1], integers(1, 60)),
+        ("worked example: variable_blocked", "variable_blocked", 100, 4.5, 0, integers(42, 42)),
+        ("variable_blocked, eight blocks", "variable_blocked", 9999, 7, SEEDS[1], integers(1, 300)),
+        ("variable_blocked, one block", "variable_blocked", 1024, 5.25, 0, greek),
         ("one word", "partitioned_blocked", 64, 1, 0, integers(1, 5)),
         ("eight parts, one block", "partitioned_blocked", 512, 8, 0, integers(1, 30)),
         ("eight blocks, seven parts", "partitioned_blocked", 3584, 7, 0, integers(1, 200)),
@@ -226,8 +243,20 @@ def golden_filters():
     ]
 
 
+def split_layout(layout):
+    """The layout and its options."""
+    name, _, options = layout.partition(":")
+    return name, options.strip()
+
+
+def empty_call(layout, options, bits, k, seed):
+    """The SQL expression of an empty filter."""
+    return f"bloom_empty_bits({bits}, {k}, '{layout}', {seed}" + (f", '{options}')" if options else ")")
+
+
 def make_filter(layout, bits, k, seed, keys):
-    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k), seed=seed)
+    layout, options = split_layout(layout)
+    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k, options), seed=seed)
     for _, key in keys:
         f.add(key)
     return f
@@ -252,7 +281,9 @@ def make_golden():
     for name, layout, bits, k, seed, keys in golden_filters():
         f = make_filter(layout, bits, k, seed, keys)
         filter_rows.append({
-            "name": name, "layout": layout, "bits": bits, "k": k, "seed": hex64(seed), "geometry": {field: list(value) if field == "parameters" else value for field, value in f.geometry._asdict().items() if value != ()},
+            "name": name, "layout": f.layout, **({"options": split_layout(layout)[1]} if ":" in layout else {}), "bits": bits, "k": k, "seed": hex64(seed),
+            "geometry": {field: list(value) if field == "parameters" else value for field, value in f.geometry._asdict().items()
+                         if value != () and (value != 0 or field not in ("hashing", "fraction"))},
             "key_type": f.key_type(),
             "keys": [{"sql": sql, "canonical": key.canonical.hex()} for sql, key in keys],
             "bits_set": f.bits_set(), "fpr": significant(f.fpr()), "cardinality": significant(f.cardinality()),
@@ -395,14 +426,25 @@ BROKEN = [
     (NAMED, 5, 1, "name of 9 bytes"),
     (NAMED, 6, 64, "name of 64 bytes"),
     (EIGHT, 7, 1, "hashing"),
+    ("hybrid, double hashing", 7, 4, "hashing"),
+    ("hybrid, double hashing", 42, 1, "doubled 1 times"),
+    ("hybrid, double hashing", 8, 2, "blocks must be 1"),
+    ("rational, spare bits", 7, 1, "hashing"),
+    ("rational, spare bits", 38, 0, "no field may be 0"),
+    ("rational, spare bits", 38, 64, "at most 64"),
+    ("rational, spare bits", 36, 2, "must be 1"),
+    ("rational, spare bits", 44 + 125, 1, "beyond the end of a part"),
+    ("variable_blocked, eight blocks", 38, 64, "at most 64"),
+    ("variable_blocked, eight blocks", 38, 0, "no field may be 0"),
+    ("variable_blocked, eight blocks", 42, 1, "doubled 1 times"),
     (EIGHT, 8, 0, "no field may be 0"),
     (EIGHT, 8, 7, "power of two"),
     (EIGHT, 8, 16, "header announces"),
     ("blocked, one block", 11, 128, "smaller than 1 GB"),
     (EIGHT, 28, 63, "part bits must be 64"),
-    ("blocked, one block", 28, 1, "part bits must be a power of two"),
+    ("blocked, 100 bits", 44 + 15, 128, "beyond the end of a part"),
     ("blocked, one block", 29, 4, "header announces"),
-    ("blocked, one block", 33, 1, "part bits must be a power of two"),
+    ("blocked, one block", 33, 1, "at most 2^32"),
     ("partitioned, spare bits", 35, 255, "smaller than 1 GB"),
     (EIGHT, 36, 0, "no field may be 0"),
     (EIGHT, 36, 8, "header announces"),

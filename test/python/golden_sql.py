@@ -8,6 +8,9 @@ import json
 import pathlib
 import sys
 
+sys.dont_write_bytecode = True
+import golden as golden_rules  # noqa: E402
+
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
 
 
@@ -41,7 +44,7 @@ SELECT type, value, hash, expected, hash = expected AS ok
 
 def built(row):
     """The SQL expression that builds a golden filter from its keys."""
-    empty = f"bloom_empty_bits({row['bits']}, {row['k']}, '{row['layout']}', {signed(row['seed'])})"
+    empty = golden_rules.empty_call(row["layout"], row.get("options", ""), row["bits"], row["k"], signed(row["seed"]))
     keys = [key["sql"] for key in row["keys"]]
     if not keys:
         return empty

@@ -29,6 +29,11 @@ SHAPES = [
     ("standard", 6001, 7, 0),
     ("partitioned", 6001, 7, 11),
     ("blocked", 6144, 9, -1),
+    ("blocked: block_bits=1000", 6144, 9, 4),
+    ("hybrid: probes=3", 6001, 9, 12),
+    ("standard: hashing=double", 6001, 7, 0),
+    ("rational", 6001, 6.75, 1),
+    ("variable_blocked", 6001, 7.5, 2),
     ("partitioned_blocked", 8192, 13, -5000000000),
     ("counting", 8192, 13, 5),
     ("scalable", 1536, 6, 7),
@@ -133,10 +138,12 @@ def rows(values):
 
 def python_filter(shape, keys):
     layout, bits, k, seed = shape
-    f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k), seed=seed & bloomx.MASK64)
-    for key in keys:
-        f.add(key)
-    return f
+    return golden.make_filter(layout, bits, k, seed & bloomx.MASK64, ((None, key) for key in keys))
+
+
+def empty_call(shape):
+    layout, bits, k, seed = shape
+    return golden.empty_call(*golden.split_layout(layout), bits, k, seed)
 
 
 def same_filter(tap, what, text, hex_bytes, expected):
@@ -167,11 +174,10 @@ def check_hashes(tap, vectors):
 
 def check_type(tap, what, expression, key_of, shape):
     """One SQL type, one layout, both ways."""
-    layout, bits, k, seed = shape
-    what = f"{what}, {layout}"
+    what = f"{what}, {shape[0]}"
     expected = python_filter(shape, (key_of(i) for i in range(KEYS)))
     ours = expected.to_text()
-    empty = f"bloom_empty_bits({bits}, {k}, '{layout}', {seed})"
+    empty = empty_call(shape)
     if expression.startswith("ARRAY"):      # an array of arrays would be an array of their elements
         added = one_by_one = f"bloom_agg(v, {empty})"
     else:
@@ -205,12 +211,12 @@ def check_named_type(tap, name, expression, hash_function, shape):
 
 
 def check_ready_hashes(tap, shape):
-    layout, bits, k, seed = shape
+    layout = shape[0]
     hashes = [signed(bloomx.xxh3_64(md5(i))) for i in range(KEYS)] + [0, -1]
     expected = python_filter(shape, map(bloomx.ready_hash, hashes))
     array = "'{" + ",".join(map(str, hashes)) + "}'::bigint[]"
     ((text, hex_bytes, equal, found),) = sql(f"""
-        WITH built AS (SELECT add_hashes(bloom_empty_bits({bits}, {k}, '{layout}', {seed}), {array}) AS f, '{expected.to_text()}'::bloomfilter AS ours)
+        WITH built AS (SELECT add_hashes({empty_call(shape)}, {array}) AS f, '{expected.to_text()}'::bloomfilter AS ours)
         SELECT f::text, encode(f::bytea, 'hex'), f = ours, (SELECT bool_and(bloom_contains_hash(ours, h)) FROM unnest({array}) AS h) FROM built;""")
     same_filter(tap, f"hash, {layout}", text, hex_bytes, expected)
     tap.ok(equal == "t" and found == "t", f"hash, {layout}: SQL reads Python's filter and finds every hash")
@@ -233,17 +239,18 @@ def check_planned(tap):
 
 def check_algebra(tap):
     """Union of equal sizes; a union of different sizes, whose folding back bloomx.py knows."""
-    for layout, bits, k, seed in SHAPES:
+    for shape in SHAPES:
+        layout = shape[0]
         if layout == "age_partitioned":     # has no union
             continue
         ((a, b, union),) = sql(f"""
-            WITH f AS (SELECT bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 0) AS a,
-                              bloom_agg(i, bloom_empty_bits({bits}, {k}, '{layout}', {seed})) FILTER (WHERE i % 2 = 1) AS b
+            WITH f AS (SELECT bloom_agg(i, {empty_call(shape)}) FILTER (WHERE i % 2 = 0) AS a,
+                              bloom_agg(i, {empty_call(shape)}) FILTER (WHERE i % 2 = 1) AS b
                            FROM generate_series(1, 300) AS i)
             SELECT a, b, a | b FROM f;""")
         a, b = bloomx.BloomFilter.from_text(a), bloomx.BloomFilter.from_text(b)
         tap.ok(a.union(b).to_text() == union, f"union, {layout}: SQL's | is Python's union")
-    for layout in ("partitioned", "partitioned_blocked", "counting"):
+    for layout in ("partitioned", "partitioned_blocked", "counting", "hybrid"):
         ((small, union, cardinality),) = sql(f"""
             WITH f AS (SELECT bloom_agg(i, bloom_empty_bits(4096, 8, '{layout}')) AS small, bloom_agg(i + 150, bloom_empty_bits(16384, 8, '{layout}')) AS large
                            FROM generate_series(1, 200) AS i)
