@@ -78,13 +78,6 @@ ArgumentChangedInPlace(Node *request)
 #define ArgumentChangedInPlace(request) NULL
 #endif
 
-/* 18: the delay of a VACUUM is not that of an ANALYZE */
-#if PG_VERSION_NUM >= 180000
-#define VacuumDelayPoint() vacuum_delay_point(false)
-#else
-#define VacuumDelayPoint() vacuum_delay_point()
-#endif
-
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")
