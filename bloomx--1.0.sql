@@ -448,6 +448,15 @@ CREATE FUNCTION bloom_info(f bloomfilter,
 COMMENT ON FUNCTION bloom_info(bloomfilter) IS
 	'what a filter is and holds: geometry, key type, capacity, fill, estimated keys, exact false positive rate, and what only its layout has';
 
+CREATE FUNCTION bloom_header(f bloomfilter,
+	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
+	OUT part_bits bigint, OUT probes integer, OUT key_type text, OUT seed bigint,
+	OUT capacity bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloom_header'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_header(bloomfilter) IS
+	'the columns of bloom_info that do not depend on the keys: of a stored filter, it reads the header and not the bits';
+
 CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', options text DEFAULT '',
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
 	OUT part_bits bigint, OUT probes integer, OUT fpr float8) RETURNS record

@@ -304,10 +304,10 @@ RESET bloomx.overfill;
 CREATE CAST (path AS bloomfilter) WITHOUT FUNCTION;
 CREATE TABLE damaged (n int, f bloomfilter);
 INSERT INTO damaged VALUES (1, '((1,2),(3,4))'::path::bloomfilter);
-INSERT INTO damaged SELECT 2, ('(' || string_agg(format('(%s,%s)', i, i * i), ',') || ')')::path::bloomfilter FROM generate_series(1, 1000) i;
+INSERT INTO damaged SELECT 2, ('(' || string_agg(format('(%s,%s)', i, i * i), ',') || ')')::path::bloomfilter FROM generate_series(1, 1100) i;
 SELECT expression, (SELECT string_agg(e, ' /') FROM attempt(format('SELECT %s FROM damaged WHERE n = %s', expression, n)) e)
     FROM generate_series(1, 2) n, unnest(ARRAY['f', 'f::bytea', 'f @> 1', 'bloom_contains_hash(f, 1)', 'bloom_contains_any(f, ARRAY[1])', 'bloom_add(f, 1)', 'f | bloom_empty(10)',
-        'bloom_empty(10) & f', 'f = f', 'bloomfilter_hash(f)', 'bloom_info(f)', 'bloom_fpr(f)', 'bloom_union_agg(f)', 'bloom_agg(1, f)', 'bloom_fold(f)']) WITH ORDINALITY AS u(expression, o)
+        'bloom_empty(10) & f', 'f = f', 'bloomfilter_hash(f)', 'bloom_info(f)', 'bloom_header(f)', 'bloom_fpr(f)', 'bloom_union_agg(f)', 'bloom_agg(1, f)', 'bloom_fold(f)', 'bloom_prefix(f, 1)']) WITH ORDINALITY AS u(expression, o)
     ORDER BY n, o;
 DROP TABLE damaged;
 DROP CAST (path AS bloomfilter);

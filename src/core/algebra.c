@@ -243,6 +243,14 @@ blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_err
 	return true;
 }
 
+uint64_t
+blx_prefix_words(const blx_filter *header, const blx_geometry *g)
+{
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	return row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
+}
+
 bool
 blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
 {

@@ -251,7 +251,7 @@ enum blx_trait
 	BLX_UNBOUNDED = 2,
 	/* The header says all about the size, and blx_test_fetched works. */
 	BLX_FETCHABLE = 4,
-	/* blx_test_fetched works, but it and blx_check need the first BLX_HEAD_BYTES. */
+	/* blx_test_fetched works, but it, blx_check, blx_size and blx_bits_in need the first BLX_HEAD_BYTES. */
 	BLX_HEAD_FETCHABLE = 8
 };
 
@@ -347,6 +347,12 @@ extern void blx_to_bits(blx_filter *dst, const blx_filter *f);
 
 /* The geometry of the prefix of `parts` parts, 1 .. parts of f. */
 extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
+
+/*
+ * Of a filter of which only the beginning is in memory: the words of its body
+ * that blx_or_into needs for that prefix.  Only BLX_FETCHABLE layouts.
+ */
+extern uint64_t blx_prefix_words(const blx_filter *header, const blx_geometry *g);
 
 /* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
 extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);

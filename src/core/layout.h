@@ -95,6 +95,9 @@ typedef struct blx_layout
 	/* The geometry of a prefix; NULL: of the first parts. */
 	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
 
+	/* Words at the start of f's body that merge reads for that prefix; NULL: as many as the prefix has. */
+	uint64_t	(*prefix_words) (const blx_filter *f, const blx_geometry *g);
+
 	/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 

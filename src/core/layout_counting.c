@@ -131,6 +131,12 @@ fpr_prefixes(const blx_filter *f, double *rates)
 	blx_groups_fpr_prefixes(ccells_of(f), shape_of(f), rates);
 }
 
+static uint64_t
+prefix_words(const blx_filter *f, const blx_geometry *g)
+{
+	return NOTES + blx_groups_prefix_words(shape_of(f), g->parts);
+}
+
 /* The sum is that of the two streams of keys, and of the removals that either refused. */
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
@@ -218,6 +224,7 @@ const blx_layout blx_layout_counting = {
 	.fpr_prefixes = fpr_prefixes,
 	.resolution = resolution,
 	.set_resolution = set_resolution,
+	.prefix_words = prefix_words,
 	.merge = merge,
 	.disjoint = disjoint,
 	.notes = NOTES,

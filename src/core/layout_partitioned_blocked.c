@@ -99,6 +99,12 @@ set_resolution(blx_geometry *g, uint64_t value)
 	g->blocks = (uint32_t) value;
 }
 
+static uint64_t
+prefix_words(const blx_filter *f, const blx_geometry *g)
+{
+	return blx_groups_prefix_words(shape_of(f), g->parts);
+}
+
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
@@ -126,6 +132,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.fpr_prefixes = fpr_prefixes,
 	.resolution = resolution,
 	.set_resolution = set_resolution,
+	.prefix_words = prefix_words,
 	.merge = merge,
 	.disjoint = disjoint,
 };

@@ -175,25 +175,12 @@ bloom_overlaps(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(!CertainlyDisjoint(fcinfo));
 }
 
-/* f in the geometry that a function of the core makes of f and argument 1 */
-static blx_filter *
-Reduce(FunctionCallInfo fcinfo, bool (*reduced) (const blx_filter *f, int64_t argument, blx_geometry *g, blx_error *error))
-{
-	blx_filter *f = PG_GETARG_FILTER(0);
-	blx_geometry geometry;
-	blx_error	error;
-
-	if (!reduced(f, PG_GETARG_INT32(1), &geometry, &error))
-		ThrowCoreError(&error);
-	return ResizeFilter(f, &geometry);
-}
-
 /* bloom_prefix(f, parts int) */
 PG_FUNCTION_INFO_V1(bloom_prefix);
 Datum
 bloom_prefix(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FILTER(Reduce(fcinfo, blx_prefix_geometry));
+	PG_RETURN_FILTER(DatumGetFilterPrefix(PG_GETARG_DATUM(0), PG_GETARG_INT32(1)));
 }
 
 /* bloom_fold(f, times int) */
@@ -201,7 +188,13 @@ PG_FUNCTION_INFO_V1(bloom_fold);
 Datum
 bloom_fold(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FILTER(Reduce(fcinfo, blx_fold_geometry));
+	blx_filter *f = PG_GETARG_FILTER(0);
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_fold_geometry(f, PG_GETARG_INT32(1), &geometry, &error))
+		ThrowCoreError(&error);
+	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
 }
 
 /* bloom_shrink(f, fpr float8) */

@@ -14,7 +14,7 @@
  *   open_state.c  filters whose size is not known yet
  *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   algebra.c     | & disjoint, prefix, fold, shrink
- *   inspect.c     bloom_info, bloom_plan, estimates
+ *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
  *   theory.c      the papers' formulas
  *   planner*.c    selectivity and cost of membership (planner.h)
  *   statistics.c  ANALYZE of a column of filters
@@ -126,6 +126,15 @@ extern void ReportOverfill(const blx_filter *f);
 
 /* The header of a TOASTed filter of `size` bytes, for looking; NULL when that layout's header does not say all. */
 extern const blx_filter *FetchFilterHeader(Datum datum, Size size);
+
+/*
+ * The filter behind a datum for looking at its header, blx_size and
+ * blx_bits_in: of a stored one, no more than these need.
+ */
+extern const blx_filter *DatumGetFilterHead(Datum datum);
+
+/* Its prefix of that many parts. */
+extern blx_filter *DatumGetFilterPrefix(Datum datum, int64 parts);
 
 /* f without expansion, for estimates of cardinality. */
 extern const blx_filter *EstimableFilter(const blx_filter *f);

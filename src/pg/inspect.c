@@ -51,23 +51,19 @@ DetailsOf(const blx_filter *f)
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }
 
-/* bloom_info(f) */
-PG_FUNCTION_INFO_V1(bloom_info);
-Datum
-bloom_info(PG_FUNCTION_ARGS)
+#define HEADER_COLUMNS 10
+#define INFO_COLUMNS 16
+
+/* The columns that the head of a stored filter suffices for. */
+static int
+DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
 {
-	blx_filter *f = PG_GETARG_FILTER(0);
 	blx_identity identity = blx_identity_of(f);
-	bool		open = f->layout == BLX_HASHES;
-	uint64		bits = blx_bits_in(f);
-	uint64		bits_set = blx_bits_set(f);
 	char		buffer[BLX_MAX_NAME + 1];
-	Datum		values[16];
-	bool		nulls[16] = {false};
 	int			i = 0;
 
 	values[i++] = CStringGetTextDatum(blx_layout_name(f->layout));
-	values[i++] = Int64GetDatum((int64) bits);
+	values[i++] = Int64GetDatum((int64) blx_bits_in(f));
 	values[i++] = Int64GetDatum((int64) blx_size(f));
 	values[i++] = Int64GetDatum(f->blocks);
 	values[i++] = Int32GetDatum(f->parts);
@@ -78,14 +74,42 @@ bloom_info(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64) f->seed);
 	nulls[i] = f->capacity == 0;
 	values[i++] = Int64GetDatum((int64) f->capacity);
+	Assert(i == HEADER_COLUMNS);
+	return i;
+}
+
+/* bloom_header(f) */
+PG_FUNCTION_INFO_V1(bloom_header);
+Datum
+bloom_header(PG_FUNCTION_ARGS)
+{
+	Datum		values[HEADER_COLUMNS];
+	bool		nulls[HEADER_COLUMNS] = {false};
+
+	DescribeHeader(DatumGetFilterHead(PG_GETARG_DATUM(0)), values, nulls);
+	return MakeRow(fcinfo, values, nulls);
+}
+
+/* bloom_info(f) */
+PG_FUNCTION_INFO_V1(bloom_info);
+Datum
+bloom_info(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	bool		open = f->layout == BLX_HASHES;
+	uint64		bits_set = blx_bits_set(f);
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS] = {false};
+	int			i = DescribeHeader(f, values, nulls);
+
 	values[i++] = BoolGetDatum(FilterIsOverfilled(f));
 	values[i++] = Int64GetDatum((int64) bits_set);
 	nulls[i] = open;
-	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) bits);
+	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) blx_bits_in(f));
 	values[i++] = Float8GetDatum(blx_cardinality(EstimableFilter(f)));
 	values[i++] = Float8GetDatum(blx_fpr(f));
 	values[i++] = DetailsOf(f);
-	Assert(i == lengthof(values));
+	Assert(i == INFO_COLUMNS);
 	return MakeRow(fcinfo, values, nulls);
 }
 

@@ -213,14 +213,39 @@ GetCachedFilter(FunctionCallInfo fcinfo, int n)
 /* Layouts that can be probed by slices. */
 #define SLICEABLE (BLX_FETCHABLE | BLX_HEAD_FETCHABLE)
 
+/* Is it a stored value of which two slices cost less than the whole? */
+static bool
+CanSlice(const struct varlena *value)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	return pointer.va_rawsize >= SLICE_BYTES && !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+}
+
+/* That many bytes of a stored filter, which the length word counts among them. */
+static struct varlena *
+FetchSlice(struct varlena *value, uint64 from, uint64 bytes)
+{
+	struct varlena *slice = detoast_attr_slice(value, (int32) (from - VARHDRSZ), (int32) bytes);
+
+	if (VARSIZE_ANY_EXHDR(slice) != bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored bloom filter is shorter than its header says")));
+	return slice;
+}
+
 /* The header of a TOASTed filter, and what else one chunk has of it, checked against the size of the whole. */
 static blx_filter *
 FetchHeader(struct varlena *value, uint64 size)
 {
-	blx_filter *header = (blx_filter *) detoast_attr_slice(value, 0, BLX_HEAD_BYTES - VARHDRSZ);
+	blx_filter *header = (blx_filter *) FetchSlice(value, VARHDRSZ, Min(size, BLX_HEAD_BYTES) - VARHDRSZ);
 	blx_error	error;
 
-	if ((blx_traits(header->layout) & SLICEABLE) && !blx_check(header, size, &error))
+	if ((size < sizeof(blx_filter) || (blx_traits(header->layout) & SLICEABLE)) && !blx_check(header, size, &error))
 		ThrowCoreError(&error);
 	return header;
 }
@@ -231,6 +256,46 @@ FetchFilterHeader(Datum datum, Size size)
 	const blx_filter *header = FetchHeader((struct varlena *) DatumGetPointer(datum), size);
 
 	return blx_traits(header->layout) & BLX_FETCHABLE ? header : NULL;
+}
+
+const blx_filter *
+DatumGetFilterHead(Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	const blx_filter *head;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return DatumGetFilter(datum);
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	head = FetchHeader(value, pointer.va_rawsize);
+	return blx_traits(head->layout) & SLICEABLE ? head : DatumGetFilter(datum);
+}
+
+/*
+ * A prefix of a large stored filter is made of the beginning of its body: the
+ * rest need not be read.
+ */
+blx_filter *
+DatumGetFilterPrefix(Datum datum, int64 parts)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	const blx_filter *f = NULL;
+	blx_geometry geometry;
+	blx_error	error;
+	bool		sliced;
+
+	if (CanSlice(value))
+		f = FetchFilterHeader(datum, toast_raw_datum_size(datum));
+	sliced = f != NULL;
+	if (!sliced)
+		f = DatumGetFilter(datum);
+	if (!blx_prefix_geometry(f, parts, &geometry, &error))
+		ThrowCoreError(&error);
+	if (sliced)
+		f = (const blx_filter *) FetchSlice(value, VARHDRSZ,
+											blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
+	return ResizeFilter(f, &geometry);
 }
 
 /*
@@ -251,8 +316,7 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 		return probed;
 	}
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	if (!SeenBefore(&GetCallCache(fcinfo)->filter, &pointer) &&
-		pointer.va_rawsize >= SLICE_BYTES && !VARATT_EXTERNAL_IS_COMPRESSED(pointer))
+	if (!SeenBefore(&GetCallCache(fcinfo)->filter, &pointer) && CanSlice(value))
 	{
 		probed.filter = FetchHeader(value, pointer.va_rawsize);
 		probed.toasted = value;
@@ -270,13 +334,8 @@ FetchWords(void *arg, uint64 first, unsigned n)
 {
 	const ProbedFilter *probed = arg;
 	static uint64 words[BLX_MAX_FETCH];
-	int32		offset = (int32) (blx_header_bytes(probed->filter->name_len) - VARHDRSZ + 8 * first);
-	struct varlena *slice = detoast_attr_slice(probed->toasted, offset, (int32) (8 * n));
+	struct varlena *slice = FetchSlice(probed->toasted, blx_header_bytes(probed->filter->name_len) + 8 * first, 8 * n);
 
-	if (VARSIZE_ANY_EXHDR(slice) != 8 * n)
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("stored bloom filter is shorter than its header says")));
 	memcpy(words, VARDATA_ANY(slice), 8 * n);
 	pfree(slice);
 	return words;

@@ -175,6 +175,7 @@ exercise_filter(blx_filter *f, bool tidy)
 		CHECK(blx_cardinality(resized(f, &h)) >= 0, "%s", describe(&g));
 
 	prefix(f, (1 + g.parts) / 2);
+	prefix_of_start(f, (1 + g.parts) / 2);
 	if (counting)
 	{
 		CHECK(blx_compare(bits_of(union_of(f, f)), bits_of(f)) == 0, "%s: f | f", describe(&g));
