@@ -79,6 +79,9 @@ extern Datum MakeFilterVersion(const blx_filter *f, const blx_identity *keys, co
 /* The version after that one; itself, changed, when the datum is read-write. */
 extern Datum AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n);
 
+/* The same for one key. */
+extern Datum AddKeyToFilterVersion(Datum datum, KeyType *key, Datum value);
+
 /* ---- value.c ---- */
 
 pg_noreturn extern void ThrowCoreError(const blx_error *error);
@@ -248,8 +251,16 @@ ProbeFilter(const ProbedFilter *probed, uint64 hash)
 	return probed->toasted == NULL ? blx_test(probed->filter, hash) : ProbeToastedFilter(probed, hash);
 }
 
+extern void CompareKeyTypes(const blx_filter *f, const KeyType *key);
+
 /* Errors unless keys of that type belong into the filter. */
-extern void CheckKeyType(const blx_filter *f, const KeyType *key);
+static inline void
+CheckKeyType(const blx_filter *f, const KeyType *key)
+{
+	/* the common case, without a comparison of names */
+	if (f->key_type != key->identity.key_type || f->key_type == BLX_KEY_NAMED)
+		CompareKeyTypes(f, key);
+}
 
 /* The hashes of an array's elements; *n of them, without the NULLs (*nulls says whether there were any). */
 extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);

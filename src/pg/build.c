@@ -132,8 +132,10 @@ bloom_add(PG_FUNCTION_ARGS)
 		PG_RETURN_NULL();
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	f = HeaderOf(PG_GETARG_DATUM(0));
 	key = GetKeyType(fcinfo, 1);
+	if (DatumIsFilterVersion(PG_GETARG_DATUM(0)))
+		return AddKeyToFilterVersion(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
+	f = DatumGetFilter(PG_GETARG_DATUM(0));
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &key->identity, &hash, 1));

@@ -422,15 +422,12 @@ GetElementKeyType(FunctionCallInfo fcinfo, int n)
 }
 
 void
-CheckKeyType(const blx_filter *f, const KeyType *key)
+CompareKeyTypes(const blx_filter *f, const KeyType *key)
 {
 	blx_identity of_filter,
 				of_key;
 	blx_error	error;
 
-	/* the common case, without a comparison of names */
-	if (f->key_type == key->identity.key_type && f->key_type != BLX_KEY_NAMED)
-		return;
 	of_filter = blx_identity_of(f);
 	of_key = key->identity;
 	of_key.seed = of_filter.seed;

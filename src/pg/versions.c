@@ -196,10 +196,14 @@ Publish(FilterVersion *version, Versions *shared, uint64 number)
 	return EOHPGetRWDatum(&version->header);
 }
 
-static FilterVersion *
+/* DatumGetEOHP, here: each key takes several looks. */
+static inline FilterVersion *
 GetVersion(Datum datum)
 {
-	return (FilterVersion *) DatumGetEOHP(datum);
+	varatt_expanded pointer;
+
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	return (FilterVersion *) pointer.eohptr;
 }
 
 bool
@@ -232,11 +236,11 @@ MakeFilterVersion(const blx_filter *f, const blx_identity *keys, const uint64 *h
 }
 
 /* Before n more keys.  Asking counts the bits: now and then is enough. */
-static void
+static inline void
 CheckOverfill(Versions *shared, size_t n)
 {
 	shared->unchecked += n;
-	if (shared->unchecked <= shared->filter->capacity / 64 + QUEUE)
+	if (likely(shared->unchecked <= shared->filter->capacity / 64 + QUEUE))
 		return;
 	shared->unchecked = 0;
 	Apply(shared);
@@ -244,7 +248,7 @@ CheckOverfill(Versions *shared, size_t n)
 }
 
 /* May that version have a successor that shares, of n more keys?  Makes room for them. */
-static bool
+static inline bool
 CanExtend(FilterVersion *version, size_t n)
 {
 	Versions   *shared = version->shared;
@@ -258,7 +262,7 @@ CanExtend(FilterVersion *version, size_t n)
 	return shared->newest - shared->applied + n <= QUEUE;
 }
 
-static void
+static inline void
 Extend(Versions *shared, const uint64 *hashes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)	/* usually one: no string instruction pays */
@@ -291,8 +295,8 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 	return datum;
 }
 
-Datum
-AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+static pg_attribute_always_inline Datum
+Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
 	FilterVersion *old = GetVersion(datum);
 	FilterVersion *version;
@@ -307,6 +311,23 @@ AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, 
 	CheckOverfill(shared, n);
 	Extend(shared, hashes, n);
 	return Publish(version, shared, shared->newest);
+}
+
+Datum
+AddToFilterVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	return Succeed(datum, keys, hashes, n);
+}
+
+Datum
+AddKeyToFilterVersion(Datum datum, KeyType *key, Datum value)
+{
+	const blx_filter *f = GetVersion(datum)->shared->filter;
+	uint64		hash;
+
+	CheckKeyType(f, key);
+	hash = HashKey(key, value, f->seed);
+	return Succeed(datum, &key->identity, &hash, 1);
 }
 
 /* bloom_add may change its first argument, when that is the variable that its result goes to. */
