@@ -88,6 +88,48 @@ REINDEX INDEX b_many_idx;
 SELECT rows FROM b_pages('SELECT FROM b_many WHERE v = 4711');
 RESET bloomx.build_mem;
 
+-- Built by five processes (since PostgreSQL 17; before it by one), each of which scans parts of every range: as good as by one, and not much larger.
+CREATE TABLE b_shared WITH (parallel_workers = 4) AS SELECT i::int8 AS v FROM generate_series(1, 100000) i;
+ANALYZE b_shared;
+SET min_parallel_table_scan_size = 0;
+SET maintenance_work_mem = '256MB';
+SET max_parallel_maintenance_workers = 0;
+CREATE INDEX b_by_one ON b_shared USING brin (v int8_bloomx_ops) WITH (pages_per_range = 16);
+SELECT pg_relation_size('b_by_one') AS by_one \gset
+DROP INDEX b_by_one;
+SET max_parallel_maintenance_workers = 4;
+CREATE INDEX b_by_many ON b_shared USING brin (v int8_bloomx_ops) WITH (pages_per_range = 16);
+SELECT pg_relation_size('b_by_many') < 1.5 * :by_one AS "not much larger", avg(pages / relpages) < 0.02 AS "absent keys read 1 % of the pages"
+FROM generate_series(1, 200) n, pg_class c, b_pages(format('SELECT FROM b_shared WHERE v = %s', -n)) WHERE c.oid = 'b_shared'::regclass GROUP BY relpages;
+SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 100000, 997) v, b_pages(format('SELECT FROM b_shared WHERE v = %s', v));
+RESET min_parallel_table_scan_size;
+RESET maintenance_work_mem;
+RESET max_parallel_maintenance_workers;
+
+-- Rows that come into a range while it is summarised: a few, and more than stay a set of hashes. They come from the index's own expression.
+CREATE TABLE b_late (v int);
+CREATE FUNCTION b_insert(n int) RETURNS void LANGUAGE sql AS 'INSERT INTO public.b_late SELECT -i FROM generate_series(1, n) i';
+CREATE FUNCTION b_key(v int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+DECLARE n int := nullif(current_setting('b.late', true), '');
+BEGIN
+    IF n > 0 THEN PERFORM set_config('b.late', '0', false); PERFORM public.b_insert(n); END IF;
+    RETURN v;
+END $$;
+INSERT INTO b_late SELECT i FROM generate_series(1, 500) i;
+CREATE INDEX b_late_idx ON b_late USING brin (b_key(v) int4_bloomx_ops) WITH (pages_per_range = 16);
+CREATE FUNCTION b_resummarise(n int, OUT there bigint, OUT lost bigint, OUT "false" numeric) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM brin_desummarize_range('b_late_idx', 0), set_config('b.late', n::text, false);
+    PERFORM brin_summarize_range('b_late_idx', 0);
+    PERFORM set_config('b.late', '0', false);
+    SELECT count(*) FILTER (WHERE v < 0) INTO there FROM b_late;
+    SELECT count(*) FILTER (WHERE rows <> 1) INTO lost
+    FROM generate_series(-n, 500, 9) v, b_pages(format('SELECT FROM b_late WHERE b_key(v) = %s', v)) WHERE v <> 0;
+    SELECT avg(least(pages, 1)) INTO "false" FROM generate_series(5001, 5200) v, b_pages(format('SELECT FROM b_late WHERE b_key(v) = %s', v));
+    DELETE FROM b_late WHERE v < 0;
+END $$;
+SELECT n, there, lost, "false" < 0.06 AS "few false ranges" FROM unnest(ARRAY[0, 20, 400]) n, b_resummarise(n);
+
 -- A column of another type than the class's is hashed as the class's: so are the conditions.
 CREATE TABLE b_coerced AS SELECT oid::regclass AS r, oid::int8::int4 AS i FROM pg_class WHERE oid < 16384;
 CREATE INDEX ON b_coerced USING brin (r oid_bloomx_ops);
@@ -112,8 +154,12 @@ CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (fpr = 2));
 CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (n_distinct_per_range = 2));
 CREATE COLLATION b_fold (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE INDEX ON b USING brin (c_text COLLATE b_fold text_bloomx_ops);
+-- The class learns of the collation when the first value comes.
+CREATE TABLE b_folded (t text COLLATE b_fold);
+CREATE INDEX ON b_folded USING brin (t text_bloomx_ops);
+INSERT INTO b_folded VALUES ('a');
 
-DROP TABLE b, b_empty, b_many, b_coerced, b_wide;
+DROP TABLE b, b_empty, b_many, b_shared, b_late, b_coerced, b_wide, b_folded;
 DROP TYPE b_mood;
 DROP COLLATION b_fold;
-DROP FUNCTION b_find, b_pages;
+DROP FUNCTION b_find, b_pages, b_insert, b_key, b_resummarise;

@@ -197,18 +197,27 @@ bloom_fold(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
 }
 
+/* The smallest fold and prefix of f of rate fpr, or NULL and the error. */
+blx_filter *
+ShrinkFilter(const blx_filter *f, double fpr, blx_error *error)
+{
+	blx_filter *scratch = palloc(blx_shrink_scratch(f));
+	blx_geometry geometry;
+	bool		shrinks = blx_shrink_geometry(f, fpr, scratch, &geometry, error);
+
+	pfree(scratch);
+	return shrinks ? ResizeFilter(f, &geometry) : NULL;
+}
+
 /* bloom_shrink(f, fpr float8) */
 PG_FUNCTION_INFO_V1(bloom_shrink);
 Datum
 bloom_shrink(PG_FUNCTION_ARGS)
 {
-	blx_filter *f = PG_GETARG_FILTER(0);
-	blx_filter *scratch = palloc(blx_shrink_scratch(f));
-	blx_geometry geometry;
 	blx_error	error;
+	blx_filter *shrunk = ShrinkFilter(PG_GETARG_FILTER(0), PG_GETARG_FLOAT8(1), &error);
 
-	if (!blx_shrink_geometry(f, PG_GETARG_FLOAT8(1), scratch, &geometry, &error))
+	if (shrunk == NULL)
 		ThrowCoreError(&error);
-	pfree(scratch);
-	PG_RETURN_FILTER(ResizeFilter(f, &geometry));
+	PG_RETURN_FILTER(shrunk);
 }

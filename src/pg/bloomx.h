@@ -280,6 +280,7 @@ extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
 extern bool FilterIsBlank(const blx_filter *f);
 extern void CheckBlank(const blx_filter *f, const blx_filter *blank);
 extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
+extern blx_filter *ShrinkFilter(const blx_filter *f, double fpr, blx_error *error);
 
 /* ---- build.c ---- */
 

@@ -15,14 +15,30 @@
  * Rows inserted into a range that has a summary are added to it: to the set of
  * hashes, which becomes a scalable filter when it is no longer small, or to the
  * filter as it is, whose rate rises until the range is summarised anew.
+ *
+ * In a parallel build several processes may scan a part of one range each.  A
+ * union of filters fits only if each had room for the values of all: a part's
+ * filter is made that large, and their union is folded and cut to what it holds
+ * (DESIGN 2.2).  A process cannot know whether it got all of a range: the server
+ * stores what it made of such a range as it is.  So parts are made large only
+ * where the scan is dealt out in smaller pieces than a range.
  */
 #include "bloomx.h"
 
+#include <math.h>
+
+#include "access/brin.h"
 #include "access/brin_internal.h"
 #include "access/brin_tuple.h"
 #include "access/reloptions.h"
 #include "access/skey.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "storage/bufmgr.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -38,17 +54,21 @@
 /* What summaries of all columns may take of a page: the rest is for the page's and the tuple's headers. */
 #define SUMMARY_BYTES (BLCKSZ - 256)
 
-typedef struct BrinOptions
+/* A parallel scan deals a table out in at least so many pieces of a power of two of pages (tableam.c). */
+#define SCAN_PIECES 2048
+
+typedef struct BloomxOptions
 {
 	int32		vl_len_;
 	double		fpr;
-} BrinOptions;
+} BloomxOptions;
 
 /* What an index's column keeps between calls. */
 typedef struct BrinOpaque
 {
 	KeyType		stored;			/* of the column's values */
 	KeyType		asked;			/* of the last condition's */
+	int			shares;			/* of a range, when this process builds; 0 = not looked up yet */
 } BrinOpaque;
 
 /* A summary in memory. */
@@ -57,7 +77,9 @@ typedef struct Summary
 	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
 	double		fpr;
 	uint64		room;			/* bytes that it may take on the page */
+	int			shares;			/* so many processes may scan a part of the range */
 	bool		was_stored;		/* its values come one by one: a set of hashes must not grow for each */
+	bool		is_union;		/* may be larger than its values need */
 } Summary;
 
 static Oid
@@ -130,22 +152,57 @@ IsSet(const Summary *summary)
 	return summary->filter->layout == BLX_HASHES;
 }
 
+/*
+ * The filter of a share of a range, which has room for the values of all.  The
+ * union takes the most blocks and the fewest parts of any: so all have the same
+ * parts, those that suffice at half fill.
+ */
+static bool
+PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
+{
+	uint64		parts = (uint64) ceil(-log2(summary->fpr));
+	uint64		bits = parts * 64;
+	blx_error	error;
+
+	for (; bits / 8 < summary->room; bits *= 2)
+	{
+		if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, geometry, &error))
+			ThrowCoreError(&error);
+		if (blx_fpr_expected(geometry, values) < summary->fpr)
+			return blx_bytes(geometry, BLX_MAX_NAME) <= summary->room;
+	}
+	return false;
+}
+
 /* Of a set of hashes, the filter of the size that it needs. */
+static blx_filter *
+FilterOfSet(const Summary *summary)
+{
+	blx_identity identity = blx_identity_of(summary->filter);
+	uint64		count = blx_hashes_count(summary->filter);
+	uint64		of_all = count * summary->shares;
+	blx_geometry geometry;
+
+	if (count <= FEW_VALUES && blx_size(summary->filter) <= summary->room)
+		return summary->filter;
+	if ((summary->shares > 1 && PlanShare(summary, of_all, &geometry)) ||
+		blx_plan_within(summary->room, of_all, summary->fpr, &geometry) ||
+		blx_plan_within(summary->room, count, summary->fpr, &geometry))
+		return Pour(summary->filter, &geometry, count);
+	return FullFilter(&identity);
+}
+
 static blx_filter *
 FilterToStore(const Summary *summary)
 {
-	blx_identity identity = blx_identity_of(summary->filter);
-	uint64		count;
-	blx_geometry geometry;
+	blx_filter *shrunk = NULL;
+	blx_error	too_full;
 
-	if (!IsSet(summary))
-		return summary->filter;
-	count = blx_hashes_count(summary->filter);
-	if (count <= FEW_VALUES && blx_size(summary->filter) <= summary->room)
-		return summary->filter;
-	if (!blx_plan_within(summary->room, count, summary->fpr, &geometry))
-		return FullFilter(&identity);
-	return Pour(summary->filter, &geometry, count);
+	if (IsSet(summary))
+		return FilterOfSet(summary);
+	if (summary->is_union)
+		shrunk = ShrinkFilter(summary->filter, summary->fpr, &too_full);
+	return shrunk != NULL ? shrunk : summary->filter;
 }
 
 /* Called before a tuple is formed, perhaps more than once. */
@@ -155,16 +212,44 @@ Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 	stored[0] = PointerGetDatum(FilterToStore((const Summary *) DatumGetPointer(memory)));
 }
 
+/*
+ * Among how many processes at most are the pages of a range dealt out?  In
+ * parallel mode only a build makes summaries.  Where only some ranges straddle
+ * two pieces, not all need larger filters.
+ */
+static int
+SharesOfRange(Relation index)
+{
+	BlockNumber range = BrinGetPagesPerRange(index);
+	BlockNumber piece,
+				pieces;
+	Relation	heap;
+
+	if (!IsInParallelMode())
+		return 1;
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), NoLock);
+	piece = pg_nextpower2_32(Max(RelationGetNumberOfBlocks(heap) / SCAN_PIECES, 1));
+	table_close(heap, NoLock);
+	pieces = (range + piece - 1) / piece;
+	if (range % piece != 0 && piece % range != 0 && piece / 4 < range)
+		pieces++;
+	return Min(pieces, (BlockNumber) max_parallel_maintenance_workers + 1);
+}
+
 /* The column's summary in memory: new, or what was stored. */
 static Summary *
 OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 {
-	BrinOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (BrinOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
+	BloomxOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (BloomxOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
+	BrinOpaque *opaque = desc->bd_info[column->bv_attno - 1]->oi_opaque;
 	Summary    *summary = (Summary *) DatumGetPointer(column->bv_mem_value);
 
 	if (summary != NULL && !column->bv_allnulls)
 		return summary;
-	summary = palloc(sizeof(Summary));
+	if (opaque->shares == 0)
+		opaque->shares = SharesOfRange(desc->bd_index);
+	summary = palloc0(sizeof(Summary));
+	summary->shares = column->bv_allnulls ? opaque->shares : 1;
 	summary->fpr = options ? options->fpr : DEFAULT_FPR;
 	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
 	summary->was_stored = !column->bv_allnulls;
@@ -280,10 +365,7 @@ AddAllToSummary(Summary *summary, const blx_filter *hashes)
 		(void) AddToSummary(summary, hash);
 }
 
-/*
- * What two filters hold.  One that grew from the values that came while its
- * range was summarised takes no filter of all the others: then everything.
- */
+/* What two filters hold: everything, when that takes too much room. */
 static blx_filter *
 UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 {
@@ -296,6 +378,11 @@ UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 	return blx_size(both) <= room ? both : FullFilter(&identity);
 }
 
+/*
+ * Values go one by one into another set, and few, or those of a filter that
+ * grows, into a filter: that one took the values that came while its range was
+ * summarised.
+ */
 static void
 UniteSummaries(Summary *summary, Summary *more)
 {
@@ -306,11 +393,11 @@ UniteSummaries(Summary *summary, Summary *more)
 		summary->filter = more->filter;
 		more->filter = set;
 	}
-	if (IsSet(more) && (IsSet(summary) || blx_hashes_count(more->filter) <= FEW_VALUES))
-	{
-		summary->was_stored = false;
+	summary->was_stored = false;
+	summary->is_union = true;
+	if (IsSet(more) && (IsSet(summary) || summary->filter->layout == BLX_SCALABLE ||
+						blx_hashes_count(more->filter) <= FEW_VALUES))
 		AddAllToSummary(summary, more->filter);
-	}
 	else
 		SetSummary(summary, UniteWithinRoom(summary->filter, FilterToStore(more), summary->room));
 }
@@ -336,8 +423,8 @@ bloomx_brin_options(PG_FUNCTION_ARGS)
 {
 	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
 
-	init_local_reloptions(options, sizeof(BrinOptions));
+	init_local_reloptions(options, sizeof(BloomxOptions));
 	add_local_real_reloption(options, "fpr", "false positive rate of a range's summary",
-							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BrinOptions, fpr));
+							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BloomxOptions, fpr));
 	PG_RETURN_VOID();
 }

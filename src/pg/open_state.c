@@ -148,23 +148,18 @@ PlanForCount(uint64 count)
 static blx_filter *
 CutToContents(const blx_filter *pending)
 {
-	blx_filter *scratch = palloc(blx_shrink_scratch(pending));
 	blx_geometry geometry;
 	blx_error	error;
-	blx_filter *result;
+	blx_filter *result = ShrinkFilter(pending, DEFAULT_FPR, &error);
 
-	if (blx_shrink_geometry(pending, DEFAULT_FPR, scratch, &geometry, &error))
-	{
-		result = ResizeFilter(pending, &geometry);
+	if (result != NULL)
 		result->capacity = (uint64) rint(blx_cardinality(result));
-	}
 	else
 	{
 		result = CopyFilter(pending);
 		geometry = blx_geometry_of(result);
 		result->capacity = blx_capacity(&geometry, DEFAULT_FPR);
 	}
-	pfree(scratch);
 	result->pending = 0;
 	return result;
 }
