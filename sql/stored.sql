@@ -23,6 +23,12 @@ SELECT tableoid::regclass AS "table", count(*) FILTER (WHERE pg_column_size(f) <
        count(*) FILTER (WHERE pg_column_size(f) BETWEEN 2000 AND 20000) AS "between"
 FROM (SELECT tableoid, * FROM st_external UNION ALL SELECT tableoid, * FROM st_compressed) s GROUP BY 1 ORDER BY 1;
 
+-- Filters that take turns are probed by slices: no key is lost, and the answers are those of the filters in memory
+SELECT count(*) AS keys, sum(filters) AS probes, sum(lost) AS lost, sum(other) AS "other answers", sum(found) BETWEEN 1 AND 1000 AS "a few false"
+FROM generate_series(1, 300) i, LATERAL (SELECT count(*) AS filters, count(*) FILTER (WHERE NOT f @> ('key ' || i % n + 1)) AS lost,
+        count(*) FILTER (WHERE (f @> ('absent ' || i)) <> (f::bytea::bloomfilter @> ('absent ' || i))) AS other, count(*) FILTER (WHERE f @> ('absent ' || i)) AS found
+    FROM st_external WHERE layout !~ 'planned|age' AND i > 0) s;
+
 -- bloom_header: the first columns of bloom_info
 SELECT count(*) AS filters, count(*) FILTER (WHERE (h.layout, h.bits, h.bytes, h.blocks, h.parts, h.part_bits, h.probes) = (i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes)
         AND (h.key_type, h.seed, h.capacity) IS NOT DISTINCT FROM (i.key_type, i.seed, i.capacity)) AS same,

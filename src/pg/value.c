@@ -328,14 +328,18 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 	return probed;
 }
 
-/* blx_fetch: words of the body, from TOAST. */
+/* blx_fetch: words of the body, from what came with the header, or else from TOAST. */
 static const uint64 *
 FetchWords(void *arg, uint64 first, unsigned n)
 {
 	const ProbedFilter *probed = arg;
 	static uint64 words[BLX_MAX_FETCH];
-	struct varlena *slice = FetchSlice(probed->toasted, blx_header_bytes(probed->filter->name_len) + 8 * first, 8 * n);
+	uint64		from = blx_header_bytes(probed->filter->name_len) + 8 * first;
+	struct varlena *slice;
 
+	if (from + 8 * n <= VARSIZE(probed->filter))
+		return blx_cwords(probed->filter) + first;
+	slice = FetchSlice(probed->toasted, from, 8 * n);
 	memcpy(words, VARDATA_ANY(slice), 8 * n);
 	pfree(slice);
 	return words;
