@@ -80,6 +80,41 @@ blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 	}
 }
 
+/* The finer resolution, the fewer parts. */
+static blx_geometry
+union_geometry(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry g = blx_geometry_of(a->blocks > b->blocks ? a : b);
+
+	g.parts = a->parts < b->parts ? a->parts : b->parts;
+	return g;
+}
+
+uint64_t
+blx_union_words(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry g = union_geometry(a, b);
+
+	return blx_body_words(&g);
+}
+
+blx_fills
+blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch)
+{
+	blx_geometry g = union_geometry(a, b);
+	uint64_t	n = blx_body_words(&g);
+	double		bits = 64 * (double) n;
+	blx_fills	fills;
+
+	blx_signature(scratch, &g, a);
+	blx_signature(scratch + n, &g, b);
+	fills.a = (double) blx_popcount(scratch, n) / bits;
+	fills.b = (double) blx_popcount(scratch + n, n) / bits;
+	blx_or_words(scratch, scratch + n, n);
+	fills.either = (double) blx_popcount(scratch, n) / bits;
+	return fills;
+}
+
 void
 blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
 {

@@ -30,6 +30,21 @@ extern bool blx_signature_geometry(const blx_filter *f, blx_geometry *g);
 extern void blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f);
 extern void blx_signature_of_anything(uint64_t *words, const blx_geometry *g);
 
+/*
+ * What a tree of signatures asks of two filters of layout partitioned_blocked:
+ * which share of the bits of their union's geometry has a, b, and either.  The
+ * union itself is not made; `scratch` has room for 2 * blx_union_words(a, b).
+ */
+typedef struct blx_fills
+{
+	double		a;
+	double		b;
+	double		either;
+} blx_fills;
+
+extern uint64_t blx_union_words(const blx_filter *a, const blx_filter *b);
+extern blx_fills blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch);
+
 /* The slices of a key, one for each part: bit s % 64 of word s / 64 of a signature. */
 extern void blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices);
 

@@ -21,6 +21,8 @@
 #include "access/reloptions.h"
 #include "access/stratnum.h"
 
+#include "core/slices.h"
+
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11
 
@@ -144,10 +146,23 @@ IsFull(const blx_filter *signature)
 	return blx_bits_set(signature) == blx_bits_in(signature);
 }
 
-static double
-Fill(const blx_filter *signature)
+/* Shares of bits set, at the geometry of the union; keys of different types have none but the full one. */
+static blx_fills
+FillsOf(const blx_filter *a, const blx_filter *b)
 {
-	return (double) blx_bits_set(signature) / (double) blx_bits_in(signature);
+	uint64		scratch[2 * GISTMaxIndexKeySize / sizeof(uint64)];
+	blx_identity ia = blx_identity_of(a),
+				ib = blx_identity_of(b);
+	blx_fills	fills;
+	blx_error	error;
+
+	if (a->layout != BLX_PARTITIONED_BLOCKED || b->layout != BLX_PARTITIONED_BLOCKED ||
+		2 * blx_union_words(a, b) > lengthof(scratch))
+		elog(ERROR, "a key of a GiST index on bloom filters is no signature");
+	fills = blx_fills_of_union(a, b, scratch);
+	if (!blx_identity_check(&ia, "", &ib, "", &error))
+		fills.either = 1;
+	return fills;
 }
 
 PG_FUNCTION_INFO_V1(bloomx_gist_compress);
@@ -207,7 +222,23 @@ bloomx_gist_union(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(all);
 }
 
-/* How much fuller the signature gets: nothing is lost where all is full already. */
+/*
+ * How unlike is `added` to what is there: the share of the bits still unset
+ * that it sets.  Keys that both have set none; a filter with none of the keys
+ * sets the share of bits that it has itself, however full `into` is.  (The
+ * bits that it sets, as the usual signature trees count them, are the fewest
+ * where all is nearly full: unlike filters would go there, whatever is alike.)
+ */
+static double
+Unlikeness(const blx_filter *into, const blx_filter *added)
+{
+	blx_fills	fills = FillsOf(into, added);
+
+	if (fills.a >= 1)
+		return fills.b >= 1 ? 0 : 1;
+	return (fills.either - fills.a) / (1 - fills.a);
+}
+
 PG_FUNCTION_INFO_V1(bloomx_gist_penalty);
 Datum
 bloomx_gist_penalty(PG_FUNCTION_ARGS)
@@ -216,7 +247,7 @@ bloomx_gist_penalty(PG_FUNCTION_ARGS)
 	const blx_filter *added = DatumGetFilter(((GISTENTRY *) PG_GETARG_POINTER(1))->key);
 	float	   *penalty = (float *) PG_GETARG_POINTER(2);
 
-	*penalty = IsFull(into) ? (IsFull(added) ? 0 : 1) : (float) (Fill(UniteSignatures(into, added)) - Fill(into));
+	*penalty = (float) Unlikeness(into, added);
 	PG_RETURN_POINTER(penalty);
 }
 
@@ -232,13 +263,13 @@ bloomx_gist_same(PG_FUNCTION_ARGS)
 
 /* ---- splitting a page ---- */
 
-/* The bits that only one of two has: by inclusion-exclusion, whatever their sizes. */
+/* The share of bits that only one of two has: by inclusion-exclusion, whatever their sizes. */
 static double
 Distance(const blx_filter *a, const blx_filter *b)
 {
-	double		both = Fill(UniteSignatures(a, b));
+	blx_fills	fills = FillsOf(a, b);
 
-	return 2 * both - Fill(a) - Fill(b);
+	return 2 * fills.either - fills.a - fills.b;
 }
 
 /* The entry farthest from `from`. */
@@ -276,12 +307,6 @@ Put(Half *half, OffsetNumber offset, const blx_filter *signature)
 	half->signature = half->signature ? UniteSignatures(half->signature, signature) : CopyFilter(signature);
 }
 
-static double
-Growth(const Half *half, const blx_filter *signature)
-{
-	return Fill(UniteSignatures(half->signature, signature)) - Fill(half->signature);
-}
-
 /*
  * The two entries that are far from each other begin a half each; every other
  * goes where it adds less, unless a half would be left with too little.
@@ -293,7 +318,7 @@ bloomx_gist_picksplit(PG_FUNCTION_ARGS)
 	GistEntryVector *entries = (GistEntryVector *) PG_GETARG_POINTER(0);
 	GIST_SPLITVEC *split = (GIST_SPLITVEC *) PG_GETARG_POINTER(1);
 	OffsetNumber last = (OffsetNumber) (entries->n - 1);
-	int			most = last - last / 4;
+	int			most = last - (last + 1) / 3;	/* lopsided splits of few large signatures would leave a page to each */
 	const blx_filter **signatures = palloc(sizeof(blx_filter *) * (last + 1));
 	Half		left = {.offsets = palloc(sizeof(OffsetNumber) * (last + 1))},
 				right = {.offsets = palloc(sizeof(OffsetNumber) * (last + 1))};
@@ -318,8 +343,8 @@ bloomx_gist_picksplit(PG_FUNCTION_ARGS)
 			leftwards = left.n < right.n;
 		else
 		{
-			double		in_left = Growth(&left, signatures[i]),
-						in_right = Growth(&right, signatures[i]);
+			double		in_left = Unlikeness(left.signature, signatures[i]),
+						in_right = Unlikeness(right.signature, signatures[i]);
 
 			leftwards = in_left < in_right || (in_left == in_right && left.n < right.n);
 		}

@@ -1,0 +1,7 @@
+-- A table of filters of rate :rate, its indexes, and every lookup.
+CREATE TABLE t AS SELECT * FROM filters(:rate);
+VACUUM ANALYZE t;
+TRUNCATE lookup, timing, insertion, built;
+CALL build();
+INSERT INTO lookup SELECT kind, round, format(condition, quote_literal(keys) || '::' || type, :rate, capacity) FROM sought JOIN form USING (kind), keys_of;
+CALL take_turns();
