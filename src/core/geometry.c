@@ -34,31 +34,39 @@ blx_check_rate(double fpr, blx_error *error)
 	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "false positive rate must be between 0 and 1, not %g", fpr);
 }
 
+/*
+ * Made where it is returned: each probe of a filter in a tree asks for it, and a struct that is
+ * written in pieces and then copied as a whole stalls.
+ */
+#define HEADER_GEOMETRY(f) \
+	.layout = (f)->layout == BLX_HASHES ? (f)->pending : (f)->layout, \
+	.blocks = (f)->blocks, \
+	.parts = (f)->parts, \
+	.probes = (f)->probes, \
+	.part_bits = (f)->part_bits, \
+	.hashing = (f)->hashing, \
+	.fraction = (f)->fraction
+
 blx_geometry
 blx_header_geometry(const blx_filter *f)
 {
-	blx_geometry g = {
-		.layout = f->layout == BLX_HASHES ? f->pending : f->layout,
-		.blocks = f->blocks,
-		.parts = f->parts,
-		.probes = f->probes,
-		.part_bits = f->part_bits,
-		.hashing = f->hashing,
-		.fraction = f->fraction,
-	};
+	return (blx_geometry) {HEADER_GEOMETRY(f)};
+}
 
-	return g;
+static inline uint64_t
+parameter(const blx_filter *f, unsigned parameters, unsigned i)
+{
+	return i < parameters ? blx_cwords(f)[i] : 0;
 }
 
 blx_geometry
 blx_geometry_of(const blx_filter *f)
 {
-	blx_geometry g = blx_header_geometry(f);
 	const blx_layout *row = blx_layout_row(f->layout);
+	unsigned	n = row ? row->parameters : 0;
 
-	for (unsigned i = 0; row != NULL && i < row->parameters; i++)
-		g.parameters[i] = blx_cwords(f)[i];
-	return g;
+	_Static_assert(BLX_MAX_PARAMETERS == 3, "each parameter is named here");
+	return (blx_geometry) {HEADER_GEOMETRY(f), .parameters = {parameter(f, n, 0), parameter(f, n, 1), parameter(f, n, 2)}};
 }
 
 bool

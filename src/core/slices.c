@@ -98,19 +98,28 @@ blx_union_words(const blx_filter *a, const blx_filter *b)
 	return blx_body_words(&g);
 }
 
+/* The words of f at that geometry: its own, or its signature. */
+static const uint64_t *
+words_at(const blx_geometry *g, const blx_filter *f, uint64_t *scratch)
+{
+	if (f->blocks == g->blocks && f->parts == g->parts)
+		return blx_cwords(f);
+	blx_signature(scratch, g, f);
+	return scratch;
+}
+
 blx_fills
 blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch)
 {
 	blx_geometry g = union_geometry(a, b);
 	uint64_t	n = blx_body_words(&g);
 	double		bits = 64 * (double) n;
-	blx_fills	fills;
+	const uint64_t *x = words_at(&g, a, scratch),
+			   *y = words_at(&g, b, scratch + n);
+	blx_fills	fills = {.a = (double) blx_popcount(x, n) / bits, .b = (double) blx_popcount(y, n) / bits};
 
-	blx_signature(scratch, &g, a);
-	blx_signature(scratch + n, &g, b);
-	fills.a = (double) blx_popcount(scratch, n) / bits;
-	fills.b = (double) blx_popcount(scratch + n, n) / bits;
-	blx_or_words(scratch, scratch + n, n);
+	for (uint64_t i = 0; i < n; i++)
+		scratch[i] = x[i] | y[i];
 	fills.either = (double) blx_popcount(scratch, n) / bits;
 	return fills;
 }
