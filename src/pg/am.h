@@ -263,8 +263,8 @@ extern uint32 SegmentPages(const blx_geometry *geometry, uint32 rows);
 /* Writes the rows of the sources, at most MAX_SEGMENT_ROWS, on pages that nobody refers to yet. */
 extern Segment WriteSegment(Relation index, const blx_geometry *geometry, const RowSource *sources, int n);
 
-/* False when the segment is gone. */
-extern bool ReadTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, ItemPointerData *tids);
+/* The TIDs on a locked page, or NULL when the segment is gone (and nothing is locked). */
+extern const ItemPointerData *LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer);
 
 /* Finds the slice's words on a locked page, or NULL when the segment is gone (and nothing is locked). */
 extern const uint64 *LockSlice(Relation index, const Segment *segment, uint32 slice, Buffer *buffer);

@@ -93,11 +93,20 @@ AndAnyKey(Search *search, const Segment *segment, const Condition *condition, bo
 	return true;
 }
 
+static void
+AddTids(Search *search, ItemPointerData *tids, int n)
+{
+	tbm_add_tuples(search->bitmap, tids, n, true);
+	search->found += n;
+}
+
+/* Of a page of TIDs only those are touched that are wanted: where one row in a hundred is, copying pages cost more than the slices. */
 static bool
 EmitRows(Search *search, const Segment *segment)
 {
-	ItemPointerData tids[PAGE_TIDS];
 	ItemPointerData found[PAGE_TIDS];
+	const ItemPointerData *tids = NULL;
+	Buffer		buffer = InvalidBuffer;
 	uint32		page = InvalidBlockNumber;
 	int			n = 0;
 
@@ -108,18 +117,21 @@ EmitRows(Search *search, const Segment *segment)
 
 			if (row / PAGE_TIDS != page)
 			{
-				tbm_add_tuples(search->bitmap, found, n, true);
-				search->found += n;
+				if (BufferIsValid(buffer))
+					UnlockReleaseBuffer(buffer);
+				AddTids(search, found, n);
 				n = 0;
 				page = row / PAGE_TIDS;
-				if (!ReadTids(search->index, segment, page, search->snapshot, tids))
+				tids = LockTids(search->index, segment, page, search->snapshot, &buffer);
+				if (tids == NULL)
 					return false;
 			}
 			if (ItemPointerIsValid(&tids[row % PAGE_TIDS]))
 				found[n++] = tids[row % PAGE_TIDS];
 		}
-	tbm_add_tuples(search->bitmap, found, n, true);
-	search->found += n;
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	AddTids(search, found, n);
 	return true;
 }
 
@@ -173,8 +185,7 @@ SearchPending(Search *search)
 			meets = SignatureMeets(row + 1, &search->conditions[j]);
 		if (!meets)
 			continue;
-		tbm_add_tuples(search->bitmap, &tid, 1, true);
-		search->found++;
+		AddTids(search, &tid, 1);
 	}
 	return true;
 }

@@ -40,17 +40,13 @@ LockSegmentPage(Relation index, BlockNumber block, uint64 stamp, Buffer *buffer)
 	return false;
 }
 
-bool
-ReadTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, ItemPointerData *tids)
+const ItemPointerData *
+LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
 {
-	Buffer		buffer;
-
-	if (!LockSegmentPage(index, segment->start + page, segment->stamp, &buffer))
-		return false;
-	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
-	memcpy(tids, PageGetContents(BufferGetPage(buffer)), PAGE_TIDS * sizeof(ItemPointerData));
-	UnlockReleaseBuffer(buffer);
-	return true;
+	if (!LockSegmentPage(index, segment->start + page, segment->stamp, buffer))
+		return NULL;
+	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
+	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
 }
 
 ItemPointerData *
@@ -59,8 +55,15 @@ ReadAllTids(Relation index, const Segment *segment)
 	ItemPointerData *tids = palloc(TidPages(segment->rows) * PAGE_TIDS * sizeof(ItemPointerData));
 
 	for (uint32 page = 0; page < TidPages(segment->rows); page++)
-		if (!ReadTids(index, segment, page, NULL, tids + page * PAGE_TIDS))
+	{
+		Buffer		buffer;
+		const ItemPointerData *of_page = LockTids(index, segment, page, NULL, &buffer);
+
+		if (of_page == NULL)
 			ReportCorruption(index, "a page of row addresses is something else");
+		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
+		UnlockReleaseBuffer(buffer);
+	}
 	return tids;
 }
 
