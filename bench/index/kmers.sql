@@ -1,7 +1,7 @@
 CREATE UNLOGGED TABLE kmer (pos int PRIMARY KEY, keys bigint[]);
 \copy kmer FROM pstdin
 VACUUM ANALYZE kmer;
-CREATE FUNCTION filters(rate float8) RETURNS TABLE (id int, f bloomfilter) STABLE LANGUAGE sql AS
+CREATE FUNCTION filters(rate float8, room int) RETURNS TABLE (id int, f bloomfilter) STABLE LANGUAGE sql AS
 	'SELECT id, (SELECT bloom_agg(keys[1], 10000, rate) FROM kmer WHERE pos BETWEEN 492 * id + 1 AND 492 * id + 10000)
 	 FROM generate_series(0, ((SELECT max(pos) FROM kmer) - 10000) / 492) id';
 

@@ -1,5 +1,5 @@
 -- A table of filters of rate :rate, its indexes, and every lookup.
-CREATE TABLE t AS SELECT * FROM filters(:rate);
+CREATE TABLE t AS SELECT * FROM filters(:rate, :room);
 VACUUM ANALYZE t;
 TRUNCATE lookup, timing, insertion, built;
 CALL build();
