@@ -122,7 +122,7 @@ CREATE FUNCTION cell(of_kind text, of_method text) RETURNS text LANGUAGE sql AS 
 $$;
 
 CREATE FUNCTION report(data text, n int, rate float8, room int) RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT format(E'\n### %s: %s rows, %s %%%s\n', data, n, rate * 100, CASE WHEN room > 1 THEN format(', room for %s keys', room) ELSE '' END)
+	SELECT format(E'\n### %s: %s rows, %s %%%s\n', data, n, rate * 100, CASE WHEN room > 1 AND data <> 'kmers' THEN format(', room for %s keys', room) ELSE '' END)
 	UNION ALL SELECT '| milliseconds, buffers, **times faster** | rows | sequential scan | `bloomx` | GiST | GiST, `siglen` 1000 |'
 	UNION ALL SELECT '|---|---|---|---|---|---|'
 	UNION ALL SELECT format('| %s | %s | %s | %s | %s | %s |', label, (SELECT round(median(array_agg(ids))) FROM timing t WHERE t.kind = f.kind),
