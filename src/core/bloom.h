@@ -447,11 +447,11 @@ extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_opti
 extern uint64_t blx_capacity(const blx_geometry *g, double fpr);
 
 /*
- * The partitioned_blocked geometry for that many keys in at most `bytes` bytes:
+ * The geometry of a layout for that many keys in at most `bytes` bytes:
  * the smallest of rate fpr, or else the one of the lowest rate; false when even
  * that is above a half.
  */
-extern bool blx_plan_within(uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g);
+extern bool blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g);
 
 /* The partitioned_blocked geometry that carries the most keys at rate fpr in at most `bytes` bytes. */
 extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);

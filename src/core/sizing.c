@@ -283,10 +283,10 @@ blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 }
 
 bool
-blx_plan_within(uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g)
+blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g)
 {
-	const blx_layout *row = &blx_layout_partitioned_blocked;
-	const blx_options options = blx_default_options(BLX_PARTITIONED_BLOCKED);
+	const blx_layout *row = blx_layout_row(layout);
+	const blx_options options = blx_default_options(layout);
 	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
 	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
 	double		lowest = 0.5;

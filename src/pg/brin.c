@@ -18,8 +18,8 @@
  *
  * In a parallel build several processes may scan a part of one range each.  A
  * union of filters fits only if each had room for the values of all: a part's
- * filter is made that large, and their union is folded and cut to what it holds
- * (DESIGN 2.2).  A process cannot know whether it got all of a range: the server
+ * filter is made that large, of the layout that unites filters of any sizes, and
+ * their union is folded and cut to what it holds (DESIGN 2.2).  A process cannot know whether it got all of a range: the server
  * stores what it made of such a range as it is.  So parts are made large only
  * where the scan is dealt out in smaller pieces than a range.
  */
@@ -63,23 +63,36 @@ typedef struct BloomxOptions
 	double		fpr;
 } BloomxOptions;
 
+/* Filters are planned for a number of values in 64ths of a power of two: as many plans as a build needs. */
+#define PLAN_STEPS 64
+
+typedef struct FilterPlan
+{
+	bool		is_known;
+	bool		fits;
+	blx_geometry geometry;
+} FilterPlan;
+
 /* What an index's column keeps between calls. */
 typedef struct BrinOpaque
 {
 	KeyType		stored;			/* of the column's values */
 	KeyType		asked;			/* of the last condition's */
 	int			shares;			/* of a range, when this process builds; 0 = not looked up yet */
+	FilterPlan *plans;			/* of new summaries' filters */
 } BrinOpaque;
 
 /* A summary in memory. */
 typedef struct Summary
 {
+	BrinOpaque *opaque;
 	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
 	double		fpr;
 	uint64		room;			/* bytes that it may take on the page */
+	uint8		layout;			/* of the filter that a set becomes */
 	int			shares;			/* so many processes may scan a part of the range */
 	bool		was_stored;		/* its values come one by one: a set of hashes must not grow for each */
-	bool		is_union;		/* may be larger than its values need */
+	bool		was_united;		/* may be larger than its values need */
 } Summary;
 
 static Oid
@@ -166,7 +179,7 @@ PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
 
 	for (; bits / 8 < summary->room; bits *= 2)
 	{
-		if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, geometry, &error))
+		if (!blx_plan_bits(summary->layout, bits, parts, NULL, geometry, &error))
 			ThrowCoreError(&error);
 		if (blx_fpr_expected(geometry, values) < summary->fpr)
 			return blx_bytes(geometry, BLX_MAX_NAME) <= summary->room;
@@ -174,33 +187,60 @@ PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
 	return false;
 }
 
+static FilterPlan
+MakePlan(const Summary *summary, uint64 values)
+{
+	uint64		of_all = values * summary->shares;
+	FilterPlan	plan = {.is_known = true};
+
+	plan.fits = (summary->shares > 1 && PlanShare(summary, of_all, &plan.geometry)) ||
+		blx_plan_within(summary->layout, summary->room, of_all, summary->fpr, &plan.geometry) ||
+		blx_plan_within(summary->layout, summary->room, values, summary->fpr, &plan.geometry);
+	return plan;
+}
+
+static FilterPlan
+PlanFor(BrinDesc *desc, const Summary *summary, uint64 values)
+{
+	BrinOpaque *opaque = summary->opaque;
+	int			shift = Max(pg_leftmost_one_pos64(values) + 1 - pg_leftmost_one_pos32(PLAN_STEPS), 0);
+	uint64		steps = (values + (UINT64CONST(1) << shift) - 1) >> shift;
+	FilterPlan *plan;
+
+	if (summary->was_united || summary->was_stored)
+		return MakePlan(summary, values);
+	if (opaque->plans == NULL)
+		opaque->plans = MemoryContextAllocZero(desc->bd_context,
+											   sizeof(FilterPlan) * (PLAN_STEPS + 1) * (pg_leftmost_one_pos32(MAX_VALUES) + 1));
+	plan = &opaque->plans[shift * (PLAN_STEPS + 1) + steps];
+	if (!plan->is_known)
+		*plan = MakePlan(summary, steps << shift);
+	return *plan;
+}
+
 /* Of a set of hashes, the filter of the size that it needs. */
 static blx_filter *
-FilterOfSet(const Summary *summary)
+FilterOfSet(BrinDesc *desc, const Summary *summary)
 {
 	blx_identity identity = blx_identity_of(summary->filter);
 	uint64		count = blx_hashes_count(summary->filter);
-	uint64		of_all = count * summary->shares;
-	blx_geometry geometry;
+	FilterPlan	plan;
 
 	if (count <= FEW_VALUES && blx_size(summary->filter) <= summary->room)
 		return summary->filter;
-	if ((summary->shares > 1 && PlanShare(summary, of_all, &geometry)) ||
-		blx_plan_within(summary->room, of_all, summary->fpr, &geometry) ||
-		blx_plan_within(summary->room, count, summary->fpr, &geometry))
-		return Pour(summary->filter, &geometry, count);
-	return FullFilter(&identity);
+	plan = PlanFor(desc, summary, Max(count, 1));
+	return plan.fits ? Pour(summary->filter, &plan.geometry, count) : FullFilter(&identity);
 }
 
 static blx_filter *
-FilterToStore(const Summary *summary)
+FilterToStore(BrinDesc *desc, const Summary *summary)
 {
 	blx_filter *shrunk = NULL;
 	blx_error	too_full;
 
 	if (IsSet(summary))
-		return FilterOfSet(summary);
-	if (summary->is_union)
+		return FilterOfSet(desc, summary);
+	if (summary->was_united)
 		shrunk = ShrinkFilter(summary->filter, summary->fpr, &too_full);
 	return shrunk != NULL ? shrunk : summary->filter;
 }
@@ -209,7 +249,7 @@ FilterToStore(const Summary *summary)
 static void
 Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 {
-	stored[0] = PointerGetDatum(FilterToStore((const Summary *) DatumGetPointer(memory)));
+	stored[0] = PointerGetDatum(FilterToStore(desc, (const Summary *) DatumGetPointer(memory)));
 }
 
 /*
@@ -249,7 +289,9 @@ OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 	if (opaque->shares == 0)
 		opaque->shares = SharesOfRange(desc->bd_index);
 	summary = palloc0(sizeof(Summary));
+	summary->opaque = opaque;
 	summary->shares = column->bv_allnulls ? opaque->shares : 1;
+	summary->layout = IsInParallelMode() ? BLX_PARTITIONED_BLOCKED : BLX_STANDARD;
 	summary->fpr = options ? options->fpr : DEFAULT_FPR;
 	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
 	summary->was_stored = !column->bv_allnulls;
@@ -365,14 +407,14 @@ AddAllToSummary(Summary *summary, const blx_filter *hashes)
 		(void) AddToSummary(summary, hash);
 }
 
-/* What two filters hold: everything, when that takes too much room. */
+/* What two filters hold: everything, when that takes too much room or no union does. */
 static blx_filter *
 UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 {
 	blx_identity identity = blx_identity_of(a);
 	blx_filter *both;
 
-	if (a->layout != b->layout)
+	if (a->layout != BLX_PARTITIONED_BLOCKED || b->layout != BLX_PARTITIONED_BLOCKED)
 		return FullFilter(&identity);
 	both = UnionFilters(a, b);
 	return blx_size(both) <= room ? both : FullFilter(&identity);
@@ -384,7 +426,7 @@ UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
  * summarised.
  */
 static void
-UniteSummaries(Summary *summary, Summary *more)
+UniteSummaries(BrinDesc *desc, Summary *summary, Summary *more)
 {
 	if (IsSet(summary) && !IsSet(more))	/* a set goes into a filter */
 	{
@@ -394,12 +436,12 @@ UniteSummaries(Summary *summary, Summary *more)
 		more->filter = set;
 	}
 	summary->was_stored = false;
-	summary->is_union = true;
+	summary->was_united = true;
 	if (IsSet(more) && (IsSet(summary) || summary->filter->layout == BLX_SCALABLE ||
 						blx_hashes_count(more->filter) <= FEW_VALUES))
 		AddAllToSummary(summary, more->filter);
 	else
-		SetSummary(summary, UniteWithinRoom(summary->filter, FilterToStore(more), summary->room));
+		SetSummary(summary, UniteWithinRoom(summary->filter, FilterToStore(desc, more), summary->room));
 }
 
 PG_FUNCTION_INFO_V1(bloomx_brin_union);
@@ -412,7 +454,7 @@ bloomx_brin_union(PG_FUNCTION_ARGS)
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
 	Summary    *summary = OpenSummary(fcinfo, desc, column);
 
-	UniteSummaries(summary, OpenSummary(fcinfo, desc, other));
+	UniteSummaries(desc, summary, OpenSummary(fcinfo, desc, other));
 	MemoryContextSwitchTo(old);
 	PG_RETURN_VOID();
 }
