@@ -309,6 +309,35 @@ from_bytes(void)
 		}
 	}
 
+	TEST("plan_within: the plan where it fits, else the lowest rate that fits; nothing above a half")
+	for (int round = 0; round < 400; round++)
+	{
+		const uint8_t layouts[] = {BLX_STANDARD, BLX_PARTITIONED_BLOCKED};
+		uint8_t		layout = layouts[round % 2];
+		uint64_t	bytes = random_between(200, 8200);
+		uint64_t	keys = random_between(1, bytes * 4);
+		blx_geometry g,
+					planned;
+		blx_error	error;
+		bool		ok = blx_plan_within(layout, bytes, keys, 0.01, &g);
+
+		blx_plan(layout, keys, 0.01, NULL, &planned, &error);
+		if (blx_bytes(&planned, BLX_MAX_NAME) <= bytes)
+			CHECK(ok && blx_bytes(&g, 0) == blx_bytes(&planned, 0) && blx_fpr_expected(&g, keys) < 0.01,
+				  "%s of %" PRIu64 " keys, planned %s", describe(&g), keys, describe(&planned));
+		else
+			for (unsigned k = 1; k <= 12; k++)
+			{
+				int64_t		bits = (int64_t) (bytes - blx_header_bytes(BLX_MAX_NAME)) / 8 * 64;
+
+				if (!blx_plan_bits(layout, bits, k, NULL, &planned, &error))
+					continue;
+				CHECK((!ok && blx_fpr_expected(&planned, keys) >= 0.5) ||
+					  (ok && blx_bytes(&g, BLX_MAX_NAME) <= bytes && blx_fpr_expected(&g, keys) <= blx_fpr_expected(&planned, keys)),
+					  "%" PRIu64 " keys in %" PRIu64 " bytes: %s", keys, bytes, describe(&planned));
+			}
+	}
+
 	TEST("capacity: that many keys meet the rate, one more does not")
 	for (int round = 0; round < 2000; round++)
 	{
