@@ -252,6 +252,21 @@ blx_prefix_words(const blx_filter *header, const blx_geometry *g)
 }
 
 bool
+blx_cut(blx_filter *f, const blx_geometry *g)
+{
+	uint64_t	words = blx_body_words(g);
+
+	if (blx_prefix_words(f, g) != words)
+		return false;
+	f->parts = g->parts;
+	f->part_bits = g->part_bits;
+	f->pending = 0;
+	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
+		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
+	return true;
+}
+
+bool
 blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);

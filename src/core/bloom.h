@@ -354,6 +354,9 @@ extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry
  */
 extern uint64_t blx_prefix_words(const blx_filter *header, const blx_geometry *g);
 
+/* Makes it the prefix, of as many words, where that needs no others: no part of a group is dropped without the group. */
+extern bool blx_cut(blx_filter *f, const blx_geometry *g);
+
 /* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
 extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);
 

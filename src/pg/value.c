@@ -281,6 +281,7 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	const blx_filter *f = NULL;
+	blx_filter *start;
 	blx_geometry geometry;
 	blx_error	error;
 	bool		sliced;
@@ -292,10 +293,11 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 		f = DatumGetFilter(datum);
 	if (!blx_prefix_geometry(f, parts, &geometry, &error))
 		ThrowCoreError(&error);
-	if (sliced)
-		f = (const blx_filter *) FetchSlice(value, VARHDRSZ,
-											blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
-	return ResizeFilter(f, &geometry);
+	if (!sliced)
+		return ResizeFilter(f, &geometry);
+	start = (blx_filter *) FetchSlice(value, VARHDRSZ,
+									  blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
+	return blx_cut(start, &geometry) ? start : ResizeFilter(start, &geometry);
 }
 
 /*

@@ -295,7 +295,7 @@ prefix(const blx_filter *f, int64_t parts)
 	return resized(f, &g);
 }
 
-/* The same of no more of f than it takes. */
+/* The same of no more of f than it takes, and in its memory if possible. */
 static inline blx_filter *
 prefix_of_start(const blx_filter *f, int64_t parts)
 {
@@ -310,7 +310,7 @@ prefix_of_start(const blx_filter *f, int64_t parts)
 	CHECK(bytes <= blx_size(f), "%" PRIu64 " bytes of %" PRIu64, bytes, blx_size(f));
 	start = take(bytes);
 	memcpy(start, f, bytes);
-	return resized(start, &g);
+	return blx_cut(start, &g) ? start : resized(start, &g);
 }
 
 static inline blx_filter *
