@@ -45,7 +45,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* So many hashes are stored as they are. */
+/* So many hashes may be stored as they are. */
 #define FEW_VALUES 32
 
 /* Beyond so many values a bit of the largest summary stands for each: it would say nothing. */
@@ -218,17 +218,33 @@ PlanFor(BrinDesc *desc, const Summary *summary, uint64 values)
 	return *plan;
 }
 
-/* Of a set of hashes, the filter of the size that it needs. */
+/*
+ * Are few hashes, summarised at once, better stored as they are?  They never
+ * err.  But a filter is smaller: where that spares more than its false positives
+ * read, as of a small range, it is the better.
+ */
+static bool
+SetIsBetter(BrinDesc *desc, const Summary *summary, const blx_geometry *filter)
+{
+	double		read_in_vain = summary->fpr * BrinGetPagesPerRange(desc->bd_index) * BLCKSZ;
+
+	return blx_size(summary->filter) <= blx_bytes(filter, 0) + read_in_vain;
+}
+
+/* Of a set of hashes, what to store: a filter of the size that it needs. */
 static blx_filter *
 FilterOfSet(BrinDesc *desc, const Summary *summary)
 {
 	blx_identity identity = blx_identity_of(summary->filter);
 	uint64		count = blx_hashes_count(summary->filter);
+	bool		may_stay = count <= FEW_VALUES && blx_size(summary->filter) <= summary->room;
 	FilterPlan	plan;
 
-	if (count <= FEW_VALUES && blx_size(summary->filter) <= summary->room)
+	if (may_stay && summary->was_stored)
 		return summary->filter;
 	plan = PlanFor(desc, summary, Max(count, 1));
+	if (may_stay && (!plan.fits || SetIsBetter(desc, summary, &plan.geometry)))
+		return summary->filter;
 	return plan.fits ? Pour(summary->filter, &plan.geometry, count) : FullFilter(&identity);
 }
 
