@@ -1,6 +1,7 @@
 -- :rows rows with distinct keys 0 .. rows-1 in scattered order.
 SET search_path = bench, public;
 CREATE EXTENSION bloomx;
+CREATE EXTENSION bloom;
 CREATE TABLE t AS SELECT (i * 2654435761) % :rows AS k, (i % 1000)::int AS v FROM generate_series(1, :rows::bigint) i;
 
 -- 100,000 keys, of which 1 % of t's rows have one
@@ -23,13 +24,25 @@ CREATE TABLE g AS SELECT (i * 2654435761) % :groups AS g, i AS k FROM generate_s
 CREATE TABLE big AS SELECT bloom_agg(i, 900000) AS f FROM generate_series(1, 900000::bigint) i;
 CREATE TABLE many AS SELECT n, f FROM big, generate_series(1, 50) n;
 
-VACUUM ANALYZE t;
-VACUUM ANALYZE s;
-VACUUM ANALYZE g;
-VACUUM ANALYZE d0_1;
-VACUUM ANALYZE d1;
-VACUUM ANALYZE d10;
-VACUUM ANALYZE d50;
-VACUUM ANALYZE d100;
-VACUUM ANALYZE big;
-VACUUM ANALYZE many;
+-- t's keys as int4, which contrib bloom takes, once below each kind of index, and as a filter
+CREATE TABLE k_filter AS SELECT bloom_agg(k::int) AS f FROM t;
+CREATE TABLE k_btree AS SELECT k::int FROM t;
+CREATE INDEX k_btree_k ON k_btree (k);
+CREATE TABLE k_bloom AS TABLE k_btree;
+CREATE INDEX k_bloom_k ON k_bloom USING bloom (k) WITH (length = 16, col1 = 4);
+CREATE TABLE k_brin AS TABLE k_btree;
+CREATE INDEX k_brin_k ON k_brin USING brin (k int4_bloom_ops) WITH (pages_per_range = 16);
+CREATE TABLE k_brinx AS TABLE k_btree;
+CREATE INDEX k_brinx_k ON k_brinx USING brin (k int4_bloomx_ops) WITH (pages_per_range = 16);
+
+CREATE FUNCTION loop_add_integers(n int) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE x bigint := 0;
+BEGIN FOR i IN 1 .. n LOOP x := x + i; END LOOP; RETURN x; END $$;
+CREATE FUNCTION loop_array_append(n int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE a int[] := '{}';
+BEGIN FOR i IN 1 .. n LOOP a := array_append(a, i); END LOOP; RETURN cardinality(a); END $$;
+CREATE FUNCTION loop_bloom_add(n int) RETURNS bool LANGUAGE plpgsql AS $$
+DECLARE f bloomfilter := bloom_empty(800000);
+BEGIN FOR i IN 1 .. n LOOP f := bloom_add(f, i); END LOOP; RETURN f @> n; END $$;
+
+VACUUM ANALYZE;

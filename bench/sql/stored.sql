@@ -2,7 +2,6 @@
 -- and by what would be stored without filters: all keys in a btree, as arrays, as raw bytes.
 -- :rows / 1,000 filters of 12 KB (9,000 keys each) and :rows / 100,000 of 1.2 MB (900,000), of the same keys.
 SET search_path = bench, public;
-SET client_min_messages = warning;
 SELECT :rows / 1000 AS small, :rows / 100000 AS large \gset
 SELECT format('Which of %s stored filters of 12 KB', :small) AS small_title, format('Which of %s stored filters of 1.2 MB', :large) AS large_title,
 	format('Columns of %s stored filters of 1.2 MB', :large) AS columns_title \gset
@@ -14,16 +13,11 @@ CREATE FUNCTION nth_key(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELE
 CREATE FUNCTION pages(query text, settings text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
-	setting text;
 BEGIN
-	FOREACH setting IN ARRAY coalesce(string_to_array(settings, ';'), '{}') LOOP
-		PERFORM set_config(split_part(setting, '=', 1), split_part(setting, '=', 2), true);
-	END LOOP;
+	CALL apply(settings);
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT json) ' || query INTO plan; -- the first time into catalogs, too
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT json) ' || query INTO plan;
-	FOREACH setting IN ARRAY coalesce(string_to_array(settings, ';'), '{}') LOOP
-		EXECUTE 'RESET ' || split_part(setting, '=', 1);
-	END LOOP;
+	CALL reset(settings);
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
 END $$;
 
