@@ -470,11 +470,20 @@ extern void blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *p
 extern uint64_t blx_hashes_slots(const blx_filter *f);
 extern uint64_t blx_hashes_count(const blx_filter *f);
 
-/* True when the set must grow (into one with more slots) before the next add. */
+/* How many hashes a set takes before it must grow into one with more slots: before it is full. */
+extern uint64_t blx_hashes_room(const blx_filter *f);
 extern bool blx_hashes_full(const blx_filter *f);
 
 /* Adds a hash; the set must not be full. */
 extern void blx_hashes_add(blx_filter *f, uint64_t hash);
+
+/*
+ * The number of different hashes in two sets.  A set that gets those of another
+ * must have the room for all of them first: they come ascending, and would fill
+ * its first slots long before the whole set is full, where each looks for a free
+ * one through all that came before.
+ */
+extern uint64_t blx_hashes_union_count(const blx_filter *a, const blx_filter *b);
 
 /* Fetches the slot where a hash will be looked for. */
 extern void blx_hashes_prefetch(const blx_filter *f, uint64_t hash);

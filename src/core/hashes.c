@@ -71,13 +71,24 @@ blx_hashes_count(const blx_filter *f)
 	return blx_cwords(f)[COUNT];
 }
 
-/* Three quarters: beyond that linear probing gets slow.  One slot stays free, where a search ends. */
+/* So few slots are searched from end to end as fast as memory is fetched. */
+#define FEW_SLOTS 64
+
+/* Three quarters of many slots: beyond that linear probing gets slow.  One stays free, where a search ends. */
+uint64_t
+blx_hashes_room(const blx_filter *f)
+{
+	uint64_t	slots = blx_cwords(f)[SLOTS];
+
+	if (slots == 0)
+		return 0;
+	return slots <= FEW_SLOTS ? slots - 1 : slots - slots / 4;
+}
+
 bool
 blx_hashes_full(const blx_filter *f)
 {
-	const uint64_t *words = blx_cwords(f);
-
-	return words[COUNT] >= words[SLOTS] - words[SLOTS] / 4 || words[COUNT] + 1 >= words[SLOTS];
+	return blx_cwords(f)[COUNT] >= blx_hashes_room(f);
 }
 
 bool
@@ -219,6 +230,18 @@ blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 
 	while ((n = blx_hashes_next(src, &cursor, batch, 256)) > 0)
 		blx_add(dst, batch, n);
+}
+
+uint64_t
+blx_hashes_union_count(const blx_filter *a, const blx_filter *b)
+{
+	uint64_t	count = blx_hashes_count(a),
+				cursor = 0,
+				hash;
+
+	while (blx_hashes_next(b, &cursor, &hash, 1) > 0)
+		count += !blx_hashes_test(a, hash);
+	return count;
 }
 
 /* The smallest hash of a that b does not have. */

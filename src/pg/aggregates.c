@@ -88,6 +88,14 @@ GrowState(AggState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* For so many hashes in a set, as long as it is one. */
+static void
+MakeRoom(AggState *state, uint64 count)
+{
+	while (state->filter->layout == BLX_HASHES && blx_hashes_room(state->filter) < count)
+		GrowState(state);
+}
+
 static void
 AddHash(AggState *state, uint64 hash)
 {
@@ -107,13 +115,13 @@ AddHash(AggState *state, uint64 hash)
 
 /* A state for these keys, open where its layout allows that; planned NULL = sized at the end. */
 static void
-StartState(AggState *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
+StartState(FunctionCallInfo fcinfo, AggState *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
 {
 	blx_identity identity = key->identity;
 
 	identity.seed = seed;
 	if (planned == NULL || LayoutTakesHashes(planned->layout))
-		SetState(state, NewHashes(planned, &identity, capacity));
+		SetState(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(fcinfo)));
 	else
 	{
 		MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_bytes(planned, identity.name_len)));
@@ -176,7 +184,7 @@ bloom_agg_transfn(PG_FUNCTION_ARGS)
 	{
 		if (PG_ARGISNULL(1))
 			PG_RETURN_NULL();
-		StartState(&state, GetKeyType(fcinfo, 1), NULL, 0, 0);
+		StartState(fcinfo, &state, GetKeyType(fcinfo, 1), NULL, 0, 0);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -219,7 +227,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 			cache->planned_capacity = capacity;
 			cache->planned_fpr = fpr;
 		}
-		StartState(&state, GetKeyType(fcinfo, 1), &cache->planned, 0, (uint64) capacity);
+		StartState(fcinfo, &state, GetKeyType(fcinfo, 1), &cache->planned, 0, (uint64) capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -244,7 +252,7 @@ bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 		template = PG_GETARG_FILTER(2);
 		CheckKeyType(template, key);
 		planned = blx_geometry_of(template);
-		StartState(&state, key, &planned, template->seed, template->capacity);
+		StartState(fcinfo, &state, key, &planned, template->seed, template->capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -268,6 +276,8 @@ UniteState(AggState *state, const blx_filter *other)
 					batch[64];
 		size_t		n;
 
+		if (f->layout == BLX_HASHES)
+			MakeRoom(state, blx_hashes_union_count(f, other));
 		while ((n = blx_hashes_next_for(mine.layout, other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);

@@ -20,6 +20,8 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 		(f->layout != BLX_HASHES && !blx_check_operation(f->layout, BLX_UNION, &error)))
 		ThrowCoreError(&error);
 	result = CopyForKeys(f, &of_hashes);
+	if (result->layout == BLX_HASHES)
+		result = MakeRoomForHashes(result, blx_hashes_union_count(result, hashes));
 	while ((n = blx_hashes_next_for(f->layout, hashes, &cursor, batch, lengthof(batch))) > 0)
 	{
 		blx_filter *before = result;

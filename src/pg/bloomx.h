@@ -310,13 +310,16 @@ extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all
 /* May keys of that layout wait as distinct hashes, or must each go into the filter as it comes? */
 extern bool LayoutTakesHashes(uint8 layout);
 
-/* An open state in the current context; planned NULL = sized at the end. */
-extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity);
+/* An open state in the current context for some `expected` keys; planned NULL = sized at the end. */
+extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected);
+
+/* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
+extern double ExpectedRows(FunctionCallInfo fcinfo);
 
 /* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
 extern blx_filter *GrowHashes(const blx_filter *open);
 
-/* A set of twice the slots, in the current context. */
+/* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
 
 /* f with room for more keys, in the current context. */
@@ -324,6 +327,9 @@ extern blx_filter *GrowFilter(const blx_filter *f);
 
 /* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
+
+/* f, if it is a set, with room for so many; returns f, or what it grew into (f is not freed). */
+extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count);
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);

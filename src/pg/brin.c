@@ -385,7 +385,7 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 	bool		is_new;
 
 	if (summary->filter == NULL)
-		summary->filter = NewHashes(NULL, &opaque->stored.identity, 0);
+		summary->filter = NewHashes(NULL, &opaque->stored.identity, 0, 0);
 	is_new = AddToSummary(summary, hash);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_BOOL(is_new);

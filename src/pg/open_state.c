@@ -12,15 +12,51 @@
 
 #include <math.h>
 
-#define FIRST_SLOTS 8
+#include "nodes/execnodes.h"
+#include "nodes/plannodes.h"
+
+/*
+ * Sets are as large as the chunks that palloc makes of their size, powers of
+ * two.  Of many groups each has one, and each leaves the chunk that it has grown
+ * out of to nobody: so it begins with the size that the planner's guess of the
+ * rows in a group asks for, within bounds, for the guess may be wrong, and small
+ * ones grow by four.
+ */
+#define LEAST_BYTES 128
+#define MOST_BYTES_TO_BEGIN 1024
+
+static uint64
+SlotsWithin(uint64 bytes, unsigned name_len)
+{
+	uint64		without_slots = blx_hashes_bytes(0, name_len);
+
+	return bytes >= without_slots + LEAST_BYTES / 4 ? (bytes - without_slots) / 8 : LEAST_BYTES / 8;
+}
 
 blx_filter *
-NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity)
+NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected)
 {
-	blx_filter *open = AllocFilter(blx_hashes_bytes(FIRST_SLOTS, identity->name_len));
+	uint64		bytes = LEAST_BYTES,
+				slots;
+	blx_filter *open;
 
-	blx_hashes_init(open, FIRST_SLOTS, planned, identity, capacity);
+	while (bytes < MOST_BYTES_TO_BEGIN && (double) SlotsWithin(bytes, identity->name_len) <= expected)
+		bytes *= 2;
+	slots = SlotsWithin(bytes, identity->name_len);
+	open = AllocFilter(blx_hashes_bytes(slots, identity->name_len));
+	blx_hashes_init(open, slots, planned, identity, capacity);
 	return open;
+}
+
+double
+ExpectedRows(FunctionCallInfo fcinfo)
+{
+	Agg		   *plan;
+
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
+		return 0;
+	plan = (Agg *) ((AggState *) fcinfo->context)->ss.ps.plan;
+	return plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
 }
 
 /* How large a set of hashes may get. */
@@ -32,12 +68,20 @@ HashesLimit(const blx_filter *open)
 	return open->pending ? blx_bytes(&planned, open->name_len) : (uint64) bloomx_build_mem * 1024;
 }
 
+static uint64
+MoreSlots(const blx_filter *open)
+{
+	uint64		bytes = blx_hashes_bytes(blx_hashes_slots(open), open->name_len);
+
+	return SlotsWithin((bytes <= MOST_BYTES_TO_BEGIN / 2 ? 4 : 2) * bytes, open->name_len);
+}
+
 blx_filter *
 LargerHashes(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
 	blx_geometry geometry = blx_geometry_of(open);
-	uint64		slots = 2 * blx_hashes_slots(open);
+	uint64		slots = MoreSlots(open);
 	blx_filter *result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
 	uint64		batch[256],
 				cursor = 0;
@@ -58,7 +102,7 @@ GrowHashes(const blx_filter *open)
 	blx_filter *result;
 	blx_error	error;
 
-	if (blx_hashes_bytes(2 * blx_hashes_slots(open), open->name_len) <= HashesLimit(open))
+	if (blx_hashes_bytes(MoreSlots(open), open->name_len) <= HashesLimit(open))
 		return LargerHashes(open);
 	if (!open->pending && !blx_plan_bytes((uint64) bloomx_build_mem * 1024, DEFAULT_FPR, &geometry, &error))
 		ThrowCoreError(&error);
@@ -121,6 +165,16 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 		if (i < n)
 			f = Replace(f, GrowFilter(f), callers);
 	}
+	return f;
+}
+
+blx_filter *
+MakeRoomForHashes(blx_filter *f, uint64 count)
+{
+	const blx_filter *callers = f;
+
+	while (f->layout == BLX_HASHES && blx_hashes_room(f) < count)
+		f = Replace(f, GrowHashes(f), callers);
 	return f;
 }
 

@@ -6,6 +6,22 @@
 
 #include "filters.h"
 
+/* The most slots that a search may have to go through. */
+static uint64_t
+longest_run(const blx_filter *set)
+{
+	const uint64_t *slots = (const uint64_t *) ((const char *) set + blx_hashes_bytes(0, set->name_len));
+	uint64_t	longest = 0,
+				run = 0;
+
+	for (uint64_t i = 0; i < blx_hashes_slots(set); i++)
+	{
+		run = slots[i] ? run + 1 : 0;
+		longest = run > longest ? run : longest;
+	}
+	return longest;
+}
+
 static void
 sets(void)
 {
@@ -80,6 +96,33 @@ sets(void)
 			added++;
 		}
 		CHECK(added < slots, "%" PRIu64 " of %u slots used", added, slots);
+	}
+
+	TEST("a set with room for another's hashes takes them, ascending as they come, without ever becoming a queue")
+	for (int round = 0; round < 20; round++, release())
+	{
+		size_t		n = random_between(20000, 100000),
+					more = random_between(1, n),
+					shared = random_between(0, more),
+					count = 0;
+		uint64_t   *hashes = random_hashes(n + more),
+					cursor = 0,
+					hash;
+		uint64_t	slots = random_between(4 * n / 3 + 4, 2 * n);
+		blx_filter *set = open_set(slots, NULL, &no_identity, hashes, n),
+				   *other = open_set(8, NULL, &no_identity, hashes + n - shared, more);
+
+		CHECK(blx_hashes_union_count(set, other) == n + more - shared, "%" PRIu64, blx_hashes_union_count(set, other));
+		CHECK(blx_hashes_union_count(other, set) == n + more - shared, "%" PRIu64, blx_hashes_union_count(other, set));
+		set = open_set((n + more - shared) * 4 / 3 + 4, NULL, &no_identity, hashes, n);
+		CHECK(blx_hashes_room(set) >= n + more - shared, "%" PRIu64, blx_hashes_room(set));
+		while (blx_hashes_next(other, &cursor, &hash, 1) > 0)
+		{
+			blx_hashes_add(set, hash);
+			if (++count % (more / 8 + 1) == 0)
+				CHECK(longest_run(set) < 2000, "%" PRIu64 " slots in a row after %zu of %zu", longest_run(set), count, more);
+		}
+		CHECK(blx_hashes_count(set) == n + more - shared, "%" PRIu64, blx_hashes_count(set));
 	}
 
 	TEST("the key type's name and the planned geometry travel with the set")
