@@ -135,8 +135,8 @@ FROM (SELECT i, bloom_agg(i, 500) OVER w AS grown, bloom_agg(i, 20) OVER (w ROWS
 SELECT count(*) AS frames, bool_and(f = (SELECT bloom_agg(j) FROM generate_series(1, i) j)) AS "growing, counted",
        bool_and(planned = bloom_add_all(bloom_empty(20000), ARRAY(SELECT generate_series(1, i)))) AS "growing, planned"
 FROM (SELECT i, bloom_agg(i) OVER w AS f, bloom_agg(i, 20000) OVER w AS planned
-      FROM generate_series(1, 5000) i WINDOW w AS (ORDER BY i)) s
-WHERE i % 500 = 0;
+      FROM generate_series(1, 2000) i WINDOW w AS (ORDER BY i)) s
+WHERE i % 200 = 0;
 SELECT bool_and(merged = (SELECT bloom_agg(j, 3000) FROM generate_series(1, 100 * i) j)) AS "bloom_union_agg, growing"
 FROM (SELECT i, bloom_union_agg(f) OVER (ORDER BY i) AS merged
       FROM (SELECT i, (SELECT bloom_agg(j, 3000) FROM generate_series(100 * i - 99, 100 * i) j) AS f
