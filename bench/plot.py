@@ -1,0 +1,129 @@
+"""The figures of docs/benchmarks.md, from the tables that the benchmarks print.
+
+    plot.py RESULTS.md DIRECTORY
+
+RESULTS.md is the output of bench/run. No background, and colours of middle brightness: the figures are read on white
+and on black.
+"""
+import re
+import sys
+
+import matplotlib
+matplotlib.use('svg')
+import matplotlib.pyplot as plt
+
+results, directory = sys.argv[1:]
+
+GREY = '#808080'
+BLUE, ORANGE, GREEN, RED, PURPLE = '#3d8fe0', '#d97a1a', '#2f9e58', '#d9534f', '#9a6fd0'
+plt.rcParams.update({
+    'svg.fonttype': 'none', 'svg.hashsalt': 'bloomx', 'savefig.transparent': True, 'figure.figsize': (7.2, 3.6),
+    'font.family': 'sans-serif', 'font.sans-serif': ['DejaVu Sans', 'Helvetica', 'Arial'], 'font.size': 11,
+    'text.color': GREY, 'axes.labelcolor': GREY, 'axes.edgecolor': GREY, 'axes.titlecolor': GREY,
+    'xtick.color': GREY, 'ytick.color': GREY, 'legend.labelcolor': GREY, 'legend.frameon': False, 'legend.fontsize': 10,
+    'axes.spines.top': False, 'axes.spines.right': False, 'grid.color': GREY, 'grid.alpha': 0.25, 'axes.grid': True,
+    'axes.axisbelow': True, 'lines.linewidth': 1.6, 'lines.markersize': 5,
+})
+
+
+def read_tables():
+    """Each table as (heading above it, its first row, the rows below)."""
+    heading, table, tables = '', [], []
+    with open(results) as file:
+        for line in list(file) + ['']:
+            if line.startswith('#'):
+                heading = line.strip('# \n')
+            if line.startswith('|'):
+                table.append([cell.strip() for cell in line.strip().strip('|').split('|')])
+            elif table:
+                tables.append((heading, table[0], table[2:]))
+                table = []
+    return tables
+
+
+TABLES = read_tables()
+
+
+def sql_table(title):
+    """Rows of a table of bench/run-sql by their label: {column: cell}."""
+    for _, head, rows in TABLES:
+        if re.match(title, head[0]):
+            return {row[0]: dict(zip(head[1:], row[1:])) for row in rows}
+    raise SystemExit(f'{results} has no table {title}')
+
+
+def ratio(row):
+    return float(next(cell for column, cell in row.items() if column.startswith('ratio')))
+
+
+def save(figure, name):
+    figure.tight_layout()
+    figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
+    plt.close(figure)
+
+
+def joins():
+    figure, axis = plt.subplots()
+    for title, label, colour in (('Join in memory', 'in memory', BLUE), ('Join that spills', 'hash join spills to disk', ORANGE)):
+        points = [(float(name.split(' %')[0]), ratio(row)) for name, row in sql_table(title).items() if 'bloom_agg' in name]
+        axis.plot(*zip(*points), 'o-', color=colour, label=label)
+    axis.axhline(1, color=GREY, linewidth=1)
+    axis.set_xscale('log')
+    axis.set_xticks([0.1, 1, 10, 50, 100], ['0.1 %', '1 %', '10 %', '50 %', '100 %'])
+    axis.minorticks_off()
+    axis.set_ylim(bottom=0)
+    axis.set_xlabel('rows of the large table that find a partner')
+    axis.set_ylabel('time with a filter before\nthe join / time without')
+    axis.legend()
+    save(figure, 'joins')
+
+
+def bars(name, title, xlabel, colours=()):
+    rows = sql_table(title)
+    labels, values = list(rows), [ratio(row) for row in rows.values()]
+    figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.34 * len(labels)))
+    colour = [next((c for pattern, c in colours if re.search(pattern, label)), GREY) for label in labels]
+    axis.barh(labels, values, color=colour, height=0.6)
+    for i, value in enumerate(values):
+        axis.text(value, i, f' {value:.2f}', va='center', fontsize=10)
+    axis.invert_yaxis()
+    axis.grid(False, axis='y')
+    axis.tick_params(axis='y', labelsize=9)
+    axis.set_xlabel(xlabel)
+    save(figure, name)
+
+
+def core_sizes():
+    series = {}
+    for heading, head, rows in TABLES:
+        size = re.match(r'(\d+) KB, .*by path', heading)
+        if size:
+            columns = {'one test, absent key': head.index('test absent'), 'batch of 64 tests, absent keys': head.index('64 absent'),
+                       'batch of 64 adds': head.index('add 64')}
+            for row in rows:
+                for operation, column in columns.items():
+                    if row[column]:
+                        series.setdefault((operation, row[0]), []).append((int(size[1]) / 1024, float(row[column].split()[0])))
+    lines = (('floor: read one line', GREY, ':'), ('split block 8 x 32', PURPLE, '--'), ('k = 8, scalar', RED, '-'), ('k = 8, avx2', ORANGE, '-'), ('k = 8, avx512', BLUE, '-'))
+    operations = list(columns)
+    figure, axes = plt.subplots(1, len(operations), sharey=True, figsize=(9.6, 3.6))
+    for axis, operation in zip(axes, operations):
+        for name, colour, style in lines:
+            if (operation, name) in series:
+                axis.plot(*zip(*series[operation, name]), 'o' + style, color=colour, label=name)
+        axis.set_xscale('log', base=2)
+        axis.set_xticks([0.5, 8, 64, 512], ['0.5', '8', '64', '512'])
+        axis.minorticks_off()
+        axis.set_yscale('log')
+        axis.set_title(operation, fontsize=11)
+        axis.set_xlabel('filter, MB')
+    axes[0].set_yticks([2, 5, 10, 20, 50, 100], ['2', '5', '10', '20', '50', '100'])
+    axes[0].set_ylabel('ns a key')
+    axes[0].legend(fontsize=9)
+    save(figure, 'core')
+
+
+bars('build', 'Build, one filter', 'time / that of count(k)', (('bloom', BLUE),))
+bars('probe', 'Probe, 1 %', 'time / that of k % 1000 = 1', (('<@', BLUE),))
+joins()
+core_sizes()
