@@ -24,7 +24,8 @@ INSERT INTO silence
 SELECT candidate('Build by parallel plan', format('%s, %s', label, how), query, workers = 0,
 	format('max_parallel_workers_per_gather=%s;parallel_setup_cost=0;parallel_tuple_cost=0;min_parallel_table_scan_size=0', workers))
 FROM (VALUES (1, 'count(k)', 'SELECT count(k) FROM t'), (2, 'bloom_agg(k, n)', format('SELECT pg_column_size(bloom_agg(k, %s)) FROM t', :rows)),
-			 (3, 'bloom_agg(k)', 'SELECT pg_column_size(bloom_agg(k)) FROM t')) q (n, label, query),
+			 (3, 'bloom_agg(v), 1,000 different ones', 'SELECT pg_column_size(bloom_agg(v)) FROM t'),
+			 (4, 'bloom_agg(k), all different', 'SELECT pg_column_size(bloom_agg(k)) FROM t')) q (n, label, query),
 	(VALUES (0, 'one process'), (1, 'leader and 1 worker'), (2, 'leader and 2 workers')) w (workers, how)
 ORDER BY n, workers;
 
