@@ -8,6 +8,7 @@
  */
 #include "bloomx.h"
 
+#include "nodes/primnodes.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
@@ -305,6 +306,18 @@ IntersectState(AggState *state, const blx_filter *other)
 	MemoryContextSwitchTo(old);
 }
 
+/* The filter in argument 1.  A partial state was made by these functions, too: a large set takes as long to check as to unite. */
+static blx_filter *
+GetCombined(FunctionCallInfo fcinfo)
+{
+	Aggref	   *call = AggGetAggref(fcinfo);
+	Datum		datum = PG_GETARG_DATUM(1);
+
+	if (call != NULL && DO_AGGSPLIT_COMBINE(call->aggsplit) && !DatumIsExpandedFilter(datum))
+		return (blx_filter *) PG_DETOAST_DATUM(datum);
+	return DatumGetFilter(datum);
+}
+
 /* The state combined with the filter in argument 1, which it begins as a copy of. */
 static Datum
 CombineRow(FunctionCallInfo fcinfo, void (*combine) (AggState *state, const blx_filter *other))
@@ -313,7 +326,7 @@ CombineRow(FunctionCallInfo fcinfo, void (*combine) (AggState *state, const blx_
 
 	if (!PG_ARGISNULL(1))
 	{
-		blx_filter *f = PG_GETARG_FILTER(1);
+		blx_filter *f = GetCombined(fcinfo);
 
 		if (state.filter == NULL)
 			SetStateToCopy(&state, f);
