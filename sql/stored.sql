@@ -29,6 +29,16 @@ FROM generate_series(1, 300) i, LATERAL (SELECT count(*) AS filters, count(*) FI
         count(*) FILTER (WHERE (f @> ('absent ' || i)) <> (f::bytea::bloomfilter @> ('absent ' || i))) AS other, count(*) FILTER (WHERE f @> ('absent ' || i)) AS found
     FROM st_external WHERE layout !~ 'planned|age' AND i > 0) s;
 
+-- Few keys of an array by slices, many from the whole: the same answers, also with NULLs among them
+SELECT count(*) AS arrays, count(*) FILTER (WHERE n >= keys) AS "all in it", count(*) FILTER (WHERE NOT bloom_contains_all(f, a) AND n >= keys) AS lost,
+       count(*) FILTER (WHERE bloom_contains_all(f, a) <> bloom_contains_all(f::bytea::bloomfilter, a)
+                           OR bloom_contains_any(f, b) <> bloom_contains_any(f::bytea::bloomfilter, b)
+                           OR bloom_contains_all(f, a || NULL) IS DISTINCT FROM bloom_contains_all(f::bytea::bloomfilter, a || NULL)
+                           OR bloom_contains_any(f, b || NULL) IS DISTINCT FROM bloom_contains_any(f::bytea::bloomfilter, b || NULL)) AS "other answers"
+FROM unnest(ARRAY[0, 1, 2, 3, 5, 70, 700]) keys,
+     LATERAL (SELECT ARRAY(SELECT 'key ' || i FROM generate_series(1, keys) i) AS a, ARRAY(SELECT 'absent ' || i FROM generate_series(1, keys) i) AS b) k,
+     LATERAL (SELECT n, f FROM st_external WHERE layout !~ 'planned|age' AND keys >= 0) s;
+
 -- bloom_header: the first columns of bloom_info
 SELECT count(*) AS filters, count(*) FILTER (WHERE (h.layout, h.bits, h.bytes, h.blocks, h.parts, h.part_bits, h.probes) = (i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes)
         AND (h.key_type, h.seed, h.capacity) IS NOT DISTINCT FROM (i.key_type, i.seed, i.capacity)) AS same,
@@ -76,6 +86,7 @@ BEGIN
     RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
 END $$;
 SELECT layout, st_pages('bloom_info(f)', layout) > 60 AS whole, st_pages('bloom_header(f)', layout) < 10 AS header, st_pages('f @> -1', layout) < 20 AS "absent key",
+       st_pages('bloom_contains_any(f, ARRAY[-1, -2, -3])', layout) < 50 AS "three keys",
        round(share, 2) AS share, abs(st_pages('bloom_prefix(f, 1)', layout) / st_pages('bloom_info(f)', layout)::numeric - share) < 0.15 AS "read for part 1"
 FROM st_large JOIN (VALUES ('partitioned', 1 / 7.0), ('partitioned_blocked', 8 / 20.0)) v(layout, share) USING (layout) ORDER BY layout;
 SELECT st_pages('bloom_info(f)', layout) > 60 AS whole, st_pages('bloom_header(f)', layout) < 10 AS header, st_pages('f @> -1', layout) < 20 AS "absent key"

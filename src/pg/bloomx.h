@@ -158,8 +158,8 @@ typedef struct FilterCache
 } FilterCache;
 
 /*
- * A filter to be probed once: whole, or only its header, with the rest to be
- * fetched from TOAST.
+ * A filter to be probed: whole, or only its header, with the rest to be fetched
+ * from TOAST.
  */
 typedef struct ProbedFilter
 {
@@ -242,11 +242,14 @@ SetReady(CallCache *cache, const blx_filter *f)
 		cache->ready = *f;
 }
 
-/* The filter in argument n; a TOASTed one is detoasted once for as long as the same value is passed. */
-extern const blx_filter *GetCachedFilter(FunctionCallInfo fcinfo, int n);
-
-/* The same for one probe: a large TOASTed filter is not detoasted before it comes a second time. */
+/*
+ * The filter in argument n; a TOASTed one is detoasted once for as long as the
+ * same value is passed, and a large one not before it comes a second time.
+ */
 extern ProbedFilter GetProbedFilter(FunctionCallInfo fcinfo, int n);
+
+/* Before so many probes of it: what costs less, slices or the whole? */
+extern void PrepareProbes(FunctionCallInfo fcinfo, ProbedFilter *probed, int keys);
 extern bool ProbeToastedFilter(const ProbedFilter *probed, uint64 hash);
 
 static inline bool

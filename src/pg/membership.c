@@ -55,6 +55,28 @@ bloom_contains_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(ProbeFilter(&probed, (uint64) PG_GETARG_INT64(1)));
 }
 
+/* Is one of the keys found, or one not found? */
+static bool
+AnyIs(bool found, const ProbedFilter *probed, const uint64 *hashes, int n)
+{
+	if (probed->toasted != NULL)
+	{
+		for (int i = 0; i < n; i++)
+			if (ProbeToastedFilter(probed, hashes[i]) == found)
+				return true;
+		return false;
+	}
+	for (int i = 0; i < n; i += 64)
+	{
+		unsigned	batch = Min(n - i, 64);
+		uint64		are = blx_test_batch(probed->filter, hashes + i, batch);
+
+		if (found ? are != 0 : are != ~UINT64CONST(0) >> (64 - batch))
+			return true;
+	}
+	return false;
+}
+
 /*
  * As = ANY and = ALL: a NULL element makes the answer NULL where the other
  * elements do not decide it.
@@ -62,22 +84,17 @@ bloom_contains_hash(PG_FUNCTION_ARGS)
 static Datum
 ContainsArray(FunctionCallInfo fcinfo, bool decisive)
 {
-	const blx_filter *f = GetCachedFilter(fcinfo, 0);
+	ProbedFilter probed = GetProbedFilter(fcinfo, 0);
 	KeyType    *key = GetElementKeyType(fcinfo, 1);
 	int			n;
 	bool		nulls;
 	uint64	   *hashes;
 
-	CheckKeyType(f, key);
-	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	for (int i = 0; i < n; i += 64)
-	{
-		unsigned	batch = Min(n - i, 64);
-		uint64		found = blx_test_batch(f, hashes + i, batch);
-
-		if (decisive ? found != 0 : found != ~UINT64CONST(0) >> (64 - batch))
-			PG_RETURN_BOOL(decisive);
-	}
+	CheckKeyType(probed.filter, key);
+	hashes = HashArray(key, PG_GETARG_DATUM(1), probed.filter->seed, &n, &nulls);
+	PrepareProbes(fcinfo, &probed, n);
+	if (AnyIs(decisive, &probed, hashes, n))
+		PG_RETURN_BOOL(decisive);
 	if (nulls)
 		PG_RETURN_NULL();
 	PG_RETURN_BOOL(!decisive);

@@ -58,9 +58,9 @@ bloom_contains_joinsel(PG_FUNCTION_ARGS)
 											   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
 }
 
-/* To bring a filter that may differ from row to row. */
+/* To bring what so many keys need of a filter that may differ from row to row. */
 static double
-FetchCost(double bytes)
+FetchCost(double bytes, double keys)
 {
 	double		chunks = bytes / TOAST_MAX_CHUNK_SIZE;
 
@@ -68,16 +68,17 @@ FetchCost(double bytes)
 		return FETCH_COST;
 	if (bytes <= TOAST_TUPLE_THRESHOLD)
 		return CHECK_COST;
-	if (bytes < SLICE_BYTES)
+	if (bytes < (1 + keys) * (SLICE_BYTES / 2))
 		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
-	return 2 * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
+	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
 }
 
 static void
 EstimateCost(SupportRequestCost *request)
 {
 	Membership	m;
-	double		cost = PROBE_COST;
+	double		cost = PROBE_COST,
+				keys = 1;
 	List	   *args = NIL;
 
 	if (request->node != NULL && IsA(request->node, OpExpr))
@@ -87,9 +88,12 @@ EstimateCost(SupportRequestCost *request)
 	if (args != NIL && ReadMembership(request->funcid, args, &m))
 	{
 		if (m.form == KEY_ARRAY)
-			cost *= 1 + (request->root ? ESTIMATE_ARRAY_LENGTH(request->root, m.keys) : UNKNOWN_ARRAY_LENGTH);
+		{
+			keys = request->root ? ESTIMATE_ARRAY_LENGTH(request->root, m.keys) : UNKNOWN_ARRAY_LENGTH;
+			cost *= 1 + keys;
+		}
 		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
-			cost += FetchCost(FilterColumnBytes(request->root, m.filter));
+			cost += FetchCost(FilterColumnBytes(request->root, m.filter), keys);
 	}
 	request->startup = 0;
 	request->per_tuple = cost * cpu_operator_cost;

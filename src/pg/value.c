@@ -176,6 +176,10 @@ SeenBefore(FilterCache *cache, const struct varatt_external *pointer)
 	return false;
 }
 
+/*
+ * A query that probes one stored filter for many rows passes the same TOAST
+ * pointer each time: fetch it once.
+ */
 static blx_filter *
 DetoastIntoCache(FunctionCallInfo fcinfo, struct varlena *value)
 {
@@ -190,24 +194,6 @@ DetoastIntoCache(FunctionCallInfo fcinfo, struct varlena *value)
 		cache->detoasted = AlignFilter(CheckFilter(f), &cache->detoasted_chunk);
 	}
 	return cache->detoasted;
-}
-
-/*
- * A query that probes one stored filter for many rows passes the same TOAST
- * pointer each time: fetch it once.
- */
-const blx_filter *
-GetCachedFilter(FunctionCallInfo fcinfo, int n)
-{
-	Datum		datum = PG_GETARG_DATUM(n);
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	struct varatt_external pointer;
-
-	if (!VARATT_IS_EXTERNAL_ONDISK(value))
-		return GetFlatFilter(&GetCallCache(fcinfo)->filter, datum);
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	(void) SeenBefore(&GetCallCache(fcinfo)->filter, &pointer);
-	return DetoastIntoCache(fcinfo, value);
 }
 
 /* Layouts that can be probed by slices. */
@@ -328,6 +314,21 @@ GetProbedFilter(FunctionCallInfo fcinfo, int n)
 	probed.filter = DetoastIntoCache(fcinfo, value);
 	probed.toasted = NULL;
 	return probed;
+}
+
+/* Each key's slice costs a search in the TOAST index, as the header's did. */
+void
+PrepareProbes(FunctionCallInfo fcinfo, ProbedFilter *probed, int keys)
+{
+	struct varatt_external pointer;
+
+	if (probed->toasted == NULL)
+		return;
+	VARATT_EXTERNAL_GET_POINTER(pointer, probed->toasted);
+	if (pointer.va_rawsize >= (1 + (double) keys) * (SLICE_BYTES / 2))
+		return;
+	probed->filter = DetoastIntoCache(fcinfo, probed->toasted);
+	probed->toasted = NULL;
 }
 
 /* blx_fetch: words of the body, from what came with the header, or else from TOAST. */
