@@ -121,7 +121,7 @@ StartState(FunctionCallInfo fcinfo, AggState *state, const KeyType *key, const b
 	blx_identity identity = key->identity;
 
 	identity.seed = seed;
-	if (planned == NULL || LayoutTakesHashes(planned->layout))
+	if (planned == NULL || (LayoutTakesHashes(planned->layout) && !BeginsAsFilter(fcinfo, planned)))
 		SetState(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(fcinfo)));
 	else
 	{

@@ -319,6 +319,9 @@ extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *id
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
 extern double ExpectedRows(FunctionCallInfo fcinfo);
 
+/* Would a set of the hashes that are expected be no smaller than the planned filter? */
+extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
+
 /* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
 extern blx_filter *GrowHashes(const blx_filter *open);
 

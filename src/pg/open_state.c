@@ -48,15 +48,31 @@ NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capa
 	return open;
 }
 
+/* The plan of the aggregation that calls, or NULL: a window has none. */
+static const Agg *
+AggPlan(FunctionCallInfo fcinfo)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
+		return NULL;
+	return (const Agg *) ((const AggState *) fcinfo->context)->ss.ps.plan;
+}
+
 double
 ExpectedRows(FunctionCallInfo fcinfo)
 {
-	Agg		   *plan;
+	const Agg  *plan = AggPlan(fcinfo);
 
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
-		return 0;
-	plan = (Agg *) ((AggState *) fcinfo->context)->ss.ps.plan;
-	return plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
+	return plan != NULL && plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
+}
+
+/* Of groups in a hash table there may be many more than the planner thinks: they begin small. */
+bool
+BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
+{
+	const Agg  *plan = AggPlan(fcinfo);
+
+	return plan != NULL && (plan->aggstrategy == AGG_PLAIN || plan->aggstrategy == AGG_SORTED) &&
+		8 * ExpectedRows(fcinfo) >= (double) blx_bytes(planned, 0);
 }
 
 /* How large a set of hashes may get. */
