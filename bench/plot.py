@@ -2,28 +2,14 @@
 
     plot.py RESULTS.md DIRECTORY
 
-RESULTS.md is the output of bench/run. No background, and colours of middle brightness: the figures are read on white
-and on black.
+RESULTS.md is the output of bench/run.
 """
 import re
 import sys
 
-import matplotlib
-matplotlib.use('svg')
-import matplotlib.pyplot as plt
+from figures import BLUE, GREY, ORANGE, PURPLE, RED, plt, save
 
 results, directory = sys.argv[1:]
-
-GREY = '#808080'
-BLUE, ORANGE, GREEN, RED, PURPLE = '#3d8fe0', '#d97a1a', '#2f9e58', '#d9534f', '#9a6fd0'
-plt.rcParams.update({
-    'svg.fonttype': 'none', 'svg.hashsalt': 'bloomx', 'savefig.transparent': True, 'figure.figsize': (7.2, 3.6),
-    'font.family': 'sans-serif', 'font.sans-serif': ['DejaVu Sans', 'Helvetica', 'Arial'], 'font.size': 11,
-    'text.color': GREY, 'axes.labelcolor': GREY, 'axes.edgecolor': GREY, 'axes.titlecolor': GREY,
-    'xtick.color': GREY, 'ytick.color': GREY, 'legend.labelcolor': GREY, 'legend.frameon': False, 'legend.fontsize': 10,
-    'axes.spines.top': False, 'axes.spines.right': False, 'grid.color': GREY, 'grid.alpha': 0.25, 'axes.grid': True,
-    'axes.axisbelow': True, 'lines.linewidth': 1.6, 'lines.markersize': 5,
-})
 
 
 def read_tables():
@@ -56,14 +42,8 @@ def ratio(row):
     return float(next(cell for column, cell in row.items() if column.startswith('ratio')))
 
 
-def save(figure, name):
-    figure.tight_layout()
-    figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
-    plt.close(figure)
-
-
 def joins():
-    figure, axis = plt.subplots()
+    figure, axis = plt.subplots(figsize=(7.2, 3.6))
     for title, label, colour in (('Join in memory', 'in memory', BLUE), ('Join that spills', 'hash join spills to disk', ORANGE)):
         points = [(float(name.split(' %')[0]), ratio(row)) for name, row in sql_table(title).items() if 'bloom_agg' in name]
         axis.plot(*zip(*points), 'o-', color=colour, label=label)
@@ -75,7 +55,7 @@ def joins():
     axis.set_xlabel('rows of the large table that find a partner')
     axis.set_ylabel('time with a filter before\nthe join / time without')
     axis.legend()
-    save(figure, 'joins')
+    save(figure, directory, 'joins')
 
 
 def bars(name, title, xlabel, colours=()):
@@ -90,7 +70,7 @@ def bars(name, title, xlabel, colours=()):
     axis.grid(False, axis='y')
     axis.tick_params(axis='y', labelsize=9)
     axis.set_xlabel(xlabel)
-    save(figure, name)
+    save(figure, directory, name)
 
 
 def core_sizes():
@@ -120,7 +100,7 @@ def core_sizes():
     axes[0].set_yticks([2, 5, 10, 20, 50, 100], ['2', '5', '10', '20', '50', '100'])
     axes[0].set_ylabel('ns a key')
     axes[0].legend(fontsize=9)
-    save(figure, 'core')
+    save(figure, directory, 'core')
 
 
 bars('build', 'Build, one filter', 'time / that of count(k)', (('bloom', BLUE),))

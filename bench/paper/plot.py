@@ -2,33 +2,23 @@
 
     plot.py DIRECTORY [PREFIX]
 
-Points are measured, lines are computed. No background, and colours of middle brightness: the figures are read on white
-and on black.
+Points are measured, lines are computed.
 """
 import csv
+import os
 import sys
 
-import matplotlib
-matplotlib.use('svg')
-import matplotlib.pyplot as plt
 import numpy
 
 import exact
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
+from figures import BLUE, CYAN, GREEN, GREY, ORANGE, PURPLE, RED, plt, save  # noqa: E402
+
 directory = sys.argv[1]
 only = sys.argv[2] if len(sys.argv) > 2 else ''
 
-GREY = '#808080'
-BLUE, ORANGE, GREEN, RED, PURPLE, CYAN = '#3d8fe0', '#d97a1a', '#2f9e58', '#d9534f', '#9a6fd0', '#1aa3a3'
 COLOURS = {'standard': BLUE, 'partitioned': ORANGE, 'blocked': GREEN, 'partitioned_blocked': RED}
-plt.rcParams.update({
-    'svg.fonttype': 'none', 'svg.hashsalt': 'bloomx', 'savefig.transparent': True, 'figure.figsize': (7.2, 4.2),
-    'font.family': 'sans-serif', 'font.sans-serif': ['DejaVu Sans', 'Helvetica', 'Arial'], 'font.size': 11,
-    'text.color': GREY, 'axes.labelcolor': GREY, 'axes.edgecolor': GREY, 'axes.titlecolor': GREY,
-    'xtick.color': GREY, 'ytick.color': GREY, 'legend.labelcolor': GREY, 'legend.frameon': False, 'legend.fontsize': 10,
-    'axes.spines.top': False, 'axes.spines.right': False, 'grid.color': GREY, 'grid.alpha': 0.25, 'axes.grid': True,
-    'axes.axisbelow': True, 'lines.linewidth': 1.6, 'lines.markersize': 5,
-})
 
 
 def rows(name):
@@ -39,12 +29,6 @@ def rows(name):
 def select(table, x, y, **equal):
     found = sorted((float(r[x]), y(r)) for r in table if all(r[key] == str(value) for key, value in equal.items()))
     return [p[0] for p in found], [p[1] for p in found]
-
-
-def save(figure, name):
-    figure.tight_layout()
-    figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
-    plt.close(figure)
 
 
 def almeida_ratio():
@@ -66,7 +50,7 @@ def almeida_ratio():
         axis.set(title=f'k = {k}', xlabel='load kn/m (dotted: half full)')
     axes[0].set(ylabel='rate: partitioned / standard', ylim=(0.97, 1.4))
     axes[0].legend()
-    save(figure, 'almeida-ratio')
+    save(figure, directory, 'almeida-ratio')
 
 
 def almeida_spread():
@@ -87,7 +71,7 @@ def almeida_spread():
         axis.legend(loc='upper right')
     axes[1].set(xlabel=f"a key's own rate / mean rate of standard   (m = {m}, k = {k}, n = {n})", xticks=[1, 2, 4, 8, 16], xticklabels=['1', '2', '4', '8', '16'])
     axes[1].minorticks_off()
-    save(figure, 'almeida-spread')
+    save(figure, directory, 'almeida-spread')
 
 
 def almeida_share():
@@ -109,7 +93,7 @@ def almeida_share():
     axis.set_xticks([64, 256, 1024, 4096], ['64', '256', '1,024', '4,096'])
     axis.minorticks_off()
     axis.legend(ncol=2, loc='lower left', fontsize=9)
-    save(figure, 'almeida-share')
+    save(figure, directory, 'almeida-share')
 
 
 def almeida_disjoint():
@@ -125,7 +109,7 @@ def almeida_disjoint():
     axis.set_xticks([2, 8, 32, 128, 512, 2048], ['2', '8', '32', '128', '512', '2,048'])
     axis.minorticks_off()
     axis.legend()
-    save(figure, 'almeida-disjoint')
+    save(figure, directory, 'almeida-disjoint')
 
 
 def almeida_reduction():
@@ -140,7 +124,7 @@ def almeida_reduction():
     axis.set_xticks([1, 2, 4, 8, 16], ['whole', '1/2', '1/4', '1/8', '1/16'])
     axis.minorticks_off()
     axis.legend(loc='lower right')
-    save(figure, 'almeida-reduction')
+    save(figure, directory, 'almeida-reduction')
 
 
 def kaler_blocks():
@@ -158,7 +142,7 @@ def kaler_blocks():
     axis.set_xticks([64, 512, 4096, 32768, 262144], ['64', '512\ncache line', '4,096', '32,768\npage', '262,144'])
     axis.minorticks_off()
     axis.legend()
-    save(figure, 'kaler-blocks')
+    save(figure, directory, 'kaler-blocks')
 
 
 def kaler_times():
@@ -195,7 +179,7 @@ def walther_fractional():
         axis.set(yscale='log', title=f'm = {int(m):,}', xlabel='k')
         axis.legend(fontsize=9)
     axes[0].set(ylabel='false positive rate', ylim=(2e-5, 1))
-    save(figure, 'walther-fractional')
+    save(figure, directory, 'walther-fractional')
 
 
 def window_age():
@@ -207,7 +191,7 @@ def window_age():
         axis.plot(x, y, color=colour, label=scheme, linestyle='--' if scheme == 'two generations' else '-')
     axis.set(xlabel='age of a key, in windows', ylabel='still found')
     axis.legend()
-    save(figure, 'window-age')
+    save(figure, directory, 'window-age')
 
 
 def growth_k():
@@ -225,7 +209,7 @@ def growth_k():
     axes[0].set(xlabel='k: rate asked for is 1/2$^k$', ylabel='bits a key', ylim=(0, None))
     axes[1].set(xlabel='k', ylabel='false positive rate', yscale='log')
     axes[0].legend(fontsize=9)
-    save(figure, 'growth-k')
+    save(figure, directory, 'growth-k')
 
 
 def growth_overload():
@@ -266,7 +250,7 @@ def almeida_schemes():
     axes[0][0].set(ylabel='keys with so many bits')
     axes[1][0].set(ylabel='pairs that share so many')
     axes[1][1].legend(fontsize=9)
-    save(figure, 'almeida-schemes')
+    save(figure, directory, 'almeida-schemes')
 
 
 for name, function in list(globals().items()):
