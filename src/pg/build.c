@@ -91,17 +91,22 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 	return copy;
 }
 
-/* f and more keys, as a new value. */
-static Datum
-WithHashes(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+/* What the keys to be added to a filter must agree with: all of it, or of a version the header. */
+static const blx_filter *
+HeaderOf(Datum datum)
 {
-	const blx_filter *f;
+	return DatumIsFilterVersion(datum) ? FilterVersionHeader(datum) : DatumGetFilter(datum);
+}
+
+/* The filter, of which HeaderOf gave f, and more keys, as a new value. */
+static Datum
+WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
 	blx_filter *copy,
 			   *result;
 
 	if (DatumIsFilterVersion(datum))
 		return AddToFilterVersion(datum, keys, hashes, n);
-	f = DatumGetFilter(datum);
 	if (blx_size(f) >= VERSION_BYTES)
 		return MakeFilterVersion(f, keys, hashes, n);
 	copy = CopyForKeys(f, keys);
@@ -110,13 +115,6 @@ WithHashes(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n
 		pfree(copy);
 	ReportOverfill(result);
 	return PointerGetDatum(result);
-}
-
-/* What the keys to be added to a filter must agree with. */
-static const blx_filter *
-HeaderOf(Datum datum)
-{
-	return DatumIsFilterVersion(datum) ? FilterVersionHeader(datum) : DatumGetFilter(datum);
 }
 
 /* bloom_add(f bloomfilter, v anycompatible): not strict, for a NULL key must not wipe the filter */
@@ -138,7 +136,7 @@ bloom_add(PG_FUNCTION_ARGS)
 	f = DatumGetFilter(PG_GETARG_DATUM(0));
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
-	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &key->identity, &hash, 1));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1));
 }
 
 /* bloom_add_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
@@ -160,7 +158,7 @@ bloom_add_all(PG_FUNCTION_ARGS)
 	key = GetElementKeyType(fcinfo, 1);
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &key->identity, hashes, n));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, hashes, n));
 }
 
 /*
@@ -180,7 +178,7 @@ bloom_add_hash(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(1))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	hash = (uint64) PG_GETARG_INT64(1);
-	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), &hashes, &hash, 1));
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), HeaderOf(PG_GETARG_DATUM(0)), &hashes, &hash, 1));
 }
 
 /* bloom_hash(v anycompatible, seed bigint) */
