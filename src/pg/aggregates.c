@@ -78,30 +78,23 @@ SetStateToCopy(AggState *state, const blx_filter *f)
 	MemoryContextSwitchTo(old);
 }
 
+/* The set gets room for so many hashes, or becomes a filter. */
 static void
-GrowState(AggState *state)
+GrowState(AggState *state, uint64 count)
 {
 	blx_geometry planned = blx_geometry_of(state->filter);
 	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
-	MemoryContext old = MemoryContextSwitchTo(StateContext(state, size));
+	MemoryContext old = MemoryContextSwitchTo(StateContext(state, Max(size, 2 * sizeof(uint64) * count)));
 
-	SetState(state, GrowHashes(state->filter));
+	SetState(state, MakeRoomForHashes(state->filter, count));
 	MemoryContextSwitchTo(old);
-}
-
-/* For so many hashes in a set, as long as it is one. */
-static void
-MakeRoom(AggState *state, uint64 count)
-{
-	while (state->filter->layout == BLX_HASHES && blx_hashes_room(state->filter) < count)
-		GrowState(state);
 }
 
 static void
 AddHash(AggState *state, uint64 hash)
 {
 	if (state->expanded == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
-		GrowState(state);
+		GrowState(state, blx_hashes_count(state->filter) + 1);
 	if (state->expanded)
 		ExpandedFilterAdd(state->expanded, hash);
 	else
@@ -273,12 +266,13 @@ UniteState(AggState *state, const blx_filter *other)
 
 	if (same_keys && other->layout == BLX_HASHES && !FilterIsBlank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
 	{
-		uint64		cursor = 0,
+		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
+					cursor = 0,
 					batch[64];
 		size_t		n;
 
-		if (f->layout == BLX_HASHES)
-			MakeRoom(state, blx_hashes_union_count(f, other));
+		if (f->layout == BLX_HASHES && blx_hashes_room(f) < count)
+			GrowState(state, count);
 		while ((n = blx_hashes_next_for(mine.layout, other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);

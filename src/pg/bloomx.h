@@ -322,9 +322,6 @@ extern double ExpectedRows(FunctionCallInfo fcinfo);
 /* Would a set of the hashes that are expected be no smaller than the planned filter? */
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
 
-/* What `open`, full, grows into: a larger set, or the filter that it was to become.  In the current context. */
-extern blx_filter *GrowHashes(const blx_filter *open);
-
 /* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
 
@@ -334,7 +331,7 @@ extern blx_filter *GrowFilter(const blx_filter *f);
 /* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
 
-/* f, if it is a set, with room for so many; returns f, or what it grew into (f is not freed). */
+/* f, if it is a set, with room for so many; returns f, or what it grew into: a larger set, or the filter that it was to become (f is not freed). */
 extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count);
 
 /* The finished filter, in the current context. */

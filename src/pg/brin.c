@@ -416,9 +416,12 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 static void
 AddAllToSummary(Summary *summary, const blx_filter *hashes)
 {
-	uint64		cursor = 0,
+	uint64		count = IsSet(summary) ? blx_hashes_union_count(summary->filter, hashes) : 0,
+				cursor = 0,
 				hash;
 
+	while (IsSet(summary) && blx_hashes_room(summary->filter) < count)
+		SetSummary(summary, LargerHashes(summary->filter));
 	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
 		(void) AddToSummary(summary, hash);
 }

@@ -110,7 +110,8 @@ LargerHashes(const blx_filter *open)
 	return result;
 }
 
-blx_filter *
+/* What a full set becomes. */
+static blx_filter *
 GrowHashes(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
