@@ -9,11 +9,12 @@
 # and drops a database.  Prints "N passed, N failed"; the exit status is 0 when none failed.
 set -u
 
+# shellcheck source=test/tally.sh
+. "$(dirname -- "$0")/tally.sh"
+
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 seconds=${1:-5}
 db=bloomx_filter_columns
-passed=0
-failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_filter_columns.XXXXXX") || exit 1
 export PGOPTIONS='-c client_min_messages=warning'
 
@@ -27,16 +28,6 @@ trap 'exit 143' TERM
 
 sql() {
 	psql -XqAt -v ON_ERROR_STOP=1 -d $db -c "$1"
-}
-
-same() { # name, expected, got
-	if [ "$2" = "$3" ]; then
-		passed=$((passed + 1))
-		echo "ok - $1"
-	else
-		failed=$((failed + 1))
-		printf 'not ok - %s\n#  expected: %s\n#       got: %s\n' "$1" "$2" "$3"
-	fi
 }
 
 # A script of pgbench, from standard input.
@@ -130,5 +121,4 @@ same "log and fold: folded, every row is found in its filter" 0 "$(sql "
 	SELECT count(*) FROM reading r WHERE NOT EXISTS (SELECT FROM reading_filter f WHERE f.sensor = r.sensor AND f.keys @> r.value)")"
 same "log and fold: the log is empty, the rows are many" "0 t" "$(sql "SELECT count(*) FROM reading_log") $(sql "SELECT count(*) > 500 FROM reading")"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

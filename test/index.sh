@@ -10,10 +10,11 @@
 # none failed.
 set -u
 
+# shellcheck source=test/tally.sh
+. "$(dirname -- "$0")/tally.sh"
+
 seconds=${1:-2}
 db=bloomx_index
-passed=0
-failed=0
 replica=$(dirname -- "$PGDATA")/replica
 work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_index.XXXXXX") || exit 1
 
@@ -43,16 +44,6 @@ trap 'exit 143' TERM
 
 sql() { # SQL; more psql arguments may come first
 	psql -XqAt -v ON_ERROR_STOP=1 -d $db "$@"
-}
-
-ok() { # name, status
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok - $1"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $1"
-	fi
 }
 
 psql -Xq -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db" || exit 1
@@ -176,5 +167,4 @@ until [ "$(PGPORT=5433 sql -c "SELECT pg_last_wal_replay_lsn() >= '$end'")" = t 
 done
 PGPORT=5433 checked "the replica's indexes are whole"
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

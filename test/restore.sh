@@ -7,10 +7,11 @@
 # and drops two databases.  Prints "N passed, N failed"; the exit status is 0 when none failed.
 set -u
 
+# shellcheck source=test/tally.sh
+. "$(dirname -- "$0")/tally.sh"
+
 from=bloomx_restore_from
 to=bloomx_restore_to
-passed=0
-failed=0
 work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_restore.XXXXXX") || exit 1
 export PGOPTIONS='-c client_min_messages=warning'
 
@@ -30,22 +31,6 @@ sql() { # database, SQL
 
 fresh() { # database
 	psql -XqAt -v ON_ERROR_STOP=1 -d postgres -c "DROP DATABASE IF EXISTS $1" -c "CREATE DATABASE $1 TEMPLATE template0"
-}
-
-ok() { # name, status
-	if [ "$2" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok - $1"
-	else
-		failed=$((failed + 1))
-		echo "not ok - $1"
-	fi
-}
-
-same() { # name, expected, got: equal and not empty
-	[ -n "$2" ] && [ "$2" = "$3" ]
-	ok "$1" $?
-	[ "$2" = "$3" ] || printf '#  expected: %s\n#       got: %s\n' "$2" "$3"
 }
 
 # What a table's filters are: their number, bytes, and what the order, equality and hash say of them.
@@ -176,5 +161,4 @@ for command in "ANALYZE" "VACUUM filters" "VACUUM FULL" "CLUSTER filters USING f
 	same "$command: small filters" "$wanted_small" "$(sql $from "$small")"
 done
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -470,4 +470,32 @@ open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, co
 	return f;
 }
 
+/* Means over filters of n keys: by probes of absent ones, and by bits; against the formula, to 4 sigma. */
+static inline void
+measure_rate(const blx_geometry *g, size_t n, int filters, int probes)
+{
+	double		expected = blx_fpr_expected(g, n),
+				yes = 0,
+				mean = 0,
+				squares = 0,
+				variance;
+
+	for (int i = 0; i < filters; i++, release())
+	{
+		blx_filter *f = built(g, 0, new_hashes(n), n);
+		double		rate = blx_fpr(f),
+					delta = rate - mean;
+
+		mean += delta / (i + 1);
+		squares += delta * (rate - mean);
+		for (int j = 0; j < probes; j++)
+			yes += blx_test(f, random64());
+	}
+	yes /= (double) filters * probes;
+	variance = squares / (filters - 1) / filters;
+	note("%-30s k = %.4f %6zu keys: expected %.4e, probes %.4e, bits %.4e", describe(g), blx_bits_per_key(g), n, expected, yes, mean);
+	CHECK(fabs(mean - expected) < 4 * sqrt(variance), "the bits say %g, not %g", mean, expected);
+	CHECK(fabs(yes - expected) < 4 * sqrt(variance + expected * (1 - expected) / filters / probes), "probes say %g, not %g", yes, expected);
+}
+
 #endif							/* FILTERS_H */

@@ -158,34 +158,6 @@ planning(void)
 	}
 }
 
-/* Yes answers of `filters` filters of n keys to `probes` absent ones each, against the formula. */
-static void
-measure(const blx_geometry *g, size_t n, int filters, int probes)
-{
-	double		expected = blx_fpr_expected(g, n),
-				yes = 0,
-				mean = 0,
-				squares = 0,
-				variance;
-
-	for (int i = 0; i < filters; i++, release())
-	{
-		blx_filter *f = built(g, 0, new_hashes(n), n);
-		double		rate = blx_fpr(f),
-					delta = rate - mean;
-
-		mean += delta / (i + 1);
-		squares += delta * (rate - mean);
-		for (int j = 0; j < probes; j++)
-			yes += blx_test(f, random64());
-	}
-	variance = squares / (filters - 1) / filters;
-	note("%-28s %6zu keys: expected %.4e, probes %.4e, bits %.4e", describe(g), n, expected, yes / filters / probes, mean);
-	CHECK(fabs(mean - expected) < 4 * sqrt(variance), "the bits say %g, not %g", mean, expected);
-	CHECK(fabs(yes / filters / probes - expected) < 4 * sqrt(variance + expected * (1 - expected) / filters / probes), "probes say %g, not %g",
-		  yes / filters / probes, expected);
-}
-
 static void
 rates(void)
 {
@@ -197,7 +169,7 @@ rates(void)
 		};
 
 		for (size_t i = 0; i < LENGTH(cases); i++)
-			measure(&cases[i], (size_t) ((double) blx_bits(&cases[i]) / 10), 60, 20000);
+			measure_rate(&cases[i], (size_t) ((double) blx_bits(&cases[i]) / 10), 60, 20000);
 	}
 }
 

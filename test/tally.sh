@@ -1,0 +1,26 @@
+# shellcheck shell=sh
+# What the shell tests count with; sourced by them.  They end with `tally`.
+passed=0
+failed=0
+
+ok() { # name, status
+	if [ "$2" -eq 0 ]; then
+		passed=$((passed + 1))
+		echo "ok - $1"
+	else
+		failed=$((failed + 1))
+		echo "not ok - $1"
+	fi
+}
+
+same() { # name, expected, got: equal and not empty
+	[ -n "$2" ] && [ "$2" = "$3" ]
+	ok "$1" $?
+	[ "$2" = "$3" ] || printf '#  expected: %s\n#       got: %s\n' "$2" "$3"
+}
+
+# The last line, and the exit status: 0 when none failed.
+tally() {
+	echo "$passed passed, $failed failed"
+	[ "$failed" -eq 0 ]
+}
