@@ -7,7 +7,7 @@ DISTVERSION = 1.0.0
 MODULE_big = bloomx
 DATA = bloomx--$(EXTVERSION).sql
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $(srcdir)/src/pg/*.c)))
+OBJS = $(patsubst $(srcdir)/%.c,%.o,$(sort $(shell find $(srcdir)/src -name "*.c")))
 
 REGRESS = install types build versions keys membership stored simd probe aggregates algebra inspect theory planner brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
@@ -23,7 +23,7 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS follows no headers: a changed one remakes every object
-$(OBJS): $(wildcard $(srcdir)/src/core/*.h $(srcdir)/src/pg/*.h)
+$(OBJS): $(shell find $(srcdir)/src -name "*.h")
 
 .PHONY: dist check-all
 check-all:

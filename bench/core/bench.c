@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "core/bloom.h"
+#include "core/bloomx.h"
 #include "instructions.h"
 #include "splitblock.h"
 

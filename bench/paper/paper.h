@@ -20,7 +20,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/bloom.h"
+#include "core/bloomx.h"
 
 /* Absent keys are numbered from here. */
 #define ABSENT (UINT64_C(1) << 62)

@@ -10,8 +10,8 @@
 #ifndef FILTERS_H
 #define FILTERS_H
 
-#include "core/bloom.h"
-#include "core/hash.h"
+#include "core/bloomx.h"
+#include "core/base/hash.h"
 #include "harness.h"
 
 static void *taken[100000];

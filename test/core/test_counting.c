@@ -5,7 +5,7 @@
  * The yardsticks: an array of 64 small numbers for counters.h; the default
  * layout, filled with the keys that are left, for the filter.
  */
-#include "core/counters.h"
+#include "core/layouts/counters.h"
 #include "exercise.h"
 
 static blx_geometry

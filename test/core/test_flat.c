@@ -3,7 +3,7 @@
  * with the anomalies that Almeida 2022, section 5 describes, hybrid's shapes,
  * and what cannot be planned or combined.
  */
-#include "core/layout.h"
+#include "core/layouts/layout.h"
 #include "exercise.h"
 
 static blx_geometry

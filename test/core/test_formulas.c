@@ -2,7 +2,7 @@
  * test_formulas.c - the formulas against other ways to the same number: exact
  * recurrences in long double, direct sums, and counting.
  */
-#include "core/layout.h"
+#include "core/layouts/layout.h"
 #include "filters.h"
 
 /* E[(X/m)^k] by the exact distribution of X: throw t hits a new bit with chance (m - x)/m. */

@@ -2,7 +2,7 @@
  * test_fractional.c - the layouts whose k need not be whole: rational and
  * variable_blocked.
  */
-#include "core/layout.h"
+#include "core/layouts/layout.h"
 #include "exercise.h"
 
 /* k in 1/65536 of one part of `size` bits from bit `first` on, of derived hashes from number `hash` on. */

@@ -4,7 +4,7 @@
  *
  * A path that this processor does not run is left out, and the output says so.
  */
-#include "core/groups.h"
+#include "core/layouts/groups.h"
 #include "filters.h"
 
 static const char *const names[BLX_SIMD_PATHS] = {"auto", "scalar", "avx2", "avx512", "neon"};

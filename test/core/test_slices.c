@@ -1,7 +1,7 @@
 /*
  * Signatures and slices: a bit-sliced index says no only where the filter does.
  */
-#include "core/slices.h"
+#include "core/filter/slices.h"
 #include "filters.h"
 
 /* Does the signature hold the key, by the slices that an index would read? */

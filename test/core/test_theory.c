@@ -2,8 +2,8 @@
  * test_theory.c - properties that the papers' formulas must have.  Their
  * values are compared with exact arithmetic in test/python/theory.py.
  */
-#include "core/layout.h"
-#include "core/theory.h"
+#include "core/layouts/layout.h"
+#include "core/theory/theory.h"
 #include "harness.h"
 
 static void

@@ -1,0 +1,475 @@
+/*
+ * algebra.c - union, intersection, disjointness and size reduction (DESIGN 2.2).
+ *
+ * Everything rests on one operation of a layout, merge(dst, src): dst takes in
+ * src's bits, folding or expanding src to dst's resolution, over the parts
+ * that both have.  Prefix, fold and expand are a merge into an empty filter of
+ * the geometry wanted; a part that a filter does not have counts as all ones.
+ *
+ * `expanded` remembers by how much the coarsest source of a filter was
+ * expanded: such a filter answers exactly, but a copied block holds no new
+ * information, and estimates of cardinality fold it back first.
+ */
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/layouts/layout.h"
+
+/* log2 of fine / coarse, when that is a power of two of at least 1; otherwise -1. */
+static int
+ratio_log2(uint64_t coarse, uint64_t fine)
+{
+	int			log2 = 0;
+
+	for (; coarse < fine; coarse *= 2)
+		log2++;
+	return coarse == fine ? log2 : -1;
+}
+
+static bool
+unsupported(const blx_filter *f, const char *what, const char *hint, blx_error *error)
+{
+	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint,
+					"a filter of layout %s cannot be %s", blx_layout_name(f->layout), what);
+}
+
+static bool
+differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error)
+{
+	return blx_fail(error, BLX_MISMATCH, NULL, hint, "bloom filters differ in %s: %llu and %llu",
+					field, (unsigned long long) a, (unsigned long long) b);
+}
+
+static bool
+same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
+{
+	blx_identity ia = blx_identity_of(a),
+				ib = blx_identity_of(b);
+
+	return blx_identity_check(&ia, "The first filter", &ib, "the second", error);
+}
+
+bool
+blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error)
+{
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+
+	if (a->blocks != b->blocks)
+		return differ("blocks", a->blocks, b->blocks, only_equal, error);
+	if (a->parts != b->parts)
+		return differ("parts", a->parts, b->parts, only_equal, error);
+	if (a->part_bits != b->part_bits)
+		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
+	if (a->probes != b->probes)
+		return differ("probes", a->probes, b->probes, only_equal, error);
+	if (a->fraction != b->fraction)
+		return differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
+	for (unsigned i = 0; i < blx_layout_row(a->layout)->parameters; i++)
+		if (blx_cwords(a)[i] != blx_cwords(b)[i])
+			return blx_fail(error, BLX_MISMATCH, NULL, only_equal, "bloom filters differ in the options of layout %s",
+							blx_layout_name(a->layout));
+	return true;
+}
+
+/*
+ * Can a and b be combined for that operation?  Their geometries agree in all but parts and
+ * resolution; these may differ where the layout can resize.
+ */
+static bool
+compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(a->layout),
+			   *row_b = blx_layout_row(b->layout);
+
+	if (!same_keys(a, b, error))
+		return false;
+	if (a->layout != b->layout)
+		return blx_fail(error, BLX_MISMATCH, NULL,
+						(row && row->to_bits) || (row_b && row_b->to_bits)
+						? "Build both filters with the same layout, or drop the counters with bloom_to_bits."
+						: "Build both filters with the same layout.",
+						"bloom filters differ in layout: %s and %s",
+						blx_layout_name(a->layout), blx_layout_name(b->layout));
+	if (!blx_check_operation(a->layout, operation, error))
+		return false;
+	if (a->hashing != b->hashing)
+		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same hashing.",
+						"bloom filters differ in hashing: %s and %s",
+						blx_hashing_name(a->hashing), blx_hashing_name(b->hashing));
+	if (row->any_sizes)
+		return true;
+	if (row->resolution != NULL)
+	{
+		blx_geometry ga = blx_geometry_of(a),
+					gb = blx_geometry_of(b);
+		uint64_t	ra = row->resolution(&ga),
+					rb = row->resolution(&gb);
+
+		if (a->probes != b->probes)
+			return differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
+		if (ra != rb && a->hashing != BLX_INDEPENDENT)
+			return differ("part_bits", ra, rb, "Only filters of independent hashing combine when their sizes differ.", error);
+		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) < 0)
+			return differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
+		return true;
+	}
+	return blx_check_equal_geometry(a, b, error);
+}
+
+/* What two compatible filters become: the finer or coarser resolution, the fewer or more parts. */
+static blx_geometry
+joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool more_parts)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	blx_geometry g = *a;
+
+	if ((b->parts > a->parts) == more_parts)
+		g.parts = b->parts;
+	if (row->resolution != NULL && (row->resolution(b) > row->resolution(a)) == finer)
+		row->set_resolution(&g, row->resolution(b));
+	return g;
+}
+
+static bool
+combined_geometry(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_geometry *g, blx_error *error)
+{
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+
+	if (!compatible(a, b, operation, error))
+		return false;
+	*g = joint_geometry(&ga, &gb, true, operation == BLX_INTERSECTION);
+	return blx_geometry_check(g, error);
+}
+
+bool
+blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	return combined_geometry(a, b, BLX_UNION, g, error);
+}
+
+bool
+blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	return combined_geometry(a, b, BLX_INTERSECTION, g, error);
+}
+
+bool
+blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uint64_t *bytes, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	blx_geometry g;
+	uint64_t	words;
+
+	if (a->layout != b->layout || row == NULL || row->unite == NULL)
+	{
+		if (!blx_union_geometry(a, b, &g, error))
+			return false;
+		*bytes = blx_bytes(&g, name_len);
+		return true;
+	}
+	if (!same_keys(a, b, error) || !row->union_words(a, b, &words, error))
+		return false;
+	*bytes = blx_header_bytes(name_len) + 8 * words;
+	if (*bytes > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "the union of the bloom filters exceeds the limit of 1 GB");
+	return true;
+}
+
+void
+blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	uint64_t	capacity = a->capacity > b->capacity ? a->capacity : b->capacity;
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+	uint64_t	bytes;
+	blx_error	checked;
+
+	if (row->unite == NULL)		/* the two geometries say all */
+	{
+		blx_geometry g = joint_geometry(&ga, &gb, true, false);
+
+		blx_init(dst, &g, id, capacity);
+		blx_or_into(dst, a);
+		blx_or_into(dst, b);
+		dst->pending = a->pending > b->pending ? a->pending : b->pending;
+		return;
+	}
+	blx_union_bytes(a, b, id->name_len, &bytes, &checked);
+	blx_init_sized(dst, &ga, id, capacity, bytes);
+	row->unite(dst, a, b);
+}
+
+bool
+blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
+{
+	blx_geometry ga,
+				gb;
+
+	if (!compatible(a, b, BLX_COMPARISON, error))
+		return false;
+	ga = blx_unexpanded_geometry(a);
+	gb = blx_unexpanded_geometry(b);
+	*g = joint_geometry(&ga, &gb, false, false);
+	return true;
+}
+
+blx_geometry
+blx_unexpanded_geometry(const blx_filter *f)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_geometry g = blx_geometry_of(f);
+
+	if (f->expanded > 0)
+		row->set_resolution(&g, row->resolution(&g) >> f->expanded);
+	return g;
+}
+
+bool
+blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	*g = blx_geometry_of(f);
+	if (!blx_check_operation(f->layout, BLX_PREFIX, error))
+		return false;
+	if (row->prefix != NULL)
+		return row->prefix(g, parts, error);
+	if (parts < 1 || parts > f->parts)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
+	g->parts = (uint16_t) parts;
+	return true;
+}
+
+uint64_t
+blx_prefix_words(const blx_filter *header, const blx_geometry *g)
+{
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	return row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
+}
+
+bool
+blx_cut(blx_filter *f, const blx_geometry *g)
+{
+	uint64_t	words = blx_body_words(g);
+
+	if (blx_prefix_words(f, g) != words)
+		return false;
+	f->parts = g->parts;
+	f->part_bits = g->part_bits;
+	f->pending = 0;
+	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
+		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
+	return true;
+}
+
+bool
+blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	resolution;
+	int			possible = 0;
+
+	*g = blx_geometry_of(f);
+	if (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error))
+		return false;
+	if (row == NULL || row->resolution == NULL)
+		return unsupported(f, "folded", "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded.", error);
+	if (f->hashing != BLX_INDEPENDENT)
+		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
+						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
+	resolution = row->resolution(g);
+	while (resolution > 1 && resolution % 2 == 0)
+	{
+		resolution /= 2;
+		possible++;
+	}
+	if (times != 0 && possible == 0)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "this filter has nothing left to fold");
+	if (times < 0 || times > possible)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
+	row->set_resolution(g, row->resolution(g) >> times);
+	return true;
+}
+
+/* What dst inherits from one of its sources: it is as coarse as that was before any expansion. */
+static void
+inherit(blx_filter *dst, const blx_filter *src)
+{
+	const blx_layout *row = blx_layout_row(dst->layout);
+
+	if (src->capacity > dst->capacity)
+		dst->capacity = src->capacity;
+	if (row->resolution != NULL)
+	{
+		blx_geometry gd = blx_geometry_of(dst),
+					gs = blx_unexpanded_geometry(src);
+		int			expanded = ratio_log2(row->resolution(&gs), row->resolution(&gd));
+
+		if (expanded > dst->expanded)
+			dst->expanded = (uint8_t) expanded;
+	}
+}
+
+void
+blx_or_into(blx_filter *dst, const blx_filter *src)
+{
+	blx_layout_row(dst->layout)->merge(dst, src, BLX_OR);
+	inherit(dst, src);
+}
+
+/* Every bit that the geometry has, and no spare one. */
+void
+blx_set_all(blx_filter *f)
+{
+	uint64_t	part_words = blx_words_for_bits(f->part_bits);
+	uint64_t   *word = blx_words(f);
+
+	for (uint64_t part = 0; part < (uint64_t) f->blocks * f->parts; part++)
+	{
+		for (uint64_t i = 0; i < part_words; i++)
+			*word++ = ~UINT64_C(0);
+		if (f->part_bits % 64 != 0)
+			word[-1] = ~UINT64_C(0) >> (64 - f->part_bits % 64);
+	}
+}
+
+void
+blx_and_into(blx_filter *dst, const blx_filter *src)
+{
+	blx_layout_row(dst->layout)->merge(dst, src, BLX_AND);
+	inherit(dst, src);
+}
+
+bool
+blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error)
+{
+	if (!compatible(a, b, BLX_DISJOINT, error))
+		return false;
+	*certain = blx_layout_row(a->layout)->disjoint(a, b);
+	return true;
+}
+
+/* Every fold of f, one behind the other. */
+uint64_t
+blx_shrink_scratch(const blx_filter *f)
+{
+	uint64_t	bytes = 0;
+	blx_geometry folded;
+	blx_error	no_more;
+
+	for (int64_t times = 1; blx_fold_geometry(f, times, &folded, &no_more); times++)
+		bytes += blx_bytes(&folded, 0);
+	return bytes;
+}
+
+/*
+ * Folds once more each round, behind the last in scratch; the rates of all
+ * prefixes come at once.  Of two equal sizes the first found has fewer parts,
+ * thus fewer probes.
+ */
+bool
+blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	const blx_identity anonymous = {0};
+	double		rates[BLX_MAX_K + 1];
+	blx_geometry folded;
+	blx_error	no_more;
+
+	if (!blx_check_rate(fpr, error) || (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error)))
+		return false;
+	if (row == NULL || row->resolution == NULL)
+		return unsupported(f, "shrunk", "Layouts partitioned_blocked, partitioned, hybrid and counting can be shrunk.", error);
+	folded = blx_geometry_of(f);
+	row->fpr_prefixes(f, rates);
+	if (rates[f->parts] > fpr)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
+						"Build a larger filter, or ask for a higher rate.",
+						"the filter's false positive rate is %.3g already, above the %g asked for",
+						rates[f->parts], fpr);
+	*g = folded;
+	while (rates[f->parts] <= fpr)
+	{
+		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
+			folded.parts--;
+		if (blx_body_words(&folded) < blx_body_words(g))
+			*g = folded;
+
+		if (!blx_fold_geometry(f, 1, &folded, &no_more))
+			break;
+		blx_init(scratch, &folded, &anonymous, 0);
+		blx_or_into(scratch, f);
+		f = scratch;
+		scratch = (blx_filter *) (void *) ((char *) scratch + blx_size(scratch));
+		row->fpr_prefixes(f, rates);
+	}
+	return true;
+}
+
+/* Does word i of a body say nothing about the keys? */
+static inline bool
+is_note(const blx_layout *row, uint64_t i)
+{
+	return i < row->parameters + row->notes && i >= row->parameters;
+}
+
+int
+blx_compare(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+	int			order;
+
+#define COMPARE(x, y) do { if ((x) != (y)) return (x) < (y) ? -1 : 1; } while (0)
+	COMPARE(a->layout, b->layout);
+	COMPARE(a->key_type, b->key_type);
+	COMPARE(a->name_len, b->name_len);
+	order = memcmp(blx_name(a), blx_name(b), a->name_len);
+	COMPARE(order, 0);
+	COMPARE(a->seed, b->seed);
+	COMPARE(ga.layout, gb.layout);
+	COMPARE(ga.blocks, gb.blocks);
+	COMPARE(ga.parts, gb.parts);
+	COMPARE(ga.probes, gb.probes);
+	COMPARE(ga.part_bits, gb.part_bits);
+	COMPARE(ga.hashing, gb.hashing);
+	COMPARE(ga.fraction, gb.fraction);
+	if (a->layout == BLX_HASHES)
+		return blx_hashes_compare(a, b);
+	{
+		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
+
+		COMPARE(blx_size(a), blx_size(b));
+		for (uint64_t i = 0; i < words; i++)
+			if (!is_note(blx_layout_row(a->layout), i))
+				COMPARE(blx_cwords(a)[i], blx_cwords(b)[i]);
+	}
+#undef COMPARE
+	return 0;
+}
+
+uint64_t
+blx_value_hash(const blx_filter *f, uint64_t seed)
+{
+	uint64_t	fields[4] = {
+		(uint64_t) f->layout << 40 | (uint64_t) f->key_type << 32 | f->blocks,
+		f->seed,
+		f->part_bits,
+		(uint64_t) f->hashing << 48 | (uint64_t) f->fraction << 32 | (uint64_t) f->parts << 16 | f->probes
+	};
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	skipped;
+
+	seed = blx_hash_bytes(fields, sizeof fields, seed);
+	if (f->layout == BLX_HASHES)
+		return blx_hashes_digest(f) ^ seed;
+	seed = blx_hash_bytes(blx_name(f), f->name_len, seed);
+	seed = blx_hash_bytes(blx_cwords(f), 8 * row->parameters, seed);
+	skipped = blx_header_bytes(f->name_len) + 8 * (row->parameters + row->notes);
+	return blx_hash_bytes((const char *) f + skipped, blx_size(f) - skipped, seed);
+}

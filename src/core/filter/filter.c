@@ -1,0 +1,93 @@
+/*
+ * filter.c - adding key hashes to a filter, testing for them, taking them out.
+ */
+#include "core/layouts/layout.h"
+
+size_t
+blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	return blx_layout_row(f->layout)->add(f, hashes, n);
+}
+
+bool
+blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
+{
+	*bytes = blx_header_bytes(f->name_len) + 8 * blx_layout_row(f->layout)->grown_words(f);
+	if (*bytes > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+						"the bloom filter would grow beyond the limit of 1 GB");
+	return true;
+}
+
+void
+blx_grow(blx_filter *dst, const blx_filter *f)
+{
+	blx_geometry g = blx_geometry_of(f);
+	blx_identity id = blx_identity_of(f);
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	blx_init_sized(dst, &g, &id, f->capacity, blx_header_bytes(f->name_len) + 8 * row->grown_words(f));
+	row->grow(dst, f);
+}
+
+bool
+blx_test_other(const blx_filter *f, uint64_t hash)
+{
+	if (f->layout == BLX_HASHES)
+		return blx_hashes_test(f, hash);
+	return blx_layout_row(f->layout)->test(f, hash);
+}
+
+uint64_t
+blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	found = 0;
+
+	if (row != NULL && row->test_batch != NULL)
+		return row->test_batch(f, hashes, n);
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) blx_test(f, hashes[i]) << i;
+	return found;
+}
+
+bool
+blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	return blx_layout_row(header->layout)->test_fetched(header, hash, fetch, arg);
+}
+
+bool
+blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row == NULL || row->remove == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
+						"Build the filter with layout counting.",
+						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
+	*removed = 0;
+	for (size_t i = 0; i < n; i++)
+		*removed += row->remove(f, hashes[i]);
+	return true;
+}
+
+bool
+blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row == NULL || row->to_bits_geometry == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, "Only filters of layout counting have counters.", "Use the filter as it is.",
+						"a filter of layout %s has no counters to drop", blx_layout_name(f->layout));
+	row->to_bits_geometry(f, g);
+	return true;
+}
+
+void
+blx_to_bits(blx_filter *dst, const blx_filter *f)
+{
+	blx_layout_row(f->layout)->to_bits(dst, f);
+	dst->expanded = f->expanded;
+	dst->pending = f->pending;
+}

@@ -1,0 +1,411 @@
+/*
+ * format.c - the interchange format (docs/FORMAT.md) and its validator.
+ *
+ * In memory a filter is its interchange bytes after a 4-byte length, in the
+ * machine's byte order; only the open state (hashes) differs: it travels as
+ * its distinct hashes in ascending order.  Every way in, be it recv, input,
+ * cast or disk, passes check_header and check_geometry, and a body that is more
+ * than bits its layout's check_body; nothing else decides what is a filter.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/base/hash.h"
+#include "core/layouts/layout.h"
+
+#define WIRE_HEADER 44			/* interchange bytes before the name */
+
+/* The fields that say what the others mean, and room for all that the geometry is read from. */
+static bool
+check_header(const blx_filter *h, uint64_t available, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(h->layout);
+
+	if (memcmp(h->magic, "BLX", 3) != 0)
+		return blx_fail(error, BLX_CORRUPT, "A filter begins with the bytes \"BLX\" and the format version.", NULL,
+						"not a bloom filter");
+	if (h->magic[3] != 1)
+		return blx_fail(error, BLX_CORRUPT, "This version of bloomx reads format version 1.", NULL,
+						"unknown bloom filter format version %u", h->magic[3]);
+	if (!blx_key_type_known(h->key_type))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "unknown bloom filter key type %u", h->key_type);
+	if ((h->name_len > 0) != (h->key_type == BLX_KEY_NAMED) || h->name_len > BLX_MAX_NAME)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"bloom filter key type %u cannot have a name of %u bytes", h->key_type, h->name_len);
+	if (h->capacity > INT64_MAX)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has an impossible capacity");
+	if (available < blx_header_bytes(h->name_len) + 8 * (row ? row->parameters : 0))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
+	return true;
+}
+
+static bool
+check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	if (h->layout == BLX_HASHES && h->pending == 0)
+	{
+		if (h->blocks || h->parts || h->probes || h->part_bits || h->expanded || h->hashing || h->fraction)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "an unplanned set of hashes has a geometry");
+		return true;
+	}
+	if (h->layout == BLX_HASHES && (blx_traits(h->pending) & (BLX_STREAM | BLX_UNBOUNDED)))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes cannot become a %s filter", row->name);
+	if (!blx_geometry_check(g, error))
+	{
+		error->code = BLX_CORRUPT;
+		return false;
+	}
+	if (h->layout != BLX_HASHES && h->pending > 1)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
+	if (h->expanded > 0 &&
+		(h->layout == BLX_HASHES || row->resolution == NULL || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
+		 row->resolution(g) % (UINT64_C(1) << h->expanded) != 0))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
+	return true;
+}
+
+static bool
+wrong_length(uint64_t expected, uint64_t actual, blx_error *error)
+{
+	return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+					"bloom filter has %llu bytes where its geometry needs %llu",
+					(unsigned long long) actual, (unsigned long long) expected);
+}
+
+/* A body that is more than bits: can it be walked within `size` bytes? */
+static bool
+check_body(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	body = size - blx_header_bytes(f->name_len);
+
+	if (body % 8 != 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has a broken word at its end");
+	return row->check_body(f, body / 8, error);
+}
+
+bool
+blx_check(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	uint64_t	expected;
+	blx_geometry g;
+
+	if (size < sizeof(blx_filter))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
+	if (!check_header(f, size, error))
+		return false;
+	g = blx_geometry_of(f);
+	if (!check_geometry(f, &g, error))
+		return false;
+	if (f->layout == BLX_HASHES)
+	{
+		uint64_t	slots;
+
+		if (size < blx_hashes_bytes(1, f->name_len))
+			return wrong_length(blx_hashes_bytes(1, f->name_len), size, error);
+		slots = blx_hashes_slots(f);
+		if (slots == 0 || slots > BLX_MAX_BYTES / 8)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has an impossible size");
+	}
+	else if (blx_layout_row(f->layout)->check_body != NULL && !check_body(f, size, error))
+		return false;
+	expected = blx_size(f);
+	if (size != expected)
+		return wrong_length(expected, size, error);
+	return f->layout != BLX_HASHES || blx_hashes_check(f, error);
+}
+
+static inline void
+put(uint8_t **out, uint64_t value, unsigned bytes)
+{
+	for (unsigned i = 0; i < bytes; i++)
+		*(*out)++ = (uint8_t) (value >> 8 * i);
+}
+
+static inline uint64_t
+get(const uint8_t **in, unsigned bytes)
+{
+	uint64_t	value = 0;
+
+	for (unsigned i = 0; i < bytes; i++)
+		value |= (uint64_t) *(*in)++ << 8 * i;
+	return value;
+}
+
+static void
+put_words(uint8_t **out, const uint64_t *words, uint64_t n)
+{
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint64_t	word = blx_to_le64(words[i]);
+
+		memcpy(*out, &word, 8);
+		*out += 8;
+	}
+}
+
+static uint64_t
+get_word(const uint8_t *in)
+{
+	uint64_t	word;
+
+	memcpy(&word, in, 8);
+	return blx_to_le64(word);
+}
+
+static int
+compare_hashes(const void *a, const void *b)
+{
+	uint64_t	x,
+				y;
+
+	memcpy(&x, a, 8);
+	memcpy(&y, b, 8);
+	return x < y ? -1 : x > y;
+}
+
+uint64_t
+blx_export_bytes(const blx_filter *f)
+{
+	uint64_t	body = f->layout == BLX_HASHES
+		? 8 * (1 + blx_hashes_count(f))
+		: blx_size(f) - blx_header_bytes(f->name_len);
+
+	return blx_header_bytes(f->name_len) - sizeof f->host + body;
+}
+
+/* out need not be aligned. */
+void
+blx_export(const blx_filter *f, uint8_t *out)
+{
+	size_t		name_bytes = blx_header_bytes(f->name_len) - sizeof(blx_filter);
+
+	memcpy(out, f->magic, 4);
+	out += 4;
+	put(&out, f->layout, 1);
+	put(&out, f->key_type, 1);
+	put(&out, f->name_len, 1);
+	put(&out, f->hashing, 1);
+	put(&out, f->blocks, 4);
+	put(&out, f->seed, 8);
+	put(&out, f->capacity, 8);
+	put(&out, f->part_bits, 8);
+	put(&out, f->parts, 2);
+	put(&out, f->probes, 2);
+	put(&out, f->fraction, 2);
+	put(&out, f->expanded, 1);
+	put(&out, f->pending, 1);
+	memcpy(out, blx_name(f), name_bytes);
+	out += name_bytes;
+	if (f->layout == BLX_HASHES)
+	{
+		uint64_t	cursor = 0,
+					batch[256];
+		uint8_t    *first;
+		size_t		n;
+
+		put(&out, blx_hashes_count(f), 8);
+		first = out;
+		while ((n = blx_hashes_next(f, &cursor, batch, 256)) > 0)
+		{
+			memcpy(out, batch, n * 8);
+			out += n * 8;
+		}
+		/* still in native order: sorted by value, then swapped where the machine needs it */
+		qsort(first, blx_hashes_count(f), 8, compare_hashes);
+		for (; first < out; first += 8)
+		{
+			uint64_t	word;
+
+			memcpy(&word, first, 8);
+			word = blx_to_le64(word);
+			memcpy(first, &word, 8);
+		}
+	}
+	else
+		put_words(&out, blx_cwords(f), (blx_size(f) - blx_header_bytes(f->name_len)) / 8);
+}
+
+/* The wire header into a native one. */
+static void
+read_header(const uint8_t *in, blx_filter *h)
+{
+	memcpy(h->magic, in, 4);
+	in += 4;
+	h->layout = (uint8_t) get(&in, 1);
+	h->key_type = (uint8_t) get(&in, 1);
+	h->name_len = (uint8_t) get(&in, 1);
+	h->hashing = (uint8_t) get(&in, 1);
+	h->blocks = (uint32_t) get(&in, 4);
+	h->seed = get(&in, 8);
+	h->capacity = get(&in, 8);
+	h->part_bits = get(&in, 8);
+	h->parts = (uint16_t) get(&in, 2);
+	h->probes = (uint16_t) get(&in, 2);
+	h->fraction = (uint16_t) get(&in, 2);
+	h->expanded = (uint8_t) get(&in, 1);
+	h->pending = (uint8_t) get(&in, 1);
+}
+
+static bool
+check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *error)
+{
+	for (size_t i = 0; i < padded; i++)
+		if ((name[i] != 0) != (i < name_len))
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter key type name is not well-formed");
+	return true;
+}
+
+/* A table of that many hashes at half load. */
+static uint64_t
+slots_for(uint64_t count)
+{
+	return count < 4 ? 8 : 2 * count;
+}
+
+static bool
+check_hashes(const uint8_t *body, uint64_t bytes, bool spread, blx_error *error)
+{
+	uint64_t	count;
+
+	if (bytes < 8)
+		return wrong_length(8, bytes, error);
+	count = get_word(body);
+	if (count > BLX_MAX_BYTES / 8 || bytes != 8 + 8 * count)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	for (uint64_t i = 1; i < count; i++)
+	{
+		uint64_t	hash = get_word(body + 8 + 8 * i);
+
+		if (get_word(body + 8 * i) >= hash)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not in ascending order");
+
+		/*
+		 * 4,096 hashes within two thirds of the range that they should take: no
+		 * hash function made these, and a table of them would be slow.
+		 */
+		if (spread && i >= 4096 && hash - get_word(body + 8 + 8 * (i - 4096)) < UINT64_MAX / count * 2731)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
+	}
+	return true;
+}
+
+bool
+blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error)
+{
+	uint64_t	part_words = blx_words_for_bits(part_bits);
+
+	if (part_bits % 64 == 0)
+		return true;
+	for (uint64_t part = 1; part <= parts; part++)
+		if (words[part * part_words - 1] >> part_bits % 64)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has bits set outside its parts");
+	return true;
+}
+
+/* The geometry of wire bytes whose header has been checked; the parameters are the body's first words. */
+static blx_geometry
+wire_geometry(const blx_filter *header, const uint8_t *body)
+{
+	blx_geometry g = blx_header_geometry(header);
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	for (unsigned i = 0; row != NULL && i < row->parameters; i++)
+		g.parameters[i] = get_word(body + 8 * i);
+	return g;
+}
+
+bool
+blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error)
+{
+	blx_filter	header = {0};
+	size_t		name_bytes;
+	blx_geometry g;
+	const uint8_t *body;
+	uint64_t	body_bytes;
+
+	if (length < WIRE_HEADER)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
+	read_header(in, &header);
+	if (!check_header(&header, length + sizeof header.host, error))
+		return false;
+	name_bytes = blx_header_bytes(header.name_len) - sizeof(blx_filter);
+	body = in + WIRE_HEADER + name_bytes;
+	body_bytes = length - WIRE_HEADER - name_bytes;
+	g = wire_geometry(&header, body);
+	if (!check_geometry(&header, &g, error) ||
+		!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
+		return false;
+
+	if (header.layout == BLX_HASHES)
+	{
+		if (!check_hashes(body, body_bytes, blx_hashes_are_spread(&header), error))
+			return false;
+		*size = blx_hashes_bytes(slots_for(get_word(body)), header.name_len);
+		if (*size > BLX_MAX_BYTES)
+			return blx_fail(error, BLX_LIMIT, NULL, NULL, "a set of %llu hashes exceeds the limit of 1 GB",
+							(unsigned long long) get_word(body));
+		return true;
+	}
+	*size = length + sizeof header.host;
+	if (*size > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "a bloom filter of %llu bytes exceeds the limit of 1 GB",
+						(unsigned long long) *size);
+	if (blx_layout_row(header.layout)->check_body == NULL && *size != blx_bytes(&g, header.name_len))
+		return wrong_length(blx_bytes(&g, header.name_len) - sizeof header.host, length, error);
+	return true;
+}
+
+static void
+import_hashes(const blx_filter *header, const blx_identity *id, const uint8_t *body, blx_filter *f)
+{
+	blx_geometry planned = blx_geometry_of(header);
+	uint64_t	count = get_word(body);
+
+	blx_hashes_init(f, slots_for(count), &planned, id, header->capacity);
+	for (uint64_t i = 1; i <= count; i++)
+		blx_hashes_add(f, get_word(body + 8 * i));
+}
+
+/* Bits outside a part would be counted; a body that is more than bits has its own rules. */
+static bool
+check_imported(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row->check_body != NULL && !check_body(f, size, error))
+		return false;
+	if (row->check_contents != NULL)
+		return row->check_contents(f, error);
+	return blx_check_spare_bits(blx_cwords(f), (uint64_t) f->blocks * f->parts, f->part_bits, error);
+}
+
+bool
+blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
+{
+	blx_filter	header = {0};
+	blx_identity id;
+	blx_geometry g;
+	const uint8_t *body;
+	uint64_t   *words;
+
+	read_header(in, &header);
+	id = blx_identity_of(&header);
+	id.name = (const char *) in + WIRE_HEADER;
+	body = in + WIRE_HEADER + blx_header_bytes(header.name_len) - sizeof(blx_filter);
+	if (header.layout == BLX_HASHES)
+	{
+		import_hashes(&header, &id, body, f);
+		return true;
+	}
+	g = wire_geometry(&header, body);
+	blx_init_sized(f, &g, &id, header.capacity, length + sizeof header.host);
+	f->expanded = header.expanded;
+	f->pending = header.pending;
+	words = blx_words(f);
+	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
+		words[i] = get_word(body + 8 * i);
+	return check_imported(f, length + sizeof header.host, error);
+}

@@ -1,0 +1,158 @@
+/*
+ * options.c - what a layout can be asked for besides its size and rate.
+ *
+ * A layout's row lists the options that it has, with their ranges and presets;
+ * the text form is that of SQL's options argument, "name=value, name=value".
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/layouts/layout.h"
+
+/* In the order of enum blx_option.  Those that are not whole numbers take any number in their range. */
+static const struct
+{
+	const char *name;
+	bool		whole;
+} option_names[BLX_OPTIONS] = {
+	[BLX_OPT_HASHING] = {"hashing", true},
+	[BLX_OPT_PROBES] = {"probes", true},
+	[BLX_OPT_BLOCK_BITS] = {"block_bits", true},
+	[BLX_OPT_GROWTH] = {"growth", true},
+	[BLX_OPT_TIGHTENING] = {"tightening", false},
+	[BLX_OPT_GENERATIONS] = {"generations", true},
+};
+
+static const char *const hashing_names[] = {
+	[BLX_INDEPENDENT] = "independent",
+	[BLX_DOUBLE] = "double",
+	[BLX_ENHANCED_DOUBLE] = "enhanced_double",
+	[BLX_TRIPLE] = "triple",
+};
+
+#define HASHINGS (sizeof hashing_names / sizeof hashing_names[0])
+
+const char *
+blx_hashing_name(uint8_t hashing)
+{
+	return hashing < HASHINGS ? hashing_names[hashing] : "unknown";
+}
+
+blx_options
+blx_default_options(uint8_t layout)
+{
+	const blx_option_range *range = blx_layout_row(layout)->options;
+	blx_options options = {{0}};
+
+	for (; range != NULL && range->most > 0; range++)
+		options.value[range->option] = range->preset;
+	return options;
+}
+
+/* "Options of this layout are a (1 to 2), b (3 to 4)." */
+static void
+list_options(const blx_layout *row, char *out, size_t room)
+{
+	const blx_option_range *range = row->options;
+	size_t		used;
+
+	if (range == NULL || range->most == 0)
+	{
+		snprintf(out, room, "Layout %s has no options.", row->name);
+		return;
+	}
+	used = (size_t) snprintf(out, room, "Options of layout %s are", row->name);
+	for (const char *before = " "; range->most > 0 && used < room; range++, before = ", ")
+	{
+		const char *name = option_names[range->option].name;
+
+		if (range->option == BLX_OPT_HASHING)
+			used += (size_t) snprintf(out + used, room - used, "%s%s (independent, double, enhanced_double or triple)", before, name);
+		else
+			used += (size_t) snprintf(out + used, room - used, "%s%s (%.15g to %.15g)", before, name, range->least, range->most);
+	}
+	if (used < room)
+		snprintf(out + used, room - used, ".");
+}
+
+/* The number, or the scheme, that value names. */
+static bool
+read_value(enum blx_option option, const char *value, double *number)
+{
+	char	   *end;
+
+	if (option == BLX_OPT_HASHING)
+	{
+		for (size_t i = 0; i < HASHINGS; i++)
+			if (strcmp(value, hashing_names[i]) == 0)
+			{
+				*number = (double) i;
+				return true;
+			}
+		return false;
+	}
+	*number = strtod(value, &end);
+	return end != value && *end == '\0' && (!option_names[option].whole || *number == floor(*number));
+}
+
+static bool
+set_option(const blx_layout *row, const char *name, const char *value, blx_options *options, blx_error *error)
+{
+	const blx_option_range *range = row->options;
+	const char *article = row->name[0] == 'a' ? "an" : "a";
+	char		hint[300];
+	double		number;
+
+	list_options(row, hint, sizeof hint);
+	while (range != NULL && range->most > 0 && strcmp(option_names[range->option].name, name) != 0)
+		range++;
+	if (range == NULL || range->most == 0)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
+						"%s %s filter has no option \"%s\"", article, row->name, name);
+	if (!read_value(range->option, value, &number) || !(number >= range->least && number <= range->most))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
+						"invalid value \"%s\" for option \"%s\" of %s %s filter", value, name, article, row->name);
+	options->value[range->option] = number;
+	return true;
+}
+
+/* The next word without spaces around it, up to one of `stops` or the end; false when it is empty or too long. */
+static bool
+next_word(const char **text, const char *stops, char *word, size_t room)
+{
+	const char *start = *text + strspn(*text, " \t\n");
+	size_t		length = strcspn(start, stops);
+
+	*text = start + length;
+	while (length > 0 && strchr(" \t\n", start[length - 1]) != NULL)
+		length--;
+	if (length == 0 || length >= room)
+		return false;
+	memcpy(word, start, length);
+	word[length] = '\0';
+	return true;
+}
+
+bool
+blx_parse_options(uint8_t layout, const char *text, blx_options *options, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(layout);
+	char		name[64],
+				value[64],
+				hint[300];
+
+	*options = blx_default_options(layout);
+	list_options(row, hint, sizeof hint);
+	while (text[strspn(text, " \t\n")] != '\0')
+	{
+		if (!next_word(&text, "=,", name, sizeof name) || *text++ != '=' ||
+			!next_word(&text, "=,", value, sizeof value) || (*text != '\0' && *text++ != ','))
+			return blx_fail(error, BLX_INVALID_PARAMETER, "Options are written as name=value, name=value.", hint,
+							"invalid filter options");
+		if (!set_option(row, name, value, options, error))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,168 @@
+/*
+ * slices.c - signatures, the slices of a key, and transposition (slices.h).
+ */
+#include <string.h>
+
+#include "core/layouts/groups.h"
+#include "core/filter/slices.h"
+
+static inline blx_groups
+shape_of(const blx_geometry *g)
+{
+	return (blx_groups) {.log2 = (unsigned) __builtin_ctz(g->blocks), .parts = g->parts};
+}
+
+bool
+blx_signature_geometry(const blx_filter *f, blx_geometry *g)
+{
+	uint64_t	keys;
+	blx_error	error;
+
+	*g = blx_geometry_of(f);
+	if (f->layout != BLX_HASHES)
+		return f->layout == BLX_PARTITIONED_BLOCKED || (blx_to_bits_geometry(f, g, &error) && g->layout == BLX_PARTITIONED_BLOCKED);
+	if (g->layout == BLX_PARTITIONED_BLOCKED && g->blocks > 0)
+		return true;
+	keys = blx_hashes_count(f);
+	return blx_plan(BLX_PARTITIONED_BLOCKED, keys > 0 ? keys : 1, 0.01, NULL, g, &error);
+}
+
+void
+blx_signature_of_anything(uint64_t *words, const blx_geometry *g)
+{
+	memset(words, 0xff, 8 * blx_body_words(g));
+}
+
+static void
+add_hashes(uint64_t *words, blx_groups shape, const blx_filter *f)
+{
+	uint64_t	batch[64],
+				cursor = 0;
+	size_t		n;
+
+	while ((n = blx_hashes_next(f, &cursor, batch, 64)) > 0)
+		blx_groups_add(words, shape, batch, n);
+}
+
+/* Ones in the parts from `first` on. */
+static void
+fill_parts(uint64_t *words, blx_groups shape, unsigned first)
+{
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+
+		for (uint64_t b = 0; b < UINT64_C(1) << shape.log2; b++, words += parts)
+			for (unsigned j = 0; j < parts; j++)
+				if (BLX_GROUP * g + j >= first)
+					words[j] = ~UINT64_C(0);
+	}
+}
+
+void
+blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
+{
+	blx_groups	shape = shape_of(g);
+	blx_geometry of_f = blx_geometry_of(f);
+
+	if (f->layout != BLX_HASHES && f->layout != BLX_PARTITIONED_BLOCKED)
+	{
+		blx_signature_of_anything(words, g);
+		return;
+	}
+	memset(words, 0, 8 * blx_body_words(g));
+	if (f->layout == BLX_HASHES)
+		add_hashes(words, shape, f);
+	else
+	{
+		blx_groups_merge(words, shape, blx_cwords(f), shape_of(&of_f), BLX_OR);
+		fill_parts(words, shape, of_f.parts);
+	}
+}
+
+/* The finer resolution, the fewer parts. */
+static blx_geometry
+union_geometry(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry g = blx_geometry_of(a->blocks > b->blocks ? a : b);
+
+	g.parts = a->parts < b->parts ? a->parts : b->parts;
+	return g;
+}
+
+uint64_t
+blx_union_words(const blx_filter *a, const blx_filter *b)
+{
+	blx_geometry g = union_geometry(a, b);
+
+	return blx_body_words(&g);
+}
+
+/* The words of f at that geometry: its own, or its signature. */
+static const uint64_t *
+words_at(const blx_geometry *g, const blx_filter *f, uint64_t *scratch)
+{
+	if (f->blocks == g->blocks && f->parts == g->parts)
+		return blx_cwords(f);
+	blx_signature(scratch, g, f);
+	return scratch;
+}
+
+blx_fills
+blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch)
+{
+	blx_geometry g = union_geometry(a, b);
+	uint64_t	n = blx_body_words(&g);
+	double		bits = 64 * (double) n;
+	const uint64_t *x = words_at(&g, a, scratch),
+			   *y = words_at(&g, b, scratch + n);
+	blx_fills	fills = {.a = (double) blx_popcount(x, n) / bits, .b = (double) blx_popcount(y, n) / bits};
+
+	for (uint64_t i = 0; i < n; i++)
+		scratch[i] = x[i] | y[i];
+	fills.either = (double) blx_popcount(scratch, n) / bits;
+	return fills;
+}
+
+void
+blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
+{
+	blx_groups	shape = shape_of(g);
+	uint64_t	word = 0;
+
+	for (unsigned i = 0; i < blx_groups_count(shape); i++)
+	{
+		unsigned	parts = blx_group_parts(shape, i);
+		uint64_t	h = blx_derive(hash, i);
+
+		for (unsigned j = 0; j < parts; j++)
+			*slices++ = (uint32_t) (64 * (word + blx_group_block(h, shape.log2) * parts + j) + blx_group_bit(blx_group_mix(h), j));
+		word += blx_group_words(shape, i);
+	}
+}
+
+/* Swaps the two off-diagonal quarters, then those of each quarter, and so on. */
+void
+blx_transpose(uint64_t words[64])
+{
+	uint64_t	mask = UINT64_C(0x00000000ffffffff);
+
+	for (unsigned half = 32; half > 0; half /= 2, mask ^= mask << half)
+		for (unsigned i = 0; i < 64; i = (i + half + 1) & ~half)
+		{
+			uint64_t	swapped = (words[i] >> half ^ words[i + half]) & mask;
+
+			words[i] ^= swapped << half;
+			words[i + half] ^= swapped;
+		}
+}
+
+uint64_t
+blx_and_slice(uint64_t *restrict dst, const uint64_t *restrict src, size_t n)
+{
+	uint64_t	left = 0;
+
+	for (size_t i = 0; i < n; i++)
+		left |= dst[i] &= src[i];
+	return left;
+}

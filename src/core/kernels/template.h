@@ -1,0 +1,376 @@
+/*
+ * kernels.h - the kernels of one path (simd.h), made from what differs between
+ * processors: a template that each kernels_*.c includes once.
+ *
+ * Before that it defines
+ *   PATH          the name of the path
+ *   KERNELS       the table that this file fills
+ *   TARGET        the function attribute that allows the instructions, or nothing
+ *   VECTOR        bytes of a register
+ *   block_has(block, parts, mixed)   are the key's bits in that block?
+ *   block_set(block, parts, mixed)   set them
+ *   blocks_meet(a, b)                have two blocks of 8 parts a common bit in each part?
+ * where parts is a constant 8 if speed counts, and, if there is a faster way for one key alone,
+ *   full_block_has(block, mixed)     block_has for 8 parts
+ *
+ * The memory decides the speed of large filters: batches ask for the blocks of
+ * all their keys before they look at the first.
+ */
+#include "core/layouts/groups.h"
+#include "core/kernels/kernels.h"
+
+/* A register of words that stand anywhere. */
+typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alias));
+
+#define VECTOR_WORDS (VECTOR / 8)
+
+#ifndef full_block_has
+#define full_block_has(block, mixed) block_has(block, BLX_GROUP, mixed)
+#endif
+
+/* As blx_group_block, by one multiplication: the number of blocks is a power of two. */
+static inline __attribute__((always_inline)) uint64_t
+block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
+{
+	return blx_scale(group_hash, blocks) * parts;
+}
+
+/* ---- keys ---- */
+
+/* The groups after the first: a function of its own, so that the first needs no more registers than it uses. */
+TARGET static __attribute__((noinline)) bool
+test_rest(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	for (unsigned g = 1; parts > 0; g++)
+	{
+		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
+		uint64_t	h = blx_derive(hash, g);
+		const uint64_t *block = words + block_at(blocks, in_group, h);
+
+		if (!(in_group == BLX_GROUP ? block_has(block, BLX_GROUP, blx_group_mix(h)) : block_has(block, in_group, blx_group_mix(h))))
+			return false;
+		words += in_group * blocks;
+		parts -= in_group;
+	}
+	return true;
+}
+
+TARGET static inline __attribute__((always_inline)) bool
+test_words(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	uint64_t	mixed = blx_group_mix(hash);
+
+	if (parts == BLX_GROUP)
+		return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed);
+	if (parts < BLX_GROUP)
+		return block_has(words + block_at(blocks, parts, hash), parts, mixed);
+	return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed) &&
+		test_rest(words + BLX_GROUP * blocks, blocks, parts - BLX_GROUP, hash);
+}
+
+TARGET static bool
+test(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	return test_words(words, blocks, parts, hash);
+}
+
+TARGET static bool
+test_filter(const blx_filter *f, uint64_t hash)
+{
+	return test_words(blx_cwords(f), f->blocks, f->parts, hash);
+}
+
+/* Which of up to BLX_BATCH keys, by their hashes for this group, have their bits in it? */
+TARGET static inline __attribute__((always_inline)) uint64_t
+test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	found = 0;
+
+	for (unsigned i = 0; i < n; i++)
+		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]));
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) block_has(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i])) << i;
+	return found;
+}
+
+/* Each group is asked for the keys that all before it had. */
+TARGET static uint64_t
+test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	found = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
+	uint64_t	derived[BLX_BATCH];
+
+	for (unsigned g = 0; parts > 0 && found != 0; g++)
+	{
+		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
+		uint64_t	hits;
+
+		if (g > 0)
+		{
+			n = 0;
+			for (uint64_t rest = found; rest != 0; rest &= rest - 1)
+				derived[n++] = blx_derive(hashes[__builtin_ctzll(rest)], g);
+		}
+		if (in_group == BLX_GROUP)
+			hits = test_group(words, blocks, BLX_GROUP, g > 0 ? derived : hashes, n);
+		else
+			hits = test_group(words, blocks, in_group, g > 0 ? derived : hashes, n);
+		if (g == 0)
+			found = hits;
+		else					/* the answers belong to the set bits of found, in their order */
+			for (uint64_t rest = found; rest != 0; rest &= rest - 1, hits >>= 1)
+				found ^= (rest & -rest) & ((hits & 1) - 1);
+		words += in_group * blocks;
+		parts -= in_group;
+	}
+	return found;
+}
+
+TARGET static inline __attribute__((always_inline)) void
+add_group(uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]), 1);
+	for (size_t i = 0; i < n; i++)
+		block_set(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
+}
+
+TARGET static __attribute__((noinline)) void
+add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
+{
+	uint64_t	derived[BLX_BATCH];
+
+	for (size_t batch; n > 0; hashes += batch, n -= batch)
+	{
+		uint64_t   *group = words;
+		unsigned	left = parts;
+
+		batch = n < BLX_BATCH ? n : BLX_BATCH;
+		for (unsigned g = 0; left > 0; g++)
+		{
+			unsigned	in_group = left < BLX_GROUP ? left : BLX_GROUP;
+
+			if (g > 0)
+				for (size_t i = 0; i < batch; i++)
+					derived[i] = blx_derive(hashes[i], g);
+			if (in_group == BLX_GROUP)
+				add_group(group, blocks, BLX_GROUP, g > 0 ? derived : hashes, batch);
+			else
+				add_group(group, blocks, in_group, g > 0 ? derived : hashes, batch);
+			group += in_group * blocks;
+			left -= in_group;
+		}
+	}
+}
+
+TARGET static void
+add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
+{
+	if (n == 1 && parts == BLX_GROUP)	/* one key at a time: spare it the loops */
+		block_set(words + block_at(blocks, BLX_GROUP, *hashes), BLX_GROUP, blx_group_mix(*hashes));
+	else
+		add_batches(words, blocks, parts, hashes, n);
+}
+
+/* ---- one full group at two resolutions ---- */
+
+TARGET static void
+fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	const uint64_t ratio = UINT64_C(1) << (src_log2 - dst_log2);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << dst_log2; b++, dst += BLX_GROUP, src += BLX_GROUP * ratio)
+		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
+		{
+			vector		sum = *(vector *) (dst + w);
+
+			for (uint64_t r = 0; r < ratio; r++)
+				sum |= *(const vector *) (src + BLX_GROUP * r + w);
+			*(vector *) (dst + w) = sum;
+		}
+}
+
+TARGET static void
+expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << src_log2; b++, src += BLX_GROUP, dst += BLX_GROUP * ratio)
+		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
+			for (uint64_t r = 0; r < ratio; r++)
+				*(vector *) (dst + BLX_GROUP * r + w) |= *(const vector *) (src + w);
+}
+
+TARGET static void
+expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << src_log2; b++, src += BLX_GROUP, dst += BLX_GROUP * ratio)
+		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
+			for (uint64_t r = 0; r < ratio; r++)
+				*(vector *) (dst + BLX_GROUP * r + w) &= *(const vector *) (src + w);
+}
+
+TARGET static bool
+disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
+{
+	for (uint64_t i = 0; i < UINT64_C(1) << a_log2; i++)
+		if (blocks_meet(a + BLX_GROUP * i, b + BLX_GROUP * (i >> (a_log2 - b_log2))))
+			return false;
+	return true;
+}
+
+/* ---- arrays of words ---- */
+
+TARGET static void
+or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, dst += 4 * VECTOR_WORDS, src += 4 * VECTOR_WORDS)
+	{
+		vector	   *d = (vector *) dst;
+		const vector *s = (const vector *) src;
+
+		d[0] |= s[0];
+		d[1] |= s[1];
+		d[2] |= s[2];
+		d[3] |= s[3];
+	}
+	for (uint64_t i = 0; i < n; i++)
+		dst[i] |= src[i];
+}
+
+TARGET static void
+and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, dst += 4 * VECTOR_WORDS, src += 4 * VECTOR_WORDS)
+	{
+		vector	   *d = (vector *) dst;
+		const vector *s = (const vector *) src;
+
+		d[0] &= s[0];
+		d[1] &= s[1];
+		d[2] &= s[2];
+		d[3] &= s[3];
+	}
+	for (uint64_t i = 0; i < n; i++)
+		dst[i] &= src[i];
+}
+
+TARGET static bool
+words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, a += 4 * VECTOR_WORDS, b += 4 * VECTOR_WORDS)
+	{
+		const vector *x = (const vector *) a,
+				   *y = (const vector *) b;
+		vector		common = (x[0] & y[0]) | (x[1] & y[1]) | (x[2] & y[2]) | (x[3] & y[3]);
+		uint64_t	any = 0;
+
+		for (unsigned w = 0; w < VECTOR_WORDS; w++)
+			any |= common[w];
+		if (any != 0)
+			return true;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		if (a[i] & b[i])
+			return true;
+	return false;
+}
+
+/* Adds three bits of every column: their sum in two. */
+static inline __attribute__((always_inline)) void
+add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
+{
+	vector		half = *ones ^ *a;
+
+	*twos = (*ones & *a) | (half & *b);
+	*ones = half ^ *b;
+}
+
+/* The set bits of a register, in each of its words. */
+static inline __attribute__((always_inline)) void
+count_lanes(vector *v)
+{
+	vector		x = *v;
+
+	x -= x >> 1 & UINT64_C(0x5555555555555555);
+	x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+	x = (x + (x >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x += x >> 8;
+	x += x >> 16;
+	x += x >> 32;
+	*v = x & 0x7f;
+}
+
+/*
+ * Harley and Seal's counter (Mula, Kurz, Lemire 2016, "Faster population counts
+ * using AVX2 instructions"): sixteen registers are added column by column, and
+ * only what carries out of the eights is counted.
+ */
+TARGET static uint64_t
+popcount(const uint64_t *words, uint64_t n)
+{
+	vector		ones = {0},
+				twos = {0},
+				fours = {0},
+				eights = {0},
+				total = {0};
+	uint64_t	sum = 0;
+
+	for (; n >= 16 * VECTOR_WORDS; n -= 16 * VECTOR_WORDS, words += 16 * VECTOR_WORDS)
+	{
+		const vector *v = (const vector *) words;
+		vector		two_a,
+					two_b,
+					four_a,
+					four_b,
+					eight_a,
+					eight_b,
+					sixteens;
+
+		add_columns(&two_a, &ones, v, v + 1);
+		add_columns(&two_b, &ones, v + 2, v + 3);
+		add_columns(&four_a, &twos, &two_a, &two_b);
+		add_columns(&two_a, &ones, v + 4, v + 5);
+		add_columns(&two_b, &ones, v + 6, v + 7);
+		add_columns(&four_b, &twos, &two_a, &two_b);
+		add_columns(&eight_a, &fours, &four_a, &four_b);
+		add_columns(&two_a, &ones, v + 8, v + 9);
+		add_columns(&two_b, &ones, v + 10, v + 11);
+		add_columns(&four_a, &twos, &two_a, &two_b);
+		add_columns(&two_a, &ones, v + 12, v + 13);
+		add_columns(&two_b, &ones, v + 14, v + 15);
+		add_columns(&four_b, &twos, &two_a, &two_b);
+		add_columns(&eight_b, &fours, &four_a, &four_b);
+		add_columns(&sixteens, &eights, &eight_a, &eight_b);
+		count_lanes(&sixteens);
+		total += sixteens << 4;
+	}
+	count_lanes(&ones);
+	count_lanes(&twos);
+	count_lanes(&fours);
+	count_lanes(&eights);
+	total += ones + (twos << 1) + (fours << 2) + (eights << 3);
+	for (unsigned w = 0; w < VECTOR_WORDS; w++)
+		sum += total[w];
+	for (uint64_t i = 0; i < n; i++)
+		sum += (uint64_t) __builtin_popcountll(words[i]);
+	return sum;
+}
+
+const blx_kernels KERNELS = {
+	.name = PATH,
+	.add = add,
+	.test = test,
+	.test_filter = test_filter,
+	.test_batch = test_batch,
+	.fold = fold,
+	.expand_or = expand_or,
+	.expand_and = expand_and,
+	.disjoint = disjoint,
+	.or_words = or_words,
+	.and_words = and_words,
+	.words_meet = words_meet,
+	.popcount = popcount,
+};

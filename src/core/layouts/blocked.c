@@ -1,0 +1,198 @@
+/*
+ * layout_blocked.c - the blocked Bloom filter: small standard filters of one
+ * block size, one of which a key picks.
+ *
+ * Putze, Sanders and Singler 2009: a key touches one cache line, or one page
+ * if blocks are as large as that (Kaler).  Any number of blocks (the top bits
+ * of the key hash, scaled), of any size.  The bits within the block come from
+ * the derived hashes w_1, w_2, ...: cut from the hash that picked the block
+ * they would repeat the block's choice.
+ *
+ * A derived hash x gives several positions: the upper half of x * S is one,
+ * the lower half is what is left of x, for the next.  Where S is a power of
+ * two that takes the bits of x from its top, as many times as they suffice.
+ * Of other sizes each position uses up log2 S bits too, but the values of x
+ * fall on the positions unevenly once few are left: so many positions are
+ * taken that at least 20 bits remain, and the chances of two positions differ
+ * by less than one part in 2^20.
+ */
+#include "core/base/hash.h"
+#include "core/layouts/layout.h"
+#include "core/theory/theory.h"
+
+#define CACHE_LINE 512
+#define MAX_BLOCK_BITS (UINT64_C(1) << 32)
+#define SPARE 20				/* bits of a hash that stay unused, where S is no power of two */
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->parts != 1)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a blocked filter's block has one part, not %u", g->parts);
+	if (g->part_bits > MAX_BLOCK_BITS)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a blocked filter's block has at most %llu bits, not %llu",
+						(unsigned long long) MAX_BLOCK_BITS, (unsigned long long) g->part_bits);
+	return true;
+}
+
+/* A step is one block. */
+static void
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
+{
+	*g = (blx_geometry) {.layout = BLX_BLOCKED, .blocks = (uint32_t) step, .parts = 1, .probes = (uint16_t) k,
+	.part_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS]};
+}
+
+static bool
+at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	uint64_t	block_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS];
+
+	if (bits < block_bits)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, "Option block_bits is the size of a block.",
+						"bits must be at least one block for a blocked filter, %llu, not %llu",
+						(unsigned long long) block_bits, (unsigned long long) bits);
+	if (bits / block_bits > UINT32_MAX)
+		return blx_fail(error, BLX_LIMIT, NULL, "Ask for larger blocks.", "a filter of this geometry exceeds the limit of 1 GB");
+	at_step((unsigned) k, bits / block_bits, options, g);
+	return true;
+}
+
+/* How many positions one derived hash gives. */
+static inline unsigned
+positions_a_hash(uint64_t block_bits)
+{
+	unsigned	width = block_bits <= 2 ? 1 : 64 - (unsigned) __builtin_clzll(block_bits - 1);	/* log2, rounded up */
+
+	if ((block_bits & (block_bits - 1)) == 0)
+		return 64 / width;
+	return (64 - SPARE) / width;	/* at least 1: the width is at most 32 */
+}
+
+/* The bits of one key in its block. */
+typedef struct probe_sequence
+{
+	uint64_t	hash;
+	uint64_t	block_bits;
+	uint64_t	left;			/* what is left of the derived hash */
+	unsigned	derived;		/* its number */
+	unsigned	each;			/* positions that a hash gives */
+	unsigned	more;			/* that this one still gives */
+} probe_sequence;
+
+static inline probe_sequence
+probes_of(uint64_t hash, uint64_t block_bits)
+{
+	return (probe_sequence) {.hash = hash, .block_bits = block_bits, .each = positions_a_hash(block_bits)};
+}
+
+static inline uint64_t
+next_probe(probe_sequence *s)
+{
+	uint64_t	bit;
+
+	if (s->more == 0)
+	{
+		s->left = blx_derive(s->hash, ++s->derived);
+		s->more = s->each;
+	}
+	s->more--;
+	bit = blx_scale(s->left, s->block_bits);
+	s->left *= s->block_bits;
+	return bit;
+}
+
+static inline uint64_t
+block_words(const blx_filter *f)
+{
+	return blx_words_for_bits(f->part_bits);
+}
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+	{
+		uint64_t   *block = blx_words(f) + blx_scale(hashes[i], f->blocks) * block_words(f);
+		probe_sequence s = probes_of(hashes[i], f->part_bits);
+
+		for (unsigned j = 0; j < f->probes; j++)
+		{
+			uint64_t	bit = next_probe(&s);
+
+			block[bit / 64] |= UINT64_C(1) << bit % 64;
+		}
+	}
+	return n;
+}
+
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	uint64_t	block = blx_scale(hash, f->blocks) * block_words(f);
+	probe_sequence s = probes_of(hash, f->part_bits);
+
+	for (unsigned j = 0; j < f->probes; j++)
+	{
+		uint64_t	bit = next_probe(&s);
+
+		if (!(*fetch(arg, block + bit / 64, 1) >> bit % 64 & 1))
+			return false;
+	}
+	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
+}
+
+static double
+fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	return blx_fpr_blocked(n, g->blocks, g->part_bits, g->probes);
+}
+
+static void
+fpr_prefixes(const blx_filter *f, double *rates)
+{
+	const uint64_t *block = blx_cwords(f);
+	double		sum = 0;
+
+	for (uint64_t i = 0; i < f->blocks; i++, block += block_words(f))
+		sum += blx_power((double) blx_popcount(block, block_words(f)) / (double) f->part_bits, f->probes);
+	rates[1] = sum / f->blocks;
+}
+
+static void
+merge(blx_filter *dst, const blx_filter *src, blx_op op)
+{
+	(op == BLX_OR ? blx_or_words : blx_and_words) (blx_words(dst), blx_cwords(src), src->blocks * block_words(src));
+}
+
+/* A common key would leave a common bit in its block. */
+static bool
+disjoint(const blx_filter *a, const blx_filter *b)
+{
+	return !blx_words_meet(blx_cwords(a), blx_cwords(b), a->blocks * block_words(a));
+}
+
+static const blx_option_range option_ranges[] = {{BLX_OPT_BLOCK_BITS, 1, (double) MAX_BLOCK_BITS, CACHE_LINE}, {0}};
+
+const blx_layout blx_layout_blocked = {
+	.name = "blocked",
+	.traits = BLX_FETCHABLE,
+	.options = option_ranges,
+	.check = check,
+	.at_step = at_step,
+	.max_step = BLX_MAX_BYTES / 8,
+	.at_bits = at_bits,
+	.add = add,
+	.test_fetched = test_fetched,
+	.test = test,
+	.fpr_expected = fpr_expected,
+	.fpr_prefixes = fpr_prefixes,
+	.merge = merge,
+	.disjoint = disjoint,
+};

@@ -1,0 +1,705 @@
+/*
+ * layout_dynamic_blocked.c - a blocked filter in which overloaded blocks grow.
+ *
+ * Kaler, "Cache Efficient Bloom Filters for Shared Memory Machines", section
+ * 5: each block is a scalable filter (Almeida et al. 2007).  A key picks its
+ * home block as in layout blocked.  When that is full the next key goes to an
+ * overflow block behind it, larger and with more probes, and so on: a chain.
+ *
+ *	 body:   parameters | used, total | home blocks | overflow blocks | spare
+ *	 block:  record | filter
+ *	 record: bits set in the filter (32 bits) | stage (5) | next block (27)
+ *
+ * Blocks are numbered from 0 in units of home blocks; an overflow block takes
+ * several, and its number is larger than that of the block before it in the
+ * chain: 0 is no link, and there are no cycles.  Links from disk are
+ * checked when they are followed: a broken one says "perhaps".
+ *
+ * A stage takes a key only when its fill stays within the filter's limit (half
+ * by preset), whatever bits the key has, and a key that its chain already says
+ * yes to is not added again.  So the rate of every block is bounded by the sum
+ * over stages of limit^k_i, a geometric series, for any keys and any loads:
+ * no other blocked layout can say that.  The price is the record in each block
+ * and an emptier home block (dynamic_blocked_plan.c), and, beyond the planned
+ * number of keys, a cache miss for each block of the chain.
+ *
+ * A union joins chains stage by stage: two blocks of one stage are ORed when
+ * that stays within the limit, and kept side by side ("twins") when it does
+ * not, so that the rate is never worse than the sum of the two.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/layouts/dynamic_blocked.h"
+#include "core/base/hash.h"
+
+/* Words of the body after the parameters. */
+enum
+{
+	USED = DYNAMIC_PARAMETERS,	/* blocks in use, home blocks and overflow */
+	TOTAL,						/* blocks that there is memory for */
+	FIRST_BLOCK
+};
+
+#define MAX_TWINS 4				/* blocks of one stage in a chain */
+
+#define STAGE_SHIFT 32
+#define LINK_SHIFT 37
+
+/* ---- records and chains ---- */
+
+static inline uint64_t
+bits_set_of(uint64_t record)
+{
+	return (uint32_t) record;
+}
+
+static inline unsigned
+stage_of(uint64_t record)
+{
+	return (unsigned) (record >> STAGE_SHIFT) % 32;
+}
+
+static inline uint64_t
+link_of(uint64_t record)
+{
+	return record >> LINK_SHIFT;
+}
+
+/* Words of a home block, the record included. */
+static inline uint64_t
+block_words(const blx_filter *f)
+{
+	return f->part_bits / 64 + 1;
+}
+
+/* The word of the body where a block begins. */
+static inline uint64_t
+block_at(const blx_filter *f, uint64_t block)
+{
+	return FIRST_BLOCK + block * block_words(f);
+}
+
+/* A block of a chain. */
+typedef struct place
+{
+	uint64_t	block;
+	uint64_t	at;				/* its record's word */
+	dynamic_stage stage;
+} place;
+
+static inline place
+home(const blx_filter *f, uint64_t block)
+{
+	place		p = {block, block_at(f, block), dynamic_first_stage(f->part_bits, f->probes, blx_cwords(f))};
+
+	return p;
+}
+
+static inline void
+reach_stage(const blx_filter *f, dynamic_stage *s, unsigned number)
+{
+	while (s->number < number)
+		dynamic_next_stage(s, f->part_bits, f->probes, blx_cwords(f));
+}
+
+typedef enum step
+{
+	MOVED,
+	AT_END,
+	BROKEN						/* the link leads nowhere */
+} step;
+
+/* To the next block of the chain. */
+static inline step
+follow(const blx_filter *f, place *p)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	next = link_of(words[p->at]);
+	uint64_t	at;
+
+	if (next == 0)
+		return AT_END;
+	if (next < f->blocks || next < p->block + p->stage.blocks || next >= words[USED])
+		return BROKEN;
+	at = block_at(f, next);
+	if (stage_of(words[at]) < p->stage.number)
+		return BROKEN;
+	reach_stage(f, &p->stage, stage_of(words[at]));
+	if (p->stage.blocks > words[USED] - next)
+		return BROKEN;
+	p->block = next;
+	p->at = at;
+	return MOVED;
+}
+
+/* ---- the bits of a key ---- */
+
+/*
+ * The derived hashes of a stage begin at its own number, so that stages are
+ * independent.  Each gives several indexes: the digits of the hash, taken as a
+ * fraction, to the base of the filter's size; as many as leave ten bits
+ * beyond the last, which keeps every index equally likely to a thousandth.
+ */
+typedef struct probe_sequence
+{
+	uint64_t	hash;
+	uint64_t	fraction;
+	uint64_t	bits;
+	unsigned	derived;		/* number of the next derived hash */
+	unsigned	digits;			/* of one hash */
+	unsigned	left;			/* unused digits of fraction */
+} probe_sequence;
+
+static inline probe_sequence
+probes_of(const dynamic_stage *s, uint64_t hash)
+{
+	unsigned	width = 64 - (unsigned) __builtin_clzll(s->bits - 1);
+	probe_sequence sequence = {
+		.hash = hash,
+		.bits = s->bits,
+		.derived = 1 + BLX_MAX_K * s->number,
+		.digits = 54 / width,
+	};
+
+	return sequence;
+}
+
+static inline uint64_t
+next_probe(probe_sequence *s)
+{
+	uint64_t	bit;
+
+	if (s->left == 0)
+	{
+		s->fraction = blx_derive(s->hash, s->derived++);
+		s->left = s->digits;
+	}
+	bit = blx_scale(s->fraction, s->bits);
+	s->fraction *= s->bits;
+	s->left--;
+	return bit;
+}
+
+static inline bool
+stage_holds(const uint64_t *filter, const dynamic_stage *s, uint64_t hash)
+{
+	probe_sequence sequence = probes_of(s, hash);
+
+	for (unsigned j = 0; j < s->probes; j++)
+	{
+		uint64_t	bit = next_probe(&sequence);
+
+		if (!(filter[bit / 64] >> bit % 64 & 1))
+			return false;
+	}
+	return true;
+}
+
+/* Returns how many bits were not set before. */
+static inline unsigned
+stage_add(uint64_t *filter, const dynamic_stage *s, uint64_t hash)
+{
+	probe_sequence sequence = probes_of(s, hash);
+	unsigned	fresh = 0;
+
+	for (unsigned j = 0; j < s->probes; j++)
+	{
+		uint64_t	bit = next_probe(&sequence);
+
+		fresh += !(filter[bit / 64] >> bit % 64 & 1);
+		filter[bit / 64] |= UINT64_C(1) << bit % 64;
+	}
+	return fresh;
+}
+
+/* ---- adding and testing ---- */
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	place		p = home(f, blx_scale(hash, f->blocks));
+	step		taken;
+
+	do
+		if (stage_holds(blx_cwords(f) + p.at + 1, &p.stage, hash))
+			return true;
+	while ((taken = follow(f, &p)) == MOVED);
+	return taken == BROKEN;
+}
+
+/* A block of the stage that p has been moved on to, linked behind the block where p is; false when there is no room. */
+static bool
+append_block(blx_filter *f, place *p)
+{
+	uint64_t   *words = blx_words(f);
+	uint64_t	block = words[USED];
+
+	if (p->stage.blocks > words[TOTAL] - block)
+		return false;
+	words[USED] += p->stage.blocks;
+	words[p->at] |= block << LINK_SHIFT;
+	p->block = block;
+	p->at = block_at(f, block);
+	words[p->at] = (uint64_t) p->stage.number << STAGE_SHIFT;
+	return true;
+}
+
+/* False when the filter must grow first. */
+static bool
+add_key(blx_filter *f, uint64_t hash)
+{
+	uint64_t   *words = blx_words(f);
+	place		p = home(f, blx_scale(hash, f->blocks));
+	step		taken;
+
+	do
+		if (stage_holds(words + p.at + 1, &p.stage, hash))
+			return true;
+	while ((taken = follow(f, &p)) == MOVED);
+	if (taken == BROKEN)
+		return true;			/* as test() says */
+	if (!dynamic_has_room(&p.stage, bits_set_of(words[p.at])))
+	{
+		reach_stage(f, &p.stage, p.stage.number + 1);
+		if (!append_block(f, &p))
+			return false;
+	}
+	words[p.at] += stage_add(words + p.at + 1, &p.stage, hash);
+	return true;
+}
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	size_t		i = 0;
+
+	while (i < n && add_key(f, hashes[i]))
+		i++;
+	return i;
+}
+
+/* ---- size ---- */
+
+static uint64_t
+body_words(const blx_geometry *g)
+{
+	return FIRST_BLOCK + g->blocks * (g->part_bits / 64 + 1);
+}
+
+static uint64_t
+words_of(const blx_filter *f)
+{
+	return block_at(f, blx_cwords(f)[TOTAL]);
+}
+
+static void
+init(blx_filter *f)
+{
+	blx_words(f)[USED] = blx_words(f)[TOTAL] = f->blocks;
+}
+
+/* A sixteenth more, and room for a first overflow block; one that needs more asks again. */
+static uint64_t
+grown_words(const blx_filter *f)
+{
+	uint64_t	total = blx_cwords(f)[TOTAL];
+	uint64_t	more = total / 16;
+
+	if (more < blx_cwords(f)[DYNAMIC_GROWTH])
+		more = blx_cwords(f)[DYNAMIC_GROWTH];
+	return block_at(f, total + more);
+}
+
+static void
+grow(blx_filter *dst, const blx_filter *f)
+{
+	uint64_t	words = grown_words(f);
+
+	memcpy(blx_words(dst), blx_cwords(f), 8 * words_of(f));
+	blx_words(dst)[TOTAL] = (words - FIRST_BLOCK) / block_words(f);
+}
+
+/* ---- validation ---- */
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->parts != 1)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter's block has one part, not %u", g->parts);
+	if (g->part_bits < 64 || g->part_bits > 32768 - DYNAMIC_RECORD_BITS || g->part_bits % 64 != 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a dynamic_blocked filter's home block has 64 to 32704 bits, a multiple of 64, not %llu",
+						(unsigned long long) g->part_bits);
+	if (g->parameters[DYNAMIC_GROWTH] < 1 || g->parameters[DYNAMIC_GROWTH] > DYNAMIC_MAX_GROWTH ||
+		g->parameters[DYNAMIC_TIGHTENING] - 1 >= 65535 || g->parameters[DYNAMIC_FILL] - 1 >= 65535)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has impossible parameters");
+	return true;
+}
+
+static bool
+check_body(const blx_filter *f, uint64_t words, blx_error *error)
+{
+	const uint64_t *body = blx_cwords(f);
+
+	if (words < FIRST_BLOCK || body[TOTAL] > words || block_at(f, body[TOTAL]) != words ||
+		body[USED] > body[TOTAL] || body[USED] < f->blocks)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter does not have the blocks that it says");
+	return true;
+}
+
+/* Can the chain of a home block be walked, is it in order, and do its records count their bits? */
+static bool
+chain_is_sound(const blx_filter *f, uint64_t block)
+{
+	const uint64_t *words = blx_cwords(f);
+	place		p = home(f, block);
+	unsigned	twins = 1;
+	step		taken;
+
+	if (stage_of(words[p.at]) != 0)
+		return false;
+	for (;;)
+	{
+		unsigned	stage = p.stage.number;
+
+		if (blx_popcount(words + p.at + 1, p.stage.bits / 64) != bits_set_of(words[p.at]))
+			return false;
+		taken = follow(f, &p);
+		if (taken != MOVED)
+			return taken == AT_END;
+		twins = p.stage.number == stage ? twins + 1 : 1;
+		if (twins > MAX_TWINS)
+			return false;
+	}
+}
+
+/*
+ * Is every overflow block linked from exactly one other?  Links to anything
+ * else, such as the inside of a block, would let a key change a record.  In
+ * windows of the overflow blocks, each with a mark for every beginning.
+ */
+#define WINDOW 65536
+
+static bool
+check_window(const blx_filter *f, uint64_t first, uint64_t *next, const uint64_t *sizes)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	marks[WINDOW / 64] = {0};
+	uint64_t	left = 0;
+
+	for (; *next < words[USED] && *next < first + WINDOW; left++)
+	{
+		marks[(*next - first) / 64] |= UINT64_C(1) << (*next - first) % 64;
+		*next += sizes[stage_of(words[block_at(f, *next)])];
+	}
+	for (uint64_t block = 0; block < f->blocks; block++)
+	{
+		place		p = home(f, block);
+
+		while (follow(f, &p) == MOVED)
+		{
+			uint64_t	i = p.block - first;	/* wraps below the window */
+
+			if (i >= WINDOW)
+				continue;
+			if (!(marks[i / 64] >> i % 64 & 1))
+				return false;
+			marks[i / 64] ^= UINT64_C(1) << i % 64;
+			left--;
+		}
+	}
+	return left == 0;
+}
+
+static bool
+check_contents(const blx_filter *f, blx_error *error)
+{
+	const uint64_t *words = blx_cwords(f);
+	dynamic_stage s = home(f, 0).stage;
+	uint64_t	sizes[DYNAMIC_LAST_STAGE + 1];
+	uint64_t	next = f->blocks;
+	bool		sound = true;
+
+	for (unsigned i = 0; i <= DYNAMIC_LAST_STAGE; i++)
+	{
+		reach_stage(f, &s, i);
+		sizes[i] = s.blocks;
+	}
+	for (uint64_t block = 0; sound && block < f->blocks; block++)
+		sound = chain_is_sound(f, block);
+	for (uint64_t first = f->blocks; sound && first < words[USED]; first += WINDOW)
+		sound = check_window(f, first, &next, sizes);
+	if (!sound || next != words[USED])
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has a broken chain of blocks");
+	for (uint64_t i = block_at(f, words[USED]); i < words_of(f); i++)
+		if (words[i] != 0)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has bits set in its spare blocks");
+	return true;
+}
+
+/* ---- union ---- */
+
+/* Chains being written: into dst, or only measured when that is NULL. */
+typedef struct chain
+{
+	blx_filter *dst;
+	place		last;
+	unsigned	twins;			/* blocks of the last one's stage; 0 = the chain is empty */
+	uint64_t	overflow;		/* blocks taken behind the home blocks, by all chains */
+} chain;
+
+/* A block for a filter of p's stage, at the end of the chain unless that has enough of this stage. */
+static void
+extend_chain(chain *c, const place *p)
+{
+	if (c->twins == 0)			/* both chains begin with a home block */
+	{
+		c->last = *p;
+		c->twins = 1;
+		return;
+	}
+	if (c->last.stage.number != p->stage.number)
+		c->twins = 0;
+	else if (c->twins == MAX_TWINS)
+		return;
+	c->twins++;
+	c->last.stage = p->stage;
+	c->overflow += p->stage.blocks;
+	if (c->dst != NULL)
+		append_block(c->dst, &c->last);
+}
+
+/* The filter at p is ORed into the last block of the chain. */
+static void
+or_into_last(const chain *c, const blx_filter *f, const place *p)
+{
+	uint64_t   *record;
+	uint64_t	words = p->stage.bits / 64;
+
+	if (c->dst == NULL)
+		return;
+	record = blx_words(c->dst) + c->last.at;
+	blx_or_words(record + 1, blx_cwords(f) + p->at + 1, words);
+	*record = *record >> STAGE_SHIFT << STAGE_SHIFT | blx_popcount(record + 1, words);
+}
+
+static bool
+fit_in_one(const blx_filter *a, const blx_filter *b, const place *pa, const place *pb)
+{
+	const uint64_t *x = blx_cwords(a) + pa->at + 1,
+			   *y = blx_cwords(b) + pb->at + 1;
+	uint64_t	bits = 0;
+
+	if (pa->stage.number != pb->stage.number)
+		return false;
+	for (uint64_t i = 0; i < pa->stage.bits / 64; i++)
+		bits += (uint64_t) __builtin_popcountll(x[i] | y[i]);
+	return bits <= pa->stage.limit;
+}
+
+/* The chains of one home block, in the order of stages. */
+static void
+join_chains(chain *c, const blx_filter *a, const blx_filter *b, uint64_t block)
+{
+	place		pa = home(a, block),
+				pb = home(b, block);
+	bool		more_a = true,
+				more_b = true;
+
+	c->twins = 0;
+	while (more_a || more_b)
+	{
+		bool		both = more_a && more_b && fit_in_one(a, b, &pa, &pb);
+		bool		take_a = more_a && (!more_b || pa.stage.number <= pb.stage.number);
+
+		extend_chain(c, take_a ? &pa : &pb);
+		if (take_a)
+		{
+			or_into_last(c, a, &pa);
+			more_a = follow(a, &pa) == MOVED;
+		}
+		if (both || !take_a)
+		{
+			or_into_last(c, b, &pb);
+			more_b = follow(b, &pb) == MOVED;
+		}
+	}
+}
+
+static bool
+union_words(const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error)
+{
+	chain		c = {0};
+
+	if (!blx_check_equal_geometry(a, b, error))
+		return false;
+	for (uint64_t block = 0; block < a->blocks; block++)
+		join_chains(&c, a, b, block);
+	*words = block_at(a, a->blocks + c.overflow);
+	return true;
+}
+
+static void
+unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
+{
+	uint64_t	words;
+	chain		c = {.dst = dst};
+	blx_error	none;
+
+	union_words(a, b, &words, &none);
+	blx_words(dst)[USED] = a->blocks;
+	blx_words(dst)[TOTAL] = (words - FIRST_BLOCK) / block_words(a);
+	for (uint64_t block = 0; block < a->blocks; block++)
+		join_chains(&c, a, b, block);
+}
+
+/* ---- what the filter knows about itself ---- */
+
+static double
+fill_of(const blx_filter *f, const place *p)
+{
+	double		fill = (double) bits_set_of(blx_cwords(f)[p->at]) / (double) p->stage.bits;
+
+	return fill < 1 ? fill : 1;
+}
+
+/* Sums over all chains. */
+typedef struct totals
+{
+	uint64_t	bits;
+	uint64_t	bits_set;
+	uint64_t	overflow_blocks;
+	unsigned	longest_chain;
+	double		rates;			/* of the home blocks' chains */
+	double		keys;
+} totals;
+
+/* Each stage got only those keys of the chain that the ones before did not say yes to. */
+static void
+count_chain(const blx_filter *f, uint64_t block, totals *t)
+{
+	place		p = home(f, block);
+	double		rate = 0;
+	unsigned	length = 0;
+
+	do
+	{
+		double		fill = fill_of(f, &p);
+
+		t->bits += p.stage.bits;
+		t->bits_set += bits_set_of(blx_cwords(f)[p.at]);
+		t->keys += log1p(-fill) / (p.stage.probes * log1p(-1 / (double) p.stage.bits)) / (1 - rate);
+		rate += (1 - rate) * blx_power(fill, p.stage.probes);
+		length++;
+	} while (follow(f, &p) == MOVED);
+	t->rates += rate;
+	t->overflow_blocks += length - 1;
+	if (length > t->longest_chain)
+		t->longest_chain = length;
+}
+
+static totals
+count_all(const blx_filter *f)
+{
+	totals		t = {0};
+
+	for (uint64_t block = 0; block < f->blocks; block++)
+		count_chain(f, block, &t);
+	return t;
+}
+
+static uint64_t
+bits_in(const blx_filter *f)
+{
+	return count_all(f).bits;
+}
+
+static uint64_t
+bits_set(const blx_filter *f)
+{
+	return count_all(f).bits_set;
+}
+
+static double
+cardinality(const blx_filter *f)
+{
+	return count_all(f).keys;
+}
+
+/* Exact, but for twins: these probe the same places and are taken as independent. */
+static double
+fpr(const blx_filter *f)
+{
+	return count_all(f).rates / f->blocks;
+}
+
+static void
+details(const blx_filter *f, blx_tell tell, void *arg)
+{
+	const uint64_t *words = blx_cwords(f);
+	totals		t = count_all(f);
+
+	tell(arg, "growth", (double) words[DYNAMIC_GROWTH], NULL);
+	tell(arg, "tightening", (double) words[DYNAMIC_TIGHTENING] / 65536, NULL);
+	tell(arg, "full_at", (double) words[DYNAMIC_FILL] / 65536, NULL);
+	tell(arg, "overflow_blocks", (double) t.overflow_blocks, NULL);
+	tell(arg, "longest_chain", t.longest_chain, NULL);
+	tell(arg, "overflow_bytes", (double) (8 * block_words(f) * (words[USED] - f->blocks)), NULL);
+	tell(arg, "spare_bytes", (double) (8 * block_words(f) * (words[TOTAL] - words[USED])), NULL);
+}
+
+static bool
+at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	uint64_t	block_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS];
+
+	if (bits < block_bits)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"bits must be at least one block for a dynamic_blocked filter, %llu, not %llu",
+						(unsigned long long) block_bits, (unsigned long long) bits);
+	return blx_dynamic_geometry(options, (uint32_t) (bits / block_bits), (unsigned) k, g, error);
+}
+
+static const blx_option_range options[] = {
+	{BLX_OPT_BLOCK_BITS, 128, 32768, 512},
+	{BLX_OPT_GROWTH, 1, DYNAMIC_MAX_GROWTH, 2},
+	{BLX_OPT_TIGHTENING, 0.01, 0.99, 0.125},
+	{0}
+};
+
+#define STAGES_DIFFER "A key may be in different stages of two filters, where its bits are different ones."
+
+const blx_layout blx_layout_dynamic_blocked = {
+	.name = "dynamic_blocked",
+	.traits = BLX_UNBOUNDED,
+	.options = options,
+	.why_not = {
+		[BLX_INTERSECTION] = STAGES_DIFFER,
+		[BLX_DISJOINT] = STAGES_DIFFER,
+		[BLX_COMPARISON] = STAGES_DIFFER,
+		[BLX_PREFIX] = "Its blocks have one part.",
+		[BLX_FOLD] = "Half the blocks would have chains of twice the length, and save nothing.",
+	},
+	.check = check,
+	.plan = blx_dynamic_plan,
+	.at_bits = at_bits,
+	.add = add,
+	.test = test,
+	.fpr_expected = blx_dynamic_fpr_expected,
+	.parameters = DYNAMIC_PARAMETERS,
+	.body_words = body_words,
+	.words = words_of,
+	.init = init,
+	.check_body = check_body,
+	.check_contents = check_contents,
+	.grown_words = grown_words,
+	.grow = grow,
+	.union_words = union_words,
+	.unite = unite,
+	.bits_in = bits_in,
+	.bits_set = bits_set,
+	.cardinality = cardinality,
+	.fpr = fpr,
+	.details = details,
+};

@@ -1,0 +1,252 @@
+/*
+ * flat.c - filters without blocks: P parts of S bits, H probes of a key in each.
+ *
+ * Probe i of a key, i = 0 .. P*H - 1 over all its parts, goes to part i / H.
+ * Its position there is the derived hash w_i (hash.h) scaled to S, by its top
+ * bits: halving S halves the position, which is what fold and expand rest on.
+ *
+ * For study, positions may come from two or three hashes instead (enum
+ * blx_hashing), each reduced to 0 .. S-1 first, all arithmetic modulo S:
+ *
+ *		double			 h1 + i h2						 Kirsch, Mitzenmacher 2008
+ *		enhanced_double	 h1 + i h2 + (i^3 - i) / 6		 Dillinger, Manolios 2004
+ *		triple			 h1 + i h2 + i (i - 1) / 2 h3	 the same
+ *
+ * That is what most libraries do, and what Almeida 2022, section 5 warns of:
+ * in one part a key with h2 = 0 has a single bit, others few, and two keys of
+ * opposite h2 walk over the same bits.  Where each probe has a part of its own
+ * a key always has k bits.  Such filters cannot be resized (the positions
+ * modulo S/2 are others), and all formulas suppose independent hashes.
+ */
+#include "core/layouts/flat.h"
+#include "core/base/hash.h"
+
+/* Where the probes of one key are found. */
+typedef struct flat_key
+{
+	uint64_t	hash;
+	uint64_t	part_bits;
+	uint64_t	h1,				/* of the schemes that are not independent */
+				h2,
+				h3;
+} flat_key;
+
+static inline __attribute__((always_inline)) flat_key
+key_of(const blx_filter *f, uint64_t hash, uint8_t hashing)
+{
+	flat_key	key = {.hash = hash, .part_bits = f->part_bits};
+
+	if (hashing != BLX_INDEPENDENT)
+	{
+		key.h1 = blx_scale(hash, f->part_bits);
+		key.h2 = blx_scale(blx_derive(hash, 1), f->part_bits);
+		key.h3 = blx_scale(blx_derive(hash, 2), f->part_bits);
+	}
+	return key;
+}
+
+/* The position of probe i in its part; S is at most 2^33 and i at most 63, so that no sum overflows. */
+static inline __attribute__((always_inline)) uint64_t
+position(const flat_key *key, uint8_t hashing, uint64_t i)
+{
+	switch (hashing)
+	{
+		case BLX_DOUBLE:
+			return (key->h1 + i * key->h2) % key->part_bits;
+		case BLX_ENHANCED_DOUBLE:
+			return (key->h1 + i * key->h2 + (i * i * i - i) / 6) % key->part_bits;
+		case BLX_TRIPLE:
+			return (key->h1 + i * key->h2 + i * (i - 1) / 2 * key->h3) % key->part_bits;
+		default:
+			return blx_scale(blx_derive(key->hash, (unsigned) i), key->part_bits);
+	}
+}
+
+/*
+ * Adding and testing, each compiled for the usual cases, one probe a part and
+ * independent hashes, with loops that carry no choice, and once for the rest.
+ */
+static inline __attribute__((always_inline)) void
+add_with(blx_filter *f, const uint64_t *hashes, size_t n, unsigned probes, uint8_t hashing)
+{
+	uint64_t	part_words = blx_words_for_bits(f->part_bits);
+
+	for (size_t i = 0; i < n; i++)
+	{
+		uint64_t   *part = blx_words(f);
+		flat_key	key = key_of(f, hashes[i], hashing);
+
+		for (unsigned j = 0; j < f->parts; j++, part += part_words)
+			for (unsigned h = 0; h < probes; h++)
+			{
+				uint64_t	bit = position(&key, hashing, j * probes + h);
+
+				part[bit / 64] |= UINT64_C(1) << bit % 64;
+			}
+	}
+}
+
+size_t
+blx_flat_add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	if (f->hashing != BLX_INDEPENDENT)
+		add_with(f, hashes, n, f->probes, f->hashing);
+	else if (f->probes == 1)
+		add_with(f, hashes, n, 1, BLX_INDEPENDENT);
+	else
+		add_with(f, hashes, n, f->probes, BLX_INDEPENDENT);
+	return n;
+}
+
+static inline __attribute__((always_inline)) bool
+test_with(const blx_filter *f, uint64_t hash, unsigned probes, uint8_t hashing, blx_fetch fetch, void *arg)
+{
+	uint64_t	part_words = blx_words_for_bits(f->part_bits);
+	flat_key	key = key_of(f, hash, hashing);
+
+	for (unsigned j = 0; j < f->parts; j++)
+		for (unsigned h = 0; h < probes; h++)
+		{
+			uint64_t	bit = position(&key, hashing, j * probes + h);
+
+			if (!(*fetch(arg, j * part_words + bit / 64, 1) >> bit % 64 & 1))
+				return false;
+		}
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	if (f->hashing != BLX_INDEPENDENT)
+		return test_with(f, hash, f->probes, f->hashing, fetch, arg);
+	if (f->probes == 1)
+		return test_with(f, hash, 1, BLX_INDEPENDENT, fetch, arg);
+	return test_with(f, hash, f->probes, BLX_INDEPENDENT, fetch, arg);
+}
+
+bool
+blx_flat_test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	return test_fetched(f, hash, fetch, arg);
+}
+
+bool
+blx_flat_test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
+}
+
+/* A part of fill F passes a key that is not in it with probability F^H. */
+void
+blx_flat_fpr_prefixes(const blx_filter *f, double *rates)
+{
+	uint64_t	part_words = blx_words_for_bits(f->part_bits);
+	const uint64_t *part = blx_cwords(f);
+	double		rate = 1;
+
+	for (unsigned j = 0; j < f->parts; j++, part += part_words)
+	{
+		rate *= blx_power((double) blx_popcount(part, part_words) / (double) f->part_bits, f->probes);
+		rates[j + 1] = rate;
+	}
+}
+
+uint64_t
+blx_flat_resolution(const blx_geometry *g)
+{
+	return g->part_bits;
+}
+
+void
+blx_flat_set_resolution(blx_geometry *g, uint64_t resolution)
+{
+	g->part_bits = resolution;
+}
+
+/* Part by part of unequal size: bit i of the coarser stands for `ratio` bits of the finer. */
+static void
+merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_bits, blx_op op)
+{
+	if (dst_bits < src_bits)	/* fold: a set bit of src sets the bit that covers it */
+	{
+		uint64_t	ratio = src_bits / dst_bits;
+
+		for (uint64_t w = 0; w < blx_words_for_bits(src_bits); w++)
+			for (uint64_t rest = src[w]; rest != 0; rest &= rest - 1)
+			{
+				uint64_t	bit = (w * 64 + (uint64_t) __builtin_ctzll(rest)) / ratio;
+
+				dst[bit / 64] |= UINT64_C(1) << bit % 64;
+			}
+	}
+	else						/* expand */
+	{
+		uint64_t	ratio = dst_bits / src_bits;
+
+		for (uint64_t bit = 0; bit < src_bits; bit++)
+		{
+			bool		set = src[bit / 64] >> bit % 64 & 1;
+
+			for (uint64_t d = bit * ratio; d < (bit + 1) * ratio; d++)
+				if (op == BLX_OR)
+					dst[d / 64] |= (uint64_t) set << d % 64;
+				else
+					dst[d / 64] &= ~((uint64_t) !set << d % 64);
+		}
+	}
+}
+
+void
+blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
+{
+	unsigned	parts = dst->parts < src->parts ? dst->parts : src->parts;
+	uint64_t	dst_words = blx_words_for_bits(dst->part_bits);
+	uint64_t	src_words = blx_words_for_bits(src->part_bits);
+	uint64_t   *d = blx_words(dst);
+	const uint64_t *s = blx_cwords(src);
+
+	if (dst->part_bits == src->part_bits)
+	{
+		(op == BLX_OR ? blx_or_words : blx_and_words) (d, s, parts * dst_words);
+		return;
+	}
+	for (unsigned j = 0; j < parts; j++, d += dst_words, s += src_words)
+		merge_part(d, dst->part_bits, s, src->part_bits, op);
+}
+
+/* Do the parts share a bit, the coarser one's standing for all that it covers? */
+static bool
+parts_meet(const uint64_t *fine, uint64_t fine_bits, const uint64_t *coarse, uint64_t coarse_bits)
+{
+	uint64_t	ratio = fine_bits / coarse_bits;
+
+	if (ratio == 1)
+		return blx_words_meet(fine, coarse, blx_words_for_bits(fine_bits));
+	for (uint64_t w = 0; w < blx_words_for_bits(fine_bits); w++)
+		for (uint64_t rest = fine[w]; rest != 0; rest &= rest - 1)
+		{
+			uint64_t	bit = (w * 64 + (uint64_t) __builtin_ctzll(rest)) / ratio;
+
+			if (coarse[bit / 64] >> bit % 64 & 1)
+				return true;
+		}
+	return false;
+}
+
+/* A common key would leave at least one common bit in every part. */
+bool
+blx_flat_disjoint(const blx_filter *a, const blx_filter *b)
+{
+	const blx_filter *fine = a->part_bits >= b->part_bits ? a : b;
+	const blx_filter *coarse = fine == a ? b : a;
+	unsigned	parts = a->parts < b->parts ? a->parts : b->parts;
+	uint64_t	fine_words = blx_words_for_bits(fine->part_bits);
+	uint64_t	coarse_words = blx_words_for_bits(coarse->part_bits);
+
+	for (unsigned j = 0; j < parts; j++)
+		if (!parts_meet(blx_cwords(fine) + j * fine_words, fine->part_bits,
+						blx_cwords(coarse) + j * coarse_words, coarse->part_bits))
+			return true;
+	return false;
+}

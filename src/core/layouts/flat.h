@@ -1,0 +1,39 @@
+/*
+ * flat.h - the filters that have no blocks: P parts of S bits, H probes of a
+ * key in each.
+ *
+ * standard (P = 1), partitioned (H = 1) and hybrid (both more than 1) are this
+ * one scheme; their files hold what tells them apart: the geometry, its sizing
+ * and the formula.
+ */
+#ifndef BLX_FLAT_H
+#define BLX_FLAT_H
+
+#include "core/layouts/layout.h"
+
+extern size_t blx_flat_add(blx_filter *f, const uint64_t *hashes, size_t n);
+extern bool blx_flat_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
+extern bool blx_flat_test(const blx_filter *f, uint64_t hash);
+extern void blx_flat_fpr_prefixes(const blx_filter *f, double *rates);
+extern void blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op);
+extern bool blx_flat_disjoint(const blx_filter *a, const blx_filter *b);
+
+/* The resolution of a layout that can be resized: S. */
+extern uint64_t blx_flat_resolution(const blx_geometry *g);
+extern void blx_flat_set_resolution(blx_geometry *g, uint64_t resolution);
+
+/* What the rows of these layouts share. */
+#define BLX_FLAT_ROW \
+	.traits = BLX_FETCHABLE, \
+	.flat = true, \
+	.add = blx_flat_add, \
+	.test_fetched = blx_flat_test_fetched, \
+	.test = blx_flat_test, \
+	.fpr_prefixes = blx_flat_fpr_prefixes, \
+	.merge = blx_flat_merge, \
+	.disjoint = blx_flat_disjoint
+
+/* Their hashing, as an option. */
+#define BLX_FLAT_HASHING {BLX_OPT_HASHING, BLX_INDEPENDENT, BLX_TRIPLE, BLX_INDEPENDENT}
+
+#endif							/* BLX_FLAT_H */

@@ -1,0 +1,237 @@
+/*
+ * groups.c - adding, merging and measuring parts in groups (groups.h).
+ *
+ * Because a block is named by top bits, the filter of half the blocks has at
+ * block b the OR of blocks 2b and 2b+1: fold and expand are exact, and any two
+ * filters combine (DESIGN 2.2).
+ */
+#include <math.h>
+
+#include "core/layouts/groups.h"
+
+/* Counts up to BLX_BATCH keys in one group. */
+static void
+count_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *hashes, size_t n)
+{
+	unsigned	parts = blx_group_parts(shape, number);
+	unsigned	words = blx_block_words(shape, parts);
+	uint64_t   *blocks[BLX_BATCH];
+	uint64_t	mixed[BLX_BATCH];
+
+	for (size_t i = 0; i < n; i++)
+	{
+		uint64_t	h = blx_derive(hashes[i], number);
+
+		mixed[i] = blx_group_mix(h);
+		blocks[i] = group + blx_group_block(h, shape.log2) * words;
+		for (unsigned w = 0; w < words; w += BLX_GROUP)
+			__builtin_prefetch(blocks[i] + w, 1);
+	}
+	for (size_t i = 0; i < n; i++)
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_increment(blocks[i] + j, parts, UINT64_C(1) << blx_group_bit(mixed[i], j));
+}
+
+void
+blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t n)
+{
+	if (!shape.counting)
+	{
+		blx_simd.add(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
+		return;
+	}
+	while (n > 0)
+	{
+		size_t		batch = n < BLX_BATCH ? n : BLX_BATCH;
+		uint64_t   *group = words;
+
+		for (unsigned g = 0; g < blx_groups_count(shape); g++)
+		{
+			count_batch(shape, group, g, hashes, batch);
+			group += blx_group_words(shape, g);
+		}
+		hashes += batch;
+		n -= batch;
+	}
+}
+
+void
+blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
+{
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+		uint64_t	h = blx_derive(hash, g);
+		uint64_t   *block = words + blx_group_block(h, shape.log2) * blx_block_words(shape, parts);
+
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_decrement(block + j, parts, UINT64_C(1) << blx_group_bit(blx_group_mix(h), j));
+		words += blx_group_words(shape, g);
+	}
+}
+
+/* A block of i keys: chance that `parts` parts all have the bit asked for. */
+static double
+block_rate(uint64_t load, const void *parts)
+{
+	return blx_power(-expm1((double) load * log1p(-1.0 / 64)), *(const unsigned *) parts);
+}
+
+/* DESIGN 2.1: groups are independent, so their mean rates multiply. */
+double
+blx_groups_fpr_expected(blx_groups shape, uint64_t n)
+{
+	const uint64_t blocks = UINT64_C(1) << shape.log2;
+	unsigned	full = BLX_GROUP,
+				rest = shape.parts % BLX_GROUP;
+	double		rate = 1;
+
+	if (shape.parts >= BLX_GROUP)
+		rate = blx_power(blx_mean_over_loads(n, blocks, block_rate, &full), shape.parts / BLX_GROUP);
+	if (rest > 0)
+		rate *= blx_mean_over_loads(n, blocks, block_rate, &rest);
+	return rate;
+}
+
+void
+blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
+{
+	const uint64_t blocks = UINT64_C(1) << shape.log2;
+	const uint64_t *block = words;
+	double		groups_before = 1;
+
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+		double		sums[BLX_GROUP] = {0};
+
+		for (uint64_t b = 0; b < blocks; b++, block += blx_block_words(shape, parts))
+		{
+			double		rate = 1;
+
+			for (unsigned j = 0; j < parts; j++)
+			{
+				rate *= (double) __builtin_popcountll(blx_block_part(shape, block, parts, j)) / 64;
+				sums[j] += rate;
+			}
+		}
+		for (unsigned j = 0; j < parts; j++)
+			rates[BLX_GROUP * g + j + 1] = groups_before * sums[j] / (double) blocks;
+		groups_before *= sums[parts - 1] / (double) blocks;
+	}
+}
+
+static inline void
+merge_block(blx_groups shape, uint64_t *dst, unsigned dst_parts, const uint64_t *src, unsigned src_parts, blx_op op)
+{
+	unsigned	parts = dst_parts < src_parts ? dst_parts : src_parts;
+
+	if (shape.counting)
+		for (unsigned j = 0; j < parts; j++)
+			blx_counters_add(dst + j, dst_parts, src + j, src_parts);
+	else if (op == BLX_OR)
+		for (unsigned j = 0; j < parts; j++)
+			dst[j] |= src[j];
+	else
+		for (unsigned j = 0; j < parts; j++)
+			dst[j] &= src[j];
+}
+
+/* Walks the finer of the two; the coarser one's block stands for all its descendants. */
+static void
+merge_group(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, unsigned number, blx_op op)
+{
+	unsigned	finer = dst_shape.log2 > src_shape.log2 ? dst_shape.log2 : src_shape.log2;
+	unsigned	dst_parts = blx_group_parts(dst_shape, number),
+				src_parts = blx_group_parts(src_shape, number);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << finer; b++)
+		merge_block(dst_shape,
+					dst + (b >> (finer - dst_shape.log2)) * blx_block_words(dst_shape, dst_parts), dst_parts,
+					src + (b >> (finer - src_shape.log2)) * blx_block_words(src_shape, src_parts), src_parts, op);
+}
+
+/* The groups that both have. */
+static unsigned
+common_groups(blx_groups a, blx_groups b)
+{
+	return blx_groups_count(a.parts < b.parts ? a : b);
+}
+
+/* Full groups of bits at two resolutions. */
+static void
+merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
+{
+	if (dst_log2 < src_log2)
+		blx_simd.fold(dst, dst_log2, src, src_log2);
+	else if (op == BLX_OR)
+		blx_simd.expand_or(dst, dst_log2, src, src_log2);
+	else
+		blx_simd.expand_and(dst, dst_log2, src, src_log2);
+}
+
+/* Is group `number` of both a full group of bits? */
+static bool
+both_full(blx_groups a, blx_groups b, unsigned number)
+{
+	return !a.counting && !b.counting && blx_group_parts(a, number) == BLX_GROUP && blx_group_parts(b, number) == BLX_GROUP;
+}
+
+void
+blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op)
+{
+	for (unsigned g = 0; g < common_groups(dst_shape, src_shape); g++)
+	{
+		uint64_t	words = blx_group_words(dst_shape, g);
+
+		if (!dst_shape.counting && dst_shape.log2 == src_shape.log2 && words == blx_group_words(src_shape, g))
+			(op == BLX_OR ? blx_or_words : blx_and_words) (dst, src, words);
+		else if (both_full(dst_shape, src_shape, g))
+			merge_full_group(dst, dst_shape.log2, src, src_shape.log2, op);
+		else
+			merge_group(dst, dst_shape, src, src_shape, g, op);
+		dst += words;
+		src += blx_group_words(src_shape, g);
+	}
+}
+
+/* In this group, does every block of a & b have a part without a common cell? */
+static bool
+group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape, unsigned number)
+{
+	unsigned	finer = a_shape.log2 > b_shape.log2 ? a_shape.log2 : b_shape.log2;
+	unsigned	a_parts = blx_group_parts(a_shape, number),
+				b_parts = blx_group_parts(b_shape, number),
+				parts = a_parts < b_parts ? a_parts : b_parts;
+
+	if (both_full(a_shape, b_shape, number))
+		return a_shape.log2 >= b_shape.log2
+			? blx_simd.disjoint(a, a_shape.log2, b, b_shape.log2)
+			: blx_simd.disjoint(b, b_shape.log2, a, a_shape.log2);
+	for (uint64_t i = 0; i < UINT64_C(1) << finer; i++)
+	{
+		const uint64_t *x = a + (i >> (finer - a_shape.log2)) * blx_block_words(a_shape, a_parts);
+		const uint64_t *y = b + (i >> (finer - b_shape.log2)) * blx_block_words(b_shape, b_parts);
+		bool		all_meet = true;
+
+		for (unsigned j = 0; j < parts; j++)
+			all_meet &= (blx_block_part(a_shape, x, a_parts, j) & blx_block_part(b_shape, y, b_parts, j)) != 0;
+		if (all_meet)
+			return false;
+	}
+	return true;
+}
+
+/* A common key would leave, in every group, a block whose parts all have a common cell. */
+bool
+blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape)
+{
+	for (unsigned g = 0; g < common_groups(a_shape, b_shape); g++)
+	{
+		if (group_disjoint(a, a_shape, b, b_shape, g))
+			return true;
+		a += blx_group_words(a_shape, g);
+		b += blx_group_words(b_shape, g);
+	}
+	return false;
+}

@@ -1,0 +1,138 @@
+/*
+ * layout_partitioned_blocked.c - the default: blocks of 64-bit parts, in
+ * groups of eight parts (DESIGN 2.1; Almeida 2022, section 6.1).
+ *
+ * Where a key's bits are, and why, is in groups.h; other layouts are built of
+ * the same groups.
+ */
+#include "core/layouts/groups.h"
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->part_bits != 64 || g->probes != 1)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a %s filter has parts of 64 bits with one probe, not %llu with %u",
+						blx_layout_name(g->layout), (unsigned long long) g->part_bits, g->probes);
+	if ((g->blocks & (g->blocks - 1)) != 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a %s filter has a power of two of blocks, not %u", blx_layout_name(g->layout), g->blocks);
+	return true;
+}
+
+/* A step doubles the blocks. */
+static void
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
+{
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << (step - 1), .parts = (uint16_t) k, .probes = 1, .part_bits = 64};
+}
+
+static bool
+at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	unsigned	k = (unsigned) whole_k;
+	uint64_t	step = 1;
+
+	if (bits < 64 * k)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"bits must be at least 64 * k for parts of 64 bits, %u, not %llu",
+						64 * k, (unsigned long long) bits);
+	while (step < 32 && UINT64_C(64) * k << step <= bits)
+		step++;
+	at_step(k, step, options, g);
+	return true;
+}
+
+static inline blx_groups
+shape_of(const blx_filter *f)
+{
+	return (blx_groups) {.log2 = (unsigned) __builtin_ctz(f->blocks), .parts = f->parts};
+}
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	blx_simd.add(blx_words(f), f->blocks, f->parts, hashes, n);
+	return n;
+}
+
+static bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	return blx_groups_test_fetched(shape_of(f), 0, hash, fetch, arg);
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return blx_simd.test_filter(f, hash);
+}
+
+static uint64_t
+test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
+{
+	return blx_simd.test_batch(blx_cwords(f), f->blocks, f->parts, hashes, n);
+}
+
+static double
+fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	return blx_groups_fpr_expected((blx_groups) {.log2 = (unsigned) __builtin_ctz(g->blocks), .parts = g->parts}, n);
+}
+
+static void
+fpr_prefixes(const blx_filter *f, double *rates)
+{
+	blx_groups_fpr_prefixes(blx_cwords(f), shape_of(f), rates);
+}
+
+static uint64_t
+resolution(const blx_geometry *g)
+{
+	return g->blocks;
+}
+
+static void
+set_resolution(blx_geometry *g, uint64_t value)
+{
+	g->blocks = (uint32_t) value;
+}
+
+static uint64_t
+prefix_words(const blx_filter *f, const blx_geometry *g)
+{
+	return blx_groups_prefix_words(shape_of(f), g->parts);
+}
+
+static void
+merge(blx_filter *dst, const blx_filter *src, blx_op op)
+{
+	blx_groups_merge(blx_words(dst), shape_of(dst), blx_cwords(src), shape_of(src), op);
+}
+
+static bool
+disjoint(const blx_filter *a, const blx_filter *b)
+{
+	return blx_groups_disjoint(blx_cwords(a), shape_of(a), blx_cwords(b), shape_of(b));
+}
+
+const blx_layout blx_layout_partitioned_blocked = {
+	.name = "partitioned_blocked",
+	.traits = BLX_FETCHABLE,
+	.check = check,
+	.at_step = at_step,
+	.max_step = 28,
+	.at_bits = at_bits,
+	.add = add,
+	.test_fetched = test_fetched,
+	.test = test,
+	.test_batch = test_batch,
+	.fpr_expected = fpr_expected,
+	.fpr_prefixes = fpr_prefixes,
+	.resolution = resolution,
+	.set_resolution = set_resolution,
+	.prefix_words = prefix_words,
+	.merge = merge,
+	.disjoint = disjoint,
+};

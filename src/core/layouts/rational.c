@@ -1,0 +1,132 @@
+/*
+ * layout_rational.c - the rational Bloom filter: a standard filter whose k
+ * need not be whole.
+ *
+ * Walther, Mansour and Werner: every key sets floor(k) bits, and a fraction of
+ * the keys, k - floor(k), one more.  Which ones is the key's own hash to say,
+ * so that adding and testing agree: the extra probe's derived hash w has its
+ * position in its top bits, as every probe, and switches the probe on when its
+ * lowest 16 bits are below the fraction (in 1/65536).  The two are independent:
+ * a position stands for at least 2^31 adjacent values of w, as m is at most
+ * 2^33, and those have all low halves equally often.
+ *
+ * A fraction averages over keys, and so never beats the geometric mean of its
+ * neighbours (DESIGN 2.3): the false positive rate is least at a whole k.
+ * A plan by capacity therefore has one, and is the standard filter's.
+ */
+#include <math.h>
+
+#include "core/layouts/flat.h"
+#include "core/base/hash.h"
+#include "core/theory/theory.h"
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->blocks != 1 || g->parts != 1 || g->probes == 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a rational filter has one block of one part with at least one probe, not %u of %u with %u",
+						g->blocks, g->parts, g->probes);
+	return true;
+}
+
+/* A step is one word. */
+static void
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
+{
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_RATIONAL, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = 64 * step};
+}
+
+static bool
+at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	uint32_t	fixed = (uint32_t) llround(k * BLX_FRACTION_ONE);
+
+	(void) options;
+	(void) error;
+	*g = (blx_geometry) {.layout = BLX_RATIONAL, .blocks = 1, .parts = 1, .probes = (uint16_t) (fixed / BLX_FRACTION_ONE),
+	.fraction = (uint16_t) (fixed % BLX_FRACTION_ONE), .part_bits = bits};
+	return true;
+}
+
+/* Has the key an extra bit?  Which one? */
+static inline bool
+extra_bit(const blx_filter *f, uint64_t hash, uint64_t *bit)
+{
+	uint64_t	w = blx_derive(hash, f->probes);
+
+	*bit = blx_scale(w, f->part_bits);
+	return w % BLX_FRACTION_ONE < f->fraction;
+}
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	uint64_t   *words = blx_words(f);
+	uint64_t	bit;
+
+	blx_flat_add(f, hashes, n);
+	for (size_t i = 0; i < n; i++)
+		if (extra_bit(f, hashes[i], &bit))
+			words[bit / 64] |= UINT64_C(1) << bit % 64;
+	return n;
+}
+
+static bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	uint64_t	bit;
+
+	return blx_flat_test_fetched(f, hash, fetch, arg) &&
+		(!extra_bit(f, hash, &bit) || *fetch(arg, bit / 64, 1) >> bit % 64 & 1);
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	uint64_t	bit;
+
+	return blx_flat_test(f, hash) && (!extra_bit(f, hash, &bit) || blx_cwords(f)[bit / 64] >> bit % 64 & 1);
+}
+
+static double
+fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	return blx_fpr_rational((double) n, (double) g->part_bits, blx_bits_per_key(g));
+}
+
+/* The mixture of DESIGN 2.3. */
+static void
+fpr_prefixes(const blx_filter *f, double *rates)
+{
+	double		fill = (double) blx_bits_set(f) / (double) f->part_bits;
+
+	rates[1] = blx_power(fill, f->probes) * (1 - f->fraction * (1 - fill) / BLX_FRACTION_ONE);
+}
+
+static void
+details(const blx_filter *f, blx_tell tell, void *arg)
+{
+	blx_geometry g = blx_geometry_of(f);
+
+	tell(arg, "k", blx_bits_per_key(&g), NULL);
+}
+
+const blx_layout blx_layout_rational = {
+	.name = "rational",
+	.traits = BLX_FETCHABLE,
+	.fractional = true,
+	.check = check,
+	.at_step = at_step,
+	.max_step = BLX_MAX_BYTES / 8,
+	.at_bits = at_bits,
+	.add = add,
+	.test_fetched = test_fetched,
+	.test = test,
+	.fpr_expected = fpr_expected,
+	.fpr_prefixes = fpr_prefixes,
+	.merge = blx_flat_merge,
+	.disjoint = blx_flat_disjoint,
+	.details = details,
+};

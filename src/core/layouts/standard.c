@@ -1,0 +1,54 @@
+/*
+ * layout_standard.c - the standard Bloom filter: one part of m bits, k probes.
+ *
+ * Bloom 1970; its probes are in flat.c.  The baseline of the
+ * literature: no set operation survives a change of size, and keys whose
+ * probes collide have a worse false positive rate than others ("weak spots",
+ * Almeida 2022, section 4).  Kept for comparison and for exchange.
+ */
+#include "core/layouts/flat.h"
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->blocks != 1 || g->parts != 1)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a standard filter has one block of one part, not %u of %u", g->blocks, g->parts);
+	return true;
+}
+
+/* A step is one word. */
+static void
+at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
+{
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = 64 * step};
+}
+
+static bool
+at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	(void) error;
+	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = bits,
+	.hashing = (uint8_t) options->value[BLX_OPT_HASHING]};
+	return true;
+}
+
+static double
+fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	return blx_occupancy_power(g->part_bits, g->probes, (double) n * g->probes);
+}
+
+static const blx_option_range option_ranges[] = {BLX_FLAT_HASHING, {0}};
+
+const blx_layout blx_layout_standard = {
+	.name = "standard",
+	BLX_FLAT_ROW,
+	.options = option_ranges,
+	.check = check,
+	.at_step = at_step,
+	.max_step = BLX_MAX_BYTES / 8,
+	.at_bits = at_bits,
+	.fpr_expected = fpr_expected,
+};

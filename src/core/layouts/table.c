@@ -1,0 +1,78 @@
+/*
+ * layouts.c - the table of layouts.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "core/layouts/layout.h"
+
+const blx_layout *const blx_layouts[BLX_LAYOUTS] = {
+	[BLX_STANDARD] = &blx_layout_standard,
+	[BLX_PARTITIONED] = &blx_layout_partitioned,
+	[BLX_BLOCKED] = &blx_layout_blocked,
+	[BLX_PARTITIONED_BLOCKED] = &blx_layout_partitioned_blocked,
+	[BLX_SCALABLE] = &blx_layout_scalable,
+	[BLX_DYNAMIC_BLOCKED] = &blx_layout_dynamic_blocked,
+	[BLX_AGE_PARTITIONED] = &blx_layout_age_partitioned,
+	[BLX_COUNTING] = &blx_layout_counting,
+	[BLX_HYBRID] = &blx_layout_hybrid,
+	[BLX_RATIONAL] = &blx_layout_rational,
+	[BLX_VARIABLE_BLOCKED] = &blx_layout_variable_blocked,
+};
+
+const char *
+blx_layout_name(uint8_t layout)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	return row ? row->name : layout == BLX_HASHES ? "hashes" : "unknown";
+}
+
+unsigned
+blx_traits(uint8_t layout)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	return row ? row->traits : 0;
+}
+
+bool
+blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error)
+{
+	static const char *const done[BLX_OPERATIONS] = {
+		[BLX_UNION] = "united",
+		[BLX_INTERSECTION] = "intersected",
+		[BLX_DISJOINT] = "tested for disjointness",
+		[BLX_COMPARISON] = "compared with another by estimates",
+		[BLX_PREFIX] = "cut to a prefix",
+		[BLX_FOLD] = "folded or shrunk",
+	};
+	const blx_layout *row = blx_layout_row(layout);
+
+	if (row != NULL && row->why_not[operation] == NULL)
+		return true;
+	return blx_fail(error, BLX_UNSUPPORTED, row ? row->why_not[operation] : NULL, row ? row->instead[operation] : NULL,
+					"a filter of layout %s cannot be %s", blx_layout_name(layout), done[operation]);
+}
+
+bool
+blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
+{
+	char		hint[300] = "Layouts are";
+	size_t		used = strlen(hint);
+
+	for (size_t i = BLX_LAYOUTS; i-- > 0;)
+	{
+		if (blx_layouts[i] == NULL)
+			continue;
+		if (strcmp(name, blx_layouts[i]->name) == 0)
+		{
+			*layout = (uint8_t) i;
+			return true;
+		}
+		used += (size_t) snprintf(hint + used, sizeof hint - used, "%s%s",
+								  i + 1 == BLX_LAYOUTS ? " " : ", ", blx_layouts[i]->name);
+	}
+	snprintf(hint + used, sizeof hint - used, ".");
+	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint, "unknown filter layout \"%s\"", name);
+}

@@ -1,0 +1,321 @@
+/*
+ * layout_variable_blocked.c - blocks of variable size: any number of bits as
+ * the sum of powers of two, each of which is a filter of all keys.
+ *
+ * Walther, Mansour, Zollner and Werner (VSBBF).  m bits are one block for each
+ * bit that is set in m, the largest first.  Every key goes into every block, and
+ * sets in each a number of bits in proportion to its size: block i of 2^i bits
+ * takes k_i = K / 2^(top - i), K being that of the largest.  So all blocks fill
+ * alike, half with n keys when K = 2^top / n ln 2, a position is a few top bits
+ * of a hash, and the first blocks alone are a filter of the same keys: smaller,
+ * and less exact.  Their k_i are not whole (see layout_rational.c); those
+ * below 1 leave most keys out.  K is at least 1: a key without any bit would
+ * be found in an empty filter.
+ *
+ * K is probes + fraction of the header in fixed point, k_i a shift of it: a
+ * prefix has the same k_i to the last digit.  To the rest of the core the
+ * filter is one part of m bits, in which the blocks lie one behind the other;
+ * how many they are, m says.
+ */
+#include <math.h>
+
+#include "core/layouts/flat.h"
+#include "core/base/hash.h"
+#include "core/theory/theory.h"
+
+/* Derived hashes are numbered by block, and by probe in it: at most 64 probes a block, one of which may be the extra one. */
+#define HASHES_A_BLOCK 64
+
+static inline uint64_t
+k_of_largest(unsigned probes, unsigned fraction)
+{
+	return (uint64_t) probes * BLX_FRACTION_ONE + fraction;
+}
+
+/* One of the blocks, and how to come to the next. */
+typedef struct block
+{
+	uint64_t	first;			/* its first bit */
+	uint64_t	size;
+	uint64_t	k;				/* in 1/65536 */
+	unsigned	hash;			/* the number of its first derived hash */
+	uint64_t	left;			/* bits from its first on */
+} block;
+
+static inline block
+before_first(uint64_t bits, unsigned probes, unsigned fraction)
+{
+	return (block) {.left = bits, .k = k_of_largest(probes, fraction)};
+}
+
+static inline bool
+next_block(block *b)
+{
+	uint64_t	size;
+
+	b->first += b->size;
+	b->left -= b->size;
+	if (b->left == 0)
+		return false;
+	size = UINT64_C(1) << (63 - __builtin_clzll(b->left));
+	if (b->size > 0)
+	{
+		b->k >>= __builtin_ctzll(b->size) - __builtin_ctzll(size);
+		b->hash += HASHES_A_BLOCK;
+	}
+	b->size = size;
+	return true;
+}
+
+#define EACH_BLOCK(b, x) for (block b = before_first((x)->part_bits, (x)->probes, (x)->fraction); next_block(&b);)
+
+/* ---- geometry ---- */
+
+static double
+bits_per_key(const blx_geometry *g)
+{
+	uint64_t	sum = 0;
+
+	EACH_BLOCK(b, g)
+		sum += b.k;
+	return (double) sum / BLX_FRACTION_ONE;
+}
+
+static bool
+check(const blx_geometry *g, blx_error *error)
+{
+	if (g->blocks != 1 || g->parts != 1 || g->probes == 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
+						"a variable_blocked filter is one part of bits with at least one probe in the largest block, not %u of %u with %u",
+						g->blocks, g->parts, g->probes);
+	return true;
+}
+
+static double
+size_of_largest(uint64_t bits)
+{
+	return (double) (UINT64_C(1) << (63 - __builtin_clzll(bits)));
+}
+
+/* K, within 1 and what leaves the sum at 64. */
+static blx_geometry
+of_k(uint64_t bits, double k_largest)
+{
+	double		most = floor(BLX_MAX_K * BLX_FRACTION_ONE * (size_of_largest(bits) / (double) bits));
+	uint64_t	fixed = (uint64_t) fmin(fmax(round(k_largest * BLX_FRACTION_ONE), BLX_FRACTION_ONE), most);
+
+	return (blx_geometry) {.layout = BLX_VARIABLE_BLOCKED, .blocks = 1, .parts = 1, .part_bits = bits,
+		.probes = (uint16_t) (fixed / BLX_FRACTION_ONE), .fraction = (uint16_t) (fixed % BLX_FRACTION_ONE)};
+}
+
+static bool
+at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	double		share = size_of_largest(bits) / (double) bits;
+
+	(void) options;
+	if (k * share < 1 - 0.5 / BLX_FRACTION_ONE)
+		return blx_fail(error, BLX_INVALID_PARAMETER, "Every key has at least one bit in the largest block.", NULL,
+						"k must be at least %.6g for a variable_blocked filter of %llu bits, not %.6g",
+						1 / share, (unsigned long long) bits, k);
+	*g = of_k(bits, k * share);
+	return true;
+}
+
+/* Independent blocks, each a rational filter, of which a key with k_i < 1 may have no bit. */
+static double
+fpr_expected(const blx_geometry *g, uint64_t n)
+{
+	double		rate = 1;
+
+	EACH_BLOCK(b, g)
+	{
+		double		k = (double) b.k / BLX_FRACTION_ONE;
+
+		if (k >= 1)
+			rate *= blx_fpr_rational((double) n, (double) b.size, k);
+		else					/* the chance that its one bit, if it has one, is unset */
+			rate *= 1 - k * exp((double) n * log1p(-k / (double) b.size));
+	}
+	return rate;
+}
+
+/*
+ * The fewest words, each block half full with n keys.  More bits lower the rate
+ * at every step (with half full blocks: twice the bits of a block are worth at
+ * least two of it), so that bisection finds them.
+ */
+static bool
+smallest(uint64_t n, double fpr, uint64_t max_words, blx_geometry *g)
+{
+	uint64_t	low = 1,
+				high = max_words + 1;
+
+	while (low < high)
+	{
+		uint64_t	words = low + (high - low) / 2;
+
+		*g = of_k(64 * words, size_of_largest(64 * words) * log(2) / (double) n);
+		if (fpr_expected(g, n) < fpr)
+			high = words;
+		else
+			low = words + 1;
+	}
+	if (high > max_words)
+		return false;
+	*g = of_k(64 * high, size_of_largest(64 * high) * log(2) / (double) n);
+	return true;
+}
+
+static bool
+prefix(blx_geometry *g, int64_t blocks, blx_error *error)
+{
+	int			most = __builtin_popcountll(g->part_bits);
+
+	if (blocks < 1 || blocks > most)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"blocks must be between 1 and the filter's %d, not %lld", most, (long long) blocks);
+	for (int i = most; i > blocks; i--)
+		g->part_bits &= g->part_bits - 1;
+	return true;
+}
+
+/* ---- keys ---- */
+
+/* The bit of probe j of a block, the last of which is the extra one; false when this key has it not. */
+static inline bool
+probe_of(const block *b, uint64_t hash, uint64_t j, uint64_t *bit)
+{
+	uint64_t	w = blx_derive(hash, b->hash + (unsigned) j);
+
+	*bit = b->first + blx_scale(w, b->size);
+	return j < b->k / BLX_FRACTION_ONE || w % BLX_FRACTION_ONE < b->k % BLX_FRACTION_ONE;
+}
+
+static inline uint64_t
+probes_in(const block *b)
+{
+	return b->k / BLX_FRACTION_ONE + (b->k % BLX_FRACTION_ONE > 0);
+}
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	uint64_t   *words = blx_words(f);
+	uint64_t	bit;
+
+	for (size_t i = 0; i < n; i++)
+		EACH_BLOCK(b, f)
+			for (uint64_t j = 0; j < probes_in(&b); j++)
+				if (probe_of(&b, hashes[i], j, &bit))
+					words[bit / 64] |= UINT64_C(1) << bit % 64;
+	return n;
+}
+
+static inline __attribute__((always_inline)) bool
+test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
+{
+	uint64_t	bit;
+
+	EACH_BLOCK(b, f)
+		for (uint64_t j = 0; j < probes_in(&b); j++)
+			if (probe_of(&b, hash, j, &bit) && !(*fetch(arg, bit / 64, 1) >> bit % 64 & 1))
+				return false;
+	return true;
+}
+
+static bool
+test(const blx_filter *f, uint64_t hash)
+{
+	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
+}
+
+/* ---- bits ---- */
+
+/* A block of less than a word has its bits within one: the larger ones before it end on its size. */
+static inline uint64_t
+bits_of_small(const block *b, const uint64_t *words)
+{
+	return words[b->first / 64] >> b->first % 64 & ((UINT64_C(1) << b->size) - 1);
+}
+
+static double
+fill_of(const block *b, const uint64_t *words)
+{
+	uint64_t	set = b->size < 64
+		? (uint64_t) __builtin_popcountll(bits_of_small(b, words))
+		: blx_popcount(words + b->first / 64, b->size / 64);
+
+	return (double) set / (double) b->size;
+}
+
+static void
+fpr_prefixes(const blx_filter *f, double *rates)
+{
+	rates[1] = 1;
+	EACH_BLOCK(b, f)
+	{
+		double		fill = fill_of(&b, blx_cwords(f));
+
+		rates[1] *= blx_power(fill, (unsigned) (b.k / BLX_FRACTION_ONE)) *
+			(1 - (double) (b.k % BLX_FRACTION_ONE) / BLX_FRACTION_ONE * (1 - fill));
+	}
+}
+
+/* A prefix of the blocks is the body's first bits. */
+static void
+merge(blx_filter *dst, const blx_filter *src, blx_op op)
+{
+	uint64_t	words = blx_words_for_bits(dst->part_bits);
+
+	(op == BLX_OR ? blx_or_words : blx_and_words) (blx_words(dst), blx_cwords(src), words);
+	if (dst->part_bits % 64 != 0)
+		blx_words(dst)[words - 1] &= ~UINT64_C(0) >> (64 - dst->part_bits % 64);
+}
+
+/* A common key would leave a common bit in every block of which it surely has one. */
+static bool
+disjoint(const blx_filter *f, const blx_filter *g)
+{
+	const uint64_t *x = blx_cwords(f);
+	const uint64_t *y = blx_cwords(g);
+
+	EACH_BLOCK(b, f)
+	{
+		if (b.k < BLX_FRACTION_ONE)
+			return false;
+		if (b.size < 64 ? (bits_of_small(&b, x) & bits_of_small(&b, y)) == 0
+			: !blx_words_meet(x + b.first / 64, y + b.first / 64, b.size / 64))
+			return true;
+	}
+	return false;
+}
+
+static void
+details(const blx_filter *f, blx_tell tell, void *arg)
+{
+	blx_geometry g = blx_geometry_of(f);
+
+	tell(arg, "k", blx_bits_per_key(&g), NULL);
+	tell(arg, "k_of_largest_block", (double) k_of_largest(g.probes, g.fraction) / BLX_FRACTION_ONE, NULL);
+	tell(arg, "variable_blocks", __builtin_popcountll(g.part_bits), NULL);
+}
+
+const blx_layout blx_layout_variable_blocked = {
+	.name = "variable_blocked",
+	.traits = BLX_FETCHABLE,
+	.fractional = true,
+	.check = check,
+	.bits_per_key = bits_per_key,
+	.smallest = smallest,
+	.at_bits = at_bits,
+	.add = add,
+	.test_fetched = test_fetched,
+	.test = test,
+	.fpr_expected = fpr_expected,
+	.fpr_prefixes = fpr_prefixes,
+	.prefix = prefix,
+	.merge = merge,
+	.disjoint = disjoint,
+	.details = details,
+};

@@ -1,0 +1,201 @@
+/*
+ * occupancy.c - which bits random throws set.
+ *
+ * A key's k probes hit d different bits, and those d bits happen to be set:
+ * the false positive rate of a standard filter is the sum over d of the two
+ * probabilities' product (Almeida 2022, eq. 10, in other words).  Both follow
+ * from a walk whose steps add and multiply positive numbers only; the
+ * textbook inclusion-exclusion sums cancel catastrophically.
+ *
+ * The walk takes as many steps as there were throws.  For many throws the
+ * same number is a coefficient of a generating function.  Were the throws a
+ * Poisson process with mean z, the bits would be independent, and j of them
+ * all set with probability (1 - e^(-z/m))^j; so for exactly t throws
+ *
+ *     set[j] = t! [z^t] e^z (1 - e^(-z/m))^j,
+ *
+ * by Cauchy an integral over a circle.  On the circle |z| = t the modulus of
+ * e^z z^-t is a bell of width 1/sqrt(t) around the real axis, on which the
+ * trapezoid rule converges faster than any power of its step: a dozen nodes
+ * give full precision, and dividing by the same sum for the function 1
+ * rids it of t!.  Nothing cancels, because no value on the circle exceeds
+ * that on the real axis, which is close to the answer when t is not small against j^2.
+ */
+#include <math.h>
+
+#include "core/layouts/layout.h"
+#include "core/theory/occupancy.h"
+
+/* Throws from which on the circle is as exact as the walk, and faster. */
+static double
+many_throws(unsigned k)
+{
+	return BLX_CIRCLE_LEAST + k * k / 2;
+}
+
+void
+blx_distinct(double m, unsigned k, double distinct[BLX_MAX_K + 1])
+{
+	distinct[0] = 1;
+	for (unsigned t = 0; t < k; t++)
+	{
+		distinct[t + 1] = 0;
+		for (unsigned d = t + 1; d > 0; d--)
+			distinct[d] = distinct[d] * (d / m) + distinct[d - 1] * fmax(0, 1 - (d - 1) / m);
+		distinct[0] = 0;
+	}
+}
+
+void
+blx_cover_blank(blx_cover *cover, double m, unsigned k)
+{
+	cover->m = m;
+	cover->k = k;
+	for (unsigned j = 0; j <= k; j++)
+	{
+		cover->hit[j] = j <= m ? j / m : 0;
+		cover->set[j] = j == 0;
+	}
+}
+
+/*
+ * Seen backwards, the throw comes before all others: it hits one of j bits
+ * with probability j/m and leaves j - 1 of them to the others.  The difference
+ * below is never negative: fewer bits are more likely to be all set.
+ */
+void
+blx_cover_throw(blx_cover *cover, double chance)
+{
+	double		previous = cover->set[0];
+
+	for (unsigned j = 1; j <= cover->k; j++)
+	{
+		double		set = cover->set[j];
+
+		cover->set[j] = set + chance * cover->hit[j] * (previous - set);
+		previous = set;
+	}
+}
+
+/* sin x - x, without its leading digits cancelling. */
+static double
+sine_less(double x)
+{
+	double		s = x * x;
+
+	if (x > 0.5)
+		return sin(x) - x;
+	return -x * s / 6 * (1 - s / 20 * (1 - s / 42 * (1 - s / 72 * (1 - s / 110 * (1 - s / 156 * (1 - s / 210))))));
+}
+
+void
+blx_circle_init(blx_circle *circle, double t)
+{
+	/* in standard deviations of the bell */
+	const double step = 0.6,
+				end = 9,
+				deviation = 1 / sqrt(t);
+	double		sum = 0;
+
+	circle->radius = t;
+	circle->last = 0;
+	for (unsigned i = 0; i * step < end && i < BLX_CIRCLE_NODES; i++)
+	{
+		double		angle = i * step * deviation,
+					half = sin(angle / 2),
+					modulus = exp(-2 * t * half * half),
+					phase = t * sine_less(angle);
+
+		circle->cosine[i] = 1 - 2 * half * half;
+		circle->sine[i] = 2 * half * sqrt(1 - half * half);
+		circle->weight[i] = modulus * cos(phase);
+		circle->weight_i[i] = modulus * sin(phase);
+		circle->last = i;
+		sum += circle->weight[i] * (i == 0 ? 1 : 2);
+	}
+	for (unsigned i = 0; i <= circle->last; i++)
+	{
+		circle->weight[i] /= sum;
+		circle->weight_i[i] /= sum;
+	}
+}
+
+/* Adds a node: weight (w + iv) times the powers of 1 - e^-(x + iy), twice if it stands for its conjugate. */
+static void
+add_node(double *set, unsigned top, double w, double v, double x, double y, bool twice)
+{
+	double		q,
+				p;
+
+	blx_hit(x, y, &q, &p);
+	for (unsigned j = 0; j <= top; j++)
+	{
+		double		next = w * q - v * p;
+
+		set[j] += twice ? 2 * w : w;
+		v = w * p + v * q;
+		w = next;
+	}
+}
+
+/* The circle of the whole throws, and one of the fractional ones with it where there are any. */
+static void
+cover_by_circle(blx_cover *cover, double whole, double n, double fraction)
+{
+	unsigned	top = cover->k < cover->m ? cover->k : (unsigned) cover->m;
+	blx_circle	a,
+				b = {.weight = {1}};
+
+	blx_circle_init(&a, whole);
+	if (fraction > 0)
+		blx_circle_init(&b, n);
+	cover->set[0] = 0;
+	for (unsigned i = 0; i <= a.last; i++)
+		for (int l = i == 0 ? 0 : -(int) b.last; l <= (int) b.last; l++)
+		{
+			unsigned	j = (unsigned) (l < 0 ? -l : l);
+			double		sign = l < 0 ? -1 : 1,
+						scale = fraction * b.radius / cover->m;
+
+			add_node(cover->set, top,
+					 a.weight[i] * b.weight[j] - a.weight_i[i] * sign * b.weight_i[j],
+					 a.weight[i] * sign * b.weight_i[j] + a.weight_i[i] * b.weight[j],
+					 a.radius / cover->m * a.cosine[i] + scale * b.cosine[j],
+					 a.radius / cover->m * a.sine[i] + scale * sign * b.sine[j],
+					 i > 0 || l > 0);
+		}
+}
+
+void
+blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole, double fraction)
+{
+	double		throws = n * whole;
+
+	blx_cover_blank(cover, m, k);
+	if (throws >= many_throws(k) && (fraction == 0 || n >= many_throws(k)))
+	{
+		cover_by_circle(cover, throws, n, fraction);
+		return;
+	}
+	for (double i = 0; i < n; i++)
+	{
+		for (unsigned j = 0; j < whole; j++)
+			blx_cover_throw(cover, 1);
+		if (fraction > 0)
+			blx_cover_throw(cover, fraction);
+	}
+}
+
+double
+blx_occupancy_power(uint64_t m, unsigned k, double throws)
+{
+	double		distinct[BLX_MAX_K + 1],
+				sum = 0;
+	blx_cover	cover;
+
+	blx_distinct((double) m, k, distinct);
+	blx_cover_keys(&cover, (double) m, k, throws, 1, 0);
+	for (unsigned d = 0; d <= k; d++)
+		sum += distinct[d] * cover.set[d];
+	return fmin(sum, 1);		/* the last digit may be rounded up */
+}

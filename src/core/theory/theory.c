@@ -1,0 +1,269 @@
+/*
+ * theory.c - the formulas of the papers, for study and for planning.
+ *
+ * Sums of positive terms only, or integrals in which nothing cancels: where a
+ * paper prints an inclusion-exclusion sum another exact way to the same number
+ * is taken (occupancy.c).
+ */
+#include <math.h>
+
+#include "core/layouts/layout.h"
+#include "core/theory/occupancy.h"
+#include "core/theory/theory.h"
+
+/* A rate this close to 1 is 1. */
+#define NEGLIGIBLE 1e-18
+
+double
+blx_fpr_approx(double n, double m, unsigned k)
+{
+	return blx_power(-expm1(-(k * n / m)), k);
+}
+
+double
+blx_fpr_goel_gupta(double n, double m, unsigned k)
+{
+	return blx_power(-expm1(-(k * (n + 0.5) / (m - 1))), k);
+}
+
+double
+blx_fpr_standard(double n, uint64_t m, unsigned k)
+{
+	return blx_occupancy_power(m, k, n * k);
+}
+
+double
+blx_fpr_partitioned(double n, double m, unsigned k)
+{
+	return n == 0 ? 0 : blx_power(-expm1(n * log1p(-(k / m))), k);
+}
+
+double
+blx_fpr_element(double n, double m, unsigned k, unsigned d)
+{
+	blx_cover	cover;
+
+	blx_cover_keys(&cover, m, d, n, k, 0);
+	return cover.set[d];
+}
+
+double
+blx_fpr_rational(double n, double m, double k)
+{
+	unsigned	whole = (unsigned) k,
+				most = whole + (k > whole);
+	double		fraction = k - whole,
+				distinct[BLX_MAX_K + 1],
+				sum = 0;
+	blx_cover	cover;
+
+	blx_cover_keys(&cover, m, most, n, whole, fraction);
+	blx_distinct(m, whole, distinct);
+	for (unsigned d = 0; d <= whole; d++)
+		sum += (1 - fraction) * distinct[d] * cover.set[d];
+	if (fraction > 0)
+	{
+		blx_distinct(m, most, distinct);
+		for (unsigned d = 0; d <= most; d++)
+			sum += fraction * distinct[d] * cover.set[d];
+	}
+	return fmin(sum, 1);
+}
+
+/* A block whose load only grows: the throws so far are not repeated. */
+typedef struct block
+{
+	unsigned	k;
+	uint64_t	load;
+	double		distinct[BLX_MAX_K + 1];
+	blx_cover	cover;
+} block;
+
+static double
+block_rate(uint64_t load, const void *arg)
+{
+	block	   *b = *(block *const *) arg;
+	double		sum = 0;
+
+	if (load - b->load > 1)
+		blx_cover_keys(&b->cover, b->cover.m, b->k, (double) load, b->k, 0);
+	else if (load > b->load)
+		for (unsigned j = 0; j < b->k; j++)
+			blx_cover_throw(&b->cover, 1);
+	b->load = load;
+	for (unsigned d = 0; d <= b->k; d++)
+		sum += b->distinct[d] * b->cover.set[d];
+	return sum;
+}
+
+/* Is the chance of any unset bit, in a block of so many bits of which a key sets up to k, too small to matter? */
+static bool
+all_set(double n, double blocks, double block_bits, unsigned k)
+{
+	double		hit = -expm1(k * log1p(-1 / block_bits)) / blocks;
+
+	return k * exp(n * log1p(-hit)) < NEGLIGIBLE;
+}
+
+double
+blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
+{
+	block		state = {.k = k},
+			   *b = &state;
+
+	if (all_set((double) n, (double) blocks, (double) block_bits, k))
+		return 1;
+	blx_distinct((double) block_bits, k, state.distinct);
+	blx_cover_blank(&state.cover, (double) block_bits, k);
+	return fmin(blx_mean_over_loads(n, blocks, block_rate, &b), 1);
+}
+
+double
+blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts)
+{
+	blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = blocks, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+
+	if (all_set((double) n, blocks, 64, 1))
+		return 1;
+	return blx_fpr_expected(&g, n);
+}
+
+double
+blx_fpr_age_partitioned(unsigned k, unsigned l, bool linear)
+{
+	double		fill[BLX_MAX_RING];
+
+	for (unsigned i = 0; i < k + l; i++)
+	{
+		double		age = i < k ? (i + 1.0) / k : 1;
+
+		fill[i] = linear ? age / 2 : -expm1(-age * log(2));
+	}
+	return blx_run_probability(fill, k + l, k);
+}
+
+double
+blx_collisions(double m, unsigned k, unsigned c)
+{
+	double		distinct[BLX_MAX_K + 1];
+
+	blx_distinct(m, k, distinct);
+	return distinct[k - c];
+}
+
+/* Throws of the smaller set from which on circles are taken. */
+#define MANY_THROWS 1024
+
+/* The few throws hit d different bits; each of the many throws misses them with probability 1 - d/bits. */
+static double
+overlap_of_few(double bits, unsigned few, double many)
+{
+	double		distinct[MANY_THROWS + 1] = {1};
+	double		sum = 0;
+
+	for (unsigned t = 0; t < few; t++)
+	{
+		for (unsigned d = t + 1; d > 0; d--)
+			distinct[d] = distinct[d] * (d / bits) + distinct[d - 1] * fmax(0, 1 - (d - 1) / bits);
+		distinct[0] = 0;
+	}
+	for (unsigned d = 1; d <= few && d <= bits; d++)
+		sum += distinct[d] * -expm1(many * log1p(-(d / bits)));
+	return sum;
+}
+
+/*
+ * Were both sets' throws Poisson processes with means x and y, the bits would
+ * be independent, and no bit common with probability
+ * (1 - (1 - e^(-x/bits)) (1 - e^(-y/bits)))^bits: two circles take the
+ * coefficient of a and b throws out of it (occupancy.c).
+ */
+static double
+overlap_by_circles(double bits, double a, double b)
+{
+	blx_circle	x,
+				y;
+	double		sum = 0;
+
+	blx_circle_init(&x, a);
+	blx_circle_init(&y, b);
+	for (unsigned i = 0; i <= x.last; i++)
+		for (int l = i == 0 ? 0 : -(int) y.last; l <= (int) y.last; l++)
+		{
+			unsigned	j = (unsigned) (l < 0 ? -l : l);
+			double		sign = l < 0 ? -1 : 1,
+						twice = i > 0 || l > 0 ? 2 : 1,
+						w = x.weight[i] * y.weight[j] - x.weight_i[i] * sign * y.weight_i[j],
+						v = x.weight[i] * sign * y.weight_i[j] + x.weight_i[i] * y.weight[j];
+			double		p,
+						p_i,
+						q,
+						q_i,
+						common,
+						common_i,
+						logarithm,
+						angle;
+
+			blx_hit(a / bits * x.cosine[i], a / bits * x.sine[i], &p, &p_i);
+			blx_hit(b / bits * y.cosine[j], b / bits * sign * y.sine[j], &q, &q_i);
+			common = p * q - p_i * q_i;
+			common_i = p * q_i + p_i * q;
+			/* 1 - (1 - common)^bits */
+			logarithm = bits * log1p(common * (common - 2) + common_i * common_i) / 2;
+			angle = bits * atan2(-common_i, 1 - common);
+			sum += twice * (w * (-expm1(logarithm) + 2 * exp(logarithm) * sin(angle / 2) * sin(angle / 2))
+							+ v * exp(logarithm) * sin(angle));
+		}
+	return sum;
+}
+
+/* Two sets of a and b throws into the same bits hit a common one. */
+static double
+overlap(double bits, double a, double b)
+{
+	double		few = fmin(a, b),
+				many = fmax(a, b);
+
+	if (few <= MANY_THROWS)
+		return fmin(overlap_of_few(bits, (unsigned) few, many), 1);
+	return fmin(overlap_by_circles(bits, few, many), 1);
+}
+
+double
+blx_overlap_standard(double m, unsigned k, double a, double b)
+{
+	return overlap(m, k * a, k * b);
+}
+
+double
+blx_overlap_partitioned(double m, unsigned k, double a, double b)
+{
+	return blx_power(overlap(m / k, a, b), k);
+}
+
+/*
+ * Walks along the trials with the distribution of the current run's length;
+ * what reaches k stays there.
+ */
+double
+blx_run_probability(const double *r, unsigned n, unsigned k)
+{
+	double		run[BLX_MAX_K + 1] = {1};	/* P(the current run is that long, none was of length k) */
+	double		found = 0;
+
+	if (k == 0)
+		return 1;
+	for (unsigned i = 0; i < n; i++)
+	{
+		double		open = 0;	/* P(no run of length k so far) */
+
+		for (unsigned length = k; length-- > 0;)
+		{
+			open += run[length];
+			run[length + 1] = run[length] * r[i];
+		}
+		found += run[k];
+		run[0] = open * (1 - r[i]);
+	}
+	return found;
+}

@@ -1,0 +1,190 @@
+/*
+ * build.c - empty filters, adding keys to a filter, and the key hash itself.
+ */
+#include "pg/base/bloomx.h"
+
+#include "utils/array.h"
+#include "utils/builtins.h"
+
+static uint8
+ParseLayout(const char *name, const char *text, blx_options *options)
+{
+	uint8		layout = 0;
+	blx_error	error;
+
+	if (!blx_layout_by_name(name, &layout, &error) ||
+		!blx_parse_options(layout, text, options, &error))
+		ThrowCoreError(&error);
+	return layout;
+}
+
+blx_geometry
+PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options)
+{
+	blx_options parsed;
+	uint8		number = ParseLayout(layout, options, &parsed);
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (capacity < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
+	if (!blx_plan(number, (uint64) capacity, fpr, &parsed, &geometry, &error))
+		ThrowCoreError(&error);
+	return geometry;
+}
+
+/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) */
+PG_FUNCTION_INFO_V1(bloom_empty);
+Datum
+bloom_empty(PG_FUNCTION_ARGS)
+{
+	int64		capacity = PG_GETARG_INT64(0);
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
+										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
+
+	PG_RETURN_FILTER(NewFilter(&geometry, &identity, (uint64) capacity));
+}
+
+/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) */
+PG_FUNCTION_INFO_V1(bloom_empty_bits);
+Datum
+bloom_empty_bits(PG_FUNCTION_ARGS)
+{
+	blx_options options;
+	uint8		layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
+	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (!blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &options, &geometry, &error))
+		ThrowCoreError(&error);
+	PG_RETURN_FILTER(NewFilter(&geometry, &identity, 0));
+}
+
+blx_filter *
+CopyForKeys(const blx_filter *f, const blx_identity *keys)
+{
+	blx_identity of_filter = blx_identity_of(f);
+	blx_identity joint = JointIdentity(&of_filter, keys);
+	blx_geometry geometry;
+	blx_filter *copy;
+
+	if (f->key_type != BLX_KEY_NONE)
+		return CopyFilter(f);
+	geometry = blx_geometry_of(f);
+	if (f->layout == BLX_HASHES)
+	{
+		uint64		cursor = 0,
+					hash;
+
+		copy = AllocFilter(blx_hashes_bytes(blx_hashes_slots(f), joint.name_len));
+		blx_hashes_init(copy, blx_hashes_slots(f), f->pending ? &geometry : NULL, &joint, f->capacity);
+		while (blx_hashes_next(f, &cursor, &hash, 1) > 0)
+			blx_hashes_add(copy, hash);
+		return copy;
+	}
+	copy = AllocFilter(blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len));
+	blx_copy_as(copy, f, &joint);
+	return copy;
+}
+
+/* What the keys to be added to a filter must agree with: all of it, or of a version the header. */
+static const blx_filter *
+HeaderOf(Datum datum)
+{
+	return DatumIsFilterVersion(datum) ? FilterVersionHeader(datum) : DatumGetFilter(datum);
+}
+
+/* The filter, of which HeaderOf gave f, and more keys, as a new value. */
+static Datum
+WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	blx_filter *copy,
+			   *result;
+
+	if (DatumIsFilterVersion(datum))
+		return AddToFilterVersion(datum, keys, hashes, n);
+	if (blx_size(f) >= VERSION_BYTES)
+		return MakeFilterVersion(f, keys, hashes, n);
+	copy = CopyForKeys(f, keys);
+	result = AddHashes(copy, hashes, n);
+	if (result != copy)
+		pfree(copy);
+	ReportOverfill(result);
+	return PointerGetDatum(result);
+}
+
+/* bloom_add(f bloomfilter, v anycompatible): not strict, for a NULL key must not wipe the filter */
+PG_FUNCTION_INFO_V1(bloom_add);
+Datum
+bloom_add(PG_FUNCTION_ARGS)
+{
+	const blx_filter *f;
+	KeyType    *key;
+	uint64		hash;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	key = GetKeyType(fcinfo, 1);
+	if (DatumIsFilterVersion(PG_GETARG_DATUM(0)))
+		return AddKeyToFilterVersion(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
+	f = DatumGetFilter(PG_GETARG_DATUM(0));
+	CheckKeyType(f, key);
+	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1));
+}
+
+/* bloom_add_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
+PG_FUNCTION_INFO_V1(bloom_add_all);
+Datum
+bloom_add_all(PG_FUNCTION_ARGS)
+{
+	const blx_filter *f;
+	KeyType    *key;
+	uint64	   *hashes;
+	int			n;
+	bool		nulls;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	f = HeaderOf(PG_GETARG_DATUM(0));
+	key = GetElementKeyType(fcinfo, 1);
+	CheckKeyType(f, key);
+	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, hashes, n));
+}
+
+/*
+ * bloom_add_hash(f bloomfilter, hash bigint): a hash made by bloom_hash, or by
+ * another program, for the filter's own key type; a filter without one is from
+ * then on a filter of hashes.
+ */
+PG_FUNCTION_INFO_V1(bloom_add_hash);
+Datum
+bloom_add_hash(PG_FUNCTION_ARGS)
+{
+	const blx_identity hashes = {.key_type = BLX_KEY_HASH};
+	uint64		hash;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	hash = (uint64) PG_GETARG_INT64(1);
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), HeaderOf(PG_GETARG_DATUM(0)), &hashes, &hash, 1));
+}
+
+/* bloom_hash(v anycompatible, seed bigint) */
+PG_FUNCTION_INFO_V1(bloom_hash);
+Datum
+bloom_hash(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_INT64((int64) HashKey(GetKeyType(fcinfo, 0), PG_GETARG_DATUM(0), (uint64) PG_GETARG_INT64(1)));
+}

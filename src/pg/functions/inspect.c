@@ -1,0 +1,263 @@
+/*
+ * inspect.c - what a filter is and holds, and what a plan would give.
+ */
+#include "pg/base/bloomx.h"
+
+#include <math.h>
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/float.h"
+#include "utils/fmgrprotos.h"
+#include "utils/json.h"
+
+static Datum
+MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
+{
+	TupleDesc	columns;
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
+}
+
+/* blx_tell: one more member of a JSON object */
+static void
+TellJson(void *arg, const char *name, double number, const char *text)
+{
+	StringInfo	json = arg;
+
+	appendStringInfo(json, "%s", json->len > 1 ? ", " : "");
+	escape_json(json, name);
+	appendStringInfoString(json, ": ");
+	if (text != NULL)
+		escape_json(json, text);
+	else if (isfinite(number))
+		appendStringInfoString(json, float8out_internal(number));
+	else
+		appendStringInfoString(json, "null");
+}
+
+/* What only the layout of f has to tell, as jsonb. */
+static Datum
+DetailsOf(const blx_filter *f)
+{
+	StringInfoData json;
+
+	initStringInfo(&json);
+	appendStringInfoChar(&json, '{');
+	blx_details(f, TellJson, &json);
+	appendStringInfoChar(&json, '}');
+	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
+}
+
+#define HEADER_COLUMNS 10
+#define INFO_COLUMNS 16
+
+/* The columns that the head of a stored filter suffices for. */
+static int
+DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
+{
+	blx_identity identity = blx_identity_of(f);
+	char		buffer[BLX_MAX_NAME + 1];
+	int			i = 0;
+
+	values[i++] = CStringGetTextDatum(blx_layout_name(f->layout));
+	values[i++] = Int64GetDatum((int64) blx_bits_in(f));
+	values[i++] = Int64GetDatum((int64) blx_size(f));
+	values[i++] = Int64GetDatum(f->blocks);
+	values[i++] = Int32GetDatum(f->parts);
+	values[i++] = Int64GetDatum((int64) f->part_bits);
+	values[i++] = Int32GetDatum(f->probes);
+	nulls[i] = f->key_type == BLX_KEY_NONE;
+	values[i++] = CStringGetTextDatum(blx_key_type_name(&identity, buffer));
+	values[i++] = Int64GetDatum((int64) f->seed);
+	nulls[i] = f->capacity == 0;
+	values[i++] = Int64GetDatum((int64) f->capacity);
+	Assert(i == HEADER_COLUMNS);
+	return i;
+}
+
+/* bloom_header(f) */
+PG_FUNCTION_INFO_V1(bloom_header);
+Datum
+bloom_header(PG_FUNCTION_ARGS)
+{
+	Datum		values[HEADER_COLUMNS];
+	bool		nulls[HEADER_COLUMNS] = {false};
+
+	DescribeHeader(DatumGetFilterHead(PG_GETARG_DATUM(0)), values, nulls);
+	return MakeRow(fcinfo, values, nulls);
+}
+
+/* bloom_info(f) */
+PG_FUNCTION_INFO_V1(bloom_info);
+Datum
+bloom_info(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+	bool		open = f->layout == BLX_HASHES;
+	uint64		bits_set = blx_bits_set(f);
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS] = {false};
+	int			i = DescribeHeader(f, values, nulls);
+
+	values[i++] = BoolGetDatum(FilterIsOverfilled(f));
+	values[i++] = Int64GetDatum((int64) bits_set);
+	nulls[i] = open;
+	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) blx_bits_in(f));
+	values[i++] = Float8GetDatum(blx_cardinality(EstimableFilter(f)));
+	values[i++] = Float8GetDatum(blx_fpr(f));
+	values[i++] = DetailsOf(f);
+	Assert(i == INFO_COLUMNS);
+	return MakeRow(fcinfo, values, nulls);
+}
+
+/* bloom_plan(capacity bigint, fpr float8, layout text, options text) */
+PG_FUNCTION_INFO_V1(bloom_plan);
+Datum
+bloom_plan(PG_FUNCTION_ARGS)
+{
+	int64		capacity = PG_GETARG_INT64(0);
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
+										 text_to_cstring(PG_GETARG_TEXT_PP(3)));
+	Datum		values[8];
+	bool		nulls[8] = {false};
+	int			i = 0;
+
+	values[i++] = CStringGetTextDatum(blx_layout_name(geometry.layout));
+	values[i++] = Int64GetDatum((int64) blx_bits(&geometry));
+	values[i++] = Int64GetDatum((int64) blx_bytes(&geometry, 0));
+	values[i++] = Int64GetDatum(geometry.blocks);
+	values[i++] = Int32GetDatum(geometry.parts);
+	values[i++] = Int64GetDatum((int64) geometry.part_bits);
+	values[i++] = Int32GetDatum(geometry.probes);
+	values[i++] = Float8GetDatum(blx_fpr_planned(&geometry, (uint64) capacity));
+	Assert(i == lengthof(values));
+	return MakeRow(fcinfo, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(bloom_cardinality);
+Datum
+bloom_cardinality(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(blx_cardinality(EstimableFilter(PG_GETARG_FILTER(0))));
+}
+
+PG_FUNCTION_INFO_V1(bloom_fpr);
+Datum
+bloom_fpr(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(blx_fpr(PG_GETARG_FILTER(0)));
+}
+
+PG_FUNCTION_INFO_V1(bloom_fill);
+Datum
+bloom_fill(PG_FUNCTION_ARGS)
+{
+	blx_filter *f = PG_GETARG_FILTER(0);
+
+	if (f->layout == BLX_HASHES)
+		PG_RETURN_NULL();
+	PG_RETURN_FLOAT8((double) blx_bits_set(f) / (double) blx_bits_in(f));
+}
+
+/*
+ * Cardinalities of a, b and their union, at the largest geometry that both
+ * fold and prefix to: there each is exactly the filter that would have been
+ * built, and the errors of the three estimates cancel best.
+ *
+ * Where one filter is so much larger that it is full at that geometry, a and b
+ * are estimated as they are, and the union by their sum: it is off by the
+ * smaller one's keys at most.
+ */
+typedef struct PairEstimate
+{
+	double		a,
+				b,
+				both;			/* the union */
+	bool		bounded;		/* the union is only known to be at most `both` */
+} PairEstimate;
+
+static PairEstimate
+EstimatePair(const blx_filter *a, const blx_filter *b)
+{
+	PairEstimate estimate = {0};
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (FilterIsBlank(a) || FilterIsBlank(b))
+		CheckBlank(a, b);
+	else if (!blx_common_geometry(a, b, &geometry, &error))
+		ThrowCoreError(&error);
+	else if (blx_bits_set(a) > 0 && blx_bits_set(b) > 0)
+	{
+		blx_filter *folded_a,
+				   *folded_b;
+
+		folded_a = ResizeFilter(a, &geometry);
+		folded_b = ResizeFilter(b, &geometry);
+		estimate.a = blx_cardinality(folded_a);
+		estimate.b = blx_cardinality(folded_b);
+		blx_or_into(folded_a, folded_b);
+		estimate.both = blx_cardinality(folded_a);
+		if (!isinf(estimate.both))
+			return estimate;
+		estimate.bounded = true;
+	}
+	estimate.a = blx_cardinality(EstimableFilter(a));
+	estimate.b = blx_cardinality(EstimableFilter(b));
+	estimate.both = estimate.a + estimate.b;
+	return estimate;
+}
+
+bool
+EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys)
+{
+	blx_geometry geometry;
+	blx_error	error;
+	PairEstimate estimate;
+
+	if (a->layout == BLX_HASHES || b->layout == BLX_HASHES || !blx_common_geometry(a, b, &geometry, &error))
+		return false;
+	estimate = EstimatePair(a, b);
+	*keys = estimate.a + estimate.b - estimate.both;
+	return !estimate.bounded && !isinf(estimate.both);
+}
+
+/* Inclusion-exclusion, within what is possible; NaN where nothing is known. */
+static double
+IntersectionEstimate(const PairEstimate *e)
+{
+	if (e->bounded || isinf(e->both))
+		return get_float8_nan();
+	return fmax(0, fmin(e->a + e->b - e->both, fmin(e->a, e->b)));
+}
+
+PG_FUNCTION_INFO_V1(bloom_union_cardinality);
+Datum
+bloom_union_cardinality(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_FLOAT8(EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)).both);
+}
+
+PG_FUNCTION_INFO_V1(bloom_intersection_cardinality);
+Datum
+bloom_intersection_cardinality(PG_FUNCTION_ARGS)
+{
+	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+
+	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate));
+}
+
+/* |a and b| / |a or b|; of two empty filters 1, as of any set and itself */
+PG_FUNCTION_INFO_V1(bloom_jaccard);
+Datum
+bloom_jaccard(PG_FUNCTION_ARGS)
+{
+	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+
+	if (estimate.both == 0)
+		PG_RETURN_FLOAT8(1);
+	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate) / estimate.both);
+}

@@ -1,0 +1,104 @@
+/*
+ * remove.c - taking keys out of a filter that counts them, and dropping its
+ * counters.
+ */
+#include "pg/base/bloomx.h"
+
+/*
+ * f without these keys, as a new value.  Keys that f does not hold are left
+ * alone; the new value differs from f in their number at most, which = does
+ * not look at.
+ */
+static blx_filter *
+WithoutHashes(const blx_filter *f, const uint64 *hashes, size_t n)
+{
+	blx_filter *result = CopyFilter(f);
+	size_t		removed;
+	blx_error	error;
+
+	if (!blx_remove(result, hashes, n, &removed, &error))
+		ThrowCoreError(&error);
+	if (removed < n)
+		ereport(NOTICE,
+				(n == 1
+				 ? errmsg("key is not in the filter")
+				 : errmsg("%zu of %zu keys are not in the filter", n - removed, n),
+				 errdetail_plural("It was not removed; bloom_info counts such refusals.",
+								  "They were not removed; bloom_info counts such refusals.", n - removed)));
+	return result;
+}
+
+/* bloom_remove(f bloomfilter, v anycompatible): not strict, as bloom_add */
+PG_FUNCTION_INFO_V1(bloom_remove);
+Datum
+bloom_remove(PG_FUNCTION_ARGS)
+{
+	blx_filter *f;
+	KeyType    *key;
+	uint64		hash;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	f = PG_GETARG_FILTER(0);
+	key = GetKeyType(fcinfo, 1);
+	CheckKeyType(f, key);
+	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
+	PG_RETURN_FILTER(WithoutHashes(f, &hash, 1));
+}
+
+/* bloom_remove_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
+PG_FUNCTION_INFO_V1(bloom_remove_all);
+Datum
+bloom_remove_all(PG_FUNCTION_ARGS)
+{
+	blx_filter *f;
+	KeyType    *key;
+	uint64	   *hashes;
+	int			n;
+	bool		nulls;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	f = PG_GETARG_FILTER(0);
+	key = GetElementKeyType(fcinfo, 1);
+	CheckKeyType(f, key);
+	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
+	PG_RETURN_FILTER(WithoutHashes(f, hashes, n));
+}
+
+/* bloom_remove_hash(f bloomfilter, hash bigint): a hash as in bloom_add_hash */
+PG_FUNCTION_INFO_V1(bloom_remove_hash);
+Datum
+bloom_remove_hash(PG_FUNCTION_ARGS)
+{
+	uint64		hash;
+
+	if (PG_ARGISNULL(0))
+		PG_RETURN_NULL();
+	if (PG_ARGISNULL(1))
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	hash = (uint64) PG_GETARG_INT64(1);
+	PG_RETURN_FILTER(WithoutHashes(PG_GETARG_FILTER(0), &hash, 1));
+}
+
+/* bloom_to_bits(f bloomfilter) */
+PG_FUNCTION_INFO_V1(bloom_to_bits);
+Datum
+bloom_to_bits(PG_FUNCTION_ARGS)
+{
+	const blx_filter *f = PG_GETARG_FILTER(0);
+	blx_identity identity = blx_identity_of(f);
+	blx_geometry geometry;
+	blx_error	error;
+	blx_filter *result;
+
+	if (!blx_to_bits_geometry(f, &geometry, &error))
+		ThrowCoreError(&error);
+	result = NewFilter(&geometry, &identity, f->capacity);
+	blx_to_bits(result, f);
+	PG_RETURN_FILTER(result);
+}

@@ -1,0 +1,297 @@
+/*
+ * planner_selectivity.c - the share of rows that membership keeps.
+ *
+ * One key of a column is in a filter of n keys with the probability
+ *
+ *     s + (1 - s) fpr,    s = min(1, n / d)
+ *
+ * where d is the number of distinct values that the column has, or of those
+ * that the filter's keys were taken from, whichever is more: as equality of two
+ * columns is estimated, the smaller set is thought to be part of the larger.
+ * Where both are at hand (a constant filter and the column's most common values,
+ * a constant key and a sample of the filters) they are probed.  Keys of an array
+ * count as independent.
+ */
+#include "pg/planner/planner.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+#include "utils/typcache.h"
+
+static double
+WithFalsePositives(const FilterFacts *facts, double held)
+{
+	return held + (1 - held) * facts->fpr;
+}
+
+/* The chance of each of several keys -> that of all, or any, of n. */
+static double
+Combine(double chance, double n, bool all)
+{
+	return all ? pow(chance, n) : 1 - pow(1 - chance, n);
+}
+
+/*
+ * The frequencies of a slot's values: their sum, that of those which the filter
+ * says it holds, and the numbers of both.
+ */
+typedef struct Probed
+{
+	double		frequency,
+				found_frequency;
+	int			values,
+				found;
+} Probed;
+
+static bool
+ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, Probed *probed)
+{
+	AttStatsSlot slot;
+	KeyType		key;
+
+	memset(probed, 0, sizeof *probed);
+	if (!HeapTupleIsValid(column->statsTuple) || !column->acl_ok ||
+		!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+		return false;
+	LookupKeyType(&key, slot.valuetype, slot.stacoll, CurrentMemoryContext);
+	probed->values = Min(slot.nvalues, slot.nnumbers);
+	for (int i = 0; i < probed->values; i++)
+	{
+		probed->frequency += slot.numbers[i];
+		if (blx_test(f, HashKey(&key, slot.values[i], f->seed)))
+		{
+			probed->found++;
+			probed->found_frequency += slot.numbers[i];
+		}
+	}
+	free_attstatsslot(&slot);
+	return true;
+}
+
+/* A column's key: the common values by probing, the others by their number. */
+static double
+ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, VariableStatData *column)
+{
+	double		distinct = DistinctValues(root, key),
+				nulls = 0,
+				keys = facts->keys;
+	Probed		common = {0};
+
+	if (distinct == 0)
+		distinct = fmin(DEFAULT_NUM_DISTINCT, fmax(1, column->rel->tuples));
+	distinct = fmax(distinct, facts->universe);
+	if (HeapTupleIsValid(column->statsTuple))
+		nulls = ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
+	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
+	{
+		keys = fmax(0, keys - common.found);
+		distinct = fmax(1, distinct - common.values);
+	}
+	return common.found_frequency +
+		fmax(0, 1 - nulls - common.frequency) * WithFalsePositives(facts, fmin(1, keys / distinct));
+}
+
+static double
+KeySelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key)
+{
+	VariableStatData column;
+	double		selectivity;
+
+	examine_variable(root, key, 0, &column);
+	if (column.rel == NULL)		/* a constant, a parameter */
+		selectivity = WithFalsePositives(facts, facts->chance);
+	else
+		selectivity = ColumnSelectivity(root, facts, key, &column);
+	ReleaseVariableStats(column);
+	return selectivity;
+}
+
+/* How many elements an array of a column has, on average. */
+static double
+MeanElements(const VariableStatData *column)
+{
+	AttStatsSlot slot;
+	double		elements = 0;
+
+	if (HeapTupleIsValid(column->statsTuple) &&
+		get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_DECHIST, InvalidOid, ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers > 0)
+			elements = slot.numbers[slot.nnumbers - 1];
+		free_attstatsslot(&slot);
+	}
+	return elements;
+}
+
+/* An array of a column, by its most common elements. */
+static double
+ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column, double elements, bool all)
+{
+	AttStatsSlot slot;
+	Probed		common;
+	double		distinct = fmax(facts->universe, DEFAULT_NUM_DISTINCT);
+
+	if (MeanElements(column) > 0)
+		elements = MeanElements(column);
+	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
+		return Combine(common.found_frequency / common.frequency, elements, all);
+	if (HeapTupleIsValid(column->statsTuple) &&
+		get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_VALUES))
+	{
+		distinct = fmax(facts->universe, slot.nvalues);
+		free_attstatsslot(&slot);
+	}
+	return Combine(WithFalsePositives(facts, fmin(1, facts->keys / distinct)), elements, all);
+}
+
+static double
+ArraySelectivity(PlannerInfo *root, const FilterFacts *facts, Node *array, bool all)
+{
+	VariableStatData column;
+	double		selectivity,
+				elements = ESTIMATE_ARRAY_LENGTH(root, array);
+
+	if (IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims)
+	{
+		ListCell   *cell;
+		double		none = 1,
+					each = 1;
+
+		foreach(cell, ((ArrayExpr *) array)->elements)
+		{
+			double		one = KeySelectivity(root, facts, lfirst(cell));
+
+			none *= 1 - one;
+			each *= one;
+		}
+		return all ? each : 1 - none;
+	}
+	examine_variable(root, array, 0, &column);
+	if (column.rel == NULL)
+		selectivity = Combine(WithFalsePositives(facts, facts->chance), elements, all);
+	else
+		selectivity = ArrayColumnSelectivity(facts, &column, elements, all);
+	ReleaseVariableStats(column);
+	return selectivity;
+}
+
+static double
+SelectivityOf(PlannerInfo *root, const FilterFacts *facts, KeysForm form, Node *keys, bool all)
+{
+	if (form == KEY_ARRAY)
+		return ArraySelectivity(root, facts, keys, all);
+	if (form == PROBE_SET)		/* of a number of keys that is not known: as of one */
+		return WithFalsePositives(facts, facts->chance);
+	return KeySelectivity(root, facts, keys);
+}
+
+/* Of the column's filters that ANALYZE kept, how many may hold the keys?  Those of another key type are left out. */
+static void
+ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
+{
+	AttStatsSlot slot;
+
+	if (!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
+		return;
+	for (int i = 0; i < slot.nvalues; i++)
+	{
+		const blx_filter *f = DatumGetFilter(slot.values[i]);
+
+		if (ProbeSaysNothing(f, probe))
+			continue;
+		*filters += 1;
+		*found += FilterMayHold(f, probe, all);
+	}
+	free_attstatsslot(&slot);
+}
+
+/*
+ * Constant keys, in filters of which there is a sample: what was expected
+ * without it counts as one more filter.  It cannot be less than false positives.
+ */
+static double
+SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, double expected)
+{
+	double		filters = 0,
+				found = 0;
+
+	if (facts->constant != NULL)
+		return ProbeSaysNothing(facts->constant, probe) ? expected : FilterMayHold(facts->constant, probe, all);
+	if (HeapTupleIsValid(facts->column.statsTuple) && facts->column.acl_ok)
+	{
+		ProbeSample(&facts->column, STATISTIC_KIND_MCV, probe, all, &filters, &found);
+		ProbeSample(&facts->column, STATISTIC_KIND_HISTOGRAM, probe, all, &filters, &found);
+	}
+	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
+}
+
+static double
+FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership *m)
+{
+	Node	   *keys = estimate_expression_value(root, m->keys);
+	KeysForm	form = m->form;
+	const blx_filter *probe = NULL;
+	double		expected;
+
+	if (IsA(keys, Const))
+	{
+		if (((Const *) keys)->constisnull)
+			return 0;
+		probe = ProbeOfConstant((Const *) keys, form);
+	}
+	if (form == PROBE_SET && probe != NULL)
+		expected = Combine(WithFalsePositives(facts, facts->chance), (double) blx_hashes_count(probe), m->all);
+	else
+		expected = SelectivityOf(root, facts, form, keys, m->all);
+	if (probe != NULL)
+		expected = SampledSelectivity(facts, probe, m->all, expected);
+	return (1 - facts->nulls) * expected;
+}
+
+double
+MembershipSelectivity(PlannerInfo *root, const Membership *m)
+{
+	FilterFacts facts;
+	double		selectivity = UNKNOWN_SELECTIVITY;
+
+	if (DescribeFilter(root, m->filter, &facts))
+		selectivity = FilterSelectivity(root, &facts, m);
+	ReleaseVariableStats(facts.column);
+	return fmax(0, fmin(1, selectivity));
+}
+
+/* The rows on the right side of a semijoin that can make a difference. */
+static double
+InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
+{
+	int			only;
+	RelOptInfo *rel = bms_get_singleton_member(join->min_righthand, &only)
+		? find_base_rel(root, only) : find_join_rel(root, join->min_righthand);
+	double		rows = rel ? rel->rows : 1;
+	VariableStatData key;
+	bool		is_default;
+
+	examine_variable(root, m->keys, 0, &key);
+	if (key.rel != NULL && bms_is_subset(key.rel->relids, join->min_righthand))
+		rows = fmin(rows, get_variable_numdistinct(&key, &is_default));
+	ReleaseVariableStats(key);
+	return rows;
+}
+
+/* Of a semijoin and an antijoin it is the share of rows on the left that have a partner. */
+double
+MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join)
+{
+	double		selectivity = MembershipSelectivity(root, m);
+
+	if (join != NULL && (type == JOIN_SEMI || type == JOIN_ANTI))
+		selectivity = Combine(selectivity, InnerRows(root, m, join), false);
+	return selectivity;
+}

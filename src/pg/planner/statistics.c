@@ -1,0 +1,191 @@
+/*
+ * statistics.c - what ANALYZE keeps of a column of filters.
+ *
+ * Beside what it keeps of any type (NULLs, distinct values, small filters as
+ * most common values and as a histogram, which is a sample of them) a slot of
+ * four means: keys, false positive rate, bytes, and the part of a filter's keys
+ * that another filter of the column has too.  They are taken from up to
+ * SAMPLE_FILTERS filters.  What is larger than SAMPLE_BYTES leaves is not read
+ * but for its header: it counts as filled as planned.
+ */
+#include "pg/planner/planner.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/pg_statistic.h"
+#include "commands/vacuum.h"
+#include "utils/lsyscache.h"
+
+/* From the range for private use, 10000 to 30000. */
+#define STATISTIC_KIND_FILTERS 21837
+
+#define SAMPLE_FILTERS 100
+#define SAMPLE_BYTES (16 * 1024 * 1024)
+
+/* What the standard analysis put where ours hooks in. */
+typedef struct StandardAnalysis
+{
+	AnalyzeAttrComputeStatsFunc compute_stats;
+	void	   *extra_data;
+} StandardAnalysis;
+
+/* Sums over the sample. */
+typedef struct Sample
+{
+	int			filters;
+	double		keys;
+	double		fpr;
+	double		bytes;
+	double		budget;			/* bytes that may still be read */
+	blx_filter *previous;		/* the last filter that was read whole */
+	int			pairs;			/* of neighbours that can be compared */
+	double		shared;
+	double		shared_squared;
+} Sample;
+
+/* A filter that is read whole: also what it shares with the one before. */
+static void
+CountFilter(Sample *sample, blx_filter *f)
+{
+	double		keys = blx_cardinality(EstimableFilter(f)),
+				overlap;
+
+	/* a full filter says "perhaps" to all: its rate tells enough */
+	if (!isinf(keys))
+		sample->keys += keys;
+	sample->fpr += blx_fpr(f);
+	if (sample->previous != NULL && keys >= 1 && EstimateOverlap(f, sample->previous, &overlap))
+	{
+		sample->pairs++;
+		sample->shared += overlap / keys;
+		sample->shared_squared += (overlap / keys) * (overlap / keys);
+	}
+	sample->previous = f;
+}
+
+/* A filter that is not: by its header, if that says all. */
+static bool
+CountHeader(Sample *sample, Datum datum, Size size)
+{
+	const blx_filter *header = FetchFilterHeader(datum, size);
+	blx_geometry geometry;
+
+	if (header == NULL || header->capacity == 0)
+		return false;
+	geometry = blx_geometry_of(header);
+	sample->keys += (double) header->capacity;
+	sample->fpr += blx_fpr_expected(&geometry, header->capacity);
+	return true;
+}
+
+static void
+CountValue(Sample *sample, Datum datum)
+{
+	Size		size = toast_raw_datum_size(datum);
+
+	if (size <= sample->budget)
+	{
+		sample->budget -= size;
+		CountFilter(sample, DatumGetFilter(datum));
+	}
+	else if (!CountHeader(sample, datum, size))
+		return;
+	sample->filters++;
+	sample->bytes += size;
+}
+
+/* The mean of what pairs share; 0 unless it is beyond the error of so many estimates. */
+static double
+SharedPart(const Sample *sample)
+{
+	double		mean,
+				variance;
+
+	if (sample->pairs < 2)
+		return 0;
+	mean = sample->shared / sample->pairs;
+	variance = (sample->shared_squared / sample->pairs - mean * mean) / (sample->pairs - 1);
+	return mean > 2 * sqrt(fmax(0, variance)) ? fmin(1, mean) : 0;
+}
+
+static void
+StoreMeans(VacAttrStats *stats, const Sample *sample)
+{
+	int			slot = 0;
+	float4	   *means = MemoryContextAlloc(stats->anl_context, 4 * sizeof(float4));
+
+	while (slot < STATISTIC_NUM_SLOTS && stats->stakind[slot] != 0)
+		slot++;
+	if (slot == STATISTIC_NUM_SLOTS)
+		return;
+	means[0] = (float4) (sample->keys / sample->filters);
+	means[1] = (float4) (sample->fpr / sample->filters);
+	means[2] = (float4) (sample->bytes / sample->filters);
+	means[3] = (float4) SharedPart(sample);
+	stats->stakind[slot] = STATISTIC_KIND_FILTERS;
+	stats->stanumbers[slot] = means;
+	stats->numnumbers[slot] = 4;
+}
+
+static void
+ComputeStatistics(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch, int rows, double total_rows)
+{
+	StandardAnalysis *standard = stats->extra_data;
+	Sample		sample = {.budget = SAMPLE_BYTES};
+	int			step = Max(1, rows / SAMPLE_FILTERS);
+
+	stats->extra_data = standard->extra_data;
+	standard->compute_stats(stats, fetch, rows, total_rows);
+	stats->extra_data = standard;
+	for (int row = 0; row < rows; row += step)
+	{
+		bool		null;
+		Datum		datum = fetch(stats, row, &null);
+
+		AnalyzeDelayPoint();
+		if (!null)
+			CountValue(&sample, datum);
+	}
+	if (stats->stats_valid && sample.filters > 0)
+		StoreMeans(stats, &sample);
+}
+
+/* ANALYZE of the type */
+PG_FUNCTION_INFO_V1(bloomfilter_typanalyze);
+Datum
+bloomfilter_typanalyze(PG_FUNCTION_ARGS)
+{
+	VacAttrStats *stats = (VacAttrStats *) PG_GETARG_POINTER(0);
+	StandardAnalysis *standard;
+
+	if (!std_typanalyze(stats))
+		PG_RETURN_BOOL(false);
+	standard = palloc(sizeof(StandardAnalysis));
+	standard->compute_stats = stats->compute_stats;
+	standard->extra_data = stats->extra_data;
+	stats->compute_stats = ComputeStatistics;
+	stats->extra_data = standard;
+	PG_RETURN_BOOL(true);
+}
+
+bool
+GetFilterStatistics(HeapTuple pg_statistic, FilterStatistics *statistics)
+{
+	AttStatsSlot slot;
+	bool		found;
+
+	if (!HeapTupleIsValid(pg_statistic) ||
+		!get_attstatsslot(&slot, pg_statistic, STATISTIC_KIND_FILTERS, InvalidOid, ATTSTATSSLOT_NUMBERS))
+		return false;
+	found = slot.nnumbers == 4;
+	if (found)
+	{
+		statistics->keys = slot.numbers[0];
+		statistics->fpr = slot.numbers[1];
+		statistics->bytes = slot.numbers[2];
+		statistics->shared = slot.numbers[3];
+	}
+	free_attstatsslot(&slot);
+	return found;
+}

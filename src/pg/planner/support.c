@@ -1,0 +1,134 @@
+/*
+ * planner.c - what the planner calls about membership.
+ *
+ * Selectivity is in planner_selectivity.c, index conditions are in probe.c; the
+ * cost is here.  A probe of one filter for the whole query is cheaper than most
+ * functions, so that it runs before them, after plain comparisons.  A filter
+ * that differs from row to row must be brought: from its own row, or from the
+ * TOAST table, of which only the header and a block are read when it is large.
+ */
+#include "pg/planner/planner.h"
+
+#include "access/heaptoast.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+/* In units of cpu_operator_cost, roughly as measured with all in memory: */
+
+/* a hash and a cache line or two */
+#define PROBE_COST 2
+
+/* another filter than in the row before: its header is checked */
+#define CHECK_COST 10
+
+/* a filter of which nothing is known */
+#define FETCH_COST 20
+
+/* a lookup in a TOAST table, and each chunk of 2 kB */
+#define TOAST_LOOKUP_COST 50
+#define TOAST_CHUNK_COST 30
+
+/* as PostgreSQL assumes */
+#define UNKNOWN_ARRAY_LENGTH 10
+
+/* RESTRICT of f @> v, v <@ f, f ?& probe and f ?| probe */
+PG_FUNCTION_INFO_V1(bloom_contains_sel);
+Datum
+bloom_contains_sel(PG_FUNCTION_ARGS)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Membership	m;
+
+	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
+		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
+	PG_RETURN_FLOAT8(MembershipSelectivity(root, &m));
+}
+
+/* JOIN of the same: keys of one table against filters of another */
+PG_FUNCTION_INFO_V1(bloom_contains_joinsel);
+Datum
+bloom_contains_joinsel(PG_FUNCTION_ARGS)
+{
+	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
+	Membership	m;
+
+	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
+		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
+	PG_RETURN_FLOAT8(MembershipJoinSelectivity(root, &m, (JoinType) PG_GETARG_INT16(3),
+											   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
+}
+
+/* To bring what so many keys need of a filter that may differ from row to row. */
+static double
+FetchCost(double bytes, double keys)
+{
+	double		chunks = bytes / TOAST_MAX_CHUNK_SIZE;
+
+	if (bytes <= 0)
+		return FETCH_COST;
+	if (bytes <= TOAST_TUPLE_THRESHOLD)
+		return CHECK_COST;
+	if (bytes < (1 + keys) * (SLICE_BYTES / 2))
+		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
+	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
+}
+
+static void
+EstimateCost(SupportRequestCost *request)
+{
+	Membership	m;
+	double		cost = PROBE_COST,
+				keys = 1;
+	List	   *args = NIL;
+
+	if (request->node != NULL && IsA(request->node, OpExpr))
+		args = ((OpExpr *) request->node)->args;
+	else if (request->node != NULL && IsA(request->node, FuncExpr))
+		args = ((FuncExpr *) request->node)->args;
+	if (args != NIL && ReadMembership(request->funcid, args, &m))
+	{
+		if (m.form == KEY_ARRAY)
+		{
+			keys = request->root ? ESTIMATE_ARRAY_LENGTH(request->root, m.keys) : UNKNOWN_ARRAY_LENGTH;
+			cost *= 1 + keys;
+		}
+		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
+			cost += FetchCost(FilterColumnBytes(request->root, m.filter), keys);
+	}
+	request->startup = 0;
+	request->per_tuple = cost * cpu_operator_cost;
+}
+
+static double
+EstimateSelectivity(SupportRequestSelectivity *request)
+{
+	Membership	m;
+
+	if (!ReadMembership(request->funcid, request->args, &m))
+		return UNKNOWN_SELECTIVITY;
+	if (request->is_join)
+		return MembershipJoinSelectivity(request->root, &m, request->jointype, request->sjinfo);
+	return MembershipSelectivity(request->root, &m);
+}
+
+/* The support function of the membership functions, and so of their operators. */
+PG_FUNCTION_INFO_V1(bloom_contains_support);
+Datum
+bloom_contains_support(PG_FUNCTION_ARGS)
+{
+	Node	   *request = (Node *) PG_GETARG_POINTER(0);
+
+	if (IsA(request, SupportRequestSelectivity))
+	{
+		((SupportRequestSelectivity *) request)->selectivity = EstimateSelectivity((SupportRequestSelectivity *) request);
+		PG_RETURN_POINTER(request);
+	}
+	if (IsA(request, SupportRequestCost))
+	{
+		EstimateCost((SupportRequestCost *) request);
+		PG_RETURN_POINTER(request);
+	}
+	if (IsA(request, SupportRequestIndexCondition))
+		PG_RETURN_POINTER(IndexCondition((SupportRequestIndexCondition *) request));
+	PG_RETURN_POINTER(NULL);
+}

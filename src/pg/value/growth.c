@@ -1,0 +1,259 @@
+/*
+ * open_state.c - filters whose size is not known yet (DESIGN 4.1).
+ *
+ * An aggregate collects distinct hashes (core/hashes.c) and becomes a filter
+ * when its size is known: at the end, when the planned filter would be smaller
+ * than the hashes, or when the hashes of an unplanned one would pass
+ * bloomx.build_mem.  In the last case it becomes the filter of at most
+ * build_mem that carries the most keys at 1 %, marked `pending`, and is cut to
+ * what its contents need at the end.
+ */
+#include "pg/base/bloomx.h"
+
+#include <math.h>
+
+#include "nodes/execnodes.h"
+#include "nodes/plannodes.h"
+
+/*
+ * Sets are as large as the chunks that palloc makes of their size, powers of
+ * two.  Of many groups each has one, and each leaves the chunk that it has grown
+ * out of to nobody: so it begins with the size that the planner's guess of the
+ * rows in a group asks for, within bounds, for the guess may be wrong, and small
+ * ones grow by four.
+ */
+#define LEAST_BYTES 128
+#define MOST_BYTES_TO_BEGIN 1024
+
+static uint64
+SlotsWithin(uint64 bytes, unsigned name_len)
+{
+	uint64		without_slots = blx_hashes_bytes(0, name_len);
+
+	return bytes >= without_slots + LEAST_BYTES / 4 ? (bytes - without_slots) / 8 : LEAST_BYTES / 8;
+}
+
+blx_filter *
+NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected)
+{
+	uint64		bytes = LEAST_BYTES,
+				slots;
+	blx_filter *open;
+
+	while (bytes < MOST_BYTES_TO_BEGIN && (double) SlotsWithin(bytes, identity->name_len) <= expected)
+		bytes *= 2;
+	slots = SlotsWithin(bytes, identity->name_len);
+	open = AllocFilter(blx_hashes_bytes(slots, identity->name_len));
+	blx_hashes_init(open, slots, planned, identity, capacity);
+	return open;
+}
+
+/* The plan of the aggregation that calls, or NULL: a window has none. */
+static const Agg *
+AggPlan(FunctionCallInfo fcinfo)
+{
+	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
+		return NULL;
+	return (const Agg *) ((const AggState *) fcinfo->context)->ss.ps.plan;
+}
+
+double
+ExpectedRows(FunctionCallInfo fcinfo)
+{
+	const Agg  *plan = AggPlan(fcinfo);
+
+	return plan != NULL && plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
+}
+
+/* Of groups in a hash table there may be many more than the planner thinks: they begin small. */
+bool
+BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
+{
+	const Agg  *plan = AggPlan(fcinfo);
+
+	return plan != NULL && (plan->aggstrategy == AGG_PLAIN || plan->aggstrategy == AGG_SORTED) &&
+		8 * ExpectedRows(fcinfo) >= (double) blx_bytes(planned, 0);
+}
+
+/* How large a set of hashes may get. */
+static uint64
+HashesLimit(const blx_filter *open)
+{
+	blx_geometry planned = blx_geometry_of(open);
+
+	return open->pending ? blx_bytes(&planned, open->name_len) : (uint64) bloomx_build_mem * 1024;
+}
+
+static uint64
+MoreSlots(const blx_filter *open)
+{
+	uint64		bytes = blx_hashes_bytes(blx_hashes_slots(open), open->name_len);
+
+	return SlotsWithin((bytes <= MOST_BYTES_TO_BEGIN / 2 ? 4 : 2) * bytes, open->name_len);
+}
+
+blx_filter *
+LargerHashes(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	blx_geometry geometry = blx_geometry_of(open);
+	uint64		slots = MoreSlots(open);
+	blx_filter *result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
+	uint64		batch[256],
+				cursor = 0;
+	size_t		n;
+
+	blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
+	while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
+		for (size_t i = 0; i < n; i++)
+			blx_hashes_add(result, batch[i]);
+	return result;
+}
+
+/* What a full set becomes. */
+static blx_filter *
+GrowHashes(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	blx_geometry geometry = blx_geometry_of(open);
+	blx_filter *result;
+	blx_error	error;
+
+	if (blx_hashes_bytes(MoreSlots(open), open->name_len) <= HashesLimit(open))
+		return LargerHashes(open);
+	if (!open->pending && !blx_plan_bytes((uint64) bloomx_build_mem * 1024, DEFAULT_FPR, &geometry, &error))
+		ThrowCoreError(&error);
+	result = NewFilter(&geometry, &identity, open->capacity);
+	result->pending = open->pending ? 0 : 1;
+	blx_hashes_pour(result, open);
+	return result;
+}
+
+blx_filter *
+GrowFilter(const blx_filter *f)
+{
+	uint64		size;
+	blx_error	error;
+	blx_filter *result;
+
+	if (!blx_grown_bytes(f, &size, &error))
+		ThrowCoreError(&error);
+	result = AllocFilter(size);
+	blx_grow(result, f);
+	return result;
+}
+
+/* A layout that counts, orders or grows has no use for a set of distinct hashes. */
+bool
+LayoutTakesHashes(uint8 layout)
+{
+	return (blx_traits(layout) & (BLX_STREAM | BLX_UNBOUNDED)) == 0;
+}
+
+/* What f has grown into.  Of the filters between the caller's and the last none stays in memory. */
+static blx_filter *
+Replace(blx_filter *f, blx_filter *grown, const blx_filter *callers)
+{
+	if (f != callers)
+		pfree(f);
+	return grown;
+}
+
+blx_filter *
+AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
+{
+	const blx_filter *callers = f;
+	size_t		i = 0;
+
+	if (f->layout == BLX_HASHES && n > 1)
+		for (size_t j = 0; j < Min(n, 64); j++)
+			blx_hashes_prefetch(f, hashes[j]);
+	for (; i < n && f->layout == BLX_HASHES; i++)
+	{
+		if (blx_hashes_full(f))
+			f = Replace(f, GrowHashes(f), callers);
+		if (f->layout != BLX_HASHES)
+			break;				/* it grew into a filter: this hash goes there */
+		blx_hashes_add(f, hashes[i]);
+	}
+	while (i < n)
+	{
+		i += blx_add(f, hashes + i, n - i);
+		if (i < n)
+			f = Replace(f, GrowFilter(f), callers);
+	}
+	return f;
+}
+
+blx_filter *
+MakeRoomForHashes(blx_filter *f, uint64 count)
+{
+	const blx_filter *callers = f;
+
+	while (f->layout == BLX_HASHES && blx_hashes_room(f) < count)
+		f = Replace(f, GrowHashes(f), callers);
+	return f;
+}
+
+/*
+ * The plan for a number of keys at the default rate.  A GROUP BY asks for the
+ * same small numbers over and over.
+ */
+static blx_geometry
+PlanForCount(uint64 count)
+{
+	static blx_geometry plans[1024];
+	blx_geometry geometry;
+	blx_error	error;
+
+	if (count < lengthof(plans) && plans[count].blocks != 0)
+		return plans[count];
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, count, DEFAULT_FPR, NULL, &geometry, &error))
+		ThrowCoreError(&error);
+	if (count < lengthof(plans))
+		plans[count] = geometry;
+	return geometry;
+}
+
+/* The smallest fold and prefix that meets the default rate; as it is, when it does not meet it itself. */
+static blx_filter *
+CutToContents(const blx_filter *pending)
+{
+	blx_geometry geometry;
+	blx_error	error;
+	blx_filter *result = ShrinkFilter(pending, DEFAULT_FPR, &error);
+
+	if (result != NULL)
+		result->capacity = (uint64) rint(blx_cardinality(result));
+	else
+	{
+		result = CopyFilter(pending);
+		geometry = blx_geometry_of(result);
+		result->capacity = blx_capacity(&geometry, DEFAULT_FPR);
+	}
+	result->pending = 0;
+	return result;
+}
+
+blx_filter *
+FinishFilter(const blx_filter *open)
+{
+	blx_identity identity = blx_identity_of(open);
+	uint64		count;
+	blx_geometry geometry;
+	blx_filter *result;
+
+	if (open->layout != BLX_HASHES)
+		return open->pending ? CutToContents(open) : CopyFilter(open);
+
+	count = blx_hashes_count(open);
+	if (open->pending)
+		geometry = blx_geometry_of(open);
+	else if (count == 0)
+		return NewEmptyFilter(&identity);
+	else
+		geometry = PlanForCount(count);
+	result = NewFilter(&geometry, &identity, open->pending ? open->capacity : count);
+	blx_hashes_pour(result, open);
+	return result;
+}
