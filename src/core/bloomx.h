@@ -1,5 +1,5 @@
 /*
- * bloom.h - the core of bloomx: Bloom filters in plain C11.
+ * bloomx.h - the core of bloomx: Bloom filters in plain C11.
  *
  * A filter is one block of memory: a header (struct blx_filter), the name of
  * its key type if it has one, and 64-bit words.  Every static layout is one

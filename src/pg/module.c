@@ -1,5 +1,5 @@
 /*
- * bloomx.c - what happens when the module is loaded.
+ * module.c - what happens when the module is loaded.
  */
 #include "pg/index/bloomx/index.h"
 

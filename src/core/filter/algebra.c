@@ -34,41 +34,12 @@ unsupported(const blx_filter *f, const char *what, const char *hint, blx_error *
 }
 
 static bool
-differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error)
-{
-	return blx_fail(error, BLX_MISMATCH, NULL, hint, "bloom filters differ in %s: %llu and %llu",
-					field, (unsigned long long) a, (unsigned long long) b);
-}
-
-static bool
 same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 {
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b);
 
 	return blx_identity_check(&ia, "The first filter", &ib, "the second", error);
-}
-
-bool
-blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error)
-{
-	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
-
-	if (a->blocks != b->blocks)
-		return differ("blocks", a->blocks, b->blocks, only_equal, error);
-	if (a->parts != b->parts)
-		return differ("parts", a->parts, b->parts, only_equal, error);
-	if (a->part_bits != b->part_bits)
-		return differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
-	if (a->probes != b->probes)
-		return differ("probes", a->probes, b->probes, only_equal, error);
-	if (a->fraction != b->fraction)
-		return differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
-	for (unsigned i = 0; i < blx_layout_row(a->layout)->parameters; i++)
-		if (blx_cwords(a)[i] != blx_cwords(b)[i])
-			return blx_fail(error, BLX_MISMATCH, NULL, only_equal, "bloom filters differ in the options of layout %s",
-							blx_layout_name(a->layout));
-	return true;
 }
 
 /*
@@ -106,11 +77,11 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 					rb = row->resolution(&gb);
 
 		if (a->probes != b->probes)
-			return differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
+			return blx_differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
 		if (ra != rb && a->hashing != BLX_INDEPENDENT)
-			return differ("part_bits", ra, rb, "Only filters of independent hashing combine when their sizes differ.", error);
+			return blx_differ("part_bits", ra, rb, "Only filters of independent hashing combine when their sizes differ.", error);
 		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) < 0)
-			return differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
+			return blx_differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
 		return true;
 	}
 	return blx_check_equal_geometry(a, b, error);

@@ -292,19 +292,6 @@ check_hashes(const uint8_t *body, uint64_t bytes, bool spread, blx_error *error)
 	return true;
 }
 
-bool
-blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error)
-{
-	uint64_t	part_words = blx_words_for_bits(part_bits);
-
-	if (part_bits % 64 == 0)
-		return true;
-	for (uint64_t part = 1; part <= parts; part++)
-		if (words[part * part_words - 1] >> part_bits % 64)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has bits set outside its parts");
-	return true;
-}
-
 /* The geometry of wire bytes whose header has been checked; the parameters are the body's first words. */
 static blx_geometry
 wire_geometry(const blx_filter *header, const uint8_t *body)

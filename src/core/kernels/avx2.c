@@ -1,5 +1,5 @@
 /*
- * kernels_avx2.c - the kernels for x86-64 with 256-bit registers.
+ * avx2.c - the kernels for x86-64 with 256-bit registers.
  *
  * A full block is two registers.  The test shifts the block, not a mask: each
  * part by the number of its bit, and the lowest bits of both registers must be
@@ -12,7 +12,7 @@
 
 #include <immintrin.h>
 
-#include "core/layouts/groups.h"
+#include "core/kernels/block.h"
 
 #define PATH "avx2"
 #define KERNELS blx_kernels_avx2

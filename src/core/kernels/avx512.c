@@ -1,5 +1,5 @@
 /*
- * kernels_avx512.c - the kernels for x86-64 with 512-bit registers.
+ * avx512.c - the kernels for x86-64 with 512-bit registers.
  *
  * A full block is one register, and one instruction tests all its parts.  A
  * rotated 1 is the mask of a part: rotation takes its count modulo 64, so that
@@ -12,7 +12,7 @@
 
 #include <immintrin.h>
 
-#include "core/layouts/groups.h"
+#include "core/kernels/block.h"
 
 #define PATH "avx512"
 #define KERNELS blx_kernels_avx512

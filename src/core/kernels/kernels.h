@@ -1,14 +1,14 @@
 /*
- * simd.h - the loops that decide how fast a filter is, once for each kind of
+ * kernels.h - the loops that decide how fast a filter is, once for each kind of
  * processor: the kernels.
  *
  * A path is a table of kernels.  All paths set the same bits and give the same
  * answers; they differ in the instructions that they use.  One path is chosen
- * when the program is loaded (simd.c) and called through blx_simd.  What is
- * here works on bare words; shapes are those of groups.h, of bits.
+ * when the program is loaded (paths.c) and called through blx_simd.  What is
+ * here works on bare words; shapes are those of block.h.
  */
-#ifndef BLX_SIMD_H
-#define BLX_SIMD_H
+#ifndef BLX_KERNELS_H
+#define BLX_KERNELS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,7 +42,7 @@ typedef struct blx_kernels
 	/* Has every block a part in which a and b have no common bit?  a_log2 >= b_log2. */
 	bool		(*disjoint) (const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2);
 
-	/* Arrays of words (declared for the layouts in layout.h). */
+	/* Arrays of words. */
 	void		(*or_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
 	void		(*and_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
 	bool		(*words_meet) (const uint64_t *a, const uint64_t *b, uint64_t n);
@@ -63,4 +63,37 @@ extern uint64_t blx_popcount_avx512(const uint64_t *words, uint64_t n);
 extern const blx_kernels blx_kernels_neon;
 #endif
 
-#endif							/* BLX_SIMD_H */
+/* ---- arrays of words, by the kernels in use ---- */
+
+static inline uint64_t
+blx_popcount(const uint64_t *words, uint64_t n)
+{
+	return blx_simd.popcount(words, n);
+}
+
+static inline void
+blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	blx_simd.or_words(dst, src, n);
+}
+
+static inline void
+blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	blx_simd.and_words(dst, src, n);
+}
+
+/* Do a and b share a set bit? */
+static inline bool
+blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+	return blx_simd.words_meet(a, b, n);
+}
+
+static inline uint64_t
+blx_words_for_bits(uint64_t bits)
+{
+	return bits / 64 + (bits % 64 != 0);
+}
+
+#endif							/* BLX_KERNELS_H */

@@ -1,5 +1,5 @@
 /*
- * kernels_neon.c - the kernels for 64-bit ARM.
+ * neon.c - the kernels for 64-bit ARM.
  *
  * A block is four registers.  As with AVX2 the test shifts the block; NEON
  * shifts right by shifting left by a negative number.
@@ -10,7 +10,7 @@
 
 #include <arm_neon.h>
 
-#include "core/layouts/groups.h"
+#include "core/kernels/block.h"
 
 #define PATH "neon"
 #define KERNELS blx_kernels_neon

@@ -1,8 +1,8 @@
 /*
- * kernels_scalar.c - the kernels in plain C, for any processor, and what the
+ * scalar.c - the kernels in plain C, for any processor, and what the
  * others must agree with bit for bit.
  */
-#include "core/layouts/groups.h"
+#include "core/kernels/block.h"
 
 #define PATH "scalar"
 #define KERNELS blx_kernels_scalar

@@ -1,6 +1,6 @@
 /*
- * kernels.h - the kernels of one path (simd.h), made from what differs between
- * processors: a template that each kernels_*.c includes once.
+ * template.h - the kernels of one path (kernels.h), made from what differs between
+ * processors: a template that the file of each path includes once.
  *
  * Before that it defines
  *   PATH          the name of the path
@@ -16,7 +16,9 @@
  * The memory decides the speed of large filters: batches ask for the blocks of
  * all their keys before they look at the first.
  */
-#include "core/layouts/groups.h"
+#include "core/base/hash.h"
+#include "core/bloomx.h"
+#include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
 
 /* A register of words that stand anywhere. */

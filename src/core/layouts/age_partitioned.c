@@ -1,5 +1,5 @@
 /*
- * layout_age_partitioned.c - a sliding window over a stream: k + l slices in a
+ * age_partitioned.c - a sliding window over a stream: k + l slices in a
  * ring, the oldest of which is retired after every generation of g keys.
  *
  * Shtul, Baquero, Almeida 2020 (arXiv 2001.03147).  A key sets one bit in each

@@ -1,5 +1,5 @@
 /*
- * layout_blocked.c - the blocked Bloom filter: small standard filters of one
+ * blocked.c - the blocked Bloom filter: small standard filters of one
  * block size, one of which a key picks.
  *
  * Putze, Sanders and Singler 2009: a key touches one cache line, or one page

@@ -1,5 +1,5 @@
 /*
- * layout_counting.c - counters of 4 bits in place of the default layout's
+ * counting.c - counters of 4 bits in place of the default layout's
  * bits, so that keys can be taken out again.
  *
  * Fan, Cao, Almeida, Broder 2000 ("Summary Cache"), on groups of parts: where

@@ -1,5 +1,5 @@
 /*
- * layout_dynamic_blocked.c - a blocked filter in which overloaded blocks grow.
+ * dynamic_blocked.c - a blocked filter in which overloaded blocks grow.
  *
  * Kaler, "Cache Efficient Bloom Filters for Shared Memory Machines", section
  * 5: each block is a scalable filter (Almeida et al. 2007).  A key picks its

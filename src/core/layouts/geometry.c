@@ -2,27 +2,12 @@
  * geometry.c - what shapes and sizes a filter can have, and the blank filter.
  */
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "core/layouts/layout.h"
 
 _Static_assert(sizeof(blx_filter) == 48, "the header is 48 bytes, 44 of them interchange format");
-
-bool
-blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint, const char *format,...)
-{
-	va_list		args;
-
-	error->code = code;
-	va_start(args, format);
-	vsnprintf(error->message, sizeof error->message, format, args);
-	va_end(args);
-	snprintf(error->detail, sizeof error->detail, "%s", detail ? detail : "");
-	snprintf(error->hint, sizeof error->hint, "%s", hint ? hint : "");
-	return false;
-}
 
 bool
 blx_check_rate(double fpr, blx_error *error)
@@ -121,6 +106,48 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of this geometry exceeds the limit of 1 GB");
 	return row->check(g, error);
+}
+
+bool
+blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error)
+{
+	uint64_t	part_words = blx_words_for_bits(part_bits);
+
+	if (part_bits % 64 == 0)
+		return true;
+	for (uint64_t part = 1; part <= parts; part++)
+		if (words[part * part_words - 1] >> part_bits % 64)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter has bits set outside its parts");
+	return true;
+}
+
+bool
+blx_differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error)
+{
+	return blx_fail(error, BLX_MISMATCH, NULL, hint, "bloom filters differ in %s: %llu and %llu",
+					field, (unsigned long long) a, (unsigned long long) b);
+}
+
+bool
+blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error)
+{
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+
+	if (a->blocks != b->blocks)
+		return blx_differ("blocks", a->blocks, b->blocks, only_equal, error);
+	if (a->parts != b->parts)
+		return blx_differ("parts", a->parts, b->parts, only_equal, error);
+	if (a->part_bits != b->part_bits)
+		return blx_differ("part_bits", a->part_bits, b->part_bits, only_equal, error);
+	if (a->probes != b->probes)
+		return blx_differ("probes", a->probes, b->probes, only_equal, error);
+	if (a->fraction != b->fraction)
+		return blx_differ("fraction of a probe", a->fraction, b->fraction, only_equal, error);
+	for (unsigned i = 0; i < blx_layout_row(a->layout)->parameters; i++)
+		if (blx_cwords(a)[i] != blx_cwords(b)[i])
+			return blx_fail(error, BLX_MISMATCH, NULL, only_equal, "bloom filters differ in the options of layout %s",
+							blx_layout_name(a->layout));
+	return true;
 }
 
 unsigned

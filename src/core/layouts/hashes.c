@@ -229,7 +229,7 @@ blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 	size_t		n;
 
 	while ((n = blx_hashes_next(src, &cursor, batch, 256)) > 0)
-		blx_add(dst, batch, n);
+		blx_layout_row(dst->layout)->add(dst, batch, n);
 }
 
 uint64_t

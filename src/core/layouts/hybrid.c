@@ -1,5 +1,5 @@
 /*
- * layout_hybrid.c - between standard and partitioned: k/h parts, h probes of a
+ * hybrid.c - between standard and partitioned: k/h parts, h probes of a
  * key in each.
  *
  * Almeida 2022, section 1.  Few and large parts: their fills scatter less and a

@@ -8,7 +8,10 @@
 #define BLX_LAYOUT_H
 
 #include "core/bloomx.h"
+#include "core/base/error.h"
 #include "core/kernels/kernels.h"
+#include "core/theory/loads.h"
+#include "core/theory/occupancy.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -177,10 +180,6 @@ blx_layout_row(uint8_t layout)
 	return layout < BLX_LAYOUTS ? blx_layouts[layout] : NULL;
 }
 
-/* Writes an error; always returns false.  detail and hint may be NULL. */
-extern bool blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint,
-					 const char *format,...) __attribute__((format(printf, 5, 6)));
-
 /* Header, name and parameters of a filter of `bytes` bytes, and zeros: what blx_init completes. */
 extern void blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity, uint64_t bytes);
 
@@ -190,44 +189,14 @@ extern blx_geometry blx_header_geometry(const blx_filter *f);
 /* Are the bits beyond part_bits in the last word of each of `parts` parts 0? */
 extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error);
 
+/* The error of two filters whose `field` differs; always false. */
+extern bool blx_differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error);
+
 /* Are the geometries of two filters of one layout the same?  The error names what differs. */
 extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);
 
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);
-
-/* ---- arrays of words, by the kernels in use ---- */
-
-static inline uint64_t
-blx_popcount(const uint64_t *words, uint64_t n)
-{
-	return blx_simd.popcount(words, n);
-}
-
-static inline void
-blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
-{
-	blx_simd.or_words(dst, src, n);
-}
-
-static inline void
-blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
-{
-	blx_simd.and_words(dst, src, n);
-}
-
-/* Do a and b share a set bit? */
-static inline bool
-blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
-{
-	return blx_simd.words_meet(a, b, n);
-}
-
-static inline uint64_t
-blx_words_for_bits(uint64_t bits)
-{
-	return bits / 64 + (bits % 64 != 0);
-}
 
 /* ---- hashes.c ---- */
 extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
@@ -241,26 +210,6 @@ extern bool blx_hashes_check(const blx_filter *f, blx_error *error);
 /* Order and digest of sets, whatever tables hold them. */
 extern int	blx_hashes_compare(const blx_filter *a, const blx_filter *b);
 extern uint64_t blx_hashes_digest(const blx_filter *f);
-
-/* ---- loads.c, occupancy.c ---- */
-
-/* The mean of f(i, arg) over the load i of one of `blocks` equally likely blocks that got n keys: Binomial(n, 1/blocks).  f must not fall. */
-extern double blx_mean_over_loads(uint64_t n, uint64_t blocks, double (*f) (uint64_t i, const void *arg), const void *arg);
-
-/* E[(X/m)^k], X = bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */
-extern double blx_occupancy_power(uint64_t m, unsigned k, double throws);
-
-/* The same for a whole power by repeated multiplication. */
-static inline double
-blx_power(double x, unsigned k)
-{
-	double		r = 1;
-
-	for (; k > 0; k >>= 1, x *= x)
-		if (k & 1)
-			r *= x;
-	return r;
-}
 
 #pragma GCC visibility pop
 

@@ -1,5 +1,5 @@
 /*
- * layout_partitioned.c - the partitioned Bloom filter: k parts of S bits, one
+ * partitioned.c - the partitioned Bloom filter: k parts of S bits, one
  * probe in each.
  *
  * Mullin 1983; Almeida 2022: every key sets exactly k bits, so that no key has

@@ -1,5 +1,5 @@
 /*
- * layout_rational.c - the rational Bloom filter: a standard filter whose k
+ * rational.c - the rational Bloom filter: a standard filter whose k
  * need not be whole.
  *
  * Walther, Mansour and Werner: every key sets floor(k) bits, and a fraction of
@@ -100,7 +100,7 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {
-	double		fill = (double) blx_bits_set(f) / (double) f->part_bits;
+	double		fill = (double) blx_popcount(blx_cwords(f), blx_words_for_bits(f->part_bits)) / (double) f->part_bits;
 
 	rates[1] = blx_power(fill, f->probes) * (1 - f->fraction * (1 - fill) / BLX_FRACTION_ONE);
 }

@@ -1,5 +1,5 @@
 /*
- * layout_scalable.c - a chain of filters that grows with its keys (Almeida,
+ * scalable.c - a chain of filters that grows with its keys (Almeida,
  * Baquero, Preguica, Hutchison 2007, "Scalable Bloom Filters").
  *
  * Keys go into the newest stage until half of its bits are set; then a stage

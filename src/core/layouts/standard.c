@@ -1,5 +1,5 @@
 /*
- * layout_standard.c - the standard Bloom filter: one part of m bits, k probes.
+ * standard.c - the standard Bloom filter: one part of m bits, k probes.
  *
  * Bloom 1970; its probes are in flat.c.  The baseline of the
  * literature: no set operation survives a change of size, and keys whose

@@ -1,5 +1,5 @@
 /*
- * layouts.c - the table of layouts.
+ * table.c - the table of layouts.
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /*
- * layout_variable_blocked.c - blocks of variable size: any number of bits as
+ * variable_blocked.c - blocks of variable size: any number of bits as
  * the sum of powers of two, each of which is a filter of all keys.
  *
  * Walther, Mansour, Zollner and Werner (VSBBF).  m bits are one block for each

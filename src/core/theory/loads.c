@@ -4,7 +4,7 @@
  */
 #include <float.h>
 
-#include "core/layouts/layout.h"
+#include "core/theory/loads.h"
 
 /*
  * Starts below the loads that count and sums upward, with each weight from its

@@ -23,7 +23,6 @@
  */
 #include <math.h>
 
-#include "core/layouts/layout.h"
 #include "core/theory/occupancy.h"
 
 /* Throws from which on the circle is as exact as the walk, and faster. */

@@ -33,6 +33,9 @@ extern void blx_cover_throw(blx_cover *cover, double chance);
 /* After n keys, each of which throws `whole` times and once more with probability `fraction` (in [0, 1)). */
 extern void blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole, double fraction);
 
+/* E[(X/m)^k], X = bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */
+extern double blx_occupancy_power(uint64_t m, unsigned k, double throws);
+
 /*
  * Powers and exponentials of complex numbers on a circle: how a coefficient
  * is taken out of a generating function (occupancy.c).  Node i of 0 .. last

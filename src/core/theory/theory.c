@@ -7,7 +7,7 @@
  */
 #include <math.h>
 
-#include "core/layouts/layout.h"
+#include "core/theory/loads.h"
 #include "core/theory/occupancy.h"
 #include "core/theory/theory.h"
 

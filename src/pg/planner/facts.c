@@ -1,5 +1,5 @@
 /*
- * planner_filter.c - what is known of a filter before the query runs.
+ * facts.c - what is known of a filter before the query runs.
  *
  * A constant, or a parameter whose value is known, tells all by itself.  The
  * filters of a table's column are those that ANALYZE saw (statistics.c).  Behind

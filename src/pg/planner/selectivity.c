@@ -1,5 +1,5 @@
 /*
- * planner_selectivity.c - the share of rows that membership keeps.
+ * selectivity.c - the share of rows that membership keeps.
  *
  * One key of a column is in a filter of n keys with the probability
  *

@@ -1,5 +1,5 @@
 /*
- * planner.c - what the planner calls about membership.
+ * support.c - what the planner calls about membership.
  *
  * Selectivity is in planner_selectivity.c, index conditions are in probe.c; the
  * cost is here.  A probe of one filter for the whole query is cheaper than most

@@ -1,5 +1,5 @@
 /*
- * type_io.c - a filter as text, in binary protocol and as bytea.
+ * io.c - a filter as text, in binary protocol and as bytea.
  *
  * All three carry the interchange format (core/format.c): text as its base64,
  * the others as they are.

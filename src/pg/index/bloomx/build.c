@@ -1,5 +1,5 @@
 /*
- * am_build.c - CREATE INDEX and INSERT.
+ * build.c - CREATE INDEX and INSERT.
  *
  * The index's geometry is chosen from the first filters, unless an option says
  * it, and stays until REINDEX.  CREATE INDEX collects rows in memory and writes

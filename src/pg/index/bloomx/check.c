@@ -1,5 +1,5 @@
 /*
- * am_check.c - is an index what it should be?
+ * check.c - is an index what it should be?
  *
  * bloomx_check_index goes through the whole index and the whole table: every
  * row with a filter is in the index exactly once, and its signature has every

@@ -1,5 +1,5 @@
 /*
- * am_cost.c - what a scan will cost: the slices of each key in every segment,
+ * cost.c - what a scan will cost: the slices of each key in every segment,
  * the pending rows, and the TIDs of the rows that match.
  */
 #include "pg/index/bloomx/index.h"

@@ -1,5 +1,5 @@
 /*
- * am_handler.c - the access method bloomx: what it can do, its options, and
+ * handler.c - the access method bloomx: what it can do, its options, and
  * what an operator class of it must have.
  */
 #include "pg/index/bloomx/index.h"

@@ -1,5 +1,5 @@
 /*
- * am.h - the index access method bloomx: what its files share.
+ * index.h - the index access method bloomx: what its files share.
  *
  *   am_handler.c    the handler, options, amvalidate
  *   am_pages.c      pages, the metapage, the directory of segments, free pages

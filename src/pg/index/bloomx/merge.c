@@ -1,5 +1,5 @@
 /*
- * am_merge.c - from pending rows and small segments to larger ones.
+ * merge.c - from pending rows and small segments to larger ones.
  *
  * When the pending rows reach the limit they become a segment.  If there are
  * FAN_OUT - 1 segments no larger than that, these are merged with it, and so

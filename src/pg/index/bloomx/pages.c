@@ -1,5 +1,5 @@
 /*
- * am_pages.c - pages, the metapage, the directory of segments, free pages.
+ * pages.c - pages, the metapage, the directory of segments, free pages.
  *
  * Free pages are runs in the metapage.  What does not fit there is forgotten
  * until VACUUM collects anew the pages that nothing refers to, which also

@@ -1,5 +1,5 @@
 /*
- * am_pending.c - rows that are in no segment yet.
+ * pending.c - rows that are in no segment yet.
  *
  * The pending rows are one string of words, cut into pages: rows of
  * PendingWords(), of which the metapage says how many there are.  New ones are

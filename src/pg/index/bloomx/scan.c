@@ -1,5 +1,5 @@
 /*
- * am_scan.c - bitmap scans: in each segment the AND of the slices that a key
+ * scan.c - bitmap scans: in each segment the AND of the slices that a key
  * has, then the TIDs of the rows that are left.
  *
  * How a scan goes on while the index changes is told in am.h.

@@ -1,5 +1,5 @@
 /*
- * am_segment.c - writing and reading a segment.
+ * segment.c - writing and reading a segment.
  *
  * A slice of n rows is n / 64 words, rounded up; as many slices as fit share a
  * page.  Signatures are transposed one word, that is 64 slices, at a time: the

@@ -1,5 +1,5 @@
 /*
- * am_signature.c - the index's geometry, filters as signatures, conditions as
+ * signature.c - the index's geometry, filters as signatures, conditions as
  * slices.
  *
  * An index whose signatures are as large as the filters is as exact as they

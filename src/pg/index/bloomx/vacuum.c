@@ -1,5 +1,5 @@
 /*
- * am_vacuum.c - VACUUM: TIDs of removed rows become invalid, segments that are
+ * vacuum.c - VACUUM: TIDs of removed rows become invalid, segments that are
  * mostly dead are written anew, pages that nothing refers to become free.
  */
 #include "pg/index/bloomx/index.h"

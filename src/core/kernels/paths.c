@@ -1,5 +1,5 @@
 /*
- * simd.c - which kernels this processor runs.
+ * paths.c - which kernels this processor runs.
  *
  * Chosen when the module is loaded; blx_simd_set changes it for a test, a
  * comparison or a suspicion.
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/layouts/layout.h"
+#include "core/base/error.h"
 #include "core/kernels/kernels.h"
 
 #if defined(__x86_64__)
