@@ -306,17 +306,7 @@ extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *err
 extern void blx_grow(blx_filter *dst, const blx_filter *f);
 
 /* False: the key is certainly not in f.  True: it probably is. */
-static inline bool blx_test(const blx_filter *f, uint64_t hash);
-
-/* What it calls: the kernels (simd.c) without a detour for the layout that nearly every filter has. */
-extern __attribute__((visibility("hidden"))) bool (*blx_test_default) (const blx_filter *f, uint64_t hash);
-extern bool blx_test_other(const blx_filter *f, uint64_t hash);
-
-static inline bool
-blx_test(const blx_filter *f, uint64_t hash)
-{
-	return f->layout == BLX_PARTITIONED_BLOCKED ? blx_test_default(f, hash) : blx_test_other(f, hash);
-}
+extern bool blx_test(const blx_filter *f, uint64_t hash);
 
 /* Many tests at once, whose blocks are fetched together: bit i of the answer is that of hash i.  n is at most 64. */
 extern uint64_t blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n);

@@ -14,4 +14,4 @@ CORE_HEADERS = \
 	kernels/kernels.h kernels/block.h kernels/template.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/flat.h layouts/groups.h layouts/counters.h layouts/dynamic_blocked.h \
-	filter/slices.h
+	filter/inline.h filter/slices.h

@@ -31,7 +31,7 @@ blx_grow(blx_filter *dst, const blx_filter *f)
 }
 
 bool
-blx_test_other(const blx_filter *f, uint64_t hash)
+blx_test(const blx_filter *f, uint64_t hash)
 {
 	if (f->layout == BLX_HASHES)
 		return blx_hashes_test(f, hash);

@@ -88,8 +88,8 @@ blocks_meet(const uint64_t *a, const uint64_t *b)
 
 #include "core/kernels/template.h"
 
-__attribute__((target("avx512f,avx512vpopcntdq,popcnt"))) uint64_t
-blx_popcount_avx512(const uint64_t *words, uint64_t n)
+static __attribute__((target("avx512f,avx512vpopcntdq,popcnt"))) uint64_t
+popcount_by_registers(const uint64_t *words, uint64_t n)
 {
 	__m512i		a = _mm512_setzero_si512(),
 				b = _mm512_setzero_si512();
@@ -105,5 +105,7 @@ blx_popcount_avx512(const uint64_t *words, uint64_t n)
 		sum += (uint64_t) __builtin_popcountll(words[i]);
 	return sum;
 }
+
+const blx_kernels blx_kernels_avx512_vpopcntdq = KERNEL_TABLE(popcount_by_registers);
 
 #endif

@@ -3,16 +3,19 @@
  * processor: the kernels.
  *
  * A path is a table of kernels.  All paths set the same bits and give the same
- * answers; they differ in the instructions that they use.  One path is chosen
- * when the program is loaded (paths.c) and called through blx_simd.  What is
- * here works on bare words; shapes are those of block.h.
+ * answers; they differ in the instructions that they use.  The first call
+ * chooses a path (paths.c).  What is here works on bare words; shapes are
+ * those of block.h.
  */
 #ifndef BLX_KERNELS_H
 #define BLX_KERNELS_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#pragma GCC visibility push(hidden)
 
 struct blx_filter;
 
@@ -49,45 +52,60 @@ typedef struct blx_kernels
 	uint64_t	(*popcount) (const uint64_t *words, uint64_t n);
 } blx_kernels;
 
-/* The path in use. */
-extern __attribute__((visibility("hidden"))) blx_kernels blx_simd;
-
 extern const blx_kernels blx_kernels_scalar;
 #if defined(__x86_64__)
 extern const blx_kernels blx_kernels_avx2;
 extern const blx_kernels blx_kernels_avx512;
-
-/* For processors that count bits in a register of 512. */
-extern uint64_t blx_popcount_avx512(const uint64_t *words, uint64_t n);
+extern const blx_kernels blx_kernels_avx512_vpopcntdq;	/* for processors that count bits in a register of 512 */
 #elif defined(__aarch64__)
 extern const blx_kernels blx_kernels_neon;
 #endif
+
+/*
+ * The path in use, NULL before the first call.  Every thread that finds NULL
+ * makes the same choice, and the tables are constant: no order of loads and
+ * stores is needed.
+ */
+extern _Atomic(const blx_kernels *) blx_path;
+extern const blx_kernels *blx_choose_path(void);
+
+/* The test_filter of that path, where a test begins that knows the layout (filter/inline.h). */
+typedef bool (*blx_test_function) (const struct blx_filter *f, uint64_t hash);
+extern _Atomic(blx_test_function) blx_test_default;
+
+static inline const blx_kernels *
+blx_kernels_in_use(void)
+{
+	const blx_kernels *path = atomic_load_explicit(&blx_path, memory_order_relaxed);
+
+	return __builtin_expect(path != NULL, 1) ? path : blx_choose_path();
+}
 
 /* ---- arrays of words, by the kernels in use ---- */
 
 static inline uint64_t
 blx_popcount(const uint64_t *words, uint64_t n)
 {
-	return blx_simd.popcount(words, n);
+	return blx_kernels_in_use()->popcount(words, n);
 }
 
 static inline void
 blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
 {
-	blx_simd.or_words(dst, src, n);
+	blx_kernels_in_use()->or_words(dst, src, n);
 }
 
 static inline void
 blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
 {
-	blx_simd.and_words(dst, src, n);
+	blx_kernels_in_use()->and_words(dst, src, n);
 }
 
 /* Do a and b share a set bit? */
 static inline bool
 blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 {
-	return blx_simd.words_meet(a, b, n);
+	return blx_kernels_in_use()->words_meet(a, b, n);
 }
 
 static inline uint64_t
@@ -95,5 +113,7 @@ blx_words_for_bits(uint64_t bits)
 {
 	return bits / 64 + (bits % 64 != 0);
 }
+
+#pragma GCC visibility pop
 
 #endif							/* BLX_KERNELS_H */

@@ -1,8 +1,8 @@
 /*
  * paths.c - which kernels this processor runs.
  *
- * Chosen when the module is loaded; blx_simd_set changes it for a test, a
- * comparison or a suspicion.
+ * The first call chooses, in whatever thread it comes; blx_simd_set changes the
+ * choice for a test, a comparison or a suspicion.
  */
 #include <stdio.h>
 #include <string.h>
@@ -79,8 +79,11 @@ static const path paths[BLX_SIMD_PATHS] = {
 #endif
 };
 
-blx_kernels blx_simd;
-bool		(*blx_test_default) (const blx_filter *f, uint64_t hash);
+_Atomic(const blx_kernels *) blx_path;
+
+static bool first_test(const blx_filter *f, uint64_t hash);
+
+_Atomic(blx_test_function) blx_test_default = first_test;
 
 static bool
 runs(enum blx_simd_path p)
@@ -105,28 +108,39 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 void
 blx_simd_set(enum blx_simd_path p)
 {
+	const blx_kernels *kernels;
+
 	if (p == BLX_SIMD_AUTO)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;
-	blx_simd = *paths[p].kernels;
-	blx_test_default = blx_simd.test_filter;
+	kernels = paths[p].kernels;
 #if defined(__x86_64__)
 	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
-		blx_simd.popcount = blx_popcount_avx512;
+		kernels = &blx_kernels_avx512_vpopcntdq;
 #endif
+	atomic_store_explicit(&blx_path, kernels, memory_order_relaxed);
+	atomic_store_explicit(&blx_test_default, kernels->test_filter, memory_order_relaxed);
 }
 
-const char *
-blx_simd_name(void)
-{
-	return blx_simd.name;
-}
-
-static __attribute__((constructor)) void
-choose(void)
+const blx_kernels *
+blx_choose_path(void)
 {
 #if defined(__x86_64__)
 	__builtin_cpu_init();
 #endif
 	blx_simd_set(BLX_SIMD_AUTO);
+	return atomic_load_explicit(&blx_path, memory_order_relaxed);
+}
+
+/* Stands for the test of every path until one is chosen. */
+static bool
+first_test(const blx_filter *f, uint64_t hash)
+{
+	return blx_choose_path()->test_filter(f, hash);
+}
+
+const char *
+blx_simd_name(void)
+{
+	return blx_kernels_in_use()->name;
 }

@@ -4,7 +4,7 @@
  *
  * Before that it defines
  *   PATH          the name of the path
- *   KERNELS       the table that this file fills
+ *   KERNELS       the table that this file fills (KERNEL_TABLE fills another, with its own way to count bits)
  *   TARGET        the function attribute that allows the instructions, or nothing
  *   VECTOR        bytes of a register
  *   block_has(block, parts, mixed)   are the key's bits in that block?
@@ -361,18 +361,20 @@ popcount(const uint64_t *words, uint64_t n)
 	return sum;
 }
 
-const blx_kernels KERNELS = {
-	.name = PATH,
-	.add = add,
-	.test = test,
-	.test_filter = test_filter,
-	.test_batch = test_batch,
-	.fold = fold,
-	.expand_or = expand_or,
-	.expand_and = expand_and,
-	.disjoint = disjoint,
-	.or_words = or_words,
-	.and_words = and_words,
-	.words_meet = words_meet,
-	.popcount = popcount,
-};
+#define KERNEL_TABLE(count_bits) { \
+	.name = PATH, \
+	.add = add, \
+	.test = test, \
+	.test_filter = test_filter, \
+	.test_batch = test_batch, \
+	.fold = fold, \
+	.expand_or = expand_or, \
+	.expand_and = expand_and, \
+	.disjoint = disjoint, \
+	.or_words = or_words, \
+	.and_words = and_words, \
+	.words_meet = words_meet, \
+	.popcount = count_bits, \
+}
+
+const blx_kernels KERNELS = KERNEL_TABLE(popcount);

@@ -37,7 +37,7 @@ blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t
 {
 	if (!shape.counting)
 	{
-		blx_simd.add(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
+		blx_kernels_in_use()->add(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
 		return;
 	}
 	while (n > 0)
@@ -163,11 +163,11 @@ static void
 merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
 {
 	if (dst_log2 < src_log2)
-		blx_simd.fold(dst, dst_log2, src, src_log2);
+		blx_kernels_in_use()->fold(dst, dst_log2, src, src_log2);
 	else if (op == BLX_OR)
-		blx_simd.expand_or(dst, dst_log2, src, src_log2);
+		blx_kernels_in_use()->expand_or(dst, dst_log2, src, src_log2);
 	else
-		blx_simd.expand_and(dst, dst_log2, src, src_log2);
+		blx_kernels_in_use()->expand_and(dst, dst_log2, src, src_log2);
 }
 
 /* Is group `number` of both a full group of bits? */
@@ -206,8 +206,8 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 
 	if (both_full(a_shape, b_shape, number))
 		return a_shape.log2 >= b_shape.log2
-			? blx_simd.disjoint(a, a_shape.log2, b, b_shape.log2)
-			: blx_simd.disjoint(b, b_shape.log2, a, a_shape.log2);
+			? blx_kernels_in_use()->disjoint(a, a_shape.log2, b, b_shape.log2)
+			: blx_kernels_in_use()->disjoint(b, b_shape.log2, a, a_shape.log2);
 	for (uint64_t i = 0; i < UINT64_C(1) << finer; i++)
 	{
 		const uint64_t *x = a + (i >> (finer - a_shape.log2)) * blx_block_words(a_shape, a_parts);

@@ -122,7 +122,7 @@ blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 {
 	if (shape.counting)
 		return blx_groups_test_fetched(shape, 0, hash, blx_fetch_memory, (void *) (uintptr_t) words);
-	return blx_simd.test(words, UINT64_C(1) << shape.log2, shape.parts, hash);
+	return blx_kernels_in_use()->test(words, UINT64_C(1) << shape.log2, shape.parts, hash);
 }
 
 /* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH. */
@@ -132,7 +132,7 @@ blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *h
 	uint64_t	found = 0;
 
 	if (!shape.counting)
-		return blx_simd.test_batch(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
+		return blx_kernels_in_use()->test_batch(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
 	for (unsigned i = 0; i < n; i++)
 		found |= (uint64_t) blx_groups_test(words, shape, hashes[i]) << i;
 	return found;

@@ -53,7 +53,7 @@ shape_of(const blx_filter *f)
 static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
-	blx_simd.add(blx_words(f), f->blocks, f->parts, hashes, n);
+	blx_kernels_in_use()->add(blx_words(f), f->blocks, f->parts, hashes, n);
 	return n;
 }
 
@@ -66,13 +66,13 @@ test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 static bool
 test(const blx_filter *f, uint64_t hash)
 {
-	return blx_simd.test_filter(f, hash);
+	return blx_kernels_in_use()->test_filter(f, hash);
 }
 
 static uint64_t
 test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 {
-	return blx_simd.test_batch(blx_cwords(f), f->blocks, f->parts, hashes, n);
+	return blx_kernels_in_use()->test_batch(blx_cwords(f), f->blocks, f->parts, hashes, n);
 }
 
 static double

@@ -31,6 +31,7 @@
 #include "access/detoast.h"
 
 #include "core/bloomx.h"
+#include "core/filter/inline.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -255,7 +256,7 @@ extern bool ProbeToastedFilter(const ProbedFilter *probed, uint64 hash);
 static inline bool
 ProbeFilter(const ProbedFilter *probed, uint64 hash)
 {
-	return probed->toasted == NULL ? blx_test(probed->filter, hash) : ProbeToastedFilter(probed, hash);
+	return probed->toasted == NULL ? blx_test_inline(probed->filter, hash) : ProbeToastedFilter(probed, hash);
 }
 
 extern void CompareKeyTypes(const blx_filter *f, const KeyType *key);

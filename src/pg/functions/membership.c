@@ -27,7 +27,7 @@ ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
 
 	if (f == NULL)
 		return ContainsKeySlowly(fcinfo, filter, element);
-	PG_RETURN_BOOL(blx_test(f, HashKey(&cache->key, PG_GETARG_DATUM(element), f->seed)));
+	PG_RETURN_BOOL(blx_test_inline(f, HashKey(&cache->key, PG_GETARG_DATUM(element), f->seed)));
 }
 
 /* f @> v */

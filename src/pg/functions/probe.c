@@ -112,7 +112,7 @@ FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 	if (ProbeSaysNothing(f, probe))
 		return true;
 	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
-		if (blx_test(f, hash) != all)
+		if (blx_test_inline(f, hash) != all)
 			return !all;
 	return all;
 }

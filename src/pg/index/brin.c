@@ -364,7 +364,7 @@ SetSummary(Summary *summary, blx_filter *f)
 static bool
 AddToSummary(Summary *summary, uint64 hash)
 {
-	if (blx_test(summary->filter, hash))
+	if (blx_test_inline(summary->filter, hash))
 		return false;
 	SetSummary(summary, WithValue(summary, hash));
 	return true;
@@ -407,7 +407,7 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	{
 		Oid			type = TypeInIndex(desc, i, keys[j]->sk_subtype);
 
-		if (!blx_test(f, HashOf(&opaque->asked, type, PG_GET_COLLATION(), desc->bd_context, keys[j]->sk_argument)))
+		if (!blx_test_inline(f, HashOf(&opaque->asked, type, PG_GET_COLLATION(), desc->bd_context, keys[j]->sk_argument)))
 			PG_RETURN_BOOL(false);
 	}
 	PG_RETURN_BOOL(true);

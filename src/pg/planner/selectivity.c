@@ -65,7 +65,7 @@ ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, Probed 
 	for (int i = 0; i < probed->values; i++)
 	{
 		probed->frequency += slot.numbers[i];
-		if (blx_test(f, HashKey(&key, slot.values[i], f->seed)))
+		if (blx_test_inline(f, HashKey(&key, slot.values[i], f->seed)))
 		{
 			probed->found++;
 			probed->found_frequency += slot.numbers[i];
