@@ -4,6 +4,7 @@
 EXTENSION = bloomx
 EXTVERSION = 1.0
 DISTVERSION = 1.0.0
+DISTDIR = dist
 MODULE_big = bloomx
 DATA = bloomx--$(EXTVERSION).sql
 
@@ -12,6 +13,9 @@ OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $
 REGRESS = install types build versions keys membership stored simd probe aggregates algebra inspect theory planner brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
+# The tests' database is the same on every machine, also on one without a locale.
+ENCODING = UTF8
+NO_LOCALE = 1
 
 # xxHash is inlined from its header: nothing to link
 PG_CPPFLAGS = -I$(srcdir)/src
@@ -30,5 +34,5 @@ check-all:
 	scripts/test
 
 dist:
-	mkdir -p dist
-	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o dist/$(EXTENSION)-$(DISTVERSION).zip HEAD
+	mkdir -p $(DISTDIR)
+	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o $(DISTDIR)/$(EXTENSION)-$(DISTVERSION).zip HEAD

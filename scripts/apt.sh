@@ -1,0 +1,83 @@
+# shellcheck shell=sh
+# How the scripts call apt-get: as root or through sudo, without questions, with progress in place of
+# dpkg's output. Sourced, not run.
+
+command -v apt-get >/dev/null 2>&1 || {
+	echo "${0##*/}: this machine has no apt-get; README.md says what bloomx needs" >&2
+	exit 1
+}
+
+as_root() {
+	if [ "$(id -u)" -eq 0 ]; then
+		"$@"
+	elif command -v sudo >/dev/null 2>&1; then
+		sudo "$@"
+	else
+		echo "${0##*/}: needs root or sudo to install packages" >&2
+		return 1
+	fi
+}
+
+apt() { as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
+
+# Package lists may be missing (a bare container) or out of date (a download that fails).
+apt_updated=
+apt_update() {
+	echo "reading the package lists ..."
+	apt update
+	apt_updated=yes
+}
+
+# Does the archive have these packages, as far as the lists say?
+apt_knows() {
+	for package; do
+		apt-cache policy "$package" | grep -q '^ *Candidate: [^(]' || return 1
+	done
+}
+
+# Install packages. Prints their size and a line for each quarter of the way; what apt and dpkg print
+# is shown only if they fail.
+apt_install() {
+	LC_ALL=C apt-get --assume-no --no-install-recommends install "$@" 2>/dev/null | sed -n \
+		-e 's/^[0-9]* upgraded, \([0-9]*\) newly.*/  \1 packages/p' \
+		-e 's/^Need to get \(.*\) of archives.*/  \1 to download/p' \
+		-e 's/^After this operation, \(.*\) of additional disk space.*/  \1 on disk/p' || :
+	apt_log=$(mktemp)
+	{
+		apt -o APT::Status-Fd=1 install -y --no-install-recommends "$@" </dev/null 2>&1 || echo "apt-get failed"
+	} | apt_progress || {
+		cat "$apt_log" >&2
+		rm -f "$apt_log"
+		return 1
+	}
+	rm -f "$apt_log"
+}
+
+# Reads apt's status lines, kind:package:percent:description, among its other output, which goes to the log.
+apt_progress() {
+	last=
+	status=0
+	while IFS= read -r line; do
+		case $line in
+		dlstatus:*) what=downloaded ;;
+		pmstatus:*) what=installed ;;
+		*)
+			printf '%s\n' "$line" >>"$apt_log"
+			[ "$line" != "apt-get failed" ] || status=1
+			continue
+			;;
+		esac
+		rest=${line#*:*:}
+		case $rest in
+		[0-9]*) ;;
+		*) rest=${rest#*:} ;; # the package's name had its architecture
+		esac
+		percent=${rest%%[!0-9]*}
+		step="  $what $((${percent:-0} / 25 * 25)) %"
+		if [ "$step" != "$last" ] && [ "${percent:-0}" -ge 25 ]; then
+			echo "$step"
+			last=$step
+		fi
+	done
+	return "$status"
+}
