@@ -76,7 +76,8 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \set ECHO none
 
 \echo
-\echo 'The times again, the two ways in turn for three rounds (median of each, and of the ratio round by round):'
+\echo 'The times again, the two ways in turn for three rounds (median of each, and of the ratio round by round;'
+\echo 'up to half a minute) ...'
 CREATE TEMP TABLE took (view text, round int, plain float8, filtered float8, same boolean);
 DO $$
 DECLARE view text; start timestamptz; a text; b text; plain float8; filtered float8;

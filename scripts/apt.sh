@@ -35,7 +35,13 @@ apt_knows() {
 	done
 }
 
-# Install packages. Prints their size and a line for each quarter of the way; what apt and dpkg print
+# The Debian mirror that this machine uses.
+apt_mirror() {
+	# shellcheck disable=SC2016 # apt expands $(...)
+	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sort -u | head -n 1
+}
+
+# Install packages. Prints their size and a line for each fifth of the way; what apt and dpkg print
 # is shown only if they fail.
 apt_install() {
 	LC_ALL=C apt-get --assume-no --no-install-recommends install "$@" 2>/dev/null | sed -n \
@@ -73,8 +79,8 @@ apt_progress() {
 		*) rest=${rest#*:} ;; # the package's name had its architecture
 		esac
 		percent=${rest%%[!0-9]*}
-		step="  $what $((${percent:-0} / 25 * 25)) %"
-		if [ "$step" != "$last" ] && [ "${percent:-0}" -ge 25 ]; then
+		step="  $what $((${percent:-0} / 20 * 20)) %"
+		if [ "$step" != "$last" ] && [ "${percent:-0}" -ge 20 ]; then
 			echo "$step"
 			last=$step
 		fi
