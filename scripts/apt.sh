@@ -21,6 +21,7 @@ as_root() {
 apt() { as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
 
 # Package lists may be missing (a bare container) or out of date (a download that fails).
+# shellcheck disable=SC2034 # read by install-deps
 apt_updated=
 apt_update() {
 	echo "reading the package lists ..."

@@ -3,7 +3,7 @@
  *
  * Because a block is named by top bits, the filter of half the blocks has at
  * block b the OR of blocks 2b and 2b+1: fold and expand are exact, and any two
- * filters combine (DESIGN 2.2).
+ * filters combine (algebra.c).
  */
 #include <math.h>
 
@@ -77,7 +77,7 @@ block_rate(uint64_t load, const void *parts)
 	return blx_power(-expm1((double) load * log1p(-1.0 / 64)), *(const unsigned *) parts);
 }
 
-/* DESIGN 2.1: groups are independent, so their mean rates multiply. */
+/* Groups are independent, so their mean rates multiply. */
 double
 blx_groups_fpr_expected(blx_groups shape, uint64_t n)
 {

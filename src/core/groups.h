@@ -1,6 +1,6 @@
 /*
  * groups.h - parts of 64 bits in groups of eight, over 2^e blocks: the
- * addressing of partitioned_blocked (DESIGN 2.1; Almeida 2022, section 6.1),
+ * addressing of partitioned_blocked (docs/FORMAT.md, "Layouts"; Almeida 2022, section 6.1),
  * on bare words, for the layouts that are built of it.
  *
  * In each group of up to eight parts a key picks one of 2^e blocks by the top

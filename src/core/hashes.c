@@ -2,7 +2,7 @@
  * hashes.c - a filter that is still open: the distinct key hashes so far.
  *
  * While nobody knows how many keys are coming, the hashes themselves are kept
- * (DESIGN 4.1), 8 bytes each in an open-addressing table.  A hash's home slot
+ * as they are, 8 bytes each in an open-addressing table.  A hash's home slot
  * is its top bits, scaled to the number of slots: walking the table visits the
  * hashes in ascending order, nearly, so growing reads and writes memory in
  * sequence, and so does pouring the hashes into the first group of a

@@ -1,6 +1,6 @@
 /*
  * layout_partitioned_blocked.c - the default: blocks of 64-bit parts, in
- * groups of eight parts (DESIGN 2.1; Almeida 2022, section 6.1).
+ * groups of eight parts (Almeida 2022, section 6.1).
  *
  * Where a key's bits are, and why, is in groups.h; other layouts are built of
  * the same groups.

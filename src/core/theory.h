@@ -28,7 +28,7 @@ extern double blx_fpr_partitioned(double n, double m, unsigned k);
 extern double blx_fpr_element(double n, double m, unsigned k, unsigned d);
 
 /*
- * DESIGN 2.3: a standard filter whose keys set k >= 1 bits, a fraction of
+ * A standard filter whose keys set k >= 1 bits (Walther et al.), a fraction of
  * them one more than the others, chosen by the key: a mean over keys.
  */
 extern double blx_fpr_rational(double n, double m, double k);
@@ -36,7 +36,10 @@ extern double blx_fpr_rational(double n, double m, double k);
 /* Putze, Sanders and Singler 2009, eq. 3, with binomial loads and the standard filter's exact rate in a block. */
 extern double blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k);
 
-/* DESIGN 2.1.  blocks is a power of two. */
+/*
+ * Almeida 2022, section 6.1, with one block per group of eight parts: binomial
+ * loads, the product over groups of their mean rates.  blocks is a power of two.
+ */
 extern double blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts);
 
 /*

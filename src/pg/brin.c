@@ -19,7 +19,7 @@
  * In a parallel build several processes may scan a part of one range each.  A
  * union of filters fits only if each had room for the values of all: a part's
  * filter is made that large, of the layout that unites filters of any sizes, and
- * their union is folded and cut to what it holds (DESIGN 2.2).  A process cannot know whether it got all of a range: the server
+ * their union is folded and cut to what it holds.  A process cannot know whether it got all of a range: the server
  * stores what it made of such a range as it is.  So parts are made large only
  * where the scan is dealt out in smaller pieces than a range.
  */

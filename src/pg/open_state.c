@@ -1,5 +1,5 @@
 /*
- * open_state.c - filters whose size is not known yet (DESIGN 4.1).
+ * open_state.c - filters whose size is not known yet.
  *
  * An aggregate collects distinct hashes (core/hashes.c) and becomes a filter
  * when its size is known: at the end, when the planned filter would be smaller
