@@ -206,10 +206,9 @@ def one_version(tree, meta):
                 faults.append(f"{source.name}: the module says version {number}, META.json has {version}")
 
     changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest = re.search(r"^## (\S+?),? .*$|^## (\S+)$", changelog, re.M)
-    newest = newest and (newest.group(1) or newest.group(2))
-    if newest != version:
-        faults.append(f"CHANGELOG.md: the first section is of {newest}, META.json has {version}")
+    newest = re.search(r"^## ([^\s,]+)", changelog, re.M)
+    if not newest or newest.group(1) != version:
+        faults.append(f"CHANGELOG.md: the first section is of {newest and newest.group(1)}, META.json has {version}")
     return faults
 
 
