@@ -50,8 +50,13 @@ apt_install() {
 		-e 's/^Need to get \(.*\) of archives.*/  \1 to download/p' \
 		-e 's/^After this operation, \(.*\) of additional disk space.*/  \1 on disk/p' || :
 	apt_log=$(mktemp)
+	# Apt makes the pipe of its status non-blocking, so what dpkg's scripts print, which would fail when the
+	# pipe is full, goes another way. Sudo hands no descriptor above 2 down: a shell beyond it makes one.
+	# shellcheck disable=SC2016 # for the inner shell
 	{
-		apt -o APT::Status-Fd=1 install -y --no-install-recommends "$@" </dev/null 2>&1 || echo "apt-get failed"
+		as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 sh -c '
+			exec apt-get -qq -o Dpkg::Use-Pty=0 -o APT::Status-Fd=3 \
+				install -y --no-install-recommends "$@" 3>&1 >&2' sh "$@" </dev/null 2>"$apt_log" || echo failed
 	} | apt_progress || {
 		cat "$apt_log" >&2
 		rm -f "$apt_log"
@@ -60,30 +65,28 @@ apt_install() {
 	rm -f "$apt_log"
 }
 
-# Reads apt's status lines, kind:package:percent:description, among its other output, which goes to the log.
+# Reads apt's status lines, kind:package:percent:description, and fails at the line "failed".
 apt_progress() {
-	last=
+	phase=
 	status=0
 	while IFS= read -r line; do
 		case $line in
 		dlstatus:*) what=downloaded ;;
 		pmstatus:*) what=installed ;;
-		*)
-			printf '%s\n' "$line" >>"$apt_log"
-			[ "$line" != "apt-get failed" ] || status=1
-			continue
-			;;
+		failed) status=1; continue ;;
+		*) continue ;;
 		esac
-		rest=${line#*:*:}
-		case $rest in
+		[ "$what" = "$phase" ] || shown=0
+		phase=$what
+		percent=${line#*:*:}
+		case $percent in
 		[0-9]*) ;;
-		*) rest=${rest#*:} ;; # the package's name had its architecture
+		*) percent=${percent#*:} ;; # the package's name had its architecture
 		esac
-		percent=${rest%%[!0-9]*}
-		step="  $what $((${percent:-0} / 20 * 20)) %"
-		if [ "$step" != "$last" ] && [ "${percent:-0}" -ge 20 ]; then
-			echo "$step"
-			last=$step
+		percent=${percent%%[!0-9]*}
+		if [ "${percent:-0}" -ge $((shown + 20)) ]; then
+			shown=$((percent / 20 * 20))
+			echo "  $what $shown %"
 		fi
 	done
 	return "$status"
