@@ -122,8 +122,8 @@ typedef struct blx_layout
 	 */
 	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
 
-	/* What only a body from outside need be asked, once. */
-	bool		(*check_contents) (const blx_filter *f, blx_error *error);
+	/* What only a body from outside need be asked, once, in memory that nobody else has yet; spoils f if it is refused. */
+	bool		(*check_contents) (blx_filter *f, blx_error *error);
 
 	/* Growing, after add took fewer than it was given. */
 	uint64_t	(*grown_words) (const blx_filter *f);
