@@ -86,11 +86,13 @@ blx_groups_fpr_expected(blx_groups shape, uint64_t n)
 				rest = shape.parts % BLX_GROUP;
 	double		rate = 1;
 
+	if (blx_all_set((double) n, (double) blocks, 64, 1))
+		return 1;
 	if (shape.parts >= BLX_GROUP)
 		rate = blx_power(blx_mean_over_loads(n, blocks, block_rate, &full), shape.parts / BLX_GROUP);
 	if (rest > 0)
 		rate *= blx_mean_over_loads(n, blocks, block_rate, &rest);
-	return rate;
+	return rate < 1 ? rate : 1;
 }
 
 void

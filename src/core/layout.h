@@ -122,8 +122,8 @@ typedef struct blx_layout
 	 */
 	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
 
-	/* What only a body from outside need be asked, once. */
-	bool		(*check_contents) (const blx_filter *f, blx_error *error);
+	/* What only a body from outside need be asked, once, in memory that nobody else has yet; spoils f if it is refused. */
+	bool		(*check_contents) (blx_filter *f, blx_error *error);
 
 	/* Growing, after add took fewer than it was given. */
 	uint64_t	(*grown_words) (const blx_filter *f);
@@ -193,6 +193,9 @@ extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t
 /* Are the geometries of two filters of one layout the same?  The error names what differs. */
 extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);
 
+/* Are the values of those options that the layout has in their ranges?  The layout must be one of filters. */
+extern bool blx_check_options(uint8_t layout, const blx_options *options, blx_error *error);
+
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);
 
@@ -246,6 +249,12 @@ extern uint64_t blx_hashes_digest(const blx_filter *f);
 
 /* The mean of f(i, arg) over the load i of one of `blocks` equally likely blocks that got n keys: Binomial(n, 1/blocks).  f must not fall. */
 extern double blx_mean_over_loads(uint64_t n, uint64_t blocks, double (*f) (uint64_t i, const void *arg), const void *arg);
+
+/*
+ * Are n keys hopelessly many for those blocks?  The chance of any unset bit, in a block of so many
+ * bits of which a key sets up to k, is then too small to matter: the rate is 1.
+ */
+extern bool blx_all_set(double n, double blocks, double block_bits, unsigned k);
 
 /* E[(X/m)^k], X = bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */
 extern double blx_occupancy_power(uint64_t m, unsigned k, double throws);

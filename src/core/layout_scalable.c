@@ -282,7 +282,7 @@ check_body(const blx_filter *f, uint64_t available, blx_error *error)
 }
 
 static bool
-check_contents(const blx_filter *f, blx_error *error)
+check_contents(blx_filter *f, blx_error *error)
 {
 	const uint64_t *state = blx_cwords(f);
 	const uint64_t *bits = state + RECORDS + state[STAGES];

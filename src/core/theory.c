@@ -11,13 +11,10 @@
 #include "core/occupancy.h"
 #include "core/theory.h"
 
-/* A rate this close to 1 is 1. */
-#define NEGLIGIBLE 1e-18
-
 double
 blx_fpr_approx(double n, double m, unsigned k)
 {
-	return blx_power(-expm1(-(k * n / m)), k);
+	return n == 0 ? 0 : blx_power(-expm1(k * n * log1p(-1 / m)), k);
 }
 
 double
@@ -96,22 +93,13 @@ block_rate(uint64_t load, const void *arg)
 	return sum;
 }
 
-/* Is the chance of any unset bit, in a block of so many bits of which a key sets up to k, too small to matter? */
-static bool
-all_set(double n, double blocks, double block_bits, unsigned k)
-{
-	double		hit = -expm1(k * log1p(-1 / block_bits)) / blocks;
-
-	return k * exp(n * log1p(-hit)) < NEGLIGIBLE;
-}
-
 double
 blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
 {
 	block		state = {.k = k},
 			   *b = &state;
 
-	if (all_set((double) n, (double) blocks, (double) block_bits, k))
+	if (blx_all_set((double) n, (double) blocks, (double) block_bits, k))
 		return 1;
 	blx_distinct((double) block_bits, k, state.distinct);
 	blx_cover_blank(&state.cover, (double) block_bits, k);
@@ -123,9 +111,8 @@ blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts)
 {
 	blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = blocks, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
 
-	if (all_set((double) n, blocks, 64, 1))
-		return 1;
-	return blx_fpr_expected(&g, n);
+	/* a formula of any size, also of filters that no value can hold */
+	return n == 0 ? 0 : blx_layout_partitioned_blocked.fpr_expected(&g, n);
 }
 
 double
@@ -226,7 +213,7 @@ overlap(double bits, double a, double b)
 
 	if (few <= MANY_THROWS)
 		return fmin(overlap_of_few(bits, (unsigned) few, many), 1);
-	return fmin(overlap_by_circles(bits, few, many), 1);
+	return fmax(0, fmin(overlap_by_circles(bits, few, many), 1));	/* a difference of large terms may end below 0 */
 }
 
 double
@@ -265,5 +252,5 @@ blx_run_probability(const double *r, unsigned n, unsigned k)
 		found += run[k];
 		run[0] = open * (1 - r[i]);
 	}
-	return found;
+	return fmin(found, 1);		/* the last digit may be rounded up */
 }

@@ -3,7 +3,9 @@
  *
  * n counts keys, m bits, k the probes of a key: n >= 0, m >= 1 and, but for
  * the closed forms, k is 1 .. BLX_MAX_K.  Arguments are the caller's to check.
- * Counts that are double may exceed 2^53: then they are rounded.
+ * Counts that are double may exceed 2^53: then they are rounded.  Every answer
+ * is a probability, from 0 to 1, and takes a time that is bounded whatever the
+ * numbers: milliseconds.
  */
 #ifndef BLX_THEORY_H
 #define BLX_THEORY_H
@@ -12,7 +14,7 @@
 
 /* ---- false positive rates ---- */
 
-/* The textbook's: (1 - e^(-kn/m))^k. */
+/* Almeida 2022, eq. 5, the standard analysis: (1 - (1 - 1/m)^(kn))^k, too low for every filter. */
 extern double blx_fpr_approx(double n, double m, unsigned k);
 
 /* Goel & Gupta 2010: an upper bound for a standard filter, (1 - e^(-k(n + 1/2)/(m - 1)))^k.  m >= 2. */

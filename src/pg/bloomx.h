@@ -322,6 +322,9 @@ extern double ExpectedRows(FunctionCallInfo fcinfo);
 /* Would a set of the hashes that are expected be no smaller than the planned filter? */
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
 
+/* A set of at least that many slots with the hashes of another, in the current context. */
+extern blx_filter *CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity);
+
 /* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
 

@@ -343,9 +343,8 @@ WithValue(const Summary *summary, uint64 hash)
 		return FullFilter(&identity);
 	if (f->layout == BLX_HASHES)
 	{
-		if (blx_hashes_full(f))
+		while (!blx_hashes_add(f, hash))
 			f = LargerHashes(f);
-		blx_hashes_add(f, hash);
 		return f;
 	}
 	f = AddHashes(f, &hash, 1);

@@ -69,23 +69,12 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 {
 	blx_identity of_filter = blx_identity_of(f);
 	blx_identity joint = JointIdentity(&of_filter, keys);
-	blx_geometry geometry;
 	blx_filter *copy;
 
 	if (f->key_type != BLX_KEY_NONE)
 		return CopyFilter(f);
-	geometry = blx_geometry_of(f);
 	if (f->layout == BLX_HASHES)
-	{
-		uint64		cursor = 0,
-					hash;
-
-		copy = AllocFilter(blx_hashes_bytes(blx_hashes_slots(f), joint.name_len));
-		blx_hashes_init(copy, blx_hashes_slots(f), f->pending ? &geometry : NULL, &joint, f->capacity);
-		while (blx_hashes_next(f, &cursor, &hash, 1) > 0)
-			blx_hashes_add(copy, hash);
-		return copy;
-	}
+		return CopyHashes(f, blx_hashes_slots(f), &joint);
 	copy = AllocFilter(blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len));
 	blx_copy_as(copy, f, &joint);
 	return copy;

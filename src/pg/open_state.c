@@ -12,6 +12,7 @@
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 
@@ -92,22 +93,29 @@ MoreSlots(const blx_filter *open)
 	return SlotsWithin((bytes <= MOST_BYTES_TO_BEGIN / 2 ? 4 : 2) * bytes, open->name_len);
 }
 
+/* Hashes that stand too close get more slots: that ends at the limit of all values at last. */
+blx_filter *
+CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity)
+{
+	blx_geometry geometry = blx_geometry_of(open);
+
+	for (;; slots *= 2)
+	{
+		blx_filter *result = AllocFilter(blx_hashes_bytes(slots, identity->name_len));
+
+		blx_hashes_init(result, slots, open->pending ? &geometry : NULL, identity, open->capacity);
+		if (blx_hashes_copy(result, open))
+			return result;
+		pfree(result);
+	}
+}
+
 blx_filter *
 LargerHashes(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
-	blx_geometry geometry = blx_geometry_of(open);
-	uint64		slots = MoreSlots(open);
-	blx_filter *result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
-	uint64		batch[256],
-				cursor = 0;
-	size_t		n;
 
-	blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
-	while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
-		for (size_t i = 0; i < n; i++)
-			blx_hashes_add(result, batch[i]);
-	return result;
+	return CopyHashes(open, MoreSlots(open), &identity);
 }
 
 /* What a full set becomes. */
@@ -159,6 +167,9 @@ Replace(blx_filter *f, blx_filter *grown, const blx_filter *callers)
 	return grown;
 }
 
+/* Between two looks for a cancel: a key costs 20 microseconds where chains are long, elsewhere much less. */
+#define HASHES_AT_ONCE 4096
+
 blx_filter *
 AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 {
@@ -168,18 +179,23 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 	if (f->layout == BLX_HASHES && n > 1)
 		for (size_t j = 0; j < Min(n, 64); j++)
 			blx_hashes_prefetch(f, hashes[j]);
-	for (; i < n && f->layout == BLX_HASHES; i++)
+	while (i < n && f->layout == BLX_HASHES)
 	{
-		if (blx_hashes_full(f))
-			f = Replace(f, GrowHashes(f), callers);
-		if (f->layout != BLX_HASHES)
-			break;				/* it grew into a filter: this hash goes there */
-		blx_hashes_add(f, hashes[i]);
+		CHECK_FOR_INTERRUPTS();
+		if (blx_hashes_add(f, hashes[i]))
+			i++;
+		else
+			f = Replace(f, GrowHashes(f), callers);	/* into a filter, perhaps: this hash goes there then */
 	}
 	while (i < n)
 	{
-		i += blx_add(f, hashes + i, n - i);
-		if (i < n)
+		size_t		now = Min(n - i, HASHES_AT_ONCE),
+					taken;
+
+		CHECK_FOR_INTERRUPTS();
+		taken = blx_add(f, hashes + i, now);
+		i += taken;
+		if (taken < now)
 			f = Replace(f, GrowFilter(f), callers);
 	}
 	return f;

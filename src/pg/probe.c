@@ -23,6 +23,7 @@
 #include "parser/parse_func.h"
 #include "utils/lsyscache.h"
 
+/* With twice as many slots as hashes, or more if these stand too close. */
 static blx_filter *
 MakeProbe(const KeyType *key, const uint64 *hashes, int n)
 {
@@ -31,7 +32,8 @@ MakeProbe(const KeyType *key, const uint64 *hashes, int n)
 
 	blx_hashes_init(probe, slots, NULL, &key->identity, 0);
 	for (int i = 0; i < n; i++)
-		blx_hashes_add(probe, hashes[i]);
+		while (!blx_hashes_add(probe, hashes[i]))
+			probe = LargerHashes(probe);
 	return probe;
 }
 
