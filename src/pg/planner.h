@@ -86,6 +86,9 @@ extern double DistinctValues(PlannerInfo *root, Node *expr);
 /* The mean size of the filters of a column; 0 = not known. */
 extern double FilterColumnBytes(PlannerInfo *root, Node *filter);
 
+/* The planned query of the InitPlan that sets a parameter, and which of its columns does; or NULL. */
+extern PlannerInfo *InitPlanRoot(PlannerInfo *root, const Param *param, int *column);
+
 /* The planned query of a CTE that is computed once, or NULL. */
 extern PlannerInfo *CteRoot(PlannerInfo *root, const RangeTblEntry *rte);
 
@@ -97,6 +100,9 @@ extern PlannerInfo *CteRoot(PlannerInfo *root, const RangeTblEntry *rte);
  * such.
  */
 extern double ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts);
+
+/* Is the same filter asked of an equal column of another table, whose estimate counts it already? */
+extern bool IsAskedElsewhere(PlannerInfo *root, const Membership *m);
 
 /* ---- planner_selectivity.c ---- */
 

@@ -245,39 +245,50 @@ SubplanRoot(PlannerInfo *root, int plan_id)
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
+PlannerInfo *
+InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
+{
+	ListCell   *cell,
+			   *set;
+
+	if (param->paramkind != PARAM_EXEC)
+		return NULL;
+	for (; root != NULL; root = root->parent_root)
+		foreach(cell, root->init_plans)
+		{
+			SubPlan    *plan = lfirst(cell);
+
+			*column = 0;
+			foreach(set, plan->setParam)
+			{
+				++*column;
+				if (lfirst_int(set) == param->paramid)
+					return SubplanRoot(root, plan->plan_id);
+			}
+		}
+	return NULL;
+}
+
 /* The column of an InitPlan, or of an outer query's row, that a parameter stands for. */
 static bool
 DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {
+	int			column;
+	PlannerInfo *source = InitPlanRoot(root, param, &column);
 	ListCell   *cell;
 
+	if (source != NULL)
+		return DescribeOutput(source, column, facts);
 	if (param->paramkind != PARAM_EXEC)
 		return false;
-	for (; root != NULL; root = root->parent_root)
-	{
-		foreach(cell, root->init_plans)
-		{
-			SubPlan    *plan = lfirst(cell);
-			int			column = 1;
-			ListCell   *set;
-
-			foreach(set, plan->setParam)
-			{
-				if (lfirst_int(set) == param->paramid)
-					return DescribeOutput(SubplanRoot(root, plan->plan_id), column, facts);
-				column++;
-			}
-		}
-		if (root->parent_root == NULL)
-			break;
-		foreach(cell, root->parent_root->plan_params)
+	for (PlannerInfo *outer = root->parent_root; outer != NULL; outer = outer->parent_root)
+		foreach(cell, outer->plan_params)
 		{
 			PlannerParamItem *item = lfirst(cell);
 
 			if (item->paramId == param->paramid)
-				return DescribeFilter(root->parent_root, item->item, facts);
+				return DescribeFilter(outer, item->item, facts);
 		}
-	}
 	return false;
 }
 

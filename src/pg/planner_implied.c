@@ -30,6 +30,9 @@
  * are made for pair after pair of relations while joins are considered, and a
  * foreign key's estimate does not ask them.
  *
+ * One filter that is asked of several columns of a class counts once, for the
+ * same reason: what it drops from one table, joins drop from the others.
+ *
  * A subquery that is itself a join is compared table by table.  What cannot be
  * compared (outer joins, subqueries, join clauses that are no equalities) counts
  * as a condition that does not follow.
@@ -38,7 +41,6 @@
 
 #include <math.h>
 
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
@@ -46,6 +48,7 @@
 #include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "rewrite/rewriteManip.h"
+#include "utils/lsyscache.h"
 
 /* The column below casts, or NULL: a cast gives the same key or another spelling of it. */
 static Var *
@@ -266,31 +269,47 @@ ShareOfPartner(PlannerInfo *root, int key, int partner, const FilterFacts *facts
 	return fmin(1, facts->keys / ValuesAmong(rows, rel->tuples, DistinctValues(source, (Node *) aggregated)));
 }
 
+/* The column that is asked, climbing from a partition to its table; false if it is none. */
+static bool
+ColumnOfKey(PlannerInfo *root, Node *key, int *relation, AttrNumber *column)
+{
+	const Var  *var = ColumnBelowCasts(key);
+
+	if (var == NULL)
+		return false;
+	*relation = var->varno;
+	*column = var->varattno;
+	return ClimbToParent(root, relation, column);
+}
+
+/* Are these columns of several tables equal by joins, the key's among them? */
+static bool
+ClassJoinsColumn(const EquivalenceClass *class, PlannerInfo *root, int relation, AttrNumber column)
+{
+	return !class->ec_has_volatile && bms_membership(class->ec_relids) == BMS_MULTIPLE &&
+		ClassHasColumn(class, root, relation, column);
+}
+
 double
 ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
 {
-	Var		   *aggregated,
-			   *column = ColumnBelowCasts(key);
+	Var		   *aggregated;
 	int			relation;
-	AttrNumber	attribute;
+	AttrNumber	column;
 	double		share = 0;
 	ListCell   *cell,
 			   *member_cell;
 
-	if (facts->source == NULL || column == NULL)
+	if (facts->source == NULL || !ColumnOfKey(root, key, &relation, &column))
 		return 0;
 	aggregated = ColumnBelowCasts((Node *) ((TargetEntry *) linitial(facts->aggregate->args))->expr);
-	relation = column->varno;
-	attribute = column->varattno;
-	if (aggregated == NULL || BaseRelation(facts->source, aggregated->varno) == NULL ||
-		!ClimbToParent(root, &relation, &attribute))
+	if (aggregated == NULL || BaseRelation(facts->source, aggregated->varno) == NULL)
 		return 0;
 	foreach(cell, root->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst(cell);
 
-		if (class->ec_has_volatile || bms_membership(class->ec_relids) != BMS_MULTIPLE ||
-			!ClassHasColumn(class, root, relation, attribute))
+		if (!ClassJoinsColumn(class, root, relation, column))
 			continue;
 		foreach(member_cell, class->ec_members)
 		{
@@ -304,4 +323,73 @@ ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
 		}
 	}
 	return share;
+}
+
+/* Are both the same value, such as the results of two subqueries of the same text? */
+static bool
+SameFilter(PlannerInfo *root, Node *a, Node *b)
+{
+	PlannerInfo *a_root,
+			   *b_root;
+	int			a_column,
+				b_column;
+
+	if (equal(a, b))
+		return true;
+	if (!IsA(a, Param) || !IsA(b, Param))
+		return false;
+	a_root = InitPlanRoot(root, (Param *) a, &a_column);
+	b_root = InitPlanRoot(root, (Param *) b, &b_column);
+	return a_root != NULL && b_root != NULL && a_column == b_column && equal(a_root->parse, b_root->parse);
+}
+
+/* Does the clause ask that filter of this column of a relation, and count for its estimate? */
+static bool
+AsksFilter(PlannerInfo *root, const RestrictInfo *condition, Node *filter, const EquivalenceClass *class, int relation)
+{
+	Node	   *clause = (Node *) condition->clause;
+	Membership	m;
+	int			asked;
+	AttrNumber	column;
+
+	if (IsA(clause, OpExpr) ? !ReadMembership(get_opcode(((OpExpr *) clause)->opno), ((OpExpr *) clause)->args, &m)
+		: !IsA(clause, FuncExpr) || !ReadMembership(((FuncExpr *) clause)->funcid, ((FuncExpr *) clause)->args, &m))
+		return false;
+	return m.form == ONE_KEY && !m.is_prefilter && ColumnOfKey(root, m.keys, &asked, &column) && asked == relation &&
+		ClassHasColumn(class, root, asked, column) && SameFilter(root, m.filter, filter);
+}
+
+bool
+IsAskedElsewhere(PlannerInfo *root, const Membership *m)
+{
+	int			relation;
+	AttrNumber	column;
+	ListCell   *cell,
+			   *condition;
+
+	if (m->form != ONE_KEY || !ColumnOfKey(root, m->keys, &relation, &column))
+		return false;
+	foreach(cell, root->eq_classes)
+	{
+		const EquivalenceClass *class = lfirst(cell);
+		int			other = -1;
+
+		if (!ClassJoinsColumn(class, root, relation, column))
+			continue;
+		/* it counts in the first table of the query that has it */
+		while ((other = bms_next_member(class->ec_relids, other)) >= 0 && other < relation)
+		{
+			const RelOptInfo *rel = BaseRelation(root, other);
+
+			if (rel == NULL)
+				continue;
+			foreach(condition, rel->baserestrictinfo)
+				if (AsksFilter(root, lfirst(condition), m->filter, class, other))
+					return true;
+			foreach(condition, rel->joininfo)
+				if (AsksFilter(root, lfirst(condition), m->filter, class, other))
+					return true;
+		}
+	}
+	return false;
 }

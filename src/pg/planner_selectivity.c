@@ -274,7 +274,7 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	FilterFacts facts;
 	double		selectivity = UNKNOWN_SELECTIVITY;
 
-	if (m->is_prefilter)
+	if (m->is_prefilter || IsAskedElsewhere(root, m))
 		return 1;
 	if (DescribeFilter(root, m->filter, &facts))
 		selectivity = FilterSelectivity(root, &facts, m);
