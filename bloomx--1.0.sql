@@ -293,6 +293,13 @@ CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
 COMMENT ON FUNCTION bloom_contained(v anycompatible, f bloomfilter) IS
 	'implementation of <@ operator';
 
+CREATE FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_prefilter'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) IS
+	'v <@ f beside a join that drops the same rows: the planner''s estimates are those without it';
+
 CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_any'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10

@@ -16,6 +16,7 @@
  *   algebra.c     | & disjoint, prefix, fold, shrink
  *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
  *   theory.c      the papers' formulas
+ *   objects.c     the OIDs of the extension's own objects
  *   planner*.c    selectivity and cost of membership (planner.h)
  *   statistics.c  ANALYZE of a column of filters
  *   brin.c        BRIN operator classes
@@ -307,6 +308,48 @@ extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
 
 /* May f hold all, or any, of the probe's keys? */
 extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
+
+/* ---- objects.c ---- */
+
+/* The extension's functions that other code has to recognise. */
+typedef enum OwnFunction
+{
+	BLOOM_CONTAINS,
+	BLOOM_CONTAINED,
+	BLOOM_CONTAINS_HASH,
+	BLOOM_CONTAINS_ANY,
+	BLOOM_CONTAINS_ALL,
+	BLOOM_PREFILTER,
+	BLOOM_HOLDS_ALL,
+	BLOOM_HOLDS_ANY,
+	BLOOM_PROBE,
+	BLOOM_PROBE_ALL,
+	BLOOM_PROBE_HASH,
+	BLOOM_AGG,
+	BLOOM_AGG_CAPACITY,
+	BLOOM_AGG_RATE,
+	BLOOM_AGG_TEMPLATE,
+	BLOOM_UNION_AGG,
+	OWN_FUNCTIONS,
+	NOT_OWN						/* somebody else's, whatever its name */
+} OwnFunction;
+
+typedef enum OwnOperator
+{
+	HOLDS_ALL_OPERATOR,
+	HOLDS_ANY_OPERATOR,
+	OWN_OPERATORS
+} OwnOperator;
+
+extern OwnFunction WhichFunction(Oid function);
+
+/* InvalidOid when the extension has none, as while it is being created. */
+extern Oid	OwnFunctionOid(OwnFunction which);
+extern Oid	OwnOperatorOid(OwnOperator which);
+extern Oid	FilterTypeOid(void);
+
+/* bloomfilter, or a domain over it */
+extern bool IsFilterType(Oid type);
 
 /* ---- open_state.c ---- */
 

@@ -39,10 +39,8 @@
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* So many hashes may be stored as they are. */
@@ -95,23 +93,20 @@ typedef struct Summary
 	bool		was_united;		/* may be larger than its values need */
 } Summary;
 
-static Oid
-FilterType(Oid function)
-{
-	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloomfilter"),
-						   ObjectIdGetDatum(get_func_namespace(function)));
-}
-
 PG_FUNCTION_INFO_V1(bloomx_brin_opcinfo);
 Datum
 bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 {
 	BrinOpcInfo *info = palloc0(MAXALIGN(SizeofBrinOpcInfo(1)) + sizeof(BrinOpaque));
 
+	if (!OidIsValid(FilterTypeOid()))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension bloomx has no type bloomfilter in its schema")));
 	info->oi_nstored = 1;
 	info->oi_regular_nulls = true;
 	info->oi_opaque = (char *) info + MAXALIGN(SizeofBrinOpcInfo(1));
-	info->oi_typcache[0] = lookup_type_cache(FilterType(fcinfo->flinfo->fn_oid), 0);
+	info->oi_typcache[0] = lookup_type_cache(FilterTypeOid(), 0);
 	PG_RETURN_POINTER(info);
 }
 
