@@ -46,21 +46,24 @@ typedef enum OverfillAction
 } OverfillAction;
 
 extern int	bloomx_overfill;
-extern int	bloomx_build_mem;	/* kB */
+/* The least bloomx.build_mem, in kB. */
+#define MIN_BUILD_MEM 64
+
+extern int	bloomx_build_mem;	/* kB; -1 = what a hash table may take */
 
 typedef struct KeyType KeyType;
 
 /* ---- expanded.c ---- */
 
-/* An empty expanded object below parent; its filter is set next, allocated in its context. */
-extern Datum MakeExpandedFilter(MemoryContext parent);
+/* An empty expanded object below parent, for some `expected` keys; its filter is set next, allocated in its context. */
+extern Datum MakeExpandedFilter(MemoryContext parent, double expected);
 extern MemoryContext ExpandedFilterContext(Datum datum);
 extern blx_filter *ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
 
 /* Adding a hash; a key of the filter's type. */
 extern void ExpandedFilterAdd(Datum datum, uint64 hash);
-extern void ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key);
+extern bool ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key);	/* false: it is not such an object */
 extern bool DatumIsExpandedFilter(Datum datum);
 
 /* ---- versions.c ---- */
@@ -121,9 +124,23 @@ extern blx_filter *DatumGetFilter(Datum datum);
 			PG_FREE_IF_COPY(f, n); \
 	} while (0)
 
-/* Complains, as bloomx.overfill wants, when a filter holds more keys than its capacity. */
+/* What filled a filter: the hint depends on it. */
+typedef enum OverfillCause
+{
+	KEYS_ADDED,
+	FILTERS_UNITED,
+	MEMORY_EXHAUSTED,			/* the build could not take the memory that its keys asked for */
+	VALUES_SUMMARISED			/* by a BRIN index */
+} OverfillCause;
+
+/* Do the filter's bits break what its capacity promises? */
 extern bool FilterIsOverfilled(const blx_filter *f);
-extern void ReportOverfill(const blx_filter *f);
+
+/* Complains, as bloomx.overfill wants, when they do. */
+extern void ReportOverfill(const blx_filter *f, OverfillCause cause);
+
+/* ERROR, NOTICE, or 0 when nothing is to be said: a notice comes once per statement and kind. */
+extern int	OverfillLevel(OverfillCause cause);
 
 /*
  * From here on header and block are read by two slices.  Each costs a search in
@@ -362,6 +379,9 @@ extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *id
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
 extern double ExpectedRows(FunctionCallInfo fcinfo);
 
+/* How many keys the planner expects at most in an aggregate's result; 0 = no guess. */
+extern double ExpectedKeys(FunctionCallInfo fcinfo);
+
 /* Would a set of the hashes that are expected be no smaller than the planned filter? */
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
 
@@ -374,11 +394,15 @@ extern blx_filter *LargerHashes(const blx_filter *open);
 /* f with room for more keys, in the current context. */
 extern blx_filter *GrowFilter(const blx_filter *f);
 
-/* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
+/*
+ * Adds n hashes in place; returns f, or what it grew into (f is not freed).  A
+ * set that becomes a filter takes one for the `expected` keys, 0 = not known.
+ */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
+extern blx_filter *AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected);
 
 /* f, if it is a set, with room for so many; returns f, or what it grew into: a larger set, or the filter that it was to become (f is not freed). */
-extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count);
+extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count, double expected);
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);

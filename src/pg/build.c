@@ -102,7 +102,7 @@ WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uin
 	result = AddHashes(copy, hashes, n);
 	if (result != copy)
 		pfree(copy);
-	ReportOverfill(result);
+	ReportOverfill(result, KEYS_ADDED);
 	return PointerGetDatum(result);
 }
 
