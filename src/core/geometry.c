@@ -262,15 +262,17 @@ blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
 }
 
 /*
- * A key of type text is not asked for in a filter of char(n), whose blanks at
- * the end do not count.  The usual hint would lead astray: in SQL, a cast to
- * character is one to a single character.
+ * Blanks at the end count in text and not in char(n).  The usual hint would lead
+ * astray: in SQL, a cast to character is one to a single character, and a cast
+ * to text takes blanks away that the filter's keys may have.
  */
 static const char *
 mismatch_hint(uint8_t of_filter, uint8_t of_key)
 {
 	if (of_filter == BLX_KEY_BPCHAR && of_key == BLX_KEY_TEXT)
 		return "Cast the key to bpchar (\"character\" would cut it to one character), or build the filter from keys cast to text.";
+	if (of_filter == BLX_KEY_TEXT && of_key == BLX_KEY_BPCHAR)
+		return "Cast the key to text, which removes its trailing blanks, or build the filter from keys cast to bpchar.";
 	return "Cast the key to the type that the filter was built with.";
 }
 
