@@ -257,6 +257,12 @@ CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigin
 COMMENT ON FUNCTION bloom_hash(v anycompatible, seed bigint) IS
 	'the 64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
 
+CREATE FUNCTION bloom_random_seed() RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloom_random_seed'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION bloom_random_seed() IS
+	'a seed that nobody can guess, for filters whose keys strangers choose';
+
 -- ---------------------------------------------------------------------------
 -- Membership
 -- ---------------------------------------------------------------------------

@@ -85,6 +85,8 @@ enum blx_hashing
 enum blx_key_type
 {
 	BLX_KEY_NONE = 0,			/* takes the first key's */
+	BLX_KEY_TEXT = 4,
+	BLX_KEY_BPCHAR = 20,
 	BLX_KEY_HASH = 254,			/* ready-made 64-bit hashes */
 	BLX_KEY_NAMED = 255			/* the name follows the header */
 };

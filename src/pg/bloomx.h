@@ -6,6 +6,7 @@
  *   expanded.c    a filter that an aggregate changes in place
  *   versions.c    a filter variable that a function changes again and again
  *   keys.c        SQL keys -> key types and hashes
+ *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
  *   type_io.c     text, binary and bytea forms
  *   compare.c     = <> < and hashing
  *   build.c       bloom_empty, bloom_add, bloom_hash
@@ -196,7 +197,9 @@ struct KeyType
 	bool		by_value;
 	char		align;
 	Oid			collation;
-	FmgrInfo	hash_function;	/* named types: extended hash */
+	FmgrInfo	hash_function;	/* extended hash, of types that go by it */
+	KeyType    *parts;			/* of an array its element, of a row its columns, of a range its bounds */
+	int			n_parts;
 };
 
 /* What a call site keeps between rows, in fn_extra. */
@@ -292,6 +295,19 @@ extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *n
 
 /* The identity of a filter that gets keys of another identity: takes the key type where there was none. */
 extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
+
+/* ---- containers.c ---- */
+
+/* Arrays, rows, ranges and multiranges; false for other types. */
+extern bool LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context);
+extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);
+
+/*
+ * Makes it a named key type.  A name that is too long is cut and ends in a
+ * fingerprint of what was cut; one that does not say all ends in a fingerprint
+ * of what_else (or NULL).
+ */
+extern void SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryContext context);
 
 /* ---- inspect.c ---- */
 

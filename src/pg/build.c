@@ -1,5 +1,5 @@
 /*
- * build.c - empty filters, adding keys to a filter, and the key hash itself.
+ * build.c - empty filters, adding keys to a filter, the key hash itself and its seed.
  */
 #include "bloomx.h"
 
@@ -176,4 +176,21 @@ Datum
 bloom_hash(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64((int64) HashKey(GetKeyType(fcinfo, 0), PG_GETARG_DATUM(0), (uint64) PG_GETARG_INT64(1)));
+}
+
+/*
+ * bloom_random_seed(): a seed that nobody can guess.  PARALLEL RESTRICTED, for
+ * workers that each drew their own could not combine their filters.
+ */
+PG_FUNCTION_INFO_V1(bloom_random_seed);
+Datum
+bloom_random_seed(PG_FUNCTION_ARGS)
+{
+	int64		seed;
+
+	if (!pg_strong_random(&seed, sizeof seed))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random seed")));
+	PG_RETURN_INT64(seed);
 }
