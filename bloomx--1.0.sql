@@ -963,14 +963,14 @@ COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'membership in filters';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000;
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
 	'verifies a bloomx index against its table; the number of rows checked';
 
 CREATE FUNCTION bloomx_index_info(index regclass, OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
-	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint)
+	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	AS 'MODULE_PATHNAME', 'bloomx_index_info'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomx_index_info(regclass) IS
-	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, pages';
+	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, and its pages: all, free, of a merge under way, without an owner until VACUUM';

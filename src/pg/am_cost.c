@@ -37,7 +37,7 @@ static double
 PagesRead(const Structure *structure, double keys, double matches, double *slices)
 {
 	double		tids = 0,
-				pages = 1 + structure->meta.directory_pages + structure->meta.pending_pages;
+				pages = 1 + structure->meta.directory_pages + structure->meta.pending.pages;
 
 	*slices = 0;
 	for (uint32 i = 0; i < structure->meta.segments; i++)
@@ -87,7 +87,7 @@ EstimateCost(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Co
 		Structure  *structure = ReadStructure(index, NULL);
 
 		*pages = PagesRead(structure, keys, matches, &slices);
-		pending = structure->meta.pending_rows;
+		pending = structure->meta.pending.rows;
 		index_close(index, NoLock);
 	}
 	if (loops > 1)
