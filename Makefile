@@ -5,22 +5,27 @@ srcdir ?= .
 EXTENSION = bloomx
 EXTVERSION = 1.0
 DISTVERSION = 1.0.0
+DISTDIR = dist
 MODULE_big = bloomx
 DATA = bloomx--$(EXTVERSION).sql
 
 include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
-	src/pg/module.o \
-	src/pg/keys/keys.o \
+	src/pg/module.o src/pg/base/objects.o \
+	$(patsubst %,src/pg/keys/%.o, keys containers) \
 	$(patsubst %,src/pg/value/%.o, value expanded versions growth io compare) \
 	$(patsubst %,src/pg/functions/%.o, build remove membership aggregates algebra inspect theory probe) \
-	$(patsubst %,src/pg/planner/%.o, support facts selectivity statistics) \
+	$(patsubst %,src/pg/planner/%.o, support facts implied selectivity statistics) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, handler pages signature segment pending merge build scan vacuum cost check)
 
-REGRESS = install types build versions keys membership stored simd probe aggregates algebra inspect theory planner brin gist index_bloomx errors golden \
+REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates algebra inspect theory \
+	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
+# The tests' database is the same on every machine, also on one without a locale.
+ENCODING = UTF8
+NO_LOCALE = 1
 
 # xxHash is inlined from its header: nothing to link
 PG_CPPFLAGS = -I$(srcdir)/src
@@ -38,5 +43,5 @@ check-all:
 	scripts/test
 
 dist:
-	mkdir -p dist
-	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o dist/$(EXTENSION)-$(DISTVERSION).zip HEAD
+	mkdir -p $(DISTDIR)
+	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o $(DISTDIR)/$(EXTENSION)-$(DISTVERSION).zip HEAD

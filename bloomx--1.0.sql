@@ -257,6 +257,12 @@ CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigin
 COMMENT ON FUNCTION bloom_hash(v anycompatible, seed bigint) IS
 	'the 64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
 
+CREATE FUNCTION bloom_random_seed() RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloom_random_seed'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION bloom_random_seed() IS
+	'a seed that nobody can guess, for filters whose keys strangers choose';
+
 -- ---------------------------------------------------------------------------
 -- Membership
 -- ---------------------------------------------------------------------------
@@ -292,6 +298,13 @@ CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contained(v anycompatible, f bloomfilter) IS
 	'implementation of <@ operator';
+
+CREATE FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_prefilter'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
+	SUPPORT bloom_contains_support;
+COMMENT ON FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) IS
+	'v <@ f beside a join that drops the same rows: the planner''s estimates are those without it';
 
 CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_any'
@@ -950,14 +963,14 @@ COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'membership in filters';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'
-	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 100000;
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
 	'verifies a bloomx index against its table; the number of rows checked';
 
 CREATE FUNCTION bloomx_index_info(index regclass, OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
-	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint)
+	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	AS 'MODULE_PATHNAME', 'bloomx_index_info'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomx_index_info(regclass) IS
-	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, pages';
+	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, and its pages: all, free, of a merge under way, without an owner until VACUUM';

@@ -1,5 +1,5 @@
--- Which of these segments may hold this key? One small filter a segment instead of an index over all keys.
--- Alone: psql -d DATABASE -f demo/2_segments.sql   (Debian packages wamerican-insane, wpolish and tor-geoipdb)
+-- Which of these segments may hold this key? One small filter per segment instead of an index over all keys.
+-- Alone: psql -d DATABASE -f demo/2_segments.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 2. Which segments may hold this key? ==='
@@ -18,7 +18,7 @@ CREATE TABLE segment AS SELECT segment AS id, bloom_agg(w) AS filter FROM chunk 
 \timing off
 \set ECHO none
 VACUUM ANALYZE segment;
-SELECT count(*) AS segments, commas(avg(bloom_cardinality(filter))::bigint) AS "keys a segment (estimated)",
+SELECT count(*) AS segments, commas(avg(bloom_cardinality(filter))::bigint) AS "keys per segment (estimated)",
        pg_size_pretty(avg(pg_column_size(filter))::bigint) AS "a filter", pg_size_pretty(pg_total_relation_size('segment')) AS "all filters",
        pg_size_pretty(pg_table_size('chunk')) AS "all words", percent(max(bloom_fpr(filter))) AS "worst fpr" FROM segment;
 
@@ -53,8 +53,9 @@ SELECT must(abs(sum(candidates) / (2000 * 256.0) - :fpr) <= five_sigma(:fpr, 200
 \echo :claim
 
 \echo
-\echo 'The same with segments of very different sizes: which countries have an address in this /16 network? (tor-geoipdb)'
+\echo 'The same with segments of very different sizes: which countries have an address in this /16 network?'
 \ir load_addresses.sql
+\echo (:addresses)
 DROP TABLE IF EXISTS country;
 CREATE TEMP TABLE net_of AS SELECT DISTINCT cc, network(set_masklen(addr, 16)) AS net FROM host;
 \set ECHO queries

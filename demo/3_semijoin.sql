@@ -1,5 +1,5 @@
 -- A filter of one table's keys put before the join with a big one: when it wins and when it does not.
--- Alone: psql -d DATABASE -f demo/3_semijoin.sql   (Debian package tor-geoipdb)
+-- Alone: psql -d DATABASE -f demo/3_semijoin.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 3. Semijoin pre-filter: drop rows of a big table before the join ==='
@@ -7,9 +7,14 @@
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
 \echo :v 'visits are joined with' :h 'hosts of which a few countries are wanted. Each query is written twice: as it is, and with'
 \echo '"AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE ...)", which drops most visits of other hosts while they are scanned.'
-\echo 'The join stays, so the false positives are dropped there: the result is the same. work_mem is the default 4 MB, no parallel workers.'
+\if :{?quick}
+    \set work_mem 512kB
+\else
+    \set work_mem 4MB
+\endif
+\echo 'The join stays, so the false positives are dropped there: the result is the same. work_mem is' :work_mem', no parallel workers.'
 SET max_parallel_workers_per_gather = 0;
-SET work_mem = '4MB';
+SET work_mem = :'work_mem';
 DROP VIEW IF EXISTS totals, totals_filtered, joined, joined_filtered, tiny, tiny_filtered;
 
 \echo
@@ -53,7 +58,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined_filter
 \set ECHO none
 
 \echo
-\echo 'C. A tiny build side: 50 hosts of the Vatican. The join''s own hash table is as good a filter, and cheaper: expect no gain.'
+\echo 'C. A tiny build side: the few hosts of the Vatican. The join''s own hash table is as good a filter, and cheaper: expect no gain.'
 \set ECHO queries
 CREATE VIEW tiny AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA';
@@ -71,7 +76,8 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \set ECHO none
 
 \echo
-\echo 'The times again, the two ways in turn for three rounds (median of each, and of the ratio round by round):'
+\echo 'The times again, the two ways in turn for three rounds (median of each, and of the ratio round by round;'
+\echo 'up to half a minute) ...'
 CREATE TEMP TABLE took (view text, round int, plain float8, filtered float8, same boolean);
 DO $$
 DECLARE view text; start timestamptz; a text; b text; plain float8; filtered float8;

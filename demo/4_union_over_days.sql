@@ -1,12 +1,12 @@
--- A filter a day; weeks, comparisons and counts without the rows.
--- Alone: psql -d DATABASE -f demo/4_union_over_days.sql   (Debian package tor-geoipdb)
+-- One filter per day; weeks, comparisons and counts without the rows.
+-- Alone: psql -d DATABASE -f demo/4_union_over_days.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
-\echo '=== 4. A filter a day: union, intersection and counts without the rows ==='
+\echo '=== 4. One filter per day: union, intersection and counts without the rows ==='
 \ir load_addresses.sql
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
-\echo :v 'visits of a week by' :h 'hosts (addresses from tor-geoipdb; the days are drawn by a hash).'
-\echo 'One filter a day, each planned for what a whole week may bring:'
+\echo :v 'visits of a week by' :h 'hosts (':addresses'; the days are drawn by a hash).'
+\echo 'One filter per day, each planned for what a whole week may bring:'
 DROP TABLE IF EXISTS day_filter;
 \set ECHO queries
 \timing on

@@ -1,5 +1,5 @@
 -- A built filter made smaller, without its keys.
--- Alone: psql -d DATABASE -f demo/5_smaller_filters.sql   (Debian packages wamerican-insane and wpolish)
+-- Alone: psql -d DATABASE -f demo/5_smaller_filters.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 5. A filter made smaller afterwards, without its keys ==='

@@ -1,5 +1,7 @@
 -- What every section starts with: stop at the first error, the schema bloomx_demo for all tables,
 -- and must(), which makes a section fail when a claim does not hold.
+-- The data come from Debian packages, whose files lie below the directory $BLOOMX_DATA (scripts/unpack-data),
+-- or below / if they are installed. With psql -v quick=yes less data are generated instead.
 \set ON_ERROR_STOP on
 \set QUIET on
 \set ECHO none
@@ -9,6 +11,12 @@
 \encoding UTF8
 SET client_min_messages = warning;
 SET jit = off;
+
+\if :{?quick}
+    \set data generated
+\else
+    \set data real
+\endif
 
 CREATE EXTENSION IF NOT EXISTS bloomx;
 CREATE SCHEMA IF NOT EXISTS bloomx_demo;

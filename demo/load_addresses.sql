@@ -1,13 +1,27 @@
--- host(addr, cc): addresses in the IPv4 ranges of tor-geoipdb, up to four a range, with the range's country.
+-- host(addr, cc): addresses in the IPv4 ranges of tor-geoipdb, or in 40,000 generated ranges of 240 countries; up to
+-- four a range, with the range's country.
 -- visit(day, addr, bytes): a week of visits by these hosts: half of them are regulars (they come nine days of
--- ten), the others come three days of ten. The addresses and countries are real, the days are drawn by a hash.
+-- ten), the others come three days of ten. The days are drawn by a hash.
 -- Nothing is done when the tables are there already.
-SELECT to_regclass('bloomx_demo.visit') IS NULL AS missing \gset
+SELECT obj_description(to_regclass('bloomx_demo.visit')) IS DISTINCT FROM :'data' AS missing \gset
 \if :missing
-\echo Loading /usr/share/tor/geoip and deriving a week of visits ...
 DROP TABLE IF EXISTS geoip, host, visit;
 CREATE UNLOGGED TABLE geoip (first bigint, last bigint, cc text COLLATE "C");
-\copy geoip FROM PROGRAM 'grep -v "^#" /usr/share/tor/geoip' (FORMAT csv)
+\if :{?quick}
+\echo 'Generating address ranges and a week of visits ...'
+-- Real countries with few and with many addresses, the others made up; sizes fall off as real ones do.
+INSERT INTO geoip
+  SELECT first, first + 255 + abs(hashint8(i)::bigint) % 60000,
+         CASE WHEN i % 4000 < 4 THEN (ARRAY['AQ', 'VA', 'SM', 'TV'])[i % 4000 + 1]
+              WHEN i % 10 < 4 THEN (ARRAY['DE', 'FR', 'NL', 'PL'])[i % 10 + 1]
+              ELSE chr(97 + rank / 16) || chr(97 + rank % 16) END
+    FROM (SELECT i, 16777216 + i::bigint * 90000 AS first,
+                 (240 * (abs(hashint8extended(i, 1)) % 1000 / 1000.0) ^ 3)::int AS rank
+            FROM generate_series(0, 39999) i) s;
+\else
+\echo 'Loading addresses and deriving a week of visits (half a minute) ...'
+\copy geoip FROM PROGRAM 'grep -v "^#" "$BLOOMX_DATA/usr/share/tor/geoip"' (FORMAT csv)
+\endif
 SET work_mem = '512MB';
 CREATE UNLOGGED TABLE host AS
   SELECT DISTINCT '0.0.0.0'::inet + (first + (last - first) * i / 4) AS addr, cc
@@ -22,6 +36,12 @@ RESET work_mem;
 VACUUM ANALYZE geoip;
 VACUUM ANALYZE host;
 VACUUM ANALYZE visit;
+COMMENT ON TABLE visit IS :'data';
 \endif
 SELECT count(*) AS hosts FROM host \gset
 SELECT count(*) AS visits FROM visit \gset
+\if :{?quick}
+    \set addresses 'generated addresses'
+\else
+    \set addresses 'addresses from tor-geoipdb'
+\endif

@@ -155,7 +155,7 @@ INSERT INTO broken (what, bytes)
     SELECT what, overlay(bytes PLACING value FROM at + 1) FROM good, (VALUES
         ('another magic', 0, 'X'::bytea), ('version 0', 3, '\x00'), ('version 2', 3, '\x02'),
         ('layout 0 with a geometry', 4, '\x00'), ('layout 255', 4, '\xff'),
-        ('key type 20', 5, '\x14'), ('key type 1 with a name', 5, '\x01'), ('no key type with a name', 5, '\x00'),
+        ('key type 21', 5, '\x15'), ('key type 1 with a name', 5, '\x01'), ('no key type with a name', 5, '\x00'),
         ('no name', 6, '\x00'), ('a longer name', 6, '\x06'), ('a name of 64 bytes', 6, '\x40'), ('a name of 255 bytes', 6, '\xff'),
         ('hashing', 7, '\x01'), ('capacity 2^63', 20, '\x0000000000000080'),
         ('no blocks', 8, '\x00000000'), ('3 blocks', 8, '\x03000000'), ('2 blocks', 8, '\x02000000'), ('2^32 - 1 blocks', 8, '\xffffffff'), ('2^31 blocks', 8, '\x00000080'),

@@ -78,7 +78,7 @@ SELECT bloom_hash('ok'::mood) = bloom_hash('ok'::text) AS hash_of_label;
 CREATE TYPE temper AS ENUM ('calm', 'ok');
 SELECT bloom_add(bloom_empty(10), 'ok'::mood) = bloom_add(bloom_empty(10), 'ok'::temper) AS other_enum_same_label;
 
--- Types that go by their hash function and name: composites, arrays, ranges, jsonb ...
+-- What consists of other values: its key type says what of
 CREATE TYPE pair AS (a int, b text);
 SELECT * FROM check_keys('pair', '(1,x)', '(1,y)', '(2,)', '(,)');
 SELECT * FROM check_keys('int[]', '{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{{1,2},{3,4}}');
@@ -89,6 +89,10 @@ SELECT * FROM check_keys('mood[]', '{ok}', '{ok,sad}');
 SELECT * FROM check_keys('int4range', '[1,5]', '[1,6)', 'empty', '(,)');
 SELECT * FROM check_keys('int4multirange', '{[1,5]}', '{[1,3],[4,5]}', '{}');
 SELECT * FROM check_keys('jsonb', '1', '1.0', '"a"', '{"a": 1, "b": [true, null]}', '{"b": [true, null], "a": 1.00}', 'null');
+SELECT * FROM check_keys('int2[]', '{1,2}', '[0:1]={1,2}', '{{1,2}}');
+SELECT * FROM check_keys('char(3)[]', '{a}', '{"a  "}', '{ab}');
+SELECT * FROM check_keys('money[]', '{1}', '{1.00}');
+-- Built-in types without a key type code, and types of extensions, which go by their hash function
 SELECT * FROM check_keys('pg_lsn', '0/0', '16/B374D848');
 SELECT * FROM check_keys('xid8', '0', '18446744073709551615');
 SELECT * FROM check_keys('tid', '(0,1)', '(1,0)');
@@ -121,10 +125,30 @@ SELECT f @> 4294967301 AS two_to_32_plus_5, f @> 5 AS five FROM bloom_add(bloom_
 SELECT f @> 1.5::float8 AS one_and_half, f @> (-0.0)::float8 AS minus_zero, f @> 'NaN'::float8 AS nan, f @> 0.1::float4::float8 AS widened, f @> 0.1::float8 AS a_tenth
     FROM bloom_add_all(bloom_empty(10, 1e-9), ARRAY[0, 1.5, 'NaN', 0.1]::float4[]) f;
 
--- Strings are one key type; blanks at the end of char(n) do not count, those of text do
-SELECT f @> 'a'::varchar AS varchar, f @> 'a'::name AS name, f @> 'a'::char(7) AS bpchar, f @> 'a '::text AS text_with_blank, f @> 'a '::char(2) AS bpchar_with_blank
+-- Strings are one key type, but for char(n), in which blanks at the end do not count
+SELECT f @> 'a'::varchar AS varchar, f @> 'a'::name AS name, f @> 'a '::text AS text_with_blank, f @> 'a '::char(2)::text AS bpchar_as_text
     FROM bloom_add(bloom_empty(10, 1e-9), 'a'::text) f;
-SELECT f @> 'a' AS text, f @> 'a ' AS text_with_blank FROM bloom_add(bloom_empty(10, 1e-9), 'a'::char(9)) f;
+SELECT f @> 'a'::bpchar AS bpchar, f @> 'a  '::bpchar AS with_blanks, f @> 'a'::char(4) AS longer, f @> ' a'::bpchar AS blank_in_front
+    FROM bloom_add(bloom_empty(10, 1e-9), 'a'::char(9)) f;
+CREATE TABLE countries (code char(6));
+INSERT INTO countries VALUES ('DE'), ('FR');
+SELECT f @> 'DE    ' AS as_a_client_reads_it FROM (SELECT bloom_agg(code) AS f FROM countries) a;
+SELECT f @> 'DE    '::bpchar AS bpchar FROM (SELECT bloom_agg(code) AS f FROM countries) a;
+SELECT f @> 'DE' AS text FROM (SELECT bloom_agg(code::text) AS f FROM countries) a;
+SELECT f @> code FROM countries, (SELECT bloom_agg(code::text) AS f FROM countries) a;
+SELECT bloom_contains_any(f, ARRAY['DE  ']) FROM (SELECT bloom_agg(code) AS f FROM countries) a;
+SELECT bloom_contains_all(f, ARRAY['DE  ', 'FR']::bpchar[]) AS all, bloom_contains_any(f, ARRAY[code, 'XX']) AS any FROM countries, (SELECT bloom_agg(code) AS f FROM countries) a;
+CREATE DOMAIN country AS char(2);
+SELECT f @> 'DE'::country AS of_domain FROM (SELECT bloom_agg(code) AS f FROM countries) a;
+-- ... through an index too
+CREATE TABLE lists AS SELECT id, bloom_agg(code || '', 100) AS t, bloom_agg(code, 100) AS f FROM countries, generate_series(1, 3) id GROUP BY id;
+CREATE INDEX ON lists USING bloomx (f);
+SET enable_seqscan = off;
+SELECT count(*) AS by_index FROM lists WHERE f @> 'DE    '::bpchar;
+SELECT count(*) FROM lists WHERE f @> 'DE    ';
+RESET enable_seqscan;
+DROP DOMAIN country;
+DROP TABLE countries, lists;
 
 -- inet and cidr are one key type, integers and numeric are not
 SELECT f @> '10.0.0.0/8'::cidr AS cidr FROM bloom_add(bloom_empty(10, 1e-9), '10.0.0.0/8'::inet) f;
@@ -285,12 +309,75 @@ DROP FUNCTION refused;
 -- Deterministic collations do not matter: equal is equal in bytes
 SELECT bloom_agg('a' COLLATE "C") = bloom_agg('a' COLLATE "POSIX") AS same FROM generate_series(1, 1);
 
--- The key type of a filter is known by name, so a filter of one schema's type serves another's namesake
-CREATE SCHEMA other;
-CREATE TYPE other.pair AS (a int, b text);
-SELECT bloom_add(bloom_empty(10), '(1,x)'::pair) @> '(1,x)'::other.pair AS found;
-DROP TYPE other.pair;
-DROP SCHEMA other;
+-- The key type of rows says what columns they have, as SQL compares rows: neither the type's name nor its schema, nor the columns' names count
+CREATE SCHEMA s1;
+CREATE SCHEMA s2;
+CREATE TYPE s1.p AS (a int);
+CREATE TYPE s1.q AS (x int);
+CREATE TYPE s2.p AS (a int, b int);
+SELECT '(1)'::s1.p = '(1)'::s1.q AS equal, f @> '(1)'::s1.p AS found, f @> '(1)'::s1.q AS found_too, f @> '(2)'::s1.q AS other
+    FROM bloom_add(bloom_empty(10, 1e-9), '(1)'::s1.p) f;
+SELECT bloom_add(bloom_empty(10), '(1)'::s1.p) @> '(1,)'::s2.p;
+-- ... so a column more makes it another
+CREATE TABLE kept AS SELECT bloom_agg('(1)'::s1.p) AS f;
+ALTER TYPE s1.p ADD ATTRIBUTE b int;
+SELECT f @> '(1,)'::s1.p FROM kept;
+ALTER TYPE s1.p DROP ATTRIBUTE b;
+SELECT f @> '(1)'::s1.p AS found FROM kept;
+-- Many columns: the name is cut, and ends in a fingerprint of the whole
+CREATE TYPE s1.long AS (a timestamptz, b timestamptz, c timestamptz, d timestamptz, e timestamptz, f timestamptz);
+CREATE TYPE s2.long AS (a timestamptz, b timestamptz, c timestamptz, d timestamptz, e timestamptz, f timestamp);
+SELECT (bloom_info(bloom_agg(NULL::s1.long))).key_type AS one, (bloom_info(bloom_agg(NULL::s2.long))).key_type AS another;
+-- Enums inside count by label
+CREATE TYPE s1.m AS ENUM ('sad', 'ok');
+CREATE TYPE s2.m AS ENUM ('ok');
+SELECT f @> '{ok}'::s2.m[] AS found, f @> '{ok,ok}'::s2.m[] AS other FROM bloom_add(bloom_empty(10, 1e-9), '{ok}'::s1.m[]) f;
+-- Ranges by what they are ranges of; a subtype that compares otherwise than its own `=` is refused
+CREATE TYPE s1.r AS RANGE (SUBTYPE = float8);
+CREATE TYPE s2.r AS RANGE (SUBTYPE = date);
+SELECT (bloom_info(bloom_agg('[1,2]'::s1.r))).key_type, (bloom_info(bloom_agg('{[1,2]}'::s1.r_multirange))).key_type AS multirange;
+SELECT bloom_add(bloom_empty(10), '[1,2]'::s1.r) @> '[2000-01-01,2000-01-02]'::s2.r;
+CREATE FUNCTION s1.same(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 = $2 / 10';
+CREATE FUNCTION s1.less(int, int) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 < $2 / 10';
+CREATE FUNCTION s1.compare(int, int) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 - $2 / 10';
+CREATE OPERATOR s1.= (LEFTARG = int, RIGHTARG = int, FUNCTION = s1.same);
+CREATE OPERATOR s1.< (LEFTARG = int, RIGHTARG = int, FUNCTION = s1.less);
+CREATE OPERATOR CLASS s1.tens FOR TYPE int USING btree AS OPERATOR 1 s1.<, OPERATOR 3 s1.=, FUNCTION 1 s1.compare(int, int);
+CREATE TYPE s1.coarse AS RANGE (SUBTYPE = int, SUBTYPE_OPCLASS = s1.tens);
+SELECT bloom_agg('[1,20]'::s1.coarse);
+-- Values that are object identifiers are refused: after a dump and restore they are others; oid is a number
+SELECT bloom_agg('pg_class'::regclass);
+SELECT bloom_agg(NULL::regtype[]);
+SELECT bloom_agg(NULL::aclitem);
+SELECT bloom_agg(t) FROM pg_am t;
+SELECT f @> 'pg_class'::regclass::oid AS as_oid FROM bloom_add(bloom_empty(10), 'pg_class'::regclass::oid) f;
+-- Base types of one name by their hash function
+SET client_min_messages = warning;
+CREATE TYPE s1.b;
+CREATE FUNCTION s1.b_in(cstring) RETURNS s1.b LANGUAGE internal IMMUTABLE STRICT AS 'int8in';
+CREATE FUNCTION s1.b_out(s1.b) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int8out';
+CREATE TYPE s1.b (INPUT = s1.b_in, OUTPUT = s1.b_out, LIKE = int8);
+CREATE FUNCTION s1.b_eq(s1.b, s1.b) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int8eq';
+CREATE FUNCTION s1.b_hash(s1.b) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint8';
+CREATE FUNCTION s1.b_hash(s1.b, bigint) RETURNS bigint LANGUAGE internal IMMUTABLE STRICT AS 'hashint8extended';
+CREATE OPERATOR s1.= (LEFTARG = s1.b, RIGHTARG = s1.b, FUNCTION = s1.b_eq, HASHES);
+CREATE OPERATOR CLASS s1.b_ops DEFAULT FOR TYPE s1.b USING hash AS OPERATOR 1 s1.=, FUNCTION 1 s1.b_hash(s1.b), FUNCTION 2 s1.b_hash(s1.b, bigint);
+CREATE TYPE s2.b;
+CREATE FUNCTION s2.b_in(cstring) RETURNS s2.b LANGUAGE internal IMMUTABLE STRICT AS 'int8in';
+CREATE FUNCTION s2.b_out(s2.b) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int8out';
+CREATE TYPE s2.b (INPUT = s2.b_in, OUTPUT = s2.b_out, LIKE = int8);
+CREATE FUNCTION s2.b_eq(s2.b, s2.b) RETURNS boolean LANGUAGE internal IMMUTABLE STRICT AS 'int8eq';
+CREATE FUNCTION s2.b_hash(s2.b) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'timestamp_hash';
+CREATE FUNCTION s2.b_hash(s2.b, bigint) RETURNS bigint LANGUAGE internal IMMUTABLE STRICT AS 'timestamp_hash_extended';
+CREATE OPERATOR s2.= (LEFTARG = s2.b, RIGHTARG = s2.b, FUNCTION = s2.b_eq, HASHES);
+CREATE OPERATOR CLASS s2.b_ops DEFAULT FOR TYPE s2.b USING hash AS OPERATOR 1 s2.=, FUNCTION 1 s2.b_hash(s2.b), FUNCTION 2 s2.b_hash(s2.b, bigint);
+RESET client_min_messages;
+SELECT f @> '1'::s1.b AS found, f @> '2'::s1.b AS other FROM bloom_add(bloom_empty(10, 1e-9), '1'::s1.b) f;
+SELECT bloom_add(bloom_empty(10), '1'::s1.b) @> '1'::s2.b;
+DROP TABLE kept;
+SET client_min_messages = warning;
+DROP SCHEMA s1, s2 CASCADE;
+RESET client_min_messages;
 
 DROP FUNCTION check_keys;
 DROP FUNCTION attempt;

@@ -24,7 +24,7 @@ SELECT count(*) FILTER (WHERE i <= 100 AND f @> i) AS present,
 FROM m_one, generate_series(1, 100100) i;
 
 -- Untyped literals take the type of text keys.
-SELECT f @> 'alpha' AS alpha, 'beta' <@ f AS beta, f @> 'alpha '::char(8) AS padded
+SELECT f @> 'alpha' AS alpha, 'beta' <@ f AS beta, f @> 'alpha '::char(8)::text AS padded
 FROM (SELECT bloom_agg(w) AS f FROM (VALUES ('alpha'), ('beta')) v(w)) s;
 
 -- NULL filter, NULL key: unknown.

@@ -9,7 +9,8 @@ plus two of this project: every extension has an abstract and a docfile, and all
 
 One version: META.json's "version" and the one of the extension it provides (x.y.z), the control file's
 default_version (x.y of it) and the script of that name, the versions in the Makefile, the one that the module
-reports from PostgreSQL 18 on, and the newest one in CHANGELOG.md.
+reports from PostgreSQL 18 on, and the first section of CHANGELOG.md. (A section "Unreleased" above it would mean that
+the script of that version, once published, was changed.)
 
 Prints a line for each fault; the exit status is 0 when there is none.
 """
@@ -205,9 +206,9 @@ def one_version(tree, meta):
                 faults.append(f"{source.name}: the module says version {number}, META.json has {version}")
 
     changelog = (tree / "CHANGELOG.md").read_text(encoding="utf-8")
-    newest = re.search(r"^#+ .*?(\d+\.\d+(?:\.\d+)?)", changelog, re.M)
+    newest = re.search(r"^## ([^\s,]+)", changelog, re.M)
     if not newest or newest.group(1) != version:
-        faults.append(f"CHANGELOG.md: the newest version is {newest and newest.group(1)}, META.json has {version}")
+        faults.append(f"CHANGELOG.md: the first section is of {newest and newest.group(1)}, META.json has {version}")
     return faults
 
 

@@ -10,6 +10,8 @@
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+# git refuses a checkout of another user, as root's in a clone of an ordinary user is, unless told that it is safe.
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$top"
 pg_config=$(command -v "${PG_CONFIG:-pg_config}")
 for tool in git python3 unzip pgxn; do
 	command -v "$tool" >/dev/null 2>&1 || {
@@ -70,12 +72,12 @@ check() {
 }
 
 version=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["version"])' "$top/META.json")
-zip=$top/dist/bloomx-$version.zip
+zip=$base/dist/bloomx-$version.zip
 tree=$base/bloomx-$version
 
 make_dist() {
 	rm -f "$zip"
-	make -s -C "$top" PG_CONFIG="$pg_config" dist
+	make -s -C "$top" PG_CONFIG="$pg_config" DISTDIR="$base/dist" dist
 	unzip -q "$zip" -d "$base"
 }
 

@@ -398,7 +398,7 @@ report(uint64_t n)
 	fflush(stdout);
 }
 
-/* What the goals ask of one size, beside the table: against the floor, and of a second group of parts. */
+/* Ratios that no column of the table has: batches to the floor's batches, and k = 16, a second group of parts, to k = 8. */
 static void
 report_ratios(void)
 {

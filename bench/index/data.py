@@ -3,12 +3,14 @@
 
     data.py words N       passages of the Linux kernel's source (Debian package linux-source)
     data.py kmers N       windows of the genome of E. coli (bowtie-examples)
-    data.py addresses N   visitors a day and site, IPv4 addresses of the site's country (tor-geoipdb)
+    data.py addresses N   visitors a day and site, IPv4 addresses of the site's country (tor-geoipdb,
+                          below the directory $BLOOMX_DATA)
 
 Rows come in the order in which such a table would grow.  What is drawn is drawn from a seeded generator.
 """
 import glob
 import gzip
+import os
 import random
 import re
 import sys
@@ -80,7 +82,7 @@ def addresses(n):
     A visitor comes for 30 days, each day with a probability of 1/2; ten new ones come every day.
     """
     ranges = {}
-    with open('/usr/share/tor/geoip', encoding='ascii') as lines:
+    with open(os.environ.get('BLOOMX_DATA', '') + '/usr/share/tor/geoip', encoding='ascii') as lines:
         for line in lines:
             if line[0] != '#':
                 first, last, country = line.strip().split(',')

@@ -85,6 +85,8 @@ enum blx_hashing
 enum blx_key_type
 {
 	BLX_KEY_NONE = 0,			/* takes the first key's */
+	BLX_KEY_TEXT = 4,
+	BLX_KEY_BPCHAR = 20,
 	BLX_KEY_HASH = 254,			/* ready-made 64-bit hashes */
 	BLX_KEY_NAMED = 255			/* the name follows the header */
 };
@@ -359,7 +361,7 @@ extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned n
 extern void blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
 
 /*
- * The geometries of a | b and a & b (DESIGN 2.2); the error names what differs.
+ * The geometries of a | b and a & b (docs/FORMAT.md, "Combining filters"); the error names what differs.
  * Only layouts whose union has a size that follows from the two sizes.
  */
 extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
@@ -464,14 +466,27 @@ extern uint64_t blx_hashes_count(const blx_filter *f);
 extern uint64_t blx_hashes_room(const blx_filter *f);
 extern bool blx_hashes_full(const blx_filter *f);
 
-/* Adds a hash; the set must not be full. */
-extern void blx_hashes_add(blx_filter *f, uint64_t hash);
+/*
+ * Adds a hash.  False if it has no room, as the set is full or the hashes that
+ * it has stand too close: then the set must grow first, whatever its count.
+ */
+extern bool blx_hashes_add(blx_filter *f, uint64_t hash) __attribute__((warn_unused_result));
+
+/* Hands out hashes, up to max at a time, as blx_hashes_next does; none: there are no more. */
+typedef size_t (*blx_hashes_source) (const void *source, uint64_t *cursor, uint64_t *out, size_t max);
+
+/*
+ * Adds the hashes that `next` hands out, twice or more often if asked again, to
+ * an empty set; or those of another set.  The set must have room for all of them.
+ * False if they still stand too close: then it is spoilt, and a larger one is needed.
+ */
+extern bool blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source) __attribute__((warn_unused_result));
+extern bool blx_hashes_copy(blx_filter *dst, const blx_filter *src) __attribute__((warn_unused_result));
 
 /*
  * The number of different hashes in two sets.  A set that gets those of another
- * must have the room for all of them first: they come ascending, and would fill
- * its first slots long before the whole set is full, where each looks for a free
- * one through all that came before.
+ * must have the room for all of them first: they come ascending, and would crowd
+ * in its first slots long before the whole set is full.
  */
 extern uint64_t blx_hashes_union_count(const blx_filter *a, const blx_filter *b);
 

@@ -13,5 +13,5 @@ CORE_HEADERS = \
 	bloomx.h base/error.h base/hash.h \
 	kernels/kernels.h kernels/block.h kernels/template.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
-	layouts/layout.h layouts/flat.h layouts/groups.h layouts/counters.h layouts/dynamic_blocked.h \
+	layouts/layout.h layouts/flat.h layouts/groups.h layouts/counters.h layouts/dynamic_stage.h \
 	filter/inline.h filter/slices.h

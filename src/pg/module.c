@@ -19,6 +19,16 @@ static const struct config_enum_entry overfill_options[] = {
 
 static int	simd = BLX_SIMD_AUTO;
 
+/* The unit is kB; -1 stands alone. */
+static bool
+CheckBuildMemory(int *newval, void **extra, GucSource source)
+{
+	if (*newval == -1 || *newval >= MIN_BUILD_MEM)
+		return true;
+	GUC_check_errdetail("It must be at least %d kB, or -1 to follow work_mem and hash_mem_multiplier.", MIN_BUILD_MEM);
+	return false;
+}
+
 static const struct config_enum_entry simd_options[] = {
 	{"auto", BLX_SIMD_AUTO, false},
 	{"scalar", BLX_SIMD_SCALAR, false},
@@ -53,15 +63,17 @@ void
 _PG_init(void)
 {
 	DefineCustomEnumVariable("bloomx.overfill",
-							 "What to do when a filter is given more keys than its planned capacity.",
+							 "What to do when a filter gets, by adding or by union, more keys than its planned capacity.",
 							 "The filter still finds every key; its false positive rate rises above the planned one.",
 							 &bloomx_overfill, OVERFILL_NOTICE, overfill_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.build_mem",
-							"How much memory an auto-sized bloom_agg may use for a filter while it counts distinct keys.",
-							"Beyond it the keys go into a filter of at most that size, which is cut down at the end.",
-							&bloomx_build_mem, (int) (BLX_MAX_BYTES / 1024), 64, (int) (BLX_MAX_BYTES / 1024),
-							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+							"How much memory an auto-sized bloom_agg may use while it counts distinct keys.",
+							"Beyond it the keys go into a filter of at most that size, which is cut down at the end. "
+							"-1 means what hash tables may use, work_mem times hash_mem_multiplier; "
+							"the filter may then be larger, if the planner expects more keys than it could hold.",
+							&bloomx_build_mem, -1, -1, (int) (BLX_MAX_BYTES / 1024),
+							PGC_USERSET, GUC_UNIT_KB, CheckBuildMemory, NULL, NULL);
 	DefineCustomEnumVariable("bloomx.simd",
 							 "Which instructions filters are read and written with.",
 							 "Shows those in use, which auto chooses for the processor. Results do not depend on it.",

@@ -443,7 +443,7 @@ most_folds(const blx_filter *f)
 	return times;
 }
 
-/* An open set that holds those hashes, grown as the aggregates do it: doubled when it is full. */
+/* An open set that holds those hashes, grown as the aggregates do it: doubled when it takes no more. */
 static inline blx_filter *
 open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, const uint64_t *hashes, size_t n)
 {
@@ -451,22 +451,14 @@ open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, co
 
 	blx_hashes_init(f, slots, planned, id, 0);
 	for (size_t i = 0; i < n; i++)
-	{
-		if (blx_hashes_full(f))
+		while (!blx_hashes_add(f, hashes[i]))
 		{
 			blx_filter *larger = take(blx_hashes_bytes(2 * blx_hashes_slots(f), id->name_len));
-			uint64_t	cursor = 0,
-						batch[100];
-			size_t		got;
 
 			blx_hashes_init(larger, 2 * blx_hashes_slots(f), planned, id, 0);
-			while ((got = blx_hashes_next(f, &cursor, batch, LENGTH(batch))) > 0)
-				for (size_t j = 0; j < got; j++)
-					blx_hashes_add(larger, batch[j]);
+			CHECK(blx_hashes_copy(larger, f), "%" PRIu64 " hashes crowd in %" PRIu64 " slots", blx_hashes_count(f), blx_hashes_slots(larger));
 			f = larger;
 		}
-		blx_hashes_add(f, hashes[i]);
-	}
 	return f;
 }
 

@@ -1,5 +1,5 @@
 /*
- * test_algebra.c - the algebra of filters (DESIGN 2.2), on random geometries
+ * test_algebra.c - the algebra of filters (docs/FORMAT.md, "Combining filters"), on random geometries
  * and random keys.
  *
  * The yardstick is never the algebra itself: a folded, cut or united filter
@@ -46,7 +46,7 @@ missing(const blx_filter *f, const uint64_t *keys, size_t n)
 	return count;
 }
 
-/* The bits of a & b by DESIGN 2.2's words: is there a group all of whose blocks lack a bit in some part? */
+/* By the definition on the bits of a & b: is there a group all of whose blocks lack a bit in some part? */
 static bool
 provably_disjoint(const blx_filter *a, const blx_filter *b)
 {

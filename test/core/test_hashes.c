@@ -79,7 +79,7 @@ sets(void)
 		CHECK(total == n, "%zu of %zu", total, n);
 		blx_hashes_init(copy, 2 * n + 8, NULL, &no_identity, 0);
 		for (size_t i = 0; i < total; i++)
-			blx_hashes_add(copy, out[i]);
+			CHECK(blx_hashes_add(copy, out[i]), "full");
 		CHECK(blx_hashes_count(copy) == n, "%" PRIu64 " different ones of %zu", blx_hashes_count(copy), n);
 	}
 
@@ -92,7 +92,7 @@ sets(void)
 		blx_hashes_init(f, slots, NULL, &no_identity, 0);
 		while (!blx_hashes_full(f))
 		{
-			blx_hashes_add(f, random64() | 1);
+			CHECK(blx_hashes_add(f, random64() | 1), "full");
 			added++;
 		}
 		CHECK(added < slots, "%" PRIu64 " of %u slots used", added, slots);
@@ -118,7 +118,7 @@ sets(void)
 		CHECK(blx_hashes_room(set) >= n + more - shared, "%" PRIu64, blx_hashes_room(set));
 		while (blx_hashes_next(other, &cursor, &hash, 1) > 0)
 		{
-			blx_hashes_add(set, hash);
+			CHECK(blx_hashes_add(set, hash), "full");
 			if (++count % (more / 8 + 1) == 0)
 				CHECK(longest_run(set) < 2000, "%" PRIu64 " slots in a row after %zu of %zu", longest_run(set), count, more);
 		}

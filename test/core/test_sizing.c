@@ -101,7 +101,7 @@ bits_per_key(void)
 					bits;
 	}			table[] = {{1e-1, 5.6}, {1e-2, 10.8}, {1e-3, 15.9}, {1e-4, 21.0}, {1e-6, 31.3}};
 
-	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are DESIGN 2.1's")
+	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are the table's")
 	for (size_t i = 0; i < LENGTH(table); i++)
 	{
 		double		sum = 0,

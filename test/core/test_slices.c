@@ -123,7 +123,7 @@ main(void)
 		{
 			uint64_t	hash = random64();
 
-			blx_hashes_add(open, hash);
+			CHECK(blx_hashes_add(open, hash), "full");
 			blx_add(built, &hash, 1);
 		}
 		blx_signature(words, &g, open);

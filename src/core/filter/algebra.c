@@ -1,5 +1,6 @@
 /*
- * algebra.c - union, intersection, disjointness and size reduction (DESIGN 2.2).
+ * algebra.c - union, intersection, disjointness and size reduction
+ * (docs/FORMAT.md, "Combining filters").
  *
  * Everything rests on one operation of a layout, merge(dst, src): dst takes in
  * src's bits, folding or expanding src to dst's resolution, over the parts

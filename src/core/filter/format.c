@@ -7,7 +7,6 @@
  * cast or disk, passes check_header and check_geometry, and a body that is more
  * than bits its layout's check_body; nothing else decides what is a filter.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -146,7 +145,7 @@ put_words(uint8_t **out, const uint64_t *words, uint64_t n)
 	}
 }
 
-static uint64_t
+static inline uint64_t
 get_word(const uint8_t *in)
 {
 	uint64_t	word;
@@ -155,15 +154,83 @@ get_word(const uint8_t *in)
 	return blx_to_le64(word);
 }
 
-static int
-compare_hashes(const void *a, const void *b)
-{
-	uint64_t	x,
-				y;
+/* ---- sorting, in place, whatever the values: at most 8 passes ---- */
 
-	memcpy(&x, a, 8);
-	memcpy(&y, b, 8);
-	return x < y ? -1 : x > y;
+static inline uint64_t
+value_at(const uint8_t *values, uint64_t i)
+{
+	uint64_t	value;
+
+	memcpy(&value, values + 8 * i, 8);
+	return value;
+}
+
+static inline void
+set_value(uint8_t *values, uint64_t i, uint64_t value)
+{
+	memcpy(values + 8 * i, &value, 8);
+}
+
+#define FEW_VALUES 32
+
+static void
+sort_few(uint8_t *values, uint64_t n)
+{
+	for (uint64_t i = 1; i < n; i++)
+	{
+		uint64_t	value = value_at(values, i),
+					j = i;
+
+		for (; j > 0 && value_at(values, j - 1) > value; j--)
+			set_value(values, j, value_at(values, j - 1));
+		set_value(values, j, value);
+	}
+}
+
+/*
+ * By one byte of the values after another, from the top: each value is swapped
+ * into the heap of its byte until every heap is complete ("American flag
+ * sort": McIlroy, Bostic, McIlroy 1993).
+ */
+static void
+sort_values(uint8_t *values, uint64_t n, unsigned shift)
+{
+	uint64_t	ends[256] = {0},
+				next[256],
+				first = 0;
+
+	if (n <= FEW_VALUES)
+	{
+		sort_few(values, n);
+		return;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		ends[value_at(values, i) >> shift & 255]++;
+	for (unsigned b = 0; b < 256; b++)
+	{
+		next[b] = first;
+		first = ends[b] += first;
+	}
+	for (unsigned b = 0; b < 256; b++)
+		while (next[b] < ends[b])
+		{
+			uint64_t	value = value_at(values, next[b]);
+			unsigned	heap;
+
+			while ((heap = value >> shift & 255) != b)
+			{
+				uint64_t	other = value_at(values, next[heap]);
+
+				set_value(values, next[heap]++, value);
+				value = other;
+			}
+			set_value(values, next[b]++, value);
+		}
+	for (unsigned b = 0; shift > 0 && b < 256; b++)
+	{
+		first = b == 0 ? 0 : ends[b - 1];
+		sort_values(values + 8 * first, ends[b] - first, shift - 8);
+	}
 }
 
 uint64_t
@@ -214,7 +281,7 @@ blx_export(const blx_filter *f, uint8_t *out)
 			out += n * 8;
 		}
 		/* still in native order: sorted by value, then swapped where the machine needs it */
-		qsort(first, blx_hashes_count(f), 8, compare_hashes);
+		sort_values(first, blx_hashes_count(f), 56);
 		for (; first < out; first += 8)
 		{
 			uint64_t	word;
@@ -266,7 +333,7 @@ slots_for(uint64_t count)
 }
 
 static bool
-check_hashes(const uint8_t *body, uint64_t bytes, bool spread, blx_error *error)
+check_hashes(const uint8_t *body, uint64_t bytes, blx_error *error)
 {
 	uint64_t	count;
 
@@ -276,19 +343,8 @@ check_hashes(const uint8_t *body, uint64_t bytes, bool spread, blx_error *error)
 	if (count > BLX_MAX_BYTES / 8 || bytes != 8 + 8 * count)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
 	for (uint64_t i = 1; i < count; i++)
-	{
-		uint64_t	hash = get_word(body + 8 + 8 * i);
-
-		if (get_word(body + 8 * i) >= hash)
+		if (get_word(body + 8 * i) >= get_word(body + 8 + 8 * i))
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not in ascending order");
-
-		/*
-		 * 4,096 hashes within two thirds of the range that they should take: no
-		 * hash function made these, and a table of them would be slow.
-		 */
-		if (spread && i >= 4096 && hash - get_word(body + 8 + 8 * (i - 4096)) < UINT64_MAX / count * 2731)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
-	}
 	return true;
 }
 
@@ -328,7 +384,7 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 
 	if (header.layout == BLX_HASHES)
 	{
-		if (!check_hashes(body, body_bytes, blx_hashes_are_spread(&header), error))
+		if (!check_hashes(body, body_bytes, error))
 			return false;
 		*size = blx_hashes_bytes(slots_for(get_word(body)), header.name_len);
 		if (*size > BLX_MAX_BYTES)
@@ -345,20 +401,34 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	return true;
 }
 
-static void
-import_hashes(const blx_filter *header, const blx_identity *id, const uint8_t *body, blx_filter *f)
+/* blx_hashes_source: the body of a set, its count and its hashes. */
+static size_t
+next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	const uint8_t *body = source;
+	uint64_t	left = get_word(body) - *cursor;
+	size_t		n = left < max ? (size_t) left : max;
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = get_word(body + 8 + 8 * (*cursor)++);
+	return n;
+}
+
+/* Refused if the hashes were chosen so that no table of them is quick: then no program's keys had them. */
+static bool
+import_hashes(const blx_filter *header, const blx_identity *id, const uint8_t *body, blx_filter *f, blx_error *error)
 {
 	blx_geometry planned = blx_geometry_of(header);
-	uint64_t	count = get_word(body);
 
-	blx_hashes_init(f, slots_for(count), &planned, id, header->capacity);
-	for (uint64_t i = 1; i <= count; i++)
-		blx_hashes_add(f, get_word(body + 8 * i));
+	blx_hashes_init(f, slots_for(get_word(body)), &planned, id, header->capacity);
+	if (!blx_hashes_fill(f, next_of_wire, body))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
+	return true;
 }
 
 /* Bits outside a part would be counted; a body that is more than bits has its own rules. */
 static bool
-check_imported(const blx_filter *f, uint64_t size, blx_error *error)
+check_imported(blx_filter *f, uint64_t size, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
@@ -383,10 +453,7 @@ blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 	id.name = (const char *) in + WIRE_HEADER;
 	body = in + WIRE_HEADER + blx_header_bytes(header.name_len) - sizeof(blx_filter);
 	if (header.layout == BLX_HASHES)
-	{
-		import_hashes(&header, &id, body, f);
-		return true;
-	}
+		return import_hashes(&header, &id, body, f, error);
 	g = wire_geometry(&header, body);
 	blx_init_sized(f, &g, &id, header.capacity, length + sizeof header.host);
 	f->expanded = header.expanded;

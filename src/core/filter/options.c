@@ -43,7 +43,8 @@ blx_hashing_name(uint8_t hashing)
 blx_options
 blx_default_options(uint8_t layout)
 {
-	const blx_option_range *range = blx_layout_row(layout)->options;
+	const blx_layout *row = blx_layout_row(layout);
+	const blx_option_range *range = row != NULL ? row->options : NULL;
 	blx_options options = {{0}};
 
 	for (; range != NULL && range->most > 0; range++)
@@ -77,6 +78,32 @@ list_options(const blx_layout *row, char *out, size_t room)
 		snprintf(out + used, room - used, ".");
 }
 
+/* May the option have that value? */
+static bool
+in_range(const blx_option_range *range, double value)
+{
+	return value >= range->least && value <= range->most && (!option_names[range->option].whole || value == floor(value));
+}
+
+bool
+blx_check_options(uint8_t layout, const blx_options *options, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(layout);
+	char		hint[300];
+
+	for (const blx_option_range *range = row->options; range != NULL && range->most > 0; range++)
+	{
+		double		value = options->value[range->option];
+
+		if (value == range->preset || in_range(range, value))
+			continue;
+		list_options(row, hint, sizeof hint);
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint, "invalid value %g for option \"%s\" of layout %s",
+						value, option_names[range->option].name, row->name);
+	}
+	return true;
+}
+
 /* The number, or the scheme, that value names. */
 static bool
 read_value(enum blx_option option, const char *value, double *number)
@@ -94,7 +121,7 @@ read_value(enum blx_option option, const char *value, double *number)
 		return false;
 	}
 	*number = strtod(value, &end);
-	return end != value && *end == '\0' && (!option_names[option].whole || *number == floor(*number));
+	return end != value && *end == '\0';
 }
 
 static bool
@@ -111,7 +138,7 @@ set_option(const blx_layout *row, const char *name, const char *value, blx_optio
 	if (range == NULL || range->most == 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
 						"%s %s filter has no option \"%s\"", article, row->name, name);
-	if (!read_value(range->option, value, &number) || !(number >= range->least && number <= range->most))
+	if (!read_value(range->option, value, &number) || !in_range(range, number))
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,
 						"invalid value \"%s\" for option \"%s\" of %s %s filter", value, name, article, row->name);
 	options->value[range->option] = number;
@@ -144,6 +171,8 @@ blx_parse_options(uint8_t layout, const char *text, blx_options *options, blx_er
 				hint[300];
 
 	*options = blx_default_options(layout);
+	if (row == NULL)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "layout %s has no options", blx_layout_name(layout));
 	list_options(row, hint, sizeof hint);
 	while (text[strspn(text, " \t\n")] != '\0')
 	{

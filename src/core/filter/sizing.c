@@ -3,27 +3,44 @@
  *
  * Every k is tried with the smallest size that meets the target by the
  * layout's exact formula; the smallest of all wins.  A size already beaten is
- * ruled out with one evaluation, so that few k need a search.
+ * ruled out with one evaluation, so that few k need a search.  There are 64 k
+ * at most, a search is a bisection, and a formula takes at most milliseconds:
+ * no plan takes long, whatever is asked for.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "core/layouts/layout.h"
 
+/* Of a layout and a geometry that are known to be sound. */
+static double
+rate_of(const blx_layout *row, const blx_geometry *g, uint64_t n)
+{
+	return n == 0 ? 0 : row->fpr_expected(g, n);
+}
+
+/* The time that the formulas take is bounded whatever n is (loads.c, occupancy.c): n may be any header's capacity. */
 double
 blx_fpr_expected(const blx_geometry *g, uint64_t n)
 {
-	if (n == 0)
-		return 0;
-	return blx_layout_row(g->layout)->fpr_expected(g, n);
+	blx_error	error;
+
+	if (g->layout == BLX_HASHES)
+		return 0;				/* exact but for equal hashes */
+	if (!blx_geometry_check(g, &error))
+		return NAN;
+	return rate_of(blx_layout_row(g->layout), g, n);
 }
 
 double
 blx_fpr_planned(const blx_geometry *g, uint64_t capacity)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
+	blx_error	error;
 
-	return row->fpr_bound != NULL ? row->fpr_bound(g) : blx_fpr_expected(g, capacity);
+	if (row == NULL || row->fpr_bound == NULL)
+		return blx_fpr_expected(g, capacity);
+	return blx_geometry_check(g, &error) ? row->fpr_bound(g) : NAN;
 }
 
 /* Some layouts have only some k. */
@@ -91,7 +108,7 @@ smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uin
 			step = step < low ? low : step >= high ? high - 1 : step;
 		}
 		row->at_step(k, step, options, &g);
-		last = blx_fpr_expected(&g, n);
+		last = rate_of(row, &g, n);
 		if (last < fpr)
 		{
 			high = step;
@@ -110,12 +127,18 @@ lines_of(const blx_geometry *g)
 	return g->blocks == 1 ? blx_k(g) : (g->parts + 7u) / 8;
 }
 
+/* A k beyond this only fills the filter further. */
+static unsigned
+most_k(double fpr)
+{
+	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
+}
+
 /* The best geometry of at most max_words, or false when none meets the target. */
 static bool
 search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
-	/* a k beyond this only fills the filter further */
-	unsigned	max_k = (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
+	unsigned	max_k = most_k(fpr);
 	bool		tried = false,
 				found = false;
 	double		best_rate = 1;
@@ -135,7 +158,7 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 		if (high == 0)
 			continue;
 		row->at_step(k, high, options, &g);
-		rate = blx_fpr_expected(&g, n);
+		rate = rate_of(row, &g, n);
 		if (!(rate < fpr))
 			continue;
 		row->at_step(k, smallest_step(row, options, k, n, fpr, high, &rate), options, &g);
@@ -155,9 +178,28 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 /* Beyond a hundred keys a bit of the largest filter every bit is set: no formula need be asked. */
 #define MAX_CAPACITY (UINT64_C(1) << 40)
 
-/* The largest number of keys that a filter of at most the value limit holds at that rate. */
+/* Of a body that leaves room for any header. */
+#define MAX_WORDS (BLX_MAX_BYTES / 8 - BLX_MAX_NAME)
+
+/* The largest number in low .. high for which a geometry has at most that rate; low does, or is 0.  One evaluation for each bit of the difference. */
 static uint64_t
-largest_capacity(const blx_layout *row, const blx_options *options, double fpr)
+largest_load(const blx_layout *row, const blx_geometry *g, double fpr, uint64_t low, uint64_t high)
+{
+	while (low < high)
+	{
+		uint64_t	middle = low + (high - low + 1) / 2;
+
+		if (row->fpr_expected(g, middle) < fpr)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* The same where k follows from the size. */
+static uint64_t
+largest_capacity_of_any_k(const blx_layout *row, double fpr, uint64_t max_words)
 {
 	uint64_t	low = 0,
 				high = MAX_CAPACITY;
@@ -167,7 +209,7 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr)
 	{
 		uint64_t	middle = low + (high - low + 1) / 2;
 
-		if (search(row, options, middle, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, &g))
+		if (row->smallest(middle, fpr, max_words, &g))
 			low = middle;
 		else
 			high = middle - 1;
@@ -175,13 +217,67 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr)
 	return low;
 }
 
+/* The largest geometry of k probes; false if there is none. */
+static bool
+largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint64_t max_words, blx_geometry *g)
+{
+	uint64_t	step;
+
+	if (!has_k(row, options, k))
+		return false;
+	step = largest_step(row, options, k, max_words);
+	if (step == 0)
+		return false;
+	row->at_step(k, step, options, g);
+	return true;
+}
+
+/*
+ * The largest number of keys that a filter of at most max_words holds at that
+ * rate; *best becomes the geometry, of several that with the fewest probes.
+ * Begins with the textbook's k, -log2 of the rate, which few others surpass.
+ */
+static uint64_t
+largest_capacity(const blx_layout *row, const blx_options *options, double fpr, uint64_t max_words, blx_geometry *best)
+{
+	unsigned	first = (unsigned) fmax(1, fmin(BLX_MAX_K, rint(-log2(fpr))));
+	uint64_t	most = 0;
+
+	if (row->smallest != NULL)
+		return largest_capacity_of_any_k(row, fpr, max_words);
+	for (unsigned i = 0; i < BLX_MAX_K; i++)
+	{
+		unsigned	k = i < first ? first - i : i + 1;
+
+		if (most < MAX_CAPACITY && largest_of_k(row, options, k, max_words, best) && row->fpr_expected(best, most + 1) < fpr)
+			most = largest_load(row, best, fpr, most + 1, MAX_CAPACITY);
+	}
+	for (unsigned k = 1; most > 0 && k <= BLX_MAX_K; k++)
+		if (largest_of_k(row, options, k, max_words, best) && row->fpr_expected(best, most) < fpr)
+			break;
+	return most;
+}
+
+/* The row of a layout that filters can have, or an error. */
+static const blx_layout *
+row_to_plan(uint8_t layout, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(layout);
+
+	if (row == NULL)
+		blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "no filter can be planned of layout %s", blx_layout_name(layout));
+	return row;
+}
+
 bool
 blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,
 		 blx_geometry *g, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	if (row == NULL)
+		return false;
 	if (capacity < 1 || capacity > INT64_MAX)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"capacity must be at least 1, not %lld", (long long) capacity);
@@ -189,15 +285,18 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 		return false;
 	if (options == NULL)
 		options = &presets;
+	if (!blx_check_options(layout, options, error))
+		return false;
 	if (row->flat && options->value[BLX_OPT_HASHING] != BLX_INDEPENDENT)
 		return blx_fail(error, BLX_INVALID_PARAMETER, "The formula that sizes a filter is that of independent hashes.",
 						"Use bloom_empty_bits.", "a filter of %s hashing cannot be planned by capacity",
 						blx_hashing_name((uint8_t) options->value[BLX_OPT_HASHING]));
 	if (row->plan != NULL)
 		return row->plan(capacity, fpr, options, g, error) && blx_geometry_check(g, error);
-	if (capacity > MAX_CAPACITY || !search(row, options, capacity, fpr, BLX_MAX_BYTES / 8 - BLX_MAX_NAME, g))
+	if (capacity > MAX_CAPACITY || !search(row, options, capacity, fpr, MAX_WORDS, g))
 	{
-		uint64_t	most = largest_capacity(row, options, fpr);
+		blx_geometry largest;
+		uint64_t	most = largest_capacity(row, options, fpr, MAX_WORDS, &largest);
 		char		hint[300];
 
 		if (most == 0)
@@ -217,9 +316,11 @@ bool
 blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options,
 			  blx_geometry *g, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	if (row == NULL)
+		return false;
 	if (bits < 1)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least 1, not %lld", (long long) bits);
@@ -230,53 +331,46 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);
+	if (options == NULL)
+		options = &presets;
+	if (!blx_check_options(layout, options, error))
+		return false;
 	if (row->at_bits == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, NULL, "Use bloom_empty with a capacity and a rate.",
 						"a %s filter cannot be planned by bits and k", row->name);
-	return row->at_bits(k, (uint64_t) bits, options ? options : &presets, g, error) && blx_geometry_check(g, error);
+	return row->at_bits(k, (uint64_t) bits, options, g, error) && blx_geometry_check(g, error);
 }
 
 uint64_t
 blx_capacity(const blx_geometry *g, double fpr)
 {
-	uint64_t	low = 0,
-				high = 16 * blx_bits(g);
+	const blx_layout *row = blx_layout_row(g->layout);
+	blx_error	error;
 
-	while (low < high)
-	{
-		uint64_t	middle = low + (high - low + 1) / 2;
+	if (row == NULL || !blx_check_rate(fpr, &error) || !blx_geometry_check(g, &error))
+		return 0;
+	return largest_load(row, g, fpr, 0, 16 * blx_bits(g));
+}
 
-		if (blx_fpr_expected(g, middle) < fpr)
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
+/* Words of body in so many bytes of filter, whatever its key type. */
+static uint64_t
+words_within(uint64_t bytes)
+{
+	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
+
+	if (bytes > BLX_MAX_BYTES)
+		bytes = BLX_MAX_BYTES;
+	return bytes > header ? (bytes - header) / 8 : 0;
 }
 
 bool
 blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 {
-	const blx_layout *row = &blx_layout_partitioned_blocked;
-	const blx_options options = blx_default_options(BLX_PARTITIONED_BLOCKED);
-	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
-	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
-	uint64_t	most = 0;
+	const blx_options presets = blx_default_options(BLX_PARTITIONED_BLOCKED);
 
-	for (unsigned k = 1; k <= BLX_MAX_K; k++)
-	{
-		uint64_t	step = largest_step(row, &options, k, words);
-		blx_geometry candidate;
-
-		if (step == 0)
-			continue;
-		row->at_step(k, step, &options, &candidate);
-		if (!(blx_fpr_expected(&candidate, most + 1) < fpr))
-			continue;
-		most = blx_capacity(&candidate, fpr);
-		*g = candidate;
-	}
-	if (most == 0)
+	if (!blx_check_rate(fpr, error))
+		return false;
+	if (largest_capacity(&blx_layout_partitioned_blocked, &presets, fpr, words_within(bytes), g) == 0)
 		return blx_fail(error, BLX_LIMIT, NULL, NULL, "no filter of %llu bytes has a false positive rate of %g",
 						(unsigned long long) bytes, fpr);
 	return true;
@@ -286,23 +380,24 @@ bool
 blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(layout);
-	const blx_options options = blx_default_options(layout);
-	uint64_t	header = blx_header_bytes(BLX_MAX_NAME);
-	uint64_t	words = bytes > header ? (bytes - header) / 8 : 0;
+	const blx_options presets = blx_default_options(layout);
+	uint64_t	words = words_within(bytes);
 	double		lowest = 0.5;
+	blx_error	error;
 
-	if (search(row, &options, keys, fpr, words, g))
+	/* a layout that grows has no size to keep within */
+	if (row == NULL || row->plan != NULL || keys == 0 || !blx_check_rate(fpr, &error))
+		return false;
+	if (search(row, &presets, keys, fpr, words, g))
 		return true;
-	for (unsigned k = 1; k <= BLX_MAX_K; k++)
+	for (unsigned k = 1; row->at_step != NULL && k <= BLX_MAX_K; k++)
 	{
-		uint64_t	step = largest_step(row, &options, k, words);
 		blx_geometry candidate;
 		double		rate;
 
-		if (step == 0)
+		if (!largest_of_k(row, &presets, k, words, &candidate))
 			continue;
-		row->at_step(k, step, &options, &candidate);
-		rate = blx_fpr_expected(&candidate, keys);
+		rate = rate_of(row, &candidate, keys);
 		if (rate < lowest)
 		{
 			lowest = rate;

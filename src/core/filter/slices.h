@@ -5,7 +5,7 @@
  *
  * The signature of a filter is the filter of the index's geometry, of layout
  * partitioned_blocked, that says no only where the filter does: folded or
- * expanded (DESIGN 2.2), with ones in the parts that the filter does not have.
+ * expanded (algebra.c), with ones in the parts that the filter does not have.
  * Slice s of many signatures is the string of their bits s.  Which of them may
  * hold a key is the AND of one slice for each part.
  */

@@ -106,7 +106,7 @@ check_body(const blx_filter *f, uint64_t words, blx_error *error)
 }
 
 static bool
-check_contents(const blx_filter *f, blx_error *error)
+check_contents(blx_filter *f, blx_error *error)
 {
 	return blx_check_spare_bits(blx_cwords(f) + PREFIX_WORDS, f->parts, f->part_bits, error);
 }

@@ -30,7 +30,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/layouts/dynamic_blocked.h"
+#include "core/layouts/dynamic_stage.h"
 #include "core/base/hash.h"
 
 /* Words of the body after the parameters. */
@@ -376,61 +376,90 @@ chain_is_sound(const blx_filter *f, uint64_t block)
 
 /*
  * Is every overflow block linked from exactly one other?  Links to anything
- * else, such as the inside of a block, would let a key change a record.  In
- * windows of the overflow blocks, each with a mark for every beginning.
+ * else, such as the inside of a block, would let a key change a record.
+ *
+ * Every record gets a mark, its highest bit, which no link of a filter of 1 GB
+ * has; every link takes one away.  A word within a block may look like a record
+ * with a mark, and lose it, once: so no more links are followed than there are
+ * words.  When as many links were followed as there are blocks, and no record
+ * has its mark any more, each link led to a block of its own.
  */
-#define WINDOW 65536
+#define MARK (UINT64_C(1) << 63)
 
-static bool
-check_window(const blx_filter *f, uint64_t first, uint64_t *next, const uint64_t *sizes)
+_Static_assert(BLX_MAX_BYTES / (64 + DYNAMIC_RECORD_BITS) * 8 < MARK >> LINK_SHIFT, "links leave the highest bit free");
+
+/* The word of the block behind the one at `at`, of which `sizes` has the size for each stage. */
+static inline uint64_t
+next_block(const blx_filter *f, uint64_t at, const uint64_t *sizes)
 {
-	const uint64_t *words = blx_cwords(f);
-	uint64_t	marks[WINDOW / 64] = {0};
-	uint64_t	left = 0;
+	return at + sizes[stage_of(blx_cwords(f)[at])] * block_words(f);
+}
 
-	for (; *next < words[USED] && *next < first + WINDOW; left++)
-	{
-		marks[(*next - first) / 64] |= UINT64_C(1) << (*next - first) % 64;
-		*next += sizes[stage_of(words[block_at(f, *next)])];
-	}
+/* Returns how many links it followed; more than there are overflow blocks when one is broken. */
+static uint64_t
+take_marks(blx_filter *f)
+{
+	uint64_t   *words = blx_words(f);
+	uint64_t	links = 0;
+
 	for (uint64_t block = 0; block < f->blocks; block++)
 	{
 		place		p = home(f, block);
+		step		taken;
 
-		while (follow(f, &p) == MOVED)
+		while ((taken = follow(f, &p)) == MOVED && (words[p.at] & MARK))
 		{
-			uint64_t	i = p.block - first;	/* wraps below the window */
-
-			if (i >= WINDOW)
-				continue;
-			if (!(marks[i / 64] >> i % 64 & 1))
-				return false;
-			marks[i / 64] ^= UINT64_C(1) << i % 64;
-			left--;
+			words[p.at] ^= MARK;
+			links++;
 		}
+		if (taken != AT_END)
+			return UINT64_MAX;
 	}
-	return left == 0;
+	return links;
 }
 
+/* In time linear in the size of f.  Changes f if it is not sound. */
 static bool
-check_contents(const blx_filter *f, blx_error *error)
+links_are_sound(blx_filter *f)
 {
-	const uint64_t *words = blx_cwords(f);
+	uint64_t   *words = blx_words(f);
 	dynamic_stage s = home(f, 0).stage;
 	uint64_t	sizes[DYNAMIC_LAST_STAGE + 1];
-	uint64_t	next = f->blocks;
-	bool		sound = true;
+	uint64_t	first = block_at(f, f->blocks),
+				end = block_at(f, words[USED]),
+				blocks = 0,
+				at;
 
 	for (unsigned i = 0; i <= DYNAMIC_LAST_STAGE; i++)
 	{
 		reach_stage(f, &s, i);
 		sizes[i] = s.blocks;
 	}
+	for (at = first; at < end; at = next_block(f, at, sizes))
+	{
+		if (words[at] & MARK)
+			return false;
+		words[at] |= MARK;
+		blocks++;
+	}
+	if (at != end || take_marks(f) != blocks)
+		return false;
+	for (at = first; at < end; at = next_block(f, at, sizes))
+		if (words[at] & MARK)
+			return false;
+	return true;
+}
+
+/* Chains are walked for their bits only when no two of them share a block. */
+static bool
+check_contents(blx_filter *f, blx_error *error)
+{
+	const uint64_t *words = blx_cwords(f);
+	bool		sound = links_are_sound(f);
+
 	for (uint64_t block = 0; sound && block < f->blocks; block++)
 		sound = chain_is_sound(f, block);
-	for (uint64_t first = f->blocks; sound && first < words[USED]; first += WINDOW)
-		sound = check_window(f, first, &next, sizes);
-	if (!sound || next != words[USED])
+	if (!sound)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has a broken chain of blocks");
 	for (uint64_t i = block_at(f, words[USED]); i < words_of(f); i++)
 		if (words[i] != 0)

@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/layouts/dynamic_blocked.h"
+#include "core/layouts/dynamic_stage.h"
 
 #define MAX_LOAD 2047
 #define EXACT_BITS 4096
@@ -270,7 +270,7 @@ blx_dynamic_fpr_expected(const blx_geometry *g, uint64_t n)
 	expectations e;
 
 	expect_up_to(&e, g, fmin((double) n, largest_load((double) n / g->blocks)));
-	return blx_mean_over_loads(n, g->blocks, rate_at, &e);
+	return fmin(blx_mean_over_loads(n, g->blocks, rate_at, &e), 1);
 }
 
 /* ---- the plan ---- */

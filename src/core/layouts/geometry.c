@@ -251,7 +251,7 @@ static const char *const key_type_names[] = {
 	[1] = "integer",
 	[2] = "float",
 	[3] = "numeric",
-	[4] = "text",
+	[BLX_KEY_TEXT] = "text",
 	[5] = "bytea",
 	[6] = "uuid",
 	[7] = "boolean",
@@ -267,6 +267,7 @@ static const char *const key_type_names[] = {
 	[17] = "oid",
 	[18] = "money",
 	[19] = "enum",
+	[BLX_KEY_BPCHAR] = "bpchar",
 	[BLX_KEY_HASH] = "hash",
 	[BLX_KEY_NAMED] = NULL
 };
@@ -285,6 +286,21 @@ blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
 	memcpy(buf, id->name, id->name_len);
 	buf[id->name_len] = '\0';
 	return buf;
+}
+
+/*
+ * Blanks at the end count in text and not in char(n).  The usual hint would lead
+ * astray: in SQL, a cast to character is one to a single character, and a cast
+ * to text takes blanks away that the filter's keys may have.
+ */
+static const char *
+mismatch_hint(uint8_t of_filter, uint8_t of_key)
+{
+	if (of_filter == BLX_KEY_BPCHAR && of_key == BLX_KEY_TEXT)
+		return "Cast the key to bpchar (\"character\" would cut it to one character), or build the filter from keys cast to text.";
+	if (of_filter == BLX_KEY_TEXT && of_key == BLX_KEY_BPCHAR)
+		return "Cast the key to text, which removes its trailing blanks, or build the filter from keys cast to bpchar.";
+	return "Cast the key to the type that the filter was built with.";
 }
 
 bool
@@ -307,8 +323,7 @@ blx_identity_check(const blx_identity *a, const char *what_a,
 		return true;
 	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
 			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
-	return blx_fail(error, BLX_MISMATCH, detail,
-					"Cast the key to the type that the filter was built with.",
+	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type),
 					"bloom filter key types do not match: %s and %s",
 					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
 }

@@ -3,7 +3,7 @@
  *
  * Because a block is named by top bits, the filter of half the blocks has at
  * block b the OR of blocks 2b and 2b+1: fold and expand are exact, and any two
- * filters combine (DESIGN 2.2).
+ * filters combine (algebra.c).
  */
 #include <math.h>
 
@@ -68,29 +68,6 @@ blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
 			blx_counters_decrement(block + j, parts, UINT64_C(1) << blx_group_bit(blx_group_mix(h), j));
 		words += blx_group_words(shape, g);
 	}
-}
-
-/* A block of i keys: chance that `parts` parts all have the bit asked for. */
-static double
-block_rate(uint64_t load, const void *parts)
-{
-	return blx_power(-expm1((double) load * log1p(-1.0 / 64)), *(const unsigned *) parts);
-}
-
-/* DESIGN 2.1: groups are independent, so their mean rates multiply. */
-double
-blx_groups_fpr_expected(blx_groups shape, uint64_t n)
-{
-	const uint64_t blocks = UINT64_C(1) << shape.log2;
-	unsigned	full = BLX_GROUP,
-				rest = shape.parts % BLX_GROUP;
-	double		rate = 1;
-
-	if (shape.parts >= BLX_GROUP)
-		rate = blx_power(blx_mean_over_loads(n, blocks, block_rate, &full), shape.parts / BLX_GROUP);
-	if (rest > 0)
-		rate *= blx_mean_over_loads(n, blocks, block_rate, &rest);
-	return rate;
 }
 
 void

@@ -1,6 +1,6 @@
 /*
  * groups.h - parts of 64 bits in groups of eight, over 2^e blocks: the
- * addressing of partitioned_blocked (DESIGN 2.1; Almeida 2022, section 6.1),
+ * addressing of partitioned_blocked (docs/FORMAT.md, "Layouts"; Almeida 2022, section 6.1),
  * on bare words, for the layouts that are built of it.
  *
  * In each group of up to eight parts a key picks one of 2^e blocks by the top
@@ -145,9 +145,6 @@ extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *ha
 
 /* Counters: takes out a key that the test finds. */
 extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
-
-/* The formula: expected rate with n random keys. */
-extern double blx_groups_fpr_expected(blx_groups shape, uint64_t n);
 
 /* rates[p] = the exact rate of the first p parts as they are, p = 1 .. parts. */
 extern void blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates);

@@ -2,7 +2,7 @@
  * hashes.c - a filter that is still open: the distinct key hashes so far.
  *
  * While nobody knows how many keys are coming, the hashes themselves are kept
- * (DESIGN 4.1), 8 bytes each in an open-addressing table.  A hash's home slot
+ * as they are, 8 bytes each in an open-addressing table.  A hash's home slot
  * is its top bits, scaled to the number of slots: walking the table visits the
  * hashes in ascending order, nearly, so growing reads and writes memory in
  * sequence, and so does pouring the hashes into the first group of a
@@ -11,9 +11,18 @@
  * Hashes that somebody else made (no key type, or BLX_KEY_HASH) may not be
  * spread as hashes are: their home is taken from a hash of the hash.
  *
- * The body: number of hashes, number of slots, whether the hash 0 is among
- * them (an empty slot is 0), then the slots.  The header's geometry is the
- * planned filter's, `pending` its layout (0: the count will decide).
+ * Nor need the hashes of chosen keys be spread: whoever picks keys whose hashes
+ * begin alike would make every search walk through all that came before.  So no
+ * hash stands further than MAX_WALK slots from its home.  One that would is not
+ * added: the set is full for it, whatever its count, and whoever makes a larger
+ * set of it (blx_hashes_copy) moves the homes, by a salt that is a digest of the
+ * hashes themselves.  No operation on one hash takes more than MAX_WALK steps,
+ * then, and what somebody gains who foresees the salts is a set that grows early.
+ *
+ * The body: number of hashes, number of slots, the salt and whether the hash 0
+ * is among the hashes (an empty slot is 0), then the slots.  The header's
+ * geometry is the planned filter's, `pending` its layout (0: the count will
+ * decide).
  */
 #include <string.h>
 
@@ -22,8 +31,18 @@
 
 enum
 {
-	COUNT, SLOTS, HAS_ZERO, PREFIX_WORDS
+	COUNT, SLOTS,
+	STATE,						/* lowest bit: the hash 0 is among the hashes; above it the salt, 0 = none */
+	PREFIX_WORDS
 };
+
+/*
+ * In a table of random hashes at three quarters of its slots, the fullest that
+ * there is, the longest way of any hash was 195 slots in 200 tables of 2^16
+ * slots, and 262 in 12 tables of 2^24: some 15 more for every factor of e.
+ */
+#define MAX_WALK 512
+#define NOWHERE UINT64_MAX
 
 uint64_t
 blx_hashes_bytes(uint64_t slots, unsigned name_len)
@@ -62,13 +81,13 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 uint64_t
 blx_hashes_slots(const blx_filter *f)
 {
-	return blx_cwords(f)[SLOTS];
+	return f->layout == BLX_HASHES ? blx_cwords(f)[SLOTS] : 0;
 }
 
 uint64_t
 blx_hashes_count(const blx_filter *f)
 {
-	return blx_cwords(f)[COUNT];
+	return f->layout == BLX_HASHES ? blx_cwords(f)[COUNT] : 0;
 }
 
 /* So few slots are searched from end to end as fast as memory is fetched. */
@@ -78,7 +97,7 @@ blx_hashes_count(const blx_filter *f)
 uint64_t
 blx_hashes_room(const blx_filter *f)
 {
-	uint64_t	slots = blx_cwords(f)[SLOTS];
+	uint64_t	slots = blx_hashes_slots(f);
 
 	if (slots == 0)
 		return 0;
@@ -88,7 +107,7 @@ blx_hashes_room(const blx_filter *f)
 bool
 blx_hashes_full(const blx_filter *f)
 {
-	return blx_cwords(f)[COUNT] >= blx_hashes_room(f);
+	return blx_hashes_count(f) >= blx_hashes_room(f);
 }
 
 bool
@@ -97,24 +116,44 @@ blx_hashes_are_spread(const blx_filter *f)
 	return f->key_type != BLX_KEY_HASH && f->key_type != BLX_KEY_NONE;
 }
 
-static inline uint64_t
-home_slot(const blx_filter *f, uint64_t slots, uint64_t hash)
+static inline bool
+has_zero(const uint64_t *words)
 {
-	return blx_scale(blx_hashes_are_spread(f) ? hash : blx_derive(hash, 1), slots);
+	return words[STATE] & 1;
 }
 
-/* The slot of a hash other than 0: where it is, or where it belongs. */
+static inline uint64_t
+salt_of(const uint64_t *words)
+{
+	return words[STATE] >> 1;
+}
+
+static inline uint64_t
+home_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
+{
+	uint64_t	salt = salt_of(words);
+
+	if (salt != 0 || !blx_hashes_are_spread(f))
+		hash = blx_hash_int64(hash, salt != 0 ? salt : 1);
+	return blx_scale(hash, words[SLOTS]);
+}
+
+/* The slot of a hash other than 0: where it is, or where it belongs; NOWHERE if that is too far from its home. */
 static inline uint64_t
 find_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
 {
 	const uint64_t *slots = words + PREFIX_WORDS;
 	uint64_t	n = words[SLOTS];
-	uint64_t	i = home_slot(f, n, hash);
+	uint64_t	i = home_slot(f, words, hash);
 
-	while (slots[i] != 0 && slots[i] != hash)
+	for (unsigned walk = 0; walk <= MAX_WALK; walk++)
+	{
+		if (slots[i] == 0 || slots[i] == hash)
+			return i;
 		if (++i == n)
 			i = 0;
-	return i;
+	}
+	return NOWHERE;
 }
 
 void
@@ -122,52 +161,173 @@ blx_hashes_prefetch(const blx_filter *f, uint64_t hash)
 {
 	const uint64_t *words = blx_cwords(f);
 
-	__builtin_prefetch(words + PREFIX_WORDS + home_slot(f, words[SLOTS], hash), 1);
+	if (f->layout == BLX_HASHES)
+		__builtin_prefetch(words + PREFIX_WORDS + home_slot(f, words, hash), 1);
 }
 
-void
+bool
 blx_hashes_add(blx_filter *f, uint64_t hash)
 {
 	uint64_t   *words = blx_words(f);
-	uint64_t   *slot;
+	uint64_t	slot;
 
+	if (blx_hashes_full(f))
+		return false;
 	if (hash == 0)
 	{
-		words[COUNT] += !words[HAS_ZERO];
-		words[HAS_ZERO] = 1;
-		return;
+		words[COUNT] += !has_zero(words);
+		words[STATE] |= 1;
+		return true;
 	}
-	slot = words + PREFIX_WORDS + find_slot(f, words, hash);
-	words[COUNT] += *slot == 0;
-	*slot = hash;
+	slot = find_slot(f, words, hash);
+	if (slot == NOWHERE)
+		return false;
+	words[COUNT] += words[PREFIX_WORDS + slot] == 0;
+	words[PREFIX_WORDS + slot] = hash;
+	return true;
 }
 
 bool
 blx_hashes_test(const blx_filter *f, uint64_t hash)
 {
 	const uint64_t *words = blx_cwords(f);
+	uint64_t	slot;
 
 	if (hash == 0)
-		return words[HAS_ZERO];
-	return words[PREFIX_WORDS + find_slot(f, words, hash)] == hash;
+		return has_zero(words);
+	slot = find_slot(f, words, hash);
+	return slot != NOWHERE && words[PREFIX_WORDS + slot] == hash;
 }
 
-/* Does the table hold what it says, a free slot, and every hash where it is looked for? */
-bool
-blx_hashes_check(const blx_filter *f, blx_error *error)
+/* Does the table hold the number of hashes that it says, and a free slot? */
+static bool
+count_is_sound(const uint64_t *words)
 {
-	const uint64_t *words = blx_cwords(f);
 	uint64_t	used = 0;
 
 	for (uint64_t i = 0; i < words[SLOTS]; i++)
 		used += words[PREFIX_WORDS + i] != 0;
-	if (words[HAS_ZERO] > 1 || used + words[HAS_ZERO] != words[COUNT] || used == words[SLOTS])
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
-	for (uint64_t i = 0; i < words[SLOTS]; i++)
-		if (words[PREFIX_WORDS + i] != 0 && find_slot(f, words, words[PREFIX_WORDS + i]) != i)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has a hash in the wrong place");
+	return used + has_zero(words) == words[COUNT] && used < words[SLOTS];
+}
+
+/*
+ * Is every hash where it is looked for?  It is if no free slot lies between its
+ * home and it, and if it is not too far.  Where the last free slot was is known
+ * in the second round: the first hashes may be on their way around the end.
+ */
+static bool
+places_are_sound(const blx_filter *f)
+{
+	const uint64_t *words = blx_cwords(f);
+	const uint64_t *slots = words + PREFIX_WORDS;
+	uint64_t	n = words[SLOTS];
+	uint64_t	since_free = 0;	/* hashes in a row up to here */
+
+	for (uint64_t i = n; i-- > 0 && slots[i] != 0;)
+		since_free++;
+	for (uint64_t i = 0; i < n; i++)
+	{
+		uint64_t	home,
+					walk;
+
+		if (slots[i] == 0)
+		{
+			since_free = 0;
+			continue;
+		}
+		home = home_slot(f, words, slots[i]);
+		walk = i >= home ? i - home : i + n - home;
+		if (walk > since_free || walk > MAX_WALK)
+			return false;
+		since_free++;
+	}
 	return true;
 }
+
+/* Takes time that is linear in the number of slots.  (That no hash is there twice is not asked: that harms nobody.) */
+bool
+blx_hashes_check(const blx_filter *f, blx_error *error)
+{
+	if (!count_is_sound(blx_cwords(f)))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	if (!places_are_sound(f))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has a hash in the wrong place");
+	return true;
+}
+
+/* ---- sets of given hashes ---- */
+
+static bool
+add_all(blx_filter *f, blx_hashes_source next, const void *source)
+{
+	uint64_t	batch[256],
+				cursor = 0;
+	size_t		n;
+
+	while ((n = next(source, &cursor, batch, 256)) > 0)
+		for (size_t i = 0; i < n; i++)
+			if (!blx_hashes_add(f, batch[i]))
+				return false;
+	return true;
+}
+
+/* A sum does not depend on the order of its terms. */
+static uint64_t
+digest_of(blx_hashes_source next, const void *source)
+{
+	uint64_t	batch[256],
+				cursor = 0,
+				sum = 0;
+	size_t		n;
+
+	while ((n = next(source, &cursor, batch, 256)) > 0)
+		for (size_t i = 0; i < n; i++)
+			sum += blx_hash_int64(batch[i], 0);
+	return sum;
+}
+
+/* Random hashes do not crowd with one salt in a million tables; chosen ones that crowd with four were chosen to. */
+#define SALTS 4
+
+bool
+blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+{
+	uint64_t   *words = blx_words(f);
+	uint64_t	digest;
+
+	if (f->layout != BLX_HASHES)
+		return false;
+	if (add_all(f, next, source))
+		return true;
+	digest = digest_of(next, source);
+	for (unsigned i = 1; i <= SALTS; i++)
+	{
+		words[COUNT] = 0;
+		words[STATE] = (blx_hash_int64(digest, i) | 1) << 1;
+		memset(words + PREFIX_WORDS, 0, 8 * words[SLOTS]);
+		if (add_all(f, next, source))
+			return true;
+	}
+	return false;
+}
+
+static size_t
+next_of_set(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	return blx_hashes_next(source, cursor, out, max);
+}
+
+bool
+blx_hashes_copy(blx_filter *dst, const blx_filter *src)
+{
+	if (src->layout != BLX_HASHES || dst->layout != BLX_HASHES)
+		return false;
+	/* what has crowded once need not be tried again */
+	blx_words(dst)[STATE] = blx_cwords(src)[STATE] & ~UINT64_C(1);
+	return blx_hashes_fill(dst, next_of_set, src);
+}
+
+/* ---- walking through a set ---- */
 
 /* Cursor 0 stands before the hash 0; cursor i + 1 before slot i * stride, modulo their number. */
 static inline size_t
@@ -177,11 +337,11 @@ next_by_stride(const blx_filter *f, uint64_t stride, uint64_t *cursor, uint64_t 
 	const uint64_t *slots = words + PREFIX_WORDS;
 	size_t		n = 0;
 
-	if (max == 0)
+	if (max == 0 || f->layout != BLX_HASHES)
 		return 0;
 	if (*cursor == 0)
 	{
-		if (words[HAS_ZERO])
+		if (has_zero(words))
 			out[n++] = 0;
 		*cursor = 1;
 	}
@@ -275,15 +435,8 @@ blx_hashes_compare(const blx_filter *a, const blx_filter *b)
 	return only_a < only_b ? -1 : 1;
 }
 
-/* A sum does not depend on the order of its terms. */
 uint64_t
 blx_hashes_digest(const blx_filter *f)
 {
-	uint64_t	cursor = 0,
-				hash,
-				sum = blx_hashes_count(f);
-
-	while (blx_hashes_next(f, &cursor, &hash, 1) > 0)
-		sum += blx_hash_int64(hash, 0);
-	return sum;
+	return blx_hashes_count(f) + digest_of(next_of_set, f);
 }

@@ -125,8 +125,8 @@ typedef struct blx_layout
 	 */
 	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
 
-	/* What only a body from outside need be asked, once. */
-	bool		(*check_contents) (const blx_filter *f, blx_error *error);
+	/* What only a body from outside need be asked, once, in memory that nobody else has yet; spoils f if it is refused. */
+	bool		(*check_contents) (blx_filter *f, blx_error *error);
 
 	/* Growing, after add took fewer than it was given. */
 	uint64_t	(*grown_words) (const blx_filter *f);
@@ -194,6 +194,9 @@ extern bool blx_differ(const char *field, uint64_t a, uint64_t b, const char *hi
 
 /* Are the geometries of two filters of one layout the same?  The error names what differs. */
 extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);
+
+/* Are the values of those options that the layout has in their ranges?  The layout must be one of filters. */
+extern bool blx_check_options(uint8_t layout, const blx_options *options, blx_error *error);
 
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);

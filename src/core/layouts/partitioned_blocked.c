@@ -1,11 +1,12 @@
 /*
  * partitioned_blocked.c - the default: blocks of 64-bit parts, in
- * groups of eight parts (DESIGN 2.1; Almeida 2022, section 6.1).
+ * groups of eight parts (Almeida 2022, section 6.1).
  *
  * Where a key's bits are, and why, is in groups.h; other layouts are built of
  * the same groups.
  */
 #include "core/layouts/groups.h"
+#include "core/theory/theory.h"
 
 static bool
 check(const blx_geometry *g, blx_error *error)
@@ -78,7 +79,7 @@ test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
-	return blx_groups_fpr_expected((blx_groups) {.log2 = (unsigned) __builtin_ctz(g->blocks), .parts = g->parts}, n);
+	return blx_fpr_partitioned_blocked(n, g->blocks, g->parts);
 }
 
 static void

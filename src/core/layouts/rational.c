@@ -11,7 +11,7 @@
  * 2^33, and those have all low halves equally often.
  *
  * A fraction averages over keys, and so never beats the geometric mean of its
- * neighbours (DESIGN 2.3): the false positive rate is least at a whole k.
+ * neighbours: the false positive rate is least at a whole k.
  * A plan by capacity therefore has one, and is the standard filter's.
  */
 #include <math.h>
@@ -96,7 +96,7 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_fpr_rational((double) n, (double) g->part_bits, blx_bits_per_key(g));
 }
 
-/* The mixture of DESIGN 2.3. */
+/* A mean over keys: a fraction of them has one probe more. */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {

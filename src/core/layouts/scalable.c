@@ -27,6 +27,7 @@
 #include <string.h>
 
 #include "core/layouts/groups.h"
+#include "core/theory/theory.h"
 
 enum
 {
@@ -282,7 +283,7 @@ check_body(const blx_filter *f, uint64_t available, blx_error *error)
 }
 
 static bool
-check_contents(const blx_filter *f, blx_error *error)
+check_contents(blx_filter *f, blx_error *error)
 {
 	const uint64_t *state = blx_cwords(f);
 	const uint64_t *bits = state + RECORDS + state[STAGES];
@@ -689,13 +690,14 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 
 	for (unsigned level = 0;; level++, log2 += growth_log2(g))
 	{
-		const blx_groups shape = {.log2 = log2, .parts = parts_at(g, level)};
+		uint64_t	blocks = UINT64_C(1) << log2;
+		unsigned	parts = parts_at(g, level);
 		double		full = keys_when_full(log2);
 		double		rest = (keys - full / no);
 
 		if (rest <= 0 || log2 > 50)
-			return 1 - no * (1 - blx_groups_fpr_expected(shape, (uint64_t) rint(fmin(keys * no, full))));
-		no *= 1 - blx_groups_fpr_expected(shape, (uint64_t) rint(full));
+			return 1 - no * (1 - blx_fpr_partitioned_blocked((uint64_t) rint(fmin(keys * no, full)), blocks, parts));
+		no *= 1 - blx_fpr_partitioned_blocked((uint64_t) rint(full), blocks, parts);
 		keys = rest;
 	}
 }

@@ -4,6 +4,7 @@
 #ifndef BLX_LOADS_H
 #define BLX_LOADS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #pragma GCC visibility push(hidden)
@@ -13,6 +14,13 @@
  * blocks that got n keys: Binomial(n, 1/blocks).  f must not fall as i grows.
  */
 extern double blx_mean_over_loads(uint64_t n, uint64_t blocks, double (*f) (uint64_t i, const void *arg), const void *arg);
+
+/*
+ * True if n keys are hopelessly many for those blocks: the chance of any unset
+ * bit, in a block of so many bits of which a key sets up to k, is too small to
+ * matter, and the rate is 1.
+ */
+extern bool blx_all_set(double n, double blocks, double block_bits, unsigned k);
 
 /* x^k by repeated multiplication. */
 static inline double

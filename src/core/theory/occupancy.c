@@ -43,6 +43,8 @@ blx_distinct(double m, unsigned k, double distinct[BLX_MAX_K + 1])
 			distinct[d] = distinct[d] * (d / m) + distinct[d - 1] * fmax(0, 1 - (d - 1) / m);
 		distinct[0] = 0;
 	}
+	for (unsigned d = 0; d <= k; d++)
+		distinct[d] = fmin(distinct[d], 1);	/* the last digit may be rounded up */
 }
 
 void
@@ -163,6 +165,9 @@ cover_by_circle(blx_cover *cover, double whole, double n, double fraction)
 					 a.radius / cover->m * a.sine[i] + scale * sign * b.sine[j],
 					 i > 0 || l > 0);
 		}
+	/* the last digits of a probability near 1, and those of one near 0 beside the weights, may lie outside */
+	for (unsigned j = 0; j <= top; j++)
+		cover->set[j] = fmax(0, fmin(cover->set[j], 1));
 }
 
 void
@@ -176,6 +181,7 @@ blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole,
 		cover_by_circle(cover, throws, n, fraction);
 		return;
 	}
+	/* fewer than many_throws(k) keys: one has at least one throw */
 	for (double i = 0; i < n; i++)
 	{
 		for (unsigned j = 0; j < whole; j++)

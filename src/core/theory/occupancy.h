@@ -30,7 +30,7 @@ extern void blx_cover_blank(blx_cover *cover, double m, unsigned k);
 /* One more throw, which takes place with the given probability. */
 extern void blx_cover_throw(blx_cover *cover, double chance);
 
-/* After n keys, each of which throws `whole` times and once more with probability `fraction` (in [0, 1)). */
+/* After n keys, each of which throws `whole` times, at least once, and once more with probability `fraction` (in [0, 1)). */
 extern void blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole, double fraction);
 
 /* E[(X/m)^k], X = bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */

@@ -7,17 +7,15 @@
  */
 #include <math.h>
 
+#include "core/kernels/block.h"
 #include "core/theory/loads.h"
 #include "core/theory/occupancy.h"
 #include "core/theory/theory.h"
 
-/* A rate this close to 1 is 1. */
-#define NEGLIGIBLE 1e-18
-
 double
 blx_fpr_approx(double n, double m, unsigned k)
 {
-	return blx_power(-expm1(-(k * n / m)), k);
+	return n == 0 ? 0 : blx_power(-expm1(k * n * log1p(-1 / m)), k);
 }
 
 double
@@ -96,36 +94,41 @@ block_rate(uint64_t load, const void *arg)
 	return sum;
 }
 
-/* Is the chance of any unset bit, in a block of so many bits of which a key sets up to k, too small to matter? */
-static bool
-all_set(double n, double blocks, double block_bits, unsigned k)
-{
-	double		hit = -expm1(k * log1p(-1 / block_bits)) / blocks;
-
-	return k * exp(n * log1p(-hit)) < NEGLIGIBLE;
-}
-
 double
 blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
 {
 	block		state = {.k = k},
 			   *b = &state;
 
-	if (all_set((double) n, (double) blocks, (double) block_bits, k))
+	if (blx_all_set((double) n, (double) blocks, (double) block_bits, k))
 		return 1;
 	blx_distinct((double) block_bits, k, state.distinct);
 	blx_cover_blank(&state.cover, (double) block_bits, k);
 	return fmin(blx_mean_over_loads(n, blocks, block_rate, &b), 1);
 }
 
-double
-blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts)
+/* The chance that `parts` parts of a block of that many keys all have the bit asked for. */
+static double
+parts_rate(uint64_t load, const void *parts)
 {
-	blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = blocks, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+	return blx_power(-expm1((double) load * log1p(-1.0 / 64)), *(const unsigned *) parts);
+}
 
-	if (all_set((double) n, blocks, 64, 1))
+/* Groups are independent, so their mean rates multiply. */
+double
+blx_fpr_partitioned_blocked(uint64_t n, uint64_t blocks, unsigned parts)
+{
+	unsigned	full = BLX_GROUP,
+				rest = parts % BLX_GROUP;
+	double		rate = 1;
+
+	if (blx_all_set((double) n, (double) blocks, 64, 1))
 		return 1;
-	return blx_fpr_expected(&g, n);
+	if (parts >= BLX_GROUP)
+		rate = blx_power(blx_mean_over_loads(n, blocks, parts_rate, &full), parts / BLX_GROUP);
+	if (rest > 0)
+		rate *= blx_mean_over_loads(n, blocks, parts_rate, &rest);
+	return fmin(rate, 1);
 }
 
 double
@@ -226,7 +229,7 @@ overlap(double bits, double a, double b)
 
 	if (few <= MANY_THROWS)
 		return fmin(overlap_of_few(bits, (unsigned) few, many), 1);
-	return fmin(overlap_by_circles(bits, few, many), 1);
+	return fmax(0, fmin(overlap_by_circles(bits, few, many), 1));	/* a difference of large terms may end below 0 */
 }
 
 double
@@ -265,5 +268,5 @@ blx_run_probability(const double *r, unsigned n, unsigned k)
 		found += run[k];
 		run[0] = open * (1 - r[i]);
 	}
-	return found;
+	return fmin(found, 1);		/* the last digit may be rounded up */
 }

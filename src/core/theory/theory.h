@@ -3,7 +3,9 @@
  *
  * n counts keys, m bits, k the probes of a key: n >= 0, m >= 1 and, but for
  * the closed forms, k is 1 .. BLX_MAX_K.  Arguments are the caller's to check.
- * Counts that are double may exceed 2^53: then they are rounded.
+ * Counts that are double may exceed 2^53: then they are rounded.  Every answer
+ * is a probability, from 0 to 1, and takes a time that is bounded whatever the
+ * numbers: milliseconds.
  */
 #ifndef BLX_THEORY_H
 #define BLX_THEORY_H
@@ -12,7 +14,7 @@
 
 /* ---- false positive rates ---- */
 
-/* The textbook's: (1 - e^(-kn/m))^k. */
+/* Almeida 2022, eq. 5, the standard analysis: (1 - (1 - 1/m)^(kn))^k, too low for every filter. */
 extern double blx_fpr_approx(double n, double m, unsigned k);
 
 /* Goel & Gupta 2010: an upper bound for a standard filter, (1 - e^(-k(n + 1/2)/(m - 1)))^k.  m >= 2. */
@@ -28,7 +30,7 @@ extern double blx_fpr_partitioned(double n, double m, unsigned k);
 extern double blx_fpr_element(double n, double m, unsigned k, unsigned d);
 
 /*
- * DESIGN 2.3: a standard filter whose keys set k >= 1 bits, a fraction of
+ * A standard filter whose keys set k >= 1 bits (Walther et al.), a fraction of
  * them one more than the others, chosen by the key: a mean over keys.
  */
 extern double blx_fpr_rational(double n, double m, double k);
@@ -36,8 +38,11 @@ extern double blx_fpr_rational(double n, double m, double k);
 /* Putze, Sanders and Singler 2009, eq. 3, with binomial loads and the standard filter's exact rate in a block. */
 extern double blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k);
 
-/* DESIGN 2.1.  blocks is a power of two. */
-extern double blx_fpr_partitioned_blocked(uint64_t n, uint32_t blocks, unsigned parts);
+/*
+ * Almeida 2022, section 6.1, with one block per group of eight parts: binomial
+ * loads, the product over groups of their mean rates.  blocks is a power of two.
+ */
+extern double blx_fpr_partitioned_blocked(uint64_t n, uint64_t blocks, unsigned parts);
 
 /*
  * Shtul, Baquero and Almeida 2020: k adjacent matches among k + l parts, right

@@ -6,6 +6,7 @@
  *   expanded.c    a filter that an aggregate changes in place
  *   versions.c    a filter variable that a function changes again and again
  *   keys.c        SQL keys -> key types and hashes
+ *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
  *   type_io.c     text, binary and bytea forms
  *   compare.c     = <> < and hashing
  *   build.c       bloom_empty, bloom_add, bloom_hash
@@ -16,6 +17,7 @@
  *   algebra.c     | & disjoint, prefix, fold, shrink
  *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
  *   theory.c      the papers' formulas
+ *   objects.c     the OIDs of the extension's own objects
  *   planner*.c    selectivity and cost of membership (planner.h)
  *   statistics.c  ANALYZE of a column of filters
  *   brin.c        BRIN operator classes
@@ -46,21 +48,24 @@ typedef enum OverfillAction
 } OverfillAction;
 
 extern int	bloomx_overfill;
-extern int	bloomx_build_mem;	/* kB */
+/* The least bloomx.build_mem, in kB. */
+#define MIN_BUILD_MEM 64
+
+extern int	bloomx_build_mem;	/* kB; -1 = what a hash table may take */
 
 typedef struct KeyType KeyType;
 
 /* ---- expanded.c ---- */
 
-/* An empty expanded object below parent; its filter is set next, allocated in its context. */
-extern Datum MakeExpandedFilter(MemoryContext parent);
+/* An empty expanded object below parent, for some `expected` keys; its filter is set next, allocated in its context. */
+extern Datum MakeExpandedFilter(MemoryContext parent, double expected);
 extern MemoryContext ExpandedFilterContext(Datum datum);
 extern blx_filter *ExpandedFilterSet(Datum datum, blx_filter *f);
 extern blx_filter *ExpandedFilterGet(Datum datum);
 
 /* Adding a hash; a key of the filter's type. */
 extern void ExpandedFilterAdd(Datum datum, uint64 hash);
-extern void ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key);
+extern bool ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key);	/* false: it is not such an object */
 extern bool DatumIsExpandedFilter(Datum datum);
 
 /* ---- versions.c ---- */
@@ -121,9 +126,23 @@ extern blx_filter *DatumGetFilter(Datum datum);
 			PG_FREE_IF_COPY(f, n); \
 	} while (0)
 
-/* Complains, as bloomx.overfill wants, when a filter holds more keys than its capacity. */
+/* What filled a filter: the hint depends on it. */
+typedef enum OverfillCause
+{
+	KEYS_ADDED,
+	FILTERS_UNITED,
+	MEMORY_EXHAUSTED,			/* the build could not take the memory that its keys asked for */
+	VALUES_SUMMARISED			/* by a BRIN index */
+} OverfillCause;
+
+/* Do the filter's bits break what its capacity promises? */
 extern bool FilterIsOverfilled(const blx_filter *f);
-extern void ReportOverfill(const blx_filter *f);
+
+/* Complains, as bloomx.overfill wants, when they do. */
+extern void ReportOverfill(const blx_filter *f, OverfillCause cause);
+
+/* ERROR, NOTICE, or 0 when nothing is to be said: a notice comes once per statement and kind. */
+extern int	OverfillLevel(OverfillCause cause);
 
 /*
  * From here on header and block are read by two slices.  Each costs a search in
@@ -179,7 +198,9 @@ struct KeyType
 	bool		by_value;
 	char		align;
 	Oid			collation;
-	FmgrInfo	hash_function;	/* named types: extended hash */
+	FmgrInfo	hash_function;	/* extended hash, of types that go by it */
+	KeyType    *parts;			/* of an array its element, of a row its columns, of a range its bounds */
+	int			n_parts;
 };
 
 /* What a call site keeps between rows, in fn_extra. */
@@ -276,6 +297,19 @@ extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *n
 /* The identity of a filter that gets keys of another identity: takes the key type where there was none. */
 extern blx_identity JointIdentity(const blx_identity *a, const blx_identity *b);
 
+/* ---- containers.c ---- */
+
+/* Arrays, rows, ranges and multiranges; false for other types. */
+extern bool LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context);
+extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);
+
+/*
+ * Makes it a named key type.  A name that is too long is cut and ends in a
+ * fingerprint of what was cut; one that does not say all ends in a fingerprint
+ * of what_else (or NULL).
+ */
+extern void SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryContext context);
+
 /* ---- inspect.c ---- */
 
 /* The keys that two filters share, by inclusion-exclusion, which may err below 0.  False where they cannot be compared. */
@@ -309,6 +343,48 @@ extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
 /* May f hold all, or any, of the probe's keys? */
 extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
 
+/* ---- objects.c ---- */
+
+/* The extension's functions that other code has to recognise. */
+typedef enum OwnFunction
+{
+	BLOOM_CONTAINS,
+	BLOOM_CONTAINED,
+	BLOOM_CONTAINS_HASH,
+	BLOOM_CONTAINS_ANY,
+	BLOOM_CONTAINS_ALL,
+	BLOOM_PREFILTER,
+	BLOOM_HOLDS_ALL,
+	BLOOM_HOLDS_ANY,
+	BLOOM_PROBE,
+	BLOOM_PROBE_ALL,
+	BLOOM_PROBE_HASH,
+	BLOOM_AGG,
+	BLOOM_AGG_CAPACITY,
+	BLOOM_AGG_RATE,
+	BLOOM_AGG_TEMPLATE,
+	BLOOM_UNION_AGG,
+	OWN_FUNCTIONS,
+	NOT_OWN						/* somebody else's, whatever its name */
+} OwnFunction;
+
+typedef enum OwnOperator
+{
+	HOLDS_ALL_OPERATOR,
+	HOLDS_ANY_OPERATOR,
+	OWN_OPERATORS
+} OwnOperator;
+
+extern OwnFunction WhichFunction(Oid function);
+
+/* InvalidOid when the extension has none, as while it is being created. */
+extern Oid	OwnFunctionOid(OwnFunction which);
+extern Oid	OwnOperatorOid(OwnOperator which);
+extern Oid	FilterTypeOid(void);
+
+/* bloomfilter, or a domain over it */
+extern bool IsFilterType(Oid type);
+
 /* ---- open_state.c ---- */
 
 /* May keys of that layout wait as distinct hashes, or must each go into the filter as it comes? */
@@ -320,8 +396,14 @@ extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *id
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
 extern double ExpectedRows(FunctionCallInfo fcinfo);
 
+/* How many keys the planner expects at most in an aggregate's result; 0 = no guess. */
+extern double ExpectedKeys(FunctionCallInfo fcinfo);
+
 /* Would a set of the hashes that are expected be no smaller than the planned filter? */
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
+
+/* A set of at least that many slots with the hashes of another, in the current context. */
+extern blx_filter *CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity);
 
 /* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
@@ -329,11 +411,15 @@ extern blx_filter *LargerHashes(const blx_filter *open);
 /* f with room for more keys, in the current context. */
 extern blx_filter *GrowFilter(const blx_filter *f);
 
-/* Adds n hashes in place; returns f, or what it grew into (f is not freed). */
+/*
+ * Adds n hashes in place; returns f, or what it grew into (f is not freed).  A
+ * set that becomes a filter takes one for the `expected` keys, 0 = not known.
+ */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
+extern blx_filter *AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected);
 
 /* f, if it is a set, with room for so many; returns f, or what it grew into: a larger set, or the filter that it was to become (f is not freed). */
-extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count);
+extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count, double expected);
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);

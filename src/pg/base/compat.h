@@ -43,6 +43,11 @@
 #define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(array)
 #endif
 
+/* 17: maintenance runs a user's code with a safe search_path */
+#if PG_VERSION_NUM < 170000
+#define RestrictSearchPath() ((void) 0)
+#endif
+
 /* 18: VACUUM says whether it is ANALYZE that pauses */
 #if PG_VERSION_NUM >= 180000
 #define VacuumDelayPoint() vacuum_delay_point(false)

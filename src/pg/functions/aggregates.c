@@ -18,6 +18,7 @@
 /* A state while a function works on it. */
 typedef struct AggState
 {
+	FunctionCallInfo call;
 	MemoryContext context;		/* the aggregate's */
 	blx_filter *filter;			/* NULL before the first row */
 	Datum		expanded;		/* the object that holds filter, or 0 when it is flat */
@@ -27,7 +28,7 @@ typedef struct AggState
 static AggState
 OpenState(FunctionCallInfo fcinfo)
 {
-	AggState	state = {0};
+	AggState	state = {.call = fcinfo};
 
 	if (!AggCheckCallContext(fcinfo, &state.context))
 		ereport(ERROR,
@@ -53,7 +54,7 @@ static MemoryContext
 StateContext(AggState *state, uint64 size)
 {
 	if (state->expanded == (Datum) 0 && size >= EXPANDED_STATE_BYTES)
-		state->expanded = MakeExpandedFilter(state->context);
+		state->expanded = MakeExpandedFilter(state->context, ExpectedKeys(state->call));
 	return state->expanded ? ExpandedFilterContext(state->expanded) : CurrentMemoryContext;
 }
 
@@ -86,7 +87,7 @@ GrowState(AggState *state, uint64 count)
 	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
 	MemoryContext old = MemoryContextSwitchTo(StateContext(state, Max(size, 2 * sizeof(uint64) * count)));
 
-	SetState(state, MakeRoomForHashes(state->filter, count));
+	SetState(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call)));
 	MemoryContextSwitchTo(old);
 }
 
@@ -159,9 +160,7 @@ QueueRow(FunctionCallInfo fcinfo)
 	if (cache == NULL || !cache->in_aggregate || !OidIsValid(cache->key.type) ||
 		PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
 		return false;
-	if (!PG_ARGISNULL(1))
-		ExpandedFilterAddKey(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
-	return true;
+	return PG_ARGISNULL(1) || ExpandedFilterAddKey(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
 }
 
 /* bloom_agg(v) */
@@ -226,6 +225,22 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 	return AddRow(fcinfo, &state);
 }
 
+/*
+ * What filters made after the template are like.  A set of keys that is still
+ * open has the geometry of the filter that it is to become; one that is to be
+ * sized by its keys has none, and its keys are not to count.
+ */
+static blx_geometry
+TemplateGeometry(const blx_filter *template)
+{
+	if (template->layout == BLX_HASHES && template->pending == 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a set of keys without a planned size cannot be the template of bloom_agg"),
+				 errhint("Use a filter, such as bloom_empty(capacity), or give bloom_agg the capacity.")));
+	return blx_geometry_of(template);
+}
+
 /* bloom_agg(v, template bloomfilter): the template's geometry, seed, key type and capacity, not its keys */
 PG_FUNCTION_INFO_V1(bloom_agg_template_transfn);
 Datum
@@ -245,7 +260,7 @@ bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 		RequireArgument(fcinfo, 2, "template");
 		template = PG_GETARG_FILTER(2);
 		CheckKeyType(template, key);
-		planned = blx_geometry_of(template);
+		planned = TemplateGeometry(template);
 		StartState(fcinfo, &state, key, &planned, template->seed, template->capacity);
 	}
 	return AddRow(fcinfo, &state);
@@ -349,21 +364,27 @@ bloom_intersection_transfn(PG_FUNCTION_ARGS)
 	return CombineRow(fcinfo, IntersectState);
 }
 
+/* The result of a state that keys were added to, or that was united of filters. */
+static blx_filter *
+FinishState(const blx_filter *state, OverfillCause cause)
+{
+	blx_filter *result = FinishFilter(state);
+
+	if (state->layout != BLX_HASHES)
+		ReportOverfill(result, state->pending ? MEMORY_EXHAUSTED : cause);
+	else if (state->pending)	/* else it was sized by its exact count */
+		ReportOverfill(result, cause);
+	return result;
+}
+
 /* bloom_agg's result; over no keys an empty filter that knows its key type */
 PG_FUNCTION_INFO_V1(bloom_agg_finalfn);
 Datum
 bloom_agg_finalfn(PG_FUNCTION_ARGS)
 {
-	const blx_filter *state;
-	blx_filter *result;
-
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FILTER(NewEmptyFilter(&GetKeyType(fcinfo, 1)->identity));
-	state = PG_GETARG_FILTER(0);
-	result = FinishFilter(state);
-	if (state->layout != BLX_HASHES || state->pending)	/* else it was sized by its exact count */
-		ReportOverfill(result);
-	PG_RETURN_FILTER(result);
+	PG_RETURN_FILTER(FinishState(PG_GETARG_FILTER(0), KEYS_ADDED));
 }
 
 /* bloom_union_agg's result; over no filters an empty one, which every union leaves out */
@@ -375,7 +396,7 @@ bloom_union_finalfn(PG_FUNCTION_ARGS)
 
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FILTER(NewEmptyFilter(&no_keys));
-	PG_RETURN_FILTER(FinishFilter(PG_GETARG_FILTER(0)));
+	PG_RETURN_FILTER(FinishState(PG_GETARG_FILTER(0), FILTERS_UNITED));
 }
 
 /* bloom_intersection_agg's result; over no filters it is unknown */

@@ -21,7 +21,7 @@ UnionWithHashes(const blx_filter *f, const blx_filter *hashes)
 		ThrowCoreError(&error);
 	result = CopyForKeys(f, &of_hashes);
 	if (result->layout == BLX_HASHES)
-		result = MakeRoomForHashes(result, blx_hashes_union_count(result, hashes));
+		result = MakeRoomForHashes(result, blx_hashes_union_count(result, hashes), 0);
 	while ((n = blx_hashes_next_for(f->layout, hashes, &cursor, batch, lengthof(batch))) > 0)
 	{
 		blx_filter *before = result;
@@ -136,7 +136,10 @@ PG_FUNCTION_INFO_V1(bloom_union);
 Datum
 bloom_union(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FILTER(UnionFilters(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)));
+	blx_filter *result = UnionFilters(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+
+	ReportOverfill(result, FILTERS_UNITED);
+	PG_RETURN_FILTER(result);
 }
 
 PG_FUNCTION_INFO_V1(bloom_intersection);

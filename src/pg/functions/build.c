@@ -1,5 +1,5 @@
 /*
- * build.c - empty filters, adding keys to a filter, and the key hash itself.
+ * build.c - empty filters, adding keys to a filter, the key hash itself and its seed.
  */
 #include "pg/base/bloomx.h"
 
@@ -69,23 +69,12 @@ CopyForKeys(const blx_filter *f, const blx_identity *keys)
 {
 	blx_identity of_filter = blx_identity_of(f);
 	blx_identity joint = JointIdentity(&of_filter, keys);
-	blx_geometry geometry;
 	blx_filter *copy;
 
 	if (f->key_type != BLX_KEY_NONE)
 		return CopyFilter(f);
-	geometry = blx_geometry_of(f);
 	if (f->layout == BLX_HASHES)
-	{
-		uint64		cursor = 0,
-					hash;
-
-		copy = AllocFilter(blx_hashes_bytes(blx_hashes_slots(f), joint.name_len));
-		blx_hashes_init(copy, blx_hashes_slots(f), f->pending ? &geometry : NULL, &joint, f->capacity);
-		while (blx_hashes_next(f, &cursor, &hash, 1) > 0)
-			blx_hashes_add(copy, hash);
-		return copy;
-	}
+		return CopyHashes(f, blx_hashes_slots(f), &joint);
 	copy = AllocFilter(blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len));
 	blx_copy_as(copy, f, &joint);
 	return copy;
@@ -113,7 +102,7 @@ WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uin
 	result = AddHashes(copy, hashes, n);
 	if (result != copy)
 		pfree(copy);
-	ReportOverfill(result);
+	ReportOverfill(result, KEYS_ADDED);
 	return PointerGetDatum(result);
 }
 
@@ -187,4 +176,21 @@ Datum
 bloom_hash(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_INT64((int64) HashKey(GetKeyType(fcinfo, 0), PG_GETARG_DATUM(0), (uint64) PG_GETARG_INT64(1)));
+}
+
+/*
+ * bloom_random_seed(): a seed that nobody can guess.  PARALLEL RESTRICTED, for
+ * workers that each drew their own could not combine their filters.
+ */
+PG_FUNCTION_INFO_V1(bloom_random_seed);
+Datum
+bloom_random_seed(PG_FUNCTION_ARGS)
+{
+	int64		seed;
+
+	if (!pg_strong_random(&seed, sizeof seed))
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg("could not generate a random seed")));
+	PG_RETURN_INT64(seed);
 }

@@ -46,6 +46,14 @@ bloom_contained(PG_FUNCTION_ARGS)
 	return ContainsKey(fcinfo, 1, 0);
 }
 
+/* bloom_prefilter(v, f): as v <@ f, but the planner takes it for implied by a join */
+PG_FUNCTION_INFO_V1(bloom_prefilter);
+Datum
+bloom_prefilter(PG_FUNCTION_ARGS)
+{
+	return ContainsKey(fcinfo, 1, 0);
+}
+
 PG_FUNCTION_INFO_V1(bloom_contains_hash);
 Datum
 bloom_contains_hash(PG_FUNCTION_ARGS)

@@ -13,16 +13,14 @@
  */
 #include "pg/planner/planner.h"
 
-#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/value.h"
 #include "nodes/supportnodes.h"
 #include "optimizer/optimizer.h"
-#include "parser/parse_func.h"
 #include "utils/lsyscache.h"
 
+/* With twice as many slots as hashes, or more if these stand too close. */
 static blx_filter *
 MakeProbe(const KeyType *key, const uint64 *hashes, int n)
 {
@@ -31,7 +29,8 @@ MakeProbe(const KeyType *key, const uint64 *hashes, int n)
 
 	blx_hashes_init(probe, slots, NULL, &key->identity, 0);
 	for (int i = 0; i < n; i++)
-		blx_hashes_add(probe, hashes[i]);
+		while (!blx_hashes_add(probe, hashes[i]))
+			probe = LargerHashes(probe);
 	return probe;
 }
 
@@ -152,98 +151,121 @@ bloom_holds_any(PG_FUNCTION_ARGS)
 /* How each membership function is said to an index: of its filter and its keys. */
 static const struct
 {
-	const char *function;
+	OwnFunction function;
 	int			filter;			/* which argument */
-	const char *operator;
-	const char *probe;
-	Oid			argument;		/* of the probe function */
+	OwnOperator operator;
+	OwnFunction probe;
 	KeysForm	keys;
 	bool		all;
-} index_forms[] = {
-	{"bloom_contains", 0, "?&", "bloom_probe", ANYCOMPATIBLEOID, ONE_KEY, true},
-	{"bloom_contained", 1, "?&", "bloom_probe", ANYCOMPATIBLEOID, ONE_KEY, true},
-	{"bloom_contains_hash", 0, "?&", "bloom_probe_hash", INT8OID, ONE_HASH, true},
-	{"bloom_contains_any", 0, "?|", "bloom_probe_all", ANYCOMPATIBLEARRAYOID, KEY_ARRAY, false},
-	{"bloom_contains_all", 0, "?&", "bloom_probe_all", ANYCOMPATIBLEARRAYOID, KEY_ARRAY, true},
+	bool		indexed;		/* is an index asked? */
+} forms[] = {
+	{BLOOM_CONTAINS, 0, HOLDS_ALL_OPERATOR, BLOOM_PROBE, ONE_KEY, true, true},
+	{BLOOM_CONTAINED, 1, HOLDS_ALL_OPERATOR, BLOOM_PROBE, ONE_KEY, true, true},
+	{BLOOM_CONTAINS_HASH, 0, HOLDS_ALL_OPERATOR, BLOOM_PROBE_HASH, ONE_HASH, true, true},
+	{BLOOM_CONTAINS_ANY, 0, HOLDS_ANY_OPERATOR, BLOOM_PROBE_ALL, KEY_ARRAY, false, true},
+	{BLOOM_CONTAINS_ALL, 0, HOLDS_ALL_OPERATOR, BLOOM_PROBE_ALL, KEY_ARRAY, true, true},
+	{BLOOM_PREFILTER, 1, HOLDS_ALL_OPERATOR, BLOOM_PROBE, ONE_KEY, true, false},
 };
+
+/* The form of a function, or -1. */
+static int
+FormOf(OwnFunction function)
+{
+	for (int form = 0; form < lengthof(forms); form++)
+		if (forms[form].function == function)
+			return form;
+	return -1;
+}
 
 /* The right side of ?& and ?|: the keys of which it is made, where that can be seen. */
 static void
 ReadProbe(Node *probe, Membership *m)
 {
-	char	   *name;
+	OwnFunction function;
 
 	m->keys = probe;
 	m->form = PROBE_SET;
 	if (!IsA(probe, FuncExpr))
 		return;
-	name = get_func_name(((FuncExpr *) probe)->funcid);
-	for (int form = 0; form < lengthof(index_forms); form++)
-		if (strcmp(index_forms[form].probe, name) == 0)
+	function = WhichFunction(((FuncExpr *) probe)->funcid);
+	for (int form = 0; form < lengthof(forms); form++)
+		if (forms[form].probe == function && list_length(((FuncExpr *) probe)->args) == 1)
 		{
 			m->keys = linitial(((FuncExpr *) probe)->args);
-			m->form = index_forms[form].keys;
+			m->form = forms[form].keys;
 			return;
 		}
+}
+
+/* Are the arguments, in the order of the declaration, of the types that the code below supposes? */
+static bool
+HasItsTypes(const Membership *m)
+{
+	if (IsA(m->filter, NamedArgExpr) || IsA(m->keys, NamedArgExpr) || !IsFilterType(exprType(m->filter)))
+		return false;
+	switch (m->form)
+	{
+		case ONE_KEY:
+			return true;
+		case KEY_ARRAY:
+			return OidIsValid(get_base_element_type(exprType(m->keys)));
+		case ONE_HASH:
+			return getBaseType(exprType(m->keys)) == INT8OID;
+		case PROBE_SET:
+			return IsFilterType(exprType(m->keys));
+	}
+	return false;
 }
 
 bool
 ReadMembership(Oid function, List *args, Membership *m)
 {
-	char	   *name = get_func_name(function);
+	OwnFunction which = WhichFunction(function);
+	int			form = FormOf(which);
 
-	if (name == NULL || list_length(args) != 2)
+	if (list_length(args) != 2)
 		return false;
-	for (int form = 0; form < lengthof(index_forms); form++)
-		if (strcmp(index_forms[form].function, name) == 0)
-		{
-			m->filter = list_nth(args, index_forms[form].filter);
-			m->keys = list_nth(args, 1 - index_forms[form].filter);
-			m->form = index_forms[form].keys;
-			m->all = index_forms[form].all;
-			return true;
-		}
-	m->all = strcmp(name, "bloom_holds_all") == 0;
-	if (!m->all && strcmp(name, "bloom_holds_any") != 0)
+	m->is_prefilter = which == BLOOM_PREFILTER;
+	if (form >= 0)
+	{
+		m->filter = list_nth(args, forms[form].filter);
+		m->keys = list_nth(args, 1 - forms[form].filter);
+		m->form = forms[form].keys;
+		m->all = forms[form].all;
+	}
+	else if (which == BLOOM_HOLDS_ALL || which == BLOOM_HOLDS_ANY)
+	{
+		m->filter = linitial(args);
+		m->all = which == BLOOM_HOLDS_ALL;
+		ReadProbe(lsecond(args), m);
+	}
+	else
 		return false;
-	m->filter = linitial(args);
-	ReadProbe(lsecond(args), m);
-	return true;
-}
-
-/* Something of that name in the schema of the membership function, which is the extension's. */
-static List *
-NameBeside(Oid function, const char *name)
-{
-	return list_make2(makeString(get_namespace_name(get_func_namespace(function))), makeString(pstrdup(name)));
+	return HasItsTypes(m);
 }
 
 /* The condition, or NIL when the index does not know the operator or the keys are not known when the scan begins. */
 List *
 IndexCondition(SupportRequestIndexCondition *request)
 {
-	char	   *name = get_func_name(request->funcid);
 	List	   *args = IsA(request->node, OpExpr) ? ((OpExpr *) request->node)->args : ((FuncExpr *) request->node)->args;
-	int			form = 0;
-	Oid			type,
-				operator,
+	int			form = FormOf(WhichFunction(request->funcid));
+	Oid			operator,
 				probe;
-	Node	   *keys;
+	Membership	m;
 	Expr	   *hashes;
 
-	while (form < lengthof(index_forms) && strcmp(index_forms[form].function, name) != 0)
-		form++;
-	if (form == lengthof(index_forms) || request->indexarg != index_forms[form].filter)
+	if (form < 0 || !forms[form].indexed || request->indexarg != forms[form].filter ||
+		!ReadMembership(request->funcid, args, &m))
 		return NIL;
-	type = exprType(list_nth(args, index_forms[form].filter));
-	operator = OpernameGetOprid(NameBeside(request->funcid, index_forms[form].operator), type, type);
-	probe = LookupFuncName(NameBeside(request->funcid, index_forms[form].probe), 1, &index_forms[form].argument, true);
-	keys = list_nth(args, 1 - request->indexarg);
+	operator = OwnOperatorOid(forms[form].operator);
+	probe = OwnFunctionOid(forms[form].probe);
 	if (!OidIsValid(operator) || !OidIsValid(probe) || !op_in_opfamily(operator, request->opfamily) ||
-		!is_pseudo_constant_for_index(request->root, keys, request->index))
+		!is_pseudo_constant_for_index(request->root, m.keys, request->index))
 		return NIL;
 	request->lossy = true;
-	hashes = (Expr *) makeFuncExpr(probe, type, list_make1(keys), InvalidOid, exprCollation(keys), COERCE_EXPLICIT_CALL);
-	return list_make1(make_opclause(operator, BOOLOID, false, (Expr *) list_nth(args, request->indexarg), hashes,
-									InvalidOid, exprCollation(keys)));
+	hashes = (Expr *) makeFuncExpr(probe, FilterTypeOid(), list_make1(m.keys), InvalidOid, exprCollation(m.keys),
+								   COERCE_EXPLICIT_CALL);
+	return list_make1(make_opclause(operator, BOOLOID, false, (Expr *) m.filter, hashes,
+									InvalidOid, exprCollation(m.keys)));
 }

@@ -16,10 +16,16 @@
  * hashes, which becomes a scalable filter when it is no longer small, or to the
  * filter as it is, whose rate rises until the range is summarised anew.
  *
+ * What a summary promises is the rate of the operator class.  Its capacity is
+ * the number of values up to which it keeps that, and one that has more is
+ * reported as bloomx.overfill wants: as it is stored, and when an insert adds a
+ * new value to it.  VACUUM must go on, whatever the setting: there an error is
+ * a notice.
+ *
  * In a parallel build several processes may scan a part of one range each.  A
  * union of filters fits only if each had room for the values of all: a part's
  * filter is made that large, of the layout that unites filters of any sizes, and
- * their union is folded and cut to what it holds (DESIGN 2.2).  A process cannot know whether it got all of a range: the server
+ * their union is folded and cut to what it holds.  A process cannot know whether it got all of a range: the server
  * stores what it made of such a range as it is.  So parts are made large only
  * where the scan is dealt out in smaller pieces than a range.
  */
@@ -35,14 +41,15 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* So many hashes may be stored as they are. */
@@ -56,6 +63,8 @@
 
 /* A parallel scan deals a table out in at least so many pieces of a power of two of pages (tableam.c). */
 #define SCAN_PIECES 2048
+
+#define SUMMARY_HINT "Make the ranges smaller (pages_per_range), summarize a range that has grown anew (brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
 typedef struct BloomxOptions
 {
@@ -71,6 +80,7 @@ typedef struct FilterPlan
 	bool		is_known;
 	bool		fits;
 	blx_geometry geometry;
+	uint64		capacity;		/* values that it carries at the wanted rate */
 } FilterPlan;
 
 /* What an index's column keeps between calls. */
@@ -86,7 +96,9 @@ typedef struct BrinOpaque
 typedef struct Summary
 {
 	BrinOpaque *opaque;
+	MemoryContext context;		/* of the tuple in memory */
 	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
+	const blx_filter *stored;	/* the filter as it came from the index, while nothing was added */
 	double		fpr;
 	uint64		room;			/* bytes that it may take on the page */
 	uint8		layout;			/* of the filter that a set becomes */
@@ -95,23 +107,20 @@ typedef struct Summary
 	bool		was_united;		/* may be larger than its values need */
 } Summary;
 
-static Oid
-FilterType(Oid function)
-{
-	return GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloomfilter"),
-						   ObjectIdGetDatum(get_func_namespace(function)));
-}
-
 PG_FUNCTION_INFO_V1(bloomx_brin_opcinfo);
 Datum
 bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 {
 	BrinOpcInfo *info = palloc0(MAXALIGN(SizeofBrinOpcInfo(1)) + sizeof(BrinOpaque));
 
+	if (!OidIsValid(FilterTypeOid()))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("extension bloomx has no type bloomfilter in its schema")));
 	info->oi_nstored = 1;
 	info->oi_regular_nulls = true;
 	info->oi_opaque = (char *) info + MAXALIGN(SizeofBrinOpcInfo(1));
-	info->oi_typcache[0] = lookup_type_cache(FilterType(fcinfo->flinfo->fn_oid), 0);
+	info->oi_typcache[0] = lookup_type_cache(FilterTypeOid(), 0);
 	PG_RETURN_POINTER(info);
 }
 
@@ -187,6 +196,13 @@ PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
 	return false;
 }
 
+/* 0 would mean that nothing was planned. */
+static uint64
+CapacityAt(const blx_geometry *geometry, double fpr)
+{
+	return Max(1, blx_capacity(geometry, fpr));
+}
+
 static FilterPlan
 MakePlan(const Summary *summary, uint64 values)
 {
@@ -196,6 +212,8 @@ MakePlan(const Summary *summary, uint64 values)
 	plan.fits = (summary->shares > 1 && PlanShare(summary, of_all, &plan.geometry)) ||
 		blx_plan_within(summary->layout, summary->room, of_all, summary->fpr, &plan.geometry) ||
 		blx_plan_within(summary->layout, summary->room, values, summary->fpr, &plan.geometry);
+	if (plan.fits)
+		plan.capacity = CapacityAt(&plan.geometry, summary->fpr);
 	return plan;
 }
 
@@ -245,27 +263,97 @@ FilterOfSet(BrinDesc *desc, const Summary *summary)
 	plan = PlanFor(desc, summary, Max(count, 1));
 	if (may_stay && (!plan.fits || SetIsBetter(desc, summary, &plan.geometry)))
 		return summary->filter;
-	return plan.fits ? Pour(summary->filter, &plan.geometry, count) : FullFilter(&identity);
+	return plan.fits ? Pour(summary->filter, &plan.geometry, plan.capacity) : FullFilter(&identity);
 }
 
 static blx_filter *
 FilterToStore(BrinDesc *desc, const Summary *summary)
 {
 	blx_filter *shrunk = NULL;
+	blx_geometry geometry;
 	blx_error	too_full;
 
 	if (IsSet(summary))
 		return FilterOfSet(desc, summary);
 	if (summary->was_united)
 		shrunk = ShrinkFilter(summary->filter, summary->fpr, &too_full);
-	return shrunk != NULL ? shrunk : summary->filter;
+	if (shrunk == NULL)
+		return summary->filter;
+	geometry = blx_geometry_of(shrunk);
+	shrunk->capacity = CapacityAt(&geometry, summary->fpr);
+	return shrunk;
+}
+
+/* A notice that waits for the end of its context. */
+typedef struct LateNotice
+{
+	MemoryContextCallback at_end;
+	char	   *message;
+} LateNotice;
+
+static void
+NoticeSummary(const char *message)
+{
+	ereport(NOTICE,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("%s", message),
+			 errhint("%s", SUMMARY_HINT)));
+}
+
+static void
+AtEndOfTuple(void *notice)
+{
+	if (IsTransactionState())
+		NoticeSummary(((LateNotice *) notice)->message);
+}
+
+/*
+ * Complains of a summary that does not keep the rate of its operator class.  An
+ * insert forms the tuple while it has the index page locked.  A client that
+ * does not read its notices must not keep others from that page: the notice
+ * waits until the tuple's memory goes, after the lock.
+ */
+static void
+ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
+{
+	int			level;
+	char	   *message;
+	LateNotice *late;
+
+	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
+		return;
+	level = OverfillLevel(VALUES_SUMMARISED);
+	if (level == 0)
+		return;
+	message = MemoryContextStrdup(of_tuple, psprintf("a page range of index \"%s\" has too many values for its summary, whose false positive rate is %.2g",
+													 RelationGetRelationName(desc->bd_index), blx_fpr(f)));
+	if (level == ERROR && (MyProc->statusFlags & PROC_IN_VACUUM) == 0 && MyBackendType != B_AUTOVAC_WORKER)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s", message),
+				 errhint("%s", SUMMARY_HINT)));
+	if (InterruptHoldoffCount == 0)
+		NoticeSummary(message);
+	else
+	{
+		late = MemoryContextAlloc(of_tuple, sizeof(LateNotice));
+		late->message = message;
+		late->at_end.func = AtEndOfTuple;
+		late->at_end.arg = late;
+		MemoryContextRegisterResetCallback(of_tuple, &late->at_end);
+	}
 }
 
 /* Called before a tuple is formed, perhaps more than once. */
 static void
 Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 {
-	stored[0] = PointerGetDatum(FilterToStore(desc, (const Summary *) DatumGetPointer(memory)));
+	const Summary *summary = (const Summary *) DatumGetPointer(memory);
+	const blx_filter *f = FilterToStore(desc, summary);
+
+	if (f != summary->stored)
+		ReportSummary(desc, f, summary->context);
+	stored[0] = PointerGetDatum(f);
 }
 
 /*
@@ -306,12 +394,14 @@ OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 		opaque->shares = SharesOfRange(desc->bd_index);
 	summary = palloc0(sizeof(Summary));
 	summary->opaque = opaque;
+	summary->context = column->bv_context;
 	summary->shares = column->bv_allnulls ? opaque->shares : 1;
 	summary->layout = IsInParallelMode() ? BLX_PARTITIONED_BLOCKED : BLX_STANDARD;
 	summary->fpr = options ? options->fpr : DEFAULT_FPR;
 	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
 	summary->was_stored = !column->bv_allnulls;
 	summary->filter = column->bv_allnulls ? NULL : CopyFilter(DatumGetFilter(column->bv_values[0]));
+	summary->stored = summary->filter;
 	column->bv_mem_value = PointerGetDatum(summary);
 	column->bv_serialize = Serialize;
 	column->bv_allnulls = false;
@@ -343,9 +433,8 @@ WithValue(const Summary *summary, uint64 hash)
 		return FullFilter(&identity);
 	if (f->layout == BLX_HASHES)
 	{
-		if (blx_hashes_full(f))
+		while (!blx_hashes_add(f, hash))
 			f = LargerHashes(f);
-		blx_hashes_add(f, hash);
 		return f;
 	}
 	f = AddHashes(f, &hash, 1);
@@ -366,6 +455,7 @@ AddToSummary(Summary *summary, uint64 hash)
 {
 	if (blx_test_inline(summary->filter, hash))
 		return false;
+	summary->stored = NULL;
 	SetSummary(summary, WithValue(summary, hash));
 	return true;
 }
@@ -456,6 +546,7 @@ UniteSummaries(BrinDesc *desc, Summary *summary, Summary *more)
 	}
 	summary->was_stored = false;
 	summary->was_united = true;
+	summary->stored = NULL;
 	if (IsSet(more) && (IsSet(summary) || summary->filter->layout == BLX_SCALABLE ||
 						blx_hashes_count(more->filter) <= FEW_VALUES))
 		AddAllToSummary(summary, more->filter);

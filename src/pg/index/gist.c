@@ -5,7 +5,7 @@
  * A key of the tree is a signature, a filter of layout partitioned_blocked that
  * says yes to every key that the filters below it say yes to.  Of a filter in a
  * leaf it is the fold and prefix of the lowest rate that fits siglen bytes; in
- * inner nodes the union, exact for signatures of any sizes (DESIGN 2.2).  A
+ * inner nodes the union, exact for signatures of any sizes (core/algebra.c).  A
  * signature that would say yes to nearly everything is replaced by the full
  * one, a single word of ones; so is that of a filter which cannot be folded
  * to one (another layout, another seed).  The full signature has no key type.

@@ -3,8 +3,9 @@
  *
  * A key type is a row of a table: the SQL types it takes and the function that
  * hashes a value's canonical bytes (docs/FORMAT.md).  Values that SQL calls
- * equal have one canonical form, on every build and version.  Types that are
- * not in the table go by their extended hash function and their name.
+ * equal have one canonical form, on every build and version.  What consists of
+ * other values is in containers.c.  The base types of extensions and users,
+ * and those that PostgreSQL may yet add, go by their extended hash function.
  */
 #include "pg/base/bloomx.h"
 
@@ -12,16 +13,17 @@
 #include <sys/socket.h>
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_enum.h"
-#include "catalog/pg_namespace.h"
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
-#include "funcapi.h"
-#include "mb/pg_wchar.h"
+#include "storage/itemptr.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/cash.h"
 #include "utils/date.h"
+#include "utils/fmgroids.h"
 #include "utils/inet.h"
 #include "utils/lsyscache.h"
 #include "utils/numeric.h"
@@ -53,7 +55,7 @@ HashInt4(KeyType *key, Datum value, uint64 seed)
 	return blx_hash_int64((uint64) (int64) DatumGetInt32(value), seed);
 }
 
-/* int8, and what is stored as one: timestamps, time, money. */
+/* int8, and what is stored as one: timestamps, time, money, xid8, pg_lsn. */
 static uint64
 HashInt8(KeyType *key, Datum value, uint64 seed)
 {
@@ -149,7 +151,16 @@ HashBool(KeyType *key, Datum value, uint64 seed)
 	return blx_hash_bytes(&byte, 1, seed);
 }
 
-/* date, oid */
+/* "char" */
+static uint64
+HashChar(KeyType *key, Datum value, uint64 seed)
+{
+	uint8		byte = (uint8) DatumGetChar(value);
+
+	return blx_hash_bytes(&byte, 1, seed);
+}
+
+/* date, oid, xid, cid */
 static uint64
 Hash32Bits(KeyType *key, Datum value, uint64 seed)
 {
@@ -168,6 +179,17 @@ HashTimeTz(KeyType *key, Datum value, uint64 seed)
 	PutLittleEndian(bytes, (uint64) time->time, 8);
 	PutLittleEndian(bytes + 8, (uint32) time->zone, 4);
 	return blx_hash_bytes(bytes, 12, seed);
+}
+
+static uint64
+HashTid(KeyType *key, Datum value, uint64 seed)
+{
+	ItemPointer tid = (ItemPointer) DatumGetPointer(value);
+	uint8		bytes[6];
+
+	PutLittleEndian(bytes, ItemPointerGetBlockNumberNoCheck(tid), 4);
+	PutLittleEndian(bytes + 4, ItemPointerGetOffsetNumberNoCheck(tid), 2);
+	return blx_hash_bytes(bytes, 6, seed);
 }
 
 /* As interval_cmp_value: a month is 30 days, a day 24 hours. */
@@ -218,7 +240,7 @@ HashEnum(KeyType *key, Datum value, uint64 seed)
 }
 
 static uint64
-HashNamed(KeyType *key, Datum value, uint64 seed)
+HashByType(KeyType *key, Datum value, uint64 seed)
 {
 	uint64		hash = DatumGetUInt64(FunctionCall2Coll(&key->hash_function, key->collation, value, UInt64GetDatum(0)));
 
@@ -230,7 +252,7 @@ HashNamed(KeyType *key, Datum value, uint64 seed)
 static const struct
 {
 	Oid			type;
-	uint8		code;			/* core/geometry.c has the names */
+	uint8		code;			/* core/geometry.c has the names; BLX_KEY_NAMED: goes by its SQL name */
 	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
 }			key_types[] =
 {
@@ -243,7 +265,7 @@ static const struct
 	{TEXTOID, 4, HashVarlena},
 	{VARCHAROID, 4, HashVarlena},
 	{NAMEOID, 4, HashName},
-	{BPCHAROID, 4, HashBpchar},
+	{BPCHAROID, 20, HashBpchar},
 	{BYTEAOID, 5, HashVarlena},
 	{UUIDOID, 6, HashFixedBytes},
 	{BOOLOID, 7, HashBool},
@@ -259,61 +281,25 @@ static const struct
 	{MACADDR8OID, 16, HashFixedBytes},
 	{OIDOID, 17, Hash32Bits},
 	{MONEYOID, 18, HashInt8},
+	{JSONBOID, BLX_KEY_NAMED, HashJsonb},
+	{CHAROID, BLX_KEY_NAMED, HashChar},
+	{XIDOID, BLX_KEY_NAMED, Hash32Bits},
+	{CIDOID, BLX_KEY_NAMED, Hash32Bits},
+	{XID8OID, BLX_KEY_NAMED, HashInt8},
+	{PG_LSNOID, BLX_KEY_NAMED, HashInt8},
+	{TIDOID, BLX_KEY_NAMED, HashTid},
 };
 
 #define KEY_ENUM 19
 
-/* Built-in types have the names SQL gives them; others are known without their schema, which may differ elsewhere. */
-static char *
-KeyTypeName(Oid type)
-{
-	Oid			element = get_element_type(type);
-	HeapTuple	tuple;
-	Form_pg_type row;
-	char	   *name;
-
-	if (OidIsValid(element))
-		return psprintf("%s[]", KeyTypeName(getBaseType(element)));
-	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", type);
-	row = (Form_pg_type) GETSTRUCT(tuple);
-	name = row->typnamespace == PG_CATALOG_NAMESPACE ? format_type_be(type) : pstrdup(NameStr(row->typname));
-	ReleaseSysCache(tuple);
-	return name;
-}
-
 /*
  * Under a nondeterministic collation strings that differ in bytes may be
- * equal; so may what contains them.
+ * equal; so may what contains them, which asks here for each of its parts.
  */
 static void
 RefuseNondeterministic(Oid type, Oid collation)
 {
-	Oid			element = get_element_type(type);
-
-	if (OidIsValid(element))
-		RefuseNondeterministic(getBaseType(element), collation);
-	else if (get_typtype(type) == TYPTYPE_COMPOSITE && type != RECORDOID)
-	{
-		TupleDesc	columns = lookup_rowtype_tupdesc(type, -1);
-
-		for (int i = 0; i < columns->natts; i++)
-			if (!TupleDescAttr(columns, i)->attisdropped)
-				RefuseNondeterministic(getBaseType(TupleDescAttr(columns, i)->atttypid),
-									   TupleDescAttr(columns, i)->attcollation);
-		ReleaseTupleDesc(columns);
-	}
-	else if (get_typtype(type) == TYPTYPE_MULTIRANGE)
-		RefuseNondeterministic(get_multirange_range(type), InvalidOid);
-	else if (get_typtype(type) == TYPTYPE_RANGE)
-	{
-		Oid			range_collation = get_range_collation(type);
-
-		if (OidIsValid(range_collation))
-			RefuseNondeterministic(get_range_subtype(type), range_collation);
-	}
-	else if (OidIsValid(collation) && type_is_collatable(type) && !get_collation_isdeterministic(collation))
+	if (OidIsValid(collation) && type_is_collatable(type) && !get_collation_isdeterministic(collation))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("nondeterministic collations are not supported for bloom filter keys"),
@@ -321,25 +307,84 @@ RefuseNondeterministic(Oid type, Oid collation)
 				 errhint("Use COLLATE \"C\" on the key.")));
 }
 
+/*
+ * What a regclass or an aclitem shows is a name, and what it is is an OID: after
+ * a dump and restore the same name is another value.
+ */
 static void
-LookupNamedType(KeyType *key, Oid base, MemoryContext context)
+RefuseObjectIdentifiers(Oid base, Oid hash_function)
 {
-	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC | TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	if (hash_function == F_HASHOIDEXTENDED || hash_function == F_HASH_ACLITEM_EXTENDED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
+				 errdetail("Its values are object identifiers, which differ after a dump and restore."),
+				 errhint("Cast the key to text, or a single identifier to oid.")));
+}
+
+/* What a hash function computes, wherever it lives: its language, its source and, of a compiled one, its library. */
+static char *
+DescribeFunction(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Datum		source,
+				library;
+	bool		isnull;
+	char	   *description;
+	const char *file = "";
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+	library = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (!isnull)
+	{
+		const char *path = TextDatumGetCString(library);
+
+		file = last_dir_separator(path) ? last_dir_separator(path) + 1 : path;
+	}
+	description = psprintf("%s %s %s", get_language_name(((Form_pg_proc) GETSTRUCT(tuple))->prolang, false),
+						   file, TextDatumGetCString(source));
+	ReleaseSysCache(tuple);
+	return description;
+}
+
+static char *
+UnqualifiedName(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
 	char	   *name;
 
-	if (!OidIsValid(entry->eq_opr) || !OidIsValid(entry->hash_extended_proc_finfo.fn_oid))
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	name = pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/*
+ * Any other type goes by its own hash function.  The name has no schema, which
+ * may differ where a dump is restored, but tells types of one name apart that
+ * hash differently.
+ */
+static void
+LookupHashedType(KeyType *key, Oid base, MemoryContext context)
+{
+	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC | TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	Oid			function = entry->hash_extended_proc_finfo.fn_oid;
+
+	if (!OidIsValid(entry->eq_opr) || !OidIsValid(function))
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
 				 errdetail("The type has no hash operator class with an extended hash function."),
 				 errhint("Cast the key to a type that has one, for example to text.")));
-	name = KeyTypeName(base);
-	if (strlen(name) > BLX_MAX_NAME)
-		name[pg_mbcliplen(name, strlen(name), BLX_MAX_NAME)] = '\0';
-	key->identity.key_type = BLX_KEY_NAMED;
-	key->identity.name_len = (uint8) strlen(name);
-	key->identity.name = MemoryContextStrdup(context, name);
-	key->hash = HashNamed;
+	RefuseObjectIdentifiers(base, function);
+	if (base < FirstUnpinnedObjectId)
+		SetKeyTypeName(key, format_type_be(base), NULL, context);
+	else
+		SetKeyTypeName(key, UnqualifiedName(base), DescribeFunction(function), context);
+	key->hash = HashByType;
 	fmgr_info_copy(&key->hash_function, &entry->hash_extended_proc_finfo, context);
 }
 
@@ -358,14 +403,16 @@ LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 		{
 			key->identity.key_type = key_types[i].code;
 			key->hash = key_types[i].hash;
+			if (key_types[i].code == BLX_KEY_NAMED)
+				SetKeyTypeName(key, format_type_be(base), NULL, context);
 		}
 	if (key->hash == NULL && get_typtype(base) == TYPTYPE_ENUM)
 	{
 		key->identity.key_type = KEY_ENUM;
 		key->hash = HashEnum;
 	}
-	if (key->hash == NULL)
-		LookupNamedType(key, base, context);
+	if (key->hash == NULL && !LookupContainer(key, base, collation, context))
+		LookupHashedType(key, base, context);
 	key->type = type;			/* last: an error above leaves no half-made entry */
 }
 

@@ -72,41 +72,64 @@ RowsBeforeGrouping(PlannerInfo *root)
 	return rel ? rel->rows : 1;
 }
 
+/* The n-th argument, if it is a constant of that type that is not NULL.  A value is read only by its own type. */
+static const Const *
+ConstantArgument(const Aggref *aggref, int n, Oid type)
+{
+	const Const *argument = (const Const *) ((TargetEntry *) list_nth(aggref->args, n))->expr;
+
+	return IsA(argument, Const) && !argument->constisnull && argument->consttype == type ? argument : NULL;
+}
+
+/* The rate that the call asks for; one that it will refuse counts as none. */
+static double
+RateAsked(const Aggref *aggref, OwnFunction which)
+{
+	const Const *rate = which == BLOOM_AGG_RATE ? ConstantArgument(aggref, 2, FLOAT8OID) : NULL;
+	double		fpr = rate ? DatumGetFloat8(rate->constvalue) : DEFAULT_FPR;
+
+	return fpr > 0 && fpr < 1 ? fpr : DEFAULT_FPR;
+}
+
+/* The geometry and the capacity of the filter that the call asks for; false if nothing says so, or the call will fail. */
+static bool
+GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry *geometry, uint64 *capacity)
+{
+	const Const *argument;
+	const blx_filter *template;
+	blx_error	error;
+
+	if (which == BLOOM_AGG_CAPACITY || which == BLOOM_AGG_RATE)
+	{
+		argument = ConstantArgument(aggref, 1, INT8OID);
+		if (argument == NULL || DatumGetInt64(argument->constvalue) < 1)
+			return false;
+		*capacity = (uint64) DatumGetInt64(argument->constvalue);
+		return blx_plan(BLX_PARTITIONED_BLOCKED, *capacity, fpr, NULL, geometry, &error);
+	}
+	argument = which == BLOOM_AGG_TEMPLATE ? ConstantArgument(aggref, 1, FilterTypeOid()) : NULL;
+	if (argument == NULL)
+		return false;
+	template = DatumGetFilter(argument->constvalue);
+	if (template->layout == BLX_HASHES) /* no geometry: the call will refuse it */
+		return false;
+	*geometry = blx_geometry_of(template);
+	*capacity = template->capacity ? template->capacity : BLX_MAX_BYTES;
+	return true;
+}
+
 /* The rate of bloom_agg with these arguments and that many keys, if they are not more than it was planned for. */
 static double
-AggregateRate(const Aggref *aggref, double keys)
+AggregateRate(const Aggref *aggref, OwnFunction which, double keys)
 {
-	double		fpr = DEFAULT_FPR;
+	double		fpr = RateAsked(aggref, which);
 	uint64		capacity;
 	blx_geometry geometry;
-	blx_error	error;
-	Const	   *size = NULL;
 
-	if (list_length(aggref->args) >= 3)
-	{
-		Const	   *rate = (Const *) ((TargetEntry *) lthird(aggref->args))->expr;
-
-		if (IsA(rate, Const) && !rate->constisnull)
-			fpr = DatumGetFloat8(rate->constvalue);
-	}
-	if (list_length(aggref->args) >= 2)
-		size = (Const *) ((TargetEntry *) lsecond(aggref->args))->expr;
-	if (size == NULL || !IsA(size, Const) || size->constisnull)
+	if (!GeometryAsked(aggref, which, fpr, &geometry, &capacity))
 		return fpr;
-	if (size->consttype == INT8OID)
-	{
-		capacity = (uint64) Max(1, DatumGetInt64(size->constvalue));
-		if (!blx_plan(BLX_PARTITIONED_BLOCKED, capacity, fpr, NULL, &geometry, &error))
-			return fpr;			/* the query will say what is wrong */
-	}
-	else
-	{
-		const blx_filter *template = DatumGetFilter(size->constvalue);
-
-		geometry = blx_geometry_of(template);
-		capacity = template->capacity ? template->capacity : BLX_MAX_BYTES;
-	}
-	return blx_fpr_expected(&geometry, (uint64) fmin(keys, (double) capacity));
+	/* BLX_MAX_BYTES is more keys than any filter has room for, and few enough for a number of 64 bits */
+	return blx_fpr_expected(&geometry, Min(capacity, (uint64) fmin(keys, (double) BLX_MAX_BYTES)));
 }
 
 /* The only column that an expression mentions, or NULL. */
@@ -151,7 +174,7 @@ EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows,
 	if (grouping != NIL)
 		groups = estimate_num_groups(root, grouping, *rows, NULL, NULL);
 	if (aggref->aggfilter != NULL)
-		*rows *= clause_selectivity(root, (Node *) aggref->aggfilter, 0, JOIN_INNER, NULL);
+		*rows = fmax(1, *rows * clause_selectivity(root, (Node *) aggref->aggfilter, 0, JOIN_INNER, NULL));
 	*values = *rows;
 	if (DistinctValues(root, expr) > 0)
 		*values = estimate_num_groups(root, list_make1(expr), *rows, NULL, NULL);
@@ -175,26 +198,32 @@ UniteFacts(FilterFacts *facts, double n)
 static bool
 DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 {
-	const char *name = get_func_name(aggref->aggfnoid);
+	OwnFunction which = WhichFunction(aggref->aggfnoid);
 	Node	   *argument;
 	double		rows,
 				values;
 
-	if (aggref->args == NIL || root->parse->groupingSets != NIL)
+	if (which < BLOOM_AGG || which > BLOOM_UNION_AGG || aggref->args == NIL || root->parse->groupingSets != NIL)
 		return false;
 	argument = (Node *) ((TargetEntry *) linitial(aggref->args))->expr;
 	EstimateGroup(root, aggref, argument, &rows, &values);
-	if (strcmp(name, "bloom_agg") == 0)
+	if (which == BLOOM_UNION_AGG)
 	{
-		facts->keys = values;
-		facts->universe = DistinctValues(root, argument);
-		facts->fpr = AggregateRate(aggref, values);
-		facts->chance = fmin(1, facts->keys / fmax(facts->universe, DEFAULT_NUM_DISTINCT));
+		if (!DescribeFilter(root, argument, facts))
+			return false;
+		UniteFacts(facts, rows);
+		facts->source = NULL;
 		return true;
 	}
-	if (strcmp(name, "bloom_union_agg") != 0 || !DescribeFilter(root, argument, facts))
-		return false;
-	UniteFacts(facts, rows);
+	facts->keys = values;
+	facts->universe = DistinctValues(root, argument);
+	facts->fpr = AggregateRate(aggref, which, values);
+	facts->chance = fmin(1, facts->keys / fmax(facts->universe, DEFAULT_NUM_DISTINCT));
+	if (root->parse->groupClause == NIL)
+	{
+		facts->aggregate = aggref;
+		facts->source = root;
+	}
 	return true;
 }
 
@@ -216,44 +245,54 @@ SubplanRoot(PlannerInfo *root, int plan_id)
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
+PlannerInfo *
+InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
+{
+	ListCell   *cell,
+			   *set;
+
+	if (param->paramkind != PARAM_EXEC)
+		return NULL;
+	for (; root != NULL; root = root->parent_root)
+		foreach(cell, root->init_plans)
+		{
+			SubPlan    *plan = lfirst(cell);
+
+			*column = 0;
+			foreach(set, plan->setParam)
+			{
+				++*column;
+				if (lfirst_int(set) == param->paramid)
+					return SubplanRoot(root, plan->plan_id);
+			}
+		}
+	return NULL;
+}
+
 /* The column of an InitPlan, or of an outer query's row, that a parameter stands for. */
 static bool
 DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {
+	int			column;
+	PlannerInfo *source = InitPlanRoot(root, param, &column);
 	ListCell   *cell;
 
+	if (source != NULL)
+		return DescribeOutput(source, column, facts);
 	if (param->paramkind != PARAM_EXEC)
 		return false;
-	for (; root != NULL; root = root->parent_root)
-	{
-		foreach(cell, root->init_plans)
-		{
-			SubPlan    *plan = lfirst(cell);
-			int			column = 1;
-			ListCell   *set;
-
-			foreach(set, plan->setParam)
-			{
-				if (lfirst_int(set) == param->paramid)
-					return DescribeOutput(SubplanRoot(root, plan->plan_id), column, facts);
-				column++;
-			}
-		}
-		if (root->parent_root == NULL)
-			break;
-		foreach(cell, root->parent_root->plan_params)
+	for (PlannerInfo *outer = root->parent_root; outer != NULL; outer = outer->parent_root)
+		foreach(cell, outer->plan_params)
 		{
 			PlannerParamItem *item = lfirst(cell);
 
 			if (item->paramId == param->paramid)
-				return DescribeFilter(root->parent_root, item->item, facts);
+				return DescribeFilter(outer, item->item, facts);
 		}
-	}
 	return false;
 }
 
-/* The planned subquery of a CTE that is computed once. */
-static PlannerInfo *
+PlannerInfo *
 CteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 {
 	int			n = 0;
@@ -284,6 +323,8 @@ DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 	if (var->varlevelsup > 0 || var->varno <= 0 || var->varno >= root->simple_rel_array_size)
 		return false;
 	rte = root->simple_rte_array[var->varno];
+	if (rte == NULL || root->simple_rel_array[var->varno] == NULL)
+		return false;
 	if (rte->rtekind == RTE_SUBQUERY && !rte->inh)
 		return DescribeOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
 	if (rte->rtekind == RTE_CTE)
@@ -294,6 +335,10 @@ DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 static bool
 Describe(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
+	while (IsA(filter, RelabelType))	/* a domain over bloomfilter */
+		filter = (Node *) ((RelabelType *) filter)->arg;
+	if (!IsFilterType(exprType(filter)))
+		return false;
 	switch (nodeTag(filter))
 	{
 		case T_Const:

@@ -4,6 +4,7 @@
  *   planner.c               what PostgreSQL calls: selectivity, cost, index conditions
  *   planner_selectivity.c   the share of rows that membership keeps
  *   planner_filter.c        what is known of a filter before the query runs
+ *   planner_implied.c       what a join already says of a pre-filter
  *   statistics.c            what ANALYZE keeps of a column of filters
  *   probe.c                 membership as a condition that an index can take
  */
@@ -35,8 +36,10 @@ typedef struct Membership
 	Node	   *keys;
 	KeysForm	form;
 	bool		all;
+	bool		is_prefilter;	/* bloom_prefilter: implied by a join, says its writer */
 } Membership;
 
+/* False when it is no membership, or the arguments have not the types that are declared. */
 extern bool ReadMembership(Oid function, List *args, Membership *m);
 
 /* Constant keys, not NULL, as the set on the right side of ?& and ?|. */
@@ -69,6 +72,9 @@ typedef struct FilterFacts
 	double		universe;		/* distinct values that its keys were taken from; 0 = not known */
 	double		chance;			/* that it holds an arbitrary key */
 	VariableStatData column;	/* statistics of the column that holds the filters; release it */
+	/* the bloom_agg, without GROUP BY, that it is, and its query; or NULL */
+	const Aggref *aggregate;
+	PlannerInfo *source;
 } FilterFacts;
 
 /* False when nothing is known. */
@@ -79,6 +85,24 @@ extern double DistinctValues(PlannerInfo *root, Node *expr);
 
 /* The mean size of the filters of a column; 0 = not known. */
 extern double FilterColumnBytes(PlannerInfo *root, Node *filter);
+
+/* The planned query of the InitPlan that sets a parameter, and which of its columns does; or NULL. */
+extern PlannerInfo *InitPlanRoot(PlannerInfo *root, const Param *param, int *column);
+
+/* The planned query of a CTE that is computed once, or NULL. */
+extern PlannerInfo *CteRoot(PlannerInfo *root, const RangeTblEntry *rte);
+
+/* ---- planner_implied.c ---- */
+
+/*
+ * Of the keys that a join on `key` keeps, the share that the filter was made of,
+ * where the join is with the table that these were taken from; 0 = there is none
+ * such.
+ */
+extern double ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts);
+
+/* Is the same filter asked of an equal column of another table, whose estimate counts it already? */
+extern bool IsAskedElsewhere(PlannerInfo *root, const Membership *m);
 
 /* ---- planner_selectivity.c ---- */
 

@@ -10,7 +10,8 @@
  * columns is estimated, the smaller set is thought to be part of the larger.
  * Where both are at hand (a constant filter and the column's most common values,
  * a constant key and a sample of the filters) they are probed.  Keys of an array
- * count as independent.
+ * count as independent.  A join that drops the same rows is no further reason to
+ * (planner_implied.c).
  */
 #include "pg/planner/planner.h"
 
@@ -200,7 +201,8 @@ ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, b
 
 	if (!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
-	for (int i = 0; i < slot.nvalues; i++)
+	/* statistics are of the column's type, which an expression need not have */
+	for (int i = 0; i < slot.nvalues && IsFilterType(slot.valuetype); i++)
 	{
 		const blx_filter *f = DatumGetFilter(slot.values[i]);
 
@@ -232,6 +234,15 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
 }
 
+/* What remains to be said of a key of which a join says something already. */
+static double
+BesideJoin(PlannerInfo *root, const FilterFacts *facts, Node *key, double selectivity)
+{
+	double		share = ShareOfJoinedKeys(root, key, facts);
+
+	return share > 0 ? fmax(selectivity, WithFalsePositives(facts, share)) : selectivity;
+}
+
 static double
 FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership *m)
 {
@@ -252,6 +263,8 @@ FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership 
 		expected = SelectivityOf(root, facts, form, keys, m->all);
 	if (probe != NULL)
 		expected = SampledSelectivity(facts, probe, m->all, expected);
+	if (form == ONE_KEY && probe == NULL)
+		expected = BesideJoin(root, facts, keys, expected);
 	return (1 - facts->nulls) * expected;
 }
 
@@ -261,6 +274,8 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	FilterFacts facts;
 	double		selectivity = UNKNOWN_SELECTIVITY;
 
+	if (m->is_prefilter || IsAskedElsewhere(root, m))
+		return 1;
 	if (DescribeFilter(root, m->filter, &facts))
 		selectivity = FilterSelectivity(root, &facts, m);
 	ReleaseVariableStats(facts.column);

@@ -20,6 +20,7 @@ typedef struct ExpandedFilter
 {
 	ExpandedObjectHeader header;
 	int			magic;
+	double		expected;		/* keys in the end; 0 = not known */
 	blx_filter *filter;
 	void	   *chunk;			/* its memory */
 	int			queued;			/* hashes yet to be added */
@@ -44,7 +45,7 @@ Flush(ExpandedFilter *expanded)
 	{
 		MemoryContext old = MemoryContextSwitchTo(expanded->header.eoh_context);
 
-		Hold(expanded, AddHashes(expanded->filter, expanded->queue, expanded->queued));
+		Hold(expanded, AddExpectedHashes(expanded->filter, expanded->queue, expanded->queued, expanded->expected));
 		MemoryContextSwitchTo(old);
 		expanded->queued = 0;
 	}
@@ -67,13 +68,14 @@ Flatten(ExpandedObjectHeader *header, void *result, Size size)
 static const ExpandedObjectMethods methods = {FlatSize, Flatten};
 
 Datum
-MakeExpandedFilter(MemoryContext parent)
+MakeExpandedFilter(MemoryContext parent, double expected)
 {
 	MemoryContext context = AllocSetContextCreate(parent, "expanded bloom filter", ALLOCSET_START_SMALL_SIZES);
 	ExpandedFilter *expanded = MemoryContextAlloc(context, sizeof(ExpandedFilter));
 
 	EOH_init_header(&expanded->header, &methods, context);
 	expanded->magic = EXPANDED_FILTER_MAGIC;
+	expanded->expected = expected;
 	expanded->filter = NULL;
 	expanded->queued = 0;
 	return EOHPGetRWDatum(&expanded->header);
@@ -117,12 +119,16 @@ ExpandedFilterAdd(Datum datum, uint64 hash)
 	Enqueue(GetExpanded(datum), hash);
 }
 
-void
+/* The state of somebody's own aggregate may have become another object on its way. */
+bool
 ExpandedFilterAddKey(Datum datum, KeyType *type, Datum key)
 {
-	ExpandedFilter *expanded = GetExpanded(datum);
+	ExpandedFilter *expanded = (ExpandedFilter *) DatumGetEOHP(datum);
 
+	if (expanded->magic != EXPANDED_FILTER_MAGIC)
+		return false;
 	Enqueue(expanded, HashKey(type, key, expanded->filter->seed));
+	return true;
 }
 
 MemoryContext

@@ -1,19 +1,22 @@
 /*
- * growth.c - filters whose size is not known yet (DESIGN 4.1).
+ * growth.c - filters whose size is not known yet.
  *
  * An aggregate collects distinct hashes (core/hashes.c) and becomes a filter
  * when its size is known: at the end, when the planned filter would be smaller
- * than the hashes, or when the hashes of an unplanned one would pass
- * bloomx.build_mem.  In the last case it becomes the filter of at most
- * build_mem that carries the most keys at 1 %, marked `pending`, and is cut to
- * what its contents need at the end.
+ * than the hashes, or when the hashes of an unplanned one would take more than
+ * bloomx.build_mem, which is what a hash table of the executor may take unless
+ * it is set.  In the last case it becomes a filter for as many keys as may come
+ * (PendingGeometry), marked `pending`, and is cut to what its contents need at
+ * the end.
  */
 #include "pg/base/bloomx.h"
 
 #include <math.h>
 
+#include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
+#include "optimizer/cost.h"
 
 /*
  * Sets are as large as the chunks that palloc makes of their size, powers of
@@ -65,6 +68,31 @@ ExpectedRows(FunctionCallInfo fcinfo)
 	return plan != NULL && plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
 }
 
+/* How large an unplanned set of hashes may get. */
+static uint64
+BuildMemory(void)
+{
+	if (bloomx_build_mem >= 0)
+		return (uint64) bloomx_build_mem * 1024;
+	return Min(Max(get_hash_memory_limit(), MIN_BUILD_MEM * 1024), BLX_MAX_BYTES);
+}
+
+/*
+ * Each process of a parallel plan sees a share of the rows, but the filters of
+ * all become one.  What combines them sees only states: of them it may get as
+ * many sets of hashes as there are processes.
+ */
+double
+ExpectedKeys(FunctionCallInfo fcinfo)
+{
+	const Agg  *plan = AggPlan(fcinfo);
+	double		processes = max_parallel_workers_per_gather + 1;
+
+	if (plan != NULL && DO_AGGSPLIT_COMBINE(plan->aggsplit))
+		return processes * (double) (BuildMemory() / sizeof(uint64));
+	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? processes : 1);
+}
+
 /* Of groups in a hash table there may be many more than the planner thinks: they begin small. */
 bool
 BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
@@ -81,7 +109,54 @@ HashesLimit(const blx_filter *open)
 {
 	blx_geometry planned = blx_geometry_of(open);
 
-	return open->pending ? blx_bytes(&planned, open->name_len) : (uint64) bloomx_build_mem * 1024;
+	return open->pending ? blx_bytes(&planned, open->name_len) : BuildMemory();
+}
+
+/*
+ * The filter that takes over when an unplanned set has become too large.  With a
+ * bloomx.build_mem that somebody set, it is the one of that size that carries
+ * the most keys at the default rate.
+ *
+ * By default the limit is work_mem's, which most leave at 4 MB.  The filter is
+ * the result, however, and results have no such limit (nor has array_agg's): a
+ * filter that is too small would break its promise only because the memory was
+ * small.  So it is made for as many keys as the planner expects rows, and a
+ * quarter more, for the guess is a guess.  It may be far too high as well, where
+ * keys repeat: the filter takes at most PENDING_FACTOR times the limit.  That is
+ * by how much a key takes less in a filter than in a set of hashes, 11 bits
+ * against 10.7 bytes: so any number of keys gets a filter of the promised rate
+ * that comes in less memory than the set would have taken, up to eight times the
+ * keys of the largest set eightfold.
+ *
+ * Two others were considered.  A filter can grow in place, by expansion, but
+ * its bits are then those of a filter that has been full before: with room kept
+ * for growth it takes 5 to 10 times the result's memory, and the result up to
+ * twice.  Spilling the hashes to disk would make the state a file, which cannot
+ * be a value that is sent to another process.
+ */
+#define PENDING_FACTOR 8
+#define PENDING_MARGIN 1.25
+
+static blx_geometry
+PendingGeometry(double expected)
+{
+	uint64		least = BuildMemory(),
+				most = bloomx_build_mem >= 0 ? least : Min(PENDING_FACTOR * least, BLX_MAX_BYTES);
+	double		keys = PENDING_MARGIN * expected;
+	blx_geometry geometry,
+				wanted;
+	blx_error	error;
+
+	if (!blx_plan_bytes(most, DEFAULT_FPR, &geometry, &error))
+		ThrowCoreError(&error);
+	if (most == least || keys >= (double) blx_capacity(&geometry, DEFAULT_FPR))
+		return geometry;
+	if (blx_plan(BLX_PARTITIONED_BLOCKED, (uint64) Max(keys, 1), DEFAULT_FPR, NULL, &wanted, &error) &&
+		blx_bytes(&wanted, BLX_MAX_NAME) > least)
+		return wanted;
+	if (!blx_plan_bytes(least, DEFAULT_FPR, &geometry, &error))
+		ThrowCoreError(&error);
+	return geometry;
 }
 
 static uint64
@@ -92,37 +167,43 @@ MoreSlots(const blx_filter *open)
 	return SlotsWithin((bytes <= MOST_BYTES_TO_BEGIN / 2 ? 4 : 2) * bytes, open->name_len);
 }
 
+/* Hashes that stand too close get more slots: that ends at the limit of all values at last. */
+blx_filter *
+CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity)
+{
+	blx_geometry geometry = blx_geometry_of(open);
+
+	for (;; slots *= 2)
+	{
+		blx_filter *result = AllocFilter(blx_hashes_bytes(slots, identity->name_len));
+
+		blx_hashes_init(result, slots, open->pending ? &geometry : NULL, identity, open->capacity);
+		if (blx_hashes_copy(result, open))
+			return result;
+		pfree(result);
+	}
+}
+
 blx_filter *
 LargerHashes(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
-	blx_geometry geometry = blx_geometry_of(open);
-	uint64		slots = MoreSlots(open);
-	blx_filter *result = AllocFilter(blx_hashes_bytes(slots, open->name_len));
-	uint64		batch[256],
-				cursor = 0;
-	size_t		n;
 
-	blx_hashes_init(result, slots, open->pending ? &geometry : NULL, &identity, open->capacity);
-	while ((n = blx_hashes_next(open, &cursor, batch, lengthof(batch))) > 0)
-		for (size_t i = 0; i < n; i++)
-			blx_hashes_add(result, batch[i]);
-	return result;
+	return CopyHashes(open, MoreSlots(open), &identity);
 }
 
 /* What a full set becomes. */
 static blx_filter *
-GrowHashes(const blx_filter *open)
+GrowHashes(const blx_filter *open, double expected)
 {
 	blx_identity identity = blx_identity_of(open);
 	blx_geometry geometry = blx_geometry_of(open);
 	blx_filter *result;
-	blx_error	error;
 
 	if (blx_hashes_bytes(MoreSlots(open), open->name_len) <= HashesLimit(open))
 		return LargerHashes(open);
-	if (!open->pending && !blx_plan_bytes((uint64) bloomx_build_mem * 1024, DEFAULT_FPR, &geometry, &error))
-		ThrowCoreError(&error);
+	if (!open->pending)
+		geometry = PendingGeometry(Max(expected, (double) blx_hashes_count(open)));
 	result = NewFilter(&geometry, &identity, open->capacity);
 	result->pending = open->pending ? 0 : 1;
 	blx_hashes_pour(result, open);
@@ -159,8 +240,17 @@ Replace(blx_filter *f, blx_filter *grown, const blx_filter *callers)
 	return grown;
 }
 
+/* Between two looks for a cancel: a key costs 20 microseconds where chains are long, elsewhere much less. */
+#define HASHES_AT_ONCE 4096
+
 blx_filter *
 AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
+{
+	return AddExpectedHashes(f, hashes, n, 0);
+}
+
+blx_filter *
+AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected)
 {
 	const blx_filter *callers = f;
 	size_t		i = 0;
@@ -168,30 +258,35 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 	if (f->layout == BLX_HASHES && n > 1)
 		for (size_t j = 0; j < Min(n, 64); j++)
 			blx_hashes_prefetch(f, hashes[j]);
-	for (; i < n && f->layout == BLX_HASHES; i++)
+	while (i < n && f->layout == BLX_HASHES)
 	{
-		if (blx_hashes_full(f))
-			f = Replace(f, GrowHashes(f), callers);
-		if (f->layout != BLX_HASHES)
-			break;				/* it grew into a filter: this hash goes there */
-		blx_hashes_add(f, hashes[i]);
+		CHECK_FOR_INTERRUPTS();
+		if (blx_hashes_add(f, hashes[i]))
+			i++;
+		else
+			f = Replace(f, GrowHashes(f, expected), callers);	/* into a filter, perhaps: this hash goes there then */
 	}
 	while (i < n)
 	{
-		i += blx_add(f, hashes + i, n - i);
-		if (i < n)
+		size_t		now = Min(n - i, HASHES_AT_ONCE),
+					taken;
+
+		CHECK_FOR_INTERRUPTS();
+		taken = blx_add(f, hashes + i, now);
+		i += taken;
+		if (taken < now)
 			f = Replace(f, GrowFilter(f), callers);
 	}
 	return f;
 }
 
 blx_filter *
-MakeRoomForHashes(blx_filter *f, uint64 count)
+MakeRoomForHashes(blx_filter *f, uint64 count, double expected)
 {
 	const blx_filter *callers = f;
 
 	while (f->layout == BLX_HASHES && blx_hashes_room(f) < count)
-		f = Replace(f, GrowHashes(f), callers);
+		f = Replace(f, GrowHashes(f, Max(expected, (double) count)), callers);
 	return f;
 }
 
@@ -215,7 +310,10 @@ PlanForCount(uint64 count)
 	return geometry;
 }
 
-/* The smallest fold and prefix that meets the default rate; as it is, when it does not meet it itself. */
+/*
+ * The smallest fold and prefix that meets the default rate; as it is, when it
+ * does not meet it itself.  That one promises the keys that its size is good for.
+ */
 static blx_filter *
 CutToContents(const blx_filter *pending)
 {
@@ -244,7 +342,7 @@ FinishFilter(const blx_filter *open)
 	blx_filter *result;
 
 	if (open->layout != BLX_HASHES)
-		return open->pending ? CutToContents(open) : CopyFilter(open);
+		return open->pending && open->layout == BLX_PARTITIONED_BLOCKED ? CutToContents(open) : CopyFilter(open);
 
 	count = blx_hashes_count(open);
 	if (open->pending)

@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "access/xact.h"
 #include "mb/pg_wchar.h"
 #include "utils/memutils.h"
 
@@ -365,33 +366,123 @@ EstimableFilter(const blx_filter *f)
 	return ResizeFilter(f, &geometry);
 }
 
-/* Beyond five standard errors of the estimate: of many filters within their plans none is accused. */
+/*
+ * What a filter of capacity 0 promised nobody knows; but one that says yes to
+ * everything is none any more.  A small filter for a high rate, or one that was
+ * folded, may be full with no more keys than its capacity.  It leaves U bits
+ * unset on average; none at all happens with a chance of about e^-U, which is
+ * that of five standard deviations where U is 15.
+ */
+static bool
+FullBeyondCapacity(const blx_filter *f)
+{
+	blx_geometry geometry = blx_geometry_of(f);
+	double		bits = (double) blx_bits(&geometry);
+
+	return f->capacity == 0 ||
+		bits * exp(-(double) f->capacity * blx_bits_per_key(&geometry) / bits) >= 15;
+}
+
+/*
+ * Beyond five standard errors of the estimate: of many filters within their
+ * plans none is accused.
+ *
+ * The bits are counted as they are.  A union of filters of different sizes has
+ * the keys of a coarse one in many places (blx_filter's `expanded`), and each
+ * place costs the rate what a key would: so the union of a small full filter
+ * and a large full one has few more keys than the large one, and a much higher
+ * rate.  A coarse filter's keys are spread more evenly than so many keys would
+ * be, however.  It is the rate that was promised: it decides for such a union.
+ */
 bool
 FilterIsOverfilled(const blx_filter *f)
 {
-	blx_geometry geometry = blx_geometry_of(f);
-	double		capacity = (double) f->capacity;
+	blx_geometry geometry;
+	double		capacity = (double) f->capacity,
+				keys,
+				most;
 
-	if (f->capacity == 0 || (blx_traits(f->layout) & BLX_UNBOUNDED))
+	if (blx_traits(f->layout) & BLX_UNBOUNDED)
 		return false;
 	if (f->layout == BLX_HASHES)
-		return blx_hashes_count(f) > f->capacity;
-	return blx_cardinality(EstimableFilter(f)) > capacity + 5 * blx_cardinality_error(&geometry, capacity);
+		return f->pending && f->capacity > 0 && blx_hashes_count(f) > f->capacity;
+	keys = blx_cardinality(f);
+	if (isinf(keys))
+		return FullBeyondCapacity(f);
+	geometry = blx_geometry_of(f);
+	most = capacity + 5 * blx_cardinality_error(&geometry, capacity);
+	if (f->capacity == 0 || keys <= most)
+		return false;
+	return f->expanded == 0 || blx_fpr(f) > blx_fpr_expected(&geometry, (uint64) most);
+}
+
+/*
+ * What a client sends in one message is one statement, with all that functions
+ * run for it: then the start of the statement is the same.  A parallel worker
+ * takes it from its leader, but cannot know what others have said.
+ */
+int
+OverfillLevel(OverfillCause cause)
+{
+	static TimestampTz last_notice[VALUES_SUMMARISED + 1];
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	int			kind = cause == VALUES_SUMMARISED ? VALUES_SUMMARISED : KEYS_ADDED;
+
+	if (bloomx_overfill == OVERFILL_ERROR)
+		return ERROR;
+	if (bloomx_overfill == OVERFILL_OFF || last_notice[kind] == statement)
+		return 0;
+	last_notice[kind] = statement;
+	return NOTICE;
+}
+
+static const char *
+OverfillHint(OverfillCause cause)
+{
+	switch (cause)
+	{
+		case FILTERS_UNITED:
+			return "Give filters that are to be united one capacity for the keys of all, as in bloom_agg(v, capacity), or set bloomx.overfill to off.";
+		case MEMORY_EXHAUSTED:
+			return "Raise work_mem or bloomx.build_mem, give bloom_agg the capacity, or set bloomx.overfill to off.";
+		default:
+			return "Plan a larger capacity, or set bloomx.overfill to off.";
+	}
+}
+
+/* What is wrong with an overfilled filter. */
+static char *
+DescribeOverfill(const blx_filter *f)
+{
+	double		keys = blx_cardinality(f);
+
+	if (isinf(keys) && f->capacity == 0)
+		return pstrdup("bloom filter is full: it takes every key for one of its own");
+	if (isinf(keys))
+		return psprintf("bloom filter is full, its capacity is " UINT64_FORMAT " keys", f->capacity);
+	if (f->expanded > 0)
+		return psprintf("union of bloom filters of different sizes is as full as one of about %.0f keys, more than its capacity of " UINT64_FORMAT,
+						keys, f->capacity);
+	return psprintf("bloom filter holds about %.0f keys, more than its capacity of " UINT64_FORMAT, keys, f->capacity);
 }
 
 void
-ReportOverfill(const blx_filter *f)
+ReportOverfill(const blx_filter *f, OverfillCause cause)
 {
-	double		keys;
+	int			level;
 
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
-	keys = blx_cardinality(EstimableFilter(f));
-	ereport(bloomx_overfill == OVERFILL_ERROR ? ERROR : NOTICE,
-			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-			 isinf(keys)
-			 ? errmsg("bloom filter is full, its capacity is " UINT64_FORMAT " keys", f->capacity)
-			 : errmsg("bloom filter holds about %.0f keys, more than its capacity of " UINT64_FORMAT, keys, f->capacity),
-			 errdetail("Its false positive rate is %.2g now.", blx_fpr(f)),
-			 errhint("Plan a larger capacity, or set bloomx.overfill to off.")));
+	level = OverfillLevel(cause);
+	if (level == ERROR)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s", DescribeOverfill(f)),
+				 errdetail("Its false positive rate is %.2g now.", blx_fpr(f)),
+				 errhint("%s", OverfillHint(cause))));
+	else if (level != 0)
+		ereport(level,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("%s: its false positive rate is %.2g", DescribeOverfill(f), blx_fpr(f)),
+				 errhint("%s", OverfillHint(cause))));
 }

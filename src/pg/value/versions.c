@@ -154,16 +154,26 @@ Look(FilterVersion *version)
 		blx_identity identity = blx_identity_of(shared->filter);
 		Versions   *own = MakeVersions(shared->filter, &identity, shared->queue, version->number - shared->applied);
 
+		own->unchecked = shared->unchecked;
 		Leave(version);
 		Enter(version, own, 0);
 	}
 	return version->shared->filter;
 }
 
+/* The value leaves the variable, for a table or a result: the last moment to ask whether it is overfilled. */
 static Size
 FlatSize(ExpandedObjectHeader *header)
 {
-	return blx_size(Look((FilterVersion *) header));
+	FilterVersion *version = (FilterVersion *) header;
+	const blx_filter *f = Look(version);
+
+	if (version->shared->unchecked > 0)
+	{
+		version->shared->unchecked = 0;
+		ReportOverfill(f, KEYS_ADDED);
+	}
+	return blx_size(f);
 }
 
 static void
@@ -231,7 +241,7 @@ MakeFilterVersion(const blx_filter *f, const blx_identity *keys, const uint64 *h
 	Versions   *shared = MakeVersions(f, keys, hashes, n);
 	Datum		result = Publish(version, shared, 0);
 
-	ReportOverfill(shared->filter);
+	ReportOverfill(shared->filter, KEYS_ADDED);
 	return result;
 }
 
@@ -244,7 +254,7 @@ CheckOverfill(Versions *shared, size_t n)
 		return;
 	shared->unchecked = 0;
 	Apply(shared);
-	ReportOverfill(shared->filter);
+	ReportOverfill(shared->filter, KEYS_ADDED);
 }
 
 /* May that version have a successor that shares, of n more keys?  Makes room for them. */

@@ -4,7 +4,7 @@
  * The index's geometry is chosen from the first filters, unless an option says
  * it, and stays until REINDEX.  CREATE INDEX collects rows in memory and writes
  * a segment whenever maintenance_work_mem or a segment is full; INSERT appends
- * to the pending rows, and whoever fills them turns them into a segment.
+ * to the pending rows and, when they are too many, does one step of a merge.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -14,6 +14,15 @@
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+/*
+ * By how much an INSERT that finds no free page makes the index longer: enough
+ * for the row of the largest signatures, and few enough to wait for.
+ */
+#define NEW_PAGES 32
+
+/* Pending rows of so many pages become a segment: each step of the merge reads them again. */
+#define MERGE_PAGES 1024
 
 /* So many filters are enough to choose a geometry from. */
 #define SAMPLE_FILTERS 1000
@@ -65,6 +74,27 @@ AddRow(BuildState *state, const ItemPointerData *tid, const blx_filter *f)
 		FlushRows(state);
 }
 
+/* The geometry, and the key type that the rows have had so far. */
+static void
+WriteKeys(Relation index, const Meta *keys)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	GenericXLogState *state;
+	Meta	   *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(index);
+	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->log2_blocks = keys->log2_blocks;
+	meta->parts = keys->parts;
+	meta->key_type = keys->key_type;
+	meta->name_len = keys->name_len;
+	memcpy(meta->name, keys->name, sizeof meta->name);
+	SealMeta(meta);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
 /* Chooses the geometry, unless it is known, and makes room for rows of it. */
 static void
 StartRows(BuildState *state)
@@ -77,6 +107,7 @@ StartRows(BuildState *state)
 		geometry = ChooseGeometry(&state->options, &state->sample);
 		SetGeometry(&state->keys, &geometry);
 	}
+	WriteKeys(state->index, &state->keys);
 	geometry = GeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
 	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
@@ -138,26 +169,6 @@ WriteMetaPage(Relation index)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* The geometry and the key type that the rows turned out to have. */
-static void
-WriteKeys(Relation index, const Meta *keys)
-{
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state;
-	Meta	   *meta;
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->log2_blocks = keys->log2_blocks;
-	meta->parts = keys->parts;
-	meta->key_type = keys->key_type;
-	meta->name_len = keys->name_len;
-	memcpy(meta->name, keys->name, sizeof meta->name);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
-}
-
 IndexBuildResult *
 BuildIndex(Relation heap, Relation index, IndexInfo *info)
 {
@@ -207,9 +218,8 @@ BuildEmptyIndex(Relation index)
 
 /* What the metapage will say of geometry and key type, and the row, all under the metapage's lock. */
 static bool
-AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, bool *full)
+AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, Meta *meta)
 {
-	Meta	   *meta = palloc(sizeof(Meta));
 	blx_geometry geometry;
 	bool		comparable,
 				appended;
@@ -231,11 +241,17 @@ AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, b
 	row = palloc(PendingWords(&geometry) * sizeof(uint64));
 	MakeSignature(row + 1, &geometry, f, comparable);
 	appended = AppendPending(index, buffer, meta, tid, row);
-	*full = PendingIsFull((Meta *) PageGetContents(BufferGetPage(buffer)), index);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	pfree(row);
 	return appended;
 }
 
+/*
+ * Nothing here waits for a merge, for VACUUM or for a check: only for a page's
+ * lock, or for somebody who makes the index a few pages longer.  If nobody
+ * else is at it, a step of the merge follows that is due.  The row is in the
+ * index by then; a cancel in that step loses no more than the step.
+ */
 bool
 InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 		  IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
@@ -244,25 +260,23 @@ InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation
 				old;
 	Buffer		buffer;
 	blx_filter *f;
-	bool		full;
+	Meta	   *meta;
 
 	if (isnull[0])
 		return false;
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
 	f = DatumGetFilter(values[0]);
+	meta = palloc(sizeof(Meta));
 	buffer = ReadBuffer(index, META_BLOCK);
-	while (!AppendRow(index, buffer, tid, f, &full))
-	{
-		/* there is no room while somebody else merges, or VACUUM runs */
-		LockStructure(index);
-		MergePending(index);
-		UnlockStructure(index);
-	}
+	while (!AppendRow(index, buffer, tid, f, meta))
+		ExtendIndex(index, NEW_PAGES);
 	ReleaseBuffer(buffer);
-	if (full && TryLockStructure(index))
+	if ((PendingIsFull(meta, index) || meta->merge.segment.rows > 0) && TryLockStructure(index))
 	{
-		MergePending(index);
+		blx_geometry geometry = GeometryOf(meta);
+
+		(void) MergeStep(index, InsertStep(PendingWords(&geometry)), MERGE_PAGES);
 		UnlockStructure(index);
 	}
 	MemoryContextSwitchTo(old);

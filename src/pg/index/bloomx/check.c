@@ -2,19 +2,28 @@
  * check.c - is an index what it should be?
  *
  * bloomx_check_index goes through the whole index and the whole table: every
- * row with a filter is in the index exactly once, and its signature has every
- * bit that it must have.  What a lookup needs is thereby shown for all keys.
+ * row with a filter is in the index exactly once, its signature has every bit
+ * that it must have, and no page is used twice.  What a lookup needs is thereby
+ * shown for all keys.
+ *
+ * The structure lock is held while the index is read, not while the table is:
+ * first for the TIDs, and then for one batch of rows' bits at a time.  What has
+ * been merged since the last time is read again.
  */
 #include "pg/index/bloomx/index.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/index.h"
+#include "catalog/pg_authid.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "utils/acl.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -34,12 +43,12 @@ typedef struct Check
 {
 	Relation	index;
 	Structure  *structure;
-	uint64	   *pending;
+	MemoryContext memory;		/* of the structure and the places, which may have to be read again */
 
 	Place	   *places;			/* by TID */
 	Size		nplaces;
 
-	/* rows of segments whose bits are still to be looked at */
+	/* rows whose bits are still to be looked at, and what their signatures must have */
 	Place	   *batch;
 	uint64	   *signatures;
 	Size		batched;
@@ -60,10 +69,58 @@ ReportRow(Check *check, const ItemPointerData *tid, const char *problem)
 
 /* ---- the index's TIDs ---- */
 
-static int
-ComparePlaces(const void *a, const void *b)
+static inline int
+ComparePlaces(const Place *a, const Place *b)
 {
-	return ItemPointerCompare((ItemPointer) &((const Place *) a)->tid, (ItemPointer) &((const Place *) b)->tid);
+	return ItemPointerCompare((ItemPointer) &a->tid, (ItemPointer) &b->tid);
+}
+
+/* By segment, the pending rows last, and then by row. */
+static inline int
+CompareSegments(const Place *a, const Place *b)
+{
+	if (a->segment != b->segment)
+		return a->segment > b->segment ? 1 : -1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* There may be hundreds of millions: sorting them must hear a cancel. */
+#define ST_SORT SortPlaces
+#define ST_ELEMENT_TYPE Place
+#define ST_COMPARE(a, b) ComparePlaces(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define ST_SORT SortBatch
+#define ST_ELEMENT_TYPE Place
+#define ST_COMPARE(a, b) CompareSegments(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static Place *
+FindPlace(const Check *check, const ItemPointerData *tid)
+{
+	const Place sought = {.tid = *tid};
+	Size		from = 0,
+				to = check->nplaces;
+
+	while (from < to)
+	{
+		Size		middle = from + (to - from) / 2;
+		int			order = ComparePlaces(&check->places[middle], &sought);
+
+		if (order == 0)
+			return &check->places[middle];
+		if (order < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return NULL;
 }
 
 static void
@@ -74,44 +131,63 @@ AddPlace(Check *check, ItemPointerData tid, uint32 segment, uint32 row)
 }
 
 static void
+CollectPending(Check *check)
+{
+	PendingReader *reader = StartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	const uint64 *words;
+
+	for (uint32 row = 0; (words = NextPending(reader)) != NULL; row++)
+		AddPlace(check, PendingTid(words), IN_PENDING, row);
+	if (reader->gone)
+		ReportCorruption(check->index, "a page of pending rows is something else");
+}
+
+/* Needs the structure lock. */
+static void
 CollectPlaces(Check *check)
 {
 	const Structure *structure = check->structure;
-	Size		rows = structure->meta.pending_rows;
+	Size		rows = structure->meta.pending.rows;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 		rows += structure->segments[i].rows;
+	check->nplaces = 0;
 	check->places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * sizeof(Place));
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 	{
-		ItemPointerData *tids = ReadAllTids(check->index, &structure->segments[i]);
+		ItemPointerData *tids;
 
+		CHECK_FOR_INTERRUPTS();
+		if (structure->segments[i].rows == 0)
+			continue;
+		tids = ReadAllTids(check->index, &structure->segments[i]);
 		for (uint32 row = 0; row < structure->segments[i].rows; row++)
 			AddPlace(check, tids[row], i, row);
 		pfree(tids);
 	}
-	check->pending = ReadPending(check->index, structure, NULL);
-	if (check->pending == NULL)
-		ReportCorruption(check->index, "a page of pending rows is something else");
-	for (uint32 row = 0; row < structure->meta.pending_rows; row++)
-		AddPlace(check, PendingTid(check->pending + (Size) row * PendingWords(&structure->geometry)), IN_PENDING, row);
+	CollectPending(check);
 
-	qsort(check->places, check->nplaces, sizeof(Place), ComparePlaces);
+	SortPlaces(check->places, check->nplaces);
 	for (Size i = 1; i < check->nplaces; i++)
 		if (ComparePlaces(&check->places[i - 1], &check->places[i]) == 0)
 			ReportRow(check, &check->places[i].tid, "is there twice");
 }
 
-/* ---- the rows' bits ---- */
-
-static int
-CompareSegments(const void *a, const void *b)
+/* What the index consists of now; needs the structure lock. */
+static void
+ReadIndex(Check *check)
 {
-	uint32		x = ((const Place *) a)->segment,
-				y = ((const Place *) b)->segment;
+	MemoryContext old;
 
-	return (x > y) - (x < y);
+	MemoryContextReset(check->memory);
+	old = MemoryContextSwitchTo(check->memory);
+	check->structure = ReadStructure(check->index, NULL);
+	pfree(MapPages(check->index, check->structure, check->structure->blocks));
+	CollectPlaces(check);
+	MemoryContextSwitchTo(old);
 }
+
+/* ---- the rows' bits ---- */
 
 /* Have n rows, all of one segment, the bits of that word of their signatures? */
 static void
@@ -129,37 +205,87 @@ CheckWord(Check *check, const Place *rows, Size n, uint32 number, uint64 *slices
 			ReportRow(check, &rows[i].tid, "lacks a bit");
 }
 
+/* Rows of one segment. */
+static void
+CheckSegmentRows(Check *check, const Place *rows, Size n, uint64 *slices, uint64 *column)
+{
+	for (uint32 word = 0; word < blx_body_words(&check->structure->geometry); word++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		CheckWord(check, rows, n, word, slices, column);
+	}
+}
+
+/* Pending rows, in their order. */
+static void
+CheckPendingRows(Check *check, const Place *rows, Size n)
+{
+	PendingReader *reader = StartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	Size		words = blx_body_words(&check->structure->geometry),
+				i = 0;
+	const uint64 *row;
+
+	for (uint32 number = 0; i < n && (row = NextPending(reader)) != NULL; number++)
+	{
+		if (rows[i].row != number)
+			continue;
+		for (Size word = 0; word < words; word++)
+			if (check->signatures[rows[i].signature * words + word] & ~row[1 + word])
+				ReportRow(check, &rows[i].tid, "lacks a bit");
+		i++;
+	}
+	if (i < n)
+		ReportCorruption(check->index, "a page of pending rows is something else");
+	pfree(reader->row);
+	pfree(reader);
+}
+
+/* Merges have moved rows: where are those of the batch by now?  Rows that VACUUM may remove are not among them. */
+static void
+FindBatchAnew(Check *check)
+{
+	ReadIndex(check);
+	for (Size i = 0; i < check->batched; i++)
+	{
+		Place	   *place = FindPlace(check, &check->batch[i].tid);
+
+		if (place == NULL)
+			ReportRow(check, &check->batch[i].tid, "is missing");
+		check->batch[i].segment = place->segment;
+		check->batch[i].row = place->row;
+	}
+}
+
 static void
 CheckBatch(Check *check)
 {
 	uint64	   *slices = palloc(SLICES_BYTES),
 			   *column = palloc(COLUMN_BYTES);
+	Structure  *now;
 	Size		n;
 
-	qsort(check->batch, check->batched, sizeof(Place), CompareSegments);
+	LockStructure(check->index);
+	now = ReadStructure(check->index, NULL);
+	if (now->meta.changes != check->structure->meta.changes)
+		FindBatchAnew(check);
+	SortBatch(check->batch, check->batched);
 	for (Size first = 0; first < check->batched; first += n)
 	{
-		for (n = 1; first + n < check->batched && check->batch[first + n].segment == check->batch[first].segment;)
+		uint32		segment = check->batch[first].segment;
+
+		for (n = 1; first + n < check->batched && check->batch[first + n].segment == segment;)
 			n++;
-		for (uint32 word = 0; word < blx_body_words(&check->structure->geometry); word++)
-		{
-			CHECK_FOR_INTERRUPTS();
-			CheckWord(check, check->batch + first, n, word, slices, column);
-		}
+		if (segment == IN_PENDING)
+			CheckPendingRows(check, check->batch + first, n);
+		else
+			CheckSegmentRows(check, check->batch + first, n, slices, column);
 	}
+	UnlockStructure(check->index);
+	pfree(now->segments);
+	pfree(now);
 	pfree(slices);
 	pfree(column);
 	check->batched = 0;
-}
-
-static void
-CheckPendingRow(Check *check, const Place *place, const uint64 *signature)
-{
-	const uint64 *row = check->pending + (Size) place->row * PendingWords(&check->structure->geometry);
-
-	for (Size i = 0; i < blx_body_words(&check->structure->geometry); i++)
-		if (signature[i] & ~row[1 + i])
-			ReportRow(check, &place->tid, "lacks a bit");
 }
 
 /* A row of the table. */
@@ -169,14 +295,13 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	Check	   *check = arg;
 	const blx_geometry *geometry = &check->structure->geometry;
 	uint64	   *signature = check->signatures + check->batched * blx_body_words(geometry);
-	Place		sought = {.tid = *tid},
-			   *place;
+	Place	   *place;
 	MemoryContext old;
 	blx_filter *f;
 
 	if (isnull[0])
 		return;
-	place = bsearch(&sought, check->places, check->nplaces, sizeof(Place), ComparePlaces);
+	place = FindPlace(check, tid);
 	if (place == NULL)
 		ReportRow(check, tid, "is missing");
 	old = MemoryContextSwitchTo(check->row_memory);
@@ -185,18 +310,12 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->row_memory);
 	check->checked++;
-	if (place->segment == IN_PENDING)
-	{
-		CheckPendingRow(check, place, signature);
-		return;
-	}
 	check->batch[check->batched] = *place;
 	check->batch[check->batched].signature = check->batched;
 	if (++check->batched == check->max_batch)
 		CheckBatch(check);
 }
 
-/* A snapshot of its own: every row that it sees must be in the index already. */
 static void
 CheckTable(Check *check, Relation heap, Snapshot snapshot)
 {
@@ -213,6 +332,24 @@ CheckTable(Check *check, Relation heap, Snapshot snapshot)
 	CheckBatch(check);
 }
 
+/*
+ * Who may read the table may know what its index is made of; so may the roles
+ * that watch over the server.
+ */
+static void
+CheckPrivilege(Relation heap, Relation index)
+{
+	Oid			user = GetUserId();
+
+	if (pg_class_aclcheck(RelationGetRelid(heap), user, ACL_SELECT) != ACLCHECK_OK &&
+		!has_privs_of_role(user, ROLE_PG_STAT_SCAN_TABLES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("permission denied for index \"%s\"", RelationGetRelationName(index)),
+				 errdetail("This needs SELECT on table \"%s\", or the privileges of pg_stat_scan_tables.",
+						   RelationGetRelationName(heap))));
+}
+
 static Relation
 OpenIndex(Oid id, Relation *heap)
 {
@@ -221,16 +358,35 @@ OpenIndex(Oid id, Relation *heap)
 
 	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
 	index = relation_open(id, AccessShareLock);
-	if (*heap == NULL || index->rd_rel->relkind != RELKIND_INDEX || index->rd_indam->aminsert != InsertRow)
+	if (*heap == NULL || table != IndexGetRelation(id, true) || index->rd_rel->relkind != RELKIND_INDEX ||
+		index->rd_indam->aminsert != InsertRow)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a bloomx index", RelationGetRelationName(index)),
 				 errhint("Name an index made by CREATE INDEX ... USING bloomx.")));
+	CheckPrivilege(*heap, index);
 	if (RELATION_IS_OTHER_TEMP(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary tables of other sessions")));
 	return index;
+}
+
+/*
+ * Every row that the snapshot sees must be in the index already.  That is so
+ * only of a snapshot taken now: that of a transaction under REPEATABLE READ may
+ * be older than the index, and see versions of rows that it never had.
+ */
+static void
+CheckWithLatestSnapshot(Check *check, Relation heap)
+{
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
+
+	LockStructure(check->index);
+	ReadIndex(check);
+	UnlockStructure(check->index);
+	CheckTable(check, heap, snapshot);
+	UnregisterSnapshot(snapshot);
 }
 
 /* bloomx_check_index(index regclass): rows that were checked */
@@ -240,19 +396,27 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
 	Check		check = {.index = OpenIndex(PG_GETARG_OID(0), &heap)};
-	Snapshot	snapshot;
+	Oid			user;
+	int			context,
+				nest_level;
 
 	if (!check.index->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index))));
-	snapshot = RegisterSnapshot(GetTransactionSnapshot());
-	LockStructure(check.index);
-	check.structure = ReadStructure(check.index, NULL);
-	CollectPlaces(&check);
-	CheckTable(&check, heap, snapshot);
-	UnlockStructure(check.index);
-	UnregisterSnapshot(snapshot);
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
+				 errhint("REINDEX it.")));
+	check.memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check index", ALLOCSET_DEFAULT_SIZES);
+
+	/* expressions of the index are the owner's code, which must not run as somebody else */
+	GetUserIdAndSecContext(&user, &context);
+	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
+	nest_level = NewGUCNestLevel();
+	RestrictSearchPath();
+	CheckWithLatestSnapshot(&check, heap);
+	AtEOXact_GUC(false, nest_level);
+	SetUserIdAndSecContext(user, context);
+
+	MemoryContextDelete(check.memory);
 	relation_close(check.index, AccessShareLock);
 	table_close(heap, AccessShareLock);
 	PG_RETURN_INT64(check.checked);
@@ -269,10 +433,13 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 	int64		segments = 0,
 				rows = 0,
 				removed = 0,
-				free = 0;
+				used = 1 + structure->meta.directory_pages + structure->meta.pending.pages,
+				merging = 0,
+				free = 0,
+				pages;
 	bool		known = structure->meta.parts > 0;
-	bool		nulls[8] = {!known, !known};
-	Datum		values[8];
+	bool		nulls[10] = {!known, !known};
+	Datum		values[10];
 	TupleDesc	tuple;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
@@ -280,7 +447,11 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 		segments += structure->segments[i].rows > 0;
 		rows += structure->segments[i].rows - structure->segments[i].dead;
 		removed += structure->segments[i].dead;
+		if (structure->segments[i].rows > 0)
+			used += SegmentPages(&structure->geometry, structure->segments[i].rows);
 	}
+	if (structure->meta.merge.segment.rows > 0)
+		merging = SegmentPages(&structure->geometry, structure->meta.merge.segment.rows);
 	for (uint32 i = 0; i < structure->meta.free_runs; i++)
 		free += structure->meta.free[i].pages;
 	values[0] = Int64GetDatum(known ? (int64) blx_bits(&structure->geometry) : 0);
@@ -288,9 +459,12 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 	values[2] = Int64GetDatum(segments);
 	values[3] = Int64GetDatum(rows);
 	values[4] = Int64GetDatum(removed);
-	values[5] = Int64GetDatum(structure->meta.pending_rows);
-	values[6] = Int64GetDatum(RelationGetNumberOfBlocks(index));
+	pages = structure->blocks;
+	values[5] = Int64GetDatum(structure->meta.pending.rows);
+	values[6] = Int64GetDatum(pages);
 	values[7] = Int64GetDatum(free);
+	values[8] = Int64GetDatum(merging);
+	values[9] = Int64GetDatum(pages - used - merging - free);
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
 	if (get_call_result_type(fcinfo, NULL, &tuple) != TYPEFUNC_COMPOSITE)

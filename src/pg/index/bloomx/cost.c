@@ -11,7 +11,6 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
@@ -28,9 +27,9 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 	Node	   *probe = get_rightop(qual->clause);
 	Node	   *value = estimate_expression_value(root, probe);
 
-	if (IsA(value, Const))
+	if (IsA(value, Const) && IsFilterType(((Const *) value)->consttype))
 		return ((Const *) value)->constisnull ? 0 : (double) blx_hashes_count(DatumGetProbe(((Const *) value)->constvalue));
-	return IsA(probe, FuncExpr) && OidIsValid(get_element_type(exprType(linitial(((FuncExpr *) probe)->args)))) ? UNKNOWN_KEYS : 1;
+	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOM_PROBE_ALL ? UNKNOWN_KEYS : 1;
 }
 
 /* Pages of slices and of TIDs that are read. */
@@ -38,7 +37,7 @@ static double
 PagesRead(const Structure *structure, double keys, double matches, double *slices)
 {
 	double		tids = 0,
-				pages = 1 + structure->meta.directory_pages + structure->meta.pending_pages;
+				pages = 1 + structure->meta.directory_pages + structure->meta.pending.pages;
 
 	*slices = 0;
 	for (uint32 i = 0; i < structure->meta.segments; i++)
@@ -88,7 +87,7 @@ EstimateCost(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Co
 		Structure  *structure = ReadStructure(index, NULL);
 
 		*pages = PagesRead(structure, keys, matches, &slices);
-		pending = structure->meta.pending_rows;
+		pending = structure->meta.pending.rows;
 		index_close(index, NoLock);
 	}
 	if (loops > 1)

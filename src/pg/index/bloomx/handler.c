@@ -32,7 +32,7 @@ InitIndexOptions(void)
 	add_int_reloption(option_kind, "probes", "Bits of a signature that a key has, or 0: as many as in the filters",
 					  default_options.probes, 0, BLX_MAX_K, AccessExclusiveLock);
 	add_int_reloption(option_kind, "pending_limit", "Size of the list of pending rows, in kilobytes, at which it becomes a segment",
-					  default_options.pending_limit, 16, MAX_PENDING_PAGES * (BLCKSZ / 1024), AccessExclusiveLock);
+					  default_options.pending_limit, 16, MAX_PENDING_LIMIT, AccessExclusiveLock);
 }
 
 static bytea *

@@ -24,15 +24,32 @@
  * Who may do what at the same time:
  *
  * - The metapage says what the index consists of: the directory's pages, the
- *   list of pending rows, free pages.  It and the directory change only under
- *   the metapage's exclusive buffer lock, in one WAL record, written after all
- *   pages that it refers to.  A crash in between leaves pages that nobody
- *   refers to; VACUUM finds them.
- * - Whoever builds, merges, replaces or empties segments, or makes TIDs
- *   invalid, holds the structure lock (a heavyweight lock on the metapage).
- *   So no row that VACUUM has removed can come back with a merge.
- * - Inserting appends a pending row under the metapage's exclusive lock; the
- *   structure lock is not needed, so inserts go on while a merge runs.
+ *   list of pending rows, free pages, the merge under way.  It and the directory
+ *   change only under the metapage's exclusive buffer lock, in one WAL record,
+ *   written after all pages that it refers to.
+ * - Whoever merges, replaces or empties segments, or makes TIDs invalid, holds
+ *   the structure lock (a heavyweight lock on the metapage) while he changes
+ *   something.  VACUUM and bloomx_check_index release it between their steps.
+ * - INSERT never waits for the structure lock.  It appends a pending row under
+ *   the metapage's exclusive lock; the list of pending rows has no largest size.
+ *   When the list is longer than it should be, INSERT does one small step of a
+ *   merge, if nobody else has the lock.
+ * - A merge goes on from step to step, perhaps in another process: the metapage
+ *   says what is merged, into which pages, and how many of them are written.
+ *   Whoever is interrupted leaves a merge that the next one continues, and no
+ *   page without an owner.
+ * - TIDs become invalid only while no merge is under way: VACUUM first finishes
+ *   the one that it finds.  So a merge sees the same rows in each of its steps,
+ *   and no row that VACUUM has removed can come back with it.
+ * - VACUUM must see every TID that was in the index when its pass began, though
+ *   merges move rows between two of its steps.  Passes are numbered.  A segment
+ *   carries the number of the last pass that has seen all of its rows, and so
+ *   does the list of pending rows; a merge's result carries the present one only
+ *   if all that went into it does.  The pass goes over the pending rows first
+ *   and then over segments of another number until there is none.  Rows that are
+ *   inserted meanwhile need not be seen: a TID is used again only after VACUUM
+ *   has removed it from all indexes.  A merge makes no more segments of another
+ *   number than it takes, so the pass ends.
  * - Scans lock nothing but the page that they look at.  They copy the directory
  *   under the metapage's share lock and then read.  Pages may meanwhile be freed
  *   and used again; each page carries the stamp of the segment, or of the
@@ -40,6 +57,13 @@
  *   that finds another one starts again.  TIDs found twice do no harm in a
  *   bitmap.  This needs nothing from whoever frees pages, so it works on a
  *   standby just as well.
+ * - The index is extended under the extension lock, a few pages at a time.  New
+ *   pages become free pages of the metapage before the lock is released, and are
+ *   taken from there.  No heavyweight lock is waited for under a buffer lock.
+ *   Locks are taken in this order: structure, extension, metapage, other pages.
+ *
+ * What is read is not trusted: the metapage and the directory carry a checksum
+ * of what a lookup believes, and their fields are checked before they are used.
  */
 #ifndef BLOOMX_AM_H
 #define BLOOMX_AM_H
@@ -70,6 +94,7 @@
 #define MAX_SIGNATURE_BITS (1 << 20)
 #define DEFAULT_SIGNATURE_BITS 4096
 #define DEFAULT_PROBES 8
+#define MAX_PENDING_LIMIT 8000	/* kB; every scan reads what is pending */
 
 typedef struct IndexOptions
 {
@@ -89,14 +114,15 @@ typedef enum PageKind
 	META_PAGE = 1,
 	DIRECTORY_PAGE,
 	SEGMENT_PAGE,
-	PENDING_PAGE
+	PENDING_PAGE,
+	FREE_PAGE					/* the last one of those that the index was extended by */
 } PageKind;
 
 /* The end of every page. */
 typedef struct PageTail
 {
 	uint64		stamp;			/* of the segment, or of the pending page */
-	uint32		unused;
+	uint32		extra;			/* rows of the segment, next page of pending rows, checksum of the directory's page */
 	uint16		kind;
 	uint16		page_id;		/* says to tools whose page it is */
 } PageTail;
@@ -113,7 +139,7 @@ typedef struct Segment
 	BlockNumber start;			/* its pages are consecutive: TIDs, then slices */
 	uint32		rows;			/* 0: nothing is here any more */
 	uint32		dead;			/* of these, removed by VACUUM */
-	uint32		unused;
+	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
 } Segment;
 
 #define DIRECTORY_SEGMENTS (PAGE_BYTES / sizeof(Segment))
@@ -124,14 +150,45 @@ typedef struct Run
 	uint32		pages;
 } Run;
 
-#define MAX_PENDING_PAGES (BLCKSZ / 8 - 24)
 #define MAX_DIRECTORY_PAGES (BLCKSZ / 32)
-#define MAX_FREE_RUNS (BLCKSZ / 32)
+#define MAX_FREE_RUNS (BLCKSZ / 16)
+
+/* The largest number of segments that become one. */
+#define MAX_MERGED 64
+
+/*
+ * Pending rows, one after the other on a chain of pages that are numbered on,
+ * each number being the page's stamp.
+ */
+typedef struct Pending
+{
+	uint64		stamp;			/* of the first page */
+	BlockNumber first;
+	BlockNumber last;
+	uint32		pages;
+	uint32		rows;
+	uint32		skip;			/* words of the first page that are no longer pending */
+	uint32		pass;			/* as in Segment, of all rows that are here */
+	uint32		unused;
+	uint32		checksum;
+} Pending;
+
+/* A segment in the making. */
+typedef struct Merge
+{
+	Segment		segment;		/* 0 rows: none */
+	uint32		written;		/* of its pages */
+	uint32		pending;		/* the first pending rows become part of it */
+	uint32		sources;		/* and these segments, all on one page of the directory */
+	uint32		source[MAX_MERGED];
+} Merge;
 
 typedef struct Meta
 {
 	uint32		magic;
 	uint32		version;
+	uint32		checksum;		/* of all that follows but `pending` */
+	uint32		pass;			/* of VACUUM */
 	uint64		changes;		/* of what the index consists of, but for appended pending rows */
 	uint64		next_stamp;		/* of a segment */
 
@@ -142,24 +199,21 @@ typedef struct Meta
 	uint8		name_len;
 	char		name[BLX_MAX_NAME + 1];
 
-	/* pending rows, one after the other on pages that are numbered on, each number being the page's stamp */
-	uint32		pending_rows;
-	uint32		pending_skip;	/* words of the first page that are no longer pending */
-	uint32		pending_pages;
-	uint64		pending_stamp;	/* of the first page */
-
 	uint32		segments;		/* in the directory, empty ones included */
 	uint32		directory_pages;
 	uint32		free_runs;
-	BlockNumber pending[MAX_PENDING_PAGES];
+	Merge		merge;
 	BlockNumber directory[MAX_DIRECTORY_PAGES];
 	Run			free[MAX_FREE_RUNS];
+
+	Pending		pending;		/* last: every insert changes it, and has no need to sum up the rest again */
 } Meta;
 
 /* What the index consists of at one moment. */
 typedef struct Structure
 {
 	Meta		meta;
+	BlockNumber blocks;			/* of the file, or more by now */
 	blx_geometry geometry;		/* when meta.parts > 0 */
 	blx_identity identity;
 	Segment    *segments;		/* meta.segments of them */
@@ -175,9 +229,14 @@ GetPageTail(Page page)
 	return (PageTail *) PageGetSpecialPointer(page);
 }
 
-/* Of the metapage; errors when it is none of this access method. */
+/* Of the metapage; errors when it is none of this access method, or damaged. */
 extern Meta *GetMeta(Relation index, Page page);
 extern void InitMetaPage(Relation index, Page page);
+
+/* Checksums anew, after changes to the metapage: all of it, or only what is pending; and to a page of the directory. */
+extern void SealMeta(Meta *meta);
+extern void SealPending(Meta *meta);
+extern void SealDirectory(Page page);
 
 extern Structure *ReadStructure(Relation index, Snapshot snapshot);
 extern blx_geometry GeometryOf(const Meta *meta);
@@ -186,14 +245,19 @@ extern void SetGeometry(Meta *meta, const blx_geometry *geometry);
 /* The key type of the rows becomes the joint one; false when these are other keys. */
 extern bool JoinKeyType(Meta *meta, const blx_filter *f);
 
-/* Consecutive pages, to be had from the free ones (then gone from meta) or by extending the index. */
-extern BlockNumber TakePages(Relation index, Meta *meta, uint32 pages);
-extern BlockNumber ExtendIndex(Relation index, uint32 pages);
+/* Makes the index longer; the new pages are free ones of the metapage. At most so many pages in one go. */
+#define EXTENSION_PAGES 128
+extern void ExtendIndex(Relation index, uint32 pages);
+
+/* Consecutive free pages, gone from meta, or InvalidBlockNumber. */
 extern BlockNumber TakeFreePages(Meta *meta, uint32 pages);
 extern void FreePages(Meta *meta, BlockNumber start, uint32 pages);
 
-/* All free pages, anew from what the structure refers to; returns how many. Needs the structure lock. */
+/* Pages that nothing refers to become free; returns how many are free. Needs the structure lock. */
 extern uint32 CollectFreePages(Relation index);
+
+/* Which pages are used, by what the structure says; errors when one is twice. */
+extern bool *MapPages(Relation index, const Structure *structure, BlockNumber blocks);
 
 extern void LockStructure(Relation index);
 extern bool TryLockStructure(Relation index);
@@ -241,8 +305,9 @@ typedef struct RowSource
 {
 	const ItemPointerData *tids;
 	uint32		rows;
-	const uint64 *signatures;	/* each `stride` words after the last; or NULL */
+	const uint64 *signatures;	/* words `first` and on of each, `stride` words after the last; or NULL */
 	uint32		stride;
+	uint32		first;
 	const Segment *segment;
 } RowSource;
 
@@ -260,8 +325,14 @@ TidPages(uint32 rows)
 
 extern uint32 SegmentPages(const blx_geometry *geometry, uint32 rows);
 
-/* Writes the rows of the sources, at most MAX_SEGMENT_ROWS, on pages that nobody refers to yet. */
-extern Segment WriteSegment(Relation index, const blx_geometry *geometry, const RowSource *sources, int n);
+/* The words of signatures that pages from .. to-1 of a segment are made of. */
+extern void ColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end);
+
+/* Writes pages from .. to-1 of a segment that nobody refers to yet: the live rows of the sources. */
+extern void WritePages(Relation index, const blx_geometry *geometry, const RowSource *sources, int n,
+					   const Segment *segment, uint32 from, uint32 to);
+
+extern uint32 CountLive(const RowSource *sources, int n);
 
 /* The TIDs on a locked page, or NULL when the segment is gone (and nothing is locked). */
 extern const ItemPointerData *LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer);
@@ -271,6 +342,9 @@ extern const uint64 *LockSlice(Relation index, const Segment *segment, uint32 sl
 extern BlockNumber SliceBlock(const Segment *segment, uint32 slice);
 
 extern ItemPointerData *ReadAllTids(Relation index, const Segment *segment);
+
+/* A page of a segment, locked; false when the segment is gone (and nothing is locked). */
+extern bool LockSegmentPage(Relation index, const Segment *segment, BlockNumber block, int mode, Buffer *buffer);
 
 /* Word `number` of the signatures of a segment's rows, live or not, and zeros to the next multiple of 64 rows. */
 #define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
@@ -295,28 +369,74 @@ PendingTid(const uint64 *row)
 	return tid;
 }
 
-/* All pending rows, one after the other; NULL when they are gone. */
-extern uint64 *ReadPending(Relation index, const Structure *structure, Snapshot snapshot);
+/* Goes over the pending rows, one page in memory at a time. */
+typedef struct PendingReader
+{
+	Relation	index;
+	Snapshot	snapshot;
+	const Pending *pending;
+	uint32		row_words;
+	uint32		rows;			/* how many are still to come */
+	uint32		pages;			/* read so far */
+	BlockNumber block;			/* of the page that was read last */
+	BlockNumber next;
+	uint32		place;			/* of the next word */
+	bool		gone;			/* a page is something else by now */
+	uint64	   *row;
+	uint64		words[PAGE_WORDS];
+} PendingReader;
 
-/* Appends a row under the metapage's exclusive lock; false when there is no room. */
-extern bool AppendPending(Relation index, Buffer meta, const Meta *joined, ItemPointer tid, uint64 *row);
+/* The first `rows` pending rows. */
+extern PendingReader *StartPending(Relation index, const Structure *structure, uint32 rows, Snapshot snapshot);
 
-/* Forgets the first pending rows. */
-extern void DropPending(Meta *meta, uint32 rows);
+/* The next row, which stays until the one after it; NULL after the last, or when they are gone. */
+extern const uint64 *NextPending(PendingReader *reader);
+
+/* Where a row begins, in words from the start of the first page. */
+static inline uint64
+PendingPlace(const Pending *pending, uint32 row_words, uint64 row)
+{
+	return pending->skip + row * row_words;
+}
+
+/* A row to be appended under the metapage's exclusive lock; false when there are not enough free pages. */
+extern bool AppendPending(Relation index, Buffer buffer, Meta *joined, ItemPointer tid, uint64 *row);
+
+/* The blocks of the first pages of pending rows; NULL when they are gone. */
+extern BlockNumber *PendingBlocks(Relation index, const Structure *structure, uint32 pages);
+
+/* The page after one page of pending rows, when there is one. */
+extern BlockNumber NextPendingPage(Relation index, BlockNumber block, uint64 stamp);
+
+/* Forgets the first pending rows, which are on these pages. */
+extern void DropPending(Relation index, Meta *meta, uint32 rows, BlockNumber *blocks);
 
 /* ---- am_merge.c ---- */
 
-/* Makes segments of pending rows until they are within the limit.  Needs the structure lock. */
-extern void MergePending(Relation index);
+/*
+ * One step of a merge, which writes about as many pages: of the one under way,
+ * or of a new one when there are too many pending rows.  False when there was
+ * nothing to do.  Needs the structure lock.
+ *
+ * A merge takes pending rows of no more than `most` pages, or 64 rows.
+ */
+extern bool MergeStep(Relation index, uint32 pages, uint32 most);
 
-/* Writes the segment's live rows anew, or frees it when there are none.  Needs the structure lock. */
-extern void CompactSegment(Relation index, const Structure *structure, uint32 number);
+/* The merge under way, to its end, in steps between which the structure lock stays. */
+extern void FinishMerge(Relation index);
 
-/* A new segment. Needs the structure lock (or an index that nobody else knows). */
+/* Begins to write a segment's live rows anew, or frees it when there are none; false when the index must be longer. */
+extern bool StartCompaction(Relation index, const Structure *structure, uint32 number);
+
+/* A new segment of an index that nobody else knows. */
 extern void AddSegment(Relation index, const blx_geometry *geometry, const RowSource *source);
 
-/* Is it time to merge? */
+/* Are there too many pending rows? */
 extern bool PendingIsFull(const Meta *meta, Relation index);
+
+/* Pages that are written by a step in VACUUM, and by an INSERT of rows of so many words. */
+#define VACUUM_STEP 1024
+extern uint32 InsertStep(uint32 row_words);
 
 /* ---- the access method's functions ---- */
 extern IndexBuildResult *BuildIndex(Relation heap, Relation index, struct IndexInfo *info);

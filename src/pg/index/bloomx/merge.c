@@ -6,9 +6,14 @@
  * on with the next larger ones: a row is written again once for each power of
  * FAN_OUT, and a lookup meets few small segments.
  *
- * The new segment is complete before one WAL record puts it into the directory
- * and takes out what it replaces.  Rows that were appended meanwhile stay
- * pending.
+ * That can be gigabytes, so it is done in steps, a few pages at a time: by the
+ * inserts that find the list too long, each of which does one step, and by
+ * VACUUM.  Pages are set aside for the new segment, and the metapage says what
+ * becomes part of it and how many pages are written (struct Merge).  The new
+ * segment is complete before one WAL record puts it into the directory and
+ * takes out what it replaces.  Rows that were appended meanwhile stay pending.
+ *
+ * An interrupt, an error or a crash costs what the present step has written.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -17,128 +22,156 @@
 
 #define FAN_OUT 8
 
-/* The largest number of segments that become one. */
-#define MAX_MERGED 64
-
 /* Fewer rows than this do not become a segment, however large: slices are whole words. */
 #define LEAST_ROWS 32
+
+/*
+ * What a step of an INSERT writes: half a megabyte, which takes a millisecond
+ * or two, and no more than 64 slices of the longest kind, which have to be
+ * collected together.  The rows of the largest signatures pay for eight times
+ * their own size: they are written once as pending rows and some five times in
+ * segments, so the merges keep up with them.
+ */
+#define INSERT_STEP 64
+#define PAGES_FOR_A_PAGE 8
+
+uint32
+InsertStep(uint32 row_words)
+{
+	return Max(INSERT_STEP, PAGES_FOR_A_PAGE * row_words / PAGE_WORDS);
+}
 
 bool
 PendingIsFull(const Meta *meta, Relation index)
 {
-	Size		size = meta->pending_pages * (Size) (BLCKSZ / 1024);
+	Size		size = meta->pending.pages * (Size) (BLCKSZ / 1024);
 
-	return meta->pending_pages > MAX_PENDING_PAGES * 3 / 4 ||
-		(meta->pending_rows >= LEAST_ROWS && size > (Size) GetIndexOptions(index).pending_limit);
+	return meta->pending.rows >= LEAST_ROWS && size > (Size) GetIndexOptions(index).pending_limit;
 }
 
 /* ---- the directory ---- */
 
-/* The place for a new segment: an empty one of the last page, or behind the last one. */
+/* A place for a new segment: an empty one, or behind the last one. */
 static uint32
 FreeSlot(const Structure *structure)
 {
-	uint32		n = structure->meta.segments;
-
-	for (uint32 i = n - n % DIRECTORY_SEGMENTS; i < n; i++)
+	for (uint32 i = 0; i < structure->meta.segments; i++)
 		if (structure->segments[i].rows == 0)
 			return i;
-	return n;
+	return structure->meta.segments;
 }
 
-/* The directory page of a slot, which may be a new page; locked. */
-static Page
-LockDirectoryPage(Relation index, GenericXLogState *state, Meta *meta, uint32 slot, Buffer *buffer)
+/* The directory page of a slot, which may be a new page; locked. False when it cannot be had. */
+static bool
+LockDirectoryPage(Relation index, GenericXLogState *state, Meta *meta, uint32 slot, Buffer *buffer, Page *page)
 {
 	uint32		number = slot / DIRECTORY_SEGMENTS;
 	bool		new = number == meta->directory_pages;
-	Page		page;
 
-	if (number == MAX_DIRECTORY_PAGES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
-				 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
-	if (new)
-		meta->directory[meta->directory_pages++] = TakePages(index, meta, 1);
-	*buffer = ReadBuffer(index, meta->directory[number]);
-	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
-	page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
 	if (new)
 	{
-		InitPage(page, DIRECTORY_PAGE, number);
-		memset(PageGetContents(page), 0, PAGE_BYTES);
+		BlockNumber block = TakeFreePages(meta, 1);
+
+		if (block == InvalidBlockNumber)
+			return false;
+		meta->directory[meta->directory_pages++] = block;
 	}
-	return page;
+	*buffer = ReadBuffer(index, meta->directory[number]);
+	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
+	*page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
+	if (new)
+	{
+		InitPage(*page, DIRECTORY_PAGE, number);
+		memset(PageGetContents(*page), 0, PAGE_BYTES);
+	}
+	return true;
 }
 
-/*
- * `segment` (if it has rows) stands for the first `pending` pending rows and
- * for n segments, all on one page of the directory, from now on.
- */
-static void
-Replace(Relation index, const Structure *structure, uint32 pending, const uint32 *replaced, int n, const Segment *segment)
+/* What replaces what; false when there is no page for the directory. */
+static bool
+TryReplace(Relation index, const Structure *structure, const Merge *merge, BlockNumber *pending_blocks)
 {
-	uint32		slot = n > 0 ? replaced[0] : FreeSlot(structure);
+	bool		in_directory = merge->sources > 0 || merge->segment.rows > 0;
+	uint32		slot = merge->sources > 0 ? merge->source[0] : FreeSlot(structure);
 	Buffer		buffer = ReadBuffer(index, META_BLOCK),
 				directory = InvalidBuffer;
 	GenericXLogState *state;
+	Page		page;
 	Meta	   *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
 	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	if (n > 0 || segment->rows > 0)
+	if (in_directory && !LockDirectoryPage(index, state, meta, slot, &directory, &page))
 	{
-		Segment    *slots = (Segment *) PageGetContents(LockDirectoryPage(index, state, meta, slot, &directory));
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		return false;
+	}
+	if (in_directory)
+	{
+		Segment    *slots = (Segment *) PageGetContents(page);
 
-		for (int i = 0; i < n; i++)
+		for (uint32 i = 0; i < merge->sources; i++)
 		{
-			Segment    *old = &slots[replaced[i] % DIRECTORY_SEGMENTS];
+			Segment    *old = &slots[merge->source[i] % DIRECTORY_SEGMENTS];
 
 			FreePages(meta, old->start, SegmentPages(&structure->geometry, old->rows));
 			memset(old, 0, sizeof *old);
 		}
-		slots[slot % DIRECTORY_SEGMENTS] = *segment;
+		slots[slot % DIRECTORY_SEGMENTS] = merge->segment;
+		SealDirectory(page);
 		meta->segments = Max(meta->segments, slot + 1);
 	}
-	if (pending > 0)
-		DropPending(meta, pending);
+	if (merge->pending > 0)
+		DropPending(index, meta, merge->pending, pending_blocks);
+	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
+	SealMeta(meta);
 	GenericXLogFinish(state);
 	if (BufferIsValid(directory))
 		UnlockReleaseBuffer(directory);
 	UnlockReleaseBuffer(buffer);
+	return true;
 }
 
-void
-AddSegment(Relation index, const blx_geometry *geometry, const RowSource *source)
+/* The segment (if it has rows) stands for its sources and for the first pending rows from now on. */
+static void
+Replace(Relation index, const Structure *structure, const Merge *merge)
 {
-	Segment		segment = WriteSegment(index, geometry, source, 1);
+	BlockNumber *pending = NULL;
 
-	if (segment.rows > 0)
-		Replace(index, ReadStructure(index, NULL), 0, NULL, 0, &segment);
+	if (merge->pending > 0)
+	{
+		uint64		end = PendingPlace(&structure->meta.pending, PendingWords(&structure->geometry), merge->pending);
+
+		pending = PendingBlocks(index, structure, (uint32) ((end + PAGE_WORDS - 1) / PAGE_WORDS));
+		if (pending == NULL)
+			ReportCorruption(index, "a page of pending rows is something else");
+	}
+	while (!TryReplace(index, structure, merge, pending))
+		ExtendIndex(index, 1);
 }
 
-/* ---- merging ---- */
+/* ---- what to merge ---- */
 
 /*
- * Which segments of the directory's last page are merged with `rows` new rows:
+ * Which segments of a page of the directory are merged with `rows` new rows:
  * their slots, and how many.
  */
-static int
-ChooseSegments(const Structure *structure, uint32 rows, uint32 *chosen)
+static uint32
+ChooseSegments(const Structure *structure, uint32 page, uint32 rows, uint32 *chosen)
 {
-	uint32		last = structure->meta.segments,
-				first = last == 0 ? 0 : (last - 1) / DIRECTORY_SEGMENTS * DIRECTORY_SEGMENTS;
-	int			n = 0,
+	uint32		first = page * DIRECTORY_SEGMENTS,
+				last = Min(structure->meta.segments, first + DIRECTORY_SEGMENTS),
+				n = 0,
 				before;
 
 	do
 	{
 		uint32		limit = rows,
-					total = 0;
-		int			found = 0;
+					total = 0,
+					found = 0;
 
 		before = n;
 		for (uint32 i = first; i < last; i++)
@@ -151,7 +184,7 @@ ChooseSegments(const Structure *structure, uint32 rows, uint32 *chosen)
 			const Segment *segment = &structure->segments[i];
 			bool		taken = false;
 
-			for (int j = 0; j < before; j++)
+			for (uint32 j = 0; j < before; j++)
 				taken |= chosen[j] == i;
 			if (taken || segment->rows == 0 || segment->rows > limit || rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
@@ -163,64 +196,248 @@ ChooseSegments(const Structure *structure, uint32 rows, uint32 *chosen)
 	return n;
 }
 
-static ItemPointerData *
-PendingTids(const uint64 *pending, uint32 rows, uint32 row_words)
-{
-	ItemPointerData *tids = palloc(rows * sizeof(ItemPointerData));
-
-	for (uint32 row = 0; row < rows; row++)
-		tids[row] = PendingTid(pending + (Size) row * row_words);
-	return tids;
-}
-
-static RowSource
-SegmentSource(Relation index, const Segment *segment)
-{
-	return (RowSource) {.tids = ReadAllTids(index, segment), .rows = segment->rows, .segment = segment};
-}
-
-/* Makes a segment of pending rows, as many as fit. */
+/* From the page of the directory that has the most to merge, for one WAL record changes one page of it. */
 static void
-MergeOnce(Relation index, const Structure *structure)
+ChooseSources(const Structure *structure, Merge *merge)
 {
-	uint32		row_words = PendingWords(&structure->geometry),
-				rows = Min(structure->meta.pending_rows, MAX_SEGMENT_ROWS),
-				chosen[MAX_MERGED];
-	int			n = ChooseSegments(structure, rows, chosen);
-	uint64	   *pending = ReadPending(index, structure, NULL);
-	RowSource  *sources = palloc((1 + n) * sizeof(RowSource));
-	Segment		segment;
+	uint32		chosen[MAX_MERGED];
 
-	if (pending == NULL)
+	for (uint32 page = 0; page < structure->meta.directory_pages; page++)
+	{
+		uint32		n = ChooseSegments(structure, page, merge->pending, chosen);
+
+		if (n <= merge->sources)
+			continue;
+		merge->sources = n;
+		memcpy(merge->source, chosen, n * sizeof *chosen);
+	}
+}
+
+/* All that goes into it was seen by the present pass of VACUUM, or it has to be seen. */
+static uint32
+PassOf(const Structure *structure, const Merge *merge)
+{
+	uint32		pass = structure->meta.pass;
+
+	if (merge->pending > 0 && structure->meta.pending.pass != pass)
+		return pass - 1;
+	for (uint32 i = 0; i < merge->sources; i++)
+		if (structure->segments[merge->source[i]].pass != pass)
+			return pass - 1;
+	return pass;
+}
+
+/* ---- sources ---- */
+
+/* The pending rows' TIDs, and of their signatures the words first .. end-1. */
+static RowSource
+PendingSource(Relation index, const Structure *structure, uint32 rows, uint32 first, uint32 end)
+{
+	uint32		stride = Max(1, end - first);
+	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
+	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
+	PendingReader *reader = StartPending(index, structure, rows, NULL);
+	const uint64 *row;
+
+	for (uint32 i = 0; (row = NextPending(reader)) != NULL; i++)
+	{
+		tids[i] = PendingTid(row);
+		memcpy(signatures + i * (Size) stride, row + 1 + first, (end - first) * sizeof(uint64));
+	}
+	if (reader->gone)
 		ReportCorruption(index, "a page of pending rows is something else");
-	for (int i = 0; i < n; i++)
-		sources[i] = SegmentSource(index, &structure->segments[chosen[i]]);
-	sources[n] = (RowSource) {.tids = PendingTids(pending, rows, row_words), .rows = rows, .signatures = pending + 1, .stride = row_words};
-	segment = WriteSegment(index, &structure->geometry, sources, n + 1);
-	Replace(index, structure, rows, chosen, n, &segment);
+	return (RowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first};
+}
+
+/* Segments in the order that the merge names them, then pending rows: always the same order. */
+static RowSource *
+Sources(Relation index, const Structure *structure, const Merge *merge, uint32 first, uint32 end, int *n)
+{
+	RowSource  *sources = palloc((merge->sources + 1) * sizeof(RowSource));
+
+	for (uint32 i = 0; i < merge->sources; i++)
+	{
+		const Segment *segment = &structure->segments[merge->source[i]];
+
+		sources[i] = (RowSource) {.tids = ReadAllTids(index, segment), .rows = segment->rows, .segment = segment};
+	}
+	*n = merge->sources;
+	if (merge->pending > 0)
+		sources[(*n)++] = PendingSource(index, structure, merge->pending, first, end);
+	return sources;
+}
+
+/* ---- steps ---- */
+
+/* Pages for the new segment, which the metapage calls its own from now on; false when too few are free. */
+static bool
+ReservePages(Relation index, const Structure *structure, Merge *merge)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	Meta	   *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	merge->segment.start = TakeFreePages(meta, SegmentPages(&structure->geometry, merge->segment.rows));
+	if (merge->segment.start == InvalidBlockNumber)
+	{
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		return false;
+	}
+	merge->segment.stamp = meta->next_stamp++;
+	meta->merge = *merge;
+	SealMeta(meta);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+/* Begins a merge, or does what there is to do at once when no row is alive; false when too few pages are free. */
+static bool
+StartMerge(Relation index, const Structure *structure, Merge *merge)
+{
+	int			n;
+	RowSource  *sources = Sources(index, structure, merge, 0, 0, &n);
+
+	merge->segment.rows = CountLive(sources, n);
+	merge->segment.pass = PassOf(structure, merge);
+	if (merge->segment.rows > 0)
+		return ReservePages(index, structure, merge);
+	Replace(index, structure, merge);
+	return true;
+}
+
+static void
+NoteProgress(Relation index, uint32 written)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	Meta	   *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->merge.written = written;
+	SealMeta(meta);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+/* The next pages of the merge under way; after the last one it is in the directory. */
+static void
+ContinueMerge(Relation index, const Structure *structure, uint32 pages)
+{
+	const Merge *merge = &structure->meta.merge;
+	const blx_geometry *geometry = &structure->geometry;
+	uint32		total = SegmentPages(geometry, merge->segment.rows),
+				to = Min(total, merge->written + pages),
+				first,
+				end;
+	int			n;
+	RowSource  *sources;
+
+	ColumnsOfPages(geometry, merge->segment.rows, merge->written, to, &first, &end);
+	sources = Sources(index, structure, merge, first, end, &n);
+	WritePages(index, geometry, sources, n, &merge->segment, merge->written, to);
+	if (to < total)
+		NoteProgress(index, to);
+	else
+		Replace(index, structure, merge);
+}
+
+/* What to merge with the first pending rows, so many as are on `most` pages; 0 rows: nothing, the directory is full. */
+static Merge
+PlanMerge(const Structure *structure, uint32 most)
+{
+	uint64		rows = most * (uint64) PAGE_WORDS / PendingWords(&structure->geometry);
+	Merge		merge = {.pending = (uint32) Min(structure->meta.pending.rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
+
+	ChooseSources(structure, &merge);
+	if (merge.sources == 0 && FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
+		merge.pending = 0;
+	return merge;
+}
+
+static bool
+MergeStepInMemory(Relation index, uint32 pages, uint32 most)
+{
+	Structure  *structure = ReadStructure(index, NULL);
+	Merge		merge;
+
+	if (structure->meta.merge.segment.rows > 0)
+	{
+		ContinueMerge(index, structure, pages);
+		return true;
+	}
+	if (!PendingIsFull(&structure->meta, index))
+		return false;
+	merge = PlanMerge(structure, most);
+	if (merge.pending == 0)
+		return false;
+	if (!StartMerge(index, structure, &merge))
+		ExtendIndex(index, pages);
+	return true;
+}
+
+bool
+MergeStep(Relation index, uint32 pages, uint32 most)
+{
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
+				old = MemoryContextSwitchTo(memory);
+	bool		done = MergeStepInMemory(index, pages, most);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return done;
 }
 
 void
-MergePending(Relation index)
+FinishMerge(Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
 	Structure  *structure;
 
-	while (structure = ReadStructure(index, NULL), PendingIsFull(&structure->meta, index) && structure->meta.pending_rows > 0)
+	while (structure = ReadStructure(index, NULL), structure->meta.merge.segment.rows > 0)
 	{
-		MergeOnce(index, structure);
+		ContinueMerge(index, structure, VACUUM_STEP);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }
 
-void
-CompactSegment(Relation index, const Structure *structure, uint32 number)
+bool
+StartCompaction(Relation index, const Structure *structure, uint32 number)
 {
-	RowSource	source = SegmentSource(index, &structure->segments[number]);
-	Segment		segment = WriteSegment(index, &structure->geometry, &source, 1);
+	Merge		merge = {.sources = 1, .source = {number}};
 
-	Replace(index, structure, 0, &number, 1, &segment);
+	return StartMerge(index, structure, &merge);
+}
+
+/* ---- CREATE INDEX ---- */
+
+/* A merge of one step: its pages are free pages until then, and should it fail nobody knows the index. */
+void
+AddSegment(Relation index, const blx_geometry *geometry, const RowSource *source)
+{
+	Merge		merge = {.segment.rows = CountLive(source, 1)};
+	Structure  *structure;
+	uint32		total;
+
+	if (merge.segment.rows == 0)
+		return;
+	structure = ReadStructure(index, NULL);
+	if (FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
+				 errhint("Use more maintenance_work_mem, or partition the table.")));
+	merge.segment.pass = structure->meta.pass;
+	total = SegmentPages(geometry, merge.segment.rows);
+	while (!ReservePages(index, structure, &merge))
+		ExtendIndex(index, EXTENSION_PAGES);
+	WritePages(index, geometry, source, 1, &merge.segment, 0, total);
+	Replace(index, structure, &merge);
 }

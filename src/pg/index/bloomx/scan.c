@@ -6,6 +6,7 @@
  */
 #include "pg/index/bloomx/index.h"
 
+#include "access/htup_details.h"
 #include "access/relscan.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
@@ -96,6 +97,9 @@ AndAnyKey(Search *search, const Segment *segment, const Condition *condition, bo
 static void
 AddTids(Search *search, ItemPointerData *tids, int n)
 {
+	for (int i = 0; i < n; i++)
+		if (ItemPointerGetOffsetNumber(&tids[i]) > MaxHeapTuplesPerPage)
+			ReportCorruption(search->index, "a row address is none");
 	tbm_add_tuples(search->bitmap, tids, n, true);
 	search->found += n;
 }
@@ -171,12 +175,10 @@ SearchSegment(Search *search, const Segment *segment)
 static bool
 SearchPending(Search *search)
 {
-	uint32		row_words = PendingWords(&search->structure->geometry);
-	uint64	   *row = ReadPending(search->index, search->structure, search->snapshot);
+	PendingReader *reader = StartPending(search->index, search->structure, search->structure->meta.pending.rows, search->snapshot);
+	const uint64 *row;
 
-	if (row == NULL)
-		return false;
-	for (uint32 i = 0; i < search->structure->meta.pending_rows; i++, row += row_words)
+	while ((row = NextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = PendingTid(row);
 		bool		meets = ItemPointerIsValid(&tid);
@@ -187,7 +189,7 @@ SearchPending(Search *search)
 			continue;
 		AddTids(search, &tid, 1);
 	}
-	return true;
+	return !reader->gone;
 }
 
 /* Pending rows first: they may become a segment, but a segment's never become pending. */

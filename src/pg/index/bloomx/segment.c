@@ -5,7 +5,9 @@
  * page.  Signatures are transposed one word, that is 64 slices, at a time: the
  * rows' words are collected from the sources, those of a segment by
  * transposing its slices back, so that a merge needs memory for a fraction of
- * the signatures only.
+ * the signatures only.  Any part of a segment's pages can be written by itself.
+ *
+ * Every page says the segment's stamp and number of rows.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -29,12 +31,15 @@ SegmentPages(const blx_geometry *geometry, uint32 rows)
 
 /* ---- reading ---- */
 
-static bool
-LockSegmentPage(Relation index, BlockNumber block, uint64 stamp, Buffer *buffer)
+bool
+LockSegmentPage(Relation index, const Segment *segment, BlockNumber block, int mode, Buffer *buffer)
 {
+	Page		page;
+
 	*buffer = ReadBuffer(index, block);
-	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	if (PageIs(BufferGetPage(*buffer), SEGMENT_PAGE, stamp))
+	LockBuffer(*buffer, mode);
+	page = BufferGetPage(*buffer);
+	if (PageIs(page, SEGMENT_PAGE, segment->stamp) && GetPageTail(page)->extra == segment->rows)
 		return true;
 	UnlockReleaseBuffer(*buffer);
 	return false;
@@ -43,7 +48,7 @@ LockSegmentPage(Relation index, BlockNumber block, uint64 stamp, Buffer *buffer)
 const ItemPointerData *
 LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
 {
-	if (!LockSegmentPage(index, segment->start + page, segment->stamp, buffer))
+	if (!LockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
 	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
@@ -76,7 +81,7 @@ SliceBlock(const Segment *segment, uint32 slice)
 const uint64 *
 LockSlice(Relation index, const Segment *segment, uint32 slice, Buffer *buffer)
 {
-	if (!LockSegmentPage(index, SliceBlock(segment, slice), segment->stamp, buffer))
+	if (!LockSegmentPage(index, segment, SliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	return (const uint64 *) PageGetContents(BufferGetPage(*buffer)) +
 		slice % SlicesPerPage(segment->rows) * SliceWords(segment->rows);
@@ -87,7 +92,7 @@ LockSlice(Relation index, const Segment *segment, uint32 slice, Buffer *buffer)
 typedef struct PageWriter
 {
 	Relation	index;
-	uint64		stamp;
+	const Segment *segment;
 	BlockNumber next;
 	GenericXLogState *state;
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
@@ -118,19 +123,20 @@ NextPage(PageWriter *writer)
 		CHECK_FOR_INTERRUPTS();
 		writer->state = GenericXLogStart(writer->index);
 	}
-	buffer = ReadBuffer(writer->index, writer->next++);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	buffer = ReadBufferExtended(writer->index, MAIN_FORKNUM, writer->next++, RBM_ZERO_AND_LOCK, NULL);
 	writer->buffers[writer->pages++] = buffer;
 	page = GenericXLogRegisterBuffer(writer->state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	InitPage(page, SEGMENT_PAGE, writer->stamp);
+	InitPage(page, SEGMENT_PAGE, writer->segment->stamp);
+	GetPageTail(page)->extra = writer->segment->rows;
 	return PageGetContents(page);
 }
 
+/* Pages from .. to-1 of TIDs. */
 static void
-WriteTids(PageWriter *writer, const ItemPointerData *tids, uint32 rows)
+WriteTids(PageWriter *writer, const ItemPointerData *tids, uint32 rows, uint32 from, uint32 to)
 {
-	for (uint32 row = 0; row < rows; row += PAGE_TIDS)
-		memcpy(NextPage(writer), tids + row, Min(PAGE_TIDS, rows - row) * sizeof(ItemPointerData));
+	for (uint32 page = from; page < to; page++)
+		memcpy(NextPage(writer), tids + page * PAGE_TIDS, Min(PAGE_TIDS, rows - page * PAGE_TIDS) * sizeof(ItemPointerData));
 }
 
 /* ---- collecting and transposing ---- */
@@ -164,11 +170,12 @@ CollectColumn(Relation index, const RowSource *source, uint32 number, uint64 *sl
 {
 	uint32		live = 0;
 
+	CHECK_FOR_INTERRUPTS();
 	if (source->segment != NULL)
 		ReadColumn(index, source->segment, number, slices, scratch);
 	for (uint32 row = 0; row < source->rows; row++)
 		if (ItemPointerIsValid(&source->tids[row]))
-			column[live++] = source->segment != NULL ? scratch[row] : source->signatures[(Size) row * source->stride + number];
+			column[live++] = source->segment != NULL ? scratch[row] : source->signatures[(Size) row * source->stride + number - source->first];
 	return live;
 }
 
@@ -187,29 +194,34 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 	}
 }
 
+/* Pages from .. to-1 of slices. */
 static void
-WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *sources, int n, uint32 rows)
+WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *sources, int n, uint32 from, uint32 to)
 {
 	uint64	   *slices = palloc(SLICES_BYTES),
 			   *scratch = palloc(COLUMN_BYTES),
 			   *column = palloc(COLUMN_BYTES);
-	uint32		words = SliceWords(rows),
+	uint32		rows = writer->segment->rows,
+				words = SliceWords(rows),
 				per_page = SlicesPerPage(rows),
-				slice = 0;
+				slice = from * per_page,
+				end = (uint32) Min(to * (uint64) per_page, blx_bits(geometry));
 	char	   *page = NULL;
 
-	for (uint32 number = 0; number < blx_body_words(geometry); number++)
+	for (uint32 number = slice / 64; slice < end; number++)
 	{
 		uint32		collected = 0;
 
 		for (int i = 0; i < n; i++)
 			collected += CollectColumn(writer->index, &sources[i], number, slices, scratch, column + collected);
+		if (collected != rows)
+			ReportCorruption(writer->index, "a segment in the making has other rows than it had");
 		TransposeColumn(column, rows, slices);
-		for (uint32 i = 0; i < 64; i++, slice++)
+		for (; slice < end && slice / 64 == number; slice++)
 		{
 			if (slice % per_page == 0)
 				page = NextPage(writer);
-			memcpy(page + slice % per_page * words * sizeof(uint64), slices + i * words, words * sizeof(uint64));
+			memcpy(page + slice % per_page * words * sizeof(uint64), slices + slice % 64 * words, words * sizeof(uint64));
 		}
 	}
 	pfree(slices);
@@ -219,62 +231,58 @@ WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *s
 
 /* ---- the whole ---- */
 
-/* The TIDs of the live rows. */
-static ItemPointerData *
-CollectTids(const RowSource *sources, int n, uint32 *rows)
+uint32
+CountLive(const RowSource *sources, int n)
 {
-	ItemPointerData *tids;
-	uint32		total = 0;
+	uint32		live = 0;
 
 	for (int i = 0; i < n; i++)
-		total += sources[i].rows;
-	tids = palloc(Max(1, total) * sizeof(ItemPointerData));
-	*rows = 0;
+		for (uint32 row = 0; row < sources[i].rows; row++)
+			live += ItemPointerIsValid(&sources[i].tids[row]);
+	return live;
+}
+
+/* The TIDs of the live rows, which are as many as the segment has. */
+static ItemPointerData *
+CollectTids(const RowSource *sources, int n, uint32 rows)
+{
+	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
+
+	rows = 0;
 	for (int i = 0; i < n; i++)
 		for (uint32 row = 0; row < sources[i].rows; row++)
 			if (ItemPointerIsValid(&sources[i].tids[row]))
-				tids[(*rows)++] = sources[i].tids[row];
+				tids[rows++] = sources[i].tids[row];
 	return tids;
 }
 
-/* A stamp, and pages that are in use from now on, though nobody refers to them yet. */
-static Segment
-ReservePages(Relation index, const blx_geometry *geometry, uint32 rows)
+void
+ColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state;
-	Segment		segment = {.rows = rows};
-	Meta	   *meta;
+	uint32		tids = TidPages(rows),
+				per_page = SlicesPerPage(rows);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	segment.stamp = meta->next_stamp++;
-	segment.start = TakeFreePages(meta, SegmentPages(geometry, rows));
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
-	if (segment.start == InvalidBlockNumber)
-		segment.start = ExtendIndex(index, SegmentPages(geometry, rows));
-	return segment;
+	*first = (Max(from, tids) - tids) * per_page / 64;
+	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, blx_body_words(geometry));
 }
 
-Segment
-WriteSegment(Relation index, const blx_geometry *geometry, const RowSource *sources, int n)
+void
+WritePages(Relation index, const blx_geometry *geometry, const RowSource *sources, int n,
+		   const Segment *segment, uint32 from, uint32 to)
 {
-	PageWriter	writer = {.index = index};
-	Segment		segment = {0};
-	uint32		rows;
-	ItemPointerData *tids = CollectTids(sources, n, &rows);
+	PageWriter	writer = {.index = index, .segment = segment, .next = segment->start + from};
+	uint32		tid_pages = TidPages(segment->rows);
 
-	if (rows > 0)
+	if (CountLive(sources, n) != segment->rows)
+		ReportCorruption(index, "a segment in the making has other rows than it had");
+	if (from < tid_pages)
 	{
-		segment = ReservePages(index, geometry, rows);
-		writer.stamp = segment.stamp;
-		writer.next = segment.start;
-		WriteTids(&writer, tids, rows);
-		WriteSlices(&writer, geometry, sources, n, rows);
-		FlushPages(&writer);
+		ItemPointerData *tids = CollectTids(sources, n, segment->rows);
+
+		WriteTids(&writer, tids, segment->rows, from, Min(to, tid_pages));
+		pfree(tids);
 	}
-	pfree(tids);
-	return segment;
+	if (to > tid_pages)
+		WriteSlices(&writer, geometry, sources, n, Max(from, tid_pages) - tid_pages, to - tid_pages);
+	FlushPages(&writer);
 }

@@ -1,5 +1,5 @@
 /*
- * dynamic_blocked.h - what the two files of layout dynamic_blocked share: the
+ * dynamic_stage.h - what the two files of layout dynamic_blocked share: the
  * sequence of stages that every block of it may grow through.
  *
  * Stage 0 is the home block.  Stage i takes growth^i times its memory and has
@@ -7,8 +7,8 @@
  * probes (Almeida et al. 2007).  All of it in integers: the same bits on
  * every machine.
  */
-#ifndef BLX_DYNAMIC_BLOCKED_H
-#define BLX_DYNAMIC_BLOCKED_H
+#ifndef BLX_DYNAMIC_STAGE_H
+#define BLX_DYNAMIC_STAGE_H
 
 #include "core/layouts/layout.h"
 
@@ -81,4 +81,4 @@ extern bool blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *o
 /* The geometry that the options ask for, of that many blocks and probes, its stages half full; false with the reason. */
 extern bool blx_dynamic_geometry(const blx_options *options, uint32_t blocks, unsigned probes, blx_geometry *g, blx_error *error);
 
-#endif							/* BLX_DYNAMIC_BLOCKED_H */
+#endif							/* BLX_DYNAMIC_STAGE_H */

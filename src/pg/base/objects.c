@@ -1,0 +1,208 @@
+/*
+ * objects.c - the OIDs of the extension's own objects.
+ *
+ * The planner shows functions, operators and types as OIDs, and anybody may
+ * give an object of his own any name that is used here, and C code that reads
+ * arguments by a name would read what he put there.  So an object counts as the
+ * extension's only if it has the name and exactly the argument types that the
+ * installation script declares, lies in the extension's schema, and is a member
+ * of the extension.  The argument types are then known, too.
+ *
+ * The objects are looked up once per backend, a dozen or so index lookups, and
+ * again after a change of pg_proc, pg_operator or pg_type that may concern them:
+ * DROP EXTENSION and CREATE EXTENSION give them other OIDs.  ALTER EXTENSION SET
+ * SCHEMA keeps the OIDs.
+ */
+#include "pg/base/bloomx.h"
+
+#include "access/genam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/indexing.h"
+#include "catalog/pg_extension.h"
+#include "catalog/pg_operator.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#define MAX_ARGUMENTS 3
+
+/* Stands for the type bloomfilter, whose OID differs from database to database. */
+#define FILTER InvalidOid
+
+static const struct
+{
+	const char *name;
+	int			arguments;
+	Oid			types[MAX_ARGUMENTS];
+} signatures[OWN_FUNCTIONS] = {
+	[BLOOM_CONTAINS] = {"bloom_contains", 2, {FILTER, ANYCOMPATIBLEOID}},
+	[BLOOM_CONTAINED] = {"bloom_contained", 2, {ANYCOMPATIBLEOID, FILTER}},
+	[BLOOM_CONTAINS_HASH] = {"bloom_contains_hash", 2, {FILTER, INT8OID}},
+	[BLOOM_CONTAINS_ANY] = {"bloom_contains_any", 2, {FILTER, ANYCOMPATIBLEARRAYOID}},
+	[BLOOM_CONTAINS_ALL] = {"bloom_contains_all", 2, {FILTER, ANYCOMPATIBLEARRAYOID}},
+	[BLOOM_PREFILTER] = {"bloom_prefilter", 2, {ANYCOMPATIBLEOID, FILTER}},
+	[BLOOM_HOLDS_ALL] = {"bloom_holds_all", 2, {FILTER, FILTER}},
+	[BLOOM_HOLDS_ANY] = {"bloom_holds_any", 2, {FILTER, FILTER}},
+	[BLOOM_PROBE] = {"bloom_probe", 1, {ANYCOMPATIBLEOID}},
+	[BLOOM_PROBE_ALL] = {"bloom_probe_all", 1, {ANYCOMPATIBLEARRAYOID}},
+	[BLOOM_PROBE_HASH] = {"bloom_probe_hash", 1, {INT8OID}},
+	[BLOOM_AGG] = {"bloom_agg", 1, {ANYCOMPATIBLEOID}},
+	[BLOOM_AGG_CAPACITY] = {"bloom_agg", 2, {ANYCOMPATIBLEOID, INT8OID}},
+	[BLOOM_AGG_RATE] = {"bloom_agg", 3, {ANYCOMPATIBLEOID, INT8OID, FLOAT8OID}},
+	[BLOOM_AGG_TEMPLATE] = {"bloom_agg", 2, {ANYCOMPATIBLEOID, FILTER}},
+	[BLOOM_UNION_AGG] = {"bloom_union_agg", 1, {FILTER}},
+};
+
+/* Both sides are filters. */
+static const char *const operators[OWN_OPERATORS] = {
+	[HOLDS_ALL_OPERATOR] = "?&",
+	[HOLDS_ANY_OPERATOR] = "?|",
+};
+
+/* InvalidOid = there is none */
+typedef struct Objects
+{
+	Oid			type;
+	Oid			functions[OWN_FUNCTIONS];
+	Oid			operators[OWN_OPERATORS];
+} Objects;
+
+static Objects objects;
+static bool objects_are_valid = false;
+static uint64 invalidations = 0;
+
+static void
+Invalidate(Datum arg, int cache, uint32 hash)
+{
+	objects_are_valid = false;
+	invalidations++;
+}
+
+/* The extension and its schema.  No syscache has them before PostgreSQL 18. */
+static bool
+FindExtension(Oid *extension, Oid *schema)
+{
+	Relation	relation = table_open(ExtensionRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum("bloomx"));
+	scan = systable_beginscan(relation, ExtensionNameIndexId, true, NULL, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		*extension = ((Form_pg_extension) GETSTRUCT(tuple))->oid;
+		*schema = ((Form_pg_extension) GETSTRUCT(tuple))->extnamespace;
+	}
+	systable_endscan(scan);
+	table_close(relation, AccessShareLock);
+	return HeapTupleIsValid(tuple);
+}
+
+/* The object, if it is a member of the extension. */
+static Oid
+Member(Oid class, Oid object, Oid extension)
+{
+	return OidIsValid(object) && getExtensionOfObject(class, object) == extension ? object : InvalidOid;
+}
+
+static Oid
+FindFunction(OwnFunction which, Oid filter, Oid schema)
+{
+	Oid			types[MAX_ARGUMENTS];
+	int			arguments = signatures[which].arguments;
+
+	for (int i = 0; i < arguments; i++)
+		types[i] = signatures[which].types[i] == FILTER ? filter : signatures[which].types[i];
+	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(signatures[which].name),
+						   PointerGetDatum(buildoidvector(types, arguments)), ObjectIdGetDatum(schema));
+}
+
+static Objects
+FindObjects(void)
+{
+	Objects		found = {0};
+	Oid			extension,
+				schema;
+
+	if (!FindExtension(&extension, &schema))
+		return found;
+	found.type = Member(TypeRelationId, GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloomfilter"),
+														ObjectIdGetDatum(schema)), extension);
+	if (!OidIsValid(found.type))
+		return found;
+	for (int i = 0; i < OWN_FUNCTIONS; i++)
+		found.functions[i] = Member(ProcedureRelationId, FindFunction(i, found.type, schema), extension);
+	for (int i = 0; i < OWN_OPERATORS; i++)
+		found.operators[i] = Member(OperatorRelationId,
+									GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid, CStringGetDatum(operators[i]),
+													ObjectIdGetDatum(found.type), ObjectIdGetDatum(found.type),
+													ObjectIdGetDatum(schema)), extension);
+	return found;
+}
+
+static const Objects *
+OwnObjects(void)
+{
+	static bool registered = false;
+	uint64		before;
+
+	if (objects_are_valid)
+		return &objects;
+	if (!registered)
+	{
+		CacheRegisterSyscacheCallback(PROCOID, Invalidate, (Datum) 0);
+		CacheRegisterSyscacheCallback(OPEROID, Invalidate, (Datum) 0);
+		CacheRegisterSyscacheCallback(TYPEOID, Invalidate, (Datum) 0);
+		registered = true;
+	}
+	before = invalidations;
+	objects = FindObjects();
+	/* what changed during the lookup is looked up again next time */
+	objects_are_valid = invalidations == before;
+	return &objects;
+}
+
+OwnFunction
+WhichFunction(Oid function)
+{
+	const Objects *own = OwnObjects();
+
+	for (int i = 0; i < OWN_FUNCTIONS; i++)
+		if (own->functions[i] == function && OidIsValid(function))
+			return i;
+	return NOT_OWN;
+}
+
+Oid
+OwnFunctionOid(OwnFunction which)
+{
+	return OwnObjects()->functions[which];
+}
+
+Oid
+OwnOperatorOid(OwnOperator which)
+{
+	return OwnObjects()->operators[which];
+}
+
+Oid
+FilterTypeOid(void)
+{
+	return OwnObjects()->type;
+}
+
+bool
+IsFilterType(Oid type)
+{
+	Oid			filter = FilterTypeOid();
+
+	return OidIsValid(filter) && (type == filter || getBaseType(type) == filter);
+}
