@@ -1,6 +1,6 @@
-"""How the figures of docs/ look.
+"""The style of all figures of docs/.
 
-No background, and colours of middle brightness: they are read on white and on black. The same data give the same file.
+No background and colours of medium brightness, to be readable on white and on black. The same data give the same file.
 """
 import matplotlib
 matplotlib.use('svg')

@@ -2,17 +2,23 @@
 """Check META.json against the PGXN Meta Spec 1.0.0, and that the release names one version.
 
     test/check_meta.py [DIRECTORY]      check the tree in DIRECTORY (default: this one)
-    test/check_meta.py --self-test      check the checker: faults planted in META.json must be found
+    test/check_meta.py --self-test      check the checker: it must find faults planted in META.json
 
-The PGXN client takes any META.json; the upload service does not. The rules here are the specification's,
-plus two of this project: every extension has an abstract and a docfile, and all files named exist.
+The PGXN client accepts any META.json; the upload service does not. The rules are those of the specification
+and two more: every extension has an abstract and a docfile, and all files named in META.json exist.
 
+<<<<<<< ours
 One version: META.json's "version" and the one of the extension it provides (x.y.z), the control file's
 default_version (x.y of it) and the script of that name, the versions in the Makefile, the one that the module
 reports from PostgreSQL 18 on, and the first section of CHANGELOG.md. (A section "Unreleased" above it would mean that
 the script of that version, once published, was changed.)
+=======
+These must be one version: META.json's "version" and the version of the extension that it provides (x.y.z), the
+control file's default_version (its x.y) and the script of that name, the versions in the Makefile, the version that
+the module reports from PostgreSQL 18 on, and the newest version in CHANGELOG.md.
+>>>>>>> theirs
 
-Prints a line for each fault; the exit status is 0 when there is none.
+Prints one line per fault; the exit status is 0 if there is none.
 """
 import copy
 import json
@@ -168,7 +174,7 @@ class Checker:
 
 
 def no_duplicates(pairs):
-    """JSON readers keep the last of two equal names without a word."""
+    """JSON parsers silently keep the last of two equal names."""
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The recipes of docs/filter-columns.md under many writers: nothing is lost, at any moment.
+# The recipes of docs/filter-columns.md with many writers: no key is lost at any moment.
 #
 #     scripts/throwaway test/filter_columns.sh [SECONDS]
 #
-# The document's own SQL makes the tables.  pgbench then writes, deletes, rebuilds and folds from
-# many sessions for that long (default 5) a recipe, while readers check that every committed row's key is
-# found.  Needs a server with bloomx in the PG* environment and its psql and pgbench first in PATH.  Makes
-# and drops a database.  Prints "N passed, N failed"; the exit status is 0 when none failed.
+# The document's own SQL creates the tables.  For SECONDS (default 5) per recipe, pgbench writes, deletes,
+# rebuilds and folds in many sessions, while readers check that the key of every committed row is found.
+# Needs a server with bloomx in the PG* environment and its psql and pgbench first in PATH.  Creates and
+# drops a database.  Prints "N passed, N failed"; the exit status is 0 if none failed.
 set -u
 
 # shellcheck source=test/tally.sh
@@ -30,12 +30,13 @@ sql() {
 	psql -XqAt -v ON_ERROR_STOP=1 -d $db -c "$1"
 }
 
-# A script of pgbench, from standard input.
+# Stores a pgbench script, read from standard input.
 script() {
 	cat >"$work/$1"
 }
 
-# All clients at once; a script's weight follows @.  What fails is tried again (deadlocks), or fails the test.
+# Runs the scripts in all clients at once; the weight of a script follows @.  pgbench repeats a transaction after a
+# deadlock; any other error fails the test.
 run() { # name, clients, script@weight...
 	name=$1
 	clients=$2
@@ -48,7 +49,7 @@ run() { # name, clients, script@weight...
 	pgbench -n -d $db -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
 	same "$name: no session failed" 0 $?
 	grep -E '^(pgbench: error|ERROR)' "$work/log"
-	same "$name: some hundred transactions" 1 "$(awk '/transactions actually processed/ { print ($6 + 0 > 100) ? 1 : $6 }' "$work/log")"
+	same "$name: at least a hundred transactions" 1 "$(awk '/transactions actually processed/ { print ($6 + 0 > 100) ? 1 : $6 }' "$work/log")"
 }
 
 psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db TEMPLATE template0" || exit 1
@@ -56,11 +57,11 @@ awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$top/docs/filter-columns
 psql -Xq -v ON_ERROR_STOP=1 -d $db -f "$work/recipes.sql" >/dev/null
 same "the document's SQL runs" 0 $?
 sql "TRUNCATE visit, visit_day, session, reading, reading_filter, reading_log;
-	-- what a reader calls: the error ends its session, and with it the test
+	-- readers call this function: an error ends the session and fails the test
 	CREATE FUNCTION must_be_zero(n bigint) RETURNS void LANGUAGE plpgsql AS
 		'BEGIN IF n <> 0 THEN RAISE ''% rows are not found'', n; END IF; END'"
 
-# 1. Triggers: statements of 1 to 20 rows over up to three days, updates, deletes and rebuilding.
+# 1. Triggers: statements of 1 to 20 rows on up to three days, updates, deletes and rebuilds.
 lost_visits="SELECT count(*) FROM visit v WHERE NOT EXISTS (SELECT FROM visit_day d WHERE d.day = v.day AND d.visitors @> v.visitor)"
 script visit_insert <<'END'
 \set n random(1, 20)
@@ -86,7 +87,7 @@ same "triggers: rebuilt, the filters hold the rows' keys and no others" t "$(sql
 	SELECT bool_and(abs(bloom_cardinality(visitors) - n) <= 5 + n / 10) FROM visit_day JOIN
 	(SELECT day, count(DISTINCT visitor) AS n FROM visit GROUP BY day) c USING (day)")"
 
-# 2. Counting: rows come, move to other servers and go.
+# 2. Counting: rows are added, moved to other servers and deleted.
 lost_sessions="SELECT count(*) FROM session s WHERE NOT EXISTS (SELECT FROM server_clients c WHERE c.server = s.server AND c.clients @> s.client)"
 script session_insert <<'END'
 \set n random(1, 10)
@@ -103,7 +104,7 @@ same "counting: there are rows" t "$(sql "SELECT count(*) > 100 FROM session")"
 sql "DELETE FROM session"
 same "counting: without rows the filters are empty" 0 "$(sql "SELECT sum(bloom_cardinality(clients)) FROM server_clients")"
 
-# 3. Log and fold: one hot segment and some others, two workers that fold.
+# 3. Log and fold: one hot segment and some others; two workers fold.
 lost_readings="SELECT count(*) FROM (SELECT * FROM reading ORDER BY ctid DESC LIMIT 2000) r WHERE r.sensor NOT IN (SELECT sensors_of(r.value))"
 script reading_insert <<'END'
 \set n random(1, 20)

@@ -5,8 +5,8 @@
 #     test/pgxn.sh          (PG_CONFIG chooses the PostgreSQL; the archive is of the last commit)
 #
 # Needs git, python3, unzip and the PGXN client (scripts/install-deps test). The system's PostgreSQL is not
-# touched: the client gets a pg_config that names directories below a temporary one for what is
-# installed, and a throwaway server looks there.
+# touched: the client gets a pg_config that names temporary directories for installed files, and a
+# throwaway server looks there.
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -20,19 +20,19 @@ for tool in git python3 unzip pgxn; do
 	}
 done
 git -C "$top" rev-parse --verify -q HEAD >/dev/null 2>&1 || {
-	echo "pgxn.sh: needs a git checkout with a commit: the archive is made of it" >&2
+	echo "pgxn.sh: needs a git checkout with a commit, from which the archive is made" >&2
 	exit 1
 }
 
 base=$(mktemp -d "${BLOOMX_TMP:-/tmp}/bloomx-pgxn.XXXXXX")
 trap 'rm -rf "$base"' EXIT
 trap 'exit 130' HUP INT TERM
-chmod 755 "$base" # the server, another user when root calls, reads the stage in it
+chmod 755 "$base" # the server, which is another user if root calls, reads the stage below it
 stage=$base/stage
 mkdir -p "$stage" "$base/home"
 
-# The relocating pg_config: real programs and headers, but every directory that an installation
-# writes to is below the stage.
+# A pg_config with the real programs and headers, but every directory to which an installation writes
+# is below the stage.
 cat >"$base/pg_config" <<SCRIPT
 #!/bin/sh
 case \${1-} in
@@ -50,7 +50,7 @@ client() { HOME="$base/home" pgxn "$@"; }
 passed=0
 failed=0
 
-# check DESCRIPTION COMMAND...: a test is a command that succeeds; its output is shown when it fails.
+# check DESCRIPTION COMMAND...: a test passes if the command succeeds; if it fails, its output is shown.
 check() {
 	what=$1
 	shift
@@ -81,7 +81,7 @@ make_dist() {
 	unzip -q "$zip" -d "$base"
 }
 
-# One directory, named for the version; what a user needs, nothing of the workshop; no build products.
+# One directory, named after the version, with what a user needs: no development files, no build products.
 contents() {
 	[ "$(unzip -Z1 "$zip" | cut -d / -f 1 | sort -u)" = "bloomx-$version" ]
 	for file in META.json Makefile bloomx.control README.md CHANGELOG.md LICENSE; do
@@ -103,10 +103,10 @@ installed() {
 	[ -s "$("$base/pg_config" --pkglibdir)/bloomx.so" ]
 }
 
-# The rest runs on a server that has what the client installed, and nothing else.
+# The rest runs on a server that has what the client installed and nothing else.
 on_server() { "$top/scripts/throwaway" -p "$pg_config" -s "$stage" "$@"; }
 
-# Load, use in a query, unload: by the client and psql.
+# Loads, uses and unloads the extension, with the client and psql.
 loaded() {
 	# shellcheck disable=SC2016 # expanded by the inner shell
 	on_server env HOME="$base/home" sh -euc '
@@ -118,7 +118,7 @@ loaded() {
 		sh "$base/pg_config" "$zip" "$version"
 }
 
-# `pgxn check` runs the archive's own regression suite. It leaves regression.diffs where it is called.
+# `pgxn check` runs the archive's own regression suite. It leaves regression.diffs in the current directory.
 checked() {
 	cd "$base"
 	on_server env HOME="$base/home" pgxn check --pg_config "$base/pg_config" -d contrib_regression "$zip" || {

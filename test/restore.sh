@@ -1,10 +1,10 @@
 #!/bin/sh
-# Filters leave a server and come back: dumps, COPY and rewrites of their tables keep every byte.
+# Filters leave a server and come back: dumps, COPY and rewrites of their tables preserve every byte.
 #
 #     scripts/throwaway test/restore.sh
 #
-# Needs a server with bloomx in the PG* environment and its psql and pg_dump first in PATH.  Makes
-# and drops two databases.  Prints "N passed, N failed"; the exit status is 0 when none failed.
+# Needs a server with bloomx in the PG* environment and its psql and pg_dump first in PATH.  Creates
+# and drops two databases.  Prints "N passed, N failed"; the exit status is 0 if none failed.
 set -u
 
 # shellcheck source=test/tally.sh
@@ -33,7 +33,7 @@ fresh() { # database
 	psql -XqAt -v ON_ERROR_STOP=1 -d postgres -c "DROP DATABASE IF EXISTS $1" -c "CREATE DATABASE $1 TEMPLATE template0"
 }
 
-# What a table's filters are: their number, bytes, and what the order, equality and hash say of them.
+# The filters of a table: their number and bytes, their text, their order and their hashes.
 bytes="SELECT count(*) || ' ' || sum(length(f::bytea)) || ' ' || md5(string_agg(id || ':' || md5(f::bytea) || ':' || (f @> 1), ',' ORDER BY id)) FROM filters"
 text="SELECT md5(string_agg(id || f::text, ',' ORDER BY id)) FROM filters"
 order="SELECT md5(string_agg(id::text, ',' ORDER BY f, id)) || ' ' || sum(bloomfilter_hash_extended(f, 1)::numeric) FROM filters WHERE layout <> 'hashes'"
@@ -45,7 +45,7 @@ unchanged() { # name, database
 	same "$1: membership through the indexes" "$wanted_found" "$(found "$2")"
 }
 
-# Every filter is found again by the hash index, the btree index and the index on an expression.
+# Looks every filter up by the hash index, by the btree index and by the index on an expression.
 found() { # database
 	for index in filters_hash filters_btree; do
 		sql "$1" "SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;
@@ -60,7 +60,7 @@ fresh $from
 sql $from "
 	CREATE EXTENSION bloomx;
 	CREATE TABLE filters (id serial PRIMARY KEY, layout text, n int, f bloomfilter NOT NULL, CHECK (bloom_cardinality(f) >= 0));
-	-- every layout, from some bytes to some toast chunks; keys of several types; unplanned, with a seed, empty, expanded
+	-- layouts, from a few bytes to several TOAST chunks; keys of several types; unplanned, with a seed, empty, expanded
 	INSERT INTO filters (layout, n, f)
 	SELECT l, n, (SELECT bloom_agg(v, bloom_empty(n, 0.001, l, s)) FROM generate_series(1, n) v)
 	FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 1000, 5000]) n,
@@ -72,7 +72,7 @@ sql $from "
 	UNION ALL SELECT 'intersection', 0, bloom_add(bloom_empty(100), 1) & bloom_add(bloom_empty(5000, 0.1), 1)
 	UNION ALL SELECT 'full', 0, bloom_agg(v, bloom_empty_bits(64, 1)) FROM generate_series(1, 5000) v
 	UNION ALL SELECT 'no key type', 0, bloom_empty(10);
-	-- an aggregate's open state, a value as any other
+	-- the open state of an aggregate, which is a value like any other
 	CREATE AGGREGATE partial(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
 	INSERT INTO filters (layout, n, f) SELECT 'hashes', 500, partial(v) FROM generate_series(1, 500) v;
 	CREATE TABLE small AS SELECT id, f FROM filters WHERE n BETWEEN 1 AND 100 AND layout <> 'hashes';
@@ -87,7 +87,7 @@ sql $from "
 	CREATE TABLE defaults (id int, f bloomfilter DEFAULT bloom_empty(100), has boolean GENERATED ALWAYS AS (f @> 1) STORED);
 	INSERT INTO defaults (id) VALUES (1);
 	INSERT INTO defaults VALUES (2, bloom_add(bloom_empty(100), 1));
-	ANALYZE" || { echo "the tables cannot be made"; exit 1; }
+	ANALYZE" || { echo "the tables cannot be created"; exit 1; }
 
 wanted_bytes=$(sql $from "$bytes")
 wanted_text=$(sql $from "$text")
@@ -117,13 +117,14 @@ for form in plain inserts custom; do
 	same "pg_dump $form: named key types, view, default, generated column" "$wanted_others" "$(sql $to "$others")"
 done
 
-# 2. A dump of the restored database is the same dump: the text is canonical (18 adds a random \restrict key to each).
+# 2. A dump of the restored database is the same dump, because the text is canonical.  (PostgreSQL 18 adds a random
+# \restrict key to each dump.)
 pg_dump -d $from | grep -v '^\\\(un\)\{0,1\}restrict ' >"$work/one"
 pg_dump -d $to | grep -v '^\\\(un\)\{0,1\}restrict ' >"$work/two"
 [ -s "$work/one" ] && cmp -s "$work/one" "$work/two"
 ok "the dump of the copy is the same dump" $?
 
-# 3. COPY through files, in each format, and from one server process to another
+# 3. COPY through files, in each format
 for form in text csv binary; do
 	sql $from "COPY (SELECT * FROM filters ORDER BY id) TO STDOUT (FORMAT $form)" >"$work/copy" &&
 		sql $to "TRUNCATE filters" &&
@@ -133,9 +134,9 @@ for form in text csv binary; do
 done
 sql $to "COPY (SELECT * FROM filters ORDER BY id) TO STDOUT (FORMAT binary)" >"$work/copy2"
 cmp -s "$work/copy" "$work/copy2"
-ok "COPY binary: out, in and out again is the same file" $?
+ok "COPY binary: a second copy is the same file" $?
 
-# A file that was cut short is refused as a whole, and leaves what was there.
+# A truncated file is refused as a whole and changes nothing.
 size=$(wc -c <"$work/copy")
 head -c $((size - 3000)) "$work/copy" >"$work/short"
 psql -XqAt -d $to -c "COPY filters FROM STDIN (FORMAT binary)" <"$work/short" >/dev/null 2>&1
@@ -143,7 +144,7 @@ psql -XqAt -d $to -c "COPY filters FROM STDIN (FORMAT binary)" <"$work/short" >/
 ok "COPY binary: a short file is refused" $?
 same "COPY binary: and changes nothing" "$wanted_bytes" "$(sql $to "$bytes")"
 
-# 4. What rewrites or reads whole tables
+# 4. Commands that rewrite or read whole tables
 for command in "ANALYZE" "VACUUM filters" "VACUUM FULL" "CLUSTER filters USING filters_pkey" "CLUSTER small USING filters_btree" \
 	"REINDEX TABLE filters" "REINDEX TABLE small" "ALTER TABLE filters ALTER f SET STORAGE extended, ALTER n TYPE bigint" \
 	"UPDATE filters SET n = n" "VACUUM (FREEZE)" \

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What the shell tests count with; sourced by them.  They end with `tally`.
+# Counts the checks of a shell test, which sources this file and ends with `tally`.
 passed=0
 failed=0
 
@@ -13,13 +13,13 @@ ok() { # name, status
 	fi
 }
 
-same() { # name, expected, got: equal and not empty
+same() { # name, expected, got: they must be equal and not empty
 	[ -n "$2" ] && [ "$2" = "$3" ]
 	ok "$1" $?
 	[ "$2" = "$3" ] || printf '#  expected: %s\n#       got: %s\n' "$2" "$3"
 }
 
-# The last line, and the exit status: 0 when none failed.
+# Prints the last line; the exit status is 0 if no check failed.
 tally() {
 	echo "$passed passed, $failed failed"
 	[ "$failed" -eq 0 ]

@@ -1,19 +1,19 @@
 /*
- * bench.c - the core's speed: nanoseconds and instructions a key, and bytes a
- * second for whole filters, by layout, path of the kernels and size.
+ * bench.c - the speed of the core: nanoseconds and instructions per key, and
+ * bytes per second for whole filters, by layout, kernel path and size.
  *
  *     bench-core [--quick | --size MB]
  *
- * The machine may be shared and noisy, so nothing is measured one after the
- * other: every candidate gets a slice of a millisecond or so in every round,
- * and each figure is the median over the rounds.  A ratio is the median of the
- * ratios within the rounds, not the ratio of two medians.
+ * The machine may be shared and noisy.  So candidates are not measured one after
+ * the other: in every round each of them runs for about a millisecond, and each
+ * figure is the median over the rounds.  A ratio is the median of the ratios
+ * within the rounds, not the ratio of two medians.
  *
- * Keys are ready-made hashes: the key hash is not part of the figures, further
- * hashes that a layout derives are.  A filter is full to its plan when it is
- * measured; the adds that are timed repeat keys that are in it, so that it
- * stays so (the memory traffic is the same).  Paths of one layout share one
- * filter, for its bits are the same.
+ * Keys are ready-made hashes: the figures do not include the hash of a key, but
+ * they include the hashes that a layout derives from it.  A filter holds as many
+ * keys as it was planned for when it is measured.  The timed adds repeat keys
+ * that are in the filter, so it stays as full; the memory traffic is the same.
+ * The paths of one layout share one filter, because its bits are the same.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -26,13 +26,13 @@
 #include "instructions.h"
 #include "splitblock.h"
 
-#define SAMPLE (1 << 22)		/* keys of each kind, visited in turn: a line comes back after all caches have turned over */
-#define SLICE (1 << 15)			/* keys a slice */
-#define CACHED (16 << 20)		/* bytes of a filter that is read before its slice, to be in the cache */
+#define SAMPLE (1 << 22)		/* keys of each kind, used in turn: a line is used again after all caches have been replaced */
+#define SLICE (1 << 15)			/* keys per slice of time */
+#define CACHED (16 << 20)		/* a filter of at most this size is read before its slice, so that it is cached */
 #define BATCH 64
 #define MAX_ROUNDS 101
 #define MAX_CANDIDATES 16
-#define COUNTED 256				/* keys whose instructions are counted */
+#define COUNTED 256				/* number of keys whose instructions are counted */
 
 enum
 {
@@ -46,12 +46,12 @@ typedef struct candidate
 	{
 		CORE, SPLIT, FLOOR
 	}			kind;
-	enum blx_simd_path path;	/* of CORE */
+	enum blx_simd_path path;	/* for CORE */
 	blx_filter *core;
 	splitblock	split;
 	const char *floor;
 	uint64_t	floor_lines;
-	void	   *memory;			/* NULL: another candidate's filter */
+	void	   *memory;			/* NULL: the filter belongs to another candidate */
 	uint64_t	bytes;
 	unsigned	k;
 	double		fpr;
@@ -67,7 +67,7 @@ static int	rounds = 41;
 
 static const char *const path_names[BLX_SIMD_PATHS] = {"auto", "scalar", "avx2", "avx512", "neon"};
 
-/* Of this process: what others take from the processor does not count, what they take of the caches does. */
+/* Processor time of this process: other processes that use the processor do not count, but their use of the caches does. */
 static double
 now(void)
 {
@@ -122,7 +122,7 @@ die(const blx_error *error)
 	exit(1);
 }
 
-/* Memory on a 2 MB boundary, in huge pages where the system gives them. */
+/* Memory on a 2 MB boundary, in huge pages if the system provides them. */
 static char *
 big_alloc(uint64_t bytes)
 {
@@ -148,7 +148,7 @@ runs_here(enum blx_simd_path path)
 	return blx_simd_check(path, &error);
 }
 
-/* One filter, a candidate for each path from first to last; offset: of the words from a cache line's start. */
+/* One filter and one candidate per path from first to last; offset: distance of the words from the start of a cache line. */
 static void
 add_core(const char *name, const blx_geometry *g, uint64_t n, unsigned offset, enum blx_simd_path first, enum blx_simd_path last)
 {
@@ -337,7 +337,7 @@ fill(uint64_t n)
 	}
 }
 
-/* What fits a cache comes from there, and branches are predicted. */
+/* Warms up: filters that fit into a cache are in it, and branches are predicted. */
 static void
 warm(candidate *c, int op, size_t at)
 {
@@ -348,7 +348,7 @@ warm(candidate *c, int op, size_t at)
 	run(c, op, at, SLICE / 4);
 }
 
-/* No two slices in a row have a key in common: a candidate that shares its filter would find its lines in the cache. */
+/* Two consecutive slices have no key in common.  Otherwise a candidate that shares its filter would find its lines cached. */
 static void
 measure(void)
 {
@@ -398,7 +398,7 @@ report(uint64_t n)
 	fflush(stdout);
 }
 
-/* Ratios that no column of the table has: batches to the floor's batches, and k = 16, a second group of parts, to k = 8. */
+/* Prints two more ratios for this size: against the floor, and for a second group of parts. */
 static void
 report_ratios(void)
 {
@@ -422,7 +422,7 @@ report_ratios(void)
 	fflush(stdout);
 }
 
-/* How much of our memory is in huge pages: some of it in 4 KB pages would make an unfair race. */
+/* Prints how much of our memory is in huge pages.  The comparison is unfair if some of it is in 4 KB pages. */
 static void
 report_huge_pages(void)
 {
@@ -453,7 +453,7 @@ of_bits(uint8_t layout, uint64_t bytes, unsigned k)
 	return g;
 }
 
-/* The default layout by every path: one group of 8 parts, two, and one of 7. */
+/* The default layout on every path: one group of 8 parts, two groups, and one group of 7. */
 static void
 paths_at_size(uint64_t bytes)
 {
@@ -476,7 +476,7 @@ paths_at_size(uint64_t bytes)
 	release();
 }
 
-/* The layouts beside each other, at 12 bits a key with k = 8, or planned for 1 %. */
+/* All layouts, at 12 bits per key with k = 8, or planned for 1 %. */
 static void
 layouts_at_size(uint64_t bytes, bool planned)
 {
@@ -571,7 +571,7 @@ enum
 	COPY, READ, UNION, INTERSECTION, DISJOINT, COUNT, FOLD, EXPAND, RATE, WHOLES
 };
 
-/* Times the size of a filter that are read and written; memcpy may or may not read what it overwrites. */
+/* Memory traffic as a multiple of the filter's size; memcpy may or may not read what it overwrites. */
 static const struct
 {
 	const char *name;
@@ -590,7 +590,7 @@ static const struct
 	[RATE] = {"exact rate (blx_fpr)", 1, 0, READ},
 };
 
-/* Eight sums, so that the additions do not wait for each other. */
+/* Eight sums, so that no addition waits for another. */
 __attribute__((noinline)) static uint64_t
 read_words(const uint64_t *words, uint64_t n)
 {
@@ -639,7 +639,7 @@ read_all(const blx_filter *f, uint64_t n)
 	return read_words(blx_cwords(f), n);
 }
 
-/* A filter whose words begin a cache line. */
+/* A filter whose words begin at a cache line. */
 static blx_filter *
 whole_filter(const blx_geometry *g, char **memory)
 {
@@ -778,11 +778,11 @@ main(int argc, char **argv)
 		paths_at_size(sizes[i]);
 	instructions();
 	for (int planned = 0; planned <= 1; planned++)
-		for (int i = 0; i < (n_sizes + 1) / 2; i++)	/* flat layouts far beyond the caches take minutes */
+		for (int i = 0; i < (n_sizes + 1) / 2; i++)	/* flat layouts much larger than the caches take minutes */
 			layouts_at_size(sizes[i], planned);
 	printf("### Whole filters\n\n| size | operation | GB/s of one filter's size | GB/s read and written | time / yardstick's | share of the bandwidth of |\n|---|---|---|---|---|---|\n");
 	for (int i = 0; i < n_sizes; i++)
-		if (n_sizes == 1 || sizes[i] < 256 << 20)	/* what is far beyond the caches takes as long a byte */
+		if (n_sizes == 1 || sizes[i] < 256 << 20)	/* beyond the caches the time per byte no longer changes */
 			whole_filters(sizes[i]);
 	return 0;
 }

@@ -1,9 +1,9 @@
 /*
  * instructions.c - see instructions.h.
  *
- * A child runs the work between two signals to itself while its parent lets it
- * go one instruction at a time.  What the signals cost is counted once, around
- * no work, and taken off.
+ * A child runs the work between two signals to itself, and its parent lets it
+ * execute one instruction at a time.  The cost of the signals is counted once,
+ * without any work, and subtracted.
  */
 #define _GNU_SOURCE
 #include "instructions.h"
@@ -31,7 +31,7 @@ count(void (*work) (void *arg), void *arg)
 	{
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
 			_exit(1);
-		work(arg);				/* binds symbols, touches memory */
+		work(arg);				/* once before: binds symbols and touches memory */
 		raise(SIGSTOP);
 		work(arg);
 		raise(SIGSTOP);

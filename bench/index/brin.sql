@@ -1,33 +1,34 @@
--- BRIN: the classes of bloomx against core's bloom classes, on one table.  Variables: rows, rounds, keys, only.
+-- BRIN: the operator classes of bloomx compared with PostgreSQL's own bloom classes, on one table.
+-- Variables: rows, rounds, keys, few, only.
 SET client_min_messages = warning;
 SET max_parallel_maintenance_workers = 0;
 CREATE EXTENSION bloomx;
 
--- Blocks of 12,000 rows are about 128 pages.
+-- 12,000 rows take about 128 pages.
 CREATE TABLE t AS
 SELECT hashint8extended(i, 1) AS random,					-- as many values as rows
-	   hashint8extended(i / 100 + i * 7919 % 50, 2) AS clustered,	-- some 170 values in 128 pages, each in one or two ranges
+	   hashint8extended(i / 100 + i * 7919 % 50, 2) AS clustered,	-- about 170 values in 128 pages, each in one or two ranges
 	   hashint8extended(i % 500, 3) AS low,					-- 500 values, all in every range
 	   hashint8extended(i / 12000 << 32 | i % (1 << (i / 12000 % 14)::int), 4) AS skewed,	-- 1, 2, 4 ... 8,192 values in 128 pages
 	   (i % 1000) << 32 | (i / 1000 % 1000) AS composed,	-- two numbers in one key
 	   to_hex(hashint8extended(i / 10, 5)) AS word			-- 1,200 values in 128 pages
 FROM generate_series(1, :rows::bigint) i;
 VACUUM (ANALYZE) t;
-CREATE TABLE located AS SELECT (ctid::text::point)[0]::int AS block, * FROM t;	-- which row is on which page
+CREATE TABLE located AS SELECT (ctid::text::point)[0]::int AS block, * FROM t;	-- the page of each row
 
 CREATE TABLE candidate (name text, label text, class text, seconds float8[] DEFAULT '{}', bytes bigint);
-CREATE TABLE probe (id int, key text, present bool, ranges int);	-- ranges: those that hold it
+CREATE TABLE probe (id int, key text, present bool, ranges int);	-- ranges: the number of ranges that hold the key
 CREATE TABLE measured (name text, round int, id int, ms float8, blocks int, buffers int);
 CREATE TABLE line (n int GENERATED ALWAYS AS IDENTITY, line text);
 
--- Distinct values in a range: the mean, and the most.
+-- The mean and the largest number of distinct values per range.
 CREATE FUNCTION distinct_in_ranges(col text, pages int, OUT mean float8, OUT most int) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM (SELECT block / %s AS r, %I FROM located GROUP BY 1, 2) g GROUP BY r) c', pages, col)
 		INTO mean, most;
 END $$;
 
--- Which ranges hold which keys: 20 of those that are there, and as many as asked for that are not.
+-- Chooses 20 keys that are in the table, with the number of ranges that hold them, and `absent` keys that are not.
 CREATE PROCEDURE choose_probes(col text, pages int, absent int) LANGUAGE plpgsql AS $$
 BEGIN
 	TRUNCATE probe;
@@ -39,7 +40,7 @@ BEGIN
 		ELSE hashint8extended(-i, 6)::text END, false, 0 FROM generate_series(1, absent) i;
 END $$;
 
--- All candidates' indexes are there; the planner sees one.
+-- The indexes of all candidates exist, but the planner sees only one.
 CREATE FUNCTION ask(candidate text, key text, col text, OUT ms float8, OUT blocks int, OUT buffers int) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -79,7 +80,7 @@ BEGIN
 	PERFORM set_config('enable_seqscan', 'off', false);
 	FOR p IN SELECT * FROM probe ORDER BY id LOOP
 		FOR c IN SELECT * FROM candidate LOOP
-			-- a summary that says nothing reads the table each time: few probes show it
+			-- an index whose summaries exclude nothing reads the whole table every time; a few probes are enough to show that
 			CONTINUE WHEN p.id % 1000 > few AND (SELECT avg(blocks) FROM measured WHERE name = c.name AND (id > 1000) = (p.id > 1000)) > 0.2 * relpages;
 			m := ask(c.name, p.key, col);
 			INSERT INTO measured VALUES (c.name, 0, p.id, m.ms, m.blocks, m.buffers);
@@ -121,7 +122,7 @@ SELECT format('%s rows, %s', to_char(count(*), 'FM999,999,999'), pg_size_pretty(
 SELECT format('CALL compare(%L, %L, %s, %s, %s, %s); SELECT line FROM line ORDER BY n; TRUNCATE line', title, col, pages, :rounds, :keys, :few)
 FROM comparison WHERE title || ' ' || pages ~ :'only' ORDER BY n \gexec
 
--- Few values in a range and a low rate: pages of 226 rows with :n values, a range each.
+-- Few values per range and a low rate: ranges of one page, each of 226 rows with per_page values.
 CREATE PROCEDURE compare_small(per_page int, pages int, absent int) LANGUAGE plpgsql AS $$
 DECLARE
 	c record; k int; m record; relpages float8;

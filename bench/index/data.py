@@ -3,10 +3,10 @@
 
     data.py words N       passages of the Linux kernel's source (Debian package linux-source)
     data.py kmers N       windows of the genome of E. coli (bowtie-examples)
-    data.py addresses N   visitors a day and site, IPv4 addresses of the site's country (tor-geoipdb,
+    data.py addresses N   visitors per day and site, IPv4 addresses of the site's country (tor-geoipdb,
                           below the directory $BLOOMX_DATA)
 
-Rows come in the order in which such a table would grow.  What is drawn is drawn from a seeded generator.
+Rows come in the order in which such a table would grow.  Random numbers come from a seeded generator.
 """
 import glob
 import gzip
@@ -20,10 +20,10 @@ from itertools import accumulate
 
 
 def words(n):
-    """Passages of 50 to 200 distinct words: lines one after the other until there are enough.
+    """Passages of 50 to 200 distinct words: consecutive lines until there are enough words.
 
-    The next passage begins a quarter of this one's lines further on, as search engines cut texts that they
-    index by passages.  A word is a name or a number of three characters or more.
+    Passages overlap, as in search engines that index texts by passages: the next one begins after a quarter of
+    the lines of this one.  A word is a name or a number of at least three characters.
     """
     rng = random.Random(1)
     word = re.compile(r'\w{3,}', re.ASCII).findall
@@ -50,9 +50,9 @@ def words(n):
 
 
 def kmers(n):
-    """31-mers of the genome in order, two bits a base, the lesser of the two strands': enough for n windows.
+    """The 31-mers of the genome in order, enough for n windows: two bits per base, the smaller of the two strands.
 
-    One a row.  A window is 10,000 of them, and the next one begins 492 further on (measure.sql).
+    One 31-mer per row.  A window has 10,000 of them, and the next window begins 492 rows later (kmers.sql).
     """
     k = 31
     left = 10000 + 492 * (n - 1)
@@ -77,9 +77,9 @@ def kmers(n):
 
 
 def addresses(n):
-    """100 sites, each with visitors of one country, whose addresses lie anywhere in the country's ranges.
+    """100 sites, each with visitors from one country, whose addresses are random in the ranges of that country.
 
-    A visitor comes for 30 days, each day with a probability of 1/2; ten new ones come every day.
+    For 30 days a visitor comes with a probability of 1/2 per day.  Ten new visitors start every day.
     """
     ranges = {}
     with open(os.environ.get('BLOOMX_DATA', '') + '/usr/share/tor/geoip', encoding='ascii') as lines:

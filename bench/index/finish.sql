@@ -1,4 +1,4 @@
--- What the indexes cost; the table is gone afterwards.
+-- Reports the costs of the indexes and drops the table.
 DO $$ BEGIN
 	PERFORM use('bloomx', 'indisvalid');
 	IF to_regclass('t_bloomx') IS NULL THEN RETURN; END IF;

@@ -1,4 +1,4 @@
--- The measuring: every lookup by every method, in turns.  Table t has the filters; the data sets fill `sought`.
+-- Measures every lookup by every method, in turns.  Table t has the filters; the data sets fill `sought`.
 SET client_min_messages = warning;
 CREATE EXTENSION bloomx;
 
@@ -20,14 +20,14 @@ INSERT INTO method VALUES
 	(4, 'gist1000', 'CREATE INDEX t_gist1000 ON t USING gist (f bloomfilter_gist_ops (siglen = 1000))');
 DELETE FROM method WHERE name !~ :'methods' AND name <> 'seq';
 
--- What to look for in which round: literals of an array of keys.
+-- What to look for in each round: literals of arrays of keys.
 CREATE TABLE sought (kind text, round int, keys text);
 CREATE TABLE lookup (kind text, round int, condition text, ids int[]);
 CREATE TABLE timing (kind text, round int, method text, ms float8, buffers float8, ids int);
 CREATE TABLE insertion (method text, round int, microseconds float8);
 CREATE TABLE built (method text, seconds float8, bytes bigint);
 
--- Hides every index of t but the method's, from queries or from inserts.
+-- Hides all indexes of t except the method's, from queries or from inserts.
 CREATE FUNCTION use(only_method text, what text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('UPDATE pg_index SET %I = (indexrelid = to_regclass(%L)) IS TRUE WHERE indrelid = %L::regclass', what, 't_' || only_method, 't');
@@ -43,7 +43,7 @@ BEGIN
 	buffers := pages_read + (plan->0->'Plan'->>'Shared Hit Blocks')::float8;
 END $$;
 
--- The lookup by that method: once to see what it finds, once by the clock.
+-- Runs a lookup by a method twice: once to compare what it finds, once to measure it.
 CREATE FUNCTION look_up(only_method text, l lookup) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE found int[];
 BEGIN
@@ -57,7 +57,7 @@ BEGIN
 	INSERT INTO timing SELECT l.kind, l.round, only_method, m.ms, m.buffers, cardinality(found) FROM measure(l.condition) m;
 END $$;
 
--- The sequential scan comes first, because the others are compared with it; these change places from round to round.
+-- The sequential scan comes first, because the other methods are compared with it; their order changes from round to round.
 CREATE PROCEDURE take_turns() LANGUAGE plpgsql AS $$
 DECLARE l lookup; m text;
 BEGIN
@@ -81,7 +81,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Rows that are there already, once more.  Run last: the other indexes lack the rows.
+-- Inserts rows that are in the table a second time.  Runs last, because the other indexes do not get these rows.
 CREATE PROCEDURE insert_rows(rounds int) LANGUAGE plpgsql AS $$
 DECLARE m text; start timestamptz; n int := (SELECT count(*) FROM rows_to_insert);
 BEGIN
@@ -98,7 +98,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- With nothing in memory but what planning reads.
+-- A lookup with nothing in memory except what planning reads.
 CREATE FUNCTION cold(only_method text) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE l lookup;
 BEGIN
@@ -114,7 +114,7 @@ CREATE FUNCTION median(float8[]) RETURNS numeric LANGUAGE sql AS
 CREATE FUNCTION digits(x numeric) RETURNS text LANGUAGE sql AS
 	'SELECT CASE WHEN x < 10 THEN round(x, 2) WHEN x < 100 THEN round(x, 1) ELSE round(x) END::text';
 
--- Milliseconds, buffers, how many times faster than the sequential scan of the same round.
+-- Milliseconds, buffers, and the ratio to the sequential scan of the same round.
 CREATE FUNCTION cell(of_kind text, of_method text) RETURNS text LANGUAGE sql AS $$
 	SELECT coalesce(digits(median(array_agg(t.ms))) || ' ms, ' || digits(round(median(array_agg(t.buffers)))) ||
 		CASE WHEN of_method <> 'seq' THEN ', **' || digits(median(array_agg(s.ms / t.ms))) || '**' ELSE '' END, '')

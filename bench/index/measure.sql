@@ -1,4 +1,4 @@
--- A table of filters of rate :rate, its indexes, and every lookup.
+-- Makes a table of filters of rate :rate and its indexes, and runs every lookup.
 CREATE TABLE t AS SELECT * FROM filters(:rate, :room);
 VACUUM ANALYZE t;
 TRUNCATE lookup, timing, insertion, built;

@@ -3,7 +3,7 @@ CREATE UNLOGGED TABLE source (id int, keys text[]);
 CREATE FUNCTION filters(rate float8, room int) RETURNS TABLE (id int, f bloomfilter) STABLE LANGUAGE sql AS
 	'SELECT id, bloom_add_all(bloom_empty(greatest(cardinality(keys), room), rate), keys) FROM source';
 
--- How frequent words are, from every 50th passage.
+-- The frequency of words, from every 50th passage.
 CREATE TABLE word AS SELECT w, count(*) AS n, min(id) AS id FROM source, unnest(keys) w WHERE id % 50 = 7 GROUP BY w;
 CREATE TABLE rare AS SELECT row_number() OVER (ORDER BY md5(w)) AS i, w, id FROM word WHERE n = 1;
 INSERT INTO sought

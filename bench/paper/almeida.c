@@ -1,11 +1,11 @@
 /*
  * almeida.c - measurements for P. S. Almeida, A Case for Partitioned Bloom
- * Filters (2020, arXiv 2009.11789): what the paper computes, counted with the
- * real filters.  exact.py puts the exact values beside the counts.
+ * Filters (2020, arXiv 2009.11789): what the paper computes, counted with real
+ * filters.  exact.py computes the exact values for comparison.
  *
  *     almeida [--quick] DIRECTORY
  *
- * A file holds counts, not rates, so that its reader knows the sampling error.
+ * The files hold counts, not rates, so that the sampling error is known.
  */
 #include "paper.h"
 
@@ -24,7 +24,7 @@ partitioned(uint64_t m, unsigned k)
 	return geometry(BLX_PARTITIONED, 1, k, 1, m / k);
 }
 
-/* k - c: the bits that the key has. */
+/* The number of distinct bits of the key, k - c. */
 static unsigned
 distinct_bits(blx_filter *scratch, const blx_geometry *g, uint64_t hash)
 {
@@ -33,7 +33,7 @@ distinct_bits(blx_filter *scratch, const blx_geometry *g, uint64_t hash)
 	return (unsigned) blx_bits_set(scratch);
 }
 
-/* Table 1 (eq. 1 and 8): how many of a standard filter's keys have fewer than k bits. */
+/* Table 1 (eq. 1 and 8): the number of keys of a standard filter with fewer than k bits. */
 static void
 collisions(void)
 {
@@ -58,7 +58,7 @@ collisions(void)
 	fclose(csv);
 }
 
-/* Tests of `probes` absent keys against each of `filters` random filters of n keys. */
+/* Tests `probes` absent keys in each of `filters` random filters of n keys. */
 static void
 random_filters(FILE *csv, const char *prefix, const blx_geometry *g, uint64_t n, uint64_t filters, uint64_t probes)
 {
@@ -79,20 +79,20 @@ random_filters(FILE *csv, const char *prefix, const blx_geometry *g, uint64_t n,
 		squares += (double) found * (double) found;
 	}
 
-	/* The filters differ, so the count varies more than a binomial one: its sigma is estimated from them. */
+	/* The filters differ, so the count varies more than a binomial count.  Its sigma is estimated from the filters. */
 	fprintf(csv, "%s,%s,%" PRIu64 ",%" PRIu64 ",%.1f\n", prefix, blx_layout_name(g->layout), positives, filters * probes,
 			sqrt(fmax(squares - sum * sum / (double) filters, 0) * (double) filters / (double) (filters - 1)));
 	free_filter(f);
 }
 
-/* The most keys that leave the filter's fill at most p. */
+/* The largest number of keys with which the fill is at most p. */
 static uint64_t
 keys_at_fill(uint64_t m, unsigned k, double p)
 {
 	return (uint64_t) floor(-log1p(-p) * (double) m / k);
 }
 
-/* Tables 2 and 3 (eq. 10 and 11): F_p and F_s at half and at quarter occupation. */
+/* Tables 2 and 3 (eq. 10 and 11): F_p and F_s at half and quarter occupation. */
 static void
 rates(void)
 {
@@ -120,7 +120,7 @@ rates(void)
 	fclose(csv);
 }
 
-/* The first `wanted` of the absent keys that have that many collisions. */
+/* The first `wanted` absent keys with that many collisions. */
 static size_t
 keys_with_collisions(const blx_geometry *g, unsigned collided, uint64_t *out, size_t wanted)
 {
@@ -178,7 +178,7 @@ elements(void)
 	fclose(csv);
 }
 
-/* Figure 3: the same keys asked of many filters; how many keys had how many positives. */
+/* Figure 3: the same keys, tested in many filters; a histogram of keys by their positives. */
 static void
 spread(void)
 {
@@ -217,7 +217,7 @@ spread(void)
 	fclose(csv);
 }
 
-/* Section 5: what double hashing does to single keys, to pairs of keys, and to the rate. */
+/* Section 5: the effects of double hashing on single keys, on pairs of keys and on the rate. */
 static const uint8_t schemes[] = {BLX_INDEPENDENT, BLX_DOUBLE, BLX_ENHANCED_DOUBLE, BLX_TRIPLE};
 
 static blx_geometry
@@ -298,7 +298,7 @@ schemes_and_rates(void)
 	fclose(csv);
 }
 
-/* Section 6.2: two sets without a common key; how often does the filter fail to say so? */
+/* Section 6.2: two sets without a common key, and how often the filters fail to recognise that. */
 static void
 disjointness(void)
 {
@@ -345,9 +345,9 @@ disjointness(void)
 }
 
 /*
- * The standard filter of half as many bits, by OR of the bits that share a
- * place there.  (A probe is the hash's top bits scaled to m, so those are
- * neighbours; with probes modulo m they would be m/2 apart.)
+ * The standard filter of half as many bits: ORs the bits that get the same place
+ * there.  (A probe is the top bits of the hash scaled to m, so these bits are
+ * neighbours.  With probes modulo m they would be m/2 apart.)
  */
 static blx_filter *
 fold_standard(const blx_filter *f, unsigned times)
@@ -363,7 +363,7 @@ fold_standard(const blx_filter *f, unsigned times)
 	return half;
 }
 
-/* Section 6.3: a full filter cut to a half, a quarter, an eighth of its size. */
+/* Section 6.3: a full filter reduced to a half, a quarter and an eighth of its size. */
 static void
 reduction(void)
 {

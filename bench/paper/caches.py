@@ -1,4 +1,4 @@
-"""Cache misses of an operation, counted by simulation: a machine without hardware counters can do no better.
+"""The cache misses of an operation, counted by simulation, because the machine has no hardware counters.
 
     caches.py [--quick] DIRECTORY
 

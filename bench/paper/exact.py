@@ -1,7 +1,7 @@
-"""The papers' formulas, exactly: an implementation of its own, to hold the measurements (and the core) against.
+"""The papers' formulas, exactly: an independent implementation, with which measurements and the core are compared.
 
-Rates of small filters are fractions; those of larger ones come from the same recurrences in floating point, which add
-positive terms only and so lose no digits. Equation numbers are those of Almeida, A Case for Partitioned Bloom Filters.
+Rates of small filters are fractions. Rates of larger filters come from the same recurrences in floating point, which add
+only positive terms and so lose no digits. Equation numbers are those of Almeida, A Case for Partitioned Bloom Filters.
 """
 from fractions import Fraction
 from functools import lru_cache
@@ -12,7 +12,7 @@ import numpy
 
 @lru_cache(None)
 def occupancy_fractions(m, throws):
-    """P(X = x), x = 0..m: bits set in m by random throws."""
+    """P(X = x), x = 0..m, for the number X of bits that random throws set in m bits."""
     counts = [1] + [0] * m
     for _ in range(throws):
         counts = [0] + [x * counts[x] + (m - x + 1) * counts[x - 1] for x in range(1, m + 1)]
@@ -53,12 +53,12 @@ def fpr_partitioned(n, m, k):
 
 
 def fpr_classic(n, m, k):
-    """(1 - e^(-kn/m))^k, the textbook's."""
+    """The textbook formula, (1 - e^(-kn/m))^k."""
     return (-expm1(-k * n / m)) ** k
 
 
 def fpr_element(n, m, k, d):
-    """Eq. 14: the rate of a key with d distinct bits, as the chance that all d are among the X set ones."""
+    """Eq. 14: the rate of a key with d distinct bits, as the probability that all d are among the X set bits."""
     p = occupancy(m, n * k)
     x = numpy.arange(len(p))
     hit = numpy.ones(len(p))
@@ -77,7 +77,7 @@ def keys_at_fill(m, k, p):
 
 
 def share_nothing(bits, throws1, throws2):
-    """P(no bit is set in both of two filters of so many bits)."""
+    """P(no bit is set in both of two filters with that many bits)."""
     p = occupancy(bits, throws1)
     return float(p @ (1 - numpy.arange(len(p)) / bits) ** throws2)
 
@@ -94,7 +94,7 @@ def mean_over_two_loads(mean, f):
 
 
 def false_overlap(layout, n, m, k):
-    """Section 6.2: two disjoint sets of n keys, and the filters cannot tell."""
+    """Section 6.2: P(the filters of two disjoint sets of n keys do not show that they are disjoint)."""
     if layout == 'standard':
         return 1 - share_nothing(m, k * n, k * n)
     if layout == 'partitioned':
@@ -124,14 +124,14 @@ def fill(m, throws):
 
 
 def fpr_rational(n, m, k):
-    """A fractional k: each key has floor(k) probes or one more. Fill at its mean: m is large where this is used."""
+    """A fractional k: each key has floor(k) probes or one more. Uses the mean fill, because m is large where this is used."""
     whole, fraction = floor(k), k - floor(k)
     f = fill(m, n * k)
     return f ** whole * ((1 - fraction) + fraction * f)
 
 
 def fpr_window(k, l, fills):
-    """Age-partitioned: the chance of k adjacent matches among k + l slices of those fills, youngest first."""
+    """Age-partitioned: the probability of k adjacent matches among k + l slices with these fills, youngest first."""
     @lru_cache(None)
     def chance(run, i):
         if run == k:
@@ -143,7 +143,7 @@ def fpr_window(k, l, fills):
 
 
 def window_fills(k, l, linear=False):
-    """The fills just before a generation ends: the paper's chord (i+1)/2k, or what is really there."""
+    """The fills just before a generation ends: the paper's chord (i+1)/2k, or the real fills."""
     young = [(i + 1) / (2 * k) if linear else 1 - 2 ** (-(i + 1) / k) for i in range(k)]
     return young + [0.5] * l
 

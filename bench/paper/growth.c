@@ -1,5 +1,5 @@
 /*
- * growth.c - filters that take more keys than they were planned for: Kaler's
+ * growth.c - filters that get more keys than they were planned for: Kaler's
  * figures 1 and 2 (scalable against standard) and 4 to 6 (blocks that grow),
  * and P. S. Almeida, C. Baquero, N. Preguica, D. Hutchison, Scalable Bloom
  * Filters (2007).
@@ -42,9 +42,9 @@ add_more(blx_filter **f, uint64_t first, uint64_t n)
 }
 
 /*
- * Figures 1 and 2: the price of not knowing how many keys will come.  The
- * scalable filter starts with room for 1,000 keys; the standard one is told the
- * number.
+ * Figures 1 and 2: the price of not knowing the number of keys.  The scalable
+ * filter starts with room for 1,000 keys; the standard filter is planned for the
+ * right number.
  */
 static void
 not_knowing(void)
@@ -81,7 +81,7 @@ typedef struct contender
 {
 	blx_filter *f;
 	uint64_t	n;
-	double		add_ns;			/* of the keys since the last look */
+	double		add_ns;			/* time for the keys since the last report */
 } contender;
 
 static void
@@ -100,7 +100,7 @@ test_present(void *arg, int round)
 	sink += count_true(c->f, (uint64_t) round * SLICE % (c->n - SLICE), SLICE);
 }
 
-/* Figures 4 to 6: all planned for the same keys, and then come up to 64 times as many. */
+/* Figures 4 to 6: all filters are planned for the same number of keys and get up to 64 times as many. */
 static void
 overload(void)
 {

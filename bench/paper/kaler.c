@@ -5,9 +5,9 @@
  *     kaler [--quick] DIRECTORY           rates and times
  *     kaler cache LAYOUT add|test COUNT   work for cachegrind (caches.py)
  *
- * A blocked filter is balanced when every block has the same number of keys.
- * Real keys are not; dealt keys are hashes whose top bits, which choose the
- * block, are 0, 1, 2, ... in turn.
+ * A blocked filter is balanced if every block has the same number of keys.  Real
+ * keys are not spread so evenly.  Dealt keys are hashes whose top bits, which
+ * choose the block, are 0, 1, 2, ... in turn.
  */
 #include "paper.h"
 
@@ -15,7 +15,7 @@ static bool quick;
 static const char *directory;
 
 #define BITS_A_KEY 10
-#define PROBES 7				/* the best k for that */
+#define PROBES 7				/* the best k for that size */
 
 static uint64_t
 dealt_hash(uint64_t i, unsigned log_blocks)
@@ -34,7 +34,7 @@ add_dealt(blx_filter *f, uint64_t n, unsigned log_blocks)
 	}
 }
 
-/* Figure 3's rates: what blocks cost, and how much of that is their unequal load. */
+/* The rates of Figure 3: the price of blocks, and the part of it that is due to their unequal load. */
 static void
 block_sizes(void)
 {
@@ -55,7 +55,7 @@ block_sizes(void)
 			else
 				add_range(f, 0, n);
 
-			/* Dealt: n / blocks keys or one more in each. */
+			/* Dealt keys: n / blocks keys, or one more, per block. */
 			double		load = (double) n / g.blocks,
 						more = load - floor(load),
 						expected = dealt ? (1 - more) * blx_fpr_expected(&block, (uint64_t) load) +
@@ -70,7 +70,7 @@ block_sizes(void)
 
 static const char *const timed[] = {"standard", "partitioned", "blocked 32768", "blocked 512", "partitioned_blocked"};
 
-/* About m bits, k near the best. */
+/* A geometry of about m bits with a k near the best. */
 static blx_geometry
 timed_geometry(const char *name, uint64_t m)
 {
@@ -121,7 +121,7 @@ test_present(void *arg, int round)
 	sink += count_true(c->f, (uint64_t) round * SLICE % (c->n - SLICE), SLICE);
 }
 
-/* Figure 3's times, from a filter that fits the second level cache to one that fits none. */
+/* The times of Figure 3, from a filter that fits the second level cache to one that fits none. */
 static void
 times(void)
 {
@@ -159,7 +159,7 @@ times(void)
 	fclose(csv);
 }
 
-/* A half full filter of 8 MB, at random places of which COUNT keys are added or absent ones asked for. */
+/* Adds COUNT keys to a half full filter of 8 MB, or tests COUNT absent keys in it, at random places. */
 static int
 cache(const char *name, const char *operation, uint64_t count)
 {

@@ -2,9 +2,10 @@
  * paper.h - what the reproductions share: random keys, filters with their
  * memory, CSV files, and times that a busy machine does not spoil.
  *
- * Keys are ready-made 64-bit hashes, hash_of(0), hash_of(1), ...: a bijection
- * of 64-bit integers, so that different numbers are different keys, and a
- * range that was added never meets a range that is only asked for.
+ * Keys are ready-made 64-bit hashes, hash_of(0), hash_of(1), ...  hash_of is a
+ * bijection of 64-bit integers.  So different numbers are different keys, and a
+ * range of keys that was added has none in common with a range that is only
+ * tested.
  */
 #ifndef PAPER_H
 #define PAPER_H
@@ -22,7 +23,7 @@
 
 #include "core/bloomx.h"
 
-/* Absent keys are numbered from here. */
+/* The number of the first absent key. */
 #define ABSENT (UINT64_C(1) << 62)
 
 #define LENGTH(array) (sizeof(array) / sizeof *(array))
@@ -74,7 +75,7 @@ geometry(uint8_t layout, uint64_t blocks, unsigned parts, unsigned probes, uint6
 	};
 }
 
-/* Empties f, which has that geometry already or is new. */
+/* Empties f, which has that geometry or is new. */
 static inline void
 blank(blx_filter *f, const blx_geometry *g)
 {
@@ -103,7 +104,7 @@ free_filter(blx_filter *f)
 	free((char *) f + sizeof(blx_filter) - 64);
 }
 
-/* Adds hashes; a filter that grows is replaced. */
+/* Adds hashes.  A filter that grows is replaced. */
 static inline void
 add_hashes(blx_filter **f, const uint64_t *hashes, size_t n)
 {
@@ -122,7 +123,7 @@ add_hashes(blx_filter **f, const uint64_t *hashes, size_t n)
 	}
 }
 
-/* Adds keys number first .. first+n-1. */
+/* Adds the keys with numbers first .. first+n-1. */
 static inline void
 add_range(blx_filter *f, uint64_t first, uint64_t n)
 {
@@ -139,7 +140,7 @@ add_range(blx_filter *f, uint64_t first, uint64_t n)
 	}
 }
 
-/* How many of n keys test true. */
+/* The number of the n keys that test true. */
 static inline uint64_t
 count_true(const blx_filter *f, uint64_t first, uint64_t n)
 {
@@ -164,7 +165,7 @@ open_csv(const char *directory, const char *name, const char *header)
 	return csv;
 }
 
-/* Nanoseconds that this program has run: a neighbour that takes the processor away does not count. */
+/* Nanoseconds for which this program has run; time that other processes use does not count. */
 static inline double
 now(void)
 {
@@ -195,8 +196,8 @@ median(const double *values, int n)
 
 /*
  * Candidates take turns: each runs once in every round.  ns is the median time
- * of a run; ratio the median, over the rounds, of that round's time to the
- * first candidate's.
+ * of a run.  ratio is the median, over the rounds, of the time divided by the
+ * first candidate's time in the same round.
  */
 typedef struct candidate
 {
@@ -232,7 +233,7 @@ take_turns(candidate *candidates, int n, int rounds)
 	}
 }
 
-/* The arguments that every program takes: [--quick] DIRECTORY, where CSV files go. */
+/* Reads the arguments of every program: [--quick] DIRECTORY, for the CSV files. */
 static inline const char *
 arguments(int argc, char **argv, bool *quick)
 {

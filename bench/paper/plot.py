@@ -54,7 +54,7 @@ def almeida_ratio():
 
 
 def almeida_spread():
-    """How the rates of 4,000 keys are spread."""
+    """The spread of the rates of 4,000 keys."""
     table = rows('almeida-spread')
     m, k, n = (int(table[0][c]) for c in ('m', 'k', 'n'))
     figure, axes = plt.subplots(2, 1, sharex=True)
@@ -75,7 +75,7 @@ def almeida_spread():
 
 
 def almeida_share():
-    """The share of keys that collide, and of the false positives that they cause."""
+    """The share of keys that collide, and the share of the false positives that they cause."""
     figure, axis = plt.subplots()
     sizes = [64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096]
     for k, colour in ((4, BLUE), (8, ORANGE), (16, GREEN)):
@@ -128,7 +128,7 @@ def almeida_reduction():
 
 
 def kaler_blocks():
-    """Figure 3, rates: what the blocks' unequal load costs."""
+    """Figure 3, rates: the price of the unequal load of blocks."""
     table = rows('kaler-blocks')
     figure, axis = plt.subplots()
     for keys, colour, mark, label in (('random', GREEN, 'o', 'blocked, keys as they come'), ('dealt', ORANGE, 's', 'blocked, every block with the same load')):
@@ -213,7 +213,7 @@ def growth_k():
 
 
 def growth_overload():
-    """Kaler's figures 4 to 6: rate, memory, time beyond the plan."""
+    """Kaler's figures 4 to 6: rate, memory and time beyond the plan."""
     table = rows('growth-overload')
     figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.8))
     planned = int(table[0]['planned'])
@@ -237,7 +237,7 @@ def growth_overload():
 
 
 def almeida_schemes():
-    """Section 5: keys by the number of their bits, and pairs by the bits that they share."""
+    """Section 5: keys by the number of their bits, and pairs of keys by the bits that they share."""
     bits, pairs = rows('almeida-schemes-bits'), rows('almeida-schemes-pairs')
     figure, axes = plt.subplots(2, 2, sharex=True, sharey='row', figsize=(7.2, 5.4))
     for column, layout in enumerate(('standard', 'partitioned')):

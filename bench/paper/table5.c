@@ -1,11 +1,11 @@
 /*
- * table5.c - Almeida's Table 5, which compares filters by what they can do, as
- * measurements: one row a layout.
+ * table5.c - Almeida's Table 5, which compares what filters can do, as
+ * measurements: one row per layout.
  *
  *     table5 [--quick] DIRECTORY
  *
- * Each filter is planned by its layout for n keys at 1 %.  An empty field
- * means that the layout refuses the operation.
+ * Each filter is planned for n keys at 1 %.  An empty field means that the layout
+ * refuses the operation.
  */
 #include "paper.h"
 
@@ -70,7 +70,7 @@ filled(const blx_geometry *g, uint64_t first, uint64_t n)
 	return f;
 }
 
-/* The share of keys whose probes meet, of a sample. */
+/* The share of keys in a sample with two probes on the same bit. */
 static double
 weak_keys(const blx_geometry *g)
 {
@@ -79,7 +79,7 @@ weak_keys(const blx_geometry *g)
 	blx_geometry small = *g;
 	blx_filter *f;
 
-	/* Blocks are alike: fewer of them clear faster. */
+	/* Blocks are alike, and fewer of them are cleared faster. */
 	if (small.blocks > 64)
 		small.blocks = 64;
 	f = new_filter(&small);
@@ -93,7 +93,7 @@ weak_keys(const blx_geometry *g)
 	return (double) weak / sample;
 }
 
-/* Half the keys are common: the rate of a & b, and of the filter built from the common keys. */
+/* Half of the keys are common: the rate of a & b, and that of the filter built from the common keys. */
 static void
 intersect(FILE *csv, const blx_geometry *g, uint64_t n)
 {
@@ -122,7 +122,7 @@ intersect(FILE *csv, const blx_geometry *g, uint64_t n)
 	free_filter(common);
 }
 
-/* Of pairs of sets without a common key, the share that is recognised. */
+/* The share of pairs of sets without a common key that is recognised. */
 static void
 apart(FILE *csv, const char *layout, uint64_t keys)
 {
@@ -158,7 +158,7 @@ done:
 	free_filter(b);
 }
 
-/* The rate at half the size: of the prefix, and of the fold. */
+/* The rates at half the size: of the prefix and of the fold. */
 static void
 views(FILE *csv, const blx_filter *f)
 {

@@ -2,7 +2,7 @@
 
     tables.py DIRECTORY THEORY.md
 
-Rewrites what stands between <!-- table NAME --> and <!-- end --> in THEORY.md.
+Rewrites the text between <!-- table NAME --> and <!-- end --> in THEORY.md.
 """
 import csv
 import re
@@ -40,7 +40,7 @@ def short(value, digits=4):
 
 
 def with_sigma(count, total, expected):
-    """A measured share, and how many standard errors it is from what was expected."""
+    """A measured share, and its distance from the expected share in standard errors."""
     sigma = (expected * (1 - expected) / total) ** 0.5
     return f'{short(count / total, 3)} ({(count / total - expected) / sigma:+.1f})'
 

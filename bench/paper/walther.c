@@ -6,8 +6,8 @@
  *     walther [--quick] DIRECTORY
  *
  * Figure 7, the false positive rate over a fractional k; and the filter of any
- * number of bits made of blocks of powers of two beside the standard one of as
- * many bits.
+ * number of bits, made of blocks whose sizes are powers of two, compared with a
+ * standard filter of the same size.
  */
 #include "paper.h"
 
@@ -90,7 +90,7 @@ test_present(void *arg, int round)
 	sink += count_true(c->f, (uint64_t) round * SLICE % (c->n - SLICE), SLICE);
 }
 
-/* Keys that are in it: the fill stays, the memory traffic is that of new ones. */
+/* Adds keys that are in the filter: the fill stays the same, and so does the memory traffic. */
 static void
 add_present(void *arg, int round)
 {
@@ -99,7 +99,7 @@ add_present(void *arg, int round)
 	add_range(c->f, (uint64_t) round * SLICE % (c->n - SLICE), SLICE);
 }
 
-/* Blocks of powers of two against one of m bits: rate, and time relative to the standard filter's. */
+/* Blocks whose sizes are powers of two, compared with one block of m bits: rate and relative time. */
 static void
 variable(void)
 {
@@ -119,7 +119,7 @@ variable(void)
 
 		for (size_t l = 0; l < LENGTH(layouts); l++)
 		{
-			/* The best whole k, 7; where k may be a fraction, the best one. */
+			/* The best whole k, 7, or the best k if it may be fractional. */
 			blx_geometry g = geometry_of_bits(layouts[l], m, l == 0 ? 7 : 10 * log(2));
 
 			contenders[l] = (contender) {new_filter(&g), n};

@@ -1,14 +1,14 @@
 /*
  * window.c - duplicates in a stream: A. Shtul, C. Baquero, P. S. Almeida,
- * Age-Partitioned Bloom Filters (2020, arXiv 2001.03147) against the ways to
- * do it with ordinary filters.
+ * Age-Partitioned Bloom Filters (2020, arXiv 2001.03147), compared with ways to
+ * detect duplicates with ordinary filters.
  *
  *     window [--quick] DIRECTORY
  *
- * Every scheme promises the same: of the last `window` events, none is
- * forgotten, and a new key is taken for a known one at most at the rate asked
- * for.  All see the same stream, a chunk at a time in turns: each event asks
- * for its key and then adds it; one event in ten repeats a key of the window.
+ * Every scheme makes the same promise: none of the last `window` events is
+ * forgotten, and a new key is mistaken for a known one at most at the given rate.
+ * All schemes process the same stream, taking turns chunk by chunk.  Each event
+ * tests its key and then adds it.  One event in ten repeats a key of the window.
  */
 #include "paper.h"
 
@@ -23,18 +23,18 @@ typedef struct scheme
 	void		(*add) (struct scheme *, const uint64_t *hashes, size_t n);
 	bool		(*test) (const struct scheme *, uint64_t hash);
 	blx_filter *filters[MAX_FILTERS];
-	unsigned	count;			/* of filters */
+	unsigned	count;			/* number of filters */
 	unsigned	current;
-	uint64_t	added;			/* to the current one */
-	uint64_t	period;			/* events until the next one's turn */
+	uint64_t	added;			/* keys added to the current filter */
+	uint64_t	period;			/* events until the next filter takes over */
 
-	/* what happened */
-	uint64_t	missed;			/* keys of the window that it denied */
-	uint64_t	positives;		/* new keys that it knew */
+	/* results */
+	uint64_t	missed;			/* keys of the window that were not found */
+	uint64_t	positives;		/* new keys that were found */
 	double		ns[MAX_ROUNDS];
 } scheme;
 
-/* The state of the filter at index i counted from the newest: 0 is the current one. */
+/* The filter with index i, counted from the newest; 0 is the current one. */
 static blx_filter *
 newest(const scheme *s, unsigned i)
 {
@@ -52,7 +52,7 @@ turn(scheme *s)
 	blank(s->filters[s->current], &g);
 }
 
-/* One filter a generation, the oldest emptied for the next: a reset (one), two buffers, a ring. */
+/* One filter per generation; the oldest is emptied for the next: a reset (one filter), two buffers, or a ring. */
 static void
 ring_add(scheme *s, const uint64_t *hashes, size_t n)
 {
@@ -75,9 +75,9 @@ ring_test(const scheme *s, uint64_t hash)
 }
 
 /*
- * Active and warm-up (Chang, Feng, Li 2004): both filters hold two windows.
- * The second half of the active one's keys goes to the warm-up one too, which
- * then takes over.  Only the active one is asked.
+ * Active and warm-up (Chang, Feng, Li 2004): both filters have room for two
+ * windows.  The second half of the keys goes to the active filter and to the
+ * warm-up filter, which then takes over.  Only the active filter is tested.
  */
 static void
 warm_up_add(scheme *s, const uint64_t *hashes, size_t n)
@@ -223,7 +223,7 @@ stream(FILE *csv, uint64_t window, double fpr, uint64_t events, unsigned schemes
 				s[k].add(&s[k], &hashes[i], 1);
 			}
 
-			/* the times of the last chunks */
+			/* the times of the most recent chunks */
 			s[k].ns[c % MAX_ROUNDS] = (now() - start) / CHUNK;
 		}
 	}
@@ -242,7 +242,7 @@ stream(FILE *csv, uint64_t window, double fpr, uint64_t events, unsigned schemes
 	free(last);
 }
 
-/* How a key is forgotten: the share of keys still found, by age in windows, over moments of the stream. */
+/* How keys are forgotten: the share of keys that are still found, by age in windows, over moments of the stream. */
 static void
 forgetting(void)
 {
@@ -267,7 +267,7 @@ forgetting(void)
 
 				k->add(k, &h, 1);
 			}
-			/* age 1 is the last event; a few keys around each age */
+			/* age 1 is the last event; tests a few keys around each age */
 			for (unsigned a = 0; a <= 300; a++)
 				for (unsigned near = 0; near < 10; near++)
 					found[a] += k->test(k, hash_of(event - 1 - (a * window / 100 + near * window / 1000)));

@@ -1,4 +1,4 @@
--- What is compared with what.  The first candidate of each group, and each one marked as base, is a base.
+-- The candidates and their groups.  The first candidate of each group is a base, and so is each one marked as base.
 SET search_path = bench, public;
 SELECT NOT EXISTS (SELECT FROM pg_available_extensions WHERE name = 'hll') AS no_hll \gset
 \if :no_hll
@@ -43,7 +43,7 @@ FROM (
 	UNION ALL SELECT 9, 'k = ANY (constant array of 100,000), hashed', format('SELECT count(*) FROM t WHERE k = ANY (%L::bigint[])', array_agg(k)), false FROM s
 ) v (n, label, query, base) ORDER BY n;
 
--- One key among all of them: the filter beside the indexes.  Bitmap scans only: the planner prices those of BRIN too high here.
+-- One key among all: the filter compared with indexes.  Sequential scans are off, because the planner overestimates BRIN's bitmap scans here.
 INSERT INTO silence
 SELECT candidate(format('One key among all rows'', %s', present), label, format(query, key), n = 0, 'enable_seqscan=off', 20, disk)
 FROM (VALUES
@@ -64,7 +64,7 @@ FROM (VALUES ('0.1 %', 'd0_1'), ('1 %', 'd1'), ('10 %', 'd10'), ('50 %', 'd50'),
 			(2, ', with k <@ (SELECT bloom_agg(k) FROM d)', 'SELECT count(*), sum(v), max(pad) FROM t JOIN %1$I d USING (k) WHERE t.k <@ (SELECT bloom_agg(k) FROM %1$I)', false)) q (n, how, query, base)
 ORDER BY grp, share::text = '100 %', rtrim(share, ' %')::float8, n;
 
--- hll takes minutes, and 140 kB a group, where the others take seconds: only of few groups.
+-- hll takes minutes and 140 kB per group where the others take seconds.  So it is measured only with few groups.
 INSERT INTO silence
 SELECT candidate('GROUP BY, 50 keys a group', label, query, base, big => true)
 FROM (VALUES

@@ -1,4 +1,4 @@
--- The measuring: candidates of a group take turns in one session, round by round.
+-- Measures: the candidates of a group take turns in one session, round by round.
 CREATE SCHEMA bench;
 SET search_path = bench, public;
 CREATE TABLE candidate (
@@ -6,11 +6,11 @@ CREATE TABLE candidate (
 	grp text,
 	label text,
 	query text,
-	base bool,			-- the ratios after it are to it
+	base bool,			-- the ratios that follow refer to it
 	settings text,		-- 'name=value;name=value'
-	repeat int,			-- so often in a round
-	disk float8,		-- bytes that it keeps there: a stored filter, an index
-	big bool,			-- its memory and temporary files are worth a look
+	repeat int,			-- number of runs per round
+	disk float8,		-- bytes that it stores: a filter, an index
+	big bool,			-- measure its memory and temporary files, too
 	memory float8,		-- bytes
 	temp float8
 );
@@ -65,7 +65,7 @@ BEGIN
 	END LOOP;
 END $$;
 
--- Runs a candidate once and notes the size of its temporary files.
+-- Runs a candidate once and records the size of its temporary files.
 CREATE FUNCTION temp_files(candidate_id int) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	c candidate;
@@ -85,7 +85,7 @@ CREATE FUNCTION megabytes(bytes float8) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN bytes IS NULL THEN '' ELSE round((bytes / 1e6)::numeric, CASE WHEN bytes < 1e6 THEN 3 WHEN bytes < 1e7 THEN 1 ELSE 0 END)::text END
 $$;
 
--- A Markdown table: medians, and medians of the ratios within the rounds.
+-- Prints a Markdown table: medians, and medians of the ratios within the rounds.
 CREATE FUNCTION report(only_group text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	with_disk bool := (SELECT bool_or(disk IS NOT NULL) FROM candidate WHERE grp = only_group);
@@ -100,7 +100,7 @@ BEGIN
 		SELECT x.*, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms) AS median, min(t.ms) AS fastest, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms / b.ms) AS ratio
 		FROM candidate x
 		JOIN timing t USING (id)
-		-- the base is the nearest one before or at the candidate
+		-- the base is the candidate itself or the nearest base before it
 		JOIN LATERAL (SELECT id FROM candidate y WHERE y.grp = only_group AND y.base AND y.id <= x.id ORDER BY id DESC LIMIT 1) base ON true
 		JOIN timing b ON b.id = base.id AND b.round = t.round
 		WHERE x.grp = only_group

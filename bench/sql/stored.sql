@@ -1,6 +1,6 @@
--- Which of many stored filters may hold a key: by slices of the filters and whole, by the bit-sliced index,
--- and by what would be stored without filters: all keys in a btree, as arrays, as raw bytes.
--- :rows / 1,000 filters of 12 KB (9,000 keys each) and :rows / 100,000 of 1.2 MB (900,000), of the same keys.
+-- Which of many stored filters may hold a key: by slices of the filters, by whole filters, by the bit-sliced index,
+-- and by what would be stored instead of filters: all keys in a btree, in arrays, or as raw bytes.
+-- :rows / 1,000 filters of 12 KB (9,000 keys each) and :rows / 100,000 filters of 1.2 MB (900,000 keys each), of the same keys.
 SET search_path = bench, public;
 SELECT :rows / 1000 AS small, :rows / 100000 AS large \gset
 SELECT format('Which of %s stored filters of 12 KB', :small) AS small_title, format('Which of %s stored filters of 1.2 MB', :large) AS large_title,
@@ -9,19 +9,19 @@ SELECT concat_ws('|', :'small_title', :'large_title', :'columns_title') ~ :'only
 \if :wanted
 CREATE FUNCTION nth_key(n bigint) RETURNS bigint LANGUAGE sql IMMUTABLE AS 'SELECT (n * 2654435761) % 1099511627776';
 
--- One statement's pages, read or found in shared buffers.
+-- The pages of a statement, read or found in shared buffers.
 CREATE FUNCTION pages(query text, settings text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
 BEGIN
 	CALL apply(settings);
-	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT json) ' || query INTO plan; -- the first time into catalogs, too
+	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT json) ' || query INTO plan; -- the first run reads catalogs, too
 	EXECUTE 'EXPLAIN (ANALYZE, TIMING OFF, BUFFERS, FORMAT json) ' || query INTO plan;
 	CALL reset(settings);
 	RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;
 END $$;
 
--- The tables of segments of so many keys: filters, arrays, raw bytes.
+-- Makes the tables of segments with `keys` keys each: filters, arrays, raw bytes.
 CREATE PROCEDURE make_segments(name text, segments int, keys bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('CREATE TABLE %s_filters (id int, f bloomfilter)', name);
@@ -49,7 +49,8 @@ VACUUM ANALYZE large_filters;
 VACUUM ANALYZE large_arrays;
 VACUUM ANALYZE large_bytes;
 
--- A key that one segment has.  It is in the same block of all filters: one that for once came with their headers would not be typical.
+-- A key of one segment.  It is in the same block of all filters.  The median of 15 keys is taken: for some keys the block
+-- comes with the header of the filter, which is not typical.
 CREATE TEMP TABLE ways AS
 SELECT o, grp, label, format(query, size, key) AS query, o = 1 AS base, settings, repeat, replace(disk, '%s', size) AS disk
 FROM (VALUES (:'small_title', 'small', 1), (:'large_title', 'large', 20)) s(grp, size, times),
@@ -57,7 +58,7 @@ FROM (VALUES (:'small_title', 'small', 1), (:'large_title', 'large', 20)) s(grp,
 		ORDER BY pages(format('SELECT FROM small_filters WHERE f @> %s::bigint', nth_key(:small * 9000::bigint / 2 + i)), 'enable_bitmapscan=off;enable_indexscan=off') LIMIT 1 OFFSET 7) k,
 	LATERAL (VALUES
 		(1, 'f @> key, sequential scan: slices', 'SELECT id FROM bench.%s_filters WHERE f @> %s::bigint', 'enable_bitmapscan=off;enable_indexscan=off', times, '%s_filters'),
-		-- so many keys are not asked for one by one
+		-- with that many keys the filter is read whole
 		(2, 'the same, filters read whole', 'SELECT id FROM bench.%s_filters WHERE bloom_contains_any(f, array_fill(%s::bigint, ARRAY[' || CASE size WHEN 'small' THEN 3 ELSE 250 END || ']))', 'enable_bitmapscan=off;enable_indexscan=off', 1, '%s_filters'),
 		(3, 'f @> key, index bloomx', 'SELECT id FROM bench.%s_filters WHERE f @> %s::bigint', 'enable_seqscan=off', 20, '%s_sliced'),
 		(4, 'btree over all keys', 'SELECT /* of %s segments */ id FROM bench.all_keys WHERE key = %s', NULL, 100, 'all_keys'),

@@ -1,7 +1,7 @@
 /*
  * exercise.h - every operation of the core on one filter that came from
- * outside.  Whatever its bits are, none may touch memory that is not its own,
- * run for ever or lose the filter's own promises.
+ * outside.  Whatever the filter's bits are, no operation may touch memory that
+ * is not its own, run forever or break a promise of the filter.
  */
 #ifndef EXERCISE_H
 #define EXERCISE_H
@@ -35,7 +35,7 @@ exercise_set(const blx_filter *f)
 	CHECK(blx_compare(f, f) == 0, "equal to itself");
 	blx_value_hash(f, 1);
 
-	/* small plans are poured */
+	/* pour the set only into small plans */
 	if (f->pending == 0 || blx_bytes(&planned, 0) > 1 << 20)
 		planned = g;
 	CHECK(blx_geometry_check(&planned, &error), "%s", error.message);
@@ -44,7 +44,7 @@ exercise_set(const blx_filter *f)
 	CHECK(count == 0 || blx_test(filter, last), "a member was not poured");
 }
 
-/* Counters as they came: taking keys out is safe, and what holds of the cells holds of the bits. */
+/* Counters with any contents: removing keys is safe, and estimates of the counters are those of the bits. */
 static inline void
 exercise_counters(blx_filter *f, const uint64_t *keys, size_t n)
 {
@@ -59,7 +59,7 @@ exercise_counters(blx_filter *f, const uint64_t *keys, size_t n)
 		CHECK(blx_test(plain, keys[i]), "the bits lost a key");
 }
 
-/* Of n keys added, how many of the last does the layout promise to find? */
+/* Number of the n keys added last that the layout promises to find. */
 static inline size_t
 newest_kept(const blx_geometry *g, size_t n)
 {
@@ -79,7 +79,7 @@ ignore_detail(void *arg, const char *name, double number, const char *text)
 	CHECK(name[0] != '\0' && !isnan(number), "detail %s = %g", name, number);
 }
 
-/* A chain as it came, of any stages: it takes keys, unites and grows on. */
+/* A chain with any stages: it takes keys, unites and keeps growing. */
 static inline void
 exercise_chain(blx_filter *f)
 {
@@ -113,8 +113,8 @@ exercise_chain(blx_filter *f)
 }
 
 /*
- * tidy: spare bits and the name's padding are known to be 0, as the import
- * sees to.  In memory they are not looked at; then the answers may be odd, but
+ * tidy: spare bits and the padding of the name are known to be 0, as the import
+ * guarantees.  In memory they are not checked.  Then the answers may be odd, but
  * every operation is still safe.
  */
 static inline void
@@ -155,7 +155,7 @@ exercise_filter(blx_filter *f, bool tidy)
 		CHECK(blx_test(f, hashes[i]), "%s lost a key", describe(&g));
 	blx_details(f, ignore_detail, NULL);
 
-	if (g.layout == BLX_AGE_PARTITIONED)	/* combines with no other */
+	if (g.layout == BLX_AGE_PARTITIONED)	/* does not combine */
 	{
 		CHECK(blx_cardinality(f) >= 0, "%s", describe(&g));
 		return;
@@ -195,7 +195,7 @@ exercise_filter(blx_filter *f, bool tidy)
 		return;
 	}
 
-	/* with a relative of another size */
+	/* combine it with a relative of another size */
 	{
 		blx_filter *relative = most_folds(f) > 0 ? folded(f, most_folds(f) / 2) : f;
 
@@ -215,8 +215,9 @@ exercise_filter(blx_filter *f, bool tidy)
 }
 
 /*
- * Bytes from anywhere: refused with a message, or a filter that every operation
- * is safe on and whose export is the same bytes.  Returns whether they were accepted.
+ * Arbitrary bytes: they are refused with a message, or they are a filter on which
+ * every operation is safe and whose export has the same bytes.  Returns true if
+ * they were accepted.
  */
 static inline bool
 exercise_bytes(const uint8_t *data, uint64_t length)

@@ -1,11 +1,11 @@
 /*
- * filters.h - filters to test: random ones, built ones, and the operations of
- * the core with their memory taken care of.
+ * filters.h - filters to test: random filters, filters built from keys, and the
+ * operations of the core with their memory.
  *
- * Memory comes from take(), in exactly the size that the core asked for and
- * filled with rubbish, so that the address sanitizer sees the first byte too
- * many and a field that was never written does not pass for zero.  release()
- * frees everything taken since the last release.
+ * take() returns exactly the memory that the core asked for, filled with
+ * rubbish.  So the address sanitizer sees the first byte beyond it, and a field
+ * that was never written is not mistaken for zero.  release() frees everything
+ * taken since the last release.
  */
 #ifndef FILTERS_H
 #define FILTERS_H
@@ -43,14 +43,14 @@ static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
 static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID,
 BLX_RATIONAL, BLX_VARIABLE_BLOCKED};
 
-/* Has the layout an algebra over unequal sizes? */
+/* True if filters of this layout combine although their sizes differ. */
 static inline bool
 resizes(uint8_t layout)
 {
 	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_HYBRID || layout == BLX_COUNTING;
 }
 
-/* ... over blocks, not over bits? */
+/* True if folding halves the blocks, false if it halves the bits of a part. */
 static inline bool
 sized_by_blocks(uint8_t layout)
 {
@@ -63,7 +63,7 @@ resolution_of(const blx_geometry *g)
 	return sized_by_blocks(g->layout) ? g->blocks : g->part_bits;
 }
 
-/* What expanding g that often gives. */
+/* The geometry of g expanded that many times. */
 static inline blx_geometry
 finer(blx_geometry g, int times)
 {
@@ -74,7 +74,7 @@ finer(blx_geometry g, int times)
 	return g;
 }
 
-/* What a prefix counts: parts, or the blocks of variable size. */
+/* What a prefix counts: parts, or blocks of variable size. */
 static inline unsigned
 pieces(const blx_geometry *g)
 {
@@ -105,7 +105,7 @@ describe(const blx_geometry *g)
 	return text;
 }
 
-/* Small, of every shape that the layout allows: spare bits, single bits, 64 probes, cut groups. */
+/* A small geometry of any shape that the layout allows: spare bits, single bits, 64 probes, incomplete groups. */
 static inline blx_geometry
 random_geometry(uint8_t layout)
 {
@@ -124,7 +124,7 @@ random_geometry(uint8_t layout)
 			g.fraction = (uint16_t) random64();
 			g.part_bits = random_between(1, one_in(5) ? 70 : 6000);
 			break;
-		case BLX_VARIABLE_BLOCKED:	/* the sum of k is below twice that of the largest block */
+		case BLX_VARIABLE_BLOCKED:	/* the sum of all k is below twice the k of the largest block */
 			g.probes = (uint16_t) (k < 2 ? 1 : k / 2);
 			g.fraction = (uint16_t) (random64() | 1);
 			g.part_bits = random_between(1, one_in(5) ? 70 : 6000);
@@ -176,7 +176,7 @@ random_relative(const blx_geometry *g)
 	return other;
 }
 
-/* n hashes that no other call will give. */
+/* n hashes that no other call returns. */
 static inline uint64_t *
 new_hashes(size_t n)
 {
@@ -187,7 +187,7 @@ new_hashes(size_t n)
 	return hashes;
 }
 
-/* n random hashes; the first two are at times those at the ends of the range. */
+/* n random hashes; sometimes the first two are the ends of the range. */
 static inline uint64_t *
 random_hashes(size_t n)
 {
@@ -218,7 +218,7 @@ built(const blx_geometry *g, uint64_t capacity, const uint64_t *hashes, size_t n
 	return f;
 }
 
-/* f with more memory, of a layout that grows. */
+/* f, whose layout grows, in the memory that it grows to. */
 static inline blx_filter *
 grown(const blx_filter *f)
 {
@@ -234,7 +234,7 @@ grown(const blx_filter *f)
 	return larger;
 }
 
-/* f, or its larger successor, with more keys. */
+/* Adds keys to f; returns f, or what it has grown into. */
 static inline blx_filter *
 with_keys(blx_filter *f, const uint64_t *hashes, size_t n)
 {
@@ -245,7 +245,7 @@ with_keys(blx_filter *f, const uint64_t *hashes, size_t n)
 	return f;
 }
 
-/* a | b of layouts whose union has a size of its own. */
+/* a | b, for layouts whose union has a size of its own. */
 static inline blx_filter *
 united(const blx_filter *a, const blx_filter *b)
 {
@@ -262,7 +262,7 @@ united(const blx_filter *a, const blx_filter *b)
 	return f;
 }
 
-/* f in another geometry that one of the functions of algebra.c gave. */
+/* f in another geometry, which a function of algebra.c returned. */
 static inline blx_filter *
 resized(const blx_filter *f, const blx_geometry *g)
 {
@@ -295,7 +295,7 @@ prefix(const blx_filter *f, int64_t parts)
 	return resized(f, &g);
 }
 
-/* The same of no more of f than it takes, and in its memory if possible. */
+/* The same prefix, made from no more of f than it needs, and in place if possible. */
 static inline blx_filter *
 prefix_of_start(const blx_filter *f, int64_t parts)
 {
@@ -394,7 +394,7 @@ bytes_equal(bytes a, bytes b)
 	return a.length == b.length && memcmp(a.data, b.data, a.length) == 0;
 }
 
-/* One value: equal in SQL, equal hashes, and equal in every byte that leaves the server. */
+/* True if both are one value: equal in SQL, with equal hashes, and equal in every byte that is exported. */
 static inline bool
 identical(const blx_filter *a, const blx_filter *b)
 {
@@ -403,7 +403,7 @@ identical(const blx_filter *a, const blx_filter *b)
 		bytes_equal(exported(a), exported(b));
 }
 
-/* A filter from interchange bytes; NULL with the error when they are refused. */
+/* A filter from interchange bytes; NULL and the error if they are refused. */
 static inline blx_filter *
 imported(const uint8_t *data, uint64_t length, blx_error *error)
 {
@@ -419,7 +419,7 @@ imported(const uint8_t *data, uint64_t length, blx_error *error)
 	return f;
 }
 
-/* Would the bytes become a filter? */
+/* True if the bytes can be imported. */
 static inline bool
 acceptable(const uint8_t *data, uint64_t length, blx_error *error)
 {
@@ -428,7 +428,7 @@ acceptable(const uint8_t *data, uint64_t length, blx_error *error)
 	return blx_import_check(data, length, &size, error) && blx_import(data, length, take(size), error);
 }
 
-/* How often can f be folded? */
+/* The number of times that f can be folded. */
 static inline int
 most_folds(const blx_filter *f)
 {
@@ -443,7 +443,7 @@ most_folds(const blx_filter *f)
 	return times;
 }
 
-/* An open set that holds those hashes, grown as the aggregates do it: doubled when it takes no more. */
+/* An open set of these hashes, which grows as it does in the aggregates: it is doubled when it is full. */
 static inline blx_filter *
 open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, const uint64_t *hashes, size_t n)
 {
@@ -462,7 +462,7 @@ open_set(uint64_t slots, const blx_geometry *planned, const blx_identity *id, co
 	return f;
 }
 
-/* Means over filters of n keys: by probes of absent ones, and by bits; against the formula, to 4 sigma. */
+/* Compares two mean rates over filters of n keys with the formula, to 4 sigma: probes of absent keys, and the rate by the bits. */
 static inline void
 measure_rate(const blx_geometry *g, size_t n, int filters, int probes)
 {

@@ -8,8 +8,8 @@
  *	}
  *	return report();
  *
- * A test prints one line "ok N - name" or "not ok N - name"; the checks that
- * fail in it print lines that begin with '#' above it.
+ * A test prints one line "ok N - name" or "not ok N - name".  Checks that fail
+ * print lines that begin with '#' above it.
  */
 #ifndef HARNESS_H
 #define HARNESS_H
@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Rounds of the property tests; sanitizers, several times slower, make do with fewer. */
+/* Rounds of the property tests.  Fewer are enough under sanitizers, which are several times slower. */
 #ifndef ROUNDS
 #define ROUNDS 1500
 #endif
@@ -69,7 +69,7 @@ harness_check(bool holds, const char *file, int line, const char *condition, con
 	return holds;
 }
 
-/* A line of explanation or of measured numbers. */
+/* Prints a line of explanation or of measured numbers. */
 static inline __attribute__((format(printf, 1, 2))) void
 note(const char *format,...)
 {
@@ -87,7 +87,7 @@ note(const char *format,...)
 #define CHECK(condition, ...) harness_check((condition), __FILE__, __LINE__, #condition, __VA_ARGS__)
 #define LENGTH(array) (sizeof (array) / sizeof (array)[0])
 
-/* The last line, and the exit status. */
+/* Prints the last line and returns the exit status. */
 static inline int
 report(void)
 {
@@ -115,14 +115,14 @@ random64(void)
 	return z ^ (z >> 31);
 }
 
-/* low .. high, both included. */
+/* A number from low to high, both included. */
 static inline uint64_t
 random_between(uint64_t low, uint64_t high)
 {
 	return high - low == UINT64_MAX ? random64() : low + random64() % (high - low + 1);
 }
 
-/* True once in n. */
+/* True in one of n calls, on average. */
 static inline bool
 one_in(unsigned n)
 {

@@ -1,7 +1,7 @@
 /*
- * test_age_partitioned.c - the sliding window: which keys are found for how
- * long, the search against its definition, plans, and damaged rings.
- * Measured rates are in test_fpr.c, 10^8 events in test_soak.c.
+ * test_age_partitioned.c - the sliding window: how long keys are found, the
+ * search compared with its definition, plans, and damaged rings.  Rates are
+ * measured in test_fpr.c, 10^8 events in test_soak.c.
  */
 #include "exercise.h"
 
@@ -30,7 +30,7 @@ window(const blx_geometry *g)
 	return generations(g) * g->parameters[1];
 }
 
-/* Small, of every shape: one slice more than k, spare bits, generations of one key. */
+/* A small geometry of any shape: one slice more than k, spare bits, generations of one key. */
 static blx_geometry
 random_ring(void)
 {
@@ -50,7 +50,7 @@ plan_or_exit(uint64_t capacity, double fpr, blx_geometry *g)
 		exit(1);
 }
 
-/* ---- the definition, word by word ---- */
+/* ---- the definition, implemented literally ---- */
 
 static bool
 slice_has(const blx_filter *f, unsigned logical, uint64_t hash)
@@ -76,7 +76,7 @@ found_by_definition(const blx_filter *f, uint64_t hash)
 	return false;
 }
 
-/* Rings at any place, half of them with bits that no keys would set together. */
+/* Rings at any position, half of them with bits that no set of keys would produce. */
 static blx_filter *
 random_filled(const blx_geometry *g)
 {
@@ -120,7 +120,7 @@ search(void)
 
 /* ---- the window ---- */
 
-/* One event after another, some of them keys that came before; at times the filter travels. */
+/* One event after another, some of them with keys that came before.  Sometimes the filter is exported and imported. */
 static void
 watch_stream(blx_geometry g)
 {
@@ -205,7 +205,7 @@ windows(void)
 
 /* ---- estimates ---- */
 
-/* Every pattern of matches, weighed by the fills. */
+/* The sum over all patterns of matches, weighted by the fills. */
 static double
 rate_by_enumeration(const blx_filter *f)
 {
@@ -299,7 +299,7 @@ estimates(void)
 		{
 			uint64_t   *hashes = new_hashes(700);
 
-			for (unsigned i = 0; i < 1400; i++)	/* a duplicate of the same time counts once */
+			for (unsigned i = 0; i < 1400; i++)	/* a duplicate within the same generation counts once */
 				blx_add(f, hashes + i / 2, 1);
 			there = 1400 * (batch + 1);
 			if (there > 20000)
@@ -313,7 +313,7 @@ estimates(void)
 
 /* ---- plans ---- */
 
-/* The words that k + l slices take to meet the rate. */
+/* The words that k + l slices need to meet the rate. */
 static uint64_t
 words_for(unsigned k, unsigned l, uint64_t capacity, double fpr)
 {
@@ -414,7 +414,7 @@ plans(void)
 	}
 }
 
-/* ---- what comes from outside ---- */
+/* ---- bytes from outside ---- */
 
 static void
 put_word(bytes b, unsigned word, uint64_t value)

@@ -1,13 +1,13 @@
 /*
- * test_algebra.c - the algebra of filters (docs/FORMAT.md, "Combining filters"), on random geometries
- * and random keys.
+ * test_algebra.c - the algebra of filters (docs/design.md, "The algebra"), on
+ * random geometries and random keys.
  *
  * The yardstick is never the algebra itself: a folded, cut or united filter
- * must be, byte for byte, the one that adding the keys directly makes.
+ * must equal, byte for byte, the filter to which the keys were added directly.
  */
 #include "filters.h"
 
-/* A random filter and the keys in it. */
+/* A random filter and its keys. */
 typedef struct sample
 {
 	int			number;
@@ -46,7 +46,7 @@ missing(const blx_filter *f, const uint64_t *keys, size_t n)
 	return count;
 }
 
-/* By the definition on the bits of a & b: is there a group all of whose blocks lack a bit in some part? */
+/* Disjointness by its definition, on the bits of a & b: true if in some group every block has an empty part. */
 static bool
 provably_disjoint(const blx_filter *a, const blx_filter *b)
 {
@@ -62,7 +62,7 @@ provably_disjoint(const blx_filter *a, const blx_filter *b)
 					k = (uint64_t) both->probes << 16 | both->fraction;
 		int			top = 63 - __builtin_clzll(both->part_bits);
 
-		/* a block of which every key has a bit, without a common one */
+		/* a block in which every key has a bit, but the filters have no bit in common */
 		for (int log2 = top; log2 >= 0; log2--)
 		{
 			bool		empty = true;
@@ -97,7 +97,7 @@ provably_disjoint(const blx_filter *a, const blx_filter *b)
 		}
 		return false;
 	}
-	/* flat and blocked layouts: a part (of all blocks together) without a common bit */
+	/* flat and blocked layouts: a part in which the filters have no bit in common, in any block */
 	for (unsigned part = 0; part < parts; part++)
 	{
 		bool		empty = true;
@@ -279,7 +279,7 @@ unions(void)
 		blx_geometry joint;
 		blx_error	error;
 
-		/* of random part sizes not every three are related by powers of two */
+		/* three random part sizes are not always related by powers of two */
 		c = built(&i, 8, random_hashes(50), 50);
 		if (!blx_union_geometry(b, c, &joint, &error))
 			continue;
@@ -449,7 +449,7 @@ chains(void)
 						memcpy(keys + n, others, 8 * more);
 						n += more;
 						break;
-					case 4:		/* with a filter that holds the same keys and others */
+					case 4:		/* with a filter that holds the same keys and more */
 						{
 							blx_filter *super = built(&relative, 0, others, more);
 
@@ -570,7 +570,7 @@ refusals(void)
 
 	TEST("an intersection or union beyond 1 GB is refused before anything is built")
 	{
-		/* only headers: nothing here may look at words */
+		/* only headers: none of these functions may read words */
 		blx_filter	a = {.magic = {'B', 'L', 'X', 1}, .layout = BLX_PARTITIONED_BLOCKED, .blocks = 1 << 22,
 			.part_bits = 64, .parts = 1, .probes = 1};
 		blx_filter	b = a;

@@ -1,10 +1,10 @@
 /*
- * test_blocked.c - blocks of any size: which bits a key sets, that all bits of
- * a block are equally likely, and what can be asked for.
+ * test_blocked.c - blocks of any size: which bits a key sets, whether all bits
+ * of a block are equally likely, and what can be planned.
  */
 #include "exercise.h"
 
-/* The positions by the words of docs/FORMAT.md. */
+/* The positions as docs/FORMAT.md defines them. */
 static uint64_t
 position_of(uint64_t key, uint64_t s, unsigned i)
 {
@@ -14,7 +14,7 @@ position_of(uint64_t key, uint64_t s, unsigned i)
 
 	while (UINT64_C(1) << b < s)
 		b++;
-	if (UINT64_C(1) << b == s)	/* the format's first rule: bits from the top */
+	if (UINT64_C(1) << b == s)	/* the first rule of the format: take bits from the top */
 	{
 		if (b == 0)
 			return 0;

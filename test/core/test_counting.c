@@ -1,9 +1,9 @@
 /*
  * test_counting.c - counters in place of bits: what they count, what removal
- * gives back, and what it cannot.
+ * restores, and what it cannot restore.
  *
- * The yardsticks: an array of 64 small numbers for counters.h; the default
- * layout, filled with the keys that are left, for the filter.
+ * The yardstick for counters.h is an array of 64 small numbers.  The yardstick
+ * for the filter is the default layout, filled with the keys that are left.
  */
 #include "core/layouts/counters.h"
 #include "exercise.h"
@@ -55,7 +55,7 @@ missing(const blx_filter *f, const uint64_t *keys, size_t n)
 	return count;
 }
 
-/* The plain filter of the same geometry that holds those keys. */
+/* The plain filter of the same geometry with these keys. */
 static blx_filter *
 plain_of(const blx_geometry *g, const uint64_t *keys, size_t n)
 {
@@ -65,7 +65,7 @@ plain_of(const blx_geometry *g, const uint64_t *keys, size_t n)
 	return built(&plain, 7, keys, n);
 }
 
-/* Is every counter of f at least that of g, where that is not saturated? */
+/* True if no counter of f is smaller than the same counter of g. */
 static bool
 covers(const blx_filter *f, const blx_filter *g)
 {
@@ -97,7 +97,7 @@ covers(const blx_filter *f, const blx_filter *g)
 	return true;
 }
 
-/* ---- counters.h against small numbers ---- */
+/* ---- counters.h compared with small numbers ---- */
 
 typedef struct numbers
 {
@@ -170,7 +170,7 @@ counters(void)
 		for (unsigned c = 0; c < 64; c++)
 			CHECK(now.value[c] == (old.value[c] == 15 ? 15 : old.value[c] - (which >> c & 1)), "%u - 1 = %u", old.value[c], now.value[c]);
 
-		/* the words between the planes, and behind, belong to others */
+		/* the words between and after the planes belong to others */
 		for (size_t i = 0; i < LENGTH(planes); i++)
 			CHECK(planes[i] == before[i] || (i < used && i % stride == 0), "word %zu of planes %zu apart has changed", i, stride);
 	}
@@ -236,7 +236,7 @@ as_bits(void)
 	}
 }
 
-/* A multiset of keys, by their number, beside a filter that should hold it. */
+/* A multiset of keys, as counts, and a filter that should hold it. */
 enum
 {
 	POOL = 300
@@ -254,7 +254,7 @@ removal(void)
 		unsigned	count[POOL] = {0};
 		size_t		present = 0;
 		blx_filter *f = blank(&g, &no_identity, 7);
-		/* to many copies and full cells, or to few of either */
+		/* towards many copies and full cells, or towards few of both */
 		unsigned	keys = (unsigned) random_between(1, one_in(2) ? 10 : POOL);
 		unsigned	steps = (unsigned) random_between(1, 600);
 		unsigned	adds = (unsigned) random_between(1, 3);
@@ -382,7 +382,7 @@ algebra(void)
 				   *c,
 				   *all;
 
-		/* some keys twice and more often */
+		/* some keys twice or more */
 		for (size_t i = 0; i < n / 3; i++)
 			keys[random64() % n] = keys[random64() % n];
 		a = built(&g, 7, keys, half);
@@ -559,14 +559,14 @@ from_outside(void)
 }
 
 /*
- * What cannot be prevented.  A false positive takes 1 from k cells, and a key
- * that was alone in one of these is lost.  In a block of i keys a given one of
- * them is alone in the cell, which is not 0, with probability
+ * What cannot be prevented.  Removing a false positive subtracts 1 from k cells.
+ * A key that was alone in one of these cells is lost.  In a block of i keys, a
+ * given key is alone in the cell, which is not 0, with probability
  *
  *		s(i) = 1/64 (1 - 1/64)^(i-1) / F(i),	F(i) = 1 - (1 - 1/64)^i
  *
- * so that a group of p parts loses i (1 - (1 - s(i))^p) keys.  False positives
- * are found mostly in blocks of many keys: the weight of i is F(i)^p.
+ * So a group of p parts loses i (1 - (1 - s(i))^p) keys.  False positives occur
+ * mostly in blocks of many keys: the weight of i is F(i)^p.
  */
 static double
 keys_lost_by_group(unsigned parts, double load)

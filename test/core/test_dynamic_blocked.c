@@ -1,7 +1,7 @@
 /*
- * test_dynamic_blocked.c - blocks that grow: no key is lost however it came
- * in, the rate is the formula's and never beyond its bound, and nothing that
- * comes from outside can lead a chain astray.
+ * test_dynamic_blocked.c - blocks that grow: no key is lost, however it was
+ * added; the rate agrees with the formula and never exceeds its bound; and no
+ * bytes from outside can lead a chain astray.
  */
 #include "exercise.h"
 
@@ -24,7 +24,7 @@ planned(uint64_t capacity, double rate, const char *text)
 	return g;
 }
 
-/* Small, of any shape. */
+/* A small geometry of any shape. */
 static blx_geometry
 random_shape(void)
 {
@@ -55,7 +55,7 @@ holds(const blx_filter *f, const uint64_t *hashes, size_t n)
 	return true;
 }
 
-/* Passes every check of bytes from outside, and comes back as it was. */
+/* Checks that f passes every check of bytes from outside and comes back unchanged. */
 static bool
 sound(const blx_filter *f)
 {
@@ -84,7 +84,7 @@ detail(const blx_filter *f, const char *name)
 	return number;
 }
 
-/* Of n absent keys, the fraction that the filter says yes to. */
+/* The fraction of n absent keys that the filter says yes to. */
 static double
 measured_rate(const blx_filter *f, uint64_t n)
 {
@@ -168,7 +168,7 @@ test_rates(void)
 					}
 					sum /= FILTERS;
 					sigma = sqrt((squares / FILTERS - sum * sum) / (FILTERS - 1));
-					/* a thousandth for the formula of large stages, which is approximate */
+					/* a thousandth, because the formula for large stages is approximate */
 					CHECK(fabs(sum - expected) < 4 * sigma + 1e-3 * expected, "%s %s load %g: %g is not %g, %.1f sigma", describe(&g), shapes[s],
 						  load / 2.0, sum, expected, (sum - expected) / sigma);
 					CHECK(sum < rates[r], "%s at load %g: %g", describe(&g), load / 2.0, sum);
@@ -359,7 +359,7 @@ test_unions(void)
 	}
 }
 
-/* Is a filter with word i of its body changed refused by the import, and safe on disk? */
+/* Changes word i of the body: the import must refuse the filter, and it must be safe on disk. */
 static bool
 refused(const blx_filter *f, uint64_t i, uint64_t value)
 {
@@ -377,7 +377,7 @@ refused(const blx_filter *f, uint64_t i, uint64_t value)
 	{
 		uint64_t	hashes[200];
 
-		/* every operation is safe, and what is added is found */
+		/* every operation is safe, and a key that is added is found */
 		for (size_t j = 0; j < LENGTH(hashes); j++)
 			hashes[j] = random64();
 		blx_fpr(g), blx_bits_set(g), blx_bits_in(g), blx_cardinality(g), blx_compare(g, f);

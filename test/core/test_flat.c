@@ -1,7 +1,7 @@
 /*
- * test_flat.c - what the flat layouts have of their own: the hashing schemes
- * with the anomalies that Almeida 2022, section 5 describes, hybrid's shapes,
- * and what cannot be planned or combined.
+ * test_flat.c - what only the flat layouts have: the hashing schemes with the
+ * anomalies that Almeida 2022, section 5 describes, the shapes of hybrid, and
+ * what cannot be planned or combined.
  */
 #include "core/layouts/layout.h"
 #include "exercise.h"
@@ -18,7 +18,7 @@ by_bits(uint8_t layout, int64_t bits, unsigned k, const char *text)
 	return g;
 }
 
-/* The positions of a key by the definitions, in whole numbers; probe i of all k goes to part i / H. */
+/* The positions of a key by the definitions, in integer arithmetic.  Probe i of the k goes to part i / H. */
 static uint64_t
 position_of(uint64_t key, uint64_t s, uint8_t hashing, uint64_t i)
 {
@@ -30,7 +30,7 @@ position_of(uint64_t key, uint64_t s, uint8_t hashing, uint64_t i)
 
 	if (hashing == BLX_INDEPENDENT)
 		return blx_scale(blx_derive(key, (unsigned) i), s);
-	/* the papers' loops: the step itself grows */
+	/* the papers' loops, in which the step itself grows */
 	for (uint64_t j = 1; j <= i; j++)
 	{
 		x = (x + step) % s;
@@ -85,7 +85,7 @@ enum
 	BITS = 512, K = 8, KEYS = 2000000
 };
 
-/* shares[d] = keys that set exactly d bits of an empty filter, of KEYS random ones. */
+/* shares[d] = the number of KEYS random keys that set exactly d bits of an empty filter. */
 static void
 count_bits_of_keys(const blx_geometry *g, unsigned shares[K + 1])
 {
@@ -180,7 +180,7 @@ compare_words(const void *a, const void *b)
 	return memcmp(a, b, BITS / 8);
 }
 
-/* Pairs of keys with the same bits, of `n` random keys. */
+/* The number of pairs with the same bits among n random keys. */
 static double
 twins(const blx_geometry *g, size_t n)
 {
@@ -207,7 +207,7 @@ twins(const blx_geometry *g, size_t n)
 	return pairs;
 }
 
-/* Bits that the walks (h1, h2) and (g1, g2) of K steps share, in one part of BITS or in parts of BITS/K. */
+/* The bits that the walks (h1, h2) and (g1, g2) of K steps share, in one part of BITS bits or in parts of BITS/K. */
 static unsigned
 overlap(unsigned h1, unsigned h2, unsigned g1, unsigned g2, bool parts)
 {
@@ -236,7 +236,7 @@ overlaps(void)
 		size_t		shared[K + 1] = {0};
 		blx_geometry g = by_bits(BLX_STANDARD, BITS, K, "hashing=double");
 
-		/* by the definition: every walk against one of odd step */
+		/* by the definition: every walk, compared with one of odd step */
 		for (unsigned h1 = 0; h1 < BITS; h1++)
 			for (unsigned h2 = 0; h2 < BITS; h2++)
 				shared[overlap(100, 37, h1, h2, false)]++;
@@ -248,15 +248,15 @@ overlaps(void)
 				shared[overlap(10, 37, h1, h2, true)]++;
 		CHECK(shared[K] == 1 && shared[K - 1] == 0, "with parts only itself, and nothing nearly: %zu and %zu", shared[K], shared[K - 1]);
 
-		/* the filters: chance of a pair = sum over steps of the walks that have the same bits */
+		/* the filters: the chance of a pair is the sum over steps of the walks with the same bits */
 		for (unsigned h2 = 0; h2 < BITS; h2++)
 			for (unsigned g1 = 0; g1 < BITS; g1++)
 			{
 				unsigned	cycle = h2 == 0 ? 1 : BITS / (h2 & -h2);
 
-				if (cycle > K)	/* itself, and backwards */
+				if (cycle > K)	/* the walk itself, and its reverse */
 					same += g1 < 2;
-				else			/* a coset: any start, any step of that cycle's length */
+				else			/* a coset: any start, any step with that cycle length */
 					same += g1 < cycle * (cycle == 1 ? 1 : cycle / 2);
 			}
 		same /= pow(BITS, 3);
@@ -268,7 +268,7 @@ overlaps(void)
 	}
 }
 
-/* The share of absent keys that pass, over many filters of n keys. */
+/* The share of absent keys that test true, over many filters of n keys. */
 static double
 measured(const blx_geometry *g, size_t n, double *sigma)
 {
@@ -318,7 +318,7 @@ rates(void)
 	}
 }
 
-/* ---- what cannot be had ---- */
+/* ---- what is refused ---- */
 
 static void
 refusals(void)

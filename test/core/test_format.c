@@ -1,10 +1,10 @@
 /*
- * test_format.c - the interchange format: what goes out comes in again, and
- * nothing else does.
+ * test_format.c - the interchange format: every export can be imported, and
+ * nothing else can.
  */
 #include "exercise.h"
 
-/* Offsets of docs/FORMAT.md. */
+/* Offsets from docs/FORMAT.md. */
 enum
 {
 	MAGIC = 0, LAYOUT = 4, KEY_TYPE = 5, NAME_LEN = 6, HASHING = 7, BLOCKS = 8, SEED = 12, CAPACITY = 20,
@@ -49,7 +49,7 @@ random_filter(void)
 	return f;
 }
 
-/* Everything but the word that belongs to PostgreSQL. */
+/* Everything except the word that belongs to PostgreSQL. */
 static bool
 same_memory(const blx_filter *a, const blx_filter *b)
 {
@@ -150,11 +150,11 @@ corruption(void)
 			memcpy(data, wire.data, length);
 			switch (random64() % 5)
 			{
-				case 0:			/* bytes anywhere */
+				case 0:			/* change bytes anywhere */
 					while (damage-- > 0 && length > 0)
 						data[random64() % length] = (uint8_t) random64();
 					break;
-				case 1:			/* bits of the header */
+				case 1:			/* change bits of the header */
 					while (damage-- > 0)
 						data[random64() % BODY] ^= (uint8_t) (1 << random64() % 8);
 					break;
@@ -165,13 +165,13 @@ corruption(void)
 					length += random_between(1, 100);
 					memset(data + wire.length, one_in(2) ? 0 : 255, length - wire.length);
 					break;
-				case 4:			/* a random header, plausible enough to pass the first tests */
+				case 4:			/* make a random header, plausible enough to pass the first checks */
 					for (int i = LAYOUT; i < BODY; i++)
 						if (one_in(3))
 							data[i] = one_in(2) ? 0 : (uint8_t) random_between(0, 8);
 					break;
 			}
-			/* a block of exactly that length, so that the sanitizer sees its end */
+			/* memory of exactly that length, so that the sanitizer sees its end */
 			accepted += exercise_bytes(memcpy(take(length), data, length), length);
 		}
 		note("%d of 40000 damaged values were still filters", accepted);
@@ -229,7 +229,7 @@ header_limits(void)
 		{BLX_RATIONAL, 1, 1, 7, 1000, .fraction = 30000},
 		{BLX_VARIABLE_BLOCKED, 1, 1, 4, 1000, .fraction = 30000},
 	};
-	/* of one block and part, of no fraction; and what else such a value may be */
+	/* such values are valid under other layouts, too, if they have one block, one part and no fraction */
 	enum
 	{
 		STANDARD, PARTITIONED, BLOCKED, PARTITIONED_BLOCKED, HYBRID, RATIONAL, VARIABLE_BLOCKED

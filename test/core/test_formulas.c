@@ -1,11 +1,11 @@
 /*
- * test_formulas.c - the formulas against other ways to the same number: exact
- * recurrences in long double, direct sums, and counting.
+ * test_formulas.c - the formulas compared with other computations of the same
+ * number: exact recurrences in long double, direct sums, and counting.
  */
 #include "core/layouts/layout.h"
 #include "filters.h"
 
-/* E[(X/m)^k] by the exact distribution of X: throw t hits a new bit with chance (m - x)/m. */
+/* E[(X/m)^k] from the exact distribution of X: a throw hits a new bit with probability (m - x)/m. */
 static long double
 occupancy_exact(unsigned m, unsigned k, unsigned throws)
 {
@@ -132,7 +132,7 @@ present_rate(void)
 	{
 		blx_geometry g = random_geometry(static_layouts[round % (int) LENGTH(static_layouts)]);
 
-		g.hashing = BLX_INDEPENDENT;	/* as the rate supposes */
+		g.hashing = BLX_INDEPENDENT;	/* as the formula for the rate assumes */
 
 		double		room = (double) blx_bits(&g) / fmax(1, blx_bits_per_key(&g));
 		size_t		n = (size_t) random_between(1, 2 + (uint64_t) room);
@@ -156,7 +156,7 @@ cardinality(void)
 	{
 		blx_geometry g;
 		unsigned	n;
-		double		low,		/* of the mean square of (estimate - n) / error */
+		double		low,		/* bounds of the mean square of (estimate - n) / error */
 					high;
 	}			cases[] = {
 		{{BLX_STANDARD, 1, 1, 7, 1000}, 50, 0.75, 1.25},
@@ -174,7 +174,7 @@ cardinality(void)
 		{{BLX_PARTITIONED_BLOCKED, 1, 8, 1, 64}, 40, 0.75, 1.25},
 		{{BLX_PARTITIONED_BLOCKED, 256, 8, 1, 64}, 12000, 0.75, 1.25},
 		{{BLX_PARTITIONED_BLOCKED, 256, 8, 1, 64}, 25000, 0.75, 1.25},
-		/* more than one group: documented as a slight overestimate */
+		/* more than one group: a slight overestimate, as documented */
 		{{BLX_PARTITIONED_BLOCKED, 256, 16, 1, 64}, 12000, 0.4, 1.25},
 		{{BLX_PARTITIONED_BLOCKED, 256, 24, 1, 64}, 12000, 0.3, 1.25},
 	};

@@ -1,41 +1,42 @@
 /*
  * test_fpr.c - the false positive rate, measured.
  *
- * For each layout and target rate: a filter planned for CAPACITY keys, built
- * FILTERS times with different seeds from consecutive integers, and probed with
+ * For each layout and target rate, a filter is planned for CAPACITY keys, built
+ * FILTERS times from consecutive integers with different seeds, and probed with
  * integers that are not in it.
  *
- * The error of the measured rate.  Filter i, given its bits, has a rate p_i of
- * its own, and the p_i scatter round the expected rate p with variance s^2,
- * because the bits set by n random keys scatter.  A probe of filter i says
- * "yes" with chance p_i.  With R filters and N probes of each, the mean of all
- * R*N answers has variance
+ * The error of the measured rate: filter i, given its bits, has a rate p_i of
+ * its own.  The p_i scatter around the expected rate p with variance s^2,
+ * because the number of bits set by n random keys varies.  A probe of filter i
+ * says "yes" with probability p_i.  With R filters and N probes of each, the
+ * mean of all R*N answers has variance
  *
  *		Var = E[p_i (1 - p_i)] / (R N) + s^2 / R
  *			= (p (1 - p) - s^2) / (R N) + s^2 / R
  *
- * (law of total variance: the filters are independent, and the probes of one
- * are given its bits).  However many probes: the second term stays, and only
- * more filters lower it.  s^2 is estimated by the sample variance of blx_fpr,
- * which is exact for the bits at hand.  sigma = sqrt(Var).
+ * by the law of total variance: the filters are independent, and so are the
+ * probes of one filter, given its bits.  More probes do not lower the second
+ * term; only more filters do.  s^2 is estimated by the sample variance of
+ * blx_fpr, which is exact for the bits at hand.  sigma = sqrt(Var).
  *
- * Two statements a point, each to 3.5 sigma:
+ * Two statements are checked per point, each to 3.5 sigma:
  *	 probes:  yes answers / probes against blx_fpr_expected;
  *	 bits:    mean of blx_fpr over the R filters against blx_fpr_expected, with
  *			  sigma = s / sqrt(R): no probing noise, so far sharper.
  *
- * Chance of a false alarm: 4.7e-4 a statement for a normal variable, 1.2e-3
- * for the second (Student's t with R - 1 = 39 degrees of freedom); over
- * 20 points 3.3 % in all for a fresh seed.  The seeds are fixed: the outcome
- * is the same in every run.
+ * The probability of a false alarm is 4.7e-4 per statement for a normal
+ * variable, and 1.2e-3 for the second statement (Student's t with R - 1 = 39
+ * degrees of freedom).  Over 20 points it is 3.3 % for a fresh seed.  The seeds
+ * are fixed, so the outcome is the same in every run.
  *
- * A chain's formula (scalable) takes the keys of a stage for spread evenly.
- * They are a little less so: where an older stage's block is fuller, more of
- * them pass for known.  That is worth up to 0.4 % of a rate of 0.1, and less
- * the lower the rate (measured stage by stage); half a per cent is allowed.
+ * The formula for a chain (scalable) assumes that the keys of a stage are spread
+ * evenly.  They are slightly uneven: where a block of an older stage is fuller,
+ * more keys are mistaken for known ones.  The effect is up to 0.4 % of a rate
+ * of 0.1, and less for lower rates (measured stage by stage).  The test allows
+ * half a per cent.
  *
- * A ring (age_partitioned) is measured half full, amid a generation when all
- * slices are at work, and at its worst moment, before it turns.
+ * A ring (age_partitioned) is measured half full, in the middle of a generation
+ * when all slices are in use, and at its worst moment, just before it turns.
  */
 #include "filters.h"
 
@@ -57,7 +58,7 @@ static const struct
 	{1e-6, 400000000},
 };
 
-/* A tenth of the probes widens their sigma and leaves that of the bits. */
+/* With a tenth of the probes, their sigma is wider; the sigma of the bits stays. */
 static bool quick;
 
 static uint64_t
@@ -108,12 +109,12 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 		 (double) blx_bits(&g) / CAPACITY, expected,
 		 measured, (measured - expected) / probe_sigma, mean, (mean - expected) / bits_sigma);
 	CHECK(expected < target, "%g", expected);
-	/* four answers more, for where hardly any is expected: their number is Poisson's then, and not normal */
+	/* four answers more: where hardly any is expected, their number is Poisson and not normal */
 	CHECK(fabs(measured - expected) < 3.5 * probe_sigma + 4 / (double) (per_filter * FILTERS) + approximate * expected, "%s: probes say %g, not %g", describe(&g), measured, expected);
 	CHECK(fabs(mean - expected) < 3.5 * bits_sigma + approximate * expected, "%s: the bits say %g, not %g", describe(&g), mean, expected);
 }
 
-/* With `load` times the keys of the plan. */
+/* Measures with `load` times the keys of the plan. */
 static void
 measure_planned(uint8_t layout, double load, double target, uint64_t probes)
 {
@@ -137,7 +138,7 @@ measure_ring(double target, uint64_t probes)
 	measure(g, g.parts * g.parameters[1], target, probes);
 }
 
-/* Ten million keys, of which every other one is taken out again. */
+/* Adds ten million keys and removes every other one. */
 static void
 remove_half(void)
 {
@@ -198,12 +199,12 @@ grow_to_ten_million(uint8_t layout)
 	release();
 }
 
-/* Layouts that can be asked for more than a capacity and a rate. */
+/* Layouts that have options beyond a capacity and a rate. */
 static const struct
 {
 	uint8_t		layout;
 	const char *options;
-	double		more_k;			/* fractional k: that much above the planned one */
+	double		more_k;			/* fractional k: this much above the planned k */
 }			shapes[] = {
 	{BLX_STANDARD, "", 0},
 	{BLX_PARTITIONED, "", 0},
@@ -225,13 +226,13 @@ shape(size_t i, uint64_t n, double target)
 
 	CHECK(blx_parse_options(shapes[i].layout, shapes[i].options, &options, &error) &&
 		  blx_plan(shapes[i].layout, n, target, &options, &g, &error), "%s", error.message);
-	if (shapes[i].more_k > 0)	/* a little larger, for the fraction costs some */
+	if (shapes[i].more_k > 0)	/* slightly larger, because the fraction costs space */
 		CHECK(blx_plan_bits(shapes[i].layout, (int64_t) (1.1 * (double) blx_bits(&g)), blx_bits_per_key(&g) + shapes[i].more_k, &options, &g, &error),
 			  "%s", error.message);
 	return g;
 }
 
-/* As many keys as a filter is planned for. */
+/* The number of keys that a filter is planned for. */
 static void
 none_lost(blx_geometry g, uint64_t n)
 {

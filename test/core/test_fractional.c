@@ -1,11 +1,11 @@
 /*
- * test_fractional.c - the layouts whose k need not be whole: rational and
+ * test_fractional.c - the layouts with a fractional k: rational and
  * variable_blocked.
  */
 #include "core/layouts/layout.h"
 #include "exercise.h"
 
-/* k in 1/65536 of one part of `size` bits from bit `first` on, of derived hashes from number `hash` on. */
+/* The bits of a key in a part of `size` bits that begins at bit `first`; k in units of 1/65536, derived hashes from number `hash` on. */
 static unsigned
 set_by_definition(uint64_t *words, uint64_t key, uint64_t first, uint64_t size, uint64_t k, unsigned hash)
 {
@@ -191,7 +191,7 @@ planning(void)
 				double		k = (double) (64 * words) / (double) n * log(2);
 				blx_geometry h;
 
-				/* its k, as near as by bits, within its range */
+				/* the best k for these bits, within the range of k */
 				if (blx_plan_bits(BLX_VARIABLE_BLOCKED, (int64_t) (64 * words), fmin(64, k), NULL, &h, &error))
 					CHECK(blx_fpr_expected(&h, n) >= rate * 0.9999, "%s for %" PRIu64 " at %g, but %s has %g", describe(&g), n, rate, describe(&h), blx_fpr_expected(&h, n));
 			}

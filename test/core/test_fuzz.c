@@ -1,6 +1,6 @@
 /*
- * test_fuzz.c - libFuzzer: any bytes through the import, and what is accepted
- * through every operation.
+ * test_fuzz.c - libFuzzer: passes any bytes to the import, and what the import
+ * accepts to every operation.
  */
 #include "exercise.h"
 

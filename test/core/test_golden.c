@@ -3,7 +3,8 @@
  * keys, and filters with their bytes, made by a program that shares nothing
  * with the core but docs/FORMAT.md.
  *
- * The file has one vector a line; this reads just that, not JSON in general.
+ * The file has one vector per line.  The reader here understands only that, not
+ * JSON in general.
  */
 #include "filters.h"
 
@@ -11,7 +12,7 @@
 #define GOLDEN "../python/golden.json"
 #endif
 
-/* Behind "name": on the line, or NULL. */
+/* The text after "name": on the line, or NULL. */
 static const char *
 field(const char *line, const char *name)
 {
@@ -69,7 +70,7 @@ from_hex(const char *text)
 	return b;
 }
 
-/* The hash of canonical bytes; a key that is a hash already is its 8 little-endian bytes. */
+/* The hash of canonical bytes.  The bytes of a key that is a hash already are the hash, in little-endian order. */
 static uint64_t
 key_hash(bytes canonical, bool ready_made, uint64_t seed)
 {

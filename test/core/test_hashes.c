@@ -1,12 +1,12 @@
 /*
- * test_hashes.c - the open state: a growing set of hashes that becomes a
- * filter when somebody knows how many there are.
+ * test_hashes.c - the open set: a growing set of hashes that becomes a filter
+ * once their number is known.
  */
 #include <time.h>
 
 #include "filters.h"
 
-/* The most slots that a search may have to go through. */
+/* The most slots that a search has to visit. */
 static uint64_t
 longest_run(const blx_filter *set)
 {
@@ -158,7 +158,7 @@ pouring(void)
 	}
 }
 
-/* Hashes that no hash function made: given to bloom_add_hash, or chosen to hurt. */
+/* Hashes that no hash function made: given to bloom_add_hash, or chosen by an attacker. */
 static void
 adversaries(void)
 {
@@ -205,7 +205,7 @@ adversaries(void)
 			blx_filter *sorted = take(blx_hashes_bytes(4 * n, 0));
 			bytes		wire = {take(blx_export_bytes(open_set(8, NULL, &no_identity, hashes, 0)) + 8 * n), 0};
 
-			/* written by hand: ascending, evenly spread over the lowest seventh of the range */
+			/* made by hand: ascending, evenly spread over the lowest seventh of the range */
 			blx_hashes_init(sorted, 4 * n, NULL, &no_identity, 0);
 			blx_export(sorted, wire.data);
 			wire.length = blx_export_bytes(sorted) + 8 * n;

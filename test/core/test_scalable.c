@@ -1,7 +1,7 @@
 /*
- * test_scalable.c - chains that grow: no key is lost however a chain came to
- * be, the rate stays bounded over any number of keys, and bytes that are no
- * chain are refused.
+ * test_scalable.c - chains that grow: no key is lost, however a chain was made;
+ * the rate stays bounded for any number of keys; and bytes that are not a chain
+ * are refused.
  */
 #include "exercise.h"
 
@@ -49,7 +49,7 @@ has_all(const blx_filter *f, const uint64_t *hashes, size_t n)
 	return true;
 }
 
-/* A whole body passes the checks of disk and of import, and comes back the same. */
+/* Checks that the body passes the checks for disk and for import, and comes back unchanged. */
 static bool
 is_sound(const blx_filter *f)
 {
@@ -172,7 +172,7 @@ test_fetching(void)
 		}
 }
 
-/* The mean of the exact rates of a few chains. */
+/* The mean exact rate of a few chains. */
 static double
 mean_rate(uint64_t capacity, double fpr, const char *options, size_t n, int filters, double *sigma)
 {
@@ -230,7 +230,7 @@ test_rates(void)
 
 		for (size_t i = 0; i < probes; i++)
 			yes += blx_test(f, random64());
-		/* stages share hashes: their errors are not quite independent */
+		/* stages share hashes, so their errors are not quite independent */
 		CHECK(fabs((double) yes / probes - rate) < 3 * sqrt(rate / probes) + 0.005 * rate, "%g, not %g", (double) yes / probes, rate);
 		release();
 	}
@@ -394,13 +394,13 @@ test_refusals(void)
 				   *stages = blx_words(f) + 2;
 		blx_error	error;
 
-		stages[1] |= UINT64_C(26) << 48;	/* only the record is looked at */
+		stages[1] |= UINT64_C(26) << 48;	/* only the record is read */
 		CHECK(!blx_grown_bytes(f, &bytes, &error) && error.code == BLX_LIMIT, "%s", error.message);
 		release();
 	}
 }
 
-/* One word of the body, changed. */
+/* Changes one word of the body. */
 static bool
 accepts(const blx_filter *f, unsigned word, uint64_t value)
 {

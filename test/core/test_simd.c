@@ -1,8 +1,8 @@
 /*
  * test_simd.c - every path of the kernels sets the same bits and gives the
- * same answers as the scalar one.
+ * same answers as the scalar path.
  *
- * A path that this processor does not run is left out, and the output says so.
+ * A path that this processor cannot run is skipped, and the output says so.
  */
 #include "core/layouts/groups.h"
 #include "filters.h"
@@ -19,7 +19,7 @@ use(enum blx_simd_path path)
 	blx_simd_set(path);
 }
 
-/* n words that begin `off` words after a cache line's start, and end where the memory ends. */
+/* n words that begin `off` words after the start of a cache line and end where the memory ends. */
 static uint64_t *
 take_words(uint64_t n, unsigned off)
 {
@@ -58,7 +58,7 @@ random_shape(unsigned parts)
 	return (blx_groups) {.log2 = (unsigned) random_between(0, 9), .parts = parts};
 }
 
-/* With eight words of neighbours on both sides, which must not change. */
+/* Words with eight neighbours on both sides, which must not change. */
 static void
 compare_adds(enum blx_simd_path path)
 {
@@ -137,7 +137,7 @@ compare_arrays(enum blx_simd_path path)
 					by_hand = 0;
 		bool		meet;
 
-		if (one_in(2))			/* disjoint but perhaps for one bit */
+		if (one_in(2))			/* disjoint, except perhaps for one bit */
 		{
 			for (uint64_t i = 0; i < n; i++)
 				b[i] = ~a[i];
@@ -169,7 +169,7 @@ compare_arrays(enum blx_simd_path path)
 	}
 }
 
-/* Union, intersection and disjointness at any two resolutions and numbers of parts. */
+/* Union, intersection and disjointness for any two resolutions and numbers of parts. */
 static void
 compare_algebra(enum blx_simd_path path)
 {

@@ -1,10 +1,10 @@
 /*
- * test_sizing.c - from capacity and rate to a geometry: strict, smallest, and
- * with errors that say what would work.
+ * test_sizing.c - plans: the geometry for a capacity and a rate is the smallest
+ * that meets the rate strictly, and errors say what would work.
  */
 #include "filters.h"
 
-/* The sizes that planning may choose from, smallest first: whole words of a part, blocks, doublings. */
+/* The sizes from which a plan may choose, smallest first: whole words per part, blocks, doublings. */
 static blx_geometry
 step_geometry(uint8_t layout, unsigned k, uint64_t step)
 {
@@ -13,11 +13,11 @@ step_geometry(uint8_t layout, unsigned k, uint64_t step)
 		case BLX_STANDARD:
 		case BLX_RATIONAL:
 			return (blx_geometry) {layout, 1, 1, (uint16_t) k, 64 * step};
-		case BLX_VARIABLE_BLOCKED:	/* has its own search: test_fractional.c */
+		case BLX_VARIABLE_BLOCKED:	/* has a search of its own: test_fractional.c */
 			return (blx_geometry) {layout, 1, 1, 1, (uint64_t) 64 << 40};
 		case BLX_PARTITIONED:
 			return (blx_geometry) {layout, 1, (uint16_t) k, 1, 64 * step};
-		case BLX_HYBRID:		/* of 2 probes a part, its preset */
+		case BLX_HYBRID:		/* with 2 probes per part, its preset */
 			return (blx_geometry) {layout, 1, (uint16_t) (k / 2), 2, 64 * step};
 		case BLX_BLOCKED:
 			return (blx_geometry) {layout, (uint32_t) step, 1, (uint16_t) k, 512};
@@ -81,7 +81,7 @@ smallest(void)
 				uint64_t	step = 1;
 				blx_geometry g;
 
-				/* the largest smaller one errs least */
+				/* of the smaller geometries, the largest has the lowest rate */
 				while (g = step_geometry(BLX_PARTITIONED_BLOCKED, k, step + 1), blx_body_words(&g) < blx_body_words(&plan))
 					step++;
 				g = step_geometry(BLX_PARTITIONED_BLOCKED, k, step);
@@ -101,7 +101,7 @@ bits_per_key(void)
 					bits;
 	}			table[] = {{1e-1, 5.6}, {1e-2, 10.8}, {1e-3, 15.9}, {1e-4, 21.0}, {1e-6, 31.3}};
 
-	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are the table's")
+	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are those of docs/design.md")
 	for (size_t i = 0; i < LENGTH(table); i++)
 	{
 		double		sum = 0,

@@ -1,10 +1,11 @@
 /*
- * Signatures and slices: a bit-sliced index says no only where the filter does.
+ * test_slices.c - signatures and slices: a bit-sliced index says no only where
+ * the filter does.
  */
 #include "core/filter/slices.h"
 #include "filters.h"
 
-/* Does the signature hold the key, by the slices that an index would read? */
+/* True if the signature holds the key, by the slices that an index would read. */
 static bool
 has(const uint64_t *words, const blx_geometry *g, uint64_t hash)
 {

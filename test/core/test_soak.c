@@ -1,11 +1,11 @@
 /*
  * test_soak.c - 10^8 events through a sliding window (make soak).
  *
- * One event in eight is a key that came before, at any age up to the window's
- * end: it must be found.  The others are new: those that are found are the
- * false positives.  Before each event's answer the filter has a rate of its
- * own, exact for its bits (blx_fpr), so the false positives are a sum of
- * independent trials of known chances, of which every SAMPLE-th is evaluated.
+ * One event in eight repeats a key of the window, of any age: it must be found.
+ * The other events have new keys.  Those that are found are false positives.
+ * At every moment the rate of the filter is known exactly from its bits
+ * (blx_fpr).  So the number of false positives is a sum of independent trials
+ * with known probabilities.  Every SAMPLE-th of these is evaluated.
  */
 #include <time.h>
 
@@ -13,7 +13,7 @@
 
 #define EVENTS UINT64_C(100000000)
 #define WINDOW UINT64_C(1000000)
-#define SAMPLE 50021			/* prime: it falls on every phase of a generation */
+#define SAMPLE 50021			/* a prime, so that it meets every phase of a generation */
 
 static void
 soak(double fpr)
@@ -49,7 +49,7 @@ soak(double fpr)
 		{
 			hash = blx_hash_int64(event, 1);
 			answer = blx_test(f, hash);
-			if (event >= 3 * WINDOW)	/* all slices are at work */
+			if (event >= 3 * WINDOW)	/* all slices are in use */
 			{
 				new_keys++;
 				found += answer;

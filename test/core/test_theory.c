@@ -1,6 +1,6 @@
 /*
- * test_theory.c - properties that the papers' formulas must have.  Their
- * values are compared with exact arithmetic in test/python/theory.py.
+ * test_theory.c - properties that the papers' formulas must have.
+ * test/python/theory.py compares their values with exact arithmetic.
  */
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
@@ -40,7 +40,7 @@ runs(void)
 		}
 }
 
-/* Values differ in the last digits only. */
+/* a <= b, except for a difference in the last digits. */
 static bool
 at_most(double a, double b)
 {

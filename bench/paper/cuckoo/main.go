@@ -1,9 +1,10 @@
-// A cuckoo filter beside the core's default layout, for the measured version of Almeida's Table 5.
+// A cuckoo filter compared with the core's default layout, for the measured version of Almeida's Table 5.
 //
 //	cuckoo [--quick] DIRECTORY
 //
-// The cuckoo filter is Debian's golang-github-seiflotfy-cuckoofilter-dev: fingerprints of 8 bits, buckets of four, a
-// power of two of them. The core runs in the same process, a slice of keys a call, so that the two can take turns.
+// The cuckoo filter is Debian's golang-github-seiflotfy-cuckoofilter-dev: fingerprints of 8 bits in buckets of four; the
+// number of buckets is a power of two. The core runs in the same process, one slice of keys per call, so that the two
+// can take turns.
 package main
 
 /*
@@ -41,7 +42,7 @@ import (
 
 const (
 	slots  = 1 << 20
-	keys   = slots * 95 / 100 // as full as such a filter gets
+	keys   = slots * 95 / 100 // as full as such a filter can get
 	slice  = 1 << 14
 	absent = 1 << 62
 )
@@ -77,10 +78,10 @@ func main() {
 	}
 
 	filter := cuckoo.NewFilter(slots)
-	core := C.planned(keys, 0.0305) // the cuckoo filter's rate: 8 slots, each equal with probability 1/255
+	core := C.planned(keys, 0.0305) // the rate of the cuckoo filter: 8 slots, each of which is equal with probability 1/255
 	refused := 0
 
-	// Adding is timed while both fill up: the cuckoo filter's adds get slower towards the end.
+	// Adding is timed while both filters fill up, because adding to a cuckoo filter gets slower towards the end.
 	operations := []operation{
 		{"add",
 			func(r uint64) {
@@ -138,7 +139,7 @@ func main() {
 		float64(C.count_true(core, absent, C.uint64_t(probes)))/float64(probes))
 	fmt.Fprintf(file, "refused adds,%d,0,\n", refused)
 
-	// Deleting a key that was never added, because the filter says that it is there, takes another one out.
+	// Deleting a key that was never added, but that the filter claims to hold, deletes another key.
 	deleted := 0
 	for i := uint64(absent); i < absent+100000; i++ {
 		if filter.Delete(bytes(i)) {
