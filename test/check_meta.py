@@ -7,16 +7,10 @@
 The PGXN client accepts any META.json; the upload service does not. The rules are those of the specification
 and two more: every extension has an abstract and a docfile, and all files named in META.json exist.
 
-<<<<<<< ours
-One version: META.json's "version" and the one of the extension it provides (x.y.z), the control file's
-default_version (x.y of it) and the script of that name, the versions in the Makefile, the one that the module
-reports from PostgreSQL 18 on, and the first section of CHANGELOG.md. (A section "Unreleased" above it would mean that
-the script of that version, once published, was changed.)
-=======
 These must be one version: META.json's "version" and the version of the extension that it provides (x.y.z), the
 control file's default_version (its x.y) and the script of that name, the versions in the Makefile, the version that
-the module reports from PostgreSQL 18 on, and the newest version in CHANGELOG.md.
->>>>>>> theirs
+the module reports from PostgreSQL 18 on, and the first section of CHANGELOG.md. (A section "Unreleased" above it
+would mean that the script of that version, once published, was changed.)
 
 Prints one line per fault; the exit status is 0 if there is none.
 """
