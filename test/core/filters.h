@@ -11,6 +11,7 @@
 #define FILTERS_H
 
 #include "core/bloomx.h"
+#include "core/layouts/hashes.h"
 #include "core/base/hash.h"
 #include "harness.h"
 

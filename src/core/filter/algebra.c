@@ -28,13 +28,6 @@ ratio_log2(uint64_t coarse, uint64_t fine)
 }
 
 static bool
-unsupported(const blx_filter *f, const char *what, const char *hint, blx_error *error)
-{
-	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint,
-					"a filter of layout %s cannot be %s", blx_layout_name(f->layout), what);
-}
-
-static bool
 same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 {
 	blx_identity ia = blx_identity_of(a),
@@ -57,7 +50,7 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 		return false;
 	if (a->layout != b->layout)
 		return blx_fail(error, BLX_MISMATCH, NULL,
-						(row && row->to_bits) || (row_b && row_b->to_bits)
+						row->to_bits || row_b->to_bits
 						? "Build both filters with the same layout, or drop the counters with bloom_to_bits."
 						: "Build both filters with the same layout.",
 						"bloom filters differ in layout: %s and %s",
@@ -133,7 +126,7 @@ blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uin
 	blx_geometry g;
 	uint64_t	words;
 
-	if (a->layout != b->layout || row == NULL || row->unite == NULL)
+	if (a->layout != b->layout || row->unite == NULL)
 	{
 		if (!blx_union_geometry(a, b, &g, error))
 			return false;
@@ -246,10 +239,8 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	int			possible = 0;
 
 	*g = blx_geometry_of(f);
-	if (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error))
+	if (!blx_check_operation(f->layout, BLX_FOLD, error))
 		return false;
-	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "folded", "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded.", error);
 	if (f->hashing != BLX_INDEPENDENT)
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
@@ -353,10 +344,8 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	blx_geometry folded;
 	blx_error	no_more;
 
-	if (!blx_check_rate(fpr, error) || (row != NULL && !blx_check_operation(f->layout, BLX_FOLD, error)))
+	if (!blx_check_rate(fpr, error) || !blx_check_operation(f->layout, BLX_FOLD, error))
 		return false;
-	if (row == NULL || row->resolution == NULL)
-		return unsupported(f, "shrunk", "Layouts partitioned_blocked, partitioned, hybrid and counting can be shrunk.", error);
 	folded = blx_geometry_of(f);
 	row->fpr_prefixes(f, rates);
 	if (rates[f->parts] > fpr)
@@ -411,8 +400,8 @@ blx_compare(const blx_filter *a, const blx_filter *b)
 	COMPARE(ga.part_bits, gb.part_bits);
 	COMPARE(ga.hashing, gb.hashing);
 	COMPARE(ga.fraction, gb.fraction);
-	if (a->layout == BLX_HASHES)
-		return blx_hashes_compare(a, b);
+	if (blx_layout_row(a->layout)->compare != NULL)
+		return blx_layout_row(a->layout)->compare(a, b);
 	{
 		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
 
@@ -438,8 +427,8 @@ blx_value_hash(const blx_filter *f, uint64_t seed)
 	uint64_t	skipped;
 
 	seed = blx_hash_bytes(fields, sizeof fields, seed);
-	if (f->layout == BLX_HASHES)
-		return blx_hashes_digest(f) ^ seed;
+	if (row->digest != NULL)
+		return row->digest(f) ^ seed;
 	seed = blx_hash_bytes(blx_name(f), f->name_len, seed);
 	seed = blx_hash_bytes(blx_cwords(f), 8 * row->parameters, seed);
 	skipped = blx_header_bytes(f->name_len) + 8 * (row->parameters + row->notes);

@@ -11,8 +11,6 @@ blx_bits_in(const blx_filter *f)
 	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g = blx_geometry_of(f);
 
-	if (row == NULL)
-		return 0;
 	return row->bits_in ? row->bits_in(f) : blx_bits(&g);
 }
 
@@ -22,8 +20,6 @@ blx_bits_set(const blx_filter *f)
 	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g = blx_geometry_of(f);
 
-	if (row == NULL)
-		return 0;
 	if (row->bits_set != NULL)
 		return row->bits_set(f);
 	return blx_popcount(blx_cwords(f), blx_body_words(&g));
@@ -65,8 +61,6 @@ blx_cardinality(const blx_filter *f)
 	double		unset,
 				hit;
 
-	if (row == NULL)
-		return (double) blx_hashes_count(f);
 	if (row->cardinality != NULL)
 		return row->cardinality(f);
 	g = blx_geometry_of(f);
@@ -123,8 +117,6 @@ blx_fpr(const blx_filter *f)
 	const blx_layout *row = blx_layout_row(f->layout);
 	double		rates[BLX_MAX_K + 1];
 
-	if (row == NULL)
-		return 0;				/* a set of hashes: exact but for equal hashes */
 	if (row->fpr != NULL)
 		return row->fpr(f);
 	row->fpr_prefixes(f, rates);
@@ -136,8 +128,6 @@ blx_details(const blx_filter *f, blx_tell tell, void *arg)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
-	if (row == NULL)
-		return;
 	if (row->flat)
 		tell(arg, "hashing", 0, blx_hashing_name(f->hashing));
 	if (row->details != NULL)

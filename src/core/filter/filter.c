@@ -33,8 +33,6 @@ blx_grow(blx_filter *dst, const blx_filter *f)
 bool
 blx_test(const blx_filter *f, uint64_t hash)
 {
-	if (f->layout == BLX_HASHES)
-		return blx_hashes_test(f, hash);
 	return blx_layout_row(f->layout)->test(f, hash);
 }
 
@@ -44,7 +42,7 @@ blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 	const blx_layout *row = blx_layout_row(f->layout);
 	uint64_t	found = 0;
 
-	if (row != NULL && row->test_batch != NULL)
+	if (row->test_batch != NULL)
 		return row->test_batch(f, hashes, n);
 	for (unsigned i = 0; i < n; i++)
 		found |= (uint64_t) blx_test(f, hashes[i]) << i;
@@ -62,7 +60,7 @@ blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
-	if (row == NULL || row->remove == NULL)
+	if (row->remove == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
 						"Build the filter with layout counting.",
 						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
@@ -77,7 +75,7 @@ blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
-	if (row == NULL || row->to_bits_geometry == NULL)
+	if (row->to_bits_geometry == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, "Only filters of layout counting have counters.", "Use the filter as it is.",
 						"a filter of layout %s has no counters to drop", blx_layout_name(f->layout));
 	row->to_bits_geometry(f, g);

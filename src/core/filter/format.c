@@ -9,7 +9,7 @@
  */
 #include <string.h>
 
-#include "core/base/hash.h"
+#include "core/base/words.h"
 #include "core/layouts/layout.h"
 
 #define WIRE_HEADER 44			/* interchange bytes before the name */
@@ -41,25 +41,19 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 static bool
 check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(g->layout);
+	const blx_layout *row = blx_layout_row(h->layout);
 
-	if (h->layout == BLX_HASHES && h->pending == 0)
-	{
-		if (h->blocks || h->parts || h->probes || h->part_bits || h->expanded || h->hashing || h->fraction)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "an unplanned set of hashes has a geometry");
-		return true;
-	}
-	if (h->layout == BLX_HASHES && (blx_traits(h->pending) & (BLX_STREAM | BLX_UNBOUNDED)))
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes cannot become a %s filter", row->name);
+	if (row != NULL && row->check_header != NULL)
+		return row->check_header(h, error);
 	if (!blx_geometry_check(g, error))
 	{
 		error->code = BLX_CORRUPT;
 		return false;
 	}
-	if (h->layout != BLX_HASHES && h->pending > 1)
+	if (h->pending > 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
 	if (h->expanded > 0 &&
-		(h->layout == BLX_HASHES || row->resolution == NULL || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
+		(row->resolution == NULL || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
 		 row->resolution(g) % (UINT64_C(1) << h->expanded) != 0))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
 	return true;
@@ -98,22 +92,12 @@ blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 	g = blx_geometry_of(f);
 	if (!check_geometry(f, &g, error))
 		return false;
-	if (f->layout == BLX_HASHES)
-	{
-		uint64_t	slots;
-
-		if (size < blx_hashes_bytes(1, f->name_len))
-			return wrong_length(blx_hashes_bytes(1, f->name_len), size, error);
-		slots = blx_hashes_slots(f);
-		if (slots == 0 || slots > BLX_MAX_BYTES / 8)
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has an impossible size");
-	}
-	else if (blx_layout_row(f->layout)->check_body != NULL && !check_body(f, size, error))
+	if (blx_layout_row(f->layout)->check_body != NULL && !check_body(f, size, error))
 		return false;
 	expected = blx_size(f);
 	if (size != expected)
 		return wrong_length(expected, size, error);
-	return f->layout != BLX_HASHES || blx_hashes_check(f, error);
+	return true;
 }
 
 static inline void
@@ -134,111 +118,17 @@ get(const uint8_t **in, unsigned bytes)
 }
 
 static void
-put_words(uint8_t **out, const uint64_t *words, uint64_t n)
+put_words(uint8_t *out, const uint64_t *words, uint64_t n)
 {
 	for (uint64_t i = 0; i < n; i++)
-	{
-		uint64_t	word = blx_to_le64(words[i]);
-
-		memcpy(*out, &word, 8);
-		*out += 8;
-	}
-}
-
-static inline uint64_t
-get_word(const uint8_t *in)
-{
-	uint64_t	word;
-
-	memcpy(&word, in, 8);
-	return blx_to_le64(word);
-}
-
-/* ---- sorting, in place, whatever the values: at most 8 passes ---- */
-
-static inline uint64_t
-value_at(const uint8_t *values, uint64_t i)
-{
-	uint64_t	value;
-
-	memcpy(&value, values + 8 * i, 8);
-	return value;
-}
-
-static inline void
-set_value(uint8_t *values, uint64_t i, uint64_t value)
-{
-	memcpy(values + 8 * i, &value, 8);
-}
-
-#define FEW_VALUES 32
-
-static void
-sort_few(uint8_t *values, uint64_t n)
-{
-	for (uint64_t i = 1; i < n; i++)
-	{
-		uint64_t	value = value_at(values, i),
-					j = i;
-
-		for (; j > 0 && value_at(values, j - 1) > value; j--)
-			set_value(values, j, value_at(values, j - 1));
-		set_value(values, j, value);
-	}
-}
-
-/*
- * By one byte of the values after another, from the top: each value is swapped
- * into the heap of its byte until every heap is complete ("American flag
- * sort": McIlroy, Bostic, McIlroy 1993).
- */
-static void
-sort_values(uint8_t *values, uint64_t n, unsigned shift)
-{
-	uint64_t	ends[256] = {0},
-				next[256],
-				first = 0;
-
-	if (n <= FEW_VALUES)
-	{
-		sort_few(values, n);
-		return;
-	}
-	for (uint64_t i = 0; i < n; i++)
-		ends[value_at(values, i) >> shift & 255]++;
-	for (unsigned b = 0; b < 256; b++)
-	{
-		next[b] = first;
-		first = ends[b] += first;
-	}
-	for (unsigned b = 0; b < 256; b++)
-		while (next[b] < ends[b])
-		{
-			uint64_t	value = value_at(values, next[b]);
-			unsigned	heap;
-
-			while ((heap = value >> shift & 255) != b)
-			{
-				uint64_t	other = value_at(values, next[heap]);
-
-				set_value(values, next[heap]++, value);
-				value = other;
-			}
-			set_value(values, next[b]++, value);
-		}
-	for (unsigned b = 0; shift > 0 && b < 256; b++)
-	{
-		first = b == 0 ? 0 : ends[b - 1];
-		sort_values(values + 8 * first, ends[b] - first, shift - 8);
-	}
+		blx_put_word(out + 8 * i, words[i]);
 }
 
 uint64_t
 blx_export_bytes(const blx_filter *f)
 {
-	uint64_t	body = f->layout == BLX_HASHES
-		? 8 * (1 + blx_hashes_count(f))
-		: blx_size(f) - blx_header_bytes(f->name_len);
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	body = row->wire_bytes != NULL ? row->wire_bytes(f) : blx_size(f) - blx_header_bytes(f->name_len);
 
 	return blx_header_bytes(f->name_len) - sizeof f->host + body;
 }
@@ -266,33 +156,10 @@ blx_export(const blx_filter *f, uint8_t *out)
 	put(&out, f->pending, 1);
 	memcpy(out, blx_name(f), name_bytes);
 	out += name_bytes;
-	if (f->layout == BLX_HASHES)
-	{
-		uint64_t	cursor = 0,
-					batch[256];
-		uint8_t    *first;
-		size_t		n;
-
-		put(&out, blx_hashes_count(f), 8);
-		first = out;
-		while ((n = blx_hashes_next(f, &cursor, batch, 256)) > 0)
-		{
-			memcpy(out, batch, n * 8);
-			out += n * 8;
-		}
-		/* still in native order: sorted by value, then swapped where the machine needs it */
-		sort_values(first, blx_hashes_count(f), 56);
-		for (; first < out; first += 8)
-		{
-			uint64_t	word;
-
-			memcpy(&word, first, 8);
-			word = blx_to_le64(word);
-			memcpy(first, &word, 8);
-		}
-	}
+	if (blx_layout_row(f->layout)->to_wire != NULL)
+		blx_layout_row(f->layout)->to_wire(f, out);
 	else
-		put_words(&out, blx_cwords(f), (blx_size(f) - blx_header_bytes(f->name_len)) / 8);
+		put_words(out, blx_cwords(f), (blx_size(f) - blx_header_bytes(f->name_len)) / 8);
 }
 
 /* The wire header into a native one. */
@@ -325,29 +192,6 @@ check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *err
 	return true;
 }
 
-/* A table of that many hashes at half load. */
-static uint64_t
-slots_for(uint64_t count)
-{
-	return count < 4 ? 8 : 2 * count;
-}
-
-static bool
-check_hashes(const uint8_t *body, uint64_t bytes, blx_error *error)
-{
-	uint64_t	count;
-
-	if (bytes < 8)
-		return wrong_length(8, bytes, error);
-	count = get_word(body);
-	if (count > BLX_MAX_BYTES / 8 || bytes != 8 + 8 * count)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
-	for (uint64_t i = 1; i < count; i++)
-		if (get_word(body + 8 * i) >= get_word(body + 8 + 8 * i))
-			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not in ascending order");
-	return true;
-}
-
 /* The geometry of wire bytes whose header has been checked; the parameters are the body's first words. */
 static blx_geometry
 wire_geometry(const blx_filter *header, const uint8_t *body)
@@ -356,7 +200,7 @@ wire_geometry(const blx_filter *header, const uint8_t *body)
 	const blx_layout *row = blx_layout_row(header->layout);
 
 	for (unsigned i = 0; row != NULL && i < row->parameters; i++)
-		g.parameters[i] = get_word(body + 8 * i);
+		g.parameters[i] = blx_get_word(body + 8 * i);
 	return g;
 }
 
@@ -368,6 +212,7 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	blx_geometry g;
 	const uint8_t *body;
 	uint64_t	body_bytes;
+	const blx_layout *row;
 
 	if (length < WIRE_HEADER)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
@@ -382,47 +227,21 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 		!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
 		return false;
 
-	if (header.layout == BLX_HASHES)
+	row = blx_layout_row(header.layout);
+	if (row->wire_check != NULL)
 	{
-		if (!check_hashes(body, body_bytes, error))
+		*size = 0;
+		if (!row->wire_check(body, body_bytes, error))
 			return false;
-		*size = blx_hashes_bytes(slots_for(get_word(body)), header.name_len);
-		if (*size > BLX_MAX_BYTES)
-			return blx_fail(error, BLX_LIMIT, NULL, NULL, "a set of %llu hashes exceeds the limit of 1 GB",
-							(unsigned long long) get_word(body));
+		*size = blx_header_bytes(header.name_len) + 8 * row->wire_words(body);
 		return true;
 	}
 	*size = length + sizeof header.host;
 	if (*size > BLX_MAX_BYTES)
 		return blx_fail(error, BLX_LIMIT, NULL, NULL, "a bloom filter of %llu bytes exceeds the limit of 1 GB",
 						(unsigned long long) *size);
-	if (blx_layout_row(header.layout)->check_body == NULL && *size != blx_bytes(&g, header.name_len))
+	if (row->check_body == NULL && *size != blx_bytes(&g, header.name_len))
 		return wrong_length(blx_bytes(&g, header.name_len) - sizeof header.host, length, error);
-	return true;
-}
-
-/* blx_hashes_source: the body of a set, its count and its hashes. */
-static size_t
-next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
-{
-	const uint8_t *body = source;
-	uint64_t	left = get_word(body) - *cursor;
-	size_t		n = left < max ? (size_t) left : max;
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = get_word(body + 8 + 8 * (*cursor)++);
-	return n;
-}
-
-/* Refused if the hashes were chosen so that no table of them is quick: then no program's keys had them. */
-static bool
-import_hashes(const blx_filter *header, const blx_identity *id, const uint8_t *body, blx_filter *f, blx_error *error)
-{
-	blx_geometry planned = blx_geometry_of(header);
-
-	blx_hashes_init(f, slots_for(get_word(body)), &planned, id, header->capacity);
-	if (!blx_hashes_fill(f, next_of_wire, body))
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
 	return true;
 }
 
@@ -447,19 +266,23 @@ blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 	blx_geometry g;
 	const uint8_t *body;
 	uint64_t   *words;
+	const blx_layout *row;
 
 	read_header(in, &header);
+	row = blx_layout_row(header.layout);
 	id = blx_identity_of(&header);
 	id.name = (const char *) in + WIRE_HEADER;
 	body = in + WIRE_HEADER + blx_header_bytes(header.name_len) - sizeof(blx_filter);
-	if (header.layout == BLX_HASHES)
-		return import_hashes(&header, &id, body, f, error);
 	g = wire_geometry(&header, body);
-	blx_init_sized(f, &g, &id, header.capacity, length + sizeof header.host);
+	blx_init_sized(f, &g, &id, header.capacity,
+				   row->wire_words != NULL ? blx_header_bytes(header.name_len) + 8 * row->wire_words(body) : length + sizeof header.host);
+	f->layout = header.layout;
 	f->expanded = header.expanded;
 	f->pending = header.pending;
+	if (row->from_wire != NULL)
+		return row->from_wire(f, body, error);
 	words = blx_words(f);
 	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
-		words[i] = get_word(body + 8 * i);
+		words[i] = blx_get_word(body + 8 * i);
 	return check_imported(f, length + sizeof header.host, error);
 }

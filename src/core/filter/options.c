@@ -43,7 +43,7 @@ blx_hashing_name(uint8_t hashing)
 blx_options
 blx_default_options(uint8_t layout)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = blx_filter_row(layout);
 	const blx_option_range *range = row != NULL ? row->options : NULL;
 	blx_options options = {{0}};
 
@@ -88,7 +88,7 @@ in_range(const blx_option_range *range, double value)
 bool
 blx_check_options(uint8_t layout, const blx_options *options, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = blx_filter_row(layout);
 	char		hint[300];
 
 	for (const blx_option_range *range = row->options; range != NULL && range->most > 0; range++)
@@ -165,7 +165,7 @@ next_word(const char **text, const char *stops, char *word, size_t room)
 bool
 blx_parse_options(uint8_t layout, const char *text, blx_options *options, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = blx_filter_row(layout);
 	char		name[64],
 				value[64],
 				hint[300];

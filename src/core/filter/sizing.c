@@ -29,13 +29,13 @@ blx_fpr_expected(const blx_geometry *g, uint64_t n)
 		return 0;				/* exact but for equal hashes */
 	if (!blx_geometry_check(g, &error))
 		return NAN;
-	return rate_of(blx_layout_row(g->layout), g, n);
+	return rate_of(blx_filter_row(g->layout), g, n);
 }
 
 double
 blx_fpr_planned(const blx_geometry *g, uint64_t capacity)
 {
-	const blx_layout *row = blx_layout_row(g->layout);
+	const blx_layout *row = blx_filter_row(g->layout);
 	blx_error	error;
 
 	if (row == NULL || row->fpr_bound == NULL)
@@ -262,7 +262,7 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr, 
 static const blx_layout *
 row_to_plan(uint8_t layout, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = blx_filter_row(layout);
 
 	if (row == NULL)
 		blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "no filter can be planned of layout %s", blx_layout_name(layout));
@@ -344,7 +344,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 uint64_t
 blx_capacity(const blx_geometry *g, double fpr)
 {
-	const blx_layout *row = blx_layout_row(g->layout);
+	const blx_layout *row = blx_filter_row(g->layout);
 	blx_error	error;
 
 	if (row == NULL || !blx_check_rate(fpr, &error) || !blx_geometry_check(g, &error))
@@ -379,7 +379,7 @@ blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error)
 bool
 blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g)
 {
-	const blx_layout *row = blx_layout_row(layout);
+	const blx_layout *row = blx_filter_row(layout);
 	const blx_options presets = blx_default_options(layout);
 	uint64_t	words = words_within(bytes);
 	double		lowest = 0.5;

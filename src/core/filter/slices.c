@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/layouts/groups.h"
+#include "core/layouts/hashes.h"
 #include "core/filter/slices.h"
 
 static inline blx_groups

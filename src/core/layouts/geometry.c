@@ -87,7 +87,7 @@ blx_bits_per_key(const blx_geometry *g)
 bool
 blx_geometry_check(const blx_geometry *g, blx_error *error)
 {
-	const blx_layout *row = blx_layout_row(g->layout);
+	const blx_layout *row = blx_filter_row(g->layout);
 
 	if (row == NULL)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "unknown filter layout %u", g->layout);
@@ -184,8 +184,6 @@ blx_size(const blx_filter *f)
 	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g;
 
-	if (f->layout == BLX_HASHES)
-		return blx_hashes_bytes(blx_hashes_slots(f), f->name_len);
 	if (row->words != NULL)
 		return blx_header_bytes(f->name_len) + 8 * row->words(f);
 	g = blx_geometry_of(f);

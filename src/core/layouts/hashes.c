@@ -27,6 +27,9 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/base/sort.h"
+#include "core/base/words.h"
+#include "core/layouts/hashes.h"
 #include "core/layouts/layout.h"
 
 enum
@@ -110,8 +113,8 @@ blx_hashes_full(const blx_filter *f)
 	return blx_hashes_count(f) >= blx_hashes_room(f);
 }
 
-bool
-blx_hashes_are_spread(const blx_filter *f)
+static bool
+are_spread(const blx_filter *f)
 {
 	return f->key_type != BLX_KEY_HASH && f->key_type != BLX_KEY_NONE;
 }
@@ -133,7 +136,7 @@ home_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
 {
 	uint64_t	salt = salt_of(words);
 
-	if (salt != 0 || !blx_hashes_are_spread(f))
+	if (salt != 0 || !are_spread(f))
 		hash = blx_hash_int64(hash, salt != 0 ? salt : 1);
 	return blx_scale(hash, words[SLOTS]);
 }
@@ -245,8 +248,8 @@ places_are_sound(const blx_filter *f)
 }
 
 /* Takes time that is linear in the number of slots.  (That no hash is there twice is not asked: that harms nobody.) */
-bool
-blx_hashes_check(const blx_filter *f, blx_error *error)
+static bool
+check_table(const blx_filter *f, blx_error *error)
 {
 	if (!count_is_sound(blx_cwords(f)))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
@@ -422,8 +425,8 @@ smallest_missing(const blx_filter *a, const blx_filter *b, uint64_t *smallest)
 }
 
 /* By count, then by the smallest hash that only one has: of equal counts both have such a one, or neither. */
-int
-blx_hashes_compare(const blx_filter *a, const blx_filter *b)
+static int
+compare(const blx_filter *a, const blx_filter *b)
 {
 	uint64_t	only_a,
 				only_b;
@@ -435,8 +438,195 @@ blx_hashes_compare(const blx_filter *a, const blx_filter *b)
 	return only_a < only_b ? -1 : 1;
 }
 
-uint64_t
-blx_hashes_digest(const blx_filter *f)
+static uint64_t
+digest(const blx_filter *f)
 {
 	return blx_hashes_count(f) + digest_of(next_of_set, f);
 }
+
+/* ---- the row of the table ---- */
+
+static size_t
+add(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!blx_hashes_add(f, hashes[i]))
+			return i;
+	return n;
+}
+
+static uint64_t
+words(const blx_filter *f)
+{
+	return PREFIX_WORDS + blx_hashes_slots(f);
+}
+
+/* The header of a planned set has the geometry of the filter that it becomes, `pending` its layout. */
+static bool
+check_header(const blx_filter *h, blx_error *error)
+{
+	blx_geometry planned = blx_header_geometry(h);
+
+	if (h->pending == 0)
+	{
+		if (h->blocks || h->parts || h->probes || h->part_bits || h->expanded || h->hashing || h->fraction)
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "an unplanned set of hashes has a geometry");
+		return true;
+	}
+	if (blx_traits(h->pending) & (BLX_STREAM | BLX_UNBOUNDED))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes cannot become a %s filter", blx_layout_name(h->pending));
+	if (!blx_geometry_check(&planned, error))
+	{
+		if (error != NULL)
+			error->code = BLX_CORRUPT;
+		return false;
+	}
+	if (h->expanded > 0)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
+	return true;
+}
+
+static bool
+check_body(const blx_filter *f, uint64_t body_words, blx_error *error)
+{
+	uint64_t	slots = body_words > PREFIX_WORDS ? blx_cwords(f)[SLOTS] : 0;
+
+	if (slots == 0 || slots != body_words - PREFIX_WORDS)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has an impossible size");
+	return check_table(f, error);
+}
+
+/* It travels as its distinct hashes in ascending order, after their number. */
+static uint64_t
+wire_bytes(const blx_filter *f)
+{
+	return 8 * (1 + blx_hashes_count(f));
+}
+
+static void
+to_wire(const blx_filter *f, uint8_t *out)
+{
+	uint64_t	cursor = 0,
+				batch[256],
+				count = blx_hashes_count(f);
+	uint8_t    *end = out + 8;
+	size_t		n;
+
+	blx_put_word(out, count);
+	while ((n = blx_hashes_next(f, &cursor, batch, 256)) > 0)
+	{
+		memcpy(end, batch, n * 8);
+		end += n * 8;
+	}
+	/* still in native order: sorted by value, then swapped where the machine needs it */
+	blx_sort_values(out + 8, count);
+	for (uint8_t *value = out + 8; value < end; value += 8)
+	{
+		uint64_t	hash;
+
+		memcpy(&hash, value, 8);
+		blx_put_word(value, hash);
+	}
+}
+
+/* A table of that many hashes at half load. */
+static uint64_t
+slots_for(uint64_t count)
+{
+	return count < 4 ? 8 : 2 * count;
+}
+
+static bool
+wire_check(const uint8_t *body, uint64_t bytes, blx_error *error)
+{
+	uint64_t	count = bytes >= 8 ? blx_get_word(body) : 0;
+
+	if (bytes < 8 || count > BLX_MAX_BYTES / 8 || bytes != 8 + 8 * count)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	for (uint64_t i = 1; i < count; i++)
+		if (blx_get_word(body + 8 * i) >= blx_get_word(body + 8 + 8 * i))
+			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not in ascending order");
+	if (blx_hashes_bytes(slots_for(count), BLX_MAX_NAME) > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, NULL, "a set of %llu hashes exceeds the limit of 1 GB", (unsigned long long) count);
+	return true;
+}
+
+static uint64_t
+wire_words(const uint8_t *body)
+{
+	return PREFIX_WORDS + slots_for(blx_get_word(body));
+}
+
+/* blx_hashes_source: the body of a set, its count and its hashes. */
+static size_t
+next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	const uint8_t *body = source;
+	uint64_t	left = blx_get_word(body) - *cursor;
+	size_t		n = left < max ? (size_t) left : max;
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = blx_get_word(body + 8 + 8 * (*cursor)++);
+	return n;
+}
+
+/* Refused if the hashes were chosen so that no table of them is quick: then no keys of any program had them. */
+static bool
+from_wire(blx_filter *f, const uint8_t *body, blx_error *error)
+{
+	blx_words(f)[SLOTS] = slots_for(blx_get_word(body));
+	if (!blx_hashes_fill(f, next_of_wire, body))
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
+	return true;
+}
+
+/* The hashes are no bits; but for equal hashes of different keys its answers are exact. */
+static uint64_t
+no_bits(const blx_filter *f)
+{
+	(void) f;
+	return 0;
+}
+
+static double
+no_rate(const blx_filter *f)
+{
+	(void) f;
+	return 0;
+}
+
+static double
+cardinality(const blx_filter *f)
+{
+	return (double) blx_hashes_count(f);
+}
+
+#define NO_FILTER "It is an open set: its keys are known, but not how large a filter of them will be."
+
+const blx_layout blx_layout_hashes = {
+	.name = "hashes",
+	.why_not = {
+		[BLX_UNION] = NO_FILTER,
+		[BLX_INTERSECTION] = NO_FILTER,
+		[BLX_DISJOINT] = NO_FILTER,
+		[BLX_COMPARISON] = NO_FILTER,
+		[BLX_PREFIX] = NO_FILTER,
+		[BLX_FOLD] = NO_FILTER,
+	},
+	.add = add,
+	.test = blx_hashes_test,
+	.words = words,
+	.check_header = check_header,
+	.check_body = check_body,
+	.compare = compare,
+	.digest = digest,
+	.wire_bytes = wire_bytes,
+	.to_wire = to_wire,
+	.wire_check = wire_check,
+	.wire_words = wire_words,
+	.from_wire = from_wire,
+	.bits_in = no_bits,
+	.bits_set = no_bits,
+	.cardinality = cardinality,
+	.fpr = no_rate,
+};

@@ -128,6 +128,21 @@ typedef struct blx_layout
 	/* What only a body from outside need be asked, once, in memory that nobody else has yet; spoils f if it is refused. */
 	bool		(*check_contents) (blx_filter *f, blx_error *error);
 
+	/* What the header of a value must say, where it is not the geometry of a filter. */
+	bool		(*check_header) (const blx_filter *header, blx_error *error);
+
+	/*
+	 * A body that says the same in more than one way, or travels as something
+	 * else than its words: order, hash, and the interchange form.
+	 */
+	int			(*compare) (const blx_filter *a, const blx_filter *b);
+	uint64_t	(*digest) (const blx_filter *f);
+	uint64_t	(*wire_bytes) (const blx_filter *f);
+	void		(*to_wire) (const blx_filter *f, uint8_t *out);
+	bool		(*wire_check) (const uint8_t *body, uint64_t bytes, blx_error *error);
+	uint64_t	(*wire_words) (const uint8_t *body);	/* in memory, of a body that has been checked */
+	bool		(*from_wire) (blx_filter *f, const uint8_t *body, blx_error *error);
+
 	/* Growing, after add took fewer than it was given. */
 	uint64_t	(*grown_words) (const blx_filter *f);
 	void		(*grow) (blx_filter *dst, const blx_filter *f);
@@ -149,6 +164,10 @@ typedef struct blx_layout
 	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
 } blx_layout;
 
+/* What to do instead of folding a layout that cannot be folded. */
+#define BLX_FOLDABLE "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded."
+
+extern const blx_layout blx_layout_hashes;
 extern const blx_layout blx_layout_standard;
 extern const blx_layout blx_layout_partitioned;
 extern const blx_layout blx_layout_blocked;
@@ -173,11 +192,18 @@ blx_fetch_memory(void *arg, uint64_t first, unsigned n)
 #define BLX_LAYOUTS (BLX_COUNTING + 1)
 extern const blx_layout *const blx_layouts[BLX_LAYOUTS];
 
-/* The row of a layout, or NULL. */
+/* The row of a layout, or NULL if there is no such layout. */
 static inline const blx_layout *
 blx_layout_row(uint8_t layout)
 {
 	return layout < BLX_LAYOUTS ? blx_layouts[layout] : NULL;
+}
+
+/* The same of a layout that filters can be planned with: NULL for an open set too. */
+static inline const blx_layout *
+blx_filter_row(uint8_t layout)
+{
+	return layout == BLX_HASHES ? NULL : blx_layout_row(layout);
 }
 
 /* Header, name and parameters of a filter of `bytes` bytes, and zeros: what blx_init completes. */
@@ -200,19 +226,6 @@ extern bool blx_check_options(uint8_t layout, const blx_options *options, blx_er
 
 /* Is it a rate strictly between 0 and 1? */
 extern bool blx_check_rate(double fpr, blx_error *error);
-
-/* ---- hashes.c ---- */
-extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
-
-/* Are the hashes this project's, of keys? */
-extern bool blx_hashes_are_spread(const blx_filter *f);
-
-/* Of a set whose size blx_check has checked: is the table sound? */
-extern bool blx_hashes_check(const blx_filter *f, blx_error *error);
-
-/* Order and digest of sets, whatever tables hold them. */
-extern int	blx_hashes_compare(const blx_filter *a, const blx_filter *b);
-extern uint64_t blx_hashes_digest(const blx_filter *f);
 
 #pragma GCC visibility pop
 

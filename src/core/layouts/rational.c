@@ -117,6 +117,8 @@ const blx_layout blx_layout_rational = {
 	.name = "rational",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
+	.why_not = {[BLX_FOLD] = "Filters of this layout have one size."},
+	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,

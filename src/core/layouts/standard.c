@@ -46,6 +46,8 @@ const blx_layout blx_layout_standard = {
 	.name = "standard",
 	BLX_FLAT_ROW,
 	.options = option_ranges,
+	.why_not = {[BLX_FOLD] = "Filters of this layout have one size."},
+	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,

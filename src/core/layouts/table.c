@@ -7,6 +7,7 @@
 #include "core/layouts/layout.h"
 
 const blx_layout *const blx_layouts[BLX_LAYOUTS] = {
+	[BLX_HASHES] = &blx_layout_hashes,
 	[BLX_STANDARD] = &blx_layout_standard,
 	[BLX_PARTITIONED] = &blx_layout_partitioned,
 	[BLX_BLOCKED] = &blx_layout_blocked,
@@ -25,7 +26,7 @@ blx_layout_name(uint8_t layout)
 {
 	const blx_layout *row = blx_layout_row(layout);
 
-	return row ? row->name : layout == BLX_HASHES ? "hashes" : "unknown";
+	return row ? row->name : "unknown";
 }
 
 unsigned
@@ -61,7 +62,7 @@ blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 	char		hint[300] = "Layouts are";
 	size_t		used = strlen(hint);
 
-	for (size_t i = BLX_LAYOUTS; i-- > 0;)
+	for (size_t i = BLX_LAYOUTS; --i > BLX_HASHES;)
 	{
 		if (blx_layouts[i] == NULL)
 			continue;

@@ -305,6 +305,8 @@ const blx_layout blx_layout_variable_blocked = {
 	.name = "variable_blocked",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
+	.why_not = {[BLX_FOLD] = "Filters of this layout have one size."},
+	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.bits_per_key = bits_per_key,
 	.smallest = smallest,

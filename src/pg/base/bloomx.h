@@ -34,6 +34,7 @@
 
 #include "core/bloomx.h"
 #include "core/filter/inline.h"
+#include "core/layouts/hashes.h"
 
 #pragma GCC visibility push(hidden)
 
