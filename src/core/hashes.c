@@ -374,14 +374,14 @@ blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint6
 	uint64_t	slots = blx_hashes_slots(f);
 	uint64_t	stride = (uint64_t) ((double) slots * 0.6180339887498949) + 1;
 
-	if ((blx_traits(layout) & BLX_UNBOUNDED) == 0)
+	if (slots == 0 || (blx_traits(layout) & BLX_UNBOUNDED) == 0)
 		return blx_hashes_next(f, cursor, out, max);
 	while (common_divisor(stride, slots) != 1)
 		stride++;
 	return next_by_stride(f, stride, cursor, out, max);
 }
 
-void
+bool
 blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 {
 	uint64_t	batch[256],
@@ -389,7 +389,9 @@ blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 	size_t		n;
 
 	while ((n = blx_hashes_next(src, &cursor, batch, 256)) > 0)
-		blx_add(dst, batch, n);
+		if (blx_add(dst, batch, n) < n)
+			return false;
+	return true;
 }
 
 uint64_t
