@@ -402,7 +402,7 @@ blx_hashes_union_count(const blx_filter *a, const blx_filter *b)
 				hash;
 
 	while (blx_hashes_next(b, &cursor, &hash, 1) > 0)
-		count += !blx_hashes_test(a, hash);
+		count += a->layout != BLX_HASHES || !blx_hashes_test(a, hash);
 	return count;
 }
 
