@@ -289,17 +289,12 @@ digest_of(blx_hashes_source next, const void *source)
 /* Random hashes do not crowd with one salt in a million tables; chosen ones that crowd with four were chosen to. */
 #define SALTS 4
 
-bool
-blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+static bool
+fill_with_salt(blx_filter *f, blx_hashes_source next, const void *source)
 {
 	uint64_t   *words = blx_words(f);
-	uint64_t	digest;
+	uint64_t	digest = digest_of(next, source);
 
-	if (f->layout != BLX_HASHES)
-		return false;
-	if (add_all(f, next, source))
-		return true;
-	digest = digest_of(next, source);
 	for (unsigned i = 1; i <= SALTS; i++)
 	{
 		words[COUNT] = 0;
@@ -311,10 +306,31 @@ blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
 	return false;
 }
 
+bool
+blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+{
+	return f->layout == BLX_HASHES && (add_all(f, next, source) || fill_with_salt(f, next, source));
+}
+
 static size_t
 next_of_set(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
 	return blx_hashes_next(source, cursor, out, max);
+}
+
+/* Does it refuse a hash that it has the room for, so that twice the slots would soon be as crowded? */
+static bool
+is_crowded(const blx_filter *f)
+{
+	const uint64_t *slots = blx_cwords(f) + PREFIX_WORDS;
+	uint64_t	n = blx_hashes_slots(f);
+	uint64_t	run = 0;
+
+	if (blx_hashes_full(f))
+		return false;
+	for (uint64_t i = 0; i < 2 * n && run <= MAX_WALK; i++)	/* twice: a run may go on at the beginning */
+		run = slots[i < n ? i : i - n] != 0 ? run + 1 : 0;
+	return run > MAX_WALK;
 }
 
 bool
@@ -322,7 +338,8 @@ blx_hashes_copy(blx_filter *dst, const blx_filter *src)
 {
 	if (src->layout != BLX_HASHES || dst->layout != BLX_HASHES)
 		return false;
-	/* what has crowded once need not be tried again */
+	if (is_crowded(src))
+		return fill_with_salt(dst, next_of_set, src);
 	blx_words(dst)[STATE] = blx_cwords(src)[STATE] & ~UINT64_C(1);
 	return blx_hashes_fill(dst, next_of_set, src);
 }
