@@ -15,8 +15,8 @@
  * begin alike would make every search walk through all that came before.  So no
  * hash stands further than MAX_WALK slots from its home.  One that would is not
  * added: the set is full for it, whatever its count, and whoever makes a larger
- * set of it (blx_hashes_copy) moves the homes, by a salt that is a digest of the
- * hashes themselves.  No operation on one hash takes more than MAX_WALK steps,
+ * set of it (blx_hashes_copy) moves the homes by a salt, a digest of the hashes
+ * themselves.  No operation on one hash takes more than MAX_WALK steps,
  * then, and what somebody gains who foresees the salts is a set that grows early.
  *
  * The body: number of hashes, number of slots, the salt and whether the hash 0
