@@ -94,6 +94,8 @@ blx_bits_per_key(const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
 
+	if (row == NULL)
+		return 0;
 	if (row->bits_per_key != NULL)
 		return row->bits_per_key(g);
 	return (double) g->parts * g->probes + (double) g->fraction / BLX_FRACTION_ONE;
@@ -140,14 +142,21 @@ blx_body_words(const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
 
+	if (row == NULL)
+		return 0;
 	if (row->body_words != NULL)
 		return row->body_words(g);
 	return (uint64_t) g->blocks * g->parts * blx_words_for_bits(g->part_bits);
 }
 
+/* What an open state without a plan begins with, where somebody asks for the filter of its geometry. */
+#define FIRST_SLOTS 8
+
 uint64_t
 blx_bytes(const blx_geometry *g, unsigned name_len)
 {
+	if (g->layout == BLX_HASHES)
+		return blx_hashes_bytes(FIRST_SLOTS, name_len);
 	return blx_header_bytes(name_len) + 8 * blx_body_words(g);
 }
 
@@ -168,9 +177,15 @@ blx_size(const blx_filter *f)
 void
 blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity)
 {
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	if (g->layout == BLX_HASHES)
+		blx_hashes_init(f, FIRST_SLOTS, NULL, id, capacity);
+	if (row == NULL)
+		return;
 	blx_init_sized(f, g, id, capacity, blx_bytes(g, id->name_len));
-	if (blx_layout_row(g->layout)->init != NULL)
-		blx_layout_row(g->layout)->init(f);
+	if (row->init != NULL)
+		row->init(f);
 }
 
 void
@@ -198,16 +213,22 @@ blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uin
 		blx_words(f)[i] = g->parameters[i];
 }
 
-void
+bool
 blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
 {
 	blx_geometry g = blx_geometry_of(f);
 	uint64_t	body = blx_size(f) - blx_header_bytes(f->name_len);
 
+	if (f->layout == BLX_HASHES)
+	{
+		blx_hashes_init(dst, blx_hashes_slots(f), &g, id, f->capacity);
+		return blx_hashes_copy(dst, f);
+	}
 	blx_init_sized(dst, &g, id, f->capacity, blx_header_bytes(id->name_len) + body);
 	memcpy(blx_words(dst), blx_cwords(f), body);
 	dst->expanded = f->expanded;
 	dst->pending = f->pending;
+	return true;
 }
 
 blx_identity
@@ -255,7 +276,7 @@ const char *
 blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
 {
 	if (id->key_type != BLX_KEY_NAMED)
-		return key_type_names[id->key_type];
+		return key_type_names[id->key_type] != NULL ? key_type_names[id->key_type] : "unknown";
 	memcpy(buf, id->name, id->name_len);
 	buf[id->name_len] = '\0';
 	return buf;

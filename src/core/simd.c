@@ -85,7 +85,7 @@ bool		(*blx_test_default) (const blx_filter *f, uint64_t hash);
 static bool
 runs(enum blx_simd_path p)
 {
-	return p == BLX_SIMD_AUTO || (paths[p].runs != NULL && paths[p].runs());
+	return p == BLX_SIMD_AUTO || ((unsigned) p < BLX_SIMD_PATHS && paths[p].runs != NULL && paths[p].runs());
 }
 
 bool
@@ -99,12 +99,15 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 		if (runs(other))
 			snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ", %s", paths[other].name);
 	snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ".");
-	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint, "this processor does not run %s", paths[p].name);
+	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint, "this processor does not run %s",
+					(unsigned) p < BLX_SIMD_PATHS ? paths[p].name : "unknown kernels");
 }
 
 void
 blx_simd_set(enum blx_simd_path p)
 {
+	if (!runs(p))
+		return;
 	if (p == BLX_SIMD_AUTO)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;
