@@ -374,6 +374,7 @@ typedef struct PendingReader
 {
 	Relation	index;
 	Snapshot	snapshot;
+	BlockNumber blocks;			/* of the index */
 	const Pending *pending;
 	uint32		row_words;
 	uint32		rows;			/* how many are still to come */
