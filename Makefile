@@ -9,7 +9,7 @@ DATA = bloomx--$(EXTVERSION).sql
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $(srcdir)/src/pg/*.c)))
 
-REGRESS = install types build versions keys membership stored simd probe aggregates algebra inspect theory planner brin gist index_bloomx errors golden \
+REGRESS = install types build versions keys membership stored simd probe aggregates algebra inspect theory planner brin gist index_bloomx errors golden open_sets overfill \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 
