@@ -10,7 +10,7 @@ DATA = bloomx--$(EXTVERSION).sql
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard $(srcdir)/src/core/*.c) $(wildcard $(srcdir)/src/pg/*.c)))
 
-REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates algebra inspect theory \
+REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
