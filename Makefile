@@ -19,7 +19,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, handler pages signature segment pending merge build scan vacuum cost check)
 
-REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates algebra inspect theory \
+REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.

@@ -647,7 +647,7 @@ CREATE FUNCTION bloom_fpr_approx(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_approx'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_fpr_approx(bigint, bigint, integer) IS
-	'the textbook''s approximate false positive rate, (1 - e^(-kn/m))^k';
+	'the standard analysis''s approximate false positive rate, (1 - (1 - 1/m)^(kn))^k: Almeida 2022, eq. 5';
 
 CREATE FUNCTION bloom_fpr_goel_gupta(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_goel_gupta'

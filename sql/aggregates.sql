@@ -104,11 +104,13 @@ FROM (SELECT generate_series(1, 100) UNION ALL SELECT generate_series(101, 2000,
       UNION ALL VALUES (255), (256), (257), (1023), (1024), (1025)) s(n),
      LATERAL (SELECT bloom_agg(v % n) AS f FROM generate_series(0, 3 * n - 1) v) a,
      bloom_info(f) i, bloom_plan(n) p;
+SET work_mem = '64MB';
 SELECT n, (i.blocks, i.parts, i.bits, i.bytes) = (p.blocks, p.parts, p.bits, p.bytes) AS "as planned", i.capacity
 FROM (VALUES (10000), (100000), (1000000)) s(n),
      LATERAL (SELECT bloom_agg(v % n) AS f FROM generate_series(0, n + n / 10 - 1) v) a,
      bloom_info(f) i, bloom_plan(n) p
 ORDER BY n;
+RESET work_mem;
 
 -- GROUP BY over many groups: ten keys take about a hundred bytes.
 CREATE TABLE a_groups AS

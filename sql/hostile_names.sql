@@ -157,8 +157,8 @@ SELECT n, what, p.* FROM (VALUES
 	v(n, what, query), planned_and_run(query) p ORDER BY n;
 
 -- The estimators and support functions cannot be called.
-SELECT bloom_contains_sel(NULL, 'int4eq'::regproc, NULL, 0);
-SELECT bloom_contains_support(NULL);
+SELECT call, came !~ '^[0-9]+$' AS refused FROM unnest(ARRAY['bloom_contains_sel(NULL, ''int4eq''::regproc, NULL, 0)',
+	'bloom_contains_joinsel(NULL, ''int4eq''::regproc, NULL, 0::smallint, NULL)', 'bloom_contains_support(NULL)']) call, planned_and_run('SELECT ' || call);
 
 -- ---- a type with the name ----
 

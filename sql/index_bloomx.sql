@@ -110,7 +110,7 @@ SELECT bloomx_check_index('docs_small'), pages = :pages_before AS pages_used_aga
 SELECT * FROM differences('f @> $1');
 DELETE FROM docs;
 VACUUM docs;
-SELECT segments, rows, pages - free < 10 AS all_free FROM bloomx_index_info('docs_small');
+SELECT segments, rows, pages - free < 10 AS all_free, merging, lost FROM bloomx_index_info('docs_small');
 SELECT * FROM differences('f @> $1', 'SELECT 5');
 
 -- A row that is rolled back is found by nobody.
@@ -195,10 +195,41 @@ CREATE INDEX ON docs USING bloomx (f) WITH (pending_limit = 1);
 CREATE INDEX ON docs USING bloomx (f) WITH (fillfactor = 50);
 SELECT bloomx_check_index('docs_pkey');
 SELECT bloomx_check_index('docs');
+
+-- Who may know of an index: whoever may read its table, or watches over the server. A check is for those who are granted it.
 CREATE ROLE nobody_special;
+SET ROLE nobody_special;
+SELECT bits, probes FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f');
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION bloomx_check_index TO nobody_special;
 SET ROLE nobody_special;
 SELECT bloomx_check_index('docs_f');
 RESET ROLE;
+GRANT SELECT ON docs TO nobody_special;
+SET ROLE nobody_special;
+SELECT bits, probes FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f') > 0 AS checked;
+RESET ROLE;
+REVOKE SELECT ON docs FROM nobody_special;
+GRANT pg_stat_scan_tables TO nobody_special;
+SET ROLE nobody_special;
+SELECT bits, probes FROM bloomx_index_info('docs_f');
+RESET ROLE;
+
+-- A check runs the index's expressions as the table's owner, whoever calls it.
+CREATE TABLE owned (f bloomfilter);
+CREATE FUNCTION who_am_i(f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS
+$$ BEGIN RAISE WARNING 'run by %', current_user; RETURN f; END $$;
+ALTER TABLE owned OWNER TO nobody_special;
+SET client_min_messages = error;
+INSERT INTO owned SELECT bloom_agg(1);
+CREATE INDEX owned_f ON owned USING bloomx (who_am_i(f));
+SET client_min_messages = warning;
+SELECT bloomx_check_index('owned_f');
+DROP TABLE owned;
+DROP FUNCTION who_am_i;
+REVOKE EXECUTE ON FUNCTION bloomx_check_index FROM nobody_special;
 DROP ROLE nobody_special;
 SET client_min_messages = info;
 CREATE OPERATOR CLASS half FOR TYPE bloomfilter USING bloomx AS OPERATOR 1 ?&;

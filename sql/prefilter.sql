@@ -88,6 +88,8 @@ INSERT INTO query VALUES
 	(25, 'two tables, one filter: stored', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie
 		WHERE i.movie <@ (SELECT f FROM stored WHERE year = 2015) AND k.movie <@ (SELECT f FROM stored WHERE year = 2015)'),
 	(26, 'two tables, one filter: in FROM', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie, stored s WHERE s.year = 2015 AND i.movie <@ s.f AND k.movie <@ s.f'),
+	(28, 'a condition on nothing', 'SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015 AND current_setting(''port'') <> ''''
+		AND i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year = 2015 AND current_setting(''port'') <> '''')'),
 	-- where no join says the same the filter's selectivity stays
 	(30, 'no join', 'SELECT * FROM info i WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),
 	(31, 'a join with another table', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),

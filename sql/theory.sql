@@ -10,6 +10,14 @@ RESET client_min_messages;
 -- Almeida's extreme case; the paper prints 1.21703762 where exact arithmetic gives 1.21703636.
 SELECT round((bloom_fpr_partitioned(5, 64, 8) / bloom_fpr_standard(5, 64, 8))::numeric, 8) AS ratio;
 
+-- The standard analysis (eq. 5) beside the exact rates: the paper's Table 1.
+SELECT m, k, round(bloom_fpr_approx(n, m, k)::numeric, 8) AS f_a, round(bloom_fpr_standard(n, m, k)::numeric, 8) AS f_s,
+       round(bloom_fpr_partitioned(n, m, k)::numeric, 8) AS f_p
+FROM (VALUES (64, 4, 11), (64, 8, 5), (512, 4, 88), (512, 8, 44), (512, 16, 22), (4096, 4, 709), (4096, 8, 354), (4096, 16, 177)) v(m, k, n);
+
+-- A probability, also where the last digit would be beyond 1.
+SELECT bloom_fpr_element(1000000000000, 1000000000, 64, 64) <= 1 AS is_rate;
+
 -- One key, one probe: one bit of m. No keys: never. Very many keys: always.
 SELECT bloom_fpr_standard(1, 1000, 1) AS one, bloom_fpr_partitioned(1, 1000, 1) AS part, bloom_fpr_element(1, 1000, 1, 1) AS element,
        bloom_fpr_rational(1, 1000, 1) AS rational, bloom_fpr_blocked(1, 1024, 1) AS blocked, bloom_fpr_partitioned_blocked(1, 16, 1) AS partitioned_blocked;

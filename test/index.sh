@@ -1,6 +1,7 @@
 #!/bin/sh
 # An index of access method bloomx loses no row: under concurrent inserts, updates, deletes, VACUUM and
-# merges, when the server dies in the middle of them, and on a streaming replica.
+# merges, when the server dies in the middle of them, and on a streaming replica.  Inserts wait for no VACUUM and
+# no check, cancelled merges leave no pages behind, and a damaged file gives an error instead of a wrong answer.
 #
 #     scripts/throwaway test/index.sh [seconds]
 #
@@ -117,6 +118,103 @@ checked() { # name
 	ok "$1" $?
 }
 
+# ---- cancelled merges ----
+
+# Rows of 8 KB in the index, merges of megabytes. What a step of a merge leaves when it is cancelled, the next one
+# takes up, so the file has no page without an owner and is no larger than the rows and a merge need.
+sql -c "
+	CREATE TABLE wide (id serial PRIMARY KEY, f bloomfilter);
+	CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
+	INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 900)" || exit 1
+cancelled=0
+for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+	sql -c "SET statement_timeout = $((round * 4))" -c "INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 300)" 2>>"$work/cancelled.log" || cancelled=$((cancelled + 1))
+	sql -c "SET statement_timeout = $((round * 2))" -c "VACUUM wide" 2>>"$work/cancelled.log" || cancelled=$((cancelled + 1))
+done
+[ "$cancelled" -gt 10 ] && ! grep -vE 'canceling statement due to statement timeout|^CONTEXT:  ' "$work/cancelled.log"
+ok "statements were cancelled in the middle, and nothing else happened to them" $?
+same "cancelled merges leave no page without an owner" 0 "$(sql -c "SELECT lost FROM bloomx_index_info('wide_f')")"
+sql -c "SET statement_timeout = '5s'" -c "INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 100)"
+ok "inserts go on after them" $?
+sql -c "VACUUM wide" || exit 1
+used=$(sql -c "SELECT pages - free FROM bloomx_index_info('wide_f')")
+sql -c "REINDEX INDEX wide_f"
+needed=$(sql -c "SELECT pages FROM bloomx_index_info('wide_f')")
+[ "$used" -le $((needed * 3)) ] # dead rows, up to half of a segment; pending rows; half-filled slices
+ok "what is used is what the rows need ($used pages, $needed after REINDEX)" $?
+[ "$(sql -c "SELECT bloomx_check_index('wide_f') = count(f) FROM wide")" = t ]
+ok "the index is whole after them" $?
+
+# ---- inserts beside VACUUM and a check ----
+
+# Small segments, and VACUUM sleeps after each of them: its pass goes on for many seconds. The rows that are
+# inserted meanwhile are far more than the list of pending rows should hold, so merges go on as well.
+sql -c "
+	SET maintenance_work_mem = '1MB';
+	CREATE TABLE slow (id serial PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
+	INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 6000);
+	CREATE INDEX slow_f ON slow USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
+	DELETE FROM slow WHERE id % 10 = 0" || exit 1
+sql -c "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1; SET application_name = 'slow vacuum'" -c "VACUUM slow" 2>/dev/null &
+vacuum=$!
+phase="SELECT phase FROM pg_stat_progress_vacuum WHERE relid = 'slow'::regclass"
+until [ "$(sql -c "$phase")" = "vacuuming indexes" ]; do
+	kill -0 $vacuum 2>/dev/null || break
+	sleep 0.1
+done
+before=$(sql -c "SELECT segments FROM bloomx_index_info('slow_f')")
+status=0
+for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
+	sql -c "SET statement_timeout = '3s'" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
+done
+ok "no insert waits for VACUUM" "$status"
+same "VACUUM was still at it" "vacuuming indexes" "$(sql -c "$phase")"
+[ "$(sql -c "SELECT segments > $before FROM bloomx_index_info('slow_f')")" = t ]
+ok "pending rows became segments meanwhile" $?
+sql -c "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'slow vacuum'" >/dev/null
+wait $vacuum
+sql -c "SET vacuum_cost_delay = 0" -c "VACUUM slow" || exit 1
+same "the next VACUUM removes every dead row, wherever it has moved" t \
+	"$(sql -c "SELECT bloomx_check_index('slow_f') = rows + pending AND rows + pending = count FROM bloomx_index_info('slow_f'), (SELECT count(f) FROM slow) c")"
+
+# A check whose table scan takes seconds, because the index's expression sleeps: inserts, merges and VACUUM go on.
+sql -c "
+	CREATE FUNCTION sleepy(f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS \$\$
+	BEGIN
+		IF current_setting('test.sleepy', true) = 'on' THEN PERFORM pg_sleep(0.005); END IF;
+		RETURN f;
+	END \$\$;
+	DELETE FROM slow WHERE id > 2000;
+	DROP INDEX slow_f;
+	CREATE INDEX slow_f ON slow USING bloomx (sleepy(f)) WITH (bits = 65536, probes = 8, pending_limit = 800)" || exit 1
+sql -c "SET test.sleepy = 'on'; SET maintenance_work_mem = '1MB'" -c "SELECT bloomx_check_index('slow_f') > 0" -o "$work/checked" &
+check=$!
+sleep 1
+status=0
+for round in 1 2 3 4 5 6; do
+	sql -c "SET statement_timeout = '3s'" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
+done
+ok "no insert waits for a check" "$status"
+sql -c "SET statement_timeout = '3s'" -c "VACUUM slow"
+ok "VACUUM does not wait for it either" $?
+kill -0 $check
+ok "the check was still at it" $?
+wait $check && [ "$(cat "$work/checked")" = t ]
+ok "the check finds every row, though merges have moved them" $?
+
+# A transaction that is older than the index sees versions of rows that the index never had. The check is not misled.
+sql -c "CREATE TABLE old (f bloomfilter) WITH (fillfactor = 30); INSERT INTO old SELECT some_filter() FROM generate_series(1, 50)"
+sql -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT count(*) FROM old" -c "SELECT pg_sleep(3)" -c "SELECT bloomx_check_index('old_f')" \
+	-c "SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'old_f'::regclass" >"$work/old" &
+check=$!
+sleep 1
+sql -c "UPDATE old SET f = some_filter()" -c "CREATE INDEX old_f ON old USING bloomx (f)"
+wait $check
+same "a check under REPEATABLE READ reports no damage where there is none" "50  50 t" "$(tr '\n' ' ' <"$work/old" | sed 's/ $//')"
+sql -c "DROP TABLE slow, wide, old"
+
+# ---- load ----
+
 vacuum_until "$work/stop" &
 vacuum=$!
 load "$seconds"
@@ -138,6 +236,7 @@ for round in 1 2 3; do
 done
 sql -c "VACUUM docs" -c "VACUUM large"
 checked "VACUUM finds what the crashes left behind"
+same "and gives every page an owner" "0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1
@@ -166,5 +265,91 @@ until [ "$(PGPORT=5433 sql -c "SELECT pg_last_wal_replay_lsn() >= '$end'")" = t 
 	sleep 0.2
 done
 PGPORT=5433 checked "the replica's indexes are whole"
+
+# Free pages that the metapage names are there, although nothing but their last one was ever written to WAL.
+control "$replica" promote || exit 1
+export PGPORT=5433
+sql -c "INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 3000)" -c "INSERT INTO large (f) SELECT some_filter() FROM generate_series(1, 100)"
+ok "a promoted replica takes rows" $?
+checked "and its indexes are whole"
+export PGPORT=5432
+
+# ---- damaged files ----
+
+# Many small indexes; the server is stopped, and in each something is written over that says what the index
+# consists of: in the metapage, the directory, or a page's header and tail. Whatever is done with such an index
+# ends in an answer that the table gives as well, or in an error that calls the index damaged. (Bits of signatures
+# and row addresses are for data checksums to guard. Of these no more is asked than that the server survives.)
+copies=120
+sql -c "
+	CREATE TABLE sound (id int, f bloomfilter);
+	INSERT INTO sound SELECT i, bloom_agg((i * 7919 + j * j * 31) % 500) FROM generate_series(1, 300) i, generate_series(1, 20) j GROUP BY i;
+	DO \$\$ BEGIN
+		FOR i IN 1 .. $copies LOOP
+			EXECUTE format('CREATE TABLE copy_%s (id int, f bloomfilter) WITH (autovacuum_enabled = off)', i);
+			EXECUTE format('CREATE INDEX copy_%1\$s_f ON copy_%1\$s USING bloomx (f) WITH (bits = 1024, probes = 8, pending_limit = 16)', i);
+			EXECUTE format('INSERT INTO copy_%s SELECT id, f FROM sound', i);
+			EXECUTE format('DELETE FROM copy_%s WHERE id %% 7 = 0', i);
+		END LOOP;
+	END \$\$;
+	CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS \$\$
+	DECLARE answer text;
+	BEGIN
+		EXECUTE statement INTO answer;
+		RETURN coalesce(answer, 'ok');
+	EXCEPTION WHEN data_corrupted OR index_corrupted THEN
+		RETURN 'damaged';
+	WHEN OTHERS THEN
+		RETURN SQLSTATE || ' ' || SQLERRM;
+	END \$\$" -c "CHECKPOINT" || exit 1
+sql -c "SELECT pg_relation_filepath('copy_' || i || '_f') FROM generate_series(1, $copies) i" >"$work/files"
+control "$PGDATA" -m fast stop || exit 1
+python3 - "$PGDATA" "$work/files" <<'PYTHON' || exit 1
+import random, struct, sys
+
+BLOCK, TAIL = 8192, 16
+random.seed(20261122)
+for number, line in enumerate(open(sys.argv[2])):
+    with open(sys.argv[1] + "/" + line.strip(), "r+b") as file:
+        data = file.read()
+        pages = [data[at:at + BLOCK] for at in range(0, len(data), BLOCK)]
+        kinds = [struct.unpack_from("<H", page, BLOCK - 4)[0] for page in pages]
+        kind = number % 6
+        if kind < 2:  # the metapage's fields that are in use, and behind them
+            page, offset = 0, random.randrange(24, 600)
+        elif kind == 2:
+            page, offset = 0, random.choice([random.randrange(600, BLOCK - TAIL), BLOCK - TAIL - random.randrange(1, 56)])
+        elif kind == 3:  # the directory
+            page, offset = kinds.index(2), random.randrange(24, 24 + 24 * 12)
+        elif kind == 4:  # headers (but for the LSN) and tails
+            page, offset = random.randrange(len(pages)), random.choice([random.randrange(10, 24), BLOCK - random.randrange(1, TAIL + 1)])
+        else:  # contents
+            page, offset = random.choice([i for i, k in enumerate(kinds) if k in (3, 4)]), random.randrange(24, BLOCK - TAIL)
+        size = min(random.choice([1, 2, 4, 8]), BLOCK - offset)
+        value = random.choice([b"\xff" * size, bytes(size), random.randbytes(size), bytes([data[page * BLOCK + offset] ^ 1])])
+        file.seek(page * BLOCK + offset)
+        file.write(value)
+PYTHON
+control "$PGDATA" -l "$BLOOMX_LOG" start || exit 1
+for copy in $(seq 1 $copies); do
+	contents=
+	[ $(((copy - 1) % 6)) -ne 5 ] || contents='contents '
+	sql -v ON_ERROR_STOP=0 -v copy="$copy" -c "SET statement_timeout = '10s'" -f - 2>&1 <<-SQL | sed "s/^psql:[^ ]* //; s/^/$copy $contents/" >>"$work/damaged"
+		SELECT 'info', attempt('SELECT ''ok'' FROM bloomx_index_info(''copy_${copy}_f'')');
+		SELECT 'check', attempt('SELECT ''ok'' FROM bloomx_check_index(''copy_${copy}_f'')');
+		SELECT 'look up', attempt('SELECT CASE WHEN (SELECT count(*) FROM copy_$copy WHERE f @> k) = (SELECT count(*) FROM copy_$copy WHERE (f @> k) IS TRUE)
+			THEN ''ok'' ELSE ''wrong'' END FROM generate_series(1, 500, 7) k ORDER BY 1 DESC LIMIT 1');
+		SELECT 'insert', attempt('WITH added AS (INSERT INTO copy_$copy SELECT id, f FROM sound RETURNING id) SELECT ''ok'' FROM (SELECT count(*) FROM added) a');
+		SELECT 'look up again', attempt('SELECT CASE WHEN (SELECT count(*) FROM copy_$copy WHERE f @> k) = (SELECT count(*) FROM copy_$copy WHERE (f @> k) IS TRUE)
+			THEN ''ok'' ELSE ''wrong'' END FROM generate_series(1, 500, 7) k ORDER BY 1 DESC LIMIT 1');
+		VACUUM copy_$copy;
+	SQL
+done
+! grep -vE '\|(ok|damaged)$|^[0-9]+ contents look up( again)?\|wrong$|HINT:  Please REINDEX it|CONTEXT:  ' "$work/damaged" |
+	grep -vE 'ERROR:  (index "copy_[0-9]+_f" is damaged|invalid page in block|could not read block)'
+ok "a damaged index gives the right answer or says that it is damaged" $?
+noticed=$(grep -c '|damaged' "$work/damaged")
+[ "$noticed" -gt $copies ]
+ok "damage is noticed ($noticed of $((5 * copies)) attempts)" $?
 
 tally

@@ -162,4 +162,39 @@ for command in "ANALYZE" "VACUUM filters" "VACUUM FULL" "CLUSTER filters USING f
 	same "$command: small filters" "$wanted_small" "$(sql $from "$small")"
 done
 
+# 5. Keys whose types are made anew, with other OIDs: enums inside arrays, rows and ranges, rows of types in several schemas, two types of one name
+sql $from "
+	CREATE SCHEMA s1; CREATE SCHEMA s2;
+	CREATE TYPE s1.mood AS ENUM ('sad', 'ok', 'happy');
+	CREATE TYPE s1.p AS (a int);
+	CREATE TYPE s2.p AS (a int, m s1.mood, b s1.p, moods s1.mood[]);
+	CREATE TYPE s1.moods AS RANGE (SUBTYPE = s1.mood, MULTIRANGE_TYPE_NAME = s1.many_moods);
+	CREATE TABLE keys (e s1.mood, array_of s1.mood[], row1 s1.p, row2 s2.p, rows2 s2.p[], range_of s1.moods, ranges s1.many_moods, json jsonb, code char(6));
+	INSERT INTO keys SELECT m, ARRAY[m, NULL], ROW(i)::s1.p, r, ARRAY[r], s1.moods(m, NULL), s1.many_moods(s1.moods(m, m, '[]')), jsonb_build_object('i', i), i::text
+	FROM generate_series(1, 30) i, LATERAL (SELECT (enum_range(NULL::s1.mood))[1 + i % 3] AS m) m,
+	     LATERAL (SELECT ROW(i, m, ROW(i), ARRAY[m])::s2.p AS r) r;
+	CREATE TABLE kept AS SELECT bloom_agg(e) AS e, bloom_agg(array_of) AS array_of, bloom_agg(row1) AS row1, bloom_agg(row2) AS row2, bloom_agg(rows2) AS rows2,
+		bloom_agg(range_of) AS range_of, bloom_agg(ranges) AS ranges, bloom_agg(json) AS json, bloom_agg(code) AS code, bloom_agg(k) AS whole FROM keys k"
+ok "tables of keys and filters: made" $?
+every_key="SELECT count(*) FROM keys k, kept f WHERE f.e @> k.e AND f.array_of @> k.array_of AND f.row1 @> k.row1 AND f.row2 @> k.row2 AND f.rows2 @> k.rows2
+	AND f.range_of @> k.range_of AND f.ranges @> k.ranges AND f.json @> k.json AND f.code @> k.code AND f.whole @> k"
+rebuilt="SELECT count(*) FROM kept f, (SELECT bloom_agg(e) AS e, bloom_agg(array_of) AS a, bloom_agg(row2) AS r, bloom_agg(ranges) AS m, bloom_agg(k) AS w FROM keys k) n
+	WHERE f.e = n.e AND f.array_of = n.a AND f.row2 = n.r AND f.ranges = n.m AND f.whole = n.w"
+oids="SELECT string_agg(oid::text, ' ' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = 's1.mood'::regtype"
+same "all keys are found" 30 "$(sql $from "$every_key")"
+fresh $to
+sql $to "CREATE TYPE another AS ENUM ('takes', 'some', 'oids')"
+pg_dump -d $from >"$work/dump" && psql -Xq -v ON_ERROR_STOP=1 -d $to -f "$work/dump" >/dev/null
+ok "restored" $?
+[ -n "$(sql $to "$oids")" ] && [ "$(sql $from "$oids")" != "$(sql $to "$oids")" ]
+ok "the enum's values have other OIDs" $?
+same "all keys are found after the restore" 30 "$(sql $to "$every_key")"
+same "filters built anew are the same" 1 "$(sql $to "$rebuilt")"
+sql $to "CREATE SCHEMA s3; ALTER TYPE s1.mood SET SCHEMA s3; ALTER TYPE s1.p SET SCHEMA s3; ALTER TYPE s3.p RENAME TO q; ALTER TYPE s1.moods SET SCHEMA s3;
+	ALTER TYPE s2.p RENAME ATTRIBUTE a TO z"
+ok "the types in another schema, with other names" $?
+same "all keys are found there" 30 "$(sql $to "$every_key")"
+same "a type of the same name is not taken for it" "ERROR:  bloom filter key types do not match: record(integer) and record(integer, enum, record(integer), enum[])" \
+	"$(sql $to "SELECT f.row1 @> k.row2 FROM keys k, kept f" 2>&1 | head -n 1)"
+
 tally

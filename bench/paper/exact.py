@@ -52,9 +52,9 @@ def fpr_partitioned(n, m, k):
     return (-expm1(n * log1p(-k / m))) ** k
 
 
-def fpr_classic(n, m, k):
-    """The textbook formula, (1 - e^(-kn/m))^k."""
-    return (-expm1(-k * n / m)) ** k
+def fpr_approx(n, m, k):
+    """Eq. 5, the standard analysis: (1 - (1 - 1/m)^(kn))^k."""
+    return (-expm1(k * n * log1p(-1 / m))) ** k
 
 
 def fpr_element(n, m, k, d):

@@ -137,7 +137,7 @@ def kaler_blocks():
         x, y = select(table, 'block_bits', lambda r: int(r['positives']) / int(r['probes']), keys=keys)
         axis.plot(x, y, mark, color=colour, label=label)
     m, n, k = (int(table[0][c]) for c in ('m', 'n', 'k'))
-    axis.axhline(exact.fpr_classic(n, m, k), color=BLUE, linestyle='--', label='standard')
+    axis.axhline(exact.fpr_approx(n, m, k), color=BLUE, linestyle='--', label='standard')
     axis.set(xscale='log', xlabel=f'bits of a block (10 bits a key, k = {k})', ylabel='false positive rate', ylim=(0, 0.022))
     axis.set_xticks([64, 512, 4096, 32768, 262144], ['64', '512\ncache line', '4,096', '32,768\npage', '262,144'])
     axis.minorticks_off()

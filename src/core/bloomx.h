@@ -13,6 +13,14 @@
  * for a size and brings the memory), never prints and never aborts.  Functions
  * that can fail return false and say why in a blx_error.
  *
+ * A filter that passed blx_check, of any layout and whatever its header says,
+ * may be given to every function here, an open state (BLX_HASHES) too: what has
+ * no meaning is refused, or is nothing (false, 0, NAN for a rate), and what is
+ * false has changed nothing but its output.  The time that a function takes is
+ * bounded, or linear in the size of its filters and in the number of its hashes:
+ * a tenth of a second or so for 64 MB.  It is for the caller to ask, between two
+ * calls, whether to go on.
+ *
  * Where things are:
  *   geometry.c   sizes, validation, the blank filter
  *   layouts.c    the table of layouts;  layout_*.c  one file a layout;  flat.c  what those without blocks share
@@ -206,8 +214,11 @@ extern uint64_t blx_size(const blx_filter *f);
 /* An empty filter in blx_bytes() of memory (every byte after `host` is written). */
 extern void blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity);
 
-/* f with another identity, in blx_size(f) bytes plus the difference of the headers (`host` is left alone). */
-extern void blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id);
+/*
+ * f with another identity, in blx_size(f) bytes plus the difference of the headers (`host` is left alone).
+ * False, of an open state only: the hashes stand too close with the other key type (blx_hashes_copy).
+ */
+extern bool blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id);
 
 extern blx_identity blx_identity_of(const blx_filter *f);
 
@@ -297,15 +308,15 @@ extern const char *blx_hashing_name(uint8_t hashing);
 /*
  * Adds key hashes, in order; returns how many it took.  Fewer than n: the
  * filter must grow (blx_grow) before it takes the next.  Layouts of a fixed
- * size take all.  Not for BLX_HASHES (see hashes below).
+ * size take all.
  */
 extern size_t blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
 
 /* The size that f must grow to; BLX_LIMIT when that is larger than a filter can be. */
 extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error);
 
-/* f, grown, in that much memory (`host` is left alone). */
-extern void blx_grow(blx_filter *dst, const blx_filter *f);
+/* f, grown, in that much memory (`host` is left alone); false if f does not grow, or is a set that must grow more. */
+extern bool blx_grow(blx_filter *dst, const blx_filter *f);
 
 /* False: the key is certainly not in f.  True: it probably is. */
 extern bool blx_test(const blx_filter *f, uint64_t hash);
@@ -333,7 +344,7 @@ extern bool blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *
 
 /* The geometry of f without its counters, and f's keys added to an empty filter of it. */
 extern bool blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error);
-extern void blx_to_bits(blx_filter *dst, const blx_filter *f);
+extern bool blx_to_bits(blx_filter *dst, const blx_filter *f);
 
 /* ---- algebra.c ---- */
 
@@ -358,7 +369,7 @@ extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *
  */
 extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len,
 							uint64_t *bytes, blx_error *error);
-extern void blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
+extern bool blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
 
 /*
  * The geometries of a | b and a & b (docs/FORMAT.md, "Combining filters"); the error names what differs.
@@ -377,14 +388,14 @@ extern blx_geometry blx_unexpanded_geometry(const blx_filter *f);
  * dst, an empty filter of a geometry made by one of the above, takes the keys
  * of src: folding, expanding and dropping parts as the geometries say.
  */
-extern void blx_or_into(blx_filter *dst, const blx_filter *src);
+extern bool blx_or_into(blx_filter *dst, const blx_filter *src);
 
 /*
  * a & b: set all bits of an empty filter of blx_intersection_geometry(a, b),
  * then and both into it.  A filter of that geometry may itself be dst.
  */
-extern void blx_set_all(blx_filter *dst);
-extern void blx_and_into(blx_filter *dst, const blx_filter *src);
+extern bool blx_set_all(blx_filter *dst);
+extern bool blx_and_into(blx_filter *dst, const blx_filter *src);
 
 /* Sets *certain when no key can be in both. */
 extern bool blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error);

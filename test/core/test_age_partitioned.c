@@ -317,9 +317,14 @@ estimates(void)
 static uint64_t
 words_for(unsigned k, unsigned l, uint64_t capacity, double fpr)
 {
-	uint64_t	low = 1,
-				high = 1 << 20;
-	blx_geometry g = ring(k, l, (capacity + l - 1) / l, 0);
+	uint64_t	keys = (capacity + l - 1) / l,
+				low = 1,
+				high = k * keys + 1;	/* the largest slice that there is */
+	blx_geometry g = ring(k, l, keys, 0);
+
+	g.part_bits = 64 * high;
+	if (blx_fpr_planned(&g, 1) >= fpr)
+		return UINT64_MAX;
 
 	while (low < high)
 	{

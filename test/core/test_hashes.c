@@ -225,6 +225,103 @@ adversaries(void)
 	}
 }
 
+/* Hashes of one shape, n of them. */
+static uint64_t *
+chosen(unsigned shape, size_t n)
+{
+	uint64_t   *hashes = take(8 * n);
+
+	for (size_t i = 0; i < n; i++)
+		if (shape == 0)			/* of keys whose hash begins with a zero byte */
+			hashes[i] = random64() >> 8;
+		else if (shape == 1)	/* dense: each at its own home, and one long row of them */
+			hashes[i] = (i + 1) * (UINT64_MAX / 8 / n);
+		else					/* of no known key type: by the first home that such hashes have */
+			do
+				hashes[i] = random64();
+			while (blx_derive(hashes[i], 1) >> 58 != 0);
+	return hashes;
+}
+
+/* The seconds that a set of n such hashes takes to be built, checked, sent, read, united and compared. */
+static double
+seconds_of(unsigned shape, size_t n)
+{
+	const blx_identity integers = {0, 1, 0, NULL},
+			   *id = shape < 2 ? &integers : &no_identity;
+	uint64_t   *hashes = chosen(shape, 2 * n);
+	clock_t		start = clock();
+	blx_filter *a = open_set(8, NULL, id, hashes, n),
+			   *b = open_set(8, NULL, id, hashes + n, n),
+			   *back;
+	bytes		wire = exported(a);
+	blx_error	error;
+
+	CHECK(blx_check(a, blx_size(a), &error) && blx_check(b, blx_size(b), &error), "%s", error.message);
+	back = imported(wire.data, wire.length, &error);
+	CHECK(back != NULL, "%s", error.message);
+	CHECK(blx_compare(a, back) == 0 && blx_compare(a, b) != 0, "compared");
+	CHECK(blx_hashes_union_count(a, b) <= 2 * n, "%" PRIu64, blx_hashes_union_count(a, b));
+	for (size_t i = 0; i < n; i++)
+		CHECK(blx_test(a, hashes[i]), "lost");
+	return (double) (clock() - start) / CLOCKS_PER_SEC;
+}
+
+static void
+time_and_room(void)
+{
+	static const char *const shapes[] = {"one first byte", "a dense eighth", "one place by the first home"};
+
+	TEST("hashes that were chosen to crowd: everything takes time in proportion to their number")
+	for (unsigned shape = 0; shape < LENGTH(shapes); shape++)
+	{
+		double		few = seconds_of(shape, 4000),
+					many;
+
+		release();
+		many = seconds_of(shape, 64000);
+		note("%s: %.4f s for 4000, %.4f s for 64000", shapes[shape], few, many);
+		CHECK(many < 80 * (few + 0.001), "%s: 16 times the hashes took %.0f times as long", shapes[shape], many / few);
+		release();
+	}
+
+	TEST("and no more than a few times the room")
+	for (unsigned shape = 0; shape < LENGTH(shapes); shape++, release())
+	{
+		const blx_identity integers = {0, 1, 0, NULL};
+		blx_filter *set = open_set(8, NULL, shape < 2 ? &integers : &no_identity, chosen(shape, 50000), 50000);
+
+		CHECK(blx_hashes_slots(set) < 16 * 50000, "%s: %" PRIu64 " slots", shapes[shape], blx_hashes_slots(set));
+	}
+
+	TEST("a set in memory with a hash in the wrong place is refused, wherever the place is")
+	for (int round = 0; round < ROUNDS; round++, release())
+	{
+		size_t		n = random_between(1, 40);
+		blx_filter *f = open_set(random_between(8, 60), NULL, &no_identity, new_hashes(n), n),
+				   *spoilt = take(blx_size(f));
+		uint64_t	slots = blx_hashes_slots(f),
+					from = random_between(0, slots - 1),
+					to = random_between(0, slots - 1);
+		uint64_t   *words;
+		bool		sound = true;
+		blx_error	error;
+
+		memcpy(spoilt, f, blx_size(f));
+		words = blx_words(spoilt) + 3;
+		if (words[to] == 0)
+		{
+			words[to] = words[from];
+			words[from] = 0;
+		}
+		/* sound exactly when every hash is still found where it is */
+		for (uint64_t i = 0; i < slots; i++)
+			if (words[i] != 0)
+				sound = blx_test(spoilt, words[i]) && sound;
+		CHECK(blx_check(spoilt, blx_size(spoilt), &error) == sound, "%" PRIu64 " to %" PRIu64 " of %" PRIu64 " slots: %s", from, to, slots, sound ? "sound" : "not");
+	}
+}
+
 int
 main(void)
 {
@@ -232,5 +329,6 @@ main(void)
 	sets();
 	pouring();
 	adversaries();
+	time_and_room();
 	return report();
 }

@@ -13,7 +13,7 @@ it prefers to be read over being fast: adding a million keys takes seconds.
     f.to_text()                         # paste into SQL:  '...'::bloomfilter
 
 What it does not do: plan a geometry from a capacity and a rate (ask SQL's
-bloom_plan), fold, expand, or compute the keys of "named" types, whose
+bloom_plan), fold, expand, or compute the keys of types of extensions, whose
 canonical bytes come out of PostgreSQL (bloomx.named takes them from you).
 """
 
@@ -213,7 +213,7 @@ def derived_hash(key_hash, j):
 KEY_TYPES = {
     0: "none", 1: "integer", 2: "float", 3: "numeric", 4: "text", 5: "bytea", 6: "uuid", 7: "boolean",
     8: "date", 9: "time", 10: "timetz", 11: "timestamp", 12: "timestamptz", 13: "interval", 14: "inet",
-    15: "macaddr", 16: "macaddr8", 17: "oid", 18: "money", 19: "enum", 254: "hash", 255: "named",
+    15: "macaddr", 16: "macaddr8", 17: "oid", 18: "money", 19: "enum", 20: "bpchar", 254: "hash", 255: "named",
 }
 KEY_CODES = {name: code for code, name in KEY_TYPES.items()}
 KEY_NONE, KEY_HASH, KEY_NAMED = 0, 254, 255
@@ -230,21 +230,25 @@ TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY = 2**63 - 1, -(2**63)
 class Key(NamedTuple):
     """A value as filters see it.  Made by the functions below, one a key type."""
     code: int
-    canonical: bytes
+    pieces: tuple                           # the canonical bytes: bytes, and keys, which stand for their hashes
     name: str = ""                          # of a named key type
+
+    def canonical(self, seed=0):
+        """The canonical bytes.  The seed matters to a key that consists of other keys."""
+        return b"".join(piece.hash(seed).to_bytes(8, "little") if isinstance(piece, Key) else piece for piece in self.pieces)
 
     def hash(self, seed):
         """The key hash h_0.  A ready-made hash is what it is, whatever the seed."""
         if self.code == KEY_HASH:
-            return int.from_bytes(self.canonical, "little")
-        return xxh3_64(self.canonical, seed)
+            return int.from_bytes(self.canonical(), "little")
+        return xxh3_64(self.canonical(seed), seed)
 
     def type_name(self):
         return self.name or KEY_TYPES[self.code]
 
 
 def _key(type_name, canonical):
-    return Key(KEY_CODES[type_name], bytes(canonical))
+    return Key(KEY_CODES[type_name], (bytes(canonical),))
 
 
 def integer(value):
@@ -286,8 +290,8 @@ def text(value, encoding="utf-8"):
 
 
 def bpchar(value, encoding="utf-8"):
-    """char(n): text without its trailing blanks."""
-    return text(value.rstrip(" "), encoding)
+    """char(n): text without its trailing blanks, and another key type than text."""
+    return _key("bpchar", value.rstrip(" ").encode(encoding))
 
 
 def bytea(value):
@@ -384,12 +388,114 @@ def enum(label, encoding="utf-8"):
 
 def ready_hash(value):
     """What SQL's bloom_add_hash adds: a 64-bit hash, signed or unsigned, used as it is."""
-    return Key(KEY_HASH, (value & MASK64).to_bytes(8, "little"))
+    return Key(KEY_HASH, ((value & MASK64).to_bytes(8, "little"),))
 
 
 def named(type_name, extended_hash):
-    """Any other type: its name, and what PostgreSQL's extended hash function for it returns with seed 0."""
-    return Key(KEY_NAMED, (extended_hash & MASK64).to_bytes(8, "little"), type_name)
+    """A type of an extension or a user: its key type's name, and what its extended hash function returns with seed 0."""
+    return Key(KEY_NAMED, ((extended_hash & MASK64).to_bytes(8, "little"),), type_name)
+
+
+def _named(type_name, *pieces):
+    """A named key type.  A name of more than 63 bytes is cut and ends in a fingerprint of the whole."""
+    encoded = type_name.encode()
+    if len(encoded) > 63:
+        type_name = f"{encoded[:46].decode(errors='ignore')}#{xxh3_64(encoded):016x}"
+    return Key(KEY_NAMED, pieces, type_name)
+
+
+class Null(NamedTuple):
+    """A NULL in a row or an array; a row needs to know of which key type."""
+    name: str = ""
+
+    def type_name(self):
+        return self.name
+
+
+def _nullable(item):
+    return (b"\0",) if isinstance(item, Null) else (b"\1", item)
+
+
+def array(element_type, items, bounds=None):
+    """An array of keys of that key type, and Nulls; bounds: (length, lower bound) of each dimension."""
+    if bounds is None:
+        bounds = [(len(items), 1)] if items else []
+    pieces = [struct.pack("<i", len(bounds)), *(struct.pack("<ii", *bound) for bound in bounds)]
+    for item in items:
+        pieces += _nullable(item)
+    return _named(f"{element_type}[]", *pieces)
+
+
+def record(*columns):
+    """A row of a composite type: keys and Nulls."""
+    pieces = [piece for column in columns for piece in _nullable(column)]
+    return _named(f"record({', '.join(column.type_name() for column in columns)})", *pieces)
+
+
+def _range_pieces(bounds):
+    """None for the empty range, else (lower, upper, "[]", "[)", "(]" or "()"); an infinite bound is None, and exclusive."""
+    if bounds is None:
+        return (b"\0",)
+    lower, upper, brackets = bounds
+    flags = 1 | (lower is None) << 1 | (upper is None) << 2 | (brackets[0] == "[") << 3 | (brackets[1] == "]") << 4
+    return (bytes([flags]), *(bound for bound in (lower, upper) if bound is not None))
+
+
+def range_of(type_name, bounds):
+    """A range, as its type's canonical function writes it: an int4range up to 5 ends before 6."""
+    return _named(type_name, *_range_pieces(bounds))
+
+
+def multirange_of(type_name, ranges):
+    """A multirange: its ranges in order, none touching another."""
+    return _named(type_name, struct.pack("<i", len(ranges)), *(piece for bounds in ranges for piece in _range_pieces(bounds)))
+
+
+def _jsonb(value):
+    if value is None:
+        return b"n"
+    if isinstance(value, bool):
+        return b"t" if value else b"f"
+    if isinstance(value, str):
+        data = value.encode()
+        return b"s" + struct.pack("<I", len(data)) + data
+    if isinstance(value, dict):
+        pairs = sorted(value.items(), key=lambda pair: (len(pair[0].encode()), pair[0].encode()))
+        return b"o" + struct.pack("<I", len(pairs)) + b"".join(_jsonb(key) + _jsonb(item) for key, item in pairs)
+    if isinstance(value, (list, tuple)):
+        return b"a" + struct.pack("<I", len(value)) + b"".join(map(_jsonb, value))
+    digits = numeric(value).canonical()
+    return b"d" + struct.pack("<I", len(digits)) + digits
+
+
+def jsonb(value):
+    """jsonb, from None, a bool, a number, a str, a list or a dict."""
+    return _named("jsonb", _jsonb(value))
+
+
+def internal_char(value):
+    """"char", a single byte."""
+    return _named('"char"', bytes([value]))
+
+
+def tid(block, offset):
+    return _named("tid", struct.pack("<IH", block, offset))
+
+
+def xid(value):
+    return _named("xid", struct.pack("<I", value))
+
+
+def cid(value):
+    return _named("cid", struct.pack("<I", value))
+
+
+def xid8(value):
+    return _named("xid8", struct.pack("<Q", value))
+
+
+def pg_lsn(value):
+    return _named("pg_lsn", struct.pack("<Q", value))
 
 
 # --------------------------------------------------------------------------
@@ -1493,6 +1599,7 @@ PARSERS = {
     "oid": lambda value: oid(int(value)),
     "money": lambda value: money(int(value)),
     "enum": enum,
+    "bpchar": bpchar,
     "hash": lambda value: ready_hash(int(value, 0)),
 }
 

@@ -48,16 +48,16 @@ def built(row):
     keys = [key["sql"] for key in row["keys"]]
     if not keys:
         return empty
-    if row["key_type"] == "hash":
+    if row["key_type"] == "hash" or row["key_type"].endswith("[]"):
         for key in keys:
-            empty = f"bloom_add_hash({empty}, {key})"
+            empty = f"{'bloom_add_hash' if row['key_type'] == 'hash' else 'bloom_add'}({empty}, {key})"
         return empty
     return f"bloom_add_all({empty}, ARRAY[{', '.join(keys)}])"
 
 
 def main():
     golden = json.loads(GOLDEN.read_text())
-    filters = [row for row in golden["filters"] if row["key_type"] != "integer[]"]
+    filters = golden["filters"]
     named = next(row for row in golden["filters"] if row["key_type"] == "integer[]")
     loaded = [(quote(row["name"]), f"'{row['text']}'::bloomfilter",
                quote(str(row["fpr"])), quote(str(row["cardinality"]))) for row in golden["filters"]]
@@ -76,6 +76,8 @@ RESET client_min_messages;
 SET lc_monetary = 'C';
 SET datestyle = 'ISO, YMD';
 CREATE TYPE golden_mood AS ENUM ('very sad', 'happy');
+CREATE TYPE golden_row AS (number int4, code char(6), mood golden_mood);
+CREATE TYPE golden_span AS RANGE (SUBTYPE = float8, MULTIRANGE_TYPE_NAME = golden_spans);
 
 -- Every key type: the hash of its canonical bytes
 {key_query(golden, 0)}
@@ -105,7 +107,7 @@ SELECT name, bytes, blocks, parts, part_bits, probes, bits_set,
 -- A filter of a named key type: the name is part of the value
 SELECT layout, key_type, bits_set FROM bloom_info('{named["text"]}');
 
-DROP TYPE golden_mood;""")
+DROP TYPE golden_row, golden_span, golden_mood;""")
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ def mean_over_keys(m, k, miss):
 
 
 def fpr_approx(n, m, k):
-    return (1 - (Decimal(-k * n) / m).exp()) ** k
+    return (1 - (1 - Decimal(1) / m) ** (k * n)) ** k if n else Decimal(0)
 
 
 def fpr_goel_gupta(n, m, k):

@@ -18,6 +18,11 @@
 #endif
 #include <xxhash.h>
 
+/* XXH3 was final with 0.8.0: before it keys of more than 240 bytes had another hash, and would not be found again. */
+#if !defined(XXH_VERSION_NUMBER) || XXH_VERSION_NUMBER < 800
+#error "bloomx needs xxHash 0.8.0 or newer: XXH3 of an older one is another function"
+#endif
+
 static inline uint64_t
 blx_to_le64(uint64_t v)
 {

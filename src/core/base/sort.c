@@ -44,18 +44,25 @@ sort_few(uint8_t *values, uint64_t n)
  * into the heap of its byte until every heap is complete ("American flag
  * sort": McIlroy, Bostic, McIlroy 1993).
  */
-static void
-sort_values(uint8_t *values, uint64_t n, unsigned shift)
+void
+blx_sort_values(uint8_t *values, uint64_t n)
 {
 	uint64_t	ends[256] = {0},
 				next[256],
-				first = 0;
+				first = 0,
+				differing = 0;
+	unsigned	shift;
 
 	if (n <= FEW_VALUES)
 	{
 		sort_few(values, n);
 		return;
 	}
+	for (uint64_t i = 1; i < n; i++)
+		differing |= value_at(values, i) ^ value_at(values, 0);
+	if (differing == 0)
+		return;
+	shift = (63 - (unsigned) __builtin_clzll(differing)) / 8 * 8;	/* of the first byte that is not the same in all */
 	for (uint64_t i = 0; i < n; i++)
 		ends[value_at(values, i) >> shift & 255]++;
 	for (unsigned b = 0; b < 256; b++)
@@ -81,12 +88,6 @@ sort_values(uint8_t *values, uint64_t n, unsigned shift)
 	for (unsigned b = 0; shift > 0 && b < 256; b++)
 	{
 		first = b == 0 ? 0 : ends[b - 1];
-		sort_values(values + 8 * first, ends[b] - first, shift - 8);
+		blx_sort_values(values + 8 * first, ends[b] - first);
 	}
-}
-
-void
-blx_sort_values(uint8_t *values, uint64_t n)
-{
-	sort_values(values, n, 56);
 }

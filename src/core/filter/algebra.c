@@ -141,7 +141,7 @@ blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uin
 	return true;
 }
 
-void
+bool
 blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id)
 {
 	const blx_layout *row = blx_layout_row(a->layout);
@@ -149,8 +149,10 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 	uint64_t	bytes;
-	blx_error	checked;
+	blx_error	error;
 
+	if (!blx_union_bytes(a, b, id->name_len, &bytes, &error))
+		return false;
 	if (row->unite == NULL)		/* the two geometries say all */
 	{
 		blx_geometry g = joint_geometry(&ga, &gb, true, false);
@@ -159,11 +161,11 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 		blx_or_into(dst, a);
 		blx_or_into(dst, b);
 		dst->pending = a->pending > b->pending ? a->pending : b->pending;
-		return;
+		return true;
 	}
-	blx_union_bytes(a, b, id->name_len, &bytes, &checked);
 	blx_init_sized(dst, &ga, id, capacity, bytes);
 	row->unite(dst, a, b);
+	return true;
 }
 
 bool
@@ -213,15 +215,16 @@ blx_prefix_words(const blx_filter *header, const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(header->layout);
 
-	return row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
+	return row != NULL && row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
 }
 
 bool
 blx_cut(blx_filter *f, const blx_geometry *g)
 {
 	uint64_t	words = blx_body_words(g);
+	blx_error	error;
 
-	if (blx_prefix_words(f, g) != words)
+	if (f->layout != g->layout || !blx_check_operation(f->layout, BLX_PREFIX, &error) || blx_prefix_words(f, g) != words)
 		return false;
 	f->parts = g->parts;
 	f->part_bits = g->part_bits;
@@ -278,20 +281,47 @@ inherit(blx_filter *dst, const blx_filter *src)
 	}
 }
 
-void
-blx_or_into(blx_filter *dst, const blx_filter *src)
+/* Can dst take the bits of src?  What compatible() asks of two filters that need not be of one kind, but for the keys. */
+static bool
+merges(const blx_filter *dst, const blx_filter *src)
 {
-	blx_layout_row(dst->layout)->merge(dst, src, BLX_OR);
-	inherit(dst, src);
+	const blx_layout *row = blx_layout_row(dst->layout);
+	blx_geometry gd = blx_geometry_of(dst),
+				gs = blx_geometry_of(src);
+
+	if (row == NULL || row->merge == NULL || dst->layout != src->layout || dst->hashing != src->hashing || dst->probes != src->probes)
+		return false;
+	if (row->resolution != NULL)
+	{
+		uint64_t	d = row->resolution(&gd),
+					s = row->resolution(&gs);
+
+		return d == s || (dst->hashing == BLX_INDEPENDENT && ratio_log2(d < s ? d : s, d < s ? s : d) > 0);
+	}
+	return dst->blocks == src->blocks && dst->parts == src->parts && dst->fraction == src->fraction &&
+		(dst->part_bits == src->part_bits || (row->prefix != NULL && dst->part_bits < src->part_bits));
 }
 
-/* Every bit that the geometry has, and no spare one. */
-void
+bool
+blx_or_into(blx_filter *dst, const blx_filter *src)
+{
+	if (!merges(dst, src))
+		return false;
+	blx_layout_row(dst->layout)->merge(dst, src, BLX_OR);
+	inherit(dst, src);
+	return true;
+}
+
+/* Every bit that the geometry has, and no spare one: of a layout whose body is bits. */
+bool
 blx_set_all(blx_filter *f)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
 	uint64_t   *word = blx_words(f);
+	blx_error	error;
 
+	if (!blx_check_operation(f->layout, BLX_INTERSECTION, &error))
+		return false;
 	for (uint64_t part = 0; part < (uint64_t) f->blocks * f->parts; part++)
 	{
 		for (uint64_t i = 0; i < part_words; i++)
@@ -299,13 +329,19 @@ blx_set_all(blx_filter *f)
 		if (f->part_bits % 64 != 0)
 			word[-1] = ~UINT64_C(0) >> (64 - f->part_bits % 64);
 	}
+	return true;
 }
 
-void
+bool
 blx_and_into(blx_filter *dst, const blx_filter *src)
 {
+	blx_error	error;
+
+	if (!merges(dst, src) || !blx_check_operation(dst->layout, BLX_INTERSECTION, &error))
+		return false;
 	blx_layout_row(dst->layout)->merge(dst, src, BLX_AND);
 	inherit(dst, src);
+	return true;
 }
 
 bool

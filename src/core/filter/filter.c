@@ -12,22 +12,31 @@ blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 bool
 blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
 {
-	*bytes = blx_header_bytes(f->name_len) + 8 * blx_layout_row(f->layout)->grown_words(f);
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row->grown_words == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s does not grow", row->name);
+	*bytes = blx_header_bytes(f->name_len) + 8 * row->grown_words(f);
 	if (*bytes > BLX_MAX_BYTES)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"the bloom filter would grow beyond the limit of 1 GB");
 	return true;
 }
 
-void
+bool
 blx_grow(blx_filter *dst, const blx_filter *f)
 {
 	blx_geometry g = blx_geometry_of(f);
 	blx_identity id = blx_identity_of(f);
 	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	bytes;
 
-	blx_init_sized(dst, &g, &id, f->capacity, blx_header_bytes(f->name_len) + 8 * row->grown_words(f));
-	row->grow(dst, f);
+	if (!blx_grown_bytes(f, &bytes, NULL))
+		return false;
+	blx_init_sized(dst, &g, &id, f->capacity, bytes);
+	dst->layout = f->layout;
+	dst->pending = f->pending;
+	return row->grow(dst, f);
 }
 
 bool
@@ -52,7 +61,10 @@ blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 bool
 blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg)
 {
-	return blx_layout_row(header->layout)->test_fetched(header, hash, fetch, arg);
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	/* perhaps: other layouts must be read whole */
+	return row->test_fetched == NULL || row->test_fetched(header, hash, fetch, arg);
 }
 
 bool
@@ -82,10 +94,15 @@ blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
 	return true;
 }
 
-void
+bool
 blx_to_bits(blx_filter *dst, const blx_filter *f)
 {
-	blx_layout_row(f->layout)->to_bits(dst, f);
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row->to_bits == NULL)
+		return false;
+	row->to_bits(dst, f);
 	dst->expanded = f->expanded;
 	dst->pending = f->pending;
+	return true;
 }

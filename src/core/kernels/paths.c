@@ -88,7 +88,7 @@ _Atomic(blx_test_function) blx_test_default = first_test;
 static bool
 runs(enum blx_simd_path p)
 {
-	return p == BLX_SIMD_AUTO || (paths[p].runs != NULL && paths[p].runs());
+	return p == BLX_SIMD_AUTO || ((unsigned) p < BLX_SIMD_PATHS && paths[p].runs != NULL && paths[p].runs());
 }
 
 bool
@@ -102,7 +102,8 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 		if (runs(other))
 			snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ", %s", paths[other].name);
 	snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ".");
-	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint, "this processor does not run %s", paths[p].name);
+	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint, "this processor does not run %s",
+					(unsigned) p < BLX_SIMD_PATHS ? paths[p].name : "unknown kernels");
 }
 
 void
@@ -110,6 +111,8 @@ blx_simd_set(enum blx_simd_path p)
 {
 	const blx_kernels *kernels;
 
+	if (!runs(p))
+		return;
 	if (p == BLX_SIMD_AUTO)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;

@@ -164,36 +164,102 @@ blx_flat_set_resolution(blx_geometry *g, uint64_t resolution)
 	g->part_bits = resolution;
 }
 
-/* Part by part of unequal size: bit i of the coarser stands for `ratio` bits of the finer. */
+/*
+ * Part by part of unequal size: bit i of the coarser stands for 2^log2 bits of
+ * the finer.  A word of the finer at a time, by halving or doubling the distance
+ * of its bits: a filter of 64 MB has too many bits to look at each.
+ */
+
+/* The bits of even number, side by side in the lower half. */
+static inline uint64_t
+even_bits(uint64_t x)
+{
+	x &= UINT64_C(0x5555555555555555);
+	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
+	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
+	return (x | x >> 16) & UINT64_C(0x00000000ffffffff);
+}
+
+/* The bits of the lower half, each twice. */
+static inline uint64_t
+double_bits(uint64_t x)
+{
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x << 2) & UINT64_C(0x3333333333333333);
+	x = (x | x << 1) & UINT64_C(0x5555555555555555);
+	return x | x << 1;
+}
+
+/* Where the coarser's bits for word w of the finer begin. */
+static inline uint64_t
+coarse_bit(uint64_t w, unsigned log2)
+{
+	return log2 >= 6 ? w >> (log2 - 6) : w << (6 - log2);
+}
+
+/* The coarser's bits for a word of the finer, from the lowest. */
+static inline uint64_t
+folded(uint64_t word, unsigned log2)
+{
+	if (log2 >= 6)
+		return word != 0;
+	for (; log2 > 0; log2--)
+		word = even_bits(word | word >> 1);
+	return word;
+}
+
+/* The word of the finer that the coarser's bits, from the lowest, stand for. */
+static inline uint64_t
+stretched(uint64_t bits, unsigned log2)
+{
+	if (log2 >= 6)
+		return -(bits & 1);
+	for (bits &= ~UINT64_C(0) >> (64 - (64 >> log2)); log2 > 0; log2--)
+		bits = double_bits(bits & UINT64_C(0xffffffff));
+	return bits;
+}
+
+static inline uint64_t
+stretched_at(const uint64_t *coarse, uint64_t w, unsigned log2)
+{
+	uint64_t	bit = coarse_bit(w, log2);
+
+	return stretched(coarse[bit / 64] >> bit % 64, log2);
+}
+
+static unsigned
+ratio_log2(uint64_t fine_bits, uint64_t coarse_bits)
+{
+	return (unsigned) __builtin_ctzll(fine_bits / coarse_bits);
+}
+
 static void
 merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_bits, blx_op op)
 {
 	if (dst_bits < src_bits)	/* fold: a set bit of src sets the bit that covers it */
 	{
-		uint64_t	ratio = src_bits / dst_bits;
+		unsigned	log2 = ratio_log2(src_bits, dst_bits);
 
 		for (uint64_t w = 0; w < blx_words_for_bits(src_bits); w++)
-			for (uint64_t rest = src[w]; rest != 0; rest &= rest - 1)
-			{
-				uint64_t	bit = (w * 64 + (uint64_t) __builtin_ctzll(rest)) / ratio;
+		{
+			uint64_t	bit = coarse_bit(w, log2);
 
-				dst[bit / 64] |= UINT64_C(1) << bit % 64;
-			}
+			dst[bit / 64] |= folded(src[w], log2) << bit % 64;
+		}
 	}
 	else						/* expand */
 	{
-		uint64_t	ratio = dst_bits / src_bits;
+		unsigned	log2 = ratio_log2(dst_bits, src_bits);
 
-		for (uint64_t bit = 0; bit < src_bits; bit++)
-		{
-			bool		set = src[bit / 64] >> bit % 64 & 1;
-
-			for (uint64_t d = bit * ratio; d < (bit + 1) * ratio; d++)
-				if (op == BLX_OR)
-					dst[d / 64] |= (uint64_t) set << d % 64;
-				else
-					dst[d / 64] &= ~((uint64_t) !set << d % 64);
-		}
+		for (uint64_t w = 0; w < blx_words_for_bits(dst_bits); w++)
+			if (op == BLX_OR)
+				dst[w] |= stretched_at(src, w, log2);
+			else
+				dst[w] &= stretched_at(src, w, log2);
 	}
 }
 
@@ -219,18 +285,13 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 static bool
 parts_meet(const uint64_t *fine, uint64_t fine_bits, const uint64_t *coarse, uint64_t coarse_bits)
 {
-	uint64_t	ratio = fine_bits / coarse_bits;
+	unsigned	log2 = ratio_log2(fine_bits, coarse_bits);
 
-	if (ratio == 1)
+	if (log2 == 0)
 		return blx_words_meet(fine, coarse, blx_words_for_bits(fine_bits));
 	for (uint64_t w = 0; w < blx_words_for_bits(fine_bits); w++)
-		for (uint64_t rest = fine[w]; rest != 0; rest &= rest - 1)
-		{
-			uint64_t	bit = (w * 64 + (uint64_t) __builtin_ctzll(rest)) / ratio;
-
-			if (coarse[bit / 64] >> bit % 64 & 1)
-				return true;
-		}
+		if (fine[w] & stretched_at(coarse, w, log2))
+			return true;
 	return false;
 }
 

@@ -79,6 +79,8 @@ blx_bits_per_key(const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
 
+	if (row == NULL)
+		return 0;
 	if (row->bits_per_key != NULL)
 		return row->bits_per_key(g);
 	return (double) g->parts * g->probes + (double) g->fraction / BLX_FRACTION_ONE;
@@ -167,6 +169,8 @@ blx_body_words(const blx_geometry *g)
 {
 	const blx_layout *row = blx_layout_row(g->layout);
 
+	if (row == NULL)
+		return 0;
 	if (row->body_words != NULL)
 		return row->body_words(g);
 	return (uint64_t) g->blocks * g->parts * blx_words_for_bits(g->part_bits);
@@ -193,9 +197,13 @@ blx_size(const blx_filter *f)
 void
 blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity)
 {
+	const blx_layout *row = blx_layout_row(g->layout);
+
+	if (row == NULL)
+		return;
 	blx_init_sized(f, g, id, capacity, blx_bytes(g, id->name_len));
-	if (blx_layout_row(g->layout)->init != NULL)
-		blx_layout_row(g->layout)->init(f);
+	if (row->init != NULL)
+		row->init(f);
 }
 
 void
@@ -223,16 +231,20 @@ blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uin
 		blx_words(f)[i] = g->parameters[i];
 }
 
-void
+bool
 blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
 {
 	blx_geometry g = blx_geometry_of(f);
 	uint64_t	body = blx_size(f) - blx_header_bytes(f->name_len);
 
 	blx_init_sized(dst, &g, id, f->capacity, blx_header_bytes(id->name_len) + body);
-	memcpy(blx_words(dst), blx_cwords(f), body);
+	dst->layout = f->layout;
 	dst->expanded = f->expanded;
 	dst->pending = f->pending;
+	if (blx_layout_row(f->layout)->copy != NULL)
+		return blx_layout_row(f->layout)->copy(dst, f);
+	memcpy(blx_words(dst), blx_cwords(f), body);
+	return true;
 }
 
 blx_identity
@@ -280,7 +292,7 @@ const char *
 blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
 {
 	if (id->key_type != BLX_KEY_NAMED)
-		return key_type_names[id->key_type];
+		return key_type_names[id->key_type] != NULL ? key_type_names[id->key_type] : "unknown";
 	memcpy(buf, id->name, id->name_len);
 	buf[id->name_len] = '\0';
 	return buf;

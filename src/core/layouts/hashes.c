@@ -15,8 +15,8 @@
  * begin alike would make every search walk through all that came before.  So no
  * hash stands further than MAX_WALK slots from its home.  One that would is not
  * added: the set is full for it, whatever its count, and whoever makes a larger
- * set of it (blx_hashes_copy) moves the homes, by a salt that is a digest of the
- * hashes themselves.  No operation on one hash takes more than MAX_WALK steps,
+ * set of it (blx_hashes_copy) moves the homes by a salt, a digest of the hashes
+ * themselves.  No operation on one hash takes more than MAX_WALK steps,
  * then, and what somebody gains who foresees the salts is a set that grows early.
  *
  * The body: number of hashes, number of slots, the salt and whether the hash 0
@@ -292,17 +292,12 @@ digest_of(blx_hashes_source next, const void *source)
 /* Random hashes do not crowd with one salt in a million tables; chosen ones that crowd with four were chosen to. */
 #define SALTS 4
 
-bool
-blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+static bool
+fill_with_salt(blx_filter *f, blx_hashes_source next, const void *source)
 {
 	uint64_t   *words = blx_words(f);
-	uint64_t	digest;
+	uint64_t	digest = digest_of(next, source);
 
-	if (f->layout != BLX_HASHES)
-		return false;
-	if (add_all(f, next, source))
-		return true;
-	digest = digest_of(next, source);
 	for (unsigned i = 1; i <= SALTS; i++)
 	{
 		words[COUNT] = 0;
@@ -314,10 +309,31 @@ blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
 	return false;
 }
 
+bool
+blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+{
+	return f->layout == BLX_HASHES && (add_all(f, next, source) || fill_with_salt(f, next, source));
+}
+
 static size_t
 next_of_set(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
 	return blx_hashes_next(source, cursor, out, max);
+}
+
+/* Does it refuse a hash that it has the room for, so that twice the slots would soon be as crowded? */
+static bool
+is_crowded(const blx_filter *f)
+{
+	const uint64_t *slots = blx_cwords(f) + PREFIX_WORDS;
+	uint64_t	n = blx_hashes_slots(f);
+	uint64_t	run = 0;
+
+	if (blx_hashes_full(f))
+		return false;
+	for (uint64_t i = 0; i < 2 * n && run <= MAX_WALK; i++)	/* twice: a run may go on at the beginning */
+		run = slots[i < n ? i : i - n] != 0 ? run + 1 : 0;
+	return run > MAX_WALK;
 }
 
 bool
@@ -325,7 +341,8 @@ blx_hashes_copy(blx_filter *dst, const blx_filter *src)
 {
 	if (src->layout != BLX_HASHES || dst->layout != BLX_HASHES)
 		return false;
-	/* what has crowded once need not be tried again */
+	if (is_crowded(src))
+		return fill_with_salt(dst, next_of_set, src);
 	blx_words(dst)[STATE] = blx_cwords(src)[STATE] & ~UINT64_C(1);
 	return blx_hashes_fill(dst, next_of_set, src);
 }
@@ -377,14 +394,14 @@ blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint6
 	uint64_t	slots = blx_hashes_slots(f);
 	uint64_t	stride = (uint64_t) ((double) slots * 0.6180339887498949) + 1;
 
-	if ((blx_traits(layout) & BLX_UNBOUNDED) == 0)
+	if (slots == 0 || (blx_traits(layout) & BLX_UNBOUNDED) == 0)
 		return blx_hashes_next(f, cursor, out, max);
 	while (common_divisor(stride, slots) != 1)
 		stride++;
 	return next_by_stride(f, stride, cursor, out, max);
 }
 
-void
+bool
 blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 {
 	uint64_t	batch[256],
@@ -392,7 +409,9 @@ blx_hashes_pour(blx_filter *dst, const blx_filter *src)
 	size_t		n;
 
 	while ((n = blx_hashes_next(src, &cursor, batch, 256)) > 0)
-		blx_layout_row(dst->layout)->add(dst, batch, n);
+		if (blx_layout_row(dst->layout)->add(dst, batch, n) < n)
+			return false;
+	return true;
 }
 
 uint64_t
@@ -403,7 +422,7 @@ blx_hashes_union_count(const blx_filter *a, const blx_filter *b)
 				hash;
 
 	while (blx_hashes_next(b, &cursor, &hash, 1) > 0)
-		count += !blx_hashes_test(a, hash);
+		count += a->layout != BLX_HASHES || !blx_hashes_test(a, hash);
 	return count;
 }
 
@@ -459,6 +478,43 @@ static uint64_t
 words(const blx_filter *f)
 {
 	return PREFIX_WORDS + blx_hashes_slots(f);
+}
+
+/* What an open set without a plan begins with, where somebody asks for the filter of its geometry. */
+#define FIRST_SLOTS 8
+
+static uint64_t
+body_words_of(const blx_geometry *g)
+{
+	(void) g;
+	return PREFIX_WORDS + FIRST_SLOTS;
+}
+
+static void
+init(blx_filter *f)
+{
+	blx_words(f)[SLOTS] = FIRST_SLOTS;
+}
+
+/* A home depends on the key type. */
+static bool
+copy(blx_filter *dst, const blx_filter *f)
+{
+	blx_words(dst)[SLOTS] = blx_hashes_slots(f);
+	return blx_hashes_copy(dst, f);
+}
+
+static uint64_t
+grown_words(const blx_filter *f)
+{
+	return PREFIX_WORDS + 2 * blx_hashes_slots(f);
+}
+
+static bool
+grow(blx_filter *dst, const blx_filter *f)
+{
+	blx_words(dst)[SLOTS] = 2 * blx_hashes_slots(f);
+	return blx_hashes_copy(dst, f);
 }
 
 /* The header of a planned set has the geometry of the filter that it becomes, `pending` its layout. */
@@ -615,7 +671,10 @@ const blx_layout blx_layout_hashes = {
 	},
 	.add = add,
 	.test = blx_hashes_test,
+	.body_words = body_words_of,
 	.words = words,
+	.init = init,
+	.copy = copy,
 	.check_header = check_header,
 	.check_body = check_body,
 	.compare = compare,
@@ -625,6 +684,8 @@ const blx_layout blx_layout_hashes = {
 	.wire_check = wire_check,
 	.wire_words = wire_words,
 	.from_wire = from_wire,
+	.grown_words = grown_words,
+	.grow = grow,
 	.bits_in = no_bits,
 	.bits_set = no_bits,
 	.cardinality = cardinality,

@@ -59,8 +59,8 @@ extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *o
  */
 extern size_t blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
 
-/* Adds all hashes of a set to a filter. */
-extern void blx_hashes_pour(blx_filter *dst, const blx_filter *src);
+/* Adds all hashes of a set to a filter of a fixed size; false if another did not take all. */
+extern bool blx_hashes_pour(blx_filter *dst, const blx_filter *src);
 
 /* True if the hash is in the set. */
 extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);

@@ -143,9 +143,12 @@ typedef struct blx_layout
 	uint64_t	(*wire_words) (const uint8_t *body);	/* in memory, of a body that has been checked */
 	bool		(*from_wire) (blx_filter *f, const uint8_t *body, blx_error *error);
 
+	/* Copies the body into one of the same size whose filter has another identity, where its words depend on that. */
+	bool		(*copy) (blx_filter *dst, const blx_filter *f);
+
 	/* Growing, after add took fewer than it was given. */
 	uint64_t	(*grown_words) (const blx_filter *f);
-	void		(*grow) (blx_filter *dst, const blx_filter *f);
+	bool		(*grow) (blx_filter *dst, const blx_filter *f);	/* false: dst must be larger still */
 
 	/* The union, where it is not a merge: dst has a's header and that many words, which are zeros after the parameters. */
 	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);

@@ -445,7 +445,7 @@ grown_words(const blx_filter *f)
 	return words(f) + 1 + blx_groups_words(shape);
 }
 
-static void
+static bool
 grow(blx_filter *dst, const blx_filter *f)
 {
 	const uint64_t *from = blx_cwords(f);
@@ -457,6 +457,7 @@ grow(blx_filter *dst, const blx_filter *f)
 	memcpy(to + RECORDS + 1, from + RECORDS, 8 * from[STAGES]);
 	memcpy(to + RECORDS + to[STAGES] + blx_groups_words(newest.shape), from + RECORDS + from[STAGES],
 		   8 * (words(f) - RECORDS - from[STAGES]));
+	return true;
 }
 
 /* ---- combining ---- */

@@ -50,6 +50,8 @@ blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *err
 	};
 	const blx_layout *row = blx_layout_row(layout);
 
+	if ((unsigned) operation >= BLX_OPERATIONS)
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "unknown operation %u", (unsigned) operation);
 	if (row != NULL && row->why_not[operation] == NULL)
 		return true;
 	return blx_fail(error, BLX_UNSUPPORTED, row ? row->why_not[operation] : NULL, row ? row->instead[operation] : NULL,

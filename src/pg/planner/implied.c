@@ -148,7 +148,7 @@ Follows(Node *clause, List *known)
 static void
 CompareConditions(PlannerInfo *root, int partner, PlannerInfo *source, int relation, List **following, List **others)
 {
-	List	   *known = get_actual_clauses(root->simple_rel_array[partner]->baserestrictinfo);
+	List	   *known = extract_actual_clauses(root->simple_rel_array[partner]->baserestrictinfo, false);
 	ListCell   *cell;
 
 	*following = *others = NIL;

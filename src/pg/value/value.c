@@ -383,6 +383,30 @@ FullBeyondCapacity(const blx_filter *f)
 		bits * exp(-(double) f->capacity * blx_bits_per_key(&geometry) / bits) >= 15;
 }
 
+/* The most keys that a filter is taken to hold by chance when it holds n. */
+static double
+MostKeys(const blx_geometry *geometry, double n)
+{
+	return n + 5 * blx_cardinality_error(geometry, n);
+}
+
+/*
+ * The rate that a union of filters of different sizes owes.  Its capacity is the
+ * largest of its sources', mostly the finest one's.  Keys that leave nine bits
+ * in ten unset are not what that size was planned for (it may not have been
+ * planned at all): then the capacity is a coarser one's.
+ */
+static double
+PromisedRate(const blx_filter *f)
+{
+	blx_geometry geometry = blx_geometry_of(f);
+	double		capacity = (double) f->capacity;
+
+	if (capacity * blx_bits_per_key(&geometry) < 0.1 * (double) blx_bits(&geometry))
+		geometry = blx_unexpanded_geometry(f);
+	return blx_fpr_expected(&geometry, (uint64) ceil(MostKeys(&geometry, capacity)));
+}
+
 /*
  * Beyond five standard errors of the estimate: of many filters within their
  * plans none is accused.
@@ -398,9 +422,7 @@ bool
 FilterIsOverfilled(const blx_filter *f)
 {
 	blx_geometry geometry;
-	double		capacity = (double) f->capacity,
-				keys,
-				most;
+	double		keys;
 
 	if (blx_traits(f->layout) & BLX_UNBOUNDED)
 		return false;
@@ -410,10 +432,9 @@ FilterIsOverfilled(const blx_filter *f)
 	if (isinf(keys))
 		return FullBeyondCapacity(f);
 	geometry = blx_geometry_of(f);
-	most = capacity + 5 * blx_cardinality_error(&geometry, capacity);
-	if (f->capacity == 0 || keys <= most)
+	if (f->capacity == 0 || keys <= MostKeys(&geometry, (double) f->capacity))
 		return false;
-	return f->expanded == 0 || blx_fpr(f) > blx_fpr_expected(&geometry, (uint64) most);
+	return f->expanded == 0 || blx_fpr(f) > PromisedRate(f);
 }
 
 /*
@@ -457,7 +478,7 @@ DescribeOverfill(const blx_filter *f)
 	double		keys = blx_cardinality(f);
 
 	if (isinf(keys) && f->capacity == 0)
-		return pstrdup("bloom filter is full: it takes every key for one of its own");
+		return pstrdup("bloom filter is full, it takes every key for one of its own");
 	if (isinf(keys))
 		return psprintf("bloom filter is full, its capacity is " UINT64_FORMAT " keys", f->capacity);
 	if (f->expanded > 0)
@@ -483,6 +504,6 @@ ReportOverfill(const blx_filter *f, OverfillCause cause)
 	else if (level != 0)
 		ereport(level,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s: its false positive rate is %.2g", DescribeOverfill(f), blx_fpr(f)),
+				 errmsg("%s; its false positive rate is %.2g", DescribeOverfill(f), blx_fpr(f)),
 				 errhint("%s", OverfillHint(cause))));
 }

@@ -4,7 +4,7 @@
  * The index's geometry is chosen from the first filters, unless an option says
  * it, and stays until REINDEX.  CREATE INDEX collects rows in memory and writes
  * a segment whenever maintenance_work_mem or a segment is full; INSERT appends
- * to the pending rows and, when they are too many, does one step of a merge.
+ * to the pending rows and, when they are too many, does one step of a merge now and then.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -248,8 +248,8 @@ AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, M
 
 /*
  * Nothing here waits for a merge, for VACUUM or for a check: only for a page's
- * lock, or for somebody who makes the index a few pages longer.  If nobody
- * else is at it, a step of the merge follows that is due.  The row is in the
+ * lock, or for somebody who makes the index a few pages longer.  If a step of
+ * a merge is due and nobody else is at it, it follows.  The row is in the
  * index by then; a cancel in that step loses no more than the step.
  */
 bool
@@ -261,6 +261,7 @@ InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation
 	Buffer		buffer;
 	blx_filter *f;
 	Meta	   *meta;
+	uint32		step;
 
 	if (isnull[0])
 		return false;
@@ -272,11 +273,10 @@ InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation
 	while (!AppendRow(index, buffer, tid, f, meta))
 		ExtendIndex(index, NEW_PAGES);
 	ReleaseBuffer(buffer);
-	if ((PendingIsFull(meta, index) || meta->merge.segment.rows > 0) && TryLockStructure(index))
+	step = InsertStep(meta, index);
+	if (step > 0 && TryLockStructure(index))
 	{
-		blx_geometry geometry = GeometryOf(meta);
-
-		(void) MergeStep(index, InsertStep(PendingWords(&geometry)), MERGE_PAGES);
+		(void) MergeStep(index, step, MERGE_PAGES);
 		UnlockStructure(index);
 	}
 	MemoryContextSwitchTo(old);

@@ -374,6 +374,7 @@ typedef struct PendingReader
 {
 	Relation	index;
 	Snapshot	snapshot;
+	BlockNumber blocks;			/* of the index */
 	const Pending *pending;
 	uint32		row_words;
 	uint32		rows;			/* how many are still to come */
@@ -434,9 +435,9 @@ extern void AddSegment(Relation index, const blx_geometry *geometry, const RowSo
 /* Are there too many pending rows? */
 extern bool PendingIsFull(const Meta *meta, Relation index);
 
-/* Pages that are written by a step in VACUUM, and by an INSERT of rows of so many words. */
+/* Pages that a step in VACUUM writes, and a step that is due after the last row was inserted; 0: none is. */
 #define VACUUM_STEP 1024
-extern uint32 InsertStep(uint32 row_words);
+extern uint32 InsertStep(const Meta *meta, Relation index);
 
 /* ---- the access method's functions ---- */
 extern IndexBuildResult *BuildIndex(Relation heap, Relation index, struct IndexInfo *info);

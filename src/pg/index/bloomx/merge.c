@@ -27,26 +27,54 @@
 
 /*
  * What a step of an INSERT writes: half a megabyte, which takes a millisecond
- * or two, and no more than 64 slices of the longest kind, which have to be
- * collected together.  The rows of the largest signatures pay for eight times
- * their own size: they are written once as pending rows and some five times in
- * segments, so the merges keep up with them.
+ * or two, and is 64 slices of the longest kind, which are collected together.
+ *
+ * Not every row pays for a step.  A row is written once as a pending row and
+ * some five times in segments, so merges of eight pages for each page of pending
+ * rows keep up with the inserts, and a statement of many rows takes its share
+ * and not a whole merge.  If a merge had to wait, for VACUUM or a check, and the
+ * list has become long, the rows pay more.
  */
 #define INSERT_STEP 64
 #define PAGES_FOR_A_PAGE 8
+#define LONG_LIST 4				/* limits */
 
-uint32
-InsertStep(uint32 row_words)
+static bool
+TooManyPending(const Pending *pending, uint32 rows, uint32 row_words, Relation index, uint32 limits)
 {
-	return Max(INSERT_STEP, PAGES_FOR_A_PAGE * row_words / PAGE_WORDS);
+	uint64		pages = (PendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
+
+	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) GetIndexOptions(index).pending_limit;
 }
 
 bool
 PendingIsFull(const Meta *meta, Relation index)
 {
-	Size		size = meta->pending.pages * (Size) (BLCKSZ / 1024);
+	blx_geometry geometry = GeometryOf(meta);
 
-	return meta->pending.rows >= LEAST_ROWS && size > (Size) GetIndexOptions(index).pending_limit;
+	return TooManyPending(&meta->pending, meta->pending.rows, PendingWords(&geometry), index, 1);
+}
+
+/* The row that makes the list too long begins; then each that comes to so many pages. */
+uint32
+InsertStep(const Meta *meta, Relation index)
+{
+	const Pending *pending = &meta->pending;
+	blx_geometry geometry = GeometryOf(meta);
+	uint32		words = PendingWords(&geometry),
+				due = words * PAGES_FOR_A_PAGE,
+				period;
+
+	if (TooManyPending(pending, pending->rows, words, index, LONG_LIST))
+		due *= LONG_LIST;
+	else if (meta->merge.segment.rows == 0 && !PendingIsFull(meta, index))
+		return 0;
+	if (due >= INSERT_STEP * PAGE_WORDS)
+		return due / PAGE_WORDS;
+	period = INSERT_STEP * PAGE_WORDS / due;
+	if (pending->rows % period == 0 || !TooManyPending(pending, pending->rows - 1, words, index, 1))
+		return INSERT_STEP;
+	return 0;
 }
 
 /* ---- the directory ---- */
@@ -376,7 +404,14 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	if (merge.pending == 0)
 		return false;
 	if (!StartMerge(index, structure, &merge))
+	{
 		ExtendIndex(index, pages);
+		return true;
+	}
+	/* what fits into one step is done in one */
+	structure = ReadStructure(index, NULL);
+	if (structure->meta.merge.segment.rows > 0 && SegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
+		ContinueMerge(index, structure, pages);
 	return true;
 }
 

@@ -16,12 +16,15 @@
 
 /* ---- reading ---- */
 
-/* A page of the list, locked; false when it is something else by now (and nothing is locked). */
+/*
+ * A page of the list, locked; false when it is something else by now (and
+ * nothing is locked).  The index had so many blocks when it had this page.
+ */
 static bool
-LockPendingPage(Relation index, BlockNumber block, uint64 stamp, Buffer *buffer)
+LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
 {
-	/* the next page is what a page says, and has not been looked at */
-	if (block == META_BLOCK || block >= RelationGetNumberOfBlocks(index))
+	/* which page is next is what a page says, and has not been looked at */
+	if (block == META_BLOCK || block >= blocks)
 		ReportCorruption(index, "a page of pending rows names a page that is not there");
 	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
@@ -38,6 +41,7 @@ StartPending(Relation index, const Structure *structure, uint32 rows, Snapshot s
 
 	reader->index = index;
 	reader->snapshot = snapshot;
+	reader->blocks = structure->blocks;
 	reader->pending = &structure->meta.pending;
 	reader->row_words = PendingWords(&structure->geometry);
 	reader->rows = rows;
@@ -54,7 +58,7 @@ NextPage(PendingReader *reader)
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
 		ReportCorruption(reader->index, "there are more pending rows than pages for them");
-	if (!LockPendingPage(reader->index, reader->next, reader->pending->stamp + reader->pages, &buffer))
+	if (!LockPendingPage(reader->index, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), sizeof reader->words);
@@ -101,7 +105,7 @@ PendingBlocks(Relation index, const Structure *structure, uint32 pages)
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(index, next, structure->meta.pending.stamp + i, &buffer))
+		if (!LockPendingPage(index, next, structure->blocks, structure->meta.pending.stamp + i, &buffer))
 		{
 			pfree(blocks);
 			return NULL;
@@ -119,7 +123,7 @@ NextPendingPage(Relation index, BlockNumber block, uint64 stamp)
 	BlockNumber next;
 	Buffer		buffer;
 
-	if (!LockPendingPage(index, block, stamp, &buffer))
+	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
 		ReportCorruption(index, "a page of pending rows is something else");
 	next = GetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
