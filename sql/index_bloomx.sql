@@ -236,3 +236,9 @@ CREATE OPERATOR CLASS half FOR TYPE bloomfilter USING bloomx AS OPERATOR 1 ?&;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half';
 DROP OPERATOR CLASS half USING bloomx;
 DROP TABLE docs;
+
+-- An OID that no relation has, as of an index that was dropped meanwhile.
+\set VERBOSITY sqlstate
+SELECT bloomx_index_info(0);
+SELECT bloomx_check_index(0);
+\set VERBOSITY default

@@ -15,10 +15,10 @@ SELECT what, f ?& bloom_probe(7) AS "7", f ?& bloom_probe(int8 '120') AS "120",
        f ?| bloom_probe_all(ARRAY[1007, 1120]) AS "neither", f ?& bloom_probe('7'::text) AS "word"
 FROM p;
 
--- Of no keys, all are there and none is; NULLs are left out; a hash goes with every key type.
+-- Of no keys, all are there and none is, whatever the types; NULLs are left out; a hash goes with every key type.
 SELECT what, f ?& bloom_probe_all(ARRAY[]::int[]) AS "all of none", f ?| bloom_probe_all(ARRAY[]::int[]) AS "any of none",
        f ?& bloom_probe_all(ARRAY[NULL, 7]) AS "7", f ?& bloom_probe_hash(bloom_hash(7)) AS "hash"
-FROM p WHERE what IN ('none', '1 to 100');
+FROM p WHERE what IN ('none', '1 to 100', 'words', 'another seed');
 SELECT bloom_probe(NULL::int) IS NULL AS "null";
 
 -- What @> finds, ?& finds.

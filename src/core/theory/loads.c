@@ -26,16 +26,24 @@ deviance(double e)
 	return e <= -1 ? 1 : (1 + e) * log1p(e) - e;
 }
 
-/*
- * The same mean for loads of such a deviation.  Of the binomial's weights only
- * the deviances count: the rest of Stirling's formula is alike for all loads
- * in question, to less than the deviation's inverse, and drops out.
- */
+/* The binomial's weight of a load over that of the mean, by Stirling's formula: both are large. */
+static double
+weight_of(double load, double mean, double n)
+{
+	double		others = n - load,
+				mean_others = n - mean;
+
+	return exp(-mean * deviance((load - mean) / mean) - mean_others * deviance((mean - load) / mean_others)
+			   - (1 / load - 1 / mean + 1 / others - 1 / mean_others) / 12)
+		* sqrt(mean / load * (mean_others / others));
+}
+
+/* The same mean for loads of such a deviation. */
 static double
 mean_over_many_loads(double n, double blocks, double (*f) (uint64_t i, const void *arg), const void *arg)
 {
 	double		mean = n / blocks,
-				others = n - mean,
+				middle = floor(mean),
 				step = floor(sqrt(mean * (1 - 1 / blocks)) / STEPS_A_DEVIATION),
 				weights = 0,
 				sum = 0;
@@ -43,13 +51,13 @@ mean_over_many_loads(double n, double blocks, double (*f) (uint64_t i, const voi
 	/* 9 deviations below the mean, to where neither weight nor term matters, which is at most 40 above */
 	for (int i = -9 * STEPS_A_DEVIATION; i <= 40 * STEPS_A_DEVIATION; i++)
 	{
-		double		load = mean + i * step,
+		double		load = middle + i * step,
 					weight,
 					term;
 
-		if (load < 0 || load > n)
+		if (load < 1 || load > n - 1)
 			continue;
-		weight = exp(-mean * deviance((load - mean) / mean) - others * deviance((mean - load) / others));
+		weight = weight_of(load, mean, n);
 		term = weight * f((uint64_t) fmin(load, 0x1p63), arg);
 		weights += weight;
 		sum += term;

@@ -108,6 +108,9 @@ FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 	uint64		cursor = 0,
 				hash;
 
+	/* none of no keys is there, and all are, whatever the types */
+	if (blx_hashes_count(probe) == 0)
+		return all;
 	if (ProbeSaysNothing(f, probe))
 		return true;
 	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)

@@ -357,7 +357,11 @@ OpenIndex(Oid id, Relation *heap)
 	Relation	index;
 
 	*heap = OidIsValid(table) ? table_open(table, AccessShareLock) : NULL;
-	index = relation_open(id, AccessShareLock);
+	index = try_relation_open(id, AccessShareLock);
+	if (index == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("there is no relation with OID %u", id)));
 	if (*heap == NULL || table != IndexGetRelation(id, true) || index->rd_rel->relkind != RELKIND_INDEX ||
 		index->rd_indam->aminsert != InsertRow)
 		ereport(ERROR,
