@@ -28,7 +28,7 @@ ENCODING = UTF8
 NO_LOCALE = 1
 
 # xxHash is inlined from its header: nothing to link
-PG_CPPFLAGS = -I$(srcdir)/src
+PG_CPPFLAGS = -I$(srcdir)/src -DBLX_INSIDE
 PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
 
 PG_CONFIG ?= pg_config

@@ -414,7 +414,7 @@ imported(const uint8_t *data, uint64_t length, blx_error *error)
 	if (!blx_import_check(data, length, &size, error))
 		return NULL;
 	f = take(size);
-	if (!blx_import(data, length, f, error))
+	if (!blx_import_into(data, length, f, error))
 		return NULL;
 	CHECK(blx_size(f) == size, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", size, blx_size(f));
 	return f;
@@ -426,7 +426,7 @@ acceptable(const uint8_t *data, uint64_t length, blx_error *error)
 {
 	uint64_t	size;
 
-	return blx_import_check(data, length, &size, error) && blx_import(data, length, take(size), error);
+	return blx_import_check(data, length, &size, error) && blx_import_into(data, length, take(size), error);
 }
 
 /* The number of times that f can be folded. */

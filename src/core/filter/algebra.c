@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 /* log2 of fine / coarse, when that is a power of two of at least 1; otherwise -1. */

@@ -3,6 +3,8 @@
  */
 #include <math.h>
 
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 uint64_t

@@ -1,6 +1,8 @@
 /*
  * filter.c - adding key hashes to a filter, testing for them, taking them out.
  */
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 size_t

@@ -9,7 +9,10 @@
  */
 #include <string.h>
 
+#include "core/base/identity.h"
 #include "core/base/words.h"
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 #define WIRE_HEADER 44			/* interchange bytes before the name */
@@ -259,7 +262,7 @@ check_imported(blx_filter *f, uint64_t size, blx_error *error)
 }
 
 bool
-blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
+blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 {
 	blx_filter	header = {0};
 	blx_identity id;

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/filter/filter.h"
 #include "core/layouts/layout.h"
 
 /* In the order of enum blx_option.  Those that are not whole numbers take any number in their range. */

@@ -10,6 +10,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 /* Of a layout and a geometry that are known to be sound. */

@@ -3,9 +3,11 @@
  */
 #include <string.h>
 
+#include "core/filter/filter.h"
+#include "core/filter/slices.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/groups.h"
 #include "core/layouts/hashes.h"
-#include "core/filter/slices.h"
 
 static inline blx_groups
 shape_of(const blx_geometry *g)

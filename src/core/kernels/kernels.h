@@ -108,12 +108,6 @@ blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return blx_kernels_in_use()->words_meet(a, b, n);
 }
 
-static inline uint64_t
-blx_words_for_bits(uint64_t bits)
-{
-	return bits / 64 + (bits % 64 != 0);
-}
-
 #pragma GCC visibility pop
 
 #endif							/* BLX_KERNELS_H */

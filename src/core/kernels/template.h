@@ -17,7 +17,7 @@
  * all their keys before they look at the first.
  */
 #include "core/base/hash.h"
-#include "core/bloomx.h"
+#include "core/base/words.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
 

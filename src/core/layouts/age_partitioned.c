@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 

@@ -17,6 +17,7 @@
  * by less than one part in 2^20.
  */
 #include "core/base/hash.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 

@@ -30,8 +30,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/layouts/dynamic_stage.h"
 #include "core/base/hash.h"
+#include "core/layouts/dynamic_stage.h"
+#include "core/layouts/geometry.h"
 
 /* Words of the body after the parameters. */
 enum

@@ -18,8 +18,9 @@
  * a key always has k bits.  Such filters cannot be resized (the positions
  * modulo S/2 are others), and all formulas suppose independent hashes.
  */
-#include "core/layouts/flat.h"
 #include "core/base/hash.h"
+#include "core/layouts/flat.h"
+#include "core/layouts/geometry.h"
 
 /* Where the probes of one key are found. */
 typedef struct flat_key

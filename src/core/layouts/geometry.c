@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 _Static_assert(sizeof(blx_filter) == 48, "the header is 48 bytes, 44 of them interchange format");
@@ -247,93 +248,3 @@ blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
 	return true;
 }
 
-blx_identity
-blx_identity_of(const blx_filter *f)
-{
-	blx_identity id = {f->seed, f->key_type, f->name_len, blx_name(f)};
-
-	return id;
-}
-
-/* Key types by code (docs/FORMAT.md).  Codes are stored: never renumber. */
-static const char *const key_type_names[] = {
-	[0] = "none",
-	[1] = "integer",
-	[2] = "float",
-	[3] = "numeric",
-	[BLX_KEY_TEXT] = "text",
-	[5] = "bytea",
-	[6] = "uuid",
-	[7] = "boolean",
-	[8] = "date",
-	[9] = "time",
-	[10] = "timetz",
-	[11] = "timestamp",
-	[12] = "timestamptz",
-	[13] = "interval",
-	[14] = "inet",
-	[15] = "macaddr",
-	[16] = "macaddr8",
-	[17] = "oid",
-	[18] = "money",
-	[19] = "enum",
-	[BLX_KEY_BPCHAR] = "bpchar",
-	[BLX_KEY_HASH] = "hash",
-	[BLX_KEY_NAMED] = NULL
-};
-
-bool
-blx_key_type_known(uint8_t code)
-{
-	return code == BLX_KEY_NAMED || key_type_names[code] != NULL;
-}
-
-const char *
-blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
-{
-	if (id->key_type != BLX_KEY_NAMED)
-		return key_type_names[id->key_type] != NULL ? key_type_names[id->key_type] : "unknown";
-	memcpy(buf, id->name, id->name_len);
-	buf[id->name_len] = '\0';
-	return buf;
-}
-
-/*
- * Blanks at the end count in text and not in char(n).  The usual hint would lead
- * astray: in SQL, a cast to character is one to a single character, and a cast
- * to text takes blanks away that the filter's keys may have.
- */
-static const char *
-mismatch_hint(uint8_t of_filter, uint8_t of_key)
-{
-	if (of_filter == BLX_KEY_BPCHAR && of_key == BLX_KEY_TEXT)
-		return "Cast the key to bpchar (\"character\" would cut it to one character), or build the filter from keys cast to text.";
-	if (of_filter == BLX_KEY_TEXT && of_key == BLX_KEY_BPCHAR)
-		return "Cast the key to text, which removes its trailing blanks, or build the filter from keys cast to bpchar.";
-	return "Cast the key to the type that the filter was built with.";
-}
-
-bool
-blx_identity_check(const blx_identity *a, const char *what_a,
-				   const blx_identity *b, const char *what_b, blx_error *error)
-{
-	char		buf_a[BLX_MAX_NAME + 1],
-				buf_b[BLX_MAX_NAME + 1],
-				detail[200];
-
-	if (a->seed != b->seed)
-		return blx_fail(error, BLX_MISMATCH, NULL,
-						"Filters can be combined only when they were built with the same seed.",
-						"bloom filters have different seeds, %lld and %lld",
-						(long long) a->seed, (long long) b->seed);
-	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
-		return true;
-	if (a->key_type == b->key_type && a->name_len == b->name_len &&
-		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0))
-		return true;
-	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
-			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
-	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type),
-					"bloom filter key types do not match: %s and %s",
-					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
-}

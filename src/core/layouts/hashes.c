@@ -30,6 +30,7 @@
 #include "core/base/sort.h"
 #include "core/base/words.h"
 #include "core/layouts/hashes.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
 enum

@@ -7,13 +7,19 @@
 #ifndef BLX_LAYOUT_H
 #define BLX_LAYOUT_H
 
-#include "core/bloomx.h"
 #include "core/base/error.h"
+#include "core/base/words.h"
 #include "core/kernels/kernels.h"
 #include "core/theory/loads.h"
+#include "core/layouts/traits.h"
 #include "core/theory/occupancy.h"
 
 #pragma GCC visibility push(hidden)
+
+/* Brings words first .. first+n-1 of a body, n at most BLX_MAX_FETCH, good until the next call. */
+#define BLX_MAX_FETCH 32
+
+typedef const uint64_t *(*blx_fetch) (void *arg, uint64_t first, unsigned n);
 
 typedef enum blx_op
 {
@@ -208,27 +214,6 @@ blx_filter_row(uint8_t layout)
 {
 	return layout == BLX_HASHES ? NULL : blx_layout_row(layout);
 }
-
-/* Header, name and parameters of a filter of `bytes` bytes, and zeros: what blx_init completes. */
-extern void blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity, uint64_t bytes);
-
-/* The geometry without the body's parameters. */
-extern blx_geometry blx_header_geometry(const blx_filter *f);
-
-/* Are the bits beyond part_bits in the last word of each of `parts` parts 0? */
-extern bool blx_check_spare_bits(const uint64_t *words, uint64_t parts, uint64_t part_bits, blx_error *error);
-
-/* The error of two filters whose `field` differs; always false. */
-extern bool blx_differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_error *error);
-
-/* Are the geometries of two filters of one layout the same?  The error names what differs. */
-extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error);
-
-/* Are the values of those options that the layout has in their ranges?  The layout must be one of filters. */
-extern bool blx_check_options(uint8_t layout, const blx_options *options, blx_error *error);
-
-/* Is it a rate strictly between 0 and 1? */
-extern bool blx_check_rate(double fpr, blx_error *error);
 
 #pragma GCC visibility pop
 

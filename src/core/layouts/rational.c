@@ -16,8 +16,9 @@
  */
 #include <math.h>
 
-#include "core/layouts/flat.h"
 #include "core/base/hash.h"
+#include "core/layouts/flat.h"
+#include "core/layouts/geometry.h"
 #include "core/theory/theory.h"
 
 static bool

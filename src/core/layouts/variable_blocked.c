@@ -19,8 +19,9 @@
  */
 #include <math.h>
 
-#include "core/layouts/flat.h"
 #include "core/base/hash.h"
+#include "core/layouts/flat.h"
+#include "core/layouts/geometry.h"
 #include "core/theory/theory.h"
 
 /* Derived hashes are numbered by block, and by probe in it: at most 64 probes a block, one of which may be the extra one. */

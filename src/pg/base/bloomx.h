@@ -33,6 +33,8 @@
 #include "access/detoast.h"
 
 #include "core/bloomx.h"
+#include "core/base/identity.h"
+#include "core/filter/filter.h"
 #include "core/filter/inline.h"
 #include "core/layouts/hashes.h"
 

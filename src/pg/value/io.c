@@ -20,7 +20,7 @@ ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 
 	if (blx_import_check(bytes, length, &size, &error))
 		f = AllocFilter(size);
-	if (f == NULL || !blx_import(bytes, length, f, &error))
+	if (f == NULL || !blx_import_into(bytes, length, f, &error))
 		errsave(context,
 				(errcode(error.code == BLX_LIMIT ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : sqlstate),
 				 errmsg("%s", error.message),

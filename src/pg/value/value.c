@@ -29,6 +29,8 @@ SqlState(blx_code code)
 			return ERRCODE_DATATYPE_MISMATCH;
 		case BLX_UNSUPPORTED:
 			return ERRCODE_FEATURE_NOT_SUPPORTED;
+		case BLX_NO_MEMORY:
+			return ERRCODE_OUT_OF_MEMORY;
 		case BLX_OK:
 			break;
 	}

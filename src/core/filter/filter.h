@@ -1,0 +1,129 @@
+/*
+ * filter.h - operations on filters in memory that the caller brings, and on
+ * parts of filters: what the PostgreSQL half needs beyond bloomx.h.
+ */
+#ifndef BLX_FILTER_H
+#define BLX_FILTER_H
+
+#include "core/layouts/geometry.h"
+#include "core/layouts/layout.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- options.c ---- */
+
+/* The presets of a layout. */
+extern blx_options blx_default_options(uint8_t layout);
+
+extern const char *blx_hashing_name(uint8_t hashing);
+
+/* ---- filter.c ---- */
+
+/*
+ * Adds key hashes, in order; returns how many it took.  Fewer than n: the
+ * filter must grow (blx_grow) before it takes the next.  Layouts of a fixed
+ * size take all.
+ */
+extern size_t blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
+
+/* The size that f must grow to; BLX_LIMIT when that is larger than a filter can be. */
+extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error);
+
+/* f, grown, in that much memory (`host` is left alone); false if f does not grow, or is a set that must grow more. */
+extern bool blx_grow(blx_filter *dst, const blx_filter *f);
+
+/*
+ * The test, for a filter of which only the header is in memory, or the head
+ * (enum blx_trait); fetch brings the words of its body that it needs.
+ */
+extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
+
+/* The geometry of f without its counters, and f's keys added to an empty filter of it. */
+extern bool blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error);
+extern bool blx_to_bits(blx_filter *dst, const blx_filter *f);
+
+/* ---- algebra.c, resize.c ---- */
+
+/* The geometry of the prefix of `parts` parts, 1 .. parts of f. */
+extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
+
+/*
+ * Of a filter of which only the beginning is in memory: the words of its body
+ * that blx_or_into needs for that prefix.  Only BLX_FETCHABLE layouts.
+ */
+extern uint64_t blx_prefix_words(const blx_filter *header, const blx_geometry *g);
+
+/* Makes it the prefix, of as many words, where that needs no others: no part of a group is dropped without the group. */
+extern bool blx_cut(blx_filter *f, const blx_geometry *g);
+
+/* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
+extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);
+
+/*
+ * The union of two filters: its size, and the filter in that much memory
+ * (`host` is left alone), with the key type of id.  The error names what differs.
+ */
+extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len,
+							uint64_t *bytes, blx_error *error);
+extern bool blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
+
+/*
+ * The geometries of a | b and a & b (docs/FORMAT.md, "Combining filters"); the error names what differs.
+ * Only layouts whose union has a size that follows from the two sizes.
+ */
+extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+extern bool blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+
+/* The largest geometry that both fold and prefix to exactly: where estimates compare them. */
+extern bool blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+
+/* f as it was before any expansion: where cardinality is estimated. */
+extern blx_geometry blx_unexpanded_geometry(const blx_filter *f);
+
+/*
+ * dst, an empty filter of a geometry made by one of the above, takes the keys
+ * of src: folding, expanding and dropping parts as the geometries say.
+ */
+extern bool blx_or_into(blx_filter *dst, const blx_filter *src);
+
+/*
+ * a & b: set all bits of an empty filter of blx_intersection_geometry(a, b),
+ * then and both into it.  A filter of that geometry may itself be dst.
+ */
+extern bool blx_set_all(blx_filter *dst);
+extern bool blx_and_into(blx_filter *dst, const blx_filter *src);
+
+/*
+ * The smallest prefix and fold of f whose false positive rate, with f's
+ * present contents, is at most fpr.  scratch: blx_shrink_scratch(f) bytes.
+ */
+extern uint64_t blx_shrink_scratch(const blx_filter *f);
+extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
+								blx_geometry *g, blx_error *error);
+
+/* ---- sizing.c ---- */
+
+/*
+ * The geometry of a layout for that many keys in at most `bytes` bytes:
+ * the smallest of rate fpr, or else the one of the lowest rate; false when even
+ * that is above a half.
+ */
+extern bool blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g);
+
+/* The partitioned_blocked geometry that carries the most keys at rate fpr in at most `bytes` bytes. */
+extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);
+
+/* ---- format.c ---- */
+
+/* Validates interchange bytes; *size is the memory that blx_import_into needs. */
+extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error);
+
+/*
+ * Reads bytes that passed blx_import_check into that much memory (`host` is
+ * left alone), and checks the body as no later reader will.
+ */
+extern bool blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error);
+
+#pragma GCC visibility pop
+
+#endif							/* BLX_FILTER_H */

@@ -1,0 +1,46 @@
+/*
+ * traits.h - what the rest of the world must know of a layout (table.c).
+ */
+#ifndef BLX_TRAITS_H
+#define BLX_TRAITS_H
+
+#include "core/bloomx.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Operations that a layout may not have. */
+enum blx_operation
+{
+	BLX_UNION,
+	BLX_INTERSECTION,
+	BLX_DISJOINT,
+	BLX_COMPARISON,				/* estimates of two filters */
+	BLX_PREFIX,
+	BLX_FOLD,
+	BLX_OPERATIONS
+};
+
+/* Does the layout have that operation?  If not, an error that says why. */
+extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
+
+/* What the rest of the world must know of a layout. */
+enum blx_trait
+{
+	/* A key's second coming counts, or the order of keys does: distinct hashes are no substitute for the stream. */
+	BLX_STREAM = 1,
+	/* Takes any number of keys, by growing or by forgetting: never overfilled. */
+	BLX_UNBOUNDED = 2,
+	/* The header says all about the size, and blx_test_fetched works. */
+	BLX_FETCHABLE = 4,
+	/* blx_test_fetched works, but it, blx_check, blx_size and blx_bits_in need the first BLX_HEAD_BYTES. */
+	BLX_HEAD_FETCHABLE = 8
+};
+
+/* A size that PostgreSQL stores in one piece. */
+#define BLX_HEAD_BYTES 1736
+
+extern unsigned blx_traits(uint8_t layout);
+
+#pragma GCC visibility pop
+
+#endif							/* BLX_TRAITS_H */
