@@ -179,14 +179,6 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 	if (f->layout == BLX_HASHES && n > 1)
 		for (size_t j = 0; j < Min(n, 64); j++)
 			blx_hashes_prefetch(f, hashes[j]);
-	while (i < n && f->layout == BLX_HASHES)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (blx_hashes_add(f, hashes[i]))
-			i++;
-		else
-			f = Replace(f, GrowHashes(f), callers);	/* into a filter, perhaps: this hash goes there then */
-	}
 	while (i < n)
 	{
 		size_t		now = Min(n - i, HASHES_AT_ONCE),
@@ -196,7 +188,7 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 		taken = blx_add(f, hashes + i, now);
 		i += taken;
 		if (taken < now)
-			f = Replace(f, GrowFilter(f), callers);
+			f = Replace(f, f->layout == BLX_HASHES ? GrowHashes(f) : GrowFilter(f), callers);
 	}
 	return f;
 }
