@@ -3,22 +3,11 @@
  */
 #include "core/layout.h"
 
-/* A set grows as the layouts do that grow. */
-static size_t
-add_to_set(blx_filter *f, const uint64_t *hashes, size_t n)
-{
-	size_t		i = 0;
-
-	while (i < n && blx_hashes_add(f, hashes[i]))
-		i++;
-	return i;
-}
-
 size_t
 blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	if (f->layout == BLX_HASHES)
-		return add_to_set(f, hashes, n);
+		return blx_hashes_add_some(f, hashes, n);	/* a set grows as the layouts do that grow */
 	return blx_layout_row(f->layout)->add(f, hashes, n);
 }
 

@@ -233,6 +233,9 @@ blx_words_for_bits(uint64_t bits)
 }
 
 /* ---- hashes.c ---- */
+
+/* Adds hashes to a set until one finds no room; returns how many. */
+extern size_t blx_hashes_add_some(blx_filter *f, const uint64_t *hashes, size_t n);
 extern bool blx_hashes_test(const blx_filter *f, uint64_t hash);
 
 /* Are the hashes this project's, of keys? */
