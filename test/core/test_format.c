@@ -16,7 +16,7 @@ static const char long_name[] = "a_name_of_sixty_three_bytes_the_longest_that_a_
 static blx_identity
 random_identity(void)
 {
-	blx_identity id = {one_in(2) ? random64() : 0, (uint8_t) random_between(0, 19), 0, NULL};
+	blx_identity id = {one_in(2) ? random64() : 0, (uint8_t) random_between(0, 20), 0, NULL};
 
 	if (one_in(3))
 	{
@@ -267,7 +267,7 @@ header_limits(void)
 		bytes		wire = exported(blank(&geometries[3], &no_identity, 0));
 
 		for (uint64_t code = 0; code < 256; code++)
-			expect(with_field(wire, KEY_TYPE, 1, code), code <= 19 || code == 254, "key type", code);
+			expect(with_field(wire, KEY_TYPE, 1, code), code <= 20 || code == 254, "key type", code);
 		for (uint64_t length = 1; length < 256; length++)
 			expect(with_field(wire, NAME_LEN, 1, length), false, "name length without a name", length);
 		for (unsigned length = 1; length <= BLX_MAX_NAME; length++)
