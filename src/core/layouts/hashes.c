@@ -143,21 +143,25 @@ home_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
 }
 
 /* The slot of a hash other than 0: where it is, or where it belongs; NOWHERE if that is too far from its home. */
-static inline uint64_t
-find_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
+static inline __attribute__((always_inline)) uint64_t
+find_from(const uint64_t *slots, uint64_t size, uint64_t home, uint64_t hash)
 {
-	const uint64_t *slots = words + PREFIX_WORDS;
-	uint64_t	n = words[SLOTS];
-	uint64_t	i = home_slot(f, words, hash);
+	uint64_t	i = home;
 
-	for (unsigned walk = 0; walk <= MAX_WALK; walk++)
+	for (unsigned left = MAX_WALK + 1; left > 0; left--)
 	{
 		if (slots[i] == 0 || slots[i] == hash)
 			return i;
-		if (++i == n)
+		if (++i == size)
 			i = 0;
 	}
 	return NOWHERE;
+}
+
+static inline uint64_t
+find_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
+{
+	return find_from(words + PREFIX_WORDS, words[SLOTS], home_slot(f, words, hash), hash);
 }
 
 void
@@ -169,26 +173,52 @@ blx_hashes_prefetch(const blx_filter *f, uint64_t hash)
 		__builtin_prefetch(words + PREFIX_WORDS + home_slot(f, words, hash), 1);
 }
 
+/* Adds hashes until one finds no room; compiled once for homes that are top bits, which nearly all sets have. */
+static inline __attribute__((always_inline)) size_t
+add_with(blx_filter *f, const uint64_t *hashes, size_t n, bool by_top_bits)
+{
+	uint64_t   *words = blx_words(f),
+			   *slots = words + PREFIX_WORDS;
+	uint64_t	size = words[SLOTS],
+				room = blx_hashes_room(f),
+				count = words[COUNT];
+	size_t		i = 0;
+
+	for (; i < n && count < room; i++)
+	{
+		uint64_t	hash = hashes[i],
+					slot;
+
+		if (hash == 0)
+		{
+			count += !has_zero(words);
+			words[STATE] |= 1;
+			continue;
+		}
+		slot = find_from(slots, size, by_top_bits ? blx_scale(hash, size) : home_slot(f, words, hash), hash);
+		if (slot == NOWHERE)
+			break;
+		count += slots[slot] == 0;
+		slots[slot] = hash;
+	}
+	words[COUNT] = count;
+	return i;
+}
+
+size_t
+blx_hashes_add_some(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	if (f->layout != BLX_HASHES)
+		return 0;
+	if (salt_of(blx_cwords(f)) == 0 && are_spread(f))
+		return add_with(f, hashes, n, true);
+	return add_with(f, hashes, n, false);
+}
+
 bool
 blx_hashes_add(blx_filter *f, uint64_t hash)
 {
-	uint64_t   *words = blx_words(f);
-	uint64_t	slot;
-
-	if (blx_hashes_full(f))
-		return false;
-	if (hash == 0)
-	{
-		words[COUNT] += !has_zero(words);
-		words[STATE] |= 1;
-		return true;
-	}
-	slot = find_slot(f, words, hash);
-	if (slot == NOWHERE)
-		return false;
-	words[COUNT] += words[PREFIX_WORDS + slot] == 0;
-	words[PREFIX_WORDS + slot] = hash;
-	return true;
+	return blx_hashes_add_some(f, &hash, 1) == 1;
 }
 
 bool
@@ -269,9 +299,8 @@ add_all(blx_filter *f, blx_hashes_source next, const void *source)
 	size_t		n;
 
 	while ((n = next(source, &cursor, batch, 256)) > 0)
-		for (size_t i = 0; i < n; i++)
-			if (!blx_hashes_add(f, batch[i]))
-				return false;
+		if (blx_hashes_add_some(f, batch, n) < n)
+			return false;
 	return true;
 }
 
@@ -465,15 +494,6 @@ digest(const blx_filter *f)
 }
 
 /* ---- the row of the table ---- */
-
-static size_t
-add(blx_filter *f, const uint64_t *hashes, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (!blx_hashes_add(f, hashes[i]))
-			return i;
-	return n;
-}
 
 static uint64_t
 words(const blx_filter *f)
@@ -670,7 +690,7 @@ const blx_layout blx_layout_hashes = {
 		[BLX_PREFIX] = NO_FILTER,
 		[BLX_FOLD] = NO_FILTER,
 	},
-	.add = add,
+	.add = blx_hashes_add_some,
 	.test = blx_hashes_test,
 	.body_words = body_words_of,
 	.words = words,

@@ -28,6 +28,9 @@ extern bool blx_hashes_full(const blx_filter *f);
  */
 extern bool blx_hashes_add(blx_filter *f, uint64_t hash) __attribute__((warn_unused_result));
 
+/* Adds hashes until one finds no room; returns how many. */
+extern size_t blx_hashes_add_some(blx_filter *f, const uint64_t *hashes, size_t n);
+
 /* Hands out hashes, up to max at a time, as blx_hashes_next does; none: there are no more. */
 typedef size_t (*blx_hashes_source) (const void *source, uint64_t *cursor, uint64_t *out, size_t max);
 

@@ -258,14 +258,6 @@ AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected
 	if (f->layout == BLX_HASHES && n > 1)
 		for (size_t j = 0; j < Min(n, 64); j++)
 			blx_hashes_prefetch(f, hashes[j]);
-	while (i < n && f->layout == BLX_HASHES)
-	{
-		CHECK_FOR_INTERRUPTS();
-		if (blx_hashes_add(f, hashes[i]))
-			i++;
-		else
-			f = Replace(f, GrowHashes(f, expected), callers);	/* into a filter, perhaps: this hash goes there then */
-	}
 	while (i < n)
 	{
 		size_t		now = Min(n - i, HASHES_AT_ONCE),
@@ -275,7 +267,7 @@ AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected
 		taken = blx_add(f, hashes + i, now);
 		i += taken;
 		if (taken < now)
-			f = Replace(f, GrowFilter(f), callers);
+			f = Replace(f, f->layout == BLX_HASHES ? GrowHashes(f, expected) : GrowFilter(f), callers);
 	}
 	return f;
 }
