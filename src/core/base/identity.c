@@ -98,3 +98,23 @@ blx_identity_check(const blx_identity *a, const char *what_a,
 					"bloom filter key types do not match: %s and %s",
 					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
 }
+
+bool
+blx_identity_valid(const blx_identity *id, blx_error *error)
+{
+	if (!blx_key_type_known(id->key_type))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "unknown key type %u", id->key_type);
+	if ((id->name_len > 0) != (id->key_type == BLX_KEY_NAMED) || id->name_len > BLX_MAX_NAME)
+		return blx_fail(error, BLX_INVALID_PARAMETER, "Only a named key type has a name, of 1 to 63 bytes.", NULL,
+						"key type %u cannot have a name of %u bytes", id->key_type, id->name_len);
+	return true;
+}
+
+blx_identity
+blx_joint_identity(const blx_identity *a, const blx_identity *b)
+{
+	blx_identity joint = a->key_type == BLX_KEY_NONE ? *b : *a;
+
+	joint.seed = a->seed;
+	return joint;
+}

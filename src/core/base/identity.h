@@ -11,6 +11,12 @@
 /* True if that is the code of a key type. */
 extern bool blx_key_type_known(uint8_t code);
 
+/* False with the reason if the fields of an identity do not go together. */
+extern bool blx_identity_valid(const blx_identity *id, blx_error *error);
+
+/* The identity of a filter that has keys of both: the first's, with the key type of whichever has one. */
+extern blx_identity blx_joint_identity(const blx_identity *a, const blx_identity *b);
+
 #pragma GCC visibility pop
 
 #endif							/* BLX_IDENTITY_H */

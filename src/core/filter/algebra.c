@@ -1,6 +1,5 @@
 /*
- * algebra.c - union, intersection, disjointness and size reduction
- * (docs/FORMAT.md, "Combining filters").
+ * algebra.c - which filters combine, and how (docs/design.md, "The algebra").
  *
  * Everything rests on one operation of a layout, merge(dst, src): dst takes in
  * src's bits, folding or expanding src to dst's resolution, over the parts
@@ -13,7 +12,6 @@
  */
 #include <string.h>
 
-#include "core/base/hash.h"
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
@@ -38,12 +36,8 @@ same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 	return blx_identity_check(&ia, "The first filter", &ib, "the second", error);
 }
 
-/*
- * Can a and b be combined for that operation?  Their geometries agree in all but parts and
- * resolution; these may differ where the layout can resize.
- */
-static bool
-compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
+bool
+blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(a->layout),
 			   *row_b = blx_layout_row(b->layout);
@@ -103,7 +97,7 @@ combined_geometry(const blx_filter *a, const blx_filter *b, enum blx_operation o
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 
-	if (!compatible(a, b, operation, error))
+	if (!blx_compatible(a, b, operation, error))
 		return false;
 	*g = joint_geometry(&ga, &gb, true, operation == BLX_INTERSECTION);
 	return blx_geometry_check(g, error);
@@ -151,9 +145,8 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 	uint64_t	bytes;
-	blx_error	error;
 
-	if (!blx_union_bytes(a, b, id->name_len, &bytes, &error))
+	if (!blx_union_bytes(a, b, id->name_len, &bytes, NULL))
 		return false;
 	if (row->unite == NULL)		/* the two geometries say all */
 	{
@@ -176,7 +169,7 @@ blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, b
 	blx_geometry ga,
 				gb;
 
-	if (!compatible(a, b, BLX_COMPARISON, error))
+	if (!blx_compatible(a, b, BLX_COMPARISON, error))
 		return false;
 	ga = blx_unexpanded_geometry(a);
 	gb = blx_unexpanded_geometry(b);
@@ -193,75 +186,6 @@ blx_unexpanded_geometry(const blx_filter *f)
 	if (f->expanded > 0)
 		row->set_resolution(&g, row->resolution(&g) >> f->expanded);
 	return g;
-}
-
-bool
-blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
-{
-	const blx_layout *row = blx_layout_row(f->layout);
-
-	*g = blx_geometry_of(f);
-	if (!blx_check_operation(f->layout, BLX_PREFIX, error))
-		return false;
-	if (row->prefix != NULL)
-		return row->prefix(g, parts, error);
-	if (parts < 1 || parts > f->parts)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
-	g->parts = (uint16_t) parts;
-	return true;
-}
-
-uint64_t
-blx_prefix_words(const blx_filter *header, const blx_geometry *g)
-{
-	const blx_layout *row = blx_layout_row(header->layout);
-
-	return row != NULL && row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
-}
-
-bool
-blx_cut(blx_filter *f, const blx_geometry *g)
-{
-	uint64_t	words = blx_body_words(g);
-	blx_error	error;
-
-	if (f->layout != g->layout || !blx_check_operation(f->layout, BLX_PREFIX, &error) || blx_prefix_words(f, g) != words)
-		return false;
-	f->parts = g->parts;
-	f->part_bits = g->part_bits;
-	f->pending = 0;
-	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
-		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
-	return true;
-}
-
-bool
-blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
-{
-	const blx_layout *row = blx_layout_row(f->layout);
-	uint64_t	resolution;
-	int			possible = 0;
-
-	*g = blx_geometry_of(f);
-	if (!blx_check_operation(f->layout, BLX_FOLD, error))
-		return false;
-	if (f->hashing != BLX_INDEPENDENT)
-		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
-						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
-	resolution = row->resolution(g);
-	while (resolution > 1 && resolution % 2 == 0)
-	{
-		resolution /= 2;
-		possible++;
-	}
-	if (times != 0 && possible == 0)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "this filter has nothing left to fold");
-	if (times < 0 || times > possible)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
-	row->set_resolution(g, row->resolution(g) >> times);
-	return true;
 }
 
 /* What dst inherits from one of its sources: it is as coarse as that was before any expansion. */
@@ -320,9 +244,8 @@ blx_set_all(blx_filter *f)
 {
 	uint64_t	part_words = blx_words_for_bits(f->part_bits);
 	uint64_t   *word = blx_words(f);
-	blx_error	error;
 
-	if (!blx_check_operation(f->layout, BLX_INTERSECTION, &error))
+	if (!blx_check_operation(f->layout, BLX_INTERSECTION, NULL))
 		return false;
 	for (uint64_t part = 0; part < (uint64_t) f->blocks * f->parts; part++)
 	{
@@ -337,138 +260,9 @@ blx_set_all(blx_filter *f)
 bool
 blx_and_into(blx_filter *dst, const blx_filter *src)
 {
-	blx_error	error;
-
-	if (!merges(dst, src) || !blx_check_operation(dst->layout, BLX_INTERSECTION, &error))
+	if (!merges(dst, src) || !blx_check_operation(dst->layout, BLX_INTERSECTION, NULL))
 		return false;
 	blx_layout_row(dst->layout)->merge(dst, src, BLX_AND);
 	inherit(dst, src);
 	return true;
-}
-
-bool
-blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error)
-{
-	if (!compatible(a, b, BLX_DISJOINT, error))
-		return false;
-	*certain = blx_layout_row(a->layout)->disjoint(a, b);
-	return true;
-}
-
-/* Every fold of f, one behind the other. */
-uint64_t
-blx_shrink_scratch(const blx_filter *f)
-{
-	uint64_t	bytes = 0;
-	blx_geometry folded;
-	blx_error	no_more;
-
-	for (int64_t times = 1; blx_fold_geometry(f, times, &folded, &no_more); times++)
-		bytes += blx_bytes(&folded, 0);
-	return bytes;
-}
-
-/*
- * Folds once more each round, behind the last in scratch; the rates of all
- * prefixes come at once.  Of two equal sizes the first found has fewer parts,
- * thus fewer probes.
- */
-bool
-blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
-{
-	const blx_layout *row = blx_layout_row(f->layout);
-	const blx_identity anonymous = {0};
-	double		rates[BLX_MAX_K + 1];
-	blx_geometry folded;
-	blx_error	no_more;
-
-	if (!blx_check_rate(fpr, error) || !blx_check_operation(f->layout, BLX_FOLD, error))
-		return false;
-	folded = blx_geometry_of(f);
-	row->fpr_prefixes(f, rates);
-	if (rates[f->parts] > fpr)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
-						"Build a larger filter, or ask for a higher rate.",
-						"the filter's false positive rate is %.3g already, above the %g asked for",
-						rates[f->parts], fpr);
-	*g = folded;
-	while (rates[f->parts] <= fpr)
-	{
-		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
-			folded.parts--;
-		if (blx_body_words(&folded) < blx_body_words(g))
-			*g = folded;
-
-		if (!blx_fold_geometry(f, 1, &folded, &no_more))
-			break;
-		blx_init(scratch, &folded, &anonymous, 0);
-		blx_or_into(scratch, f);
-		f = scratch;
-		scratch = (blx_filter *) (void *) ((char *) scratch + blx_size(scratch));
-		row->fpr_prefixes(f, rates);
-	}
-	return true;
-}
-
-/* Does word i of a body say nothing about the keys? */
-static inline bool
-is_note(const blx_layout *row, uint64_t i)
-{
-	return i < row->parameters + row->notes && i >= row->parameters;
-}
-
-int
-blx_compare(const blx_filter *a, const blx_filter *b)
-{
-	blx_geometry ga = blx_geometry_of(a),
-				gb = blx_geometry_of(b);
-	int			order;
-
-#define COMPARE(x, y) do { if ((x) != (y)) return (x) < (y) ? -1 : 1; } while (0)
-	COMPARE(a->layout, b->layout);
-	COMPARE(a->key_type, b->key_type);
-	COMPARE(a->name_len, b->name_len);
-	order = memcmp(blx_name(a), blx_name(b), a->name_len);
-	COMPARE(order, 0);
-	COMPARE(a->seed, b->seed);
-	COMPARE(ga.layout, gb.layout);
-	COMPARE(ga.blocks, gb.blocks);
-	COMPARE(ga.parts, gb.parts);
-	COMPARE(ga.probes, gb.probes);
-	COMPARE(ga.part_bits, gb.part_bits);
-	COMPARE(ga.hashing, gb.hashing);
-	COMPARE(ga.fraction, gb.fraction);
-	if (blx_layout_row(a->layout)->compare != NULL)
-		return blx_layout_row(a->layout)->compare(a, b);
-	{
-		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
-
-		COMPARE(blx_size(a), blx_size(b));
-		for (uint64_t i = 0; i < words; i++)
-			if (!is_note(blx_layout_row(a->layout), i))
-				COMPARE(blx_cwords(a)[i], blx_cwords(b)[i]);
-	}
-#undef COMPARE
-	return 0;
-}
-
-uint64_t
-blx_value_hash(const blx_filter *f, uint64_t seed)
-{
-	uint64_t	fields[4] = {
-		(uint64_t) f->layout << 40 | (uint64_t) f->key_type << 32 | f->blocks,
-		f->seed,
-		f->part_bits,
-		(uint64_t) f->hashing << 48 | (uint64_t) f->fraction << 32 | (uint64_t) f->parts << 16 | f->probes
-	};
-	const blx_layout *row = blx_layout_row(f->layout);
-	uint64_t	skipped;
-
-	seed = blx_hash_bytes(fields, sizeof fields, seed);
-	if (row->digest != NULL)
-		return row->digest(f) ^ seed;
-	seed = blx_hash_bytes(blx_name(f), f->name_len, seed);
-	seed = blx_hash_bytes(blx_cwords(f), 8 * row->parameters, seed);
-	skipped = blx_header_bytes(f->name_len) + 8 * (row->parameters + row->notes);
-	return blx_hash_bytes((const char *) f + skipped, blx_size(f) - skipped, seed);
 }

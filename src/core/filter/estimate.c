@@ -87,9 +87,8 @@ blx_cardinality(const blx_filter *f)
 double
 blx_cardinality_error(const blx_geometry *g, double n)
 {
-	blx_error	error;
 
-	if (!blx_geometry_check(g, &error))
+	if (!blx_geometry_check(g, NULL))
 		return g->layout == BLX_HASHES ? 0 : NAN;	/* a set counts */
 	double		blocks = g->blocks,
 				bits = (double) blx_bits(g),

@@ -1,9 +1,24 @@
 /*
- * filter.c - adding key hashes to a filter, testing for them, taking them out.
+ * filter.c - empty filters, adding key hashes to a filter, testing for them, taking them out.
  */
+#include "core/base/identity.h"
+#include "core/base/memory.h"
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
+
+blx_filter *
+blx_new(const blx_geometry *g, const blx_identity *id, uint64_t capacity, const blx_memory *memory, blx_error *error)
+{
+	blx_filter *f;
+
+	if (!blx_geometry_check(g, error) || !blx_identity_valid(id, error))
+		return NULL;
+	f = blx_alloc(memory, blx_bytes(g, id->name_len), error);
+	if (f != NULL)
+		blx_init(f, g, id, capacity);
+	return f;
+}
 
 size_t
 blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
@@ -73,14 +88,16 @@ bool
 blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
+	size_t		found = 0;
 
 	if (row->remove == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
 						"Build the filter with layout counting.",
 						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
-	*removed = 0;
 	for (size_t i = 0; i < n; i++)
-		*removed += row->remove(f, hashes[i]);
+		found += row->remove(f, hashes[i]);
+	if (removed != NULL)
+		*removed = found;
 	return true;
 }
 

@@ -44,6 +44,12 @@ extern bool blx_to_bits(blx_filter *dst, const blx_filter *f);
 
 /* ---- algebra.c, resize.c ---- */
 
+/*
+ * True if a and b can be combined for that operation: their geometries agree
+ * in all but parts and resolution, which may differ where the layout can resize.
+ */
+extern bool blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error);
+
 /* The geometry of the prefix of `parts` parts, 1 .. parts of f. */
 extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
 
@@ -100,6 +106,9 @@ extern bool blx_and_into(blx_filter *dst, const blx_filter *src);
 extern uint64_t blx_shrink_scratch(const blx_filter *f);
 extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
 								blx_geometry *g, blx_error *error);
+
+/* f at a geometry that one of the functions above gave. */
+extern blx_filter *blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error);
 
 /* ---- sizing.c ---- */
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "core/base/identity.h"
+#include "core/base/memory.h"
 #include "core/base/words.h"
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
@@ -50,7 +51,8 @@ check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 		return row->check_header(h, error);
 	if (!blx_geometry_check(g, error))
 	{
-		error->code = BLX_CORRUPT;
+		if (error != NULL)
+			error->code = BLX_CORRUPT;
 		return false;
 	}
 	if (h->pending > 1)
@@ -288,4 +290,19 @@ blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *er
 	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
 		words[i] = blx_get_word(body + 8 * i);
 	return check_imported(f, length + sizeof header.host, error);
+}
+
+blx_filter *
+blx_import(const uint8_t *bytes, uint64_t length, const blx_memory *memory, blx_error *error)
+{
+	uint64_t	size;
+	blx_filter *f;
+
+	if (!blx_import_check(bytes, length, &size, error))
+		return NULL;
+	f = blx_alloc(memory, size, error);
+	if (f == NULL || blx_import_into(bytes, length, f, error))
+		return f;
+	blx_free(f, memory);
+	return NULL;
 }

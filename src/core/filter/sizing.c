@@ -25,11 +25,10 @@ rate_of(const blx_layout *row, const blx_geometry *g, uint64_t n)
 double
 blx_fpr_expected(const blx_geometry *g, uint64_t n)
 {
-	blx_error	error;
 
 	if (g->layout == BLX_HASHES)
 		return 0;				/* exact but for equal hashes */
-	if (!blx_geometry_check(g, &error))
+	if (!blx_geometry_check(g, NULL))
 		return NAN;
 	return rate_of(blx_filter_row(g->layout), g, n);
 }
@@ -38,11 +37,10 @@ double
 blx_fpr_planned(const blx_geometry *g, uint64_t capacity)
 {
 	const blx_layout *row = blx_filter_row(g->layout);
-	blx_error	error;
 
 	if (row == NULL || row->fpr_bound == NULL)
 		return blx_fpr_expected(g, capacity);
-	return blx_geometry_check(g, &error) ? row->fpr_bound(g) : NAN;
+	return blx_geometry_check(g, NULL) ? row->fpr_bound(g) : NAN;
 }
 
 /* Some layouts have only some k. */
@@ -347,9 +345,8 @@ uint64_t
 blx_capacity(const blx_geometry *g, double fpr)
 {
 	const blx_layout *row = blx_filter_row(g->layout);
-	blx_error	error;
 
-	if (row == NULL || !blx_check_rate(fpr, &error) || !blx_geometry_check(g, &error))
+	if (row == NULL || !blx_check_rate(fpr, NULL) || !blx_geometry_check(g, NULL))
 		return 0;
 	return largest_load(row, g, fpr, 0, 16 * blx_bits(g));
 }
@@ -385,10 +382,9 @@ blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_g
 	const blx_options presets = blx_default_options(layout);
 	uint64_t	words = words_within(bytes);
 	double		lowest = 0.5;
-	blx_error	error;
 
 	/* a layout that grows has no size to keep within */
-	if (row == NULL || row->plan != NULL || keys == 0 || !blx_check_rate(fpr, &error))
+	if (row == NULL || row->plan != NULL || keys == 0 || !blx_check_rate(fpr, NULL))
 		return false;
 	if (search(row, &presets, keys, fpr, words, g))
 		return true;

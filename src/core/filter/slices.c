@@ -19,15 +19,14 @@ bool
 blx_signature_geometry(const blx_filter *f, blx_geometry *g)
 {
 	uint64_t	keys;
-	blx_error	error;
 
 	*g = blx_geometry_of(f);
 	if (f->layout != BLX_HASHES)
-		return f->layout == BLX_PARTITIONED_BLOCKED || (blx_to_bits_geometry(f, g, &error) && g->layout == BLX_PARTITIONED_BLOCKED);
+		return f->layout == BLX_PARTITIONED_BLOCKED || (blx_to_bits_geometry(f, g, NULL) && g->layout == BLX_PARTITIONED_BLOCKED);
 	if (g->layout == BLX_PARTITIONED_BLOCKED && g->blocks > 0)
 		return true;
 	keys = blx_hashes_count(f);
-	return blx_plan(BLX_PARTITIONED_BLOCKED, keys > 0 ? keys : 1, 0.01, NULL, g, &error);
+	return blx_plan(BLX_PARTITIONED_BLOCKED, keys > 0 ? keys : 1, 0.01, NULL, g, NULL);
 }
 
 void

@@ -576,9 +576,8 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 {
 	uint64_t	words;
 	chain		c = {.dst = dst};
-	blx_error	none;
 
-	union_words(a, b, &words, &none);
+	union_words(a, b, &words, NULL);
 	blx_words(dst)[USED] = a->blocks;
 	blx_words(dst)[TOTAL] = (words - FIRST_BLOCK) / block_words(a);
 	for (uint64_t block = 0; block < a->blocks; block++)

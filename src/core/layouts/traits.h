@@ -41,6 +41,13 @@ enum blx_trait
 
 extern unsigned blx_traits(uint8_t layout);
 
+/* True if keys may wait as distinct hashes: a layout that counts, orders or grows has no use for these. */
+static inline bool
+blx_takes_sets(uint8_t layout)
+{
+	return (blx_traits(layout) & (BLX_STREAM | BLX_UNBOUNDED)) == 0;
+}
+
 #pragma GCC visibility pop
 
 #endif							/* BLX_TRAITS_H */

@@ -35,7 +35,9 @@
 #include "core/bloomx.h"
 #include "core/base/identity.h"
 #include "core/filter/filter.h"
+#include "core/filter/growth.h"
 #include "core/filter/inline.h"
+#include "core/filter/union.h"
 #include "core/layouts/hashes.h"
 
 #pragma GCC visibility push(hidden)
@@ -94,6 +96,18 @@ extern Datum AddKeyToFilterVersion(Datum datum, KeyType *key, Datum value);
 /* ---- value.c ---- */
 
 pg_noreturn extern void ThrowCoreError(const blx_error *error);
+
+/* Filters from palloc, for the core. */
+extern const blx_memory FilterMemory;
+
+/* The filter that a function of the core gave, or its error. */
+static inline blx_filter *
+CheckResult(blx_filter *f, const blx_error *error)
+{
+	if (f == NULL)
+		ThrowCoreError(error);
+	return f;
+}
 
 /* Memory for a filter of that size, with its varlena length set. */
 extern blx_filter *AllocFilter(uint64 size);
@@ -321,11 +335,7 @@ extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *ke
 /* ---- algebra.c ---- */
 extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
 
-/* The filter of no keys at all, which goes with any other of its key type; checks just that. */
-extern bool FilterIsBlank(const blx_filter *f);
-extern void CheckBlank(const blx_filter *f, const blx_filter *blank);
 extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
-extern blx_filter *ShrinkFilter(const blx_filter *f, double fpr, blx_error *error);
 
 /* ---- build.c ---- */
 

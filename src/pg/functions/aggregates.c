@@ -279,7 +279,7 @@ UniteState(AggState *state, const blx_filter *other)
 	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_identity_check(&my_identity, "", &their_identity, "", &error);
 	MemoryContext old;
 
-	if (same_keys && other->layout == BLX_HASHES && !FilterIsBlank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
+	if (same_keys && other->layout == BLX_HASHES && !blx_is_blank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
 	{
 		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
 					cursor = 0,

@@ -186,8 +186,11 @@ EstimatePair(const blx_filter *a, const blx_filter *b)
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (FilterIsBlank(a) || FilterIsBlank(b))
-		CheckBlank(a, b);
+	if (blx_is_blank(a) || blx_is_blank(b))
+	{
+		if (!blx_check_blank(a, b, &error))
+			ThrowCoreError(&error);
+	}
 	else if (!blx_common_geometry(a, b, &geometry, &error))
 		ThrowCoreError(&error);
 	else if (blx_bits_set(a) > 0 && blx_bits_set(b) > 0)

@@ -271,12 +271,11 @@ FilterToStore(BrinDesc *desc, const Summary *summary)
 {
 	blx_filter *shrunk = NULL;
 	blx_geometry geometry;
-	blx_error	too_full;
 
 	if (IsSet(summary))
 		return FilterOfSet(desc, summary);
 	if (summary->was_united)
-		shrunk = ShrinkFilter(summary->filter, summary->fpr, &too_full);
+		shrunk = blx_shrink(summary->filter, summary->fpr, &FilterMemory, NULL);
 	if (shrunk == NULL)
 		return summary->filter;
 	geometry = blx_geometry_of(shrunk);

@@ -196,7 +196,7 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 	{
 		case RTOverlapStrategyNumber:
 			/* what cannot be compared may overlap: the recheck complains */
-			if (IsFull(signature) || FilterIsBlank(query) || !blx_disjoint(signature, query, &disjoint, &error))
+			if (IsFull(signature) || blx_is_blank(query) || !blx_disjoint(signature, query, &disjoint, &error))
 				PG_RETURN_BOOL(true);
 			PG_RETURN_BOOL(!disjoint);
 		case ALL_STRATEGY:

@@ -66,6 +66,20 @@ AllocFilter(uint64 size)
 	return f;
 }
 
+static void *
+AllocForCore(void *arg, size_t size)
+{
+	return AllocFilter(size);
+}
+
+static void
+FreeForCore(void *arg, void *filter)
+{
+	pfree(filter);
+}
+
+const blx_memory FilterMemory = {AllocForCore, FreeForCore, NULL};
+
 /* A filter that is smaller comes from the cache, whole lines or not. */
 #define ALIGNED_BYTES 65536
 #define CACHE_LINE 64

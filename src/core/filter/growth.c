@@ -1,0 +1,348 @@
+/*
+ * growth.c - filters whose size is not known yet (docs/design.md, "The open
+ * set").
+ *
+ * Keys are collected as distinct hashes (layouts/hashes.c) until the size is
+ * known: at the end, or when the planned filter is smaller than the hashes, or
+ * when the hashes of an unplanned one would pass a limit.  In the last case
+ * they become a filter for as many keys as may come, marked `pending`, which is
+ * cut to what its contents need at the end.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/base/identity.h"
+#include "core/base/memory.h"
+#include "core/filter/filter.h"
+#include "core/filter/growth.h"
+#include "core/layouts/hashes.h"
+
+#define DEFAULT_FPR 0.01
+
+/*
+ * Sets are as large as the chunks that allocators make of their size, powers
+ * of two.  Where there are many sets each leaves the chunk that it has grown
+ * out of to nobody.  So a set begins with the size that the expected number of
+ * keys asks for, within bounds, because the expectation may be wrong; and small
+ * sets grow by four, to leave fewer chunks behind.
+ */
+#define LEAST_BYTES 128
+#define MOST_BYTES_TO_BEGIN 1024
+
+/* How much larger than expected the number of keys may be: the expectation is a guess. */
+#define PENDING_MARGIN 1.25
+
+blx_growth
+blx_unlimited_growth(const blx_memory *memory)
+{
+	return (blx_growth) {.memory = memory, .set_bytes = BLX_MAX_BYTES, .filter_bytes = BLX_MAX_BYTES, .fpr = DEFAULT_FPR};
+}
+
+static uint64_t
+slots_within(uint64_t bytes, unsigned name_len)
+{
+	uint64_t	without_slots = blx_hashes_bytes(0, name_len);
+
+	return bytes >= without_slots + LEAST_BYTES / 4 ? (bytes - without_slots) / 8 : LEAST_BYTES / 8;
+}
+
+blx_filter *
+blx_open_expecting(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
+				   double expected, const blx_memory *memory, blx_error *error)
+{
+	uint64_t	bytes = LEAST_BYTES,
+				slots;
+	blx_filter *open;
+
+	while (bytes < MOST_BYTES_TO_BEGIN && (double) slots_within(bytes, id->name_len) <= expected)
+		bytes *= 2;
+	slots = slots_within(bytes, id->name_len);
+	open = blx_alloc(memory, blx_hashes_bytes(slots, id->name_len), error);
+	if (open != NULL)
+		blx_hashes_init(open, slots, planned, id, capacity);
+	return open;
+}
+
+blx_filter *
+blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
+		 const blx_memory *memory, blx_error *error)
+{
+	if (!blx_identity_valid(id, error))
+		return NULL;
+	if (planned != NULL)
+	{
+		if (!blx_geometry_check(planned, error))
+			return NULL;
+		if (!blx_takes_sets(planned->layout))
+		{
+			blx_fail(error, BLX_UNSUPPORTED, "It counts, orders or forgets its keys: distinct hashes are no substitute.",
+					 "Begin with an empty filter.", "a filter of layout %s cannot begin as an open set", blx_layout_name(planned->layout));
+			return NULL;
+		}
+	}
+	return blx_open_expecting(planned, id, capacity, 0, memory, error);
+}
+
+/* ---- sets ---- */
+
+/* Hashes that stand too close get more slots: that ends at the limit of all filters at last. */
+blx_filter *
+blx_copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id, const blx_memory *memory, blx_error *error)
+{
+	blx_geometry planned = blx_geometry_of(f);
+
+	for (;; slots *= 2)
+	{
+		blx_filter *result = blx_alloc(memory, blx_hashes_bytes(slots, id->name_len), error);
+
+		if (result == NULL)
+			return NULL;
+		blx_hashes_init(result, slots, f->pending ? &planned : NULL, id, f->capacity);
+		if (blx_hashes_copy(result, f))
+			return result;
+		blx_free(result, memory);
+	}
+}
+
+static uint64_t
+more_slots(const blx_filter *f)
+{
+	uint64_t	bytes = blx_hashes_bytes(blx_hashes_slots(f), f->name_len);
+
+	return slots_within((bytes <= MOST_BYTES_TO_BEGIN / 2 ? 4 : 2) * bytes, f->name_len);
+}
+
+blx_filter *
+blx_larger_set(const blx_filter *f, const blx_memory *memory, blx_error *error)
+{
+	blx_identity id = blx_identity_of(f);
+
+	return blx_copy_set(f, more_slots(f), &id, memory, error);
+}
+
+/* How large a set may get. */
+static uint64_t
+set_limit(const blx_filter *set, const blx_growth *growth)
+{
+	blx_geometry planned = blx_geometry_of(set);
+
+	return set->pending ? blx_bytes(&planned, set->name_len) : growth->set_bytes;
+}
+
+/*
+ * The filter that an unplanned set becomes when it has become too large: the
+ * smallest for the keys that are expected, but no smaller than the set might be,
+ * for then nothing is lost, and no larger than allowed, for the expectation may
+ * be far too high where keys repeat.
+ */
+static bool
+pending_geometry(const blx_growth *growth, double expected, blx_geometry *g, blx_error *error)
+{
+	double		keys = PENDING_MARGIN * expected;
+	blx_geometry wanted;
+
+	if (!blx_plan_bytes(growth->filter_bytes, growth->fpr, g, error))
+		return false;
+	if (growth->filter_bytes == growth->set_bytes || keys >= (double) blx_capacity(g, growth->fpr))
+		return true;
+	if (blx_plan(BLX_PARTITIONED_BLOCKED, (uint64_t) fmax(keys, 1), growth->fpr, NULL, &wanted, NULL) &&
+		blx_bytes(&wanted, BLX_MAX_NAME) > growth->set_bytes)
+	{
+		*g = wanted;
+		return true;
+	}
+	return blx_plan_bytes(growth->set_bytes, growth->fpr, g, error);
+}
+
+/* What a full set becomes, for that many keys in all. */
+static blx_filter *
+grow_set(const blx_filter *set, double expected, const blx_growth *growth, blx_error *error)
+{
+	blx_identity id = blx_identity_of(set);
+	blx_geometry g = blx_geometry_of(set);
+	blx_filter *result;
+
+	if (blx_hashes_bytes(more_slots(set), set->name_len) <= set_limit(set, growth))
+		return blx_larger_set(set, growth->memory, error);
+	if (!set->pending && !pending_geometry(growth, fmax(expected, (double) blx_hashes_count(set)), &g, error))
+		return NULL;
+	result = blx_alloc(growth->memory, blx_bytes(&g, id.name_len), error);
+	if (result == NULL)
+		return NULL;
+	blx_init(result, &g, &id, set->capacity);
+	result->pending = set->pending ? 0 : 1;
+	blx_hashes_pour(result, set);
+	return result;
+}
+
+static blx_filter *
+grow_filter(const blx_filter *f, const blx_memory *memory, blx_error *error)
+{
+	uint64_t	bytes;
+	blx_filter *result;
+
+	if (!blx_grown_bytes(f, &bytes, error))
+		return NULL;
+	result = blx_alloc(memory, bytes, error);
+	if (result != NULL)
+		blx_grow(result, f);
+	return result;
+}
+
+/* ---- growing ---- */
+
+/* The filter that has taken the place of f, which only the caller frees.  NULL: f's place is lost. */
+static blx_filter *
+replace(blx_filter *f, blx_filter *grown, const blx_filter *callers, const blx_memory *memory)
+{
+	if (f != callers)
+		blx_free(f, memory);
+	return grown;
+}
+
+/* Hashes between two calls of poll: a key costs 20 microseconds where chains of blocks are long, elsewhere much less. */
+#define HASHES_AT_ONCE 4096
+
+blx_filter *
+blx_add_growing(blx_filter *f, const uint64_t *hashes, size_t n, const blx_growth *growth, blx_error *error)
+{
+	const blx_filter *callers = f;
+
+	if (f->layout == BLX_HASHES && n > 1)
+		for (size_t i = 0; i < (n < BLX_BATCH ? n : BLX_BATCH); i++)
+			blx_hashes_prefetch(f, hashes[i]);
+	while (n > 0)
+	{
+		size_t		now = n < HASHES_AT_ONCE ? n : HASHES_AT_ONCE,
+					taken;
+
+		if (growth->poll != NULL)
+			growth->poll();
+		taken = blx_add(f, hashes, now);
+		hashes += taken;
+		n -= taken;
+		if (taken == now)
+			continue;
+		f = replace(f, f->layout == BLX_HASHES
+					? grow_set(f, growth->expected, growth, error)
+					: grow_filter(f, growth->memory, error), callers, growth->memory);
+		if (f == NULL)
+			return NULL;
+	}
+	return f;
+}
+
+blx_filter *
+blx_make_room(blx_filter *f, uint64_t count, const blx_growth *growth, blx_error *error)
+{
+	const blx_filter *callers = f;
+
+	while (f != NULL && f->layout == BLX_HASHES && blx_hashes_room(f) < count)
+		f = replace(f, grow_set(f, fmax(growth->expected, (double) count), growth, error), callers, growth->memory);
+	return f;
+}
+
+bool
+blx_grow_add(blx_filter **f, const uint64_t *hashes, size_t n, const blx_memory *memory, blx_error *error)
+{
+	blx_growth	growth = blx_unlimited_growth(memory);
+	blx_filter *grown = blx_add_growing(*f, hashes, n, &growth, error);
+
+	if (grown == NULL)
+		return false;
+	if (grown != *f)
+	{
+		blx_free(*f, memory);
+		*f = grown;
+	}
+	return true;
+}
+
+/* ---- copies ---- */
+
+static blx_filter *
+copy(const blx_filter *f, const blx_memory *memory, blx_error *error)
+{
+	uint64_t	bytes = blx_size(f);
+	blx_filter *result = blx_alloc(memory, bytes, error);
+
+	if (result != NULL)
+		memcpy((char *) result + sizeof f->host, (const char *) f + sizeof f->host, bytes - sizeof f->host);
+	return result;
+}
+
+blx_filter *
+blx_copy_for(const blx_filter *f, const blx_identity *keys, const blx_memory *memory, blx_error *error)
+{
+	blx_identity of_f = blx_identity_of(f),
+				joint = blx_joint_identity(&of_f, keys);
+	blx_filter *result;
+
+	if (f->key_type != BLX_KEY_NONE)
+		return copy(f, memory, error);
+	if (f->layout == BLX_HASHES)
+		return blx_copy_set(f, blx_hashes_slots(f), &joint, memory, error);
+	result = blx_alloc(memory, blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len), error);
+	if (result != NULL)
+		blx_copy_as(result, f, &joint);
+	return result;
+}
+
+/* ---- finishing ---- */
+
+/*
+ * The smallest fold and prefix that meets the rate; or f as it is, where it
+ * does not meet the rate itself.  That one promises the keys that its size is
+ * good for.
+ */
+static blx_filter *
+cut_to_contents(const blx_filter *pending, double fpr, const blx_memory *memory, blx_error *error)
+{
+	blx_filter *result = blx_shrink(pending, fpr, memory, NULL);
+
+	if (result != NULL)
+		result->capacity = (uint64_t) rint(blx_cardinality(result));
+	else
+	{
+		blx_geometry g = blx_geometry_of(pending);
+
+		result = copy(pending, memory, error);
+		if (result == NULL)
+			return NULL;
+		result->capacity = blx_capacity(&g, fpr);
+	}
+	result->pending = 0;
+	return result;
+}
+
+blx_filter *
+blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const blx_memory *memory, blx_error *error)
+{
+	blx_identity id = blx_identity_of(open);
+	blx_filter *result;
+
+	if (open->layout != BLX_HASHES)
+		return open->pending && open->layout == BLX_PARTITIONED_BLOCKED
+			? cut_to_contents(open, fpr, memory, error) : copy(open, memory, error);
+	result = blx_alloc(memory, blx_bytes(g, id.name_len), error);
+	if (result != NULL)
+	{
+		blx_init(result, g, &id, open->pending ? open->capacity : blx_hashes_count(open));
+		blx_hashes_pour(result, open);
+	}
+	return result;
+}
+
+blx_filter *
+blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_error *error)
+{
+	blx_geometry g = blx_geometry_of(open);
+	uint64_t	count = blx_hashes_count(open);
+
+	if (!blx_check_rate(fpr, error))
+		return NULL;
+	if (open->layout == BLX_HASHES && !open->pending &&
+		!blx_plan(BLX_PARTITIONED_BLOCKED, count > 0 ? count : 1, fpr, NULL, &g, error))
+		return NULL;
+	return blx_finish_as(open, &g, fpr, memory, error);
+}

@@ -1,0 +1,173 @@
+/*
+ * resize.c - smaller filters of the same keys: prefixes of parts, folds of
+ * blocks, and the smallest of both that meets a rate (docs/design.md, "The
+ * algebra").
+ */
+#include "core/base/memory.h"
+#include "core/filter/filter.h"
+#include "core/layouts/geometry.h"
+#include "core/layouts/layout.h"
+
+bool
+blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	*g = blx_geometry_of(f);
+	if (!blx_check_operation(f->layout, BLX_PREFIX, error))
+		return false;
+	if (row->prefix != NULL)
+		return row->prefix(g, parts, error);
+	if (parts < 1 || parts > f->parts)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"parts must be between 1 and the filter's %u, not %lld", f->parts, (long long) parts);
+	g->parts = (uint16_t) parts;
+	return true;
+}
+
+uint64_t
+blx_prefix_words(const blx_filter *header, const blx_geometry *g)
+{
+	const blx_layout *row = blx_layout_row(header->layout);
+
+	return row != NULL && row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
+}
+
+bool
+blx_cut(blx_filter *f, const blx_geometry *g)
+{
+	uint64_t	words = blx_body_words(g);
+
+	if (f->layout != g->layout || !blx_check_operation(f->layout, BLX_PREFIX, NULL) || blx_prefix_words(f, g) != words)
+		return false;
+	f->parts = g->parts;
+	f->part_bits = g->part_bits;
+	f->pending = 0;
+	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
+		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
+	return true;
+}
+
+bool
+blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	uint64_t	resolution;
+	int			possible = 0;
+
+	*g = blx_geometry_of(f);
+	if (!blx_check_operation(f->layout, BLX_FOLD, error))
+		return false;
+	if (f->hashing != BLX_INDEPENDENT)
+		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
+						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
+	resolution = row->resolution(g);
+	while (resolution > 1 && resolution % 2 == 0)
+	{
+		resolution /= 2;
+		possible++;
+	}
+	if (times != 0 && possible == 0)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "this filter has nothing left to fold");
+	if (times < 0 || times > possible)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
+	row->set_resolution(g, row->resolution(g) >> times);
+	return true;
+}
+
+/* Every fold of f, one behind the other. */
+uint64_t
+blx_shrink_scratch(const blx_filter *f)
+{
+	uint64_t	bytes = 0;
+	blx_geometry folded;
+
+	for (int64_t times = 1; blx_fold_geometry(f, times, &folded, NULL); times++)
+		bytes += blx_bytes(&folded, 0);
+	return bytes;
+}
+
+/*
+ * Folds once more each round, behind the last in scratch; the rates of all
+ * prefixes come at once.  Of two equal sizes the first found has fewer parts,
+ * thus fewer probes.
+ */
+bool
+blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	const blx_identity anonymous = {0};
+	double		rates[BLX_MAX_K + 1];
+	blx_geometry folded;
+
+	if (!blx_check_rate(fpr, error) || !blx_check_operation(f->layout, BLX_FOLD, error))
+		return false;
+	folded = blx_geometry_of(f);
+	row->fpr_prefixes(f, rates);
+	if (rates[f->parts] > fpr)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
+						"Build a larger filter, or ask for a higher rate.",
+						"the filter's false positive rate is %.3g already, above the %g asked for",
+						rates[f->parts], fpr);
+	*g = folded;
+	while (rates[f->parts] <= fpr)
+	{
+		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
+			folded.parts--;
+		if (blx_body_words(&folded) < blx_body_words(g))
+			*g = folded;
+
+		if (!blx_fold_geometry(f, 1, &folded, NULL))
+			break;
+		blx_init(scratch, &folded, &anonymous, 0);
+		blx_or_into(scratch, f);
+		f = scratch;
+		scratch = (blx_filter *) (void *) ((char *) scratch + blx_size(scratch));
+		row->fpr_prefixes(f, rates);
+	}
+	return true;
+}
+
+/* ---- new filters ---- */
+
+blx_filter *
+blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error)
+{
+	blx_identity id = blx_identity_of(f);
+	blx_filter *result = blx_alloc(memory, blx_bytes(g, f->name_len), error);
+
+	if (result != NULL)
+	{
+		blx_init(result, g, &id, f->capacity);
+		blx_or_into(result, f);
+	}
+	return result;
+}
+
+blx_filter *
+blx_prefix(const blx_filter *f, int64_t parts, const blx_memory *memory, blx_error *error)
+{
+	blx_geometry g;
+
+	return blx_prefix_geometry(f, parts, &g, error) ? blx_resize(f, &g, memory, error) : NULL;
+}
+
+blx_filter *
+blx_fold(const blx_filter *f, int64_t times, const blx_memory *memory, blx_error *error)
+{
+	blx_geometry g;
+
+	return blx_fold_geometry(f, times, &g, error) ? blx_resize(f, &g, memory, error) : NULL;
+}
+
+blx_filter *
+blx_shrink(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error)
+{
+	blx_filter *scratch = blx_alloc(memory, sizeof(blx_filter) + blx_shrink_scratch(f), error);
+	blx_geometry g;
+	bool		shrinks = scratch != NULL && blx_shrink_geometry(f, fpr, scratch, &g, error);
+
+	blx_free(scratch, memory);
+	return shrinks ? blx_resize(f, &g, memory, error) : NULL;
+}

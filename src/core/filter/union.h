@@ -1,0 +1,25 @@
+/*
+ * union.h - what a union is, also of open sets and of filters of no keys.
+ */
+#ifndef BLX_UNION_H
+#define BLX_UNION_H
+
+#include "core/filter/growth.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * True for the filter of no keys at all, as an aggregate gives it over no rows.
+ * It goes with any other of its key type: its own size and seed mean nothing.
+ */
+extern bool blx_is_blank(const blx_filter *f);
+
+/* Checks what a blank filter and another must agree in: the key type alone. */
+extern bool blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_error *error);
+
+/* blx_unite, with open sets growing within these limits. */
+extern blx_filter *blx_unite_within(const blx_filter *a, const blx_filter *b, const blx_growth *growth, blx_error *error);
+
+#pragma GCC visibility pop
+
+#endif							/* BLX_UNION_H */
