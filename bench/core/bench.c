@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "core/bloomx.h"
+#include "core/filter/filter.h"
 #include "instructions.h"
 #include "splitblock.h"
 

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "core/bloomx.h"
+#include "core/filter/filter.h"
 
 /* The number of the first absent key. */
 #define ABSENT (UINT64_C(1) << 62)

@@ -10,7 +10,7 @@
 #ifndef FILTERS_H
 #define FILTERS_H
 
-#include "core/bloomx.h"
+#include "core/filter/filter.h"
 #include "core/layouts/hashes.h"
 #include "core/base/hash.h"
 #include "harness.h"

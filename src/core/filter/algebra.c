@@ -47,7 +47,7 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 	if (a->layout != b->layout)
 		return blx_fail(error, BLX_MISMATCH, NULL,
 						row->to_bits || row_b->to_bits
-						? "Build both filters with the same layout, or drop the counters with bloom_to_bits."
+						? "Build both filters with the same layout, or drop the counters."
 						: "Build both filters with the same layout.",
 						"bloom filters differ in layout: %s and %s",
 						blx_layout_name(a->layout), blx_layout_name(b->layout));

@@ -289,7 +289,7 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 		return false;
 	if (row->flat && options->value[BLX_OPT_HASHING] != BLX_INDEPENDENT)
 		return blx_fail(error, BLX_INVALID_PARAMETER, "The formula that sizes a filter is that of independent hashes.",
-						"Use bloom_empty_bits.", "a filter of %s hashing cannot be planned by capacity",
+						"Choose its bits and probes instead.", "a filter of %s hashing cannot be planned by capacity",
 						blx_hashing_name((uint8_t) options->value[BLX_OPT_HASHING]));
 	if (row->plan != NULL)
 		return row->plan(capacity, fpr, options, g, error) && blx_geometry_check(g, error);
@@ -336,7 +336,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 	if (!blx_check_options(layout, options, error))
 		return false;
 	if (row->at_bits == NULL)
-		return blx_fail(error, BLX_UNSUPPORTED, NULL, "Use bloom_empty with a capacity and a rate.",
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, "Choose a capacity and a rate instead.",
 						"a %s filter cannot be planned by bits and k", row->name);
 	return row->at_bits(k, (uint64_t) bits, options, g, error) && blx_geometry_check(g, error);
 }

@@ -483,7 +483,7 @@ const blx_layout blx_layout_age_partitioned = {
 		[BLX_FOLD] = "Its slices are half full when they are at work: folded ones would find most keys.",
 	},
 	.instead = {
-		[BLX_UNION] = "Ask each filter, or build one: bloom_agg(v, template ORDER BY time) is never split among workers.",
+		[BLX_UNION] = "Ask each filter, or add all keys to one filter in the order of their time.",
 		[BLX_INTERSECTION] = "Ask both filters.",
 	},
 	.bits_per_key = bits_per_key,

@@ -185,7 +185,7 @@ const blx_layout blx_layout_blocked = {
 	.name = "blocked",
 	.traits = BLX_FETCHABLE,
 	.options = option_ranges,
-	.why_not = {[BLX_FOLD] = "Filters of this layout have one size."},
+	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
 	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,

@@ -211,7 +211,7 @@ const blx_layout blx_layout_counting = {
 	.name = "counting",
 	.traits = BLX_STREAM | BLX_FETCHABLE,
 	.why_not = {
-		[BLX_INTERSECTION] = "A key that only one of them holds might be found in it, and removing that would make common keys absent. Intersect what bloom_to_bits gives.",
+		[BLX_INTERSECTION] = "A key that only one of them holds might be found in it, and removing that would make common keys absent. Drop the counters and intersect the bits.",
 	},
 	.check = check,
 	.at_step = at_step,

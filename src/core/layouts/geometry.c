@@ -134,7 +134,7 @@ blx_differ(const char *field, uint64_t a, uint64_t b, const char *hint, blx_erro
 bool
 blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, blx_error *error)
 {
-	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them with the same bloom_empty or template.";
+	const char *only_equal = "Filters of this layout combine only when their geometries are equal; build them by one plan.";
 
 	if (a->blocks != b->blocks)
 		return blx_differ("blocks", a->blocks, b->blocks, only_equal, error);

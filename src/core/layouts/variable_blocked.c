@@ -306,7 +306,7 @@ const blx_layout blx_layout_variable_blocked = {
 	.name = "variable_blocked",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
-	.why_not = {[BLX_FOLD] = "Filters of this layout have one size."},
+	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
 	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.bits_per_key = bits_per_key,
