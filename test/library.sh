@@ -12,8 +12,9 @@ work=$(mktemp -d)
 trap 'rm -rf -- "$work"' EXIT
 stage=$work/stage
 
-make -s -C "$top/src/core" BUILD="$work/build" PREFIX=/usr DESTDIR="$stage" install
-lib=$stage/usr/lib
+make -s -C "$top/src/core" BUILD="$work/build" PREFIX=/opt/bloomx DESTDIR="$stage" install
+prefix=$stage/opt/bloomx
+lib=$prefix/lib
 psql -Xq -v ON_ERROR_STOP=1 -c 'CREATE EXTENSION IF NOT EXISTS bloomx'
 
 sql() {
@@ -21,12 +22,12 @@ sql() {
 }
 
 # What the shared library shows to the world is what the header declares, no more and no less.
-declared=$(sed -n 's/^extern [a-z].*[ *]\(blx_[a-z_0-9]*\)\(;\| *(.*\)$/\1/p' "$top/src/core/bloomx.h" | sort)
+declared=$(tr '\t' ' ' <"$top/src/core/bloomx.h" | sed -n 's/^extern [a-z].*[ *]\(blx_[a-z_0-9]*\)\(;\| *(.*\)$/\1/p' | sort)
 exported=$(nm -D --defined-only "$lib/libbloomx.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | sort)
-same "exported symbols" "$declared" "$exported"
+same "exported symbols" "$(echo "$declared" | tr '\n' ' ')" "$(echo "$exported" | tr '\n' ' ')"
 same "soname" libbloomx.so.1 "$(objdump -p "$lib/libbloomx.so" | awk '$1 == "SONAME" { print $2 }')"
-same "pkg-config file" "-I$stage/usr/include -L$lib -lbloomx" \
-	"$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=prefix="$stage/usr" --cflags --libs bloomx | sed 's/ *$//')"
+same "pkg-config file" "-I$prefix/include -L$lib -lbloomx" \
+	"$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=prefix="$prefix" --cflags --libs bloomx | sed 's/ *$//')"
 
 # Programs are compiled away from the tree, so that only what is installed is found.
 compile() { # compiler language linkage: $work/make_filter and $work/probe_filter
@@ -36,7 +37,7 @@ compile() { # compiler language linkage: $work/make_filter and $work/probe_filte
 	esac
 	for program in make_filter probe_filter; do
 		# shellcheck disable=SC2086 # options
-		(cd "$work" && "$1" $2 -Wall -Wextra -Werror -I"$stage/usr/include" "$top/examples/$program.c" -o "$program" \
+		(cd "$work" && "$1" $2 -Wall -Wextra -Werror -I"$prefix/include" "$top/examples/$program.c" -o "$program" \
 			-x none $link) || return 1
 	done
 }
