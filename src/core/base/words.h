@@ -1,5 +1,6 @@
 /*
- * words.h - 64-bit words as bytes, the lowest first, wherever they stand.
+ * words.h - reads and writes 64-bit words of the interchange format: 8 bytes,
+ * little-endian, in memory of any alignment.
  */
 #ifndef BLX_WORDS_H
 #define BLX_WORDS_H
