@@ -9,8 +9,8 @@
  *
  * A counter of 15 is saturated: it stands for 15 or more and never changes
  * again, since nobody knows when it should fall below (Fan et al. 2000).  Four
- * bits are their choice, too: with half of the cells set, the chance that a cell
- * gets 16 keys is about 1e-15.
+ * bits are their choice, too: if half of the cells are set, a cell gets 16 keys
+ * with a probability below 1.4e-15.
  */
 #ifndef BLX_COUNTERS_H
 #define BLX_COUNTERS_H

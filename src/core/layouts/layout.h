@@ -108,7 +108,7 @@ typedef struct blx_layout
 	/* Returns how many words of f's body merge reads to make that prefix.  NULL: as many as the prefix has. */
 	uint64_t	(*prefix_words) (const blx_filter *f, const blx_geometry *g);
 
-	/* Combines src into dst over the parts that both have, folding or expanding src to dst's resolution.  BLX_AND never folds. */
+	/* Combines src into dst over the parts that both have, folding or expanding src to dst's resolution.  For BLX_AND src is never finer. */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 
 	/* True if no key can be in both a and b.  They are compatible: same layout, keys, seed. */
