@@ -1,22 +1,22 @@
 /*
- * algebra.c - union, intersection, disjointness and size reduction
- * (docs/FORMAT.md, "Combining filters").
+ * algebra.c - union, intersection, disjointness, size reduction and order
+ * (docs/design.md, "The algebra"; docs/FORMAT.md, "Combining filters").
  *
  * Everything rests on one operation of a layout, merge(dst, src): dst takes in
- * src's bits, folding or expanding src to dst's resolution, over the parts
- * that both have.  Prefix, fold and expand are a merge into an empty filter of
- * the geometry wanted; a part that a filter does not have counts as all ones.
+ * src's bits, folded or expanded to dst's resolution, over the parts that both
+ * have.  Prefix, fold and expand are merges into an empty filter of the wanted
+ * geometry.  A part that a filter does not have counts as all ones.
  *
- * `expanded` remembers by how much the coarsest source of a filter was
- * expanded: such a filter answers exactly, but a copied block holds no new
- * information, and estimates of cardinality fold it back first.
+ * The header's `expanded` records by how much the coarsest source of a filter was
+ * expanded.  Such a filter answers exactly, but a copied block holds no new
+ * information, so estimates of cardinality fold it back first.
  */
 #include <string.h>
 
 #include "core/base/hash.h"
 #include "core/layouts/layout.h"
 
-/* log2 of fine / coarse, when that is a power of two of at least 1; otherwise -1. */
+/* Returns log2 of fine / coarse if that is a power of two, 1 included; otherwise -1. */
 static int
 ratio_log2(uint64_t coarse, uint64_t fine)
 {
@@ -37,8 +37,9 @@ same_keys(const blx_filter *a, const blx_filter *b, blx_error *error)
 }
 
 /*
- * Can a and b be combined for that operation?  Their geometries agree in all but parts and
- * resolution; these may differ where the layout can resize.
+ * True if a and b can be combined by that operation.  Their geometries agree in
+ * everything except parts and resolution, which may differ if the layout can
+ * resize.
  */
 static bool
 compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_error *error)
@@ -61,6 +62,7 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same hashing.",
 						"bloom filters differ in hashing: %s and %s",
 						blx_hashing_name(a->hashing), blx_hashing_name(b->hashing));
+	/* How equal the geometries must be depends on the layout: not at all, up to the resolution, or entirely. */
 	if (row->any_sizes)
 		return true;
 	if (row->resolution != NULL)
@@ -81,7 +83,7 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 	return blx_check_equal_geometry(a, b, error);
 }
 
-/* What two compatible filters become: the finer or coarser resolution, the fewer or more parts. */
+/* Returns the joint geometry of two compatible filters: the finer or the coarser resolution, the fewer or the more parts. */
 static blx_geometry
 joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool more_parts)
 {
@@ -153,7 +155,7 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 
 	if (!blx_union_bytes(a, b, id->name_len, &bytes, &error))
 		return false;
-	if (row->unite == NULL)		/* the two geometries say all */
+	if (row->unite == NULL)		/* the size follows from the two geometries */
 	{
 		blx_geometry g = joint_geometry(&ga, &gb, true, false);
 
@@ -229,7 +231,7 @@ blx_cut(blx_filter *f, const blx_geometry *g)
 	f->parts = g->parts;
 	f->part_bits = g->part_bits;
 	f->pending = 0;
-	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
+	if (g->part_bits % 64 != 0)	/* a prefix of variable_blocked may end within a word */
 		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
 	return true;
 }
@@ -247,6 +249,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (f->hashing != BLX_INDEPENDENT)
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
+	/* Every factor of two in the resolution is one fold. */
 	resolution = row->resolution(g);
 	while (resolution > 1 && resolution % 2 == 0)
 	{
@@ -262,7 +265,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	return true;
 }
 
-/* What dst inherits from one of its sources: it is as coarse as that was before any expansion. */
+/* Sets what dst inherits from one of its sources: the capacity, and how coarse that was before any expansion. */
 static void
 inherit(blx_filter *dst, const blx_filter *src)
 {
@@ -281,7 +284,7 @@ inherit(blx_filter *dst, const blx_filter *src)
 	}
 }
 
-/* Can dst take the bits of src?  What compatible() asks of two filters that need not be of one kind, but for the keys. */
+/* True if dst can take the bits of src.  The conditions of compatible() except for the keys; dst may also be a prefix of src. */
 static bool
 merges(const blx_filter *dst, const blx_filter *src)
 {
@@ -312,7 +315,7 @@ blx_or_into(blx_filter *dst, const blx_filter *src)
 	return true;
 }
 
-/* Every bit that the geometry has, and no spare one: of a layout whose body is bits. */
+/* Sets every bit of the geometry and no spare bit.  False if the layout cannot be intersected: its body is more than bits. */
 bool
 blx_set_all(blx_filter *f)
 {
@@ -353,7 +356,7 @@ blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error 
 	return true;
 }
 
-/* Every fold of f, one behind the other. */
+/* The room for every fold of f, one after another. */
 uint64_t
 blx_shrink_scratch(const blx_filter *f)
 {
@@ -367,9 +370,10 @@ blx_shrink_scratch(const blx_filter *f)
 }
 
 /*
- * Folds once more each round, behind the last in scratch; the rates of all
- * prefixes come at once.  Of two equal sizes the first found has fewer parts,
- * thus fewer probes.
+ * Tries every fold with every prefix of it.  Each round folds once more, into
+ * scratch behind the last fold, and computes the rates of all prefixes at once.
+ * Of two equal sizes the one with more blocks and fewer parts is kept, since it
+ * was found first; it has fewer probes.
  */
 bool
 blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
@@ -392,11 +396,13 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	*g = folded;
 	while (rates[f->parts] <= fpr)
 	{
+		/* the fewest parts that keep the rate */
 		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
 			folded.parts--;
 		if (blx_body_words(&folded) < blx_body_words(g))
 			*g = folded;
 
+		/* the next fold, with all its parts */
 		if (!blx_fold_geometry(f, 1, &folded, &no_more))
 			break;
 		blx_init(scratch, &folded, &anonymous, 0);
@@ -408,7 +414,7 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	return true;
 }
 
-/* Does word i of a body say nothing about the keys? */
+/* True if word i of a body is a note, which does not distinguish filters. */
 static inline bool
 is_note(const blx_layout *row, uint64_t i)
 {

@@ -726,7 +726,6 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 		double		rest = (keys - full / no);	/* it takes full / no keys to put `full` into this stage */
 
 		/* 2^50 blocks are far beyond any filter, and bound the loop for any n */
-
 		if (rest <= 0 || log2 > 50)
 			return 1 - no * (1 - blx_fpr_partitioned_blocked((uint64_t) rint(fmin(keys * no, full)), blocks, parts));
 		no *= 1 - blx_fpr_partitioned_blocked((uint64_t) rint(full), blocks, parts);
@@ -764,7 +763,7 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 	tell(arg, "fpr_bound", bound_of(f), NULL);
 }
 
-/* The presets are the textbook's: stages double and their rates halve.  r = 0.85 is cheaper if a filter grows a hundredfold (docs/theory.md). */
+/* The presets are the textbook's: stages double and their rates halve.  r = 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md). */
 static const blx_option_range options[] = {
 	{BLX_OPT_GROWTH, 2, 16, 2},
 	{BLX_OPT_TIGHTENING, LEAST_TIGHTENING, MOST_TIGHTENING, 0.5},
