@@ -21,7 +21,10 @@
 #endif
 #include <xxhash.h>
 
-/* XXH3 became final with 0.8.0.  Earlier releases hash keys of more than 240 bytes differently: such keys would not be found again. */
+/*
+ * XXH3 became final with 0.8.0.  Earlier releases hash keys of more than 240
+ * bytes differently: such keys would not be found again.
+ */
 #if !defined(XXH_VERSION_NUMBER) || XXH_VERSION_NUMBER < 800
 #error "bloomx needs xxHash 0.8.0 or newer: XXH3 of an older one is another function"
 #endif

@@ -83,7 +83,10 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 	return blx_check_equal_geometry(a, b, error);
 }
 
-/* Returns the joint geometry of two compatible filters: the finer or the coarser resolution, the fewer or the more parts. */
+/*
+ * Returns the joint geometry of two compatible filters: the finer or the
+ * coarser resolution, the fewer or the more parts.
+ */
 static blx_geometry
 joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool more_parts)
 {
@@ -284,7 +287,10 @@ inherit(blx_filter *dst, const blx_filter *src)
 	}
 }
 
-/* True if dst can take the bits of src.  The conditions of compatible() except for the keys; dst may also be a prefix of src. */
+/*
+ * True if dst can take the bits of src.  The conditions of compatible() except
+ * for the keys; dst may also be a prefix of src.
+ */
 static bool
 merges(const blx_filter *dst, const blx_filter *src)
 {
@@ -315,7 +321,10 @@ blx_or_into(blx_filter *dst, const blx_filter *src)
 	return true;
 }
 
-/* Sets every bit of the geometry and no spare bit.  False if the layout cannot be intersected: its body is more than bits. */
+/*
+ * Sets every bit of the geometry and no spare bit.  False if the layout cannot
+ * be intersected: its body is more than bits.
+ */
 bool
 blx_set_all(blx_filter *f)
 {

@@ -199,7 +199,10 @@ check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *err
 	return true;
 }
 
-/* Returns the geometry of interchange bytes whose header has been checked.  The parameters are the body's first words. */
+/*
+ * Returns the geometry of interchange bytes whose header has been checked.  The
+ * parameters are the body's first words.
+ */
 static blx_geometry
 wire_geometry(const blx_filter *header, const uint8_t *body)
 {
@@ -254,7 +257,10 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	return true;
 }
 
-/* Checks the body of an import.  Bits outside the parts would be counted as set; a body that is more than bits has its own rules. */
+/*
+ * Checks the body of an import.  Bits outside the parts would be counted as
+ * set; a body that is more than bits has its own rules.
+ */
 static bool
 check_imported(blx_filter *f, uint64_t size, blx_error *error)
 {

@@ -23,7 +23,10 @@ rate_of(const blx_layout *row, const blx_geometry *g, uint64_t n)
 	return n == 0 ? 0 : row->fpr_expected(g, n);
 }
 
-/* n may be any number, such as the capacity of a header from outside: the formulas take bounded time (theory/loads.c, theory/occupancy.c). */
+/*
+ * n may be any number, such as the capacity of a header from outside: the
+ * formulas take bounded time (theory/loads.c, theory/occupancy.c).
+ */
 double
 blx_fpr_expected(const blx_geometry *g, uint64_t n)
 {
@@ -264,7 +267,10 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr, 
 
 	if (row->smallest != NULL)
 		return largest_capacity_of_any_k(row, fpr, max_words);
-	/* Begin with the textbook's k, -log2 of the rate: few others do better, and a k that does not costs one evaluation. */
+	/*
+	 * Begin with the textbook's k, -log2 of the rate: few others do better, and
+	 * a k that does not costs one evaluation.
+	 */
 	for (unsigned i = 0; i < BLX_MAX_K; i++)
 	{
 		unsigned	k = i < first ? first - i : i + 1;

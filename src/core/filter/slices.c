@@ -22,7 +22,10 @@ blx_signature_geometry(const blx_filter *f, blx_geometry *g)
 	blx_error	error;
 
 	*g = blx_geometry_of(f);
-	/* A filter has one, perhaps without its counters; a set has the planned one, or one for its count at the preset rate of 1 %. */
+	/*
+	 * A filter has one, perhaps without its counters; a set has the planned
+	 * one, or one for its count at the preset rate of 1 %.
+	 */
 	if (f->layout != BLX_HASHES)
 		return f->layout == BLX_PARTITIONED_BLOCKED || (blx_to_bits_geometry(f, g, &error) && g->layout == BLX_PARTITIONED_BLOCKED);
 	if (g->layout == BLX_PARTITIONED_BLOCKED && g->blocks > 0)

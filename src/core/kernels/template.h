@@ -47,7 +47,10 @@ block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
 
 /* ---- keys ---- */
 
-/* Tests the groups after the first.  It is not inlined, so that a test of the first group saves no registers for it. */
+/*
+ * Tests the groups after the first.  It is not inlined, so that a test of the
+ * first group saves no registers for it.
+ */
 TARGET static __attribute__((noinline)) bool
 test_rest(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
 {
@@ -90,7 +93,10 @@ test_filter(const blx_filter *f, uint64_t hash)
 	return test_words(blx_cwords(f), f->blocks, f->parts, hash);
 }
 
-/* Tests up to BLX_BATCH keys in one group, by their hashes for this group.  Bit i of the result is the answer for hash i. */
+/*
+ * Tests up to BLX_BATCH keys in one group, by their hashes for this group.  Bit
+ * i of the result is the answer for hash i.
+ */
 TARGET static inline __attribute__((always_inline)) uint64_t
 test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {

@@ -273,7 +273,10 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_run_probability(fills, g->parts, (unsigned) k);
 }
 
-/* The worst moment: all slices are in use, and just before a turn each has taken as many keys as it will in its place. */
+/*
+ * The worst moment: all slices are in use, and just before a turn each has
+ * taken as many keys as it will in its place.
+ */
 static double
 fpr_bound(const blx_geometry *g)
 {
@@ -312,7 +315,10 @@ fpr_floor(const blx_geometry *g)
 	return -expm1(log1p(-run) + (double) (generations(g) + 1 - k) * log1p(-run * (1 - fill)));
 }
 
-/* Sets *g to the smallest k + l slices, in whole words and at most max_words in all, that meet the rate.  False if there are none. */
+/*
+ * Sets *g to the smallest k + l slices, in whole words and at most max_words in
+ * all, that meet the rate.  False if there are none.
+ */
 static bool
 smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t max_words, blx_geometry *g)
 {

@@ -22,7 +22,10 @@
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
-/* The preset size of a block: one cache line per key.  Larger blocks have a lower rate and cost more misses (docs/theory.md). */
+/*
+ * The preset size of a block: one cache line per key.  Larger blocks have a
+ * lower rate and cost more misses (docs/theory.md).
+ */
 #define CACHE_LINE 512
 
 /* A position takes at most 32 bits of a derived hash, so that every hash gives at least one and SPARE is kept. */

@@ -459,7 +459,10 @@ take_marks(blx_filter *f)
 	return links;
 }
 
-/* True if every overflow block has one link.  Takes time linear in the size of f, and changes f if it is not sound. */
+/*
+ * True if every overflow block has one link.  Takes time linear in the size of
+ * f, and changes f if it is not sound.
+ */
 static bool
 links_are_sound(blx_filter *f)
 {
@@ -654,7 +657,10 @@ typedef struct totals
 	double		keys;
 } totals;
 
-/* A stage got only those keys of the chain that the stages before it did not answer yes to, so it stands for more than it holds. */
+/*
+ * A stage got only those keys of the chain that the stages before it did not
+ * answer yes to, so it stands for more than it holds.
+ */
 static void
 count_chain(const blx_filter *f, uint64_t block, totals *t)
 {

@@ -312,7 +312,10 @@ blx_dynamic_fpr_expected(const blx_geometry *g, uint64_t n)
 
 /* ---- the plan ---- */
 
-/* Returns the highest rate that a block can have, whatever its keys: the sum of its stages' rates when they are full. */
+/*
+ * Returns the highest rate that a block can have, whatever its keys: the sum of
+ * its stages' rates when they are full.
+ */
 static double
 rate_bound(const blx_geometry *g)
 {
@@ -324,7 +327,10 @@ rate_bound(const blx_geometry *g)
 	return bound;
 }
 
-/* Sets the fill of a full stage to the largest that keeps the bound below fpr.  False if there is none with room for one key. */
+/*
+ * Sets the fill of a full stage to the largest that keeps the bound below fpr.
+ * False if there is none with room for one key.
+ */
 static bool
 set_fill(blx_geometry *g, double fpr)
 {

@@ -22,7 +22,10 @@ enum
 	DYNAMIC_PARAMETERS
 };
 
-/* Faster growth makes chains shorter, but a new stage is mostly empty: with 8, the first key that overflows takes eight home blocks. */
+/*
+ * Faster growth makes chains shorter, but a new stage is mostly empty: with 8,
+ * the first key that overflows takes eight home blocks.
+ */
 #define DYNAMIC_MAX_GROWTH 8
 
 /* A record has five bits for the stage.  The last stage takes keys without limit. */
@@ -91,7 +94,10 @@ dynamic_has_room(const dynamic_stage *s, uint64_t bits_set)
 extern double blx_dynamic_fpr_expected(const blx_geometry *g, uint64_t n);
 extern bool blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
-/* Sets *g to the geometry of the options with that many blocks and probes, whose stages become half full.  False, with the reason, if there is none. */
+/*
+ * Sets *g to the geometry of the options with that many blocks and probes,
+ * whose stages become half full.  False, with the reason, if there is none.
+ */
 extern bool blx_dynamic_geometry(const blx_options *options, uint32_t blocks, unsigned probes, blx_geometry *g, blx_error *error);
 
 #endif							/* BLX_DYNAMIC_STAGE_H */

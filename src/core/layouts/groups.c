@@ -122,7 +122,10 @@ merge_block(blx_groups shape, uint64_t *dst, unsigned dst_parts, const uint64_t 
 			dst[j] &= src[j];
 }
 
-/* Walks the blocks of the finer one.  A block of the coarser one stands for all those whose numbers begin with its bits. */
+/*
+ * Walks the blocks of the finer one.  A block of the coarser one stands for all
+ * those whose numbers begin with its bits.
+ */
 static void
 merge_group(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, unsigned number, blx_op op)
 {
@@ -208,7 +211,10 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 	return true;
 }
 
-/* A common key would leave, in every group, one block in which all parts have a common cell.  So one group without such a block is a proof. */
+/*
+ * A common key would leave, in every group, one block in which all parts have a
+ * common cell.  So one group without such a block is a proof.
+ */
 bool
 blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape)
 {

@@ -120,7 +120,10 @@ blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fet
 	return true;
 }
 
-/* The same for words in memory.  Inlined, so that the shape stays in registers: written in pieces and read as a whole, it would stall each test. */
+/*
+ * The same for words in memory.  Inlined, so that the shape stays in registers:
+ * written in pieces and read as a whole, it would stall each test.
+ */
 static inline __attribute__((always_inline)) bool
 blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 {

@@ -268,7 +268,10 @@ places_are_sound(const blx_filter *f)
 	return true;
 }
 
-/* Takes time linear in the number of slots.  A hash that is there twice is not refused: it only makes the count too high. */
+/*
+ * Takes time linear in the number of slots.  A hash that is there twice is not
+ * refused: it only makes the count too high.
+ */
 static bool
 check_table(const blx_filter *f, blx_error *error)
 {
@@ -630,7 +633,10 @@ to_wire(const blx_filter *f, uint8_t *out)
 	}
 }
 
-/* Returns the slots for that many imported hashes: half of them stay free, so that the set can take more before it grows. */
+/*
+ * Returns the slots for that many imported hashes: half of them stay free, so
+ * that the set can take more before it grows.
+ */
 static uint64_t
 slots_for(uint64_t count)
 {
@@ -672,7 +678,10 @@ next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 	return n;
 }
 
-/* Refuses hashes that were chosen so that every table of them has long walks.  No hash function gives keys such hashes. */
+/*
+ * Refuses hashes that were chosen so that every table of them has long walks.
+ * No hash function gives keys such hashes.
+ */
 static bool
 from_wire(blx_filter *f, const uint8_t *body, blx_error *error)
 {

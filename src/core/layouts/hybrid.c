@@ -53,7 +53,10 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 	return true;
 }
 
-/* The parts are independent.  Each is a standard filter of S bits and h probes (Almeida 2022, eq. 10), so their rates multiply. */
+/*
+ * The parts are independent.  Each is a standard filter of S bits and h probes
+ * (Almeida 2022, eq. 10), so their rates multiply.
+ */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {

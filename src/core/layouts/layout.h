@@ -65,23 +65,35 @@ typedef struct blx_layout
 	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
 
-	/* Sizing where k follows from the size: the smallest geometry, of at most max_words words, that meets the rate; false if there is none. */
+	/*
+	 * Sizing where k follows from the size: the smallest geometry, of at most
+	 * max_words words, that meets the rate; false if there is none.
+	 */
 	bool		(*smallest) (uint64_t n, double fpr, uint64_t max_words, blx_geometry *g);
 
 	/* Sizing where neither applies: the whole plan.  capacity is at least 1, 0 < fpr < 1. */
 	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
-	/* The largest geometry of at most `bits` bits.  bits is at least 1; k is 1 .. BLX_MAX_K, whole unless the layout is fractional. */
+	/*
+	 * The largest geometry of at most `bits` bits.  bits is at least 1; k is 1
+	 * .. BLX_MAX_K, whole unless the layout is fractional.
+	 */
 	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 
 	/* Adds keys.  Returns how many it took: fewer than n only if f must grow first. */
 	size_t		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
 
-	/* True if the key may be in the filter.  test_fetched reads words through `fetch`; test has all of them in memory. */
+	/*
+	 * True if the key may be in the filter.  test_fetched reads words through
+	 * `fetch`; test has all of them in memory.
+	 */
 	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
 
-	/* Tests n keys, at most BLX_BATCH; bit i of the result is the answer for hash i.  NULL: they are tested one by one. */
+	/*
+	 * Tests n keys, at most BLX_BATCH; bit i of the result is the answer for
+	 * hash i.  NULL: they are tested one by one.
+	 */
 	uint64_t	(*test_batch) (const blx_filter *f, const uint64_t *hashes, unsigned n);
 
 	/* Returns the expected false positive rate with n random keys, n at least 1. */
@@ -90,7 +102,10 @@ typedef struct blx_layout
 	/* Returns the highest expected rate for any n, if that is what a plan keeps below the target (BLX_UNBOUNDED). */
 	double		(*fpr_bound) (const blx_geometry *g);
 
-	/* Sets rates[p], p = 1 .. parts, to the exact rate that the first p parts of f have as they are.  rates has BLX_MAX_K + 1 elements. */
+	/*
+	 * Sets rates[p], p = 1 .. parts, to the exact rate that the first p parts
+	 * of f have as they are.  rates has BLX_MAX_K + 1 elements.
+	 */
 	void		(*fpr_prefixes) (const blx_filter *f, double *rates);
 
 	/*
@@ -108,7 +123,10 @@ typedef struct blx_layout
 	/* Returns how many words of f's body merge reads to make that prefix.  NULL: as many as the prefix has. */
 	uint64_t	(*prefix_words) (const blx_filter *f, const blx_geometry *g);
 
-	/* Combines src into dst over the parts that both have, folding or expanding src to dst's resolution.  For BLX_AND src is never finer. */
+	/*
+	 * Combines src into dst over the parts that both have, folding or expanding
+	 * src to dst's resolution.  For BLX_AND src is never finer.
+	 */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 
 	/* True if no key can be in both a and b.  They are compatible: same layout, keys, seed. */
@@ -119,7 +137,10 @@ typedef struct blx_layout
 	unsigned	parameters;		/* the body's first words, which belong to the geometry */
 	unsigned	notes;			/* the words after these, which do not distinguish filters (blx_compare) */
 
-	/* body_words returns the words of an empty body, words those of f's body.  words is NULL if the size never changes. */
+	/*
+	 * body_words returns the words of an empty body, words those of f's body.
+	 * words is NULL if the size never changes.
+	 */
 	uint64_t	(*body_words) (const blx_geometry *g);
 	uint64_t	(*words) (const blx_filter *f);
 
@@ -156,7 +177,10 @@ typedef struct blx_layout
 	uint64_t	(*wire_words) (const uint8_t *body);	/* of the body in memory, from a form that has been checked */
 	bool		(*from_wire) (blx_filter *f, const uint8_t *body, blx_error *error);
 
-	/* Copies f's body into dst, of the same size and another identity.  NULL: the words do not depend on the identity. */
+	/*
+	 * Copies f's body into dst, of the same size and another identity.  NULL:
+	 * the words do not depend on the identity.
+	 */
 	bool		(*copy) (blx_filter *dst, const blx_filter *f);
 
 	/*
@@ -178,7 +202,10 @@ typedef struct blx_layout
 	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
 	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
 
-	/* Numbers about f as it is, if they do not follow from B*P*S bits.  details reports those that only this layout has. */
+	/*
+	 * Numbers about f as it is, if they do not follow from B*P*S bits.  details
+	 * reports those that only this layout has.
+	 */
 	uint64_t	(*bits_in) (const blx_filter *f);
 	uint64_t	(*bits_set) (const blx_filter *f);
 	double		(*cardinality) (const blx_filter *f);
@@ -228,7 +255,10 @@ blx_filter_row(uint8_t layout)
 	return layout == BLX_HASHES ? NULL : blx_layout_row(layout);
 }
 
-/* Writes header, name and parameters of a filter of `bytes` bytes, and zeros after them.  blx_init calls it and then the layout's init. */
+/*
+ * Writes header, name and parameters of a filter of `bytes` bytes, and zeros
+ * after them.  blx_init calls it and then the layout's init.
+ */
 extern void blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity, uint64_t bytes);
 
 /* Returns the geometry without the parameters, from the header alone. */

@@ -96,7 +96,10 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_fpr_rational((double) n, (double) g->part_bits, blx_bits_per_key(g));
 }
 
-/* The mean over absent keys: F^floor(k) (1 - f + f F), with fill F and fraction f of keys that have one more probe. */
+/*
+ * The mean over absent keys: F^floor(k) (1 - f + f F), with fill F and fraction
+ * f of keys that have one more probe.
+ */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {

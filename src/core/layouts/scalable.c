@@ -90,7 +90,10 @@ is_full(const stage *s)
 
 /* ---- shapes and sizes ---- */
 
-/* Returns how many keys set half the bits of a stage, on average: 64 ln 2 = 44.36 per block if there are many blocks. */
+/*
+ * Returns how many keys set half the bits of a stage, on average: 64 ln 2 =
+ * 44.36 per block if there are many blocks.
+ */
 static double
 keys_when_full(unsigned log2)
 {
@@ -145,7 +148,10 @@ parts_at(const blx_geometry *g, unsigned level)
 	return parts;
 }
 
-/* Returns the sum of the rates of all full stages from that level on.  It goes over more levels than a filter of 1 GB can have. */
+/*
+ * Returns the sum of the rates of all full stages from that level on.  It goes
+ * over more levels than a filter of 1 GB can have.
+ */
 static double
 bound_from(const blx_geometry *g, unsigned level)
 {
@@ -513,7 +519,10 @@ popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return total;
 }
 
-/* Unites a stage with j.  False, and nothing has changed, if the shapes differ or the result would be more than half full and fuller than both. */
+/*
+ * Unites a stage with j.  False, and nothing has changed, if the shapes differ
+ * or the result would be more than half full and fuller than both.
+ */
 static bool
 absorb(joint *j, const stage *s, const uint64_t *bits)
 {
@@ -530,7 +539,10 @@ absorb(joint *j, const stage *s, const uint64_t *bits)
 	return true;
 }
 
-/* Returns the place of a stage in a union: after larger ones, and before fuller ones of its own size.  So the newest stage is the emptiest of the largest. */
+/*
+ * Returns the place of a stage in a union: after larger ones, and before fuller
+ * ones of its own size.  So the newest stage is the emptiest of the largest.
+ */
 static unsigned
 place_for(const joint *joints, unsigned n, const stage *s)
 {
@@ -541,7 +553,10 @@ place_for(const joint *joints, unsigned n, const stage *s)
 	return n;
 }
 
-/* Adds the stages of f to the n of a union; if `absorbing`, each first tries to unite with one that is there.  Returns how many there are then. */
+/*
+ * Adds the stages of f to the n of a union; if `absorbing`, each first tries to
+ * unite with one that is there.  Returns how many there are then.
+ */
 static unsigned
 join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 {
@@ -591,7 +606,10 @@ union_words(const blx_filter *a, const blx_filter *b, uint64_t *total, blx_error
 	return true;
 }
 
-/* The union continues to grow like the filter that has the larger newest stage, whose geometry and parameters it takes. */
+/*
+ * The union continues to grow like the filter that has the larger newest stage,
+ * whose geometry and parameters it takes.
+ */
 static void
 unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 {
@@ -618,7 +636,10 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 	}
 }
 
-/* A common key would have all its bits in one stage of each filter.  So it is proof if every pair of stages is disjoint. */
+/*
+ * A common key would have all its bits in one stage of each filter.  So it is
+ * proof if every pair of stages is disjoint.
+ */
 static bool
 disjoint(const blx_filter *a, const blx_filter *b)
 {
@@ -686,7 +707,10 @@ cardinality(const blx_filter *f)
 	return keys;
 }
 
-/* Takes the stages as independent.  They share hashes, which makes a difference of less than 0.5 % of a rate of 0.1 (measured). */
+/*
+ * Takes the stages as independent.  They share hashes, which makes a difference
+ * of less than 0.5 % of a rate of 0.1 (measured).
+ */
 static double
 fpr(const blx_filter *f)
 {
@@ -739,7 +763,10 @@ fpr_bound(const blx_geometry *g)
 	return fmin(bound_from(g, 0), 1);
 }
 
-/* Returns what the rate stays below: the rates of the stages that there are, when half full, and of all that may come. */
+/*
+ * Returns what the rate stays below: the rates of the stages that there are,
+ * when half full, and of all that may come.
+ */
 static double
 bound_of(const blx_filter *f)
 {
@@ -763,7 +790,10 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 	tell(arg, "fpr_bound", bound_of(f), NULL);
 }
 
-/* The presets are the textbook's: stages double and their rates halve.  r = 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md). */
+/*
+ * The presets are the textbook's: stages double and their rates halve.  r =
+ * 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md).
+ */
 static const blx_option_range options[] = {
 	{BLX_OPT_GROWTH, 2, 16, 2},
 	{BLX_OPT_TIGHTENING, LEAST_TIGHTENING, MOST_TIGHTENING, 0.5},

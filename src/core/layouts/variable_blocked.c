@@ -25,7 +25,10 @@
 #include "core/base/hash.h"
 #include "core/theory/theory.h"
 
-/* Derived hashes are numbered by block, and within a block by probe: at most 64 probes, the extra one included.  Part of the format. */
+/*
+ * Derived hashes are numbered by block, and within a block by probe: at most 64
+ * probes, the extra one included.  Part of the format.
+ */
 #define HASHES_A_BLOCK 64
 
 static inline uint64_t
@@ -101,7 +104,10 @@ size_of_largest(uint64_t bits)
 	return (double) (UINT64_C(1) << (63 - __builtin_clzll(bits)));
 }
 
-/* Returns the geometry of m bits with that K, rounded to fixed point and brought between 1 and what keeps the sum of all k_i within BLX_MAX_K. */
+/*
+ * Returns the geometry of m bits with that K, rounded to fixed point and
+ * brought between 1 and what keeps the sum of all k_i within BLX_MAX_K.
+ */
 static blx_geometry
 of_k(uint64_t bits, double k_largest)
 {
@@ -189,7 +195,10 @@ prefix(blx_geometry *g, int64_t blocks, blx_error *error)
 
 /* ---- keys ---- */
 
-/* Sets *bit to the bit of probe j of a block, the last of which is the extra one.  False if this key does not use it. */
+/*
+ * Sets *bit to the bit of probe j of a block, the last of which is the extra
+ * one.  False if this key does not use it.
+ */
 static inline bool
 probe_of(const block *b, uint64_t hash, uint64_t j, uint64_t *bit)
 {
@@ -240,7 +249,10 @@ test(const blx_filter *f, uint64_t hash)
 
 /* ---- bits ---- */
 
-/* Returns the bits of a block of less than a word.  They lie within one word, because all blocks before it are multiples of its size. */
+/*
+ * Returns the bits of a block of less than a word.  They lie within one word,
+ * because all blocks before it are multiples of its size.
+ */
 static inline uint64_t
 bits_of_small(const block *b, const uint64_t *words)
 {
@@ -283,7 +295,10 @@ merge(blx_filter *dst, const blx_filter *src, blx_op op)
 		blx_words(dst)[words - 1] &= ~UINT64_C(0) >> (64 - dst->part_bits % 64);
 }
 
-/* A common key would leave a common bit in every block of which every key has a bit: those with k_i >= 1, which come first. */
+/*
+ * A common key would leave a common bit in every block of which every key has a
+ * bit: those with k_i >= 1, which come first.
+ */
 static bool
 disjoint(const blx_filter *f, const blx_filter *g)
 {

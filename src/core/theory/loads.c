@@ -32,14 +32,20 @@
 #define MANY_LOADS 128			/* standard deviation */
 #define STEPS_A_DEVIATION 8
 
-/* Returns (1 + e) ln(1 + e) - e, the deviance of a count that is 1 + e times its mean, in units of the mean (Loader 2000). */
+/*
+ * Returns (1 + e) ln(1 + e) - e, the deviance of a count that is 1 + e times
+ * its mean, in units of the mean (Loader 2000).
+ */
 static double
 deviance(double e)
 {
 	return e <= -1 ? 1 : (1 + e) * log1p(e) - e;
 }
 
-/* Returns the binomial weight of a load relative to that of the mean.  Both are large, so Stirling's formula is exact enough. */
+/*
+ * Returns the binomial weight of a load relative to that of the mean.  Both are
+ * large, so Stirling's formula is exact enough.
+ */
 static double
 weight_of(double load, double mean, double n)
 {

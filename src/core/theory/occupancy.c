@@ -91,7 +91,10 @@ blx_cover_throw(blx_cover *cover, double chance)
 	}
 }
 
-/* Returns sin x - x.  For small x by its series, since the difference would lose its leading digits; seven terms suffice below 0.5. */
+/*
+ * Returns sin x - x.  For small x by its series, since the difference would
+ * lose its leading digits; seven terms suffice below 0.5.
+ */
 static double
 sine_less(double x)
 {
@@ -143,7 +146,10 @@ blx_circle_init(blx_circle *circle, double t)
 	}
 }
 
-/* Adds a node to set[0 .. top]: weight w + iv times the powers of 1 - e^-(x + iy), twice if it stands for its conjugate, too. */
+/*
+ * Adds a node to set[0 .. top]: weight w + iv times the powers of 1 - e^-(x +
+ * iy), twice if it stands for its conjugate, too.
+ */
 static void
 add_node(double *set, unsigned top, double w, double v, double x, double y, bool twice)
 {

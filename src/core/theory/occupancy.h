@@ -40,7 +40,10 @@ extern void blx_cover_throw(blx_cover *cover, double chance);
  */
 extern void blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole, double fraction);
 
-/* Returns E[(X/m)^k], where X is the number of bits set in m after `throws` random throws: exact (Almeida 2022, eq. 10). */
+/*
+ * Returns E[(X/m)^k], where X is the number of bits set in m after `throws`
+ * random throws: exact (Almeida 2022, eq. 10).
+ */
 extern double blx_occupancy_power(uint64_t m, unsigned k, double throws);
 
 /*

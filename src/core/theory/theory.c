@@ -80,7 +80,10 @@ typedef struct block
 	blx_cover	cover;
 } block;
 
-/* Returns the rate of a standard filter with `load` keys.  arg points to a pointer to the block, whose load must not exceed it. */
+/*
+ * Returns the rate of a standard filter with `load` keys.  arg points to a
+ * pointer to the block, whose load must not exceed it.
+ */
 static double
 block_rate(uint64_t load, const void *arg)
 {
