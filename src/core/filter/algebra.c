@@ -47,6 +47,7 @@ compatible(const blx_filter *a, const blx_filter *b, enum blx_operation operatio
 	const blx_layout *row = blx_layout_row(a->layout),
 			   *row_b = blx_layout_row(b->layout);
 
+	/* The same keys, the same layout, an operation that it has, the same hashing. */
 	if (!same_keys(a, b, error))
 		return false;
 	if (a->layout != b->layout)
@@ -168,6 +169,7 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 		dst->pending = a->pending > b->pending ? a->pending : b->pending;
 		return true;
 	}
+	/* Otherwise the layout writes it, into a body of zeros. */
 	blx_init_sized(dst, &ga, id, capacity, bytes);
 	row->unite(dst, a, b);
 	return true;
@@ -264,6 +266,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (times < 0 || times > possible)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
+	/* Zero folds are always possible, and leave the geometry as it is. */
 	row->set_resolution(g, row->resolution(g) >> times);
 	return true;
 }
@@ -438,6 +441,7 @@ blx_compare(const blx_filter *a, const blx_filter *b)
 	int			order;
 
 #define COMPARE(x, y) do { if ((x) != (y)) return (x) < (y) ? -1 : 1; } while (0)
+	/* By the keys, then by the geometry: filters that combine stand together. */
 	COMPARE(a->layout, b->layout);
 	COMPARE(a->key_type, b->key_type);
 	COMPARE(a->name_len, b->name_len);
@@ -453,6 +457,7 @@ blx_compare(const blx_filter *a, const blx_filter *b)
 	COMPARE(ga.fraction, gb.fraction);
 	if (blx_layout_row(a->layout)->compare != NULL)
 		return blx_layout_row(a->layout)->compare(a, b);
+	/* By the body, word by word, without what says nothing about the keys. */
 	{
 		uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
 

@@ -146,7 +146,7 @@ blx_export(const blx_filter *f, uint8_t *out)
 
 	memcpy(out, f->magic, 4);
 	out += 4;
-	/* The header, field by field in the order of docs/FORMAT.md; then the name, then the body. */
+	/* The header, field by field in the order of docs/FORMAT.md, and the name. */
 	put(&out, f->layout, 1);
 	put(&out, f->key_type, 1);
 	put(&out, f->name_len, 1);
@@ -162,6 +162,7 @@ blx_export(const blx_filter *f, uint8_t *out)
 	put(&out, f->pending, 1);
 	memcpy(out, blx_name(f), name_bytes);
 	out += name_bytes;
+	/* The body: a form of its own, or its words. */
 	if (blx_layout_row(f->layout)->to_wire != NULL)
 		blx_layout_row(f->layout)->to_wire(f, out);
 	else
@@ -283,6 +284,7 @@ blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 	uint64_t   *words;
 	const blx_layout *row;
 
+	/* The header, which blx_import_check has checked. */
 	read_header(in, &header);
 	row = blx_layout_row(header.layout);
 	id = blx_identity_of(&header);

@@ -118,6 +118,7 @@ smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uin
 			step = largest_step(row, options, k, (uint64_t) fmin(words, BLX_MAX_BYTES)) + 1;
 			step = step < low ? low : step >= high ? high - 1 : step;
 		}
+		/* keep what is known: `high` meets the target, no step below `low` does */
 		row->at_step(k, step, options, &g);
 		last = rate_of(row, &g, n);
 		if (last < fpr)
@@ -304,6 +305,7 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	/* The arguments, then the options. */
 	if (row == NULL)
 		return false;
 	if (capacity < 1 || capacity > INT64_MAX)
@@ -349,6 +351,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	/* The arguments; NaN fails the check of k. */
 	if (row == NULL)
 		return false;
 	if (bits < 1)

@@ -174,6 +174,7 @@ add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *ha
 			if (g > 0)
 				for (size_t i = 0; i < batch; i++)
 					derived[i] = blx_derive(hashes[i], g);
+			/* a constant number of parts, where speed counts */
 			if (in_group == BLX_GROUP)
 				add_group(group, blocks, BLX_GROUP, g > 0 ? derived : hashes, batch);
 			else

@@ -403,6 +403,7 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 	bool		found = false;
 	blx_geometry best;
 
+	/* The least memory is the measure of what is too much. */
 	if (words == 0)
 		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
 						"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",

@@ -601,6 +601,7 @@ join_chains(chain *c, const blx_filter *a, const blx_filter *b, uint64_t block)
 			or_into_last(c, a, &pa);
 			more_a = follow(a, &pa) == MOVED;
 		}
+		/* b's block, if it went into the same one or is the lower */
 		if (both || !take_a)
 		{
 			or_into_last(c, b, &pb);

@@ -125,6 +125,7 @@ follow_stage(const dynamic_stage *s, double reach, unsigned top, profile *result
 		double		open_rate = 0;
 
 		result->fills[load] = 0;
+		/* A stage that is surely full, to the precision of a double, takes no more keys. */
 		if (full < 1 - 1e-15)
 			add_to_occupancy(&x, s, reach);
 		/* States without room for another key leave the open ones for good. */
@@ -240,6 +241,7 @@ estimate_chain(const blx_geometry *g, uint64_t load, double *rate)
 		double		holds = log1p(-fill) / (s.probes * log1p(-1 / (double) s.bits));
 		bool		last = left * reach <= holds || s.number == DYNAMIC_LAST_STAGE;
 
+		/* The keys that are left do not fill this stage: its rate is a standard filter's. */
 		if (last)
 		{
 			if (rate != NULL)
@@ -368,6 +370,7 @@ set_blocks(blx_geometry *g, uint64_t capacity, double *best)
 	expectations e;
 	blx_geometry shape = *g;
 
+	/* The expectations of a block are the same for any number of blocks: compute them once, for the highest mean. */
 	expect_up_to(&e, &shape, largest_load(1.2 * full));
 	for (unsigned percent = 120; percent >= 40; percent -= 2)
 	{
@@ -435,6 +438,8 @@ blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_
 		if (set_blocks(&candidate, capacity, &best))
 			*g = candidate;
 	}
+
+	/* If there is no plan: either no fill keeps the rate, or it takes too much memory. */
 	if (best * 8 < BLX_MAX_BYTES)
 		return true;
 	if (!reachable)

@@ -99,6 +99,8 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 				sums[j] += rate;
 			}
 		}
+
+		/* The mean of this group times those of the whole groups before it. */
 		for (unsigned j = 0; j < parts; j++)
 			rates[BLX_GROUP * g + j + 1] = groups_before * sums[j] / (double) blocks;
 		groups_before *= sums[parts - 1] / (double) blocks;
@@ -192,6 +194,7 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 				b_parts = blx_group_parts(b_shape, number),
 				parts = a_parts < b_parts ? a_parts : b_parts;
 
+	/* The kernels have full groups of bits; they want the finer one first. */
 	if (both_full(a_shape, b_shape, number))
 		return a_shape.log2 >= b_shape.log2
 			? blx_kernels_in_use()->disjoint(a, a_shape.log2, b, b_shape.log2)

@@ -63,6 +63,7 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 {
 	const blx_geometry none = {0};
 
+	/* The header: the planned filter's geometry, with its layout in `pending`. */
 	if (planned == NULL)
 		planned = &none;
 	f->layout = BLX_HASHES;
@@ -79,6 +80,7 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 	f->fraction = planned->fraction;
 	f->expanded = 0;
 	f->pending = planned->layout;
+	/* The body: no hash, no salt, empty slots. */
 	memset((char *) f + sizeof(blx_filter), 0, blx_hashes_bytes(slots, id->name_len) - sizeof(blx_filter));
 	if (id->name_len > 0)
 		memcpy((char *) f + sizeof(blx_filter), id->name, id->name_len);
@@ -282,7 +284,10 @@ check_table(const blx_filter *f, blx_error *error)
 	return true;
 }
 
-/* ---- sets of given hashes ---- */
+/* ---- sets of given hashes ----
+ *
+ * Hashes are taken 256 at a time: 2 kB on the stack, few calls.
+ */
 
 /* Adds all hashes of a source.  False at the first that is too far from its home. */
 static bool
@@ -616,6 +621,7 @@ to_wire(const blx_filter *f, uint8_t *out)
 	uint8_t    *end = out + 8;
 	size_t		n;
 
+	/* The number, and the hashes as the table has them. */
 	blx_put_word(out, count);
 	while ((n = blx_hashes_next(f, &cursor, batch, 256)) > 0)
 	{

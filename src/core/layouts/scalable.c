@@ -573,6 +573,7 @@ join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 			at++;
 		if (!absorbing || at == n)
 		{
+			/* keep the order of records: the largest first */
 			at = place_for(joints, n, &s);
 			memmove(joints + at + 1, joints + at, (n - at) * sizeof *joints);
 			joints[at] = (joint) {s, bits, NULL};
@@ -619,10 +620,11 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 	uint64_t   *bits = state + RECORDS + n;
 	const blx_filter *leader = stage_of(blx_cwords(a)[RECORDS]).shape.log2 >= stage_of(blx_cwords(b)[RECORDS]).shape.log2 ? a : b;
 
-	/* Header and parameters of the leader, then each stage: the bits of one filter, or those of both. */
+	/* Header and parameters are the leader's. */
 	dst->blocks = leader->blocks;
 	dst->parts = leader->parts;
 	memcpy(state, blx_cwords(leader), 8 * PARAMETERS);
+	/* Each stage: the bits of one filter, or those of both. */
 	state[STAGES] = n;
 	for (unsigned i = 0; i < n; i++)
 	{

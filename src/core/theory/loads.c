@@ -74,6 +74,7 @@ mean_over_many_loads(double n, double blocks, double (*f) (uint64_t i, const voi
 	 */
 	for (int i = -9 * STEPS_A_DEVIATION; i <= 40 * STEPS_A_DEVIATION; i++)
 	{
+		/* whole loads, a whole step apart: f takes no others */
 		double		load = middle + i * step,
 					weight,
 					term;
@@ -82,6 +83,7 @@ mean_over_many_loads(double n, double blocks, double (*f) (uint64_t i, const voi
 			continue;
 		weight = weight_of(load, mean, n);
 		term = weight * f((uint64_t) fmin(load, 0x1p63), arg);
+		/* the term must be so small that even a sum of many like it would not count */
 		weights += weight;
 		sum += term;
 		if (i > 0 && weight < NEGLIGIBLE && term <= sum * DBL_EPSILON / 16)
