@@ -532,7 +532,7 @@ words(const blx_filter *f)
 	return PREFIX_WORDS + blx_hashes_slots(f);
 }
 
-/* The slots of an empty set that is made from a geometry: the fewest in use, since nothing is known of its keys. */
+/* The slots of an empty set that is made from a geometry.  Few, since nothing is known of its keys, and it grows. */
 #define FIRST_SLOTS 8
 
 static uint64_t

@@ -66,17 +66,18 @@ typedef struct blx_layout
 	uint64_t	max_step;
 
 	/*
-	 * Sizing where k follows from the size: the smallest geometry, of at most
-	 * max_words words, that meets the rate; false if there is none.
+	 * Sizing where k follows from the size.  Sets g to the smallest geometry
+	 * whose rate with n keys is below fpr, if it has at most max_words words;
+	 * otherwise returns false.
 	 */
 	bool		(*smallest) (uint64_t n, double fpr, uint64_t max_words, blx_geometry *g);
 
-	/* Sizing where neither applies: the whole plan.  capacity is at least 1, 0 < fpr < 1. */
+	/* Sizing where neither applies: makes the whole plan.  capacity is at least 1, 0 < fpr < 1. */
 	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
 	/*
-	 * The largest geometry of at most `bits` bits.  bits is at least 1; k is 1
-	 * .. BLX_MAX_K, whole unless the layout is fractional.
+	 * Sets g to the largest geometry of at most `bits` bits, at least 1.  k is
+	 * from 1 to BLX_MAX_K, and whole unless the layout is fractional.
 	 */
 	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 

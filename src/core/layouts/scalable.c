@@ -91,8 +91,8 @@ is_full(const stage *s)
 /* ---- shapes and sizes ---- */
 
 /*
- * Returns how many keys set half the bits of a stage, on average: 64 ln 2 =
- * 44.36 per block if there are many blocks.
+ * Returns how many keys set half the bits of a stage, on average.  If there are
+ * many blocks, that is 64 ln 2 = 44.36 per block.
  */
 static double
 keys_when_full(unsigned log2)
@@ -530,7 +530,7 @@ absorb(joint *j, const stage *s, const uint64_t *bits)
 
 	if (j->more_bits != NULL || j->stage.shape.log2 != s->shape.log2 || j->stage.shape.parts != s->shape.parts)
 		return false;
-	/* One of each filter at most, and only if the rate of the two does not rise. */
+	/* At most one stage of each filter; half full at most, or no fuller than the fuller one. */
 	set = popcount_of_both(j->bits, bits, blx_groups_words(s->shape));
 	if (2 * set > bits_of(s) && set > j->stage.set && set > s->set)
 		return false;
@@ -793,8 +793,10 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 }
 
 /*
- * The presets are the textbook's: stages double and their rates halve.  r =
- * 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md).
+ * The presets are the textbook's: stages double and their rates halve.  An r of
+ * 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md).  Faster
+ * growth means fewer stages to test, but a new stage is empty, so a filter may take
+ * up to `growth` times the memory that it needs; hence no more than 16.
  */
 static const blx_option_range options[] = {
 	{BLX_OPT_GROWTH, 2, 16, 2},
