@@ -26,7 +26,8 @@
  *
  * A union joins chains stage by stage.  Two blocks of one stage are ORed if the
  * result stays within the limit, and kept side by side as "twins" if it does not.
- * So the rate is no worse than the sum of the two.
+ * So the rate is no worse than the sum of the two, for as long as a chain has no
+ * more than MAX_TWINS of one stage.
  *
  * Filters of this layout unite only with an equal geometry, and they do not
  * intersect, since a key may be in different stages of two filters.
@@ -53,7 +54,6 @@ enum
 #define MAX_TWINS 4
 
 /* The fields of a record (above); the low half is the number of bits set. */
-
 #define STAGE_SHIFT 32
 #define LINK_SHIFT 37
 

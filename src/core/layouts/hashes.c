@@ -80,6 +80,7 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 	f->fraction = planned->fraction;
 	f->expanded = 0;
 	f->pending = planned->layout;
+
 	/* The body: no hash, no salt, empty slots. */
 	memset((char *) f + sizeof(blx_filter), 0, blx_hashes_bytes(slots, id->name_len) - sizeof(blx_filter));
 	if (id->name_len > 0)
