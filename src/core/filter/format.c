@@ -299,7 +299,7 @@ blx_import(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
 	if (row->from_wire != NULL)
 		return row->from_wire(f, body, error);
 
-	/* The body: its own form, or words. */
+	/* Otherwise the body is words. */
 	words = blx_words(f);
 	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
 		words[i] = blx_get_word(body + 8 * i);

@@ -361,7 +361,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"k must be a %snumber between 1 and %u for layout %s, not %g",
 						row->fractional ? "" : "whole ", BLX_MAX_K, row->name, k);
-	/* 256 bytes are room for any header; each layout has its own limit below this one. */
+	/* 256 bytes are more than any header takes.  blx_geometry_check has the exact limit. */
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);

@@ -25,8 +25,8 @@ extern bool blx_signature_geometry(const blx_filter *f, blx_geometry *g);
 
 /*
  * Writes the signature of f to blx_body_words(g) words.  f has the index's seed.
- * A filter of another layout has no signature and gets all ones:
- * it may hold anything.  A counting filter is converted first (blx_to_bits).
+ * A filter of another layout has no signature and gets all ones: it may hold
+ * anything.  The caller converts a counting filter first (blx_to_bits).
  */
 extern void blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f);
 extern void blx_signature_of_anything(uint64_t *words, const blx_geometry *g);
