@@ -1,5 +1,8 @@
 /*
- * error.c - how a function of the core says why it failed.
+ * error.c - how a function of the core reports why it failed.
+ *
+ * The caller owns the blx_error and decides what becomes of it; the core never
+ * prints and never aborts.  A text that is too long for its field is cut.
  */
 #include <stdarg.h>
 #include <stdio.h>

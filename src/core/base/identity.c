@@ -16,7 +16,7 @@ blx_identity_of(const blx_filter *f)
 	return id;
 }
 
-/* Key types by code (docs/FORMAT.md).  Codes are stored: never renumber. */
+/* The names of key types by code (docs/FORMAT.md, "Key types").  Codes are stored in filters: never renumber them. */
 static const char *const key_type_names[] = {
 	[BLX_KEY_NONE] = "none",
 	[BLX_KEY_INTEGER] = "integer",
@@ -60,9 +60,10 @@ blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
 }
 
 /*
- * Blanks at the end count in text and not in char(n).  The usual hint would lead
- * astray: in SQL, a cast to character is one to a single character, and a cast
- * to text takes blanks away that the filter's keys may have.
+ * Returns the hint for keys of another type.  Trailing blanks count in text and
+ * not in char(n), so text and bpchar need hints of their own: in SQL, a cast to
+ * "character" is a cast to char(1), and a cast from char(n) to text removes
+ * blanks that the filter's keys may have.
  */
 static const char *
 mismatch_hint(uint8_t of_filter, uint8_t of_key)

@@ -1,8 +1,10 @@
 /*
- * sort.c - 64-bit values in ascending order, in place.
+ * sort.c - sorts 64-bit values in ascending order, in place.
  *
- * The values may be hostile: a comparison sort of the C library's may take
- * quadratic time, or memory.
+ * A radix sort, because the values may be chosen by an adversary and the
+ * function must not allocate: the C library's qsort may take quadratic time or
+ * allocate memory.  The order of equal values is not kept; nothing can tell
+ * them apart.
  */
 #include <string.h>
 
@@ -23,6 +25,11 @@ put_value(uint8_t *values, uint64_t i, uint64_t value)
 	memcpy(values + 8 * i, &value, 8);
 }
 
+/*
+ * Up to this number values are sorted by insertion.  A radix pass walks
+ * through 256 counters whatever n is, and insertion moves n^2/4 values on
+ * average, which is 256 for n = 32.
+ */
 #define FEW_VALUES 32
 
 static void
@@ -40,9 +47,10 @@ sort_few(uint8_t *values, uint64_t n)
 }
 
 /*
- * By one byte of the values after another, from the top: each value is swapped
- * into the heap of its byte until every heap is complete ("American flag
- * sort": McIlroy, Bostic, McIlroy 1993).
+ * Sorts by one byte at a time, from the top ("American flag sort": McIlroy,
+ * Bostic, McIlroy 1993).  Each value is swapped into the heap of its byte until
+ * every heap is complete; then each heap is sorted by the bytes below.  The
+ * recursion is at most 8 deep, since each level uses up one byte.
  */
 void
 blx_sort_values(uint8_t *values, uint64_t n)
@@ -58,11 +66,15 @@ blx_sort_values(uint8_t *values, uint64_t n)
 		sort_few(values, n);
 		return;
 	}
+
+	/* Find the highest byte in which the values differ. */
 	for (uint64_t i = 1; i < n; i++)
 		differing |= value_at(values, i) ^ value_at(values, 0);
 	if (differing == 0)
 		return;
-	shift = (63 - (unsigned) __builtin_clzll(differing)) / 8 * 8;	/* of the first byte that is not the same in all */
+	shift = (63 - (unsigned) __builtin_clzll(differing)) / 8 * 8;
+
+	/* Count the values of each heap, and turn the counts into where the heaps begin and end. */
 	for (uint64_t i = 0; i < n; i++)
 		ends[value_at(values, i) >> shift & 255]++;
 	for (unsigned b = 0; b < 256; b++)
@@ -70,6 +82,8 @@ blx_sort_values(uint8_t *values, uint64_t n)
 		next[b] = first;
 		first = ends[b] += first;
 	}
+
+	/* Carry each misplaced value to its heap, take along what stood there, until one belongs here. */
 	for (unsigned b = 0; b < 256; b++)
 		while (next[b] < ends[b])
 		{
@@ -85,6 +99,8 @@ blx_sort_values(uint8_t *values, uint64_t n)
 			}
 			put_value(values, next[b]++, value);
 		}
+
+	/* Sort each heap by the bytes below. */
 	for (unsigned b = 0; shift > 0 && b < 256; b++)
 	{
 		first = b == 0 ? 0 : ends[b - 1];

@@ -2,13 +2,13 @@
  * algebra.c - which filters combine, and how (docs/design.md, "The algebra").
  *
  * Everything rests on one operation of a layout, merge(dst, src): dst takes in
- * src's bits, folding or expanding src to dst's resolution, over the parts
- * that both have.  Prefix, fold and expand are a merge into an empty filter of
- * the geometry wanted; a part that a filter does not have counts as all ones.
+ * src's bits, folded or expanded to dst's resolution, over the parts that both
+ * have.  Prefix, fold and expand are merges into an empty filter of the wanted
+ * geometry.  A part that a filter does not have counts as all ones.
  *
- * `expanded` remembers by how much the coarsest source of a filter was
- * expanded: such a filter answers exactly, but a copied block holds no new
- * information, and estimates of cardinality fold it back first.
+ * The header's `expanded` records by how much the coarsest source of a filter was
+ * expanded.  Such a filter answers exactly, but a copied block holds no new
+ * information, so estimates of cardinality fold it back first.
  */
 #include <string.h>
 
@@ -16,7 +16,7 @@
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
-/* log2 of fine / coarse, when that is a power of two of at least 1; otherwise -1. */
+/* Returns log2 of fine / coarse if that is a power of two, 1 included; otherwise -1. */
 static int
 ratio_log2(uint64_t coarse, uint64_t fine)
 {
@@ -42,6 +42,7 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 	const blx_layout *row = blx_layout_row(a->layout),
 			   *row_b = blx_layout_row(b->layout);
 
+	/* The same keys, the same layout, an operation that it has, the same hashing. */
 	if (!same_keys(a, b, error))
 		return false;
 	if (a->layout != b->layout)
@@ -57,6 +58,7 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 		return blx_fail(error, BLX_MISMATCH, NULL, "Build both filters with the same hashing.",
 						"bloom filters differ in hashing: %s and %s",
 						blx_hashing_name(a->hashing), blx_hashing_name(b->hashing));
+	/* How equal the geometries must be depends on the layout: not at all, up to the resolution, or entirely. */
 	if (row->any_sizes)
 		return true;
 	if (row->resolution != NULL)
@@ -77,7 +79,10 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 	return blx_check_equal_geometry(a, b, error);
 }
 
-/* What two compatible filters become: the finer or coarser resolution, the fewer or more parts. */
+/*
+ * Returns the joint geometry of two compatible filters: the finer or the
+ * coarser resolution, the fewer or the more parts.
+ */
 static blx_geometry
 joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool more_parts)
 {
@@ -148,7 +153,7 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 
 	if (!blx_union_bytes(a, b, id->name_len, &bytes, NULL))
 		return false;
-	if (row->unite == NULL)		/* the two geometries say all */
+	if (row->unite == NULL)		/* the size follows from the two geometries */
 	{
 		blx_geometry g = joint_geometry(&ga, &gb, true, false);
 
@@ -158,6 +163,7 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 		dst->pending = a->pending > b->pending ? a->pending : b->pending;
 		return true;
 	}
+	/* Otherwise the layout writes it, into a body of zeros. */
 	blx_init_sized(dst, &ga, id, capacity, bytes);
 	row->unite(dst, a, b);
 	return true;
@@ -188,7 +194,7 @@ blx_unexpanded_geometry(const blx_filter *f)
 	return g;
 }
 
-/* What dst inherits from one of its sources: it is as coarse as that was before any expansion. */
+/* Sets what dst inherits from one of its sources: the capacity, and how coarse that was before any expansion. */
 static void
 inherit(blx_filter *dst, const blx_filter *src)
 {
@@ -207,7 +213,10 @@ inherit(blx_filter *dst, const blx_filter *src)
 	}
 }
 
-/* Can dst take the bits of src?  What compatible() asks of two filters that need not be of one kind, but for the keys. */
+/*
+ * True if dst can take the bits of src.  The conditions of compatible() except
+ * for the keys; dst may also be a prefix of src.
+ */
 static bool
 merges(const blx_filter *dst, const blx_filter *src)
 {
@@ -238,7 +247,10 @@ blx_or_into(blx_filter *dst, const blx_filter *src)
 	return true;
 }
 
-/* Every bit that the geometry has, and no spare one: of a layout whose body is bits. */
+/*
+ * Sets every bit of the geometry and no spare bit.  False if the layout cannot
+ * be intersected: its body is more than bits.
+ */
 bool
 blx_set_all(blx_filter *f)
 {

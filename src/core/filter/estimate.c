@@ -1,5 +1,10 @@
 /*
- * estimate.c - what a filter knows about itself.
+ * estimate.c - what a filter knows about itself: set bits, rate and cardinality
+ * (docs/design.md, "What a filter knows about itself").
+ *
+ * The rate is that of the bits as they are, exact over random hashes.  The
+ * cardinality is an estimate from the number of set bits, with its standard
+ * error.  A layout with more than bits in its body brings functions of its own.
  */
 #include <math.h>
 
@@ -28,9 +33,9 @@ blx_bits_set(const blx_filter *f)
 }
 
 /*
- * The logarithm of the chance that a key's probes in a part all miss so many
- * given bits of it: each misses them with 1 - bits/S, the one that only a
- * fraction of the keys have with 1 - fraction bits/S.
+ * Returns the logarithm of the chance that all probes of a key in a part miss
+ * `bits` given bits of it.  Each probe misses them with probability 1 - bits/S,
+ * and a probe that only a fraction of the keys have with 1 - fraction bits/S.
  */
 static double
 log_miss(const blx_geometry *g, double bits)
@@ -42,7 +47,7 @@ log_miss(const blx_geometry *g, double bits)
 	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
 }
 
-/* The chance that one key sets a given bit: its block is picked with 1/B. */
+/* Returns the chance that one key sets a given bit.  Its block is picked with probability 1/B. */
 static double
 hit_probability(const blx_geometry *g)
 {
@@ -50,10 +55,10 @@ hit_probability(const blx_geometry *g)
 }
 
 /*
- * Swamidass and Baldi 2007, n* = -(m/k) ln(1 - X/m), with the exact chance of a
- * hit for k/m: that matters for filters of a few dozen bits.  It holds for the
- * blocked layouts as it stands: a bit is unset after n keys with probability
- * (1 - r)^n whichever way the keys spread over the blocks.
+ * Swamidass and Baldi 2007, n* = -(m/k) ln(1 - X/m), but with the exact chance r
+ * that a key sets a given bit in place of k/m, which matters for filters of a few
+ * dozen bits.  This holds for blocked layouts, too: after n keys a bit is unset
+ * with probability (1 - r)^n, however the keys are spread over the blocks.
  */
 double
 blx_cardinality(const blx_filter *f)
@@ -77,12 +82,12 @@ blx_cardinality(const blx_filter *f)
 
 /*
  * By the delta method: sd(n*) = sd(X) / (dX/dn).  sd(X) follows from pairs of
- * bits.  Two bits of one part (and block) are hit by one key as two bins are by
- * H throws; bits of different parts of a block are hit independently given the
- * block; bits of different blocks exclude each other.  Parts of different
- * groups (partitioned_blocked) are nearer to independent: the value is then a
- * slight overestimate.  Blocks of variable size are taken for one part; each
- * has a fraction of its own, so that it is a slight underestimate.
+ * bits.  One key hits two bits of one part of a block as H throws hit two bins.  It
+ * hits bits of different parts independently, given the block.  It never hits
+ * bits of different blocks.  In partitioned_blocked, parts of different groups are
+ * closer to independent, so the value is a slight overestimate.  In
+ * variable_blocked, all blocks are taken as one part although each has a fraction
+ * of its own, so the value is a slight underestimate.
  */
 double
 blx_cardinality_error(const blx_geometry *g, double n)
@@ -99,9 +104,9 @@ blx_cardinality_error(const blx_geometry *g, double n)
 	double		unset = exp(n * log1p(-hit));
 
 	/*
-	 * P(both bits unset) / P(one unset)^2 - 1, from the chance that one key
-	 * hits either: same part, same block, other block.  The logarithms keep
-	 * the digits that a difference of powers would lose.
+	 * P(both bits unset) / P(one unset)^2 - 1, from the chance that one key hits
+	 * at least one of the two bits: same part, same block, other block.  The
+	 * logarithms keep the digits that a difference of powers would lose.
 	 */
 #define EXCESS(either) expm1(n * (log1p(-(either)) - 2 * log1p(-hit)))
 	double		covariance =

@@ -2,10 +2,11 @@
  * format.c - the interchange format (docs/FORMAT.md) and its validator.
  *
  * In memory a filter is its interchange bytes after a 4-byte length, in the
- * machine's byte order; only the open state (hashes) differs: it travels as
- * its distinct hashes in ascending order.  Every way in, be it recv, input,
- * cast or disk, passes check_header and check_geometry, and a body that is more
- * than bits its layout's check_body; nothing else decides what is a filter.
+ * machine's byte order.  Only the open set (hashes) differs: it travels as its
+ * distinct hashes in ascending order.  Every value from outside, received, typed
+ * in, cast or read from disk, passes check_header and check_geometry, and a body
+ * that is more than bits passes its layout's check_body.  Nothing else decides what
+ * is a filter, and code behind these checks trusts the header.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@
 
 #define WIRE_HEADER 44			/* interchange bytes before the name */
 
-/* The fields that say what the others mean, and room for all that the geometry is read from. */
+/* Checks the fields that say what the others mean, and that all words are there from which the geometry is read. */
 static bool
 check_header(const blx_filter *h, uint64_t available, blx_error *error)
 {
@@ -42,6 +43,7 @@ check_header(const blx_filter *h, uint64_t available, blx_error *error)
 	return true;
 }
 
+/* Checks the fields of the geometry, and those that depend on it. */
 static bool
 check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 {
@@ -64,6 +66,7 @@ check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 	return true;
 }
 
+/* Reports a wrong length.  Always returns false. */
 static bool
 wrong_length(uint64_t expected, uint64_t actual, blx_error *error)
 {
@@ -72,7 +75,7 @@ wrong_length(uint64_t expected, uint64_t actual, blx_error *error)
 					(unsigned long long) actual, (unsigned long long) expected);
 }
 
-/* A body that is more than bits: can it be walked within `size` bytes? */
+/* For a body that is more than bits: true if it can be walked within `size` bytes. */
 static bool
 check_body(const blx_filter *f, uint64_t size, blx_error *error)
 {
@@ -105,6 +108,7 @@ blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 	return true;
 }
 
+/* Writes the lowest `bytes` bytes of a value, little-endian, and moves *out behind them. */
 static inline void
 put(uint8_t **out, uint64_t value, unsigned bytes)
 {
@@ -112,6 +116,7 @@ put(uint8_t **out, uint64_t value, unsigned bytes)
 		*(*out)++ = (uint8_t) (value >> 8 * i);
 }
 
+/* Reads what put writes. */
 static inline uint64_t
 get(const uint8_t **in, unsigned bytes)
 {
@@ -146,6 +151,7 @@ blx_export(const blx_filter *f, uint8_t *out)
 
 	memcpy(out, f->magic, 4);
 	out += 4;
+	/* The header, field by field in the order of docs/FORMAT.md, and the name. */
 	put(&out, f->layout, 1);
 	put(&out, f->key_type, 1);
 	put(&out, f->name_len, 1);
@@ -161,13 +167,14 @@ blx_export(const blx_filter *f, uint8_t *out)
 	put(&out, f->pending, 1);
 	memcpy(out, blx_name(f), name_bytes);
 	out += name_bytes;
+	/* The body: a form of its own, or its words. */
 	if (blx_layout_row(f->layout)->to_wire != NULL)
 		blx_layout_row(f->layout)->to_wire(f, out);
 	else
 		put_words(out, blx_cwords(f), (blx_size(f) - blx_header_bytes(f->name_len)) / 8);
 }
 
-/* The wire header into a native one. */
+/* Reads an interchange header into a native one.  Nothing is checked yet. */
 static void
 read_header(const uint8_t *in, blx_filter *h)
 {
@@ -188,6 +195,7 @@ read_header(const uint8_t *in, blx_filter *h)
 	h->pending = (uint8_t) get(&in, 1);
 }
 
+/* True if the name has no zero byte and is padded with zeros. */
 static bool
 check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *error)
 {
@@ -197,7 +205,10 @@ check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *err
 	return true;
 }
 
-/* The geometry of wire bytes whose header has been checked; the parameters are the body's first words. */
+/*
+ * Returns the geometry of interchange bytes whose header has been checked.  The
+ * parameters are the body's first words.
+ */
 static blx_geometry
 wire_geometry(const blx_filter *header, const uint8_t *body)
 {
@@ -219,6 +230,7 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	uint64_t	body_bytes;
 	const blx_layout *row;
 
+	/* The header and the name, and where the body lies. */
 	if (length < WIRE_HEADER)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
 	read_header(in, &header);
@@ -232,6 +244,7 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 		!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
 		return false;
 
+	/* The size in memory: computed from a body of another form, otherwise that of the bytes. */
 	row = blx_layout_row(header.layout);
 	if (row->wire_check != NULL)
 	{
@@ -250,7 +263,10 @@ blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *
 	return true;
 }
 
-/* Bits outside a part would be counted; a body that is more than bits has its own rules. */
+/*
+ * Checks the body of an import.  Bits outside the parts would be counted as
+ * set; a body that is more than bits has its own rules.
+ */
 static bool
 check_imported(blx_filter *f, uint64_t size, blx_error *error)
 {
@@ -273,6 +289,7 @@ blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *er
 	uint64_t   *words;
 	const blx_layout *row;
 
+	/* The header, which blx_import_check has checked. */
 	read_header(in, &header);
 	row = blx_layout_row(header.layout);
 	id = blx_identity_of(&header);
@@ -286,6 +303,8 @@ blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *er
 	f->pending = header.pending;
 	if (row->from_wire != NULL)
 		return row->from_wire(f, body, error);
+
+	/* Otherwise the body is words. */
 	words = blx_words(f);
 	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
 		words[i] = blx_get_word(body + 8 * i);

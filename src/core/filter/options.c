@@ -1,8 +1,10 @@
 /*
- * options.c - what a layout can be asked for besides its size and rate.
+ * options.c - the options of a layout: what can be chosen besides its size and
+ * rate.
  *
- * A layout's row lists the options that it has, with their ranges and presets;
- * the text form is that of SQL's options argument, "name=value, name=value".
+ * A layout's row lists the options that it has, with their ranges and presets.
+ * This file has their names, checks values and reads the text form, "name=value,
+ * name=value".  What an option means is the layout's business.
  */
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +14,7 @@
 #include "core/filter/filter.h"
 #include "core/layouts/layout.h"
 
-/* In the order of enum blx_option.  Those that are not whole numbers take any number in their range. */
+/* The options by enum blx_option.  If one is not `whole`, it takes any number in its range. */
 static const struct
 {
 	const char *name;
@@ -53,7 +55,7 @@ blx_default_options(uint8_t layout)
 	return options;
 }
 
-/* "Options of this layout are a (1 to 2), b (3 to 4)." */
+/* Writes the hint "Options of layout x are a (1 to 2), b (3 to 4)." */
 static void
 list_options(const blx_layout *row, char *out, size_t room)
 {
@@ -79,7 +81,7 @@ list_options(const blx_layout *row, char *out, size_t room)
 		snprintf(out + used, room - used, ".");
 }
 
-/* May the option have that value? */
+/* True if the option may have that value. */
 static bool
 in_range(const blx_option_range *range, double value)
 {
@@ -96,6 +98,7 @@ blx_check_options(uint8_t layout, const blx_options *options, blx_error *error)
 	{
 		double		value = options->value[range->option];
 
+		/* a preset may lie outside the range: 0 where the plan chooses */
 		if (value == range->preset || in_range(range, value))
 			continue;
 		list_options(row, hint, sizeof hint);
@@ -105,7 +108,7 @@ blx_check_options(uint8_t layout, const blx_options *options, blx_error *error)
 	return true;
 }
 
-/* The number, or the scheme, that value names. */
+/* Reads a number, or the name of a hashing scheme.  False if `value` is neither. */
 static bool
 read_value(enum blx_option option, const char *value, double *number)
 {
@@ -125,6 +128,7 @@ read_value(enum blx_option option, const char *value, double *number)
 	return end != value && *end == '\0';
 }
 
+/* Sets one option of a layout from its text form. */
 static bool
 set_option(const blx_layout *row, const char *name, const char *value, blx_options *options, blx_error *error)
 {
@@ -146,7 +150,10 @@ set_option(const blx_layout *row, const char *name, const char *value, blx_optio
 	return true;
 }
 
-/* The next word without spaces around it, up to one of `stops` or the end; false when it is empty or too long. */
+/*
+ * Reads the next word, without the spaces around it, up to one of `stops` or the
+ * end, and moves *text there.  False if the word is empty or too long.
+ */
 static bool
 next_word(const char **text, const char *stops, char *word, size_t room)
 {
@@ -175,6 +182,7 @@ blx_parse_options(uint8_t layout, const char *text, blx_options *options, blx_er
 	if (row == NULL)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "layout %s has no options", blx_layout_name(layout));
 	list_options(row, hint, sizeof hint);
+	/* name, =, value, and a comma or the end */
 	while (text[strspn(text, " \t\n")] != '\0')
 	{
 		if (!next_word(&text, "=,", name, sizeof name) || *text++ != '=' ||

@@ -61,6 +61,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (f->hashing != BLX_INDEPENDENT)
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
+	/* Every factor of two in the resolution is one fold. */
 	resolution = row->resolution(g);
 	while (resolution > 1 && resolution % 2 == 0)
 	{
@@ -76,7 +77,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	return true;
 }
 
-/* Every fold of f, one behind the other. */
+/* The room for every fold of f, one after another. */
 uint64_t
 blx_shrink_scratch(const blx_filter *f)
 {
@@ -89,9 +90,10 @@ blx_shrink_scratch(const blx_filter *f)
 }
 
 /*
- * Folds once more each round, behind the last in scratch; the rates of all
- * prefixes come at once.  Of two equal sizes the first found has fewer parts,
- * thus fewer probes.
+ * Tries every fold with every prefix of it.  Each round folds once more, into
+ * scratch behind the last fold, and computes the rates of all prefixes at once.
+ * Of two equal sizes the one with more blocks and fewer parts is kept, since it
+ * was found first; it has fewer probes.
  */
 bool
 blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
@@ -113,11 +115,13 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	*g = folded;
 	while (rates[f->parts] <= fpr)
 	{
+		/* the fewest parts that keep the rate */
 		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
 			folded.parts--;
 		if (blx_body_words(&folded) < blx_body_words(g))
 			*g = folded;
 
+		/* the next fold, with all its parts */
 		if (!blx_fold_geometry(f, 1, &folded, NULL))
 			break;
 		blx_init(scratch, &folded, &anonymous, 0);

@@ -1,11 +1,15 @@
 /*
- * sizing.c - how large a filter must be.
+ * sizing.c - plans: how large a filter must be for a number of keys and a rate,
+ * and how many keys a size allows (docs/design.md, "What a filter knows about
+ * itself").
  *
- * Every k is tried with the smallest size that meets the target by the
- * layout's exact formula; the smallest of all wins.  A size already beaten is
- * ruled out with one evaluation, so that few k need a search.  There are 64 k
- * at most, a search is a bisection, and a formula takes at most milliseconds:
- * no plan takes long, whatever is asked for.
+ * Every k is tried, with the smallest size that meets the target by the layout's
+ * exact formula, and the smallest of all sizes wins.  A k that cannot beat the
+ * best size so far is ruled out with one evaluation, so only a few need a search.
+ * There are at most 64 k, a search is a bisection, and a formula takes
+ * milliseconds at most, so no plan takes long, whatever the arguments.
+ *
+ * A layout that grows or forgets plans itself (`plan` in its row).
  */
 #include <math.h>
 #include <stdio.h>
@@ -14,20 +18,23 @@
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
-/* Of a layout and a geometry that are known to be sound. */
+/* Returns the expected rate; row and geometry are known to be sound. */
 static double
 rate_of(const blx_layout *row, const blx_geometry *g, uint64_t n)
 {
 	return n == 0 ? 0 : row->fpr_expected(g, n);
 }
 
-/* The time that the formulas take is bounded whatever n is (loads.c, occupancy.c): n may be any header's capacity. */
+/*
+ * n may be any number, such as the capacity of a header from outside: the
+ * formulas take bounded time (theory/loads.c, theory/occupancy.c).
+ */
 double
 blx_fpr_expected(const blx_geometry *g, uint64_t n)
 {
 
 	if (g->layout == BLX_HASHES)
-		return 0;				/* exact but for equal hashes */
+		return 0;				/* a set is exact except for equal hashes */
 	if (!blx_geometry_check(g, NULL))
 		return NAN;
 	return rate_of(blx_filter_row(g->layout), g, n);
@@ -43,7 +50,7 @@ blx_fpr_planned(const blx_geometry *g, uint64_t capacity)
 	return blx_geometry_check(g, NULL) ? row->fpr_bound(g) : NAN;
 }
 
-/* Some layouts have only some k. */
+/* True if the layout has filters of k probes. */
 static bool
 has_k(const blx_layout *row, const blx_options *options, unsigned k)
 {
@@ -53,7 +60,7 @@ has_k(const blx_layout *row, const blx_options *options, unsigned k)
 	return g.parts > 0;
 }
 
-/* The largest step of k probes that stays within `words` words of body; 0 if there is none. */
+/* Returns the largest step of k probes whose body has at most `words` words; 0 if there is none. */
 static uint64_t
 largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t words)
 {
@@ -74,7 +81,7 @@ largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint
 	return low;
 }
 
-/* The memory, up to a factor, in which k probes have that rate: (1 - e^(-kn/m))^k solved for m. */
+/* Returns the memory in which k probes have that rate, up to a factor: (1 - e^(-kn/m))^k solved for m. */
 static double
 memory_of_rate(double rate, unsigned k)
 {
@@ -82,10 +89,13 @@ memory_of_rate(double rate, unsigned k)
 }
 
 /*
- * The smallest step of k probes that meets the target, from `high`, which does
- * with rate *rate; *rate becomes the result's.  Guesses from the last size
- * tried, as if every layout had the textbook's formula: that is close enough to
- * spare most of the bisection, whose turn is each third.
+ * Returns the smallest step of k probes that meets the target.  `high` is a step
+ * that meets it, with rate *rate; *rate becomes the rate of the result.
+ *
+ * Two of three turns guess the step from the last size tried and its rate, as if
+ * every layout had the textbook's formula.  That is close enough to save two
+ * thirds of the evaluations of a plain bisection.  Every third turn bisects,
+ * so that wrong guesses cannot make the search long.
  */
 static uint64_t
 smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t n, double fpr,
@@ -104,9 +114,11 @@ smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uin
 		{
 			double		words = (double) blx_body_words(&g) * memory_of_rate(fpr, k) / memory_of_rate(last, k);
 
+			/* the first step above that memory, brought into what is still open */
 			step = largest_step(row, options, k, (uint64_t) fmin(words, BLX_MAX_BYTES)) + 1;
 			step = step < low ? low : step >= high ? high - 1 : step;
 		}
+		/* keep what is known: `high` meets the target, no step below `low` does */
 		row->at_step(k, step, options, &g);
 		last = rate_of(row, &g, n);
 		if (last < fpr)
@@ -120,21 +132,26 @@ smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uin
 	return high;
 }
 
-/* A cheap lower bound on the cost of a filter: how many cache lines a probe of a present key reads. */
+/* Returns about how many cache lines the test of a present key reads: one per probe, or one per group of parts. */
 static unsigned
 lines_of(const blx_geometry *g)
 {
 	return g->blocks == 1 ? blx_k(g) : (g->parts + 7u) / 8;
 }
 
-/* A k beyond this only fills the filter further. */
+/*
+ * Returns the largest k that a plan tries; a larger one only fills the filter
+ * further.  The best k of the textbook's filter is -log2 of the rate.  Blocks and
+ * small sizes move it, so the plan looks at somewhat more than twice as many, and
+ * at three more for rates near 1.  A k that is not needed costs one evaluation.
+ */
 static unsigned
 most_k(double fpr)
 {
 	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
 }
 
-/* The best geometry of at most max_words, or false when none meets the target. */
+/* Sets *best to the best geometry of at most max_words words.  False if none meets the target. */
 static bool
 search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
@@ -145,6 +162,7 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 
 	if (row->smallest != NULL)
 		return row->smallest(n, fpr, max_words, best);
+	/* Beyond max_k only for a layout that has no smaller k (hybrid with many probes per part). */
 	for (unsigned k = 1; k <= max_k || (!tried && k <= BLX_MAX_K); k++)
 	{
 		blx_geometry g;
@@ -154,6 +172,7 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 		if (!has_k(row, options, k))
 			continue;
 		tried = true;
+		/* The largest size that could still win must meet the target. */
 		high = largest_step(row, options, k, max_words);
 		if (high == 0)
 			continue;
@@ -162,7 +181,7 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 		if (!(rate < fpr))
 			continue;
 		row->at_step(k, smallest_step(row, options, k, n, fpr, high, &rate), options, &g);
-		/* smaller wins; of equal sizes the one that reads fewer lines, then the one that errs less */
+		/* The smaller one wins; of equal sizes the one that reads fewer lines, then the one with the lower rate. */
 		if (!found || blx_body_words(&g) < blx_body_words(best) ||
 			lines_of(&g) < lines_of(best) || (lines_of(&g) == lines_of(best) && rate < best_rate))
 		{
@@ -175,13 +194,17 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 	return found;
 }
 
-/* Beyond a hundred keys a bit of the largest filter every bit is set: no formula need be asked. */
+/* Beyond a hundred keys per bit of the largest filter every bit is set: skip the formulas. */
 #define MAX_CAPACITY (UINT64_C(1) << 40)
 
-/* Of a body that leaves room for any header. */
+/* The words of the largest body that leaves room for any header. */
 #define MAX_WORDS (BLX_MAX_BYTES / 8 - BLX_MAX_NAME)
 
-/* The largest number in low .. high for which a geometry has at most that rate; low does, or is 0.  One evaluation for each bit of the difference. */
+/*
+ * Returns the largest number of keys in low .. high with which the rate is below
+ * fpr.  low is such a number, or 0.  Takes one evaluation per bit of the
+ * difference.
+ */
 static uint64_t
 largest_load(const blx_layout *row, const blx_geometry *g, double fpr, uint64_t low, uint64_t high)
 {
@@ -197,7 +220,7 @@ largest_load(const blx_layout *row, const blx_geometry *g, double fpr, uint64_t 
 	return low;
 }
 
-/* The same where k follows from the size. */
+/* Returns the largest number of keys for which a layout has a geometry, if k follows from the size. */
 static uint64_t
 largest_capacity_of_any_k(const blx_layout *row, double fpr, uint64_t max_words)
 {
@@ -217,7 +240,7 @@ largest_capacity_of_any_k(const blx_layout *row, double fpr, uint64_t max_words)
 	return low;
 }
 
-/* The largest geometry of k probes; false if there is none. */
+/* Sets *g to the largest geometry of k probes.  False if there is none. */
 static bool
 largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint64_t max_words, blx_geometry *g)
 {
@@ -233,9 +256,9 @@ largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint
 }
 
 /*
- * The largest number of keys that a filter of at most max_words holds at that
- * rate; *best becomes the geometry, of several that with the fewest probes.
- * Begins with the textbook's k, -log2 of the rate, which few others surpass.
+ * Returns the largest number of keys that a filter of at most max_words words
+ * holds at that rate, and sets *best to its geometry; of several to the one with
+ * the fewest probes.
  */
 static uint64_t
 largest_capacity(const blx_layout *row, const blx_options *options, double fpr, uint64_t max_words, blx_geometry *best)
@@ -245,6 +268,10 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr, 
 
 	if (row->smallest != NULL)
 		return largest_capacity_of_any_k(row, fpr, max_words);
+	/*
+	 * Begin with the textbook's k, -log2 of the rate: few others do better, and
+	 * a k that does not costs one evaluation.
+	 */
 	for (unsigned i = 0; i < BLX_MAX_K; i++)
 	{
 		unsigned	k = i < first ? first - i : i + 1;
@@ -252,13 +279,15 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr, 
 		if (most < MAX_CAPACITY && largest_of_k(row, options, k, max_words, best) && row->fpr_expected(best, most + 1) < fpr)
 			most = largest_load(row, best, fpr, most + 1, MAX_CAPACITY);
 	}
+
+	/* The fewest probes that hold as many. */
 	for (unsigned k = 1; most > 0 && k <= BLX_MAX_K; k++)
 		if (largest_of_k(row, options, k, max_words, best) && row->fpr_expected(best, most) < fpr)
 			break;
 	return most;
 }
 
-/* The row of a layout that filters can have, or an error. */
+/* Returns the row of a layout that can be planned; NULL and an error if there is none. */
 static const blx_layout *
 row_to_plan(uint8_t layout, blx_error *error)
 {
@@ -276,6 +305,7 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	/* The arguments, then the options. */
 	if (row == NULL)
 		return false;
 	if (capacity < 1 || capacity > INT64_MAX)
@@ -293,6 +323,8 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 						blx_hashing_name((uint8_t) options->value[BLX_OPT_HASHING]));
 	if (row->plan != NULL)
 		return row->plan(capacity, fpr, options, g, error) && blx_geometry_check(g, error);
+
+	/* Too many keys: the hint says how many would do. */
 	if (capacity > MAX_CAPACITY || !search(row, options, capacity, fpr, MAX_WORDS, g))
 	{
 		blx_geometry largest;
@@ -319,6 +351,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 	const blx_layout *row = row_to_plan(layout, error);
 	const blx_options presets = blx_default_options(layout);
 
+	/* The arguments; NaN fails the check of k. */
 	if (row == NULL)
 		return false;
 	if (bits < 1)
@@ -328,6 +361,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"k must be a %snumber between 1 and %u for layout %s, not %g",
 						row->fractional ? "" : "whole ", BLX_MAX_K, row->name, k);
+	/* 256 bytes are more than any header takes.  blx_geometry_check has the exact limit. */
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);
@@ -348,10 +382,10 @@ blx_capacity(const blx_geometry *g, double fpr)
 
 	if (row == NULL || !blx_check_rate(fpr, NULL) || !blx_geometry_check(g, NULL))
 		return 0;
-	return largest_load(row, g, fpr, 0, 16 * blx_bits(g));
+	return largest_load(row, g, fpr, 0, 16 * blx_bits(g));	/* with 16 keys per bit all bits are set */
 }
 
-/* Words of body in so many bytes of filter, whatever its key type. */
+/* Returns the words of body in a filter of that many bytes, whatever its key type. */
 static uint64_t
 words_within(uint64_t bytes)
 {
@@ -388,6 +422,8 @@ blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_g
 		return false;
 	if (search(row, &presets, keys, fpr, words, g))
 		return true;
+
+	/* The target cannot be met: the lowest rate of the largest filters, if it is of any use, below one half. */
 	for (unsigned k = 1; row->at_step != NULL && k <= BLX_MAX_K; k++)
 	{
 		blx_geometry candidate;

@@ -1,5 +1,7 @@
 /*
  * slices.c - signatures, the slices of a key, and transposition (slices.h).
+ *
+ * The index itself, with its pages and locks, is in the SQL half.
  */
 #include <string.h>
 
@@ -21,6 +23,10 @@ blx_signature_geometry(const blx_filter *f, blx_geometry *g)
 	uint64_t	keys;
 
 	*g = blx_geometry_of(f);
+	/*
+	 * A filter has one, perhaps without its counters; a set has the planned
+	 * one, or one for its count at the preset rate of 1 %.
+	 */
 	if (f->layout != BLX_HASHES)
 		return f->layout == BLX_PARTITIONED_BLOCKED || (blx_to_bits_geometry(f, g, NULL) && g->layout == BLX_PARTITIONED_BLOCKED);
 	if (g->layout == BLX_PARTITIONED_BLOCKED && g->blocks > 0)
@@ -46,7 +52,7 @@ add_hashes(uint64_t *words, blx_groups shape, const blx_filter *f)
 		blx_groups_add(words, shape, batch, n);
 }
 
-/* Ones in the parts from `first` on. */
+/* Sets all bits of the parts from number `first` on. */
 static void
 fill_parts(uint64_t *words, blx_groups shape, unsigned first)
 {
@@ -82,7 +88,7 @@ blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 	}
 }
 
-/* The finer resolution, the fewer parts. */
+/* Returns the geometry of the union: the finer resolution, the fewer parts. */
 static blx_geometry
 union_geometry(const blx_filter *a, const blx_filter *b)
 {
@@ -100,7 +106,7 @@ blx_union_words(const blx_filter *a, const blx_filter *b)
 	return blx_body_words(&g);
 }
 
-/* The words of f at that geometry: its own, or its signature. */
+/* Returns the words of f at that geometry: its own, or its signature in scratch. */
 static const uint64_t *
 words_at(const blx_geometry *g, const blx_filter *f, uint64_t *scratch)
 {
@@ -143,13 +149,14 @@ blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
 	}
 }
 
-/* Swaps the two off-diagonal quarters, then those of each quarter, and so on. */
+/* Swaps the two off-diagonal quarters of the square, then those of each quarter, and so on down to single bits. */
 void
 blx_transpose(uint64_t words[64])
 {
 	uint64_t	mask = UINT64_C(0x00000000ffffffff);
 
 	for (unsigned half = 32; half > 0; half /= 2, mask ^= mask << half)
+		/* row i runs over those whose bit `half` is 0; the mask selects the columns where it is 0 */
 		for (unsigned i = 0; i < 64; i = (i + half + 1) & ~half)
 		{
 			uint64_t	swapped = (words[i] >> half ^ words[i + half]) & mask;

@@ -3,11 +3,11 @@
  * bit-sliced index is built of (BitFunnel: Goodwin et al. 2017; BIGSI: Bradley
  * et al. 2019; COBS: Bingmann et al. 2019).
  *
- * The signature of a filter is the filter of the index's geometry, of layout
- * partitioned_blocked, that says no only where the filter does: folded or
- * expanded (algebra.c), with ones in the parts that the filter does not have.
- * Slice s of many signatures is the string of their bits s.  Which of them may
- * hold a key is the AND of one slice for each part.
+ * All signatures of an index have one geometry, of layout partitioned_blocked.
+ * The signature of a filter says "no" only where the filter does: it is the
+ * filter folded or expanded (algebra.c), with ones in the parts that the filter
+ * does not have.  Slice s of many signatures is the string of their bits s.  The
+ * AND of one slice per part of a key tells which of them may hold it.
  */
 #ifndef BLX_SLICES_H
 #define BLX_SLICES_H
@@ -17,23 +17,25 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The geometry of which f is, or (an open state, counters) would be: what an
- * index of such filters had best have.  False when f has no signature.
+ * Sets *g to the geometry that an index of such filters should have: that of f,
+ * or the one that f would have without counters or once it is closed.  False if
+ * f has no signature.
  */
 extern bool blx_signature_geometry(const blx_filter *f, blx_geometry *g);
 
 /*
- * The signature of f, in blx_body_words(g) words; f's seed must be the
- * index's.  A filter that has none (another layout) gets all ones: it may hold
- * anything.  Counters first lose their counts (blx_to_bits).
+ * Writes the signature of f to blx_body_words(g) words.  f has the index's seed.
+ * A filter of another layout has no signature and gets all ones: it may hold
+ * anything.  The caller converts a counting filter first (blx_to_bits).
  */
 extern void blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f);
 extern void blx_signature_of_anything(uint64_t *words, const blx_geometry *g);
 
 /*
- * What a tree of signatures asks of two filters of layout partitioned_blocked:
- * which share of the bits of their union's geometry has a, b, and either.  The
- * union itself is not made; `scratch` has room for 2 * blx_union_words(a, b).
+ * For a tree of signatures: the share of the bits of the union's geometry that a
+ * has set, that b has set, and that their union would have set.  a and b are of
+ * layout partitioned_blocked.  scratch has room for 2 * blx_union_words(a, b)
+ * words.
  */
 typedef struct blx_fills
 {
@@ -45,13 +47,13 @@ typedef struct blx_fills
 extern uint64_t blx_union_words(const blx_filter *a, const blx_filter *b);
 extern blx_fills blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch);
 
-/* The slices of a key, one for each part: bit s % 64 of word s / 64 of a signature. */
+/* Writes the slices of a key to slices[0 .. parts - 1].  Slice s is bit s % 64 of word s / 64 of a signature. */
 extern void blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices);
 
-/* Bit i of word j becomes bit j of word i. */
+/* Transposes a square of 64 x 64 bits: bit i of word j becomes bit j of word i. */
 extern void blx_transpose(uint64_t words[64]);
 
-/* dst &= src; what is left, ORed together. */
+/* ANDs n words of src into dst.  Returns the OR of the results: 0 if no bit is left. */
 extern uint64_t blx_and_slice(uint64_t *dst, const uint64_t *src, size_t n);
 
 #pragma GCC visibility pop

@@ -1,10 +1,10 @@
 /*
  * avx2.c - the kernels for x86-64 with 256-bit registers.
  *
- * A full block is two registers.  The test shifts the block, not a mask: each
- * part by the number of its bit, and the lowest bits of both registers must be
- * set.  No branch parts the halves: at 50 % hits it would cost more than the
- * second half (measured: 11 ns instead of 3).
+ * A full block is two registers.  The test shifts the block rather than a mask:
+ * it shifts each part right by the number of its bit and requires the lowest
+ * bit of every part to be set.  There is no branch between the halves: at 50 %
+ * hits it would cost more than the second half (measured: 11 ns instead of 3).
  */
 #include "core/kernels/kernels.h"
 
@@ -19,7 +19,7 @@
 #define TARGET __attribute__((target("avx2,bmi,bmi2")))
 #define VECTOR 32
 
-/* The bit numbers of four parts from number `first` (0 or 4) on. */
+/* Returns the bit numbers of four parts, from part `first` (0 or 4) on. */
 TARGET static inline __attribute__((always_inline)) __m256i
 bits_of(uint64_t mixed, unsigned first)
 {
@@ -29,13 +29,14 @@ bits_of(uint64_t mixed, unsigned first)
 	return _mm256_and_si256(_mm256_srlv_epi64(all, places), _mm256_set1_epi64x(63));
 }
 
-/* Four parts, the bit asked for in the lowest place. */
+/* Returns four parts of the block, each shifted so that the key's bit is the lowest. */
 TARGET static inline __attribute__((always_inline)) __m256i
 half_shifted(const uint64_t *block, unsigned first, uint64_t mixed)
 {
 	return _mm256_srlv_epi64(_mm256_loadu_si256((const __m256i *) (block + first)), bits_of(mixed, first));
 }
 
+/* Sets the key's bit in four parts. */
 TARGET static inline __attribute__((always_inline)) void
 half_set(uint64_t *block, unsigned first, uint64_t mixed)
 {
@@ -81,6 +82,7 @@ blocks_meet(const uint64_t *a, const uint64_t *b)
 	__m256i		low = _mm256_and_si256(_mm256_loadu_si256(x), _mm256_loadu_si256(y));
 	__m256i		high = _mm256_and_si256(_mm256_loadu_si256(x + 1), _mm256_loadu_si256(y + 1));
 	const __m256i none = _mm256_setzero_si256();
+	/* a lane of all ones where a part has no common bit */
 	__m256i		empty = _mm256_or_si256(_mm256_cmpeq_epi64(low, none), _mm256_cmpeq_epi64(high, none));
 
 	return _mm256_testz_si256(empty, empty);

@@ -1,10 +1,10 @@
 /*
  * avx512.c - the kernels for x86-64 with 512-bit registers.
  *
- * A full block is one register, and one instruction tests all its parts.  A
- * rotated 1 is the mask of a part: rotation takes its count modulo 64, so that
- * the six bits of a bit number need not be cut out.  A group of fewer parts
- * is a register whose other lanes are masked out, in the memory access too.
+ * A full block is one register, and one instruction tests all its parts.  The
+ * mask of a part is a rotated 1.  A rotation takes its count modulo 64, so the
+ * six bits of a bit number need not be cut out.  A group of fewer parts is a
+ * register whose other lanes are masked out, in the memory access too.
  */
 #include "core/kernels/kernels.h"
 
@@ -20,7 +20,7 @@
 #define VECTOR 64
 #define full_block_has full_block_has
 
-/* The bit of each part. */
+/* Returns the key's bit in each of eight parts. */
 TARGET static inline __attribute__((always_inline)) __m512i
 mask_of(uint64_t mixed)
 {
@@ -30,6 +30,7 @@ mask_of(uint64_t mixed)
 	return _mm512_rolv_epi64(_mm512_set1_epi64(1), numbers);
 }
 
+/* Returns the lane mask of the first `parts` parts, 1 .. BLX_GROUP. */
 static inline __attribute__((always_inline)) __mmask8
 first_parts(unsigned parts)
 {
@@ -45,10 +46,10 @@ block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
 }
 
 /*
- * The same in registers that only AVX-512 has.  What was left in the others
+ * The same test in registers that only AVX-512 has.  If it used the others, they
  * would have to be cleared (vzeroupper) before the caller goes on with older
- * instructions: of a single test that is a tenth of the time.  No intrinsic
- * says which register to take.
+ * instructions, which takes a tenth of the time of a single test.  It is
+ * written in assembler because no intrinsic names a register.
  */
 TARGET static inline __attribute__((always_inline)) bool
 full_block_has(const uint64_t *block, uint64_t mixed)
@@ -88,6 +89,7 @@ blocks_meet(const uint64_t *a, const uint64_t *b)
 
 #include "core/kernels/template.h"
 
+/* Counts set bits, two registers per round: two sums, so that an addition need not wait for the one before. */
 static __attribute__((target("avx512f,avx512vpopcntdq,popcnt"))) uint64_t
 popcount_by_registers(const uint64_t *words, uint64_t n)
 {

@@ -1,11 +1,13 @@
 /*
- * kernels.h - the loops that decide how fast a filter is, once for each kind of
- * processor: the kernels.
+ * kernels.h - the kernels: the loops that decide how fast a filter is, once per
+ * instruction set.
  *
  * A path is a table of kernels.  All paths set the same bits and give the same
- * answers; they differ in the instructions that they use.  The first call
- * chooses a path (paths.c).  What is here works on bare words; shapes are
- * those of block.h.
+ * answers; they differ only in the instructions that they use.  The first call
+ * in a process chooses a path (paths.c).  Kernels work on bare words and know
+ * no layout, except test_filter; the addressing is that of block.h.  Sizes are
+ * the caller's to check: a kernel reads and writes exactly the words that its
+ * arguments describe.
  */
 #ifndef BLX_KERNELS_H
 #define BLX_KERNELS_H
@@ -19,33 +21,40 @@
 
 struct blx_filter;
 
-/* Keys of one test_batch: the bits of its answer. */
+/* The most keys of one test_batch: its answer has a bit for each, in one word. */
 #define BLX_BATCH 64
 
 typedef struct blx_kernels
 {
 	const char *name;
 
-	/* Groups of `parts` parts in all, over a power of two of blocks. */
+	/*
+	 * Groups with `parts` parts in all, 1 .. BLX_MAX_K, over `blocks` blocks, a
+	 * power of two.  add sets the bits of n keys, any number.  test is true if
+	 * the key has all its bits.  test_batch tests n keys, at most BLX_BATCH: bit
+	 * i of the answer is the test of hash i, bits from n on are 0.
+	 */
 	void		(*add) (uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n);
 	bool		(*test) (const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash);
 	uint64_t	(*test_batch) (const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n);
 
-	/* The test of a partitioned_blocked filter. */
+	/* The same test, with words and shape taken from a partitioned_blocked filter. */
 	bool		(*test_filter) (const struct blx_filter *f, uint64_t hash);
 
 	/*
-	 * One full group at two resolutions.  Fold: dst, of the fewer blocks, takes
-	 * in src.  Expand: dst, of the more blocks, takes in or is masked by src.
+	 * One group of BLX_GROUP parts at two resolutions.  fold ORs src into dst,
+	 * which has fewer blocks.  expand_or and expand_and combine src with dst,
+	 * which has more blocks or as many: a block of src counts for all the
+	 * blocks of dst that share its number's top bits.
 	 */
 	void		(*fold) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
 	void		(*expand_or) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
 	void		(*expand_and) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
 
-	/* Has every block a part in which a and b have no common bit?  a_log2 >= b_log2. */
+	/* True if every block has a part in which a and b have no common bit.  a_log2 >= b_log2. */
 	bool		(*disjoint) (const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2);
 
-	/* Arrays of words. */
+	/* Arrays of n words that do not overlap.  words_meet is true if a & b has a set bit; popcount counts set bits. */
 	void		(*or_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
 	void		(*and_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
 	bool		(*words_meet) (const uint64_t *a, const uint64_t *b, uint64_t n);
@@ -56,23 +65,24 @@ extern const blx_kernels blx_kernels_scalar;
 #if defined(__x86_64__)
 extern const blx_kernels blx_kernels_avx2;
 extern const blx_kernels blx_kernels_avx512;
-extern const blx_kernels blx_kernels_avx512_vpopcntdq;	/* for processors that count bits in a register of 512 */
+extern const blx_kernels blx_kernels_avx512_vpopcntdq;	/* with the VPOPCNTDQ extension, which counts bits in a 512-bit register */
 #elif defined(__aarch64__)
 extern const blx_kernels blx_kernels_neon;
 #endif
 
 /*
  * The path in use, NULL before the first call.  Every thread that finds NULL
- * makes the same choice, and the tables are constant: no order of loads and
- * stores is needed.
+ * makes the same choice, and the tables are constant, so relaxed loads and
+ * stores are enough.
  */
 extern _Atomic(const blx_kernels *) blx_path;
 extern const blx_kernels *blx_choose_path(void);
 
-/* The test_filter of that path, where a test begins that knows the layout (filter/inline.h). */
+/* The test_filter of that path.  A test that knows the layout starts here and saves one load (filter/inline.h). */
 typedef bool (*blx_test_function) (const struct blx_filter *f, uint64_t hash);
 extern _Atomic(blx_test_function) blx_test_default;
 
+/* Returns the path in use, never NULL; the first call chooses it. */
 static inline const blx_kernels *
 blx_kernels_in_use(void)
 {
@@ -101,7 +111,7 @@ blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
 	blx_kernels_in_use()->and_words(dst, src, n);
 }
 
-/* Do a and b share a set bit? */
+/* True if a and b share a set bit. */
 static inline bool
 blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 {

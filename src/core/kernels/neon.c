@@ -1,8 +1,9 @@
 /*
  * neon.c - the kernels for 64-bit ARM.
  *
- * A block is four registers.  As with AVX2 the test shifts the block; NEON
- * shifts right by shifting left by a negative number.
+ * A full block is four registers of two parts.  As with AVX2, the test shifts
+ * the block rather than a mask.  NEON shifts right by shifting left by a negative
+ * number.
  */
 #include "core/kernels/kernels.h"
 
@@ -17,7 +18,7 @@
 #define TARGET
 #define VECTOR 16
 
-/* The bit numbers of parts j and j+1. */
+/* Returns the bit numbers of parts j and j+1. */
 static inline __attribute__((always_inline)) int64x2_t
 bits_of(uint64_t mixed, unsigned j)
 {
@@ -26,7 +27,7 @@ bits_of(uint64_t mixed, unsigned j)
 	return vreinterpretq_s64_u64(vandq_u64(vshlq_u64(vdupq_n_u64(mixed), shift), vdupq_n_u64(63)));
 }
 
-/* Two parts, the bit asked for in the lowest place. */
+/* Returns parts j and j+1 of the block, each shifted so that the key's bit is the lowest. */
 static inline __attribute__((always_inline)) uint64x2_t
 pair_shifted(const uint64_t *block, unsigned j, uint64_t mixed)
 {

@@ -1,8 +1,9 @@
 /*
- * paths.c - which kernels this processor runs.
+ * paths.c - chooses the kernels for the processor.
  *
- * The first call chooses, in whatever thread it comes; blx_simd_set changes the
- * choice for a test, a comparison or a suspicion.
+ * The first call in a process makes the choice, in whatever thread it comes;
+ * there is no constructor that others could run before.  blx_simd_set changes
+ * the choice, for tests, comparisons and diagnosis.
  */
 #include <stdio.h>
 #include <string.h>
@@ -13,11 +14,15 @@
 #if defined(__x86_64__)
 #include <cpuid.h>
 
-/* Registers that the operating system saves (XCR0): of 128 and 256 bits; of masks and of 512 bits. */
+/*
+ * Bits of XCR0: which registers the operating system saves.  SAVES_YMM is the
+ * 128-bit and 256-bit registers (bits 1 and 2); SAVES_ZMM adds the mask
+ * registers and both halves of the 512-bit ones (bits 5 to 7).
+ */
 #define SAVES_YMM 0x06
 #define SAVES_ZMM 0xe6
 
-/* An instruction set is of no use where the system does not save its registers. */
+/* True if the operating system saves those registers; otherwise their instructions must not be used. */
 static bool
 system_saves(unsigned registers)
 {
@@ -57,11 +62,11 @@ always(void)
 typedef struct path
 {
 	const char *name;
-	bool		(*runs) (void);	/* NULL: on another architecture */
+	bool		(*runs) (void);	/* NULL if the path belongs to another architecture */
 	const blx_kernels *kernels;
 } path;
 
-/* The later, the faster. */
+/* In order of speed: the automatic choice is the last path that runs here. */
 static const path paths[BLX_SIMD_PATHS] = {
 	[BLX_SIMD_SCALAR] = {"scalar", always, &blx_kernels_scalar},
 #if defined(__x86_64__)
@@ -85,6 +90,7 @@ static bool first_test(const blx_filter *f, uint64_t hash);
 
 _Atomic(blx_test_function) blx_test_default = first_test;
 
+/* True if this processor runs the path; BLX_SIMD_AUTO always runs. */
 static bool
 runs(enum blx_simd_path p)
 {
@@ -113,10 +119,12 @@ blx_simd_set(enum blx_simd_path p)
 
 	if (!runs(p))
 		return;
+	/* Automatic: the fastest path that runs here.  Scalar always does. */
 	if (p == BLX_SIMD_AUTO)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;
 	kernels = paths[p].kernels;
+	/* Counting bits by registers is an extension that not every AVX-512 processor has. */
 #if defined(__x86_64__)
 	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
 		kernels = &blx_kernels_avx512_vpopcntdq;
@@ -135,7 +143,7 @@ blx_choose_path(void)
 	return atomic_load_explicit(&blx_path, memory_order_relaxed);
 }
 
-/* Stands for the test of every path until one is chosen. */
+/* The value of blx_test_default until a path is chosen: chooses one and tests with it. */
 static bool
 first_test(const blx_filter *f, uint64_t hash)
 {

@@ -1,13 +1,14 @@
 /*
- * scalar.c - the kernels in plain C, for any processor, and what the
- * others must agree with bit for bit.
+ * scalar.c - the kernels in plain C, for any processor.
+ *
+ * This path defines what is right: the others must agree with it bit for bit.
  */
 #include "core/kernels/block.h"
 
 #define PATH "scalar"
 #define KERNELS blx_kernels_scalar
 #define TARGET
-#define VECTOR 16				/* every 64-bit processor has that much, or the compiler halves it */
+#define VECTOR 16				/* nearly every 64-bit processor has such registers; elsewhere the compiler splits them */
 
 static inline __attribute__((always_inline)) bool
 block_has(const uint64_t *block, unsigned parts, uint64_t mixed)

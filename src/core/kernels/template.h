@@ -1,27 +1,31 @@
 /*
- * template.h - the kernels of one path (kernels.h), made from what differs between
- * processors: a template that the file of each path includes once.
+ * template.h - the kernels of one path (kernels.h), made from the few functions
+ * that differ between processors.  The file of each path includes this template
+ * once.
  *
- * Before that it defines
+ * Before that, it defines
  *   PATH          the name of the path
- *   KERNELS       the table that this file fills (KERNEL_TABLE fills another, with its own way to count bits)
+ *   KERNELS       the table that this file fills (KERNEL_TABLE fills another one, with its own popcount)
  *   TARGET        the function attribute that allows the instructions, or nothing
  *   VECTOR        bytes of a register
- *   block_has(block, parts, mixed)   are the key's bits in that block?
- *   block_set(block, parts, mixed)   set them
- *   blocks_meet(a, b)                have two blocks of 8 parts a common bit in each part?
- * where parts is a constant 8 if speed counts, and, if there is a faster way for one key alone,
+ *   block_has(block, parts, mixed)   true if the block has the key's bit in each of its parts
+ *   block_set(block, parts, mixed)   sets these bits
+ *   blocks_meet(a, b)                true if two blocks of 8 parts have a common bit in each part
+ * and, if there is a faster way for one key alone,
  *   full_block_has(block, mixed)     block_has for 8 parts
  *
- * The memory decides the speed of large filters: batches ask for the blocks of
- * all their keys before they look at the first.
+ * Where speed matters, block_has and block_set are called with a constant 8 for
+ * parts, so that the compiler drops the other cases.
+ *
+ * Memory decides the speed of large filters, so a batch prefetches the blocks of
+ * all its keys before it looks at the first.
  */
 #include "core/base/hash.h"
 #include "core/base/words.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
 
-/* A register of words that stand anywhere. */
+/* A register of words.  aligned(8): filters are aligned to words, not to registers. */
 typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alias));
 
 #define VECTOR_WORDS (VECTOR / 8)
@@ -30,7 +34,11 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alia
 #define full_block_has(block, mixed) block_has(block, BLX_GROUP, mixed)
 #endif
 
-/* As blx_group_block, by one multiplication: the number of blocks is a power of two. */
+/*
+ * Returns the first word of the block that blx_group_block names.  The number of
+ * blocks is a power of two, so scaling by it is the same as a shift, without
+ * the logarithm.
+ */
 static inline __attribute__((always_inline)) uint64_t
 block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
 {
@@ -39,7 +47,10 @@ block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
 
 /* ---- keys ---- */
 
-/* The groups after the first: a function of its own, so that the first needs no more registers than it uses. */
+/*
+ * Tests the groups after the first.  It is not inlined, so that a test of the
+ * first group saves no registers for it.
+ */
 TARGET static __attribute__((noinline)) bool
 test_rest(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
 {
@@ -82,7 +93,10 @@ test_filter(const blx_filter *f, uint64_t hash)
 	return test_words(blx_cwords(f), f->blocks, f->parts, hash);
 }
 
-/* Which of up to BLX_BATCH keys, by their hashes for this group, have their bits in it? */
+/*
+ * Tests up to BLX_BATCH keys in one group, by their hashes for this group.  Bit
+ * i of the result is the answer for hash i.
+ */
 TARGET static inline __attribute__((always_inline)) uint64_t
 test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
@@ -95,7 +109,7 @@ test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_
 	return found;
 }
 
-/* Each group is asked for the keys that all before it had. */
+/* Tests each group only for those keys that all groups before it had. */
 TARGET static uint64_t
 test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
@@ -107,6 +121,7 @@ test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_
 		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
 		uint64_t	hits;
 
+		/* The keys that are left, by their hashes for this group; group 0 takes the hashes as they are. */
 		if (g > 0)
 		{
 			n = 0;
@@ -117,9 +132,10 @@ test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_
 			hits = test_group(words, blocks, BLX_GROUP, g > 0 ? derived : hashes, n);
 		else
 			hits = test_group(words, blocks, in_group, g > 0 ? derived : hashes, n);
+		/* Answer i belongs to the i-th set bit of found: clear the bits whose answer is no. */
 		if (g == 0)
 			found = hits;
-		else					/* the answers belong to the set bits of found, in their order */
+		else
 			for (uint64_t rest = found; rest != 0; rest &= rest - 1, hits >>= 1)
 				found ^= (rest & -rest) & ((hits & 1) - 1);
 		words += in_group * blocks;
@@ -128,6 +144,7 @@ test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_
 	return found;
 }
 
+/* Adds n keys to one group, by their hashes for this group. */
 TARGET static inline __attribute__((always_inline)) void
 add_group(uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
@@ -137,6 +154,7 @@ add_group(uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hash
 		block_set(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
 }
 
+/* Adds any number of keys, BLX_BATCH at a time, and each batch group by group. */
 TARGET static __attribute__((noinline)) void
 add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
@@ -152,9 +170,11 @@ add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *ha
 		{
 			unsigned	in_group = left < BLX_GROUP ? left : BLX_GROUP;
 
+			/* group 0 takes the keys' own hashes */
 			if (g > 0)
 				for (size_t i = 0; i < batch; i++)
 					derived[i] = blx_derive(hashes[i], g);
+			/* a constant number of parts, where speed counts */
 			if (in_group == BLX_GROUP)
 				add_group(group, blocks, BLX_GROUP, g > 0 ? derived : hashes, batch);
 			else
@@ -168,7 +188,7 @@ add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *ha
 TARGET static void
 add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
-	if (n == 1 && parts == BLX_GROUP)	/* one key at a time: spare it the loops */
+	if (n == 1 && parts == BLX_GROUP)	/* one key at a time skips the loops */
 		block_set(words + block_at(blocks, BLX_GROUP, *hashes), BLX_GROUP, blx_group_mix(*hashes));
 	else
 		add_batches(words, blocks, parts, hashes, n);
@@ -176,6 +196,7 @@ add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, si
 
 /* ---- one full group at two resolutions ---- */
 
+/* Block b of dst takes in the `ratio` adjacent blocks of src whose numbers begin with b's bits. */
 TARGET static void
 fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 {
@@ -192,6 +213,7 @@ fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 		}
 }
 
+/* Each block of src is ORed into the `ratio` adjacent blocks of dst that it stands for. */
 TARGET static void
 expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 {
@@ -203,6 +225,7 @@ expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_lo
 				*(vector *) (dst + BLX_GROUP * r + w) |= *(const vector *) (src + w);
 }
 
+/* Each block of src masks the `ratio` adjacent blocks of dst that it stands for. */
 TARGET static void
 expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 {
@@ -214,6 +237,7 @@ expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_l
 				*(vector *) (dst + BLX_GROUP * r + w) &= *(const vector *) (src + w);
 }
 
+/* A common key would leave one block of a that meets its block of b in every part. */
 TARGET static bool
 disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
 {
@@ -223,7 +247,12 @@ disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
 	return true;
 }
 
-/* ---- arrays of words ---- */
+/*
+ * ---- arrays of words ----
+ *
+ * Four registers per round: enough independent loads that one need not wait for
+ * another, and more would only lengthen the loop for the words that are left.
+ */
 
 TARGET static void
 or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
@@ -280,7 +309,7 @@ words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return false;
 }
 
-/* Adds three bits of every column: their sum in two. */
+/* A full adder for every column of bits: *ones + *a + *b becomes 2 * *twos + *ones. */
 static inline __attribute__((always_inline)) void
 add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
 {
@@ -290,7 +319,7 @@ add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
 	*ones = half ^ *b;
 }
 
-/* The set bits of a register, in each of its words. */
+/* Replaces each word of a register by the number of its set bits: sums of 2, 4, 8 bits, then of the bytes. */
 static inline __attribute__((always_inline)) void
 count_lanes(vector *v)
 {
@@ -306,9 +335,10 @@ count_lanes(vector *v)
 }
 
 /*
- * Harley and Seal's counter (Mula, Kurz, Lemire 2016, "Faster population counts
- * using AVX2 instructions"): sixteen registers are added column by column, and
- * only what carries out of the eights is counted.
+ * Counts set bits by Harley and Seal's method (Mula, Kurz, Lemire 2016, "Faster
+ * population counts using AVX2 instructions").  Sixteen registers are added
+ * column by column; ones, twos, fours and eights carry over to the next round,
+ * so that only one register of sixteens per round has to be counted.
  */
 TARGET static uint64_t
 popcount(const uint64_t *words, uint64_t n)
@@ -349,11 +379,15 @@ popcount(const uint64_t *words, uint64_t n)
 		count_lanes(&sixteens);
 		total += sixteens << 4;
 	}
+
+	/* What the counters still hold, each weighted by what its bits stand for. */
 	count_lanes(&ones);
 	count_lanes(&twos);
 	count_lanes(&fours);
 	count_lanes(&eights);
 	total += ones + (twos << 1) + (fours << 2) + (eights << 3);
+
+	/* The lanes, and the words that did not fill a round. */
 	for (unsigned w = 0; w < VECTOR_WORDS; w++)
 		sum += total[w];
 	for (uint64_t i = 0; i < n; i++)

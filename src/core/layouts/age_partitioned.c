@@ -1,28 +1,32 @@
 /*
- * age_partitioned.c - a sliding window over a stream: k + l slices in a
- * ring, the oldest of which is retired after every generation of g keys.
+ * age_partitioned.c - a sliding window over a stream: k + l slices in a ring, of
+ * which the oldest is cleared after every generation of g keys.
  *
  * Shtul, Baquero, Almeida 2020 (arXiv 2001.03147).  A key sets one bit in each
  * of the k youngest slices.  After g keys the ring turns: the oldest slice is
- * cleared and becomes the youngest.  A key's k slices stay neighbours while
- * they move from the young end to the old end, so it is found when some k
- * adjacent slices all have its bit.  They are whole for l turns: the last l*g
- * keys are always found (the paper's window), whatever their place in their
- * generation; then one of them goes with every turn, and after k more the key
- * is as unknown as any other.
+ * cleared and becomes the youngest.  The k slices of a key stay neighbours while
+ * they move from the young end to the old end, so a key is found if k adjacent
+ * slices all have its bit.  They all last for l turns.  So the last l*g keys are
+ * always found, whatever their place in their generation; this is the window.
+ * After that the key loses one slice with every turn, and after k turns it is as
+ * unknown as any other key.
  *
- * Each physical slice has a hash of its own (w_p), so turning moves no bit.
- * Slices being independent, the false positive rate is that of a run of k
- * successes among k + l trials, each of which succeeds with the slice's fill:
- * exact for the bits as they are, and with expected fills for the expectation.
+ * Each physical slice has a derived hash of its own, w_p, so a turn moves no
+ * bits.  Slices are independent, so the false positive rate is the probability of
+ * a run of k successes among k + l trials, each of which succeeds with the fill
+ * of its slice.  That is exact for the bits as they are, and with expected fills
+ * it is the expectation.
  *
- * Two things differ from the paper.  Its fills of the k youngest, (i+1) / 2k,
- * are the chord below the exact 1 - 2^(-(i+1)/k), and its pairs of k and l miss
- * their targets by up to a half.  And its slices are half full once they have
- * had their k generations; a fill of 0.4, with fewer bits a key, takes less.
+ * Two things differ from the paper (docs/theory.md, "Windows over a stream").  The
+ * paper takes (i+1) / 2k for the fills of the k youngest slices, which is the chord
+ * below the exact 1 - 2^(-(i+1)/k), and its pairs of k and l miss their targets by
+ * up to a half; the exact fills are used here.  The paper sizes slices to be half
+ * full after their k generations; slices with a fill around 0.4 and fewer
+ * bits per key take less memory.
  *
- * The ring turns before the first key of a generation, not after the last.
- * Whose keys came when is not known afterwards: two rings cannot be combined.
+ * The ring turns before the first key of a generation, not after the last one.
+ * Two rings cannot be combined, because a filter does not say which of its keys
+ * came when.
  */
 #include <math.h>
 #include <string.h>
@@ -32,22 +36,30 @@
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
-#define MAX_GENERATIONS 1024	/* l: more of them gain no memory */
+/*
+ * The most generations, l.  More of them make the edge of the window sharper, but
+ * save no memory from about a hundred on (docs/theory.md), and an absent key costs
+ * up to 2 (k + l) / k probes.  The limit also bounds the arrays on the stack.
+ */
+#define MAX_GENERATIONS 1024
 #define MAX_SLICES (BLX_MAX_K + MAX_GENERATIONS)
 #define LN2 0.69314718055994530942
+
+/* More keys than the largest filter is of use for, and few enough that no product with k and 64 overflows. */
 #define MAX_GENERATION_KEYS (UINT64_C(1) << 40)
 
-/* The body's first words.  The first two are the parameters; the third is for the curious only. */
+/* The body's first words.  The first two are the parameters; ADDED is only reported (a note of the layout). */
 enum
 {
-	K,							/* slices that a key sets a bit in */
-	GENERATION,					/* g, keys between two turns */
-	ADDED,						/* keys, ever */
+	K,							/* slices in which a key sets a bit */
+	GENERATION,					/* g, keys per generation */
+	ADDED,						/* keys since the filter was made */
 	IN_GENERATION,				/* keys since the last turn, 0 .. g */
 	YOUNGEST,					/* the physical slice that is logical slice 0 */
 	PREFIX_WORDS
 };
 
+/* Returns l. */
 static unsigned
 generations(const blx_geometry *g)
 {
@@ -62,7 +74,7 @@ bits_per_key(const blx_geometry *g)
 	return (double) g->parameters[K];
 }
 
-/* A slice is not so large that clearing it costs more than the keys of its generation did. */
+/* Bounds the size of a slice by the keys that set bits in it: clearing it costs no more than adding them did. */
 static bool
 check(const blx_geometry *g, blx_error *error)
 {
@@ -114,7 +126,7 @@ check_contents(blx_filter *f, blx_error *error)
 
 /* ---- the ring ---- */
 
-/* Logical slice 0 is the youngest. */
+/* Returns the physical number of a logical slice.  Logical slice 0 is the youngest. */
 static inline unsigned
 physical(const blx_filter *f, unsigned logical)
 {
@@ -123,12 +135,14 @@ physical(const blx_filter *f, unsigned logical)
 	return slice < f->parts ? slice : slice - f->parts;
 }
 
+/* Returns the word of the body where a physical slice begins. */
 static inline uint64_t
 slice_offset(const blx_filter *f, unsigned slice)
 {
 	return PREFIX_WORDS + slice * blx_words_for_bits(f->part_bits);
 }
 
+/* Clears the oldest slice and makes it the youngest. */
 static void
 turn(blx_filter *f)
 {
@@ -140,7 +154,7 @@ turn(blx_filter *f)
 	words[IN_GENERATION] = 0;
 }
 
-/* Keys of one generation, slice by slice: n of them share the slice's seed and stay in its memory. */
+/* Adds n keys to the present generation, slice by slice, so that memory is touched one slice at a time. */
 static void
 add_to_generation(blx_filter *f, const uint64_t *hashes, size_t n)
 {
@@ -167,6 +181,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	uint64_t   *words = blx_words(f);
 
+	/* Turn if the generation is full, then add as many keys as it still takes. */
 	for (size_t done = 0; done < n;)
 	{
 		uint64_t	room;
@@ -191,10 +206,11 @@ slice_has(const blx_filter *f, unsigned slice, uint64_t hash)
 }
 
 /*
- * Do some k adjacent slices all have the key's bit?  The paper's search: no
- * run of k can include a slice that lacks it, so the next one to look at is k
- * below.  From there upwards the slices are new until those that matched just
- * above (`above` of them), which need not be asked again.
+ * True if k adjacent slices all have the key's bit, by the paper's search.  It
+ * begins k slices from the old end and walks up.  No run of k can include a slice
+ * that lacks the bit, so after a miss the next slice to look at is k below.  From
+ * there the walk goes up again, to the slices just above that have already
+ * matched; `above` is their number, and they are not tested twice.
  */
 static bool
 test(const blx_filter *f, uint64_t hash)
@@ -211,7 +227,7 @@ test(const blx_filter *f, uint64_t hash)
 			if (run + above == k)
 				return true;
 		}
-		else
+		else					/* the matches since the last jump are the slices just above the next walk */
 		{
 			i -= k;
 			above = run;
@@ -222,7 +238,7 @@ test(const blx_filter *f, uint64_t hash)
 
 /* ---- formulas ---- */
 
-/* The chance that a bit of a slice is set after so many keys. */
+/* Returns the chance that a bit of a slice is set after that many keys. */
 static double
 expected_fill(const blx_geometry *g, uint64_t keys)
 {
@@ -231,7 +247,11 @@ expected_fill(const blx_geometry *g, uint64_t keys)
 	return -expm1((double) keys * log1p(-1 / (double) g->part_bits));
 }
 
-/* Logical slice i has taken the keys of generations now-i .. now-i+k-1, as far as there are such. */
+/*
+ * With n keys, generation `now` is under way and has `current` keys.  Logical
+ * slice i has taken the keys of generations now-i .. now-i+k-1, as far as they
+ * exist.
+ */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
@@ -244,8 +264,9 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	for (unsigned i = 0; i < g->parts; i++)
 	{
 		uint64_t	first = now < i ? 0 : now - i,
-					end = now + k < i ? 0 : now + k - i;	/* the one after the last */
+					end = now + k < i ? 0 : now + k - i;	/* the generation after the last */
 
+		/* generations to come do not count, and the present one counts only what it has */
 		if (end > now + 1)
 			end = now + 1;
 		fills[i] = first >= end ? 0 : expected_fill(g, (end - first) * size - (end > now ? size - current : 0));
@@ -253,7 +274,10 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_run_probability(fills, g->parts, (unsigned) k);
 }
 
-/* All slices at work, and the moment before a turn: each has taken as many keys as it will in its place. */
+/*
+ * The worst moment: all slices are in use, and just before a turn each has
+ * taken as many keys as it will in its place.
+ */
 static double
 fpr_bound(const blx_geometry *g)
 {
@@ -267,7 +291,7 @@ fpr_bound(const blx_geometry *g)
 
 /* ---- sizing ---- */
 
-/* The least number of keys that l generations of a window have. */
+/* Returns the fewest keys per generation with which l generations cover a window of `capacity` keys. */
 static uint64_t
 keys_of_generation(uint64_t capacity, unsigned l)
 {
@@ -275,10 +299,10 @@ keys_of_generation(uint64_t capacity, unsigned l)
 }
 
 /*
- * Not more than fpr_bound, and quick: only the slices that k generations have
- * gone through, l + 1 of the same fill.  P(no run of k among n) is at most
- * P(none among n - 1) times 1 minus the chance that one ends at the n-th and
- * is no longer than k.
+ * Returns a lower bound of fpr_bound, quickly.  It looks only at the l + 1 slices
+ * that k generations have gone through, which have one fill.  The probability of
+ * no run of k among n trials is at most that of none among n - 1, times 1 minus
+ * the chance that a run of exactly k ends at trial n.
  */
 static double
 fpr_floor(const blx_geometry *g)
@@ -292,7 +316,10 @@ fpr_floor(const blx_geometry *g)
 	return -expm1(log1p(-run) + (double) (generations(g) + 1 - k) * log1p(-run * (1 - fill)));
 }
 
-/* The smallest k + l slices, in whole words, at most max_words in all, that meet the rate. */
+/*
+ * Sets *g to the smallest k + l slices, in whole words and at most max_words in
+ * all, that meet the rate.  False if there are none.
+ */
 static bool
 smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t max_words, blx_geometry *g)
 {
@@ -305,8 +332,11 @@ smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t 
 	high = high < k * keys + 1 ? high : k * keys + 1;
 	*g = (blx_geometry) {.layout = BLX_AGE_PARTITIONED, .blocks = 1, .parts = (uint16_t) (k + l), .probes = 1,
 		.part_bits = 64 * high, .parameters = {k, keys}};
+	/* The largest slices must meet the rate; the quick bound refuses most pairs that do not. */
 	if (high == 0 || fpr_floor(g) >= fpr || fpr_bound(g) >= fpr)
 		return false;
+
+	/* The rate falls with the size: bisect. */
 	while (low < high)
 	{
 		g->part_bits = 64 * (low + (high - low) / 2);
@@ -319,14 +349,24 @@ smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t 
 	return true;
 }
 
-/* A k beyond this only fills the slices further. */
+/*
+ * Returns the largest k that a plan tries.  A larger one only fills the slices
+ * further.  The bound leaves room above the best k: those that the paper
+ * publishes are at most 8 for a rate of 0.1 (this allows 10), 12 for 0.01 (17)
+ * and 22 for 1e-5 (39).
+ */
 static unsigned
 most_k(double fpr)
 {
 	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
 }
 
-/* The words of the smallest slices of any k and l, of which every tenth part more is tried; 0 if there are none. */
+/*
+ * Returns the words of the smallest slices of any k and l; 0 if there are none.
+ * `asked` is the number of generations that the user asked for, or 0.  Otherwise
+ * each l tried is about a tenth larger than the one before, 53 values instead of
+ * 1024, since the memory changes slowly with l.
+ */
 static uint64_t
 least_words(uint64_t capacity, double fpr, unsigned asked)
 {
@@ -336,10 +376,11 @@ least_words(uint64_t capacity, double fpr, unsigned asked)
 
 	for (unsigned l = asked ? asked : 1; l <= (asked ? asked : MAX_GENERATIONS); l += l / 10 + 1)
 	{
-		/* with so many keys in a generation fewer may do */
+		/* generations of that many keys may cover the window in fewer than l */
 		unsigned	needed = asked ? asked : (unsigned) ((capacity - 1) / keys_of_generation(capacity, l) + 1);
 
 		for (unsigned k = 1; k <= most_k(fpr); k++)
+			/* only what takes less than the least so far */
 			if (smallest_slices(k, needed, capacity, fpr, least - found, &g))
 			{
 				least = g.parts * (g.part_bits / 64);
@@ -350,8 +391,10 @@ least_words(uint64_t capacity, double fpr, unsigned asked)
 }
 
 /*
- * The fewest slices that need at most a sixteenth more than the least memory,
- * which is flat there: an absent key costs somewhat less than 2 (k + l) / k probes.
+ * Plans the fewest slices that need at most a sixteenth more than the least
+ * memory.  Memory is flat around its least, and an absent key costs somewhat less
+ * than 2 (k + l) / k probes, so a little memory buys much time: at 1 % the plan is
+ * 8 + 17 slices with 20.8 bits per key, where the least is 19.6 bits with 10 + 50.
  */
 static bool
 plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
@@ -361,10 +404,13 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 	bool		found = false;
 	blx_geometry best;
 
+	/* The least memory is the measure of what is too much. */
 	if (words == 0)
 		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
 						"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",
 						(unsigned long long) capacity, fpr);
+
+	/* By the number of slices: the first that meets the rate within the budget; of several k the smallest. */
 	words += words / 16;
 	for (unsigned parts = asked + 1; !found; parts++)
 		for (unsigned k = asked ? parts - asked : 1; k <= (asked ? parts - asked : parts - 1) && k <= most_k(fpr); k++)
@@ -378,7 +424,11 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 	return true;
 }
 
-/* Twice as many generations as a key has bits, where nobody asked for a number; g such that the slices get half full. */
+/*
+ * Takes twice as many generations as a key has bits unless the user asked for a
+ * number, as plans for 1 % do (8 + 17).  g is such that the slices become half
+ * full, as in the paper.
+ */
 static bool
 at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
@@ -399,6 +449,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 
 /* ---- estimates ---- */
 
+/* Returns the share of a logical slice's bits that are set. */
 static double
 slice_fill(const blx_filter *f, unsigned logical)
 {
@@ -424,11 +475,12 @@ fpr(const blx_filter *f)
 }
 
 /*
- * Logical slices l, l - k, l - 2k ... have taken, each, k generations, one
- * after another up to the present: together each of the last l + 1 once, which
- * are those whose keys are all still found.  A slice of fill F has seen
- * ln(1 - F) / ln(1 - 1/S) distinct keys (Swamidass & Baldi); a key that came
- * again in the generations of another of these slices counts again.
+ * Estimates the keys of the last l + 1 generations, which are those whose keys
+ * are all still found.  Logical slices l, l - k, l - 2k, ... have taken k
+ * generations each, one stretch after another up to the present, so together
+ * they have each generation once.  A slice of fill F has seen
+ * ln(1 - F) / ln(1 - 1/S) distinct keys (Swamidass and Baldi 2007).  A key that came
+ * again in another slice's stretch counts again.
  */
 static double
 cardinality(const blx_filter *f)
@@ -464,7 +516,7 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 }
 
 static const blx_option_range options[] = {
-	{BLX_OPT_GENERATIONS, 1, MAX_GENERATIONS, 0},	/* 0: the plan chooses */
+	{BLX_OPT_GENERATIONS, 1, MAX_GENERATIONS, 0},	/* 0, not in the range: the plan chooses */
 	{0}
 };
 

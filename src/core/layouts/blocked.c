@@ -1,29 +1,43 @@
 /*
- * blocked.c - the blocked Bloom filter: small standard filters of one
- * block size, one of which a key picks.
+ * blocked.c - the blocked Bloom filter: many small standard filters of one size,
+ * the blocks, of which a key picks one.
  *
- * Putze, Sanders and Singler 2009: a key touches one cache line, or one page
- * if blocks are as large as that (Kaler).  Any number of blocks (the top bits
- * of the key hash, scaled), of any size.  The bits within the block come from
- * the derived hashes w_1, w_2, ...: cut from the hash that picked the block
- * they would repeat the block's choice.
+ * Putze, Sanders and Singler 2009.  A key touches one cache line, or one page if
+ * the blocks are that large (Kaler).  There may be any number of blocks, of any
+ * size: the block is the key's hash, scaled by its top bits.  The bits within the
+ * block come from the derived hashes w_1, w_2, ..., because bits of the hash
+ * that picked the block would depend on the block.
  *
- * A derived hash x gives several positions: the upper half of x * S is one,
- * the lower half is what is left of x, for the next.  Where S is a power of
- * two that takes the bits of x from its top, as many times as they suffice.
- * Of other sizes each position uses up log2 S bits too, but the values of x
- * fall on the positions unevenly once few are left: so many positions are
- * taken that at least 20 bits remain, and the chances of two positions differ
- * by less than one part in 2^20.
+ * Each derived hash x gives several positions.  The upper half of the product
+ * x * S is a position, and the lower half takes the place of x for the next one.
+ * If S is a power of two, this takes the bits of x from its top, until they
+ * are used up.  For other sizes each position uses up log2 S bits, too, but when
+ * few bits are left, the values of x fall on the positions unevenly.  Therefore
+ * at least SPARE bits stay unused.
+ *
+ * Filters of this layout combine only with an equal geometry, and a block has no
+ * parts to drop.
  */
 #include "core/base/hash.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
+/*
+ * The preset size of a block: one cache line per key.  Larger blocks have a
+ * lower rate and cost more misses (docs/theory.md).
+ */
 #define CACHE_LINE 512
+
+/* A position takes at most 32 bits of a derived hash, so that every hash gives at least one and SPARE is kept. */
 #define MAX_BLOCK_BITS (UINT64_C(1) << 32)
-#define SPARE 20				/* bits of a hash that stay unused, where S is no power of two */
+
+/*
+ * Bits of a derived hash that stay unused if S is not a power of two.  With 20,
+ * the chances of two positions differ by less than one part in 2^20, far below
+ * what any filter can show; more would cost more hashes per key.
+ */
+#define SPARE 20
 
 static bool
 check(const blx_geometry *g, blx_error *error)
@@ -36,7 +50,7 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-/* A step is one block. */
+/* A step is one block more. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -59,7 +73,7 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return true;
 }
 
-/* How many positions one derived hash gives. */
+/* Returns how many positions one derived hash gives (docs/FORMAT.md). */
 static inline unsigned
 positions_a_hash(uint64_t block_bits)
 {
@@ -70,15 +84,15 @@ positions_a_hash(uint64_t block_bits)
 	return (64 - SPARE) / width;	/* at least 1: the width is at most 32 */
 }
 
-/* The bits of one key in its block. */
+/* Yields the positions of one key in its block, one after another. */
 typedef struct probe_sequence
 {
 	uint64_t	hash;
 	uint64_t	block_bits;
 	uint64_t	left;			/* what is left of the derived hash */
 	unsigned	derived;		/* its number */
-	unsigned	each;			/* positions that a hash gives */
-	unsigned	more;			/* that this one still gives */
+	unsigned	each;			/* positions per derived hash */
+	unsigned	more;			/* positions that this hash still gives */
 } probe_sequence;
 
 static inline probe_sequence
@@ -155,6 +169,7 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_fpr_blocked(n, g->blocks, g->part_bits, g->probes);
 }
 
+/* An absent key picks any block with equal chance: the mean over the blocks of fill^k. */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {

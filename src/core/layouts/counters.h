@@ -1,14 +1,16 @@
 /*
  * counters.h - 64 saturating counters of 4 bits, side by side.
  *
- * Counters are kept as four planes: the word planes[p * stride] holds bit p of
- * each counter, counter c's in its bit c.  So 64 counters are counted, added
- * and compared with 0 at once by the logic of one adder, and the counters that
- * are not 0 are at hand as the word that a filter of bits would have in their
- * place.  (Sideways addition: Knuth, TAOCP 4A, 7.1.3.)
+ * Counters are stored as four planes: the word planes[p * stride] holds bit p of
+ * all counters, that of counter c in its bit c.  So the logic of one adder
+ * increments, adds or compares 64 counters at once, and the mask of the counters
+ * that are not 0 is the word that a filter of bits would have in their place.
+ * (Sideways addition: Knuth, TAOCP 4A, 7.1.3.)
  *
  * A counter of 15 is saturated: it stands for 15 or more and never changes
- * again, since nobody knows when it should fall below (Fan et al. 2000).
+ * again, since nobody knows when it should fall below (Fan et al. 2000).  Four
+ * bits are their choice, too: if half of the cells are set, a cell gets 16 keys
+ * with a probability below 1.4e-15.
  */
 #ifndef BLX_COUNTERS_H
 #define BLX_COUNTERS_H
@@ -18,19 +20,21 @@
 
 #define BLX_PLANES 4
 
+/* Returns the mask of the counters that are not 0. */
 static inline uint64_t
 blx_counters_nonzero(const uint64_t *planes, size_t stride)
 {
 	return planes[0] | planes[stride] | planes[2 * stride] | planes[3 * stride];
 }
 
+/* Returns the mask of the counters that are 15. */
 static inline uint64_t
 blx_counters_saturated(const uint64_t *planes, size_t stride)
 {
 	return planes[0] & planes[stride] & planes[2 * stride] & planes[3 * stride];
 }
 
-/* Adds 1 to each counter in `which`. */
+/* Adds 1 to each counter in the mask `which`, except saturated ones. */
 static inline void
 blx_counters_increment(uint64_t *planes, size_t stride, uint64_t which)
 {
@@ -45,7 +49,7 @@ blx_counters_increment(uint64_t *planes, size_t stride, uint64_t which)
 	}
 }
 
-/* Takes 1 from each counter in `which`, none of which is 0. */
+/* Subtracts 1 from each counter in the mask `which`, except saturated ones.  None of them may be 0. */
 static inline void
 blx_counters_decrement(uint64_t *planes, size_t stride, uint64_t which)
 {
@@ -60,7 +64,7 @@ blx_counters_decrement(uint64_t *planes, size_t stride, uint64_t which)
 	}
 }
 
-/* dst += src, counter by counter. */
+/* Adds each counter of src to that of dst.  A sum above 15 becomes 15. */
 static inline void
 blx_counters_add(uint64_t *dst, size_t dst_stride, const uint64_t *src, size_t src_stride)
 {
@@ -75,7 +79,7 @@ blx_counters_add(uint64_t *dst, size_t dst_stride, const uint64_t *src, size_t s
 		carry = (a & b) | (carry & (a ^ b));
 	}
 	for (size_t p = 0; p < BLX_PLANES; p++)
-		dst[p * dst_stride] |= carry;	/* 16 or more: 15 */
+		dst[p * dst_stride] |= carry;	/* a carry out of the top plane: saturate */
 }
 
 #endif							/* BLX_COUNTERS_H */

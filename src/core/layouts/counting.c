@@ -1,23 +1,24 @@
 /*
- * counting.c - counters of 4 bits in place of the default layout's
- * bits, so that keys can be taken out again.
+ * counting.c - counters of 4 bits instead of the default layout's bits, so that
+ * keys can be removed.
  *
- * Fan, Cao, Almeida, Broder 2000 ("Summary Cache"), on groups of parts: where
- * partitioned_blocked sets a bit, adding counts a cell up and removing counts
- * it down.  The filter answers as the bits "cell is not 0" do, and so has the
- * default's rates and sizes, in four times the bytes (counters.h).
+ * Fan, Cao, Almeida, Broder 2000 ("Summary Cache"), on groups of parts.  Where
+ * partitioned_blocked sets a bit, adding a key increments a cell and removing it
+ * decrements the cell.  A test asks whether the cells are not 0.  So the filter
+ * has the default layout's rates and geometries, in four times the bytes
+ * (counters.h).
  *
- * Every cell is at least the number of keys in the filter that touch it, or is
- * saturated: so no key is lost as long as only keys are removed that were
- * added.  Adding, removing, sums (union, fold) and copies (expand) all keep
- * that.  A copied cell counts keys that belong to its siblings; what these
- * leave behind when they are removed is false positives, never a lost key.
+ * A cell is at least the number of keys in the filter that touch it, or it is
+ * saturated.  So no key is lost as long as only keys are removed that were added.
+ * Adding, removing, sums (union, fold) and copies (expand) keep that.  A copied
+ * cell counts keys that belong to its siblings, too.  When these are removed,
+ * they leave false positives behind, but never take another key with them.
  *
- * What no counting filter can know is whether a key that it finds was ever
- * added.  Removing a false positive takes 1 from cells of other keys: each of
- * those where it was the only one makes its key absent (docs/reference.md has
- * the numbers).  A key that the filter does not find is not removed; the first
- * word of the body counts these.
+ * No counting filter can know whether a key that it finds was ever added.
+ * Removing a false positive subtracts 1 from cells of other keys, and a key whose
+ * cell falls to 0 becomes absent (docs/reference.md has the numbers).  A key that
+ * the filter does not find is not removed; the first word of the body counts such
+ * refusals.
  */
 #include "core/layouts/groups.h"
 
@@ -56,7 +57,7 @@ at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 	g->layout = BLX_COUNTING;
 }
 
-/* Of at most `bits` cells. */
+/* `bits` is a number of cells here. */
 static bool
 at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
@@ -137,7 +138,7 @@ prefix_words(const blx_filter *f, const blx_geometry *g)
 	return NOTES + blx_groups_prefix_words(shape_of(f), g->parts);
 }
 
-/* The sum is that of the two streams of keys, and of the removals that either refused. */
+/* The sum counts the keys of both streams, and the removals that either filter refused. */
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
@@ -152,8 +153,8 @@ disjoint(const blx_filter *a, const blx_filter *b)
 }
 
 /*
- * Counts the cells that `of` picks, of all parts.  Writes them to out, unless
- * it is NULL, a word for each part: as a filter of bits has them.
+ * Returns how many cells `of` picks.  Unless out is NULL, also writes them
+ * there as a filter of bits has them, one word per part of a block.
  */
 static inline __attribute__((always_inline)) uint64_t
 pick(const blx_filter *f, uint64_t (*of) (const uint64_t *planes, size_t stride), uint64_t *out)
@@ -166,6 +167,7 @@ pick(const blx_filter *f, uint64_t (*of) (const uint64_t *planes, size_t stride)
 	{
 		unsigned	parts = blx_group_parts(shape, g);
 
+		/* blocks and parts are in the same order with counters and with bits */
 		for (uint64_t b = 0; b < f->blocks; b++, block += blx_block_words(shape, parts))
 			for (unsigned j = 0; j < parts; j++)
 			{
@@ -215,7 +217,7 @@ const blx_layout blx_layout_counting = {
 	},
 	.check = check,
 	.at_step = at_step,
-	.max_step = 28,
+	.max_step = 28,				/* that of partitioned_blocked; the limit of 1 GB comes first */
 	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,

@@ -1,31 +1,36 @@
 /*
- * dynamic_blocked.c - a blocked filter in which overloaded blocks grow.
+ * dynamic_blocked.c - a blocked filter in which full blocks grow.
  *
  * Kaler, "Cache Efficient Bloom Filters for Shared Memory Machines", section
  * 5: each block is a scalable filter (Almeida et al. 2007).  A key picks its
- * home block as in layout blocked.  When that is full the next key goes to an
- * overflow block behind it, larger and with more probes, and so on: a chain.
+ * home block as in layout blocked.  If that is full, the key goes to an overflow
+ * block, which is larger and has more probes, and so on: the blocks form a chain.
  *
  *	 body:   parameters | used, total | home blocks | overflow blocks | spare
  *	 block:  record | filter
  *	 record: bits set in the filter (32 bits) | stage (5) | next block (27)
  *
- * Blocks are numbered from 0 in units of home blocks; an overflow block takes
- * several, and its number is larger than that of the block before it in the
- * chain: 0 is no link, and there are no cycles.  Links from disk are
- * checked when they are followed: a broken one says "perhaps".
+ * Blocks are numbered from 0 in units of home blocks.  An overflow block takes
+ * several units, and its number is larger than that of the block before it in the
+ * chain.  So there are no cycles, and 0 means no link.  Links from disk are checked
+ * when they are followed; behind a broken link the answer is "perhaps".
  *
- * A stage takes a key only when its fill stays within the filter's limit (half
- * by preset), whatever bits the key has, and a key that its chain already says
- * yes to is not added again.  So the rate of every block is bounded by the sum
- * over stages of limit^k_i, a geometric series, for any keys and any loads:
- * no other blocked layout can say that.  The price is the record in each block
- * and an emptier home block (dynamic_blocked_plan.c), and, beyond the planned
- * number of keys, a cache miss for each block of the chain.
+ * A stage takes a key only if its fill stays within the filter's limit, whatever
+ * bits the key has, and a key that its chain already answers yes to is not added
+ * again.  So the rate of every block is at most the sum over stages of
+ * limit^k_i, a geometric series, for any keys and any loads.  No other blocked
+ * layout can promise that.  The price is a record in each block, emptier
+ * home blocks (dynamic_blocked_plan.c) and, beyond the planned number of keys,
+ * a cache miss for each block of the chain.  docs/theory.md, "When more keys come",
+ * compares it with plain blocks and with scalable.
  *
- * A union joins chains stage by stage: two blocks of one stage are ORed when
- * that stays within the limit, and kept side by side ("twins") when it does
- * not, so that the rate is never worse than the sum of the two.
+ * A union joins chains stage by stage.  Two blocks of one stage are ORed if the
+ * result stays within the limit, and kept side by side as "twins" if it does not.
+ * So the rate is no worse than the sum of the two, for as long as a chain has no
+ * more than MAX_TWINS of one stage.
+ *
+ * Filters of this layout unite only with an equal geometry, and they do not
+ * intersect, since a key may be in different stages of two filters.
  */
 #include <math.h>
 #include <string.h>
@@ -34,7 +39,7 @@
 #include "core/layouts/dynamic_stage.h"
 #include "core/layouts/geometry.h"
 
-/* Words of the body after the parameters. */
+/* The body's words after the parameters. */
 enum
 {
 	USED = DYNAMIC_PARAMETERS,	/* blocks in use, home blocks and overflow */
@@ -42,8 +47,14 @@ enum
 	FIRST_BLOCK
 };
 
-#define MAX_TWINS 4				/* blocks of one stage in a chain */
+/*
+ * The most blocks of one stage in a chain.  Each of them costs a test a cache miss
+ * and adds its rate.  Beyond four, the blocks of further unions are ORed into the
+ * last one: the chain stays short, and that block may exceed its limit.
+ */
+#define MAX_TWINS 4
 
+/* The fields of a record (above); the low half is the number of bits set. */
 #define STAGE_SHIFT 32
 #define LINK_SHIFT 37
 
@@ -67,21 +78,21 @@ link_of(uint64_t record)
 	return record >> LINK_SHIFT;
 }
 
-/* Words of a home block, the record included. */
+/* Returns the words of a home block, the record included. */
 static inline uint64_t
 block_words(const blx_filter *f)
 {
 	return f->part_bits / 64 + 1;
 }
 
-/* The word of the body where a block begins. */
+/* Returns the word of the body where a block begins. */
 static inline uint64_t
 block_at(const blx_filter *f, uint64_t block)
 {
 	return FIRST_BLOCK + block * block_words(f);
 }
 
-/* A block of a chain. */
+/* A block in its chain. */
 typedef struct place
 {
 	uint64_t	block;
@@ -89,6 +100,7 @@ typedef struct place
 	dynamic_stage stage;
 } place;
 
+/* Returns the first block of a chain. */
 static inline place
 home(const blx_filter *f, uint64_t block)
 {
@@ -97,6 +109,7 @@ home(const blx_filter *f, uint64_t block)
 	return p;
 }
 
+/* Turns *s into the stage of that number, if it is not beyond it. */
 static inline void
 reach_stage(const blx_filter *f, dynamic_stage *s, unsigned number)
 {
@@ -108,10 +121,10 @@ typedef enum step
 {
 	MOVED,
 	AT_END,
-	BROKEN						/* the link leads nowhere */
+	BROKEN						/* the link does not lead to a block */
 } step;
 
-/* To the next block of the chain. */
+/* Moves p to the next block of the chain, if that lies wholly within the blocks in use. */
 static inline step
 follow(const blx_filter *f, place *p)
 {
@@ -121,8 +134,11 @@ follow(const blx_filter *f, place *p)
 
 	if (next == 0)
 		return AT_END;
+	/* The link leads past this block to an overflow block in use. */
 	if (next < f->blocks || next < p->block + p->stage.blocks || next >= words[USED])
 		return BROKEN;
+
+	/* Its stage is not before this one, and its memory is there. */
 	at = block_at(f, next);
 	if (stage_of(words[at]) < p->stage.number)
 		return BROKEN;
@@ -137,10 +153,11 @@ follow(const blx_filter *f, place *p)
 /* ---- the bits of a key ---- */
 
 /*
- * The derived hashes of a stage begin at its own number, so that stages are
- * independent.  Each gives several indexes: the digits of the hash, taken as a
- * fraction, to the base of the filter's size; as many as leave ten bits
- * beyond the last, which keeps every index equally likely to a thousandth.
+ * Yields the bits of one key in a stage.  Each stage has derived hashes of its
+ * own, so stages are independent.  A derived hash, taken as a fraction, gives
+ * several indexes: its digits to the base of the filter's size.  Digits are taken
+ * as long as ten bits are left beyond the last one.  So every index is equally
+ * likely to within a thousandth, and 54 bits of each hash are of use.
  */
 typedef struct probe_sequence
 {
@@ -148,8 +165,8 @@ typedef struct probe_sequence
 	uint64_t	fraction;
 	uint64_t	bits;
 	unsigned	derived;		/* number of the next derived hash */
-	unsigned	digits;			/* of one hash */
-	unsigned	left;			/* unused digits of fraction */
+	unsigned	digits;			/* that one hash gives */
+	unsigned	left;			/* digits that this hash still gives */
 } probe_sequence;
 
 static inline probe_sequence
@@ -182,6 +199,7 @@ next_probe(probe_sequence *s)
 	return bit;
 }
 
+/* True if a stage's filter has all bits of the key. */
 static inline bool
 stage_holds(const uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 {
@@ -197,7 +215,7 @@ stage_holds(const uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 	return true;
 }
 
-/* Returns how many bits were not set before. */
+/* Sets the key's bits in a stage's filter.  Returns how many were not set before. */
 static inline unsigned
 stage_add(uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 {
@@ -216,6 +234,7 @@ stage_add(uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 
 /* ---- adding and testing ---- */
 
+/* Tests every block of the chain; behind a broken link the key may be there. */
 static bool
 test(const blx_filter *f, uint64_t hash)
 {
@@ -229,7 +248,10 @@ test(const blx_filter *f, uint64_t hash)
 	return taken == BROKEN;
 }
 
-/* A block of the stage that p has been moved on to, linked behind the block where p is; false when there is no room. */
+/*
+ * Appends a block behind the last one of a chain and moves p to it.  p is at that
+ * last block, with the new block's stage.  False if the filter has no room.
+ */
 static bool
 append_block(blx_filter *f, place *p)
 {
@@ -246,7 +268,7 @@ append_block(blx_filter *f, place *p)
 	return true;
 }
 
-/* False when the filter must grow first. */
+/* Adds a key.  False if the filter must grow first. */
 static bool
 add_key(blx_filter *f, uint64_t hash)
 {
@@ -254,12 +276,15 @@ add_key(blx_filter *f, uint64_t hash)
 	place		p = home(f, blx_scale(hash, f->blocks));
 	step		taken;
 
+	/* To the end of the chain; a key that some block has already is not added again. */
 	do
 		if (stage_holds(words + p.at + 1, &p.stage, hash))
 			return true;
 	while ((taken = follow(f, &p)) == MOVED);
 	if (taken == BROKEN)
-		return true;			/* as test() says */
+		return true;			/* the test finds every key behind a broken link */
+
+	/* The last block is full: append one of the next stage. */
 	if (!dynamic_has_room(&p.stage, bits_set_of(words[p.at])))
 	{
 		reach_stage(f, &p.stage, p.stage.number + 1);
@@ -300,7 +325,12 @@ init(blx_filter *f)
 	blx_words(f)[USED] = blx_words(f)[TOTAL] = f->blocks;
 }
 
-/* A sixteenth more, and room for a first overflow block; one that needs more asks again. */
+/*
+ * Grows the memory by a sixteenth, and at least by what a first overflow block
+ * needs.  A stage that needs more makes add ask again.  A sixteenth leaves at most
+ * 6 % spare, and every word is copied some 16 times while a filter grows; doubling
+ * would copy it once and leave up to half spare.
+ */
 static uint64_t
 grown_words(const blx_filter *f)
 {
@@ -329,6 +359,7 @@ check(const blx_geometry *g, blx_error *error)
 {
 	if (g->parts != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter's block has one part, not %u", g->parts);
+	/* up to 4096 bytes with the record: the page of Kaler's paper */
 	if (g->part_bits < 64 || g->part_bits > 32768 - DYNAMIC_RECORD_BITS || g->part_bits % 64 != 0)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
 						"a dynamic_blocked filter's home block has 64 to 32704 bits, a multiple of 64, not %llu",
@@ -350,7 +381,10 @@ check_body(const blx_filter *f, uint64_t words, blx_error *error)
 	return true;
 }
 
-/* Can the chain of a home block be walked, is it in order, and do its records count their bits? */
+/*
+ * True if the chain of a home block can be walked to its end, its stages are in
+ * order without too many twins, and its records count their bits.
+ */
 static bool
 chain_is_sound(const blx_filter *f, uint64_t block)
 {
@@ -377,27 +411,33 @@ chain_is_sound(const blx_filter *f, uint64_t block)
 }
 
 /*
- * Is every overflow block linked from exactly one other?  Links to anything
- * else, such as the inside of a block, would let a key change a record.
+ * Every overflow block must be linked from exactly one other block.  A link to
+ * anything else, such as the inside of a block, would let a key change a record.
  *
- * Every record gets a mark, its highest bit, which no link of a filter of 1 GB
- * has; every link takes one away.  A word within a block may look like a record
- * with a mark, and lose it, once: so no more links are followed than there are
- * words.  When as many links were followed as there are blocks, and no record
- * has its mark any more, each link led to a block of its own.
+ * The check walks through all overflow blocks by their sizes and marks their
+ * records, in the highest bit, which no link of a filter of 1 GB uses.  Then it
+ * follows all links and takes one mark away per link.  A word inside a block may
+ * look like a record with a mark, but it can lose it only once, so no more links
+ * are followed than there are words.  If as many links were followed as there are
+ * overflow blocks, and no record has a mark left, each link led to a block of its
+ * own.
  */
 #define MARK (UINT64_C(1) << 63)
 
 _Static_assert(BLX_MAX_BYTES / (64 + DYNAMIC_RECORD_BITS) * 8 < MARK >> LINK_SHIFT, "links leave the highest bit free");
 
-/* The word of the block behind the one at `at`, of which `sizes` has the size for each stage. */
+/* Returns the word where the block after the one at `at` begins.  sizes has the blocks of each stage. */
 static inline uint64_t
 next_block(const blx_filter *f, uint64_t at, const uint64_t *sizes)
 {
 	return at + sizes[stage_of(blx_cwords(f)[at])] * block_words(f);
 }
 
-/* Returns how many links it followed; more than there are overflow blocks when one is broken. */
+/*
+ * Follows all chains and takes the mark of each block that a link leads to.
+ * Returns the number of links; UINT64_MAX if one is broken or leads to a word
+ * without a mark.
+ */
 static uint64_t
 take_marks(blx_filter *f)
 {
@@ -420,7 +460,10 @@ take_marks(blx_filter *f)
 	return links;
 }
 
-/* In time linear in the size of f.  Changes f if it is not sound. */
+/*
+ * True if every overflow block has one link.  Takes time linear in the size of
+ * f, and changes f if it is not sound.
+ */
 static bool
 links_are_sound(blx_filter *f)
 {
@@ -432,6 +475,7 @@ links_are_sound(blx_filter *f)
 				blocks = 0,
 				at;
 
+	/* The size of every stage, then a mark for every overflow block, from the first to the end. */
 	for (unsigned i = 0; i <= DYNAMIC_LAST_STAGE; i++)
 	{
 		reach_stage(f, &s, i);
@@ -444,6 +488,8 @@ links_are_sound(blx_filter *f)
 		words[at] |= MARK;
 		blocks++;
 	}
+
+	/* The blocks end where the memory in use ends, every link takes a mark, and none is left. */
 	if (at != end || take_marks(f) != blocks)
 		return false;
 	for (at = first; at < end; at = next_block(f, at, sizes))
@@ -452,7 +498,7 @@ links_are_sound(blx_filter *f)
 	return true;
 }
 
-/* Chains are walked for their bits only when no two of them share a block. */
+/* The links come first: only if no two chains share a block, walking them all takes linear time. */
 static bool
 check_contents(blx_filter *f, blx_error *error)
 {
@@ -463,6 +509,7 @@ check_contents(blx_filter *f, blx_error *error)
 		sound = chain_is_sound(f, block);
 	if (!sound)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has a broken chain of blocks");
+	/* The spare memory must be zeros, since overflow blocks will be made of it. */
 	for (uint64_t i = block_at(f, words[USED]); i < words_of(f); i++)
 		if (words[i] != 0)
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has bits set in its spare blocks");
@@ -471,20 +518,23 @@ check_contents(blx_filter *f, blx_error *error)
 
 /* ---- union ---- */
 
-/* Chains being written: into dst, or only measured when that is NULL. */
+/*
+ * The chain of a union, while it is written to dst.  If dst is NULL, it is only
+ * measured.
+ */
 typedef struct chain
 {
 	blx_filter *dst;
 	place		last;
-	unsigned	twins;			/* blocks of the last one's stage; 0 = the chain is empty */
-	uint64_t	overflow;		/* blocks taken behind the home blocks, by all chains */
+	unsigned	twins;			/* blocks of the last block's stage; 0 if the chain is empty */
+	uint64_t	overflow;		/* memory of the overflow blocks of all chains, in home blocks */
 } chain;
 
-/* A block for a filter of p's stage, at the end of the chain unless that has enough of this stage. */
+/* Appends a block of p's stage to the chain, unless the chain ends with MAX_TWINS blocks of this stage. */
 static void
 extend_chain(chain *c, const place *p)
 {
-	if (c->twins == 0)			/* both chains begin with a home block */
+	if (c->twins == 0)			/* the chain begins with the home block, which is there */
 	{
 		c->last = *p;
 		c->twins = 1;
@@ -501,7 +551,7 @@ extend_chain(chain *c, const place *p)
 		append_block(c->dst, &c->last);
 }
 
-/* The filter at p is ORed into the last block of the chain. */
+/* ORs the filter at p into the last block of the chain, and counts its bits anew. */
 static void
 or_into_last(const chain *c, const blx_filter *f, const place *p)
 {
@@ -515,6 +565,7 @@ or_into_last(const chain *c, const blx_filter *f, const place *p)
 	*record = *record >> STAGE_SHIFT << STAGE_SHIFT | blx_popcount(record + 1, words);
 }
 
+/* True if two blocks are of one stage and their OR stays within its limit. */
 static bool
 fit_in_one(const blx_filter *a, const blx_filter *b, const place *pa, const place *pb)
 {
@@ -529,7 +580,7 @@ fit_in_one(const blx_filter *a, const blx_filter *b, const place *pa, const plac
 	return bits <= pa->stage.limit;
 }
 
-/* The chains of one home block, in the order of stages. */
+/* Joins the two chains of one home block, in the order of their stages. */
 static void
 join_chains(chain *c, const blx_filter *a, const blx_filter *b, uint64_t block)
 {
@@ -544,12 +595,14 @@ join_chains(chain *c, const blx_filter *a, const blx_filter *b, uint64_t block)
 		bool		both = more_a && more_b && fit_in_one(a, b, &pa, &pb);
 		bool		take_a = more_a && (!more_b || pa.stage.number <= pb.stage.number);
 
+		/* A block for the lower stage, of a if they are equal; both go into it if they fit. */
 		extend_chain(c, take_a ? &pa : &pb);
 		if (take_a)
 		{
 			or_into_last(c, a, &pa);
 			more_a = follow(a, &pa) == MOVED;
 		}
+		/* b's block, if it went into the same one or is the lower */
 		if (both || !take_a)
 		{
 			or_into_last(c, b, &pb);
@@ -605,7 +658,10 @@ typedef struct totals
 	double		keys;
 } totals;
 
-/* Each stage got only those keys of the chain that the ones before did not say yes to. */
+/*
+ * A stage got only those keys of the chain that the stages before it did not
+ * answer yes to, so it stands for more than it holds.
+ */
 static void
 count_chain(const blx_filter *f, uint64_t block, totals *t)
 {
@@ -657,7 +713,7 @@ cardinality(const blx_filter *f)
 	return count_all(f).keys;
 }
 
-/* Exact, but for twins: these probe the same places and are taken as independent. */
+/* Exact except for twins, which probe the same places and are taken as independent. */
 static double
 fpr(const blx_filter *f)
 {
@@ -691,6 +747,11 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return blx_dynamic_geometry(options, (uint32_t) (bits / block_bits), (unsigned) k, g, error);
 }
 
+/*
+ * A home block is 16 bytes, a record and a word, to 4096, a page; one cache line
+ * unless given.  A tightening of 1/8 is three more probes per stage; nearer to 1
+ * the rates hardly fall from stage to stage, and the first must be lower.
+ */
 static const blx_option_range options[] = {
 	{BLX_OPT_BLOCK_BITS, 128, 32768, 512},
 	{BLX_OPT_GROWTH, 1, DYNAMIC_MAX_GROWTH, 2},

@@ -1,33 +1,35 @@
 /*
- * flat.c - filters without blocks: P parts of S bits, H probes of a key in each.
+ * flat.c - filters without blocks: P parts of S bits, H probes per key in each.
  *
- * Probe i of a key, i = 0 .. P*H - 1 over all its parts, goes to part i / H.
- * Its position there is the derived hash w_i (hash.h) scaled to S, by its top
- * bits: halving S halves the position, which is what fold and expand rest on.
+ * Probe i of a key, i = 0 .. P*H - 1 over all parts, goes to part i / H.  Its
+ * position there is the derived hash w_i (hash.h), scaled to S by its top bits.
+ * So halving S halves every position, on which fold and expand rest.
  *
  * For study, positions may come from two or three hashes instead (enum
- * blx_hashing), each reduced to 0 .. S-1 first, all arithmetic modulo S:
+ * blx_hashing).  Each hash is reduced to 0 .. S-1 first, and all arithmetic is
+ * modulo S:
  *
  *		double			 h1 + i h2						 Kirsch, Mitzenmacher 2008
  *		enhanced_double	 h1 + i h2 + (i^3 - i) / 6		 Dillinger, Manolios 2004
  *		triple			 h1 + i h2 + i (i - 1) / 2 h3	 the same
  *
- * That is what most libraries do, and what Almeida 2022, section 5 warns of:
- * in one part a key with h2 = 0 has a single bit, others few, and two keys of
- * opposite h2 walk over the same bits.  Where each probe has a part of its own
- * a key always has k bits.  Such filters cannot be resized (the positions
- * modulo S/2 are others), and all formulas suppose independent hashes.
+ * Most libraries do the first of these, and Almeida 2022, section 5, warns of it.
+ * In a single part a key with h2 = 0 has one bit, other keys have few, and two
+ * keys of opposite h2 share their bits.  If each probe has a part of its own, a
+ * key always has k bits.  docs/theory.md measures all four.  Filters of
+ * these schemes cannot be resized, since positions modulo S/2 are different
+ * ones, and all formulas suppose independent hashes.
  */
 #include "core/base/hash.h"
 #include "core/layouts/flat.h"
 #include "core/layouts/geometry.h"
 
-/* Where the probes of one key are found. */
+/* What the positions of one key follow from. */
 typedef struct flat_key
 {
 	uint64_t	hash;
 	uint64_t	part_bits;
-	uint64_t	h1,				/* of the schemes that are not independent */
+	uint64_t	h1,				/* only for the schemes that are not independent */
 				h2,
 				h3;
 } flat_key;
@@ -46,7 +48,7 @@ key_of(const blx_filter *f, uint64_t hash, uint8_t hashing)
 	return key;
 }
 
-/* The position of probe i in its part; S is at most 2^33 and i at most 63, so that no sum overflows. */
+/* Returns the position of probe i in its part.  S is at most 2^33 and i at most 63, so no sum overflows. */
 static inline __attribute__((always_inline)) uint64_t
 position(const flat_key *key, uint8_t hashing, uint64_t i)
 {
@@ -64,8 +66,9 @@ position(const flat_key *key, uint8_t hashing, uint64_t i)
 }
 
 /*
- * Adding and testing, each compiled for the usual cases, one probe a part and
- * independent hashes, with loops that carry no choice, and once for the rest.
+ * Adding and testing are compiled three times: for independent hashes with one
+ * probe per part, for independent hashes, and for the other schemes.  So the
+ * loops of the usual cases contain no decision.
  */
 static inline __attribute__((always_inline)) void
 add_with(blx_filter *f, const uint64_t *hashes, size_t n, unsigned probes, uint8_t hashing)
@@ -138,7 +141,7 @@ blx_flat_test(const blx_filter *f, uint64_t hash)
 	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
-/* A part of fill F passes a key that is not in it with probability F^H. */
+/* An absent key passes a part of fill F with probability F^H. */
 void
 blx_flat_fpr_prefixes(const blx_filter *f, double *rates)
 {
@@ -166,12 +169,13 @@ blx_flat_set_resolution(blx_geometry *g, uint64_t resolution)
 }
 
 /*
- * Part by part of unequal size: bit i of the coarser stands for 2^log2 bits of
- * the finer.  A word of the finer at a time, by halving or doubling the distance
- * of its bits: a filter of 64 MB has too many bits to look at each.
+ * Parts of unequal size are combined part by part.  Bit i of the coarser part
+ * stands for 2^log2 adjacent bits of the finer one.  The loops take a word of
+ * the finer part at a time and halve or double the distance of its bits, since
+ * looking at single bits would take too long for filters of many megabytes.
  */
 
-/* The bits of even number, side by side in the lower half. */
+/* Returns the even-numbered bits, side by side in the lower half. */
 static inline uint64_t
 even_bits(uint64_t x)
 {
@@ -183,7 +187,7 @@ even_bits(uint64_t x)
 	return (x | x >> 16) & UINT64_C(0x00000000ffffffff);
 }
 
-/* The bits of the lower half, each twice. */
+/* Returns the bits of the lower half, each of them twice. */
 static inline uint64_t
 double_bits(uint64_t x)
 {
@@ -195,14 +199,14 @@ double_bits(uint64_t x)
 	return x | x << 1;
 }
 
-/* Where the coarser's bits for word w of the finer begin. */
+/* Returns where the coarser part's bits for word w of the finer part begin. */
 static inline uint64_t
 coarse_bit(uint64_t w, unsigned log2)
 {
 	return log2 >= 6 ? w >> (log2 - 6) : w << (6 - log2);
 }
 
-/* The coarser's bits for a word of the finer, from the lowest. */
+/* Folds a word of the finer part to the coarser part's bits, which begin at the lowest. */
 static inline uint64_t
 folded(uint64_t word, unsigned log2)
 {
@@ -213,7 +217,7 @@ folded(uint64_t word, unsigned log2)
 	return word;
 }
 
-/* The word of the finer that the coarser's bits, from the lowest, stand for. */
+/* Expands the coarser part's bits, which begin at the lowest, to a word of the finer part. */
 static inline uint64_t
 stretched(uint64_t bits, unsigned log2)
 {
@@ -224,6 +228,7 @@ stretched(uint64_t bits, unsigned log2)
 	return bits;
 }
 
+/* Returns word w of the coarser part expanded to the finer resolution. */
 static inline uint64_t
 stretched_at(const uint64_t *coarse, uint64_t w, unsigned log2)
 {
@@ -238,10 +243,11 @@ ratio_log2(uint64_t fine_bits, uint64_t coarse_bits)
 	return (unsigned) __builtin_ctzll(fine_bits / coarse_bits);
 }
 
+/* Combines one part into another of a different size. */
 static void
 merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_bits, blx_op op)
 {
-	if (dst_bits < src_bits)	/* fold: a set bit of src sets the bit that covers it */
+	if (dst_bits < src_bits)	/* fold; only for BLX_OR: a set bit of src sets the bit that covers it */
 	{
 		unsigned	log2 = ratio_log2(src_bits, dst_bits);
 
@@ -252,7 +258,7 @@ merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_b
 			dst[bit / 64] |= folded(src[w], log2) << bit % 64;
 		}
 	}
-	else						/* expand */
+	else						/* expand: a bit of src stands for the bits that it covers */
 	{
 		unsigned	log2 = ratio_log2(dst_bits, src_bits);
 
@@ -273,6 +279,7 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 	uint64_t   *d = blx_words(dst);
 	const uint64_t *s = blx_cwords(src);
 
+	/* Parts of one size are one array of words. */
 	if (dst->part_bits == src->part_bits)
 	{
 		(op == BLX_OR ? blx_or_words : blx_and_words) (d, s, parts * dst_words);
@@ -282,7 +289,7 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 		merge_part(d, dst->part_bits, s, src->part_bits, op);
 }
 
-/* Do the parts share a bit, the coarser one's standing for all that it covers? */
+/* True if the parts share a bit.  A bit of the coarser one stands for all the bits that it covers. */
 static bool
 parts_meet(const uint64_t *fine, uint64_t fine_bits, const uint64_t *coarse, uint64_t coarse_bits)
 {
@@ -296,7 +303,7 @@ parts_meet(const uint64_t *fine, uint64_t fine_bits, const uint64_t *coarse, uin
 	return false;
 }
 
-/* A common key would leave at least one common bit in every part. */
+/* A common key would leave at least one common bit in every part, so one part without is a proof. */
 bool
 blx_flat_disjoint(const blx_filter *a, const blx_filter *b)
 {

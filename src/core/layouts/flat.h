@@ -1,10 +1,11 @@
 /*
- * flat.h - the filters that have no blocks: P parts of S bits, H probes of a
- * key in each.
+ * flat.h - the filters without blocks: P parts of S bits, H probes per key in
+ * each.
  *
- * standard (P = 1), partitioned (H = 1) and hybrid (both more than 1) are this
- * one scheme; their files hold what tells them apart: the geometry, its sizing
- * and the formula.
+ * standard (P = 1), partitioned (H = 1) and hybrid (both more than 1) share this
+ * scheme.  Their own files have what distinguishes them: the geometry, the
+ * sizing and the formula.  rational adds one probe to it.  The functions are
+ * members of struct blx_layout, with the contracts that layout.h states.
  */
 #ifndef BLX_FLAT_H
 #define BLX_FLAT_H
@@ -18,11 +19,11 @@ extern void blx_flat_fpr_prefixes(const blx_filter *f, double *rates);
 extern void blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op);
 extern bool blx_flat_disjoint(const blx_filter *a, const blx_filter *b);
 
-/* The resolution of a layout that can be resized: S. */
+/* The resolution of those that can be resized is S. */
 extern uint64_t blx_flat_resolution(const blx_geometry *g);
 extern void blx_flat_set_resolution(blx_geometry *g, uint64_t resolution);
 
-/* What the rows of these layouts share. */
+/* The members that the rows of these layouts have in common. */
 #define BLX_FLAT_ROW \
 	.traits = BLX_FETCHABLE, \
 	.flat = true, \
@@ -33,7 +34,7 @@ extern void blx_flat_set_resolution(blx_geometry *g, uint64_t resolution);
 	.merge = blx_flat_merge, \
 	.disjoint = blx_flat_disjoint
 
-/* Their hashing, as an option. */
+/* The option that chooses their hashing scheme. */
 #define BLX_FLAT_HASHING {BLX_OPT_HASHING, BLX_INDEPENDENT, BLX_TRIPLE, BLX_INDEPENDENT}
 
 #endif							/* BLX_FLAT_H */

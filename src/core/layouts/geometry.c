@@ -1,5 +1,9 @@
 /*
- * geometry.c - what shapes and sizes a filter can have, and the blank filter.
+ * geometry.c - which shapes and sizes a filter can have, and how an empty filter
+ * of a geometry is made (docs/design.md, "The geometry").
+ *
+ * What is common to all layouts is here; a layout's own rules are in its row.
+ * The identity of a filter, its seed and key type, is checked here as well.
  */
 #include <math.h>
 #include <stdio.h>
@@ -21,8 +25,9 @@ blx_check_rate(double fpr, blx_error *error)
 }
 
 /*
- * Made where it is returned: each probe of a filter in a tree asks for it, and a struct that is
- * written in pieces and then copied as a whole stalls.
+ * The initializer of a geometry, to be used in the return statement.  Every
+ * probe of a filter in a tree asks for a geometry, and a struct that is written in
+ * pieces and then copied as a whole makes the processor wait.
  */
 #define HEADER_GEOMETRY(f) \
 	.layout = (f)->layout == BLX_HASHES ? (f)->pending : (f)->layout, \
@@ -39,6 +44,7 @@ blx_header_geometry(const blx_filter *f)
 	return (blx_geometry) {HEADER_GEOMETRY(f)};
 }
 
+/* Returns parameter i of f, or 0 if its layout has fewer. */
 static inline uint64_t
 parameter(const blx_filter *f, unsigned parameters, unsigned i)
 {
@@ -64,7 +70,7 @@ blx_geometry_equal(const blx_geometry *a, const blx_geometry *b)
 		memcmp(a->parameters, b->parameters, sizeof a->parameters) == 0;
 }
 
-/* Fields that only some layouts have. */
+/* Checks the fields that only some layouts have. */
 static bool
 check_extras(const blx_layout *row, const blx_geometry *g, blx_error *error)
 {
@@ -102,7 +108,7 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 						"filter geometry has %.12g bits per key, more than %u", blx_bits_per_key(g), BLX_MAX_K);
 	if (!check_extras(row, g, error))
 		return false;
-	/* part_bits is bounded first, so that the products below cannot overflow */
+	/* The limit of 1 GB.  part_bits is checked first, so that the products below cannot overflow. */
 	if (g->part_bits > BLX_MAX_BYTES * 8 ||
 		(uint64_t) g->blocks * g->parts > BLX_MAX_BYTES / 8 ||
 		blx_bytes(g, BLX_MAX_NAME) > BLX_MAX_BYTES)

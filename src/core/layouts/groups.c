@@ -1,15 +1,15 @@
 /*
  * groups.c - adding, merging and measuring parts in groups (groups.h).
  *
- * Because a block is named by top bits, the filter of half the blocks has at
- * block b the OR of blocks 2b and 2b+1: fold and expand are exact, and any two
- * filters combine (algebra.c).
+ * A block's number is the top bits of a hash.  So block b of the filter with
+ * half as many blocks is the OR of blocks 2b and 2b+1.  Therefore fold and expand
+ * are exact, and any two filters combine (filter/algebra.c).
  */
 #include <math.h>
 
 #include "core/layouts/groups.h"
 
-/* Counts up to BLX_BATCH keys in one group. */
+/* Increments the counters of up to BLX_BATCH keys in one group. */
 static void
 count_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *hashes, size_t n)
 {
@@ -18,6 +18,7 @@ count_batch(blx_groups shape, uint64_t *group, unsigned number, const uint64_t *
 	uint64_t   *blocks[BLX_BATCH];
 	uint64_t	mixed[BLX_BATCH];
 
+	/* Find and prefetch all blocks, one cache line per plane, before the first is changed. */
 	for (size_t i = 0; i < n; i++)
 	{
 		uint64_t	h = blx_derive(hashes[i], number);
@@ -70,6 +71,11 @@ blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
 	}
 }
 
+/*
+ * An absent key picks any block of a group with equal chance, and passes its
+ * first parts with the product of their fills.  Groups are independent: the
+ * mean over the blocks of one multiplies that of the groups before it.
+ */
 void
 blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 {
@@ -82,6 +88,7 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 		unsigned	parts = blx_group_parts(shape, g);
 		double		sums[BLX_GROUP] = {0};
 
+		/* The sums over the blocks, for one part, for two, ... */
 		for (uint64_t b = 0; b < blocks; b++, block += blx_block_words(shape, parts))
 		{
 			double		rate = 1;
@@ -92,12 +99,15 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 				sums[j] += rate;
 			}
 		}
+
+		/* The mean of this group times those of the whole groups before it. */
 		for (unsigned j = 0; j < parts; j++)
 			rates[BLX_GROUP * g + j + 1] = groups_before * sums[j] / (double) blocks;
 		groups_before *= sums[parts - 1] / (double) blocks;
 	}
 }
 
+/* Combines one block into another, over the parts that both have. */
 static inline void
 merge_block(blx_groups shape, uint64_t *dst, unsigned dst_parts, const uint64_t *src, unsigned src_parts, blx_op op)
 {
@@ -114,7 +124,10 @@ merge_block(blx_groups shape, uint64_t *dst, unsigned dst_parts, const uint64_t 
 			dst[j] &= src[j];
 }
 
-/* Walks the finer of the two; the coarser one's block stands for all its descendants. */
+/*
+ * Walks the blocks of the finer one.  A block of the coarser one stands for all
+ * those whose numbers begin with its bits.
+ */
 static void
 merge_group(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, unsigned number, blx_op op)
 {
@@ -128,14 +141,14 @@ merge_group(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups
 					src + (b >> (finer - src_shape.log2)) * blx_block_words(src_shape, src_parts), src_parts, op);
 }
 
-/* The groups that both have. */
+/* Returns the number of groups that both have. */
 static unsigned
 common_groups(blx_groups a, blx_groups b)
 {
 	return blx_groups_count(a.parts < b.parts ? a : b);
 }
 
-/* Full groups of bits at two resolutions. */
+/* Combines full groups of bits of two resolutions, by the kernels. */
 static void
 merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
 {
@@ -147,7 +160,7 @@ merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned
 		blx_kernels_in_use()->expand_and(dst, dst_log2, src, src_log2);
 }
 
-/* Is group `number` of both a full group of bits? */
+/* True if group `number` is a full group of bits in both. */
 static bool
 both_full(blx_groups a, blx_groups b, unsigned number)
 {
@@ -172,7 +185,7 @@ blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_g
 	}
 }
 
-/* In this group, does every block of a & b have a part without a common cell? */
+/* True if, in this group, every block of a & b has a part without a common cell. */
 static bool
 group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape, unsigned number)
 {
@@ -181,10 +194,12 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 				b_parts = blx_group_parts(b_shape, number),
 				parts = a_parts < b_parts ? a_parts : b_parts;
 
+	/* The kernels have full groups of bits; they want the finer one first. */
 	if (both_full(a_shape, b_shape, number))
 		return a_shape.log2 >= b_shape.log2
 			? blx_kernels_in_use()->disjoint(a, a_shape.log2, b, b_shape.log2)
 			: blx_kernels_in_use()->disjoint(b, b_shape.log2, a, a_shape.log2);
+	/* Block i of the finer one against the block of the coarser one that covers it, over the parts that both have. */
 	for (uint64_t i = 0; i < UINT64_C(1) << finer; i++)
 	{
 		const uint64_t *x = a + (i >> (finer - a_shape.log2)) * blx_block_words(a_shape, a_parts);
@@ -199,7 +214,10 @@ group_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_gro
 	return true;
 }
 
-/* A common key would leave, in every group, a block whose parts all have a common cell. */
+/*
+ * A common key would leave, in every group, one block in which all parts have a
+ * common cell.  So one group without such a block is a proof.
+ */
 bool
 blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape)
 {

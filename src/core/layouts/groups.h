@@ -1,15 +1,19 @@
 /*
- * groups.h - parts of 64 bits in groups of eight, over 2^e blocks: the
- * addressing of partitioned_blocked (docs/FORMAT.md, "Layouts"; Almeida 2022, section 6.1),
- * on bare words, for the layouts that are built of it.
+ * groups.h - parts of 64 cells in groups of eight, over 2^e blocks: what
+ * partitioned_blocked, counting and scalable are built of (docs/FORMAT.md,
+ * "Layouts"; Almeida 2022, section 6.1).
  *
- * In each group of up to eight parts a key picks one of 2^e blocks by the top
- * bits of the group's hash and has one bit in each of its words: one cache
- * line a group, and an absent key rarely needs a second.  Groups stand one
- * after another, each as its blocks, each block as its parts.
+ * In each group of up to eight parts a key picks one of 2^e blocks, by the top
+ * bits of the group's hash, and has one cell in each part of that block.  So a
+ * group costs one cache line, and an absent key rarely needs a second group.
+ * Groups are stored one after another, each as its blocks, each block as its
+ * parts.
  *
- * A part is 64 cells: bits, one word, or counters, four words.  A block of
- * counters is four planes, each the parts of a block of bits.
+ * Cells are bits or counters.  A part of bits is one word.  A block of counters
+ * is four planes (counters.h), each of them like a block of bits.
+ *
+ * These functions work on bare words and a shape.  They know nothing of headers;
+ * the shape is the caller's to check.
  */
 #ifndef BLX_GROUPS_H
 #define BLX_GROUPS_H
@@ -24,8 +28,8 @@
 
 typedef struct blx_groups
 {
-	unsigned	log2;			/* e, below 32: an e and no power, so that a shift by 64 cannot happen */
-	unsigned	parts;			/* 1 .. BLX_MAX_K, in all groups */
+	unsigned	log2;			/* e, less than 32; not 2^e, so that no code shifts by 64 */
+	unsigned	parts;			/* in all groups together, 1 .. BLX_MAX_K */
 	bool		counting;		/* cells are counters (counters.h), not bits */
 } blx_groups;
 
@@ -47,7 +51,7 @@ blx_groups_words(blx_groups shape)
 	return (uint64_t) blx_part_words(shape) * shape.parts << shape.log2;
 }
 
-/* Parts of group number 0, 1, ... */
+/* Returns the parts of group number 0, 1, ... */
 static inline unsigned
 blx_group_parts(blx_groups shape, unsigned group)
 {
@@ -56,21 +60,21 @@ blx_group_parts(blx_groups shape, unsigned group)
 	return left < BLX_GROUP ? left : BLX_GROUP;
 }
 
-/* Words of one block of a group of that many parts. */
+/* Returns the words of one block, in a group of that many parts. */
 static inline unsigned
 blx_block_words(blx_groups shape, unsigned parts)
 {
 	return blx_part_words(shape) * parts;
 }
 
-/* Words of group number 0, 1, ... */
+/* Returns the words of group number 0, 1, ... */
 static inline uint64_t
 blx_group_words(blx_groups shape, unsigned group)
 {
 	return (uint64_t) blx_block_words(shape, blx_group_parts(shape, group)) << shape.log2;
 }
 
-/* Words of the groups that have the first `parts` parts. */
+/* Returns the words of all groups in which the first `parts` parts lie. */
 static inline uint64_t
 blx_groups_prefix_words(blx_groups shape, unsigned parts)
 {
@@ -81,14 +85,14 @@ blx_groups_prefix_words(blx_groups shape, unsigned parts)
 	return blx_groups_words(shape);
 }
 
-/* The cells of part j of a block that are not 0. */
+/* Returns the mask of the cells of part j that are not 0, in a block of `parts` parts. */
 static inline uint64_t
 blx_block_part(blx_groups shape, const uint64_t *block, unsigned parts, unsigned j)
 {
 	return shape.counting ? blx_counters_nonzero(block + j, parts) : block[j];
 }
 
-/* The same test for a whole block of bits or counters. */
+/* True if the key's cell is not 0 in any part of the block; no branch between parts (block.h). */
 static inline bool
 blx_block_has(blx_groups shape, const uint64_t *block, unsigned parts, uint64_t mixed)
 {
@@ -99,7 +103,7 @@ blx_block_has(blx_groups shape, const uint64_t *block, unsigned parts, uint64_t 
 	return all & 1;
 }
 
-/* Of groups that begin at word `first` of what fetch brings. */
+/* True if the key is in every group.  The groups begin at word `first` of what `fetch` reads. */
 static inline __attribute__((always_inline)) bool
 blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fetch fetch, void *arg)
 {
@@ -116,7 +120,10 @@ blx_groups_test_fetched(blx_groups shape, uint64_t first, uint64_t hash, blx_fet
 	return true;
 }
 
-/* Inlined, so that a shape never goes through memory: written in pieces and read as a whole it would stall each test. */
+/*
+ * The same for words in memory.  Inlined, so that the shape stays in registers:
+ * written in pieces and read as a whole, it would stall each test.
+ */
 static inline __attribute__((always_inline)) bool
 blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 {
@@ -125,7 +132,7 @@ blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 	return blx_kernels_in_use()->test(words, UINT64_C(1) << shape.log2, shape.parts, hash);
 }
 
-/* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH. */
+/* Tests n keys, at most BLX_BATCH.  Bit i of the result is the answer for hash i. */
 static inline __attribute__((always_inline)) uint64_t
 blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *hashes, unsigned n)
 {
@@ -140,22 +147,23 @@ blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *h
 
 /* ---- groups.c ---- */
 
-/* Sets the bits of each key, or counts it. */
+/* Adds n keys: sets their bits, or increments their counters. */
 extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *hashes, size_t n);
 
-/* Counters: takes out a key that the test finds. */
+/* Decrements the counters of a key.  The shape is counting, and the test must have found the key. */
 extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
 
-/* rates[p] = the exact rate of the first p parts as they are, p = 1 .. parts. */
+/* Sets rates[p], p = 1 .. parts, to the exact false positive rate that the first p parts have as they are. */
 extern void blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates);
 
 /*
- * dst op= src over the parts both have, at the finer resolution (dst's for
- * BLX_AND).  For counters, BLX_OR is their sum and there is no BLX_AND.
+ * Combines src into dst over the parts that both have.  src is folded or
+ * expanded to dst's resolution; for BLX_AND it must not be the finer one.
+ * For counters BLX_OR is their sum, and there is no BLX_AND.
  */
 extern void blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_groups src_shape, blx_op op);
 
-/* No key can be in both. */
+/* True if no key can be in both. */
 extern bool blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape);
 
 #pragma GCC visibility pop

@@ -1,28 +1,30 @@
 /*
- * hashes.c - a filter that is still open: the distinct key hashes so far.
+ * hashes.c - the open set: a filter that has no size yet keeps the distinct
+ * hashes of its keys (docs/design.md, "The open set").
  *
- * While nobody knows how many keys are coming, the hashes themselves are kept
- * as they are, 8 bytes each in an open-addressing table.  A hash's home slot
- * is its top bits, scaled to the number of slots: walking the table visits the
- * hashes in ascending order, nearly, so growing reads and writes memory in
- * sequence, and so does pouring the hashes into the first group of a
- * partitioned_blocked filter, whose blocks are named by top bits too.
+ * While nobody knows how many keys will come, the hashes themselves are kept,
+ * 8 bytes each, in an open-addressing table with linear probing.  A hash's home
+ * slot is given by its top bits, scaled to the number of slots.  So walking the
+ * table visits the hashes almost in ascending order, and growing the set reads
+ * and writes memory in sequence.  So does pouring it into the first group of a
+ * partitioned_blocked filter, where top bits give the block.
  *
- * Hashes that somebody else made (no key type, or BLX_KEY_HASH) may not be
- * spread as hashes are: their home is taken from a hash of the hash.
+ * Hashes that somebody else made (no key type, or BLX_KEY_HASH) need not be
+ * spread evenly.  Their home is given by a hash of the hash.
  *
- * Nor need the hashes of chosen keys be spread: whoever picks keys whose hashes
- * begin alike would make every search walk through all that came before.  So no
- * hash stands further than MAX_WALK slots from its home.  One that would is not
- * added: the set is full for it, whatever its count, and whoever makes a larger
- * set of it (blx_hashes_copy) moves the homes by a salt, a digest of the hashes
- * themselves.  No operation on one hash takes more than MAX_WALK steps,
- * then, and what somebody gains who foresees the salts is a set that grows early.
+ * The hashes of chosen keys need not be spread, either.  If many of them began
+ * alike, every search would walk through all that came before.  Therefore no
+ * hash stands further than MAX_WALK slots from its home.  A hash that would is
+ * not added: for this hash the set is full, whatever its count.  When a larger
+ * set is made of it (blx_hashes_copy), a salt moves the homes; the salt is a digest
+ * of the hashes themselves.  So no operation on one hash takes more than MAX_WALK
+ * steps, and somebody who foresees the salts gains no more than a set that grows
+ * early.
  *
- * The body: number of hashes, number of slots, the salt and whether the hash 0
- * is among the hashes (an empty slot is 0), then the slots.  The header's
- * geometry is the planned filter's, `pending` its layout (0: the count will
- * decide).
+ * The body: the number of hashes, the number of slots, a word with the salt and
+ * with a flag for the hash 0 (an empty slot is 0), then the slots.  The header has
+ * the geometry of the planned filter, and its layout in `pending`; `pending` is
+ * 0 if the count will decide.
  */
 #include <string.h>
 
@@ -36,14 +38,16 @@
 enum
 {
 	COUNT, SLOTS,
-	STATE,						/* lowest bit: the hash 0 is among the hashes; above it the salt, 0 = none */
+	STATE,						/* lowest bit: the hash 0 is in the set; the other bits: the salt, 0 = none */
 	PREFIX_WORDS
 };
 
 /*
- * In a table of random hashes at three quarters of its slots, the fullest that
- * there is, the longest way of any hash was 195 slots in 200 tables of 2^16
- * slots, and 262 in 12 tables of 2^24: some 15 more for every factor of e.
+ * How many slots a hash may stand from its home.  Random hashes must stay below
+ * this in practice, and it bounds a search to 4 kB of memory.  In tables of
+ * random hashes with three quarters of the slots in use, the fullest that there
+ * are, the longest walk was 195 slots in 200 tables of 2^16 slots, and 262 in
+ * 12 tables of 2^24: some 15 more for every factor of e.
  */
 #define MAX_WALK 512
 #define NOWHERE UINT64_MAX
@@ -60,6 +64,7 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 {
 	const blx_geometry none = {0};
 
+	/* The header: the planned filter's geometry, with its layout in `pending`. */
 	if (planned == NULL)
 		planned = &none;
 	f->layout = BLX_HASHES;
@@ -76,6 +81,8 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 	f->fraction = planned->fraction;
 	f->expanded = 0;
 	f->pending = planned->layout;
+
+	/* The body: no hash, no salt, empty slots. */
 	memset((char *) f + sizeof(blx_filter), 0, blx_hashes_bytes(slots, id->name_len) - sizeof(blx_filter));
 	if (id->name_len > 0)
 		memcpy((char *) f + sizeof(blx_filter), id->name, id->name_len);
@@ -94,10 +101,18 @@ blx_hashes_count(const blx_filter *f)
 	return f->layout == BLX_HASHES ? blx_cwords(f)[COUNT] : 0;
 }
 
-/* So few slots are searched from end to end as fast as memory is fetched. */
+/*
+ * A table of up to this size, eight cache lines, may be filled to its last but
+ * one slot.  Walking through all of it takes no longer than fetching it from
+ * memory, and small sets, one per group of a GROUP BY, are where space counts.
+ */
 #define FEW_SLOTS 64
 
-/* Three quarters of many slots: beyond that linear probing gets slow.  One stays free, where a search ends. */
+/*
+ * Larger tables are filled to three quarters.  There a search for an absent hash
+ * looks at 8.5 slots on average, and at nine tenths it would be 50 (Knuth, TAOCP
+ * 3, 6.4).  At least one slot always stays free, where a search ends.
+ */
 uint64_t
 blx_hashes_room(const blx_filter *f)
 {
@@ -114,6 +129,7 @@ blx_hashes_full(const blx_filter *f)
 	return blx_hashes_count(f) >= blx_hashes_room(f);
 }
 
+/* True if the hashes come from bloomx's own hash function, so that their top bits are random. */
 static bool
 are_spread(const blx_filter *f)
 {
@@ -132,6 +148,7 @@ salt_of(const uint64_t *words)
 	return words[STATE] >> 1;
 }
 
+/* Returns the slot where a search for the hash begins. */
 static inline uint64_t
 home_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
 {
@@ -142,7 +159,10 @@ home_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
 	return blx_scale(hash, words[SLOTS]);
 }
 
-/* The slot of a hash other than 0: where it is, or where it belongs; NOWHERE if that is too far from its home. */
+/*
+ * Returns the slot of a hash other than 0: the one where it is, or the free one
+ * where it belongs.  NOWHERE if that is too far from its home.
+ */
 static inline __attribute__((always_inline)) uint64_t
 find_from(const uint64_t *slots, uint64_t size, uint64_t home, uint64_t hash)
 {
@@ -189,6 +209,7 @@ add_with(blx_filter *f, const uint64_t *hashes, size_t n, bool by_top_bits)
 		uint64_t	hash = hashes[i],
 					slot;
 
+		/* The hash 0 has no slot, only a flag. */
 		if (hash == 0)
 		{
 			count += !has_zero(words);
@@ -233,7 +254,7 @@ blx_hashes_test(const blx_filter *f, uint64_t hash)
 	return slot != NOWHERE && words[PREFIX_WORDS + slot] == hash;
 }
 
-/* Does the table hold the number of hashes that it says, and a free slot? */
+/* True if the table holds the number of hashes that it says, and has a free slot. */
 static bool
 count_is_sound(const uint64_t *words)
 {
@@ -245,9 +266,9 @@ count_is_sound(const uint64_t *words)
 }
 
 /*
- * Is every hash where it is looked for?  It is if no free slot lies between its
- * home and it, and if it is not too far.  Where the last free slot was is known
- * in the second round: the first hashes may be on their way around the end.
+ * True if every hash is where a search finds it: no free slot lies between its
+ * home and its slot, and it is not too far from home.  One pass, which counts
+ * the hashes in a row since the last free slot.
  */
 static bool
 places_are_sound(const blx_filter *f)
@@ -257,8 +278,11 @@ places_are_sound(const blx_filter *f)
 	uint64_t	n = words[SLOTS];
 	uint64_t	since_free = 0;	/* hashes in a row up to here */
 
+	/* The row that ends at the last slot goes on at slot 0: hashes may have walked around the end. */
 	for (uint64_t i = n; i-- > 0 && slots[i] != 0;)
 		since_free++;
+
+	/* A hash that walked further than the row is long would have a free slot on its way. */
 	for (uint64_t i = 0; i < n; i++)
 	{
 		uint64_t	home,
@@ -278,7 +302,10 @@ places_are_sound(const blx_filter *f)
 	return true;
 }
 
-/* Takes time that is linear in the number of slots.  (That no hash is there twice is not asked: that harms nobody.) */
+/*
+ * Takes time linear in the number of slots.  A hash that is there twice is not
+ * refused: it only makes the count too high.
+ */
 static bool
 check_table(const blx_filter *f, blx_error *error)
 {
@@ -289,8 +316,12 @@ check_table(const blx_filter *f, blx_error *error)
 	return true;
 }
 
-/* ---- sets of given hashes ---- */
+/* ---- sets of given hashes ----
+ *
+ * Hashes are taken 256 at a time: 2 kB on the stack, few calls.
+ */
 
+/* Adds all hashes of a source.  False at the first that is too far from its home. */
 static bool
 add_all(blx_filter *f, blx_hashes_source next, const void *source)
 {
@@ -304,7 +335,7 @@ add_all(blx_filter *f, blx_hashes_source next, const void *source)
 	return true;
 }
 
-/* A sum does not depend on the order of its terms. */
+/* Returns a digest of the hashes.  It is a sum, so it does not depend on their order. */
 static uint64_t
 digest_of(blx_hashes_source next, const void *source)
 {
@@ -319,8 +350,14 @@ digest_of(blx_hashes_source next, const void *source)
 	return sum;
 }
 
-/* Random hashes do not crowd with one salt in a million tables; chosen ones that crowd with four were chosen to. */
+/*
+ * How many salts are tried before a set is refused.  Random hashes crowd with
+ * one salt in less than one of a million tables.  Hashes that crowd with all four
+ * were chosen to do so.
+ */
 #define SALTS 4
+
+/* Fills f under one salt after another until the hashes do not crowd.  False if they always do. */
 
 static bool
 fill_with_salt(blx_filter *f, blx_hashes_source next, const void *source)
@@ -345,13 +382,18 @@ blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
 	return f->layout == BLX_HASHES && (add_all(f, next, source) || fill_with_salt(f, next, source));
 }
 
+/* The blx_hashes_source of a set. */
 static size_t
 next_of_set(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
 	return blx_hashes_next(source, cursor, out, max);
 }
 
-/* Does it refuse a hash that it has the room for, so that twice the slots would soon be as crowded? */
+/*
+ * True if the set might refuse a hash although it is not full: some row of hashes
+ * is longer than MAX_WALK.  Then a set of twice the slots would soon be as
+ * crowded, and needs a salt.
+ */
 static bool
 is_crowded(const blx_filter *f)
 {
@@ -361,7 +403,7 @@ is_crowded(const blx_filter *f)
 
 	if (blx_hashes_full(f))
 		return false;
-	for (uint64_t i = 0; i < 2 * n && run <= MAX_WALK; i++)	/* twice: a run may go on at the beginning */
+	for (uint64_t i = 0; i < 2 * n && run <= MAX_WALK; i++)	/* twice around: a row may continue at slot 0 */
 		run = slots[i < n ? i : i - n] != 0 ? run + 1 : 0;
 	return run > MAX_WALK;
 }
@@ -371,6 +413,7 @@ blx_hashes_copy(blx_filter *dst, const blx_filter *src)
 {
 	if (src->layout != BLX_HASHES || dst->layout != BLX_HASHES)
 		return false;
+	/* A crowded source gets a new salt at once; otherwise dst keeps the salt, and gets another only if that fails. */
 	if (is_crowded(src))
 		return fill_with_salt(dst, next_of_set, src);
 	blx_words(dst)[STATE] = blx_cwords(src)[STATE] & ~UINT64_C(1);
@@ -379,7 +422,10 @@ blx_hashes_copy(blx_filter *dst, const blx_filter *src)
 
 /* ---- walking through a set ---- */
 
-/* Cursor 0 stands before the hash 0; cursor i + 1 before slot i * stride, modulo their number. */
+/*
+ * Hands out hashes slot by slot, `stride` slots apart.  Cursor 0 stands before
+ * the hash 0, and cursor i + 1 before slot i * stride modulo the number of slots.
+ */
 static inline size_t
 next_by_stride(const blx_filter *f, uint64_t stride, uint64_t *cursor, uint64_t *out, size_t max)
 {
@@ -417,7 +463,11 @@ common_divisor(uint64_t a, uint64_t b)
 	return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Multiples of the golden section of n, modulo n, lie evenly however many there are; prime to n, they meet every slot. */
+/*
+ * A layout that grows is given the hashes scattered (hashes.h).  Multiples of the
+ * golden section of the number of slots are spread evenly, however many of them
+ * have been taken; a stride that is prime to that number meets every slot once.
+ */
 size_t
 blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max)
 {
@@ -456,7 +506,7 @@ blx_hashes_union_count(const blx_filter *a, const blx_filter *b)
 	return count;
 }
 
-/* The smallest hash of a that b does not have. */
+/* Sets *smallest to the smallest hash of a that b does not have.  False if b has them all. */
 static bool
 smallest_missing(const blx_filter *a, const blx_filter *b, uint64_t *smallest)
 {
@@ -473,7 +523,10 @@ smallest_missing(const blx_filter *a, const blx_filter *b, uint64_t *smallest)
 	return found;
 }
 
-/* By count, then by the smallest hash that only one has: of equal counts both have such a one, or neither. */
+/*
+ * Orders by count, then by the smallest hash that only one set has.  If the counts
+ * are equal, either both sets have a hash that the other lacks, or neither has.
+ */
 static int
 compare(const blx_filter *a, const blx_filter *b)
 {
@@ -501,7 +554,7 @@ words(const blx_filter *f)
 	return PREFIX_WORDS + blx_hashes_slots(f);
 }
 
-/* What an open set without a plan begins with, where somebody asks for the filter of its geometry. */
+/* The slots of an empty set that is made from a geometry.  Few, since nothing is known of its keys, and it grows. */
 #define FIRST_SLOTS 8
 
 static uint64_t
@@ -517,7 +570,7 @@ init(blx_filter *f)
 	blx_words(f)[SLOTS] = FIRST_SLOTS;
 }
 
-/* A home depends on the key type. */
+/* The homes depend on the key type (are_spread), so the slots cannot be copied as they are. */
 static bool
 copy(blx_filter *dst, const blx_filter *f)
 {
@@ -538,7 +591,7 @@ grow(blx_filter *dst, const blx_filter *f)
 	return blx_hashes_copy(dst, f);
 }
 
-/* The header of a planned set has the geometry of the filter that it becomes, `pending` its layout. */
+/* The header of a planned set has the geometry of the filter that it will become, with the layout in `pending`. */
 static bool
 check_header(const blx_filter *h, blx_error *error)
 {
@@ -550,6 +603,7 @@ check_header(const blx_filter *h, blx_error *error)
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "an unplanned set of hashes has a geometry");
 		return true;
 	}
+	/* Layouts that need the stream of keys never have an open set. */
 	if (blx_traits(h->pending) & (BLX_STREAM | BLX_UNBOUNDED))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes cannot become a %s filter", blx_layout_name(h->pending));
 	if (!blx_geometry_check(&planned, error))
@@ -573,7 +627,7 @@ check_body(const blx_filter *f, uint64_t body_words, blx_error *error)
 	return check_table(f, error);
 }
 
-/* It travels as its distinct hashes in ascending order, after their number. */
+/* The interchange form: the number of hashes, then the hashes in ascending order. */
 static uint64_t
 wire_bytes(const blx_filter *f)
 {
@@ -589,13 +643,14 @@ to_wire(const blx_filter *f, uint8_t *out)
 	uint8_t    *end = out + 8;
 	size_t		n;
 
+	/* The number, and the hashes as the table has them. */
 	blx_put_word(out, count);
 	while ((n = blx_hashes_next(f, &cursor, batch, 256)) > 0)
 	{
 		memcpy(end, batch, n * 8);
 		end += n * 8;
 	}
-	/* still in native order: sorted by value, then swapped where the machine needs it */
+	/* So far in native byte order: sort by value, then swap the bytes if the machine needs that. */
 	blx_sort_values(out + 8, count);
 	for (uint8_t *value = out + 8; value < end; value += 8)
 	{
@@ -606,7 +661,10 @@ to_wire(const blx_filter *f, uint8_t *out)
 	}
 }
 
-/* A table of that many hashes at half load. */
+/*
+ * Returns the slots for that many imported hashes: half of them stay free, so
+ * that the set can take more before it grows.
+ */
 static uint64_t
 slots_for(uint64_t count)
 {
@@ -620,6 +678,7 @@ wire_check(const uint8_t *body, uint64_t bytes, blx_error *error)
 
 	if (bytes < 8 || count > BLX_MAX_BYTES / 8 || bytes != 8 + 8 * count)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
+	/* Strictly ascending: no hash comes twice. */
 	for (uint64_t i = 1; i < count; i++)
 		if (blx_get_word(body + 8 * i) >= blx_get_word(body + 8 + 8 * i))
 			return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not in ascending order");
@@ -634,7 +693,7 @@ wire_words(const uint8_t *body)
 	return PREFIX_WORDS + slots_for(blx_get_word(body));
 }
 
-/* blx_hashes_source: the body of a set, its count and its hashes. */
+/* The blx_hashes_source of an interchange form. */
 static size_t
 next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
@@ -647,7 +706,10 @@ next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 	return n;
 }
 
-/* Refused if the hashes were chosen so that no table of them is quick: then no keys of any program had them. */
+/*
+ * Refuses hashes that were chosen so that every table of them has long walks.
+ * No hash function gives keys such hashes.
+ */
 static bool
 from_wire(blx_filter *f, const uint8_t *body, blx_error *error)
 {
@@ -657,7 +719,7 @@ from_wire(blx_filter *f, const uint8_t *body, blx_error *error)
 	return true;
 }
 
-/* The hashes are no bits; but for equal hashes of different keys its answers are exact. */
+/* A set has no bits, and its answers are exact except for different keys of equal hash. */
 static uint64_t
 no_bits(const blx_filter *f)
 {

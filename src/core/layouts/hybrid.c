@@ -1,11 +1,11 @@
 /*
- * hybrid.c - between standard and partitioned: k/h parts, h probes of a
- * key in each.
+ * hybrid.c - between standard and partitioned: k/h parts, h probes per key in
+ * each.
  *
- * Almeida 2022, section 1.  Few and large parts: their fills scatter less and a
- * prefix still is a filter, but the h probes of one part may coincide, so that
- * keys differ in their rate again, if less than in a standard filter.  Its
- * probes are in flat.c.
+ * Almeida 2022, section 1.  Its parts are fewer and larger than those of a
+ * partitioned filter, so their fills scatter less, and a prefix is still a
+ * filter.  But the h probes of one part may coincide, so the rates of keys
+ * differ again, if less than in a standard filter.  The probes are in flat.c.
  */
 #include "core/layouts/flat.h"
 
@@ -17,13 +17,14 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
+/* Returns h. */
 static unsigned
 probes_in(const blx_options *options)
 {
 	return (unsigned) options->value[BLX_OPT_PROBES];
 }
 
-/* A step is one word in each part.  There is no filter of a k that the parts cannot share equally. */
+/* A step is one word more in each part.  If k is not a multiple of h, there is no filter. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -52,13 +53,17 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 	return true;
 }
 
-/* The parts are independent, each a standard filter of S bits and h probes: Almeida 2022, eq. 10, to the power of their number. */
+/*
+ * The parts are independent.  Each is a standard filter of S bits and h probes
+ * (Almeida 2022, eq. 10), so their rates multiply.
+ */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
 	return blx_power(blx_occupancy_power(g->part_bits, g->probes, (double) n * g->probes), g->parts);
 }
 
+/* Two probes per part unless given: with one it would be partitioned, and with k it is standard. */
 static const blx_option_range option_ranges[] = {{BLX_OPT_PROBES, 1, BLX_MAX_K, 2}, BLX_FLAT_HASHING, {0}};
 
 const blx_layout blx_layout_hybrid = {

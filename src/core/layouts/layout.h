@@ -1,8 +1,13 @@
 /*
  * layout.h - what a layout is to the rest of the core: one row of a table.
  *
- * Adding a layout adds a file that fills a struct blx_layout, its number in
- * bloom.h and a row in layouts.c; nothing else asks which layout a filter has.
+ * A layout is a file that fills a struct blx_layout, a number in bloomx.h and a
+ * row in table.c (docs/design.md, "How to add something").  Other code does not
+ * ask which layout a filter has; it calls a member of the row, or finds it NULL.
+ *
+ * In these comments f is a filter whose header has been checked, g a geometry,
+ * n a number of keys.  Functions with an error argument return false when they
+ * fail, and write the reason there.
  */
 #ifndef BLX_LAYOUT_H
 #define BLX_LAYOUT_H
@@ -27,7 +32,7 @@ typedef enum blx_op
 	BLX_AND
 } blx_op;
 
-/* An option of a layout (options.c). */
+/* An option that a layout has, with its range and its value if it is not given (filter/options.c). */
 typedef struct blx_option_range
 {
 	enum blx_option option;
@@ -37,8 +42,8 @@ typedef struct blx_option_range
 } blx_option_range;
 
 /*
- * Members that a layout does not have are NULL.  A static layout, whose size
- * follows from its geometry, fills the first half; the second half is for
+ * One layout.  A member that it does not have is NULL.  A static layout, whose
+ * size follows from its geometry, fills the first half; the second half is for
  * layouts whose body is more than bits.
  */
 typedef struct blx_layout
@@ -48,77 +53,101 @@ typedef struct blx_layout
 	bool		flat;			/* may have any enum blx_hashing */
 	bool		fractional;		/* k need not be whole */
 	const blx_option_range *options;	/* ends with most = 0 */
-	bool		any_sizes;		/* filters of this layout go together whatever their geometries */
-	const char *why_not[BLX_OPERATIONS];	/* the reason, a sentence, of what it refuses */
-	const char *instead[BLX_OPERATIONS];	/* and what to do, a sentence, or NULL */
+	bool		any_sizes;		/* any two filters of this layout combine, whatever their geometries */
+	const char *why_not[BLX_OPERATIONS];	/* for an operation that it refuses, why: a sentence */
+	const char *instead[BLX_OPERATIONS];	/* and what to do instead: a sentence, or NULL */
 
-	/* May a filter of this layout have that geometry?  (Sizes are checked elsewhere.) */
+	/* True if a filter of this layout may have that geometry.  Sizes are checked elsewhere (blx_geometry_check). */
 	bool		(*check) (const blx_geometry *g, blx_error *error);
 
-	/* Bits that a key sets, on average, of a geometry yet to be checked; NULL: P*H and the fraction. */
+	/* Returns the bits that a key sets, on average.  g is not checked yet.  NULL: P*H plus the fraction. */
 	double		(*bits_per_key) (const blx_geometry *g);
 
 	/*
-	 * Sizing: the geometry of k probes at step 1, 2, ...  Memory grows and the
-	 * false positive rate falls with the step.  parts = 0: the layout has no such k.
+	 * Sizing.  Sets g to the geometry of k probes at step 1 .. max_step.  With
+	 * the step, memory grows and the false positive rate falls.  Sets parts to
+	 * 0 if the layout has no such k.
 	 */
 	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
 
-	/* Or, where k follows from the size: the smallest geometry that meets the rate, of at most max_words; false: none. */
+	/*
+	 * Sizing where k follows from the size.  Sets g to the smallest geometry
+	 * whose rate with n keys is below fpr, if it has at most max_words words;
+	 * otherwise returns false.
+	 */
 	bool		(*smallest) (uint64_t n, double fpr, uint64_t max_words, blx_geometry *g);
 
-	/* Or, where size is no matter of either, the plan itself; capacity >= 1, 0 < fpr < 1. */
+	/* Sizing where neither applies: makes the whole plan.  capacity is at least 1, 0 < fpr < 1. */
 	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
-	/* The largest geometry of at most `bits` bits; bits >= 1, k in range (whole unless fractional). */
+	/*
+	 * Sets g to the largest geometry of at most `bits` bits, at least 1.  k is
+	 * from 1 to BLX_MAX_K, and whole unless the layout is fractional.
+	 */
 	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 
-	/* Returns how many it took. */
+	/* Adds keys.  Returns how many it took: fewer than n only if f must grow first. */
 	size_t		(*add) (blx_filter *f, const uint64_t *hashes, size_t n);
 
-	/* The test, on words that `fetch` brings; and the same with all words in memory. */
+	/*
+	 * True if the key may be in the filter.  test_fetched reads words through
+	 * `fetch`; test has all of them in memory.
+	 */
 	bool		(*test_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 	bool		(*test) (const blx_filter *f, uint64_t hash);
 
-	/* Bit i of the answer: the test of hash i.  n is at most BLX_BATCH; NULL: one by one. */
+	/*
+	 * Tests n keys, at most BLX_BATCH; bit i of the result is the answer for
+	 * hash i.  NULL: they are tested one by one.
+	 */
 	uint64_t	(*test_batch) (const blx_filter *f, const uint64_t *hashes, unsigned n);
 
-	/* The formula: expected rate with n random keys. */
+	/* Returns the expected false positive rate with n random keys, n at least 1. */
 	double		(*fpr_expected) (const blx_geometry *g, uint64_t n);
 
-	/* The most that it is for any n (BLX_UNBOUNDED), where the plan is for that. */
+	/* Returns the highest expected rate for any n, if that is what a plan keeps below the target (BLX_UNBOUNDED). */
 	double		(*fpr_bound) (const blx_geometry *g);
 
-	/* rates[p] = the exact rate of the prefix of p parts of f as it is, p = 1 .. parts (at most BLX_MAX_K). */
+	/*
+	 * Sets rates[p], p = 1 .. parts, to the exact rate that the first p parts
+	 * of f have as they are.  rates has BLX_MAX_K + 1 elements.
+	 */
 	void		(*fpr_prefixes) (const blx_filter *f, double *rates);
 
 	/*
-	 * Resizing.  `resolution` is the field that fold halves and expand doubles
-	 * (NULL: this layout combines only with an equal geometry).  Only with
-	 * independent hashing: other schemes compute modulo a size.
+	 * Resizing.  `resolution` is the number that fold halves and expand doubles.
+	 * NULL: filters of this layout combine only if their geometries are equal.
+	 * Filters of other hashing schemes cannot be resized, since these compute
+	 * modulo a size.
 	 */
 	uint64_t	(*resolution) (const blx_geometry *g);
 	void		(*set_resolution) (blx_geometry *g, uint64_t resolution);
 
-	/* The geometry of a prefix; NULL: of the first parts. */
+	/* Cuts g to a prefix of that many parts.  NULL: the first parts of each block. */
 	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
 
-	/* Words at the start of f's body that merge reads for that prefix; NULL: as many as the prefix has. */
+	/* Returns how many words of f's body merge reads to make that prefix.  NULL: as many as the prefix has. */
 	uint64_t	(*prefix_words) (const blx_filter *f, const blx_geometry *g);
 
-	/* dst op= src over the parts both have, at the finer resolution (dst's for BLX_AND). */
+	/*
+	 * Combines src into dst over the parts that both have, folding or expanding
+	 * src to dst's resolution.  For BLX_AND src is never finer.
+	 */
 	void		(*merge) (blx_filter *dst, const blx_filter *src, blx_op op);
 
-	/* No key can be in both a and b, which go together. */
+	/* True if no key can be in both a and b.  They are compatible: same layout, keys, seed. */
 	bool		(*disjoint) (const blx_filter *a, const blx_filter *b);
 
 	/* ---- layouts whose body is more than bits ---- */
 
-	unsigned	parameters;		/* words that belong to the geometry: the body's first */
-	unsigned	notes;			/* words after these that blx_compare leaves out */
+	unsigned	parameters;		/* the body's first words, which belong to the geometry */
+	unsigned	notes;			/* the words after these, which do not distinguish filters (blx_compare) */
 
-	/* Words of an empty body; and of f's, from header and body (NULL: as when empty). */
+	/*
+	 * body_words returns the words of an empty body, words those of f's body.
+	 * words is NULL if the size never changes.
+	 */
 	uint64_t	(*body_words) (const blx_geometry *g);
 	uint64_t	(*words) (const blx_filter *f);
 
@@ -126,46 +155,64 @@ typedef struct blx_layout
 	void		(*init) (blx_filter *f);
 
 	/*
-	 * Is a body of `words` words (at least the parameters) one that every
-	 * other function can walk?  Called for every value from disk: cheap.
+	 * True if every other function can safely walk a body of `words` words, which
+	 * are at least the parameters.  It is called for every value from disk, so it
+	 * must be cheap.
 	 */
 	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
 
-	/* What only a body from outside need be asked, once, in memory that nobody else has yet; spoils f if it is refused. */
+	/*
+	 * Checks what need be checked only once, when a body is imported.  It may
+	 * change f, which nobody else sees yet, and spoils it if it refuses it.
+	 */
 	bool		(*check_contents) (blx_filter *f, blx_error *error);
 
-	/* What the header of a value must say, where it is not the geometry of a filter. */
+	/* Checks the header of a value, if that is not the geometry of a filter. */
 	bool		(*check_header) (const blx_filter *header, blx_error *error);
 
 	/*
-	 * A body that says the same in more than one way, or travels as something
-	 * else than its words: order, hash, and the interchange form.
+	 * For a body that can say the same in more than one way, or that travels as
+	 * something other than its words: order, hash, and the interchange form.
+	 * wire_bytes is the length of the form that to_wire writes; wire_check
+	 * accepts a form, from_wire builds a body from an accepted one.
 	 */
 	int			(*compare) (const blx_filter *a, const blx_filter *b);
 	uint64_t	(*digest) (const blx_filter *f);
 	uint64_t	(*wire_bytes) (const blx_filter *f);
 	void		(*to_wire) (const blx_filter *f, uint8_t *out);
 	bool		(*wire_check) (const uint8_t *body, uint64_t bytes, blx_error *error);
-	uint64_t	(*wire_words) (const uint8_t *body);	/* in memory, of a body that has been checked */
+	uint64_t	(*wire_words) (const uint8_t *body);	/* of the body in memory, from a form that has been checked */
 	bool		(*from_wire) (blx_filter *f, const uint8_t *body, blx_error *error);
 
-	/* Copies the body into one of the same size whose filter has another identity, where its words depend on that. */
+	/*
+	 * Copies f's body into dst, of the same size and another identity.  NULL:
+	 * the words do not depend on the identity.
+	 */
 	bool		(*copy) (blx_filter *dst, const blx_filter *f);
 
-	/* Growing, after add took fewer than it was given. */
+	/*
+	 * Growing, after add took fewer keys than it was given.  grown_words returns
+	 * the words of the next size; grow copies f into a dst of that size.  False
+	 * if dst must be larger still.
+	 */
 	uint64_t	(*grown_words) (const blx_filter *f);
-	bool		(*grow) (blx_filter *dst, const blx_filter *f);	/* false: dst must be larger still */
+	bool		(*grow) (blx_filter *dst, const blx_filter *f);
 
-	/* The union, where it is not a merge: dst has a's header and that many words, which are zeros after the parameters. */
+	/* The union, if it is not a merge.  dst has a's header and *words words, which are zeros after the parameters. */
 	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);
 	void		(*unite) (blx_filter *dst, const blx_filter *a, const blx_filter *b);
 
-	/* Takes a key out, once; false, and no cell has changed, when f says that it is not there. */
+	/* Removes a key once.  False if f does not find it; then no cell has changed. */
 	bool		(*remove) (blx_filter *f, uint64_t hash);
+
+	/* The filter of bits that answers as f does: its geometry, and the conversion into an empty one. */
 	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
 	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
 
-	/* Of f as it is, where B*P*S bits are not the whole story. */
+	/*
+	 * Numbers about f as it is, if they do not follow from B*P*S bits.  details
+	 * reports those that only this layout has.
+	 */
 	uint64_t	(*bits_in) (const blx_filter *f);
 	uint64_t	(*bits_set) (const blx_filter *f);
 	double		(*cardinality) (const blx_filter *f);
@@ -173,7 +220,7 @@ typedef struct blx_layout
 	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
 } blx_layout;
 
-/* What to do instead of folding a layout that cannot be folded. */
+/* The hint for layouts that cannot be folded. */
 #define BLX_FOLDABLE "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded."
 
 extern const blx_layout blx_layout_hashes;
@@ -189,7 +236,7 @@ extern const blx_layout blx_layout_hybrid;
 extern const blx_layout blx_layout_rational;
 extern const blx_layout blx_layout_variable_blocked;
 
-/* The blx_fetch of a filter in memory: arg is its words. */
+/* A blx_fetch for a filter in memory: arg is its words. */
 static inline const uint64_t *
 blx_fetch_memory(void *arg, uint64_t first, unsigned n)
 {
@@ -197,18 +244,18 @@ blx_fetch_memory(void *arg, uint64_t first, unsigned n)
 	return (const uint64_t *) arg + first;
 }
 
-/* layouts.c: by number, with gaps. */
+/* The table (table.c), by number.  Numbers have gaps, which are NULL. */
 #define BLX_LAYOUTS (BLX_COUNTING + 1)
 extern const blx_layout *const blx_layouts[BLX_LAYOUTS];
 
-/* The row of a layout, or NULL if there is no such layout. */
+/* Returns the row of a layout, or NULL if there is no such layout. */
 static inline const blx_layout *
 blx_layout_row(uint8_t layout)
 {
 	return layout < BLX_LAYOUTS ? blx_layouts[layout] : NULL;
 }
 
-/* The same of a layout that filters can be planned with: NULL for an open set too. */
+/* Returns the row of a layout that can be planned: as blx_layout_row, but NULL for the open set. */
 static inline const blx_layout *
 blx_filter_row(uint8_t layout)
 {

@@ -1,10 +1,11 @@
 /*
- * partitioned.c - the partitioned Bloom filter: k parts of S bits, one
- * probe in each.
+ * partitioned.c - the partitioned Bloom filter: k parts of S bits, one probe in
+ * each.
  *
- * Mullin 1983; Almeida 2022: every key sets exactly k bits, so that no key has
- * a worse rate than another, a prefix of the parts is a filter, and an empty
- * part of an intersection proves disjointness.  Its probes are in flat.c.
+ * Mullin 1983; Almeida 2022.  Every key sets exactly k bits, so no key has a
+ * higher rate than another.  A prefix of the parts is a filter, and an empty part
+ * of an intersection proves disjointness.  The probes are in flat.c.  Unlike the
+ * default layout, it costs a present key k cache lines.
  */
 #include <math.h>
 
@@ -19,7 +20,7 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-/* A step is one word in each part. */
+/* A step is one word more in each part. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -40,7 +41,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 	return true;
 }
 
-/* Almeida 2022, eq. 11: every part is hit once by every key. */
+/* Almeida 2022, eq. 11: every key hits every part once. */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {

@@ -1,9 +1,11 @@
 /*
- * partitioned_blocked.c - the default: blocks of 64-bit parts, in
- * groups of eight parts (Almeida 2022, section 6.1).
+ * partitioned_blocked.c - the default layout: blocks of 64-bit parts, in groups
+ * of eight parts (docs/design.md, "The default layout"; Almeida 2022, section
+ * 6.1).
  *
- * Where a key's bits are, and why, is in groups.h; other layouts are built of
- * the same groups.
+ * groups.h and kernels/block.h say where a key's bits are, and why; counting and
+ * scalable are built of the same groups.  This file adds the geometry: the
+ * number of blocks is a power of two and k tunes the size.
  */
 #include "core/layouts/groups.h"
 #include "core/theory/theory.h"
@@ -21,7 +23,7 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-/* A step doubles the blocks. */
+/* A step doubles the number of blocks. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -39,6 +41,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least 64 * k for parts of 64 bits, %u, not %llu",
 						64 * k, (unsigned long long) bits);
+	/* The most doublings that fit.  32 bounds the shift; blx_geometry_check has the limit of 1 GB. */
 	while (step < 32 && UINT64_C(64) * k << step <= bits)
 		step++;
 	at_step(k, step, options, g);
@@ -123,7 +126,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.traits = BLX_FETCHABLE,
 	.check = check,
 	.at_step = at_step,
-	.max_step = 28,
+	.max_step = 28,				/* 2^27 blocks: one part of them is 1 GB */
 	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,

@@ -1,18 +1,18 @@
 /*
- * rational.c - the rational Bloom filter: a standard filter whose k
- * need not be whole.
+ * rational.c - the rational Bloom filter: a standard filter whose k need not be
+ * a whole number.
  *
- * Walther, Mansour and Werner: every key sets floor(k) bits, and a fraction of
- * the keys, k - floor(k), one more.  Which ones is the key's own hash to say,
- * so that adding and testing agree: the extra probe's derived hash w has its
- * position in its top bits, as every probe, and switches the probe on when its
- * lowest 16 bits are below the fraction (in 1/65536).  The two are independent:
- * a position stands for at least 2^31 adjacent values of w, as m is at most
- * 2^33, and those have all low halves equally often.
+ * Walther, Mansour and Werner 2025.  Every key sets floor(k) bits, and a fraction
+ * k - floor(k) of the keys sets one more.  The key's own hash decides whether it
+ * does, so that adding and testing agree.  The extra probe has a derived hash w
+ * of its own.  As for every probe, its top bits give the position; its lowest 16
+ * bits switch the probe on if they are below the fraction, in 1/65536.  The two
+ * are independent: m is at most 2^33, so a position stands for at least 2^31
+ * adjacent values of w, in which all values of the low bits are equally frequent.
  *
- * A fraction averages over keys, and so never beats the geometric mean of its
- * neighbours: the false positive rate is least at a whole k.
- * A plan by capacity therefore has one, and is the standard filter's.
+ * A fraction averages over keys, and an arithmetic mean is never below the
+ * geometric one.  So the false positive rate is lowest at a whole k, and a plan
+ * by capacity has a whole k: it is the standard filter's.
  */
 #include <math.h>
 
@@ -31,7 +31,7 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-/* A step is one word. */
+/* A step is one word more.  k is whole here. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -51,7 +51,7 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return true;
 }
 
-/* Has the key an extra bit?  Which one? */
+/* True if the key has an extra bit; sets *bit to it. */
 static inline bool
 extra_bit(const blx_filter *f, uint64_t hash, uint64_t *bit)
 {
@@ -97,7 +97,10 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	return blx_fpr_rational((double) n, (double) g->part_bits, blx_bits_per_key(g));
 }
 
-/* A mean over keys: a fraction of them has one probe more. */
+/*
+ * The mean over absent keys: F^floor(k) (1 - f + f F), with fill F and fraction
+ * f of keys that have one more probe.
+ */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {

@@ -1,27 +1,29 @@
 /*
- * scalable.c - a chain of filters that grows with its keys (Almeida,
- * Baquero, Preguica, Hutchison 2007, "Scalable Bloom Filters").
+ * scalable.c - a chain of filters that grows with its keys.
  *
- * Keys go into the newest stage until half of its bits are set; then a stage
- * of s times its blocks is added.  A key is in the filter when one stage has all
- * its bits.  Stage i has the fewest parts that err, when half full, with P0 r^i
- * at most, so the chain errs with less than P0 / (1 - r), however many keys
- * come; a plan takes the exact sum (parts are whole).  From 64 parts on, below
- * 1e-17, stages cannot err less, nor can a chain have enough of them to matter.
+ * Almeida, Baquero, Preguica, Hutchison 2007, "Scalable Bloom Filters".  Keys go
+ * into the newest stage until half of its bits are set.  Then a stage with s
+ * times as many blocks is added.  A key is in the filter if one stage has all its
+ * bits.  Stage i has the fewest parts with which it errs, when half full, with
+ * probability P0 r^i at most.  So the chain errs with less than P0 / (1 - r),
+ * however many keys come.  A plan takes the exact sum, since parts are whole.
+ * Stages have at most 64 parts; at that point they err with less than 1e-17, and
+ * no chain has enough of them for that to matter.
  *
- * Stages are parts in groups (groups.h), all with the same hashes, so any two
- * stages can be tested for disjointness, and two of equal shape united.  A key
- * that the filter says yes to already is not added, as in the paper: it has all
- * its bits in one stage, and bits never vanish.
+ * Stages are parts in groups (groups.h), and all of them use the same hashes.  So
+ * any two stages can be tested for disjointness, and two of equal shape can be
+ * united.  As in the paper, a key is not added if the filter already finds it:
+ * it has all its bits in one stage, and bits never vanish.
  *
- * The union is the chain of both chains' stages, where two of equal shape
- * become one if that is no more than half full (or has no bit more than one of
- * them): its rate stays below the sum of the two bounds.
+ * The union has the stages of both chains.  Two stages of equal shape become one
+ * if the result is no more than half full, or no fuller than the fuller one was.
+ * So the rate of the union stays below the sum of the two bounds.  There is no
+ * intersection, since a key may be in stages of different sizes.
  *
- * The header describes the first stage (level 0).  The body: s; r in 1/65536;
- * the number of stages; a record for each, the newest and largest first: bits
- * set (48 bits), log2 of the blocks (8), parts (8), from the low end; then the
- * stages' words in that order.
+ * The header describes the first stage, level 0.  The body: s; r in 1/65536; the
+ * number of stages; a record per stage, the newest and largest first, which has
+ * from the low end the bits set (48 bits), log2 of the blocks (8) and the parts
+ * (8); then the words of the stages in the same order.
  */
 #include <math.h>
 #include <string.h>
@@ -35,13 +37,23 @@ enum
 	PARAMETERS = STAGES
 };
 
-/* All records lie in BLX_HEAD_BYTES.  Unions leave room for the stages that can still grow: each has twice the blocks. */
+/*
+ * All records lie in BLX_HEAD_BYTES, so that a stored filter can be tested after
+ * one read of its head; 200 is the most that fits.  2^27 blocks of one part are
+ * 1 GB.  A union leaves room for all stages that can still be added: each has at
+ * least twice the blocks of the one before, so there are at most MAX_LOG2 + 1.
+ */
 #define MAX_STAGES 200
 #define MAX_LOG2 27
 #define MAX_UNITED_STAGES (MAX_STAGES - MAX_LOG2 - 1)
 
 _Static_assert(sizeof(blx_filter) + (BLX_MAX_NAME + 1) + 8 * (RECORDS + MAX_STAGES) <= BLX_HEAD_BYTES, "the head holds all records");
 
+/*
+ * The range of r.  A small r gives every stage more probes than the one before,
+ * -log2 r of them.  An r near 1 makes the first stage pay, which must err with
+ * 1 - r of the whole rate: a twentieth at 0.95.
+ */
 #define LEAST_TIGHTENING 0.1
 #define MOST_TIGHTENING 0.95
 
@@ -51,6 +63,7 @@ typedef struct stage
 	uint64_t	set;			/* bits that are set */
 } stage;
 
+/* Takes a record apart. */
 static inline stage
 stage_of(uint64_t record)
 {
@@ -77,7 +90,10 @@ is_full(const stage *s)
 
 /* ---- shapes and sizes ---- */
 
-/* Keys that set half the bits of a stage, on average: 44.36 a block, when there are many. */
+/*
+ * Returns how many keys set half the bits of a stage, on average.  If there are
+ * many blocks, that is 64 ln 2 = 44.36 per block.
+ */
 static double
 keys_when_full(unsigned log2)
 {
@@ -85,9 +101,10 @@ keys_when_full(unsigned log2)
 }
 
 /*
- * The rate of a half full stage of many blocks: groups are independent, and a
- * block's load is Poisson with mean 64 ln 2.  Constants, so that every machine
- * grows alike.
+ * Returns the rate of a half-full stage of many blocks.  Groups are independent,
+ * and the load of a block is Poisson with mean 64 ln 2.  of_group[p] is the mean
+ * of (1 - (63/64)^load)^p.  These are constants, so that every machine makes the
+ * same stages.
  */
 static double
 rate_when_full(unsigned parts)
@@ -119,7 +136,7 @@ growth_log2(const blx_geometry *g)
 	return (unsigned) __builtin_ctzll(g->parameters[GROWTH]);
 }
 
-/* The fewest parts whose rate is that of level 0 times r^level. */
+/* Returns the fewest parts whose rate is at most that of level 0 times r^level. */
 static unsigned
 parts_at(const blx_geometry *g, unsigned level)
 {
@@ -131,7 +148,10 @@ parts_at(const blx_geometry *g, unsigned level)
 	return parts;
 }
 
-/* The sum of the rates of all stages from that level on, full: more levels than can be. */
+/*
+ * Returns the sum of the rates of all full stages from that level on.  It goes
+ * over more levels than a filter of 1 GB can have.
+ */
 static double
 bound_from(const blx_geometry *g, unsigned level)
 {
@@ -142,7 +162,7 @@ bound_from(const blx_geometry *g, unsigned level)
 	return bound;
 }
 
-/* The level of a stage of that many blocks. */
+/* Returns the level of a stage with 2^log2 blocks. */
 static unsigned
 level_of(const blx_geometry *g, unsigned log2)
 {
@@ -151,6 +171,7 @@ level_of(const blx_geometry *g, unsigned log2)
 	return log2 > first ? (log2 - first) / growth_log2(g) : 0;
 }
 
+/* Returns the shape of the stage that will be added next. */
 static blx_groups
 next_shape(const blx_filter *f)
 {
@@ -172,6 +193,7 @@ check(const blx_geometry *g, blx_error *error)
 	if (p[GROWTH] < 2 || p[GROWTH] > 16 || (p[GROWTH] & (p[GROWTH] - 1)) != 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, "Growth is 2, 4, 8 or 16.",
 						"a scalable filter cannot grow by a factor of %llu", (unsigned long long) p[GROWTH]);
+	/* The stored ratio is rounded, hence the tolerance. */
 	if (p[TIGHTENING] > 65535 || tightening_of(g) < LEAST_TIGHTENING - 1e-4 || tightening_of(g) > MOST_TIGHTENING + 1e-4)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"a scalable filter cannot have a tightening ratio of %llu/65536", (unsigned long long) p[TIGHTENING]);
@@ -194,13 +216,14 @@ set_geometry(blx_geometry *g, unsigned log2, unsigned parts, const blx_options *
 	};
 }
 
-/* The first stage holds `capacity` keys, with the fewest parts that keep the whole chain below fpr. */
+/* Plans a first stage that holds `capacity` keys, with the fewest parts that keep the whole chain at fpr or below. */
 static bool
 plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
 {
 	unsigned	log2 = 0,
 				parts = 1;
 
+	/* The blocks, then the parts. */
 	while (log2 < MAX_LOG2 && keys_when_full(log2) < (double) capacity)
 		log2++;
 	if (keys_when_full(log2) < (double) capacity)
@@ -267,6 +290,7 @@ check_body(const blx_filter *f, uint64_t available, blx_error *error)
 
 	if (available <= RECORDS || state[STAGES] < 1 || state[STAGES] > MAX_STAGES || available < RECORDS + state[STAGES])
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a scalable filter has an impossible number of stages");
+	/* Stages are possible shapes, the largest first, and their words are all there. */
 	for (uint64_t i = 0; i < state[STAGES]; i++)
 	{
 		stage		s = stage_of(state[RECORDS + i]);
@@ -282,6 +306,7 @@ check_body(const blx_filter *f, uint64_t available, blx_error *error)
 	return true;
 }
 
+/* Whether a stage is full depends on the number of bits that its record gives. */
 static bool
 check_contents(blx_filter *f, blx_error *error)
 {
@@ -325,10 +350,10 @@ test(const blx_filter *f, uint64_t hash)
 	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
-/* Keys whose blocks are fetched ahead (groups.c). */
+/* Keys whose blocks are prefetched together, as in the kernels (BLX_BATCH). */
 #define BATCH 64
 
-/* Keys of a batch, by number. */
+/* The keys of a batch that are not known yet, by their numbers in it. */
 typedef struct batch
 {
 	const uint64_t *hashes;
@@ -336,6 +361,7 @@ typedef struct batch
 	uint8_t		number[BATCH];
 } batch;
 
+/* Prefetches the keys' blocks in the first group of a stage. */
 static void
 prefetch(const batch *keys, const uint64_t *bits, blx_groups shape)
 {
@@ -345,7 +371,7 @@ prefetch(const batch *keys, const uint64_t *bits, blx_groups shape)
 		__builtin_prefetch(bits + blx_group_block(keys->hashes[keys->number[i]], shape.log2) * parts, 1);
 }
 
-/* Drops the keys that the stage has. */
+/* Drops the keys that a stage finds. */
 static void
 drop_known(batch *keys, const uint64_t *bits, blx_groups shape)
 {
@@ -358,7 +384,7 @@ drop_known(batch *keys, const uint64_t *bits, blx_groups shape)
 	keys->count = left;
 }
 
-/* Returns how many bits were not yet set. */
+/* Sets the bits of a key in a stage.  Returns how many were not set before, which the kernels do not count. */
 static unsigned
 set_bits(uint64_t *bits, blx_groups shape, uint64_t hash)
 {
@@ -383,7 +409,7 @@ set_bits(uint64_t *bits, blx_groups shape, uint64_t hash)
 	return news;
 }
 
-/* Up to BATCH keys; returns how many it took. */
+/* Adds up to BATCH keys.  Returns how many it took: fewer if the newest stage is full and a key is new. */
 static size_t
 add_batch(blx_filter *f, const uint64_t *hashes, size_t n)
 {
@@ -394,6 +420,7 @@ add_batch(blx_filter *f, const uint64_t *hashes, size_t n)
 	batch		keys = {.hashes = hashes, .count = (unsigned) n};
 	size_t		taken = n;
 
+	/* Drop the keys that an older stage finds, stage by stage. */
 	for (unsigned i = 0; i < n; i++)
 		keys.number[i] = (uint8_t) i;
 	for (uint64_t i = 1; i < state[STAGES]; i++)
@@ -401,6 +428,8 @@ add_batch(blx_filter *f, const uint64_t *hashes, size_t n)
 		bits += blx_groups_words(stage_of(state[RECORDS + i - 1]).shape);
 		drop_known(&keys, bits, stage_of(state[RECORDS + i]).shape);
 	}
+
+	/* The others go into the newest stage until it is full; then the first unknown key ends the batch. */
 	prefetch(&keys, newest_bits, newest.shape);
 	for (unsigned i = 0; i < keys.count; i++)
 	{
@@ -441,10 +470,11 @@ grown_words(const blx_filter *f)
 	blx_groups	shape = next_shape(f);
 
 	if (shape.log2 > MAX_LOG2 || blx_cwords(f)[STAGES] == MAX_STAGES)
-		return BLX_MAX_BYTES;	/* refused as too large */
+		return BLX_MAX_BYTES;	/* in words: the caller refuses it as too large */
 	return words(f) + 1 + blx_groups_words(shape);
 }
 
+/* Adds an empty stage in front, and copies the records and the words of the others behind it. */
 static bool
 grow(blx_filter *dst, const blx_filter *f)
 {
@@ -462,7 +492,7 @@ grow(blx_filter *dst, const blx_filter *f)
 
 /* ---- combining ---- */
 
-/* A stage of a union: of one filter's bits, or of both filters'. */
+/* A stage of a union, with the bits of one filter or of both. */
 typedef struct joint
 {
 	stage		stage;
@@ -470,6 +500,7 @@ typedef struct joint
 	const uint64_t *more_bits;	/* or NULL */
 } joint;
 
+/* Counts the bits of a | b, 2 kB at a time, so that the OR stays in the first-level cache. */
 static uint64_t
 popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n)
 {
@@ -488,7 +519,10 @@ popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return total;
 }
 
-/* Takes the stage in if that leaves one no more than half full, or no fuller than the fuller one was. */
+/*
+ * Unites a stage with j.  False, and nothing has changed, if the shapes differ
+ * or the result would be more than half full and fuller than both.
+ */
 static bool
 absorb(joint *j, const stage *s, const uint64_t *bits)
 {
@@ -496,6 +530,7 @@ absorb(joint *j, const stage *s, const uint64_t *bits)
 
 	if (j->more_bits != NULL || j->stage.shape.log2 != s->shape.log2 || j->stage.shape.parts != s->shape.parts)
 		return false;
+	/* At most one stage of each filter; half full at most, or no fuller than the fuller one. */
 	set = popcount_of_both(j->bits, bits, blx_groups_words(s->shape));
 	if (2 * set > bits_of(s) && set > j->stage.set && set > s->set)
 		return false;
@@ -504,7 +539,10 @@ absorb(joint *j, const stage *s, const uint64_t *bits)
 	return true;
 }
 
-/* The place where a stage belongs: larger ones before it, and fuller ones of its size behind it. */
+/*
+ * Returns the place of a stage in a union: after larger ones, and before fuller
+ * ones of its own size.  So the newest stage is the emptiest of the largest.
+ */
 static unsigned
 place_for(const joint *joints, unsigned n, const stage *s)
 {
@@ -515,7 +553,10 @@ place_for(const joint *joints, unsigned n, const stage *s)
 	return n;
 }
 
-/* Adds the stages of f; each absorbs at most one of those that were there. */
+/*
+ * Adds the stages of f to the n of a union; if `absorbing`, each first tries to
+ * unite with one that is there.  Returns how many there are then.
+ */
 static unsigned
 join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 {
@@ -527,10 +568,12 @@ join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 		stage		s = stage_of(state[RECORDS + i]);
 		unsigned	at = 0;
 
+		/* Find a stage that takes it in; otherwise it becomes a stage of the union. */
 		while (absorbing && at < n && !absorb(&joints[at], &s, bits))
 			at++;
 		if (!absorbing || at == n)
 		{
+			/* keep the order of records: the largest first */
 			at = place_for(joints, n, &s);
 			memmove(joints + at + 1, joints + at, (n - at) * sizeof *joints);
 			joints[at] = (joint) {s, bits, NULL};
@@ -541,6 +584,7 @@ join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 	return n;
 }
 
+/* Computes the stages of the union of a and b, of which there are up to 2 * MAX_STAGES. */
 static unsigned
 join_both(joint *joints, const blx_filter *a, const blx_filter *b)
 {
@@ -563,7 +607,10 @@ union_words(const blx_filter *a, const blx_filter *b, uint64_t *total, blx_error
 	return true;
 }
 
-/* The union grows as the filter that has grown most. */
+/*
+ * The union continues to grow like the filter that has the larger newest stage,
+ * whose geometry and parameters it takes.
+ */
 static void
 unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 {
@@ -573,9 +620,11 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 	uint64_t   *bits = state + RECORDS + n;
 	const blx_filter *leader = stage_of(blx_cwords(a)[RECORDS]).shape.log2 >= stage_of(blx_cwords(b)[RECORDS]).shape.log2 ? a : b;
 
+	/* Header and parameters are the leader's. */
 	dst->blocks = leader->blocks;
 	dst->parts = leader->parts;
 	memcpy(state, blx_cwords(leader), 8 * PARAMETERS);
+	/* Each stage: the bits of one filter, or those of both. */
 	state[STAGES] = n;
 	for (unsigned i = 0; i < n; i++)
 	{
@@ -589,7 +638,10 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 	}
 }
 
-/* A key of both would have all its bits in a stage of each. */
+/*
+ * A common key would have all its bits in one stage of each filter.  So it is
+ * proof if every pair of stages is disjoint.
+ */
 static bool
 disjoint(const blx_filter *a, const blx_filter *b)
 {
@@ -635,8 +687,8 @@ bits_set(const blx_filter *f)
 }
 
 /*
- * Newer stages do not get the keys that older ones say yes to: they stand for
- * more than they hold.  Stages of a union may share keys, which count twice.
+ * A stage did not get the keys that older stages find, so it stands for more than
+ * it holds.  Keys that two stages of a union share count twice.
  */
 static double
 cardinality(const blx_filter *f)
@@ -657,7 +709,10 @@ cardinality(const blx_filter *f)
 	return keys;
 }
 
-/* As if stages erred independently; that they share hashes is worth less than 0.5 % of a rate of 0.1 (measured). */
+/*
+ * Takes the stages as independent.  They share hashes, which makes a difference
+ * of less than 0.5 % of a rate of 0.1 (measured).
+ */
 static double
 fpr(const blx_filter *f)
 {
@@ -678,9 +733,9 @@ fpr(const blx_filter *f)
 }
 
 /*
- * Stages fill one after another; a key that older ones say yes to does not get
- * into the newest.  (That thins out the keys of some blocks more than others,
- * which is left out here: it is worth less than 0.5 % of a rate of 0.1.)
+ * Stages fill one after another, and a key that older ones find does not get into
+ * the newest.  That thins out the keys of some blocks more than those of others,
+ * which is left out here; it makes less than 0.5 % of a rate of 0.1.
  */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
@@ -694,8 +749,9 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 		uint64_t	blocks = UINT64_C(1) << log2;
 		unsigned	parts = parts_at(g, level);
 		double		full = keys_when_full(log2);
-		double		rest = (keys - full / no);
+		double		rest = (keys - full / no);	/* it takes full / no keys to put `full` into this stage */
 
+		/* 2^50 blocks are far beyond any filter, and bound the loop for any n */
 		if (rest <= 0 || log2 > 50)
 			return 1 - no * (1 - blx_fpr_partitioned_blocked((uint64_t) rint(fmin(keys * no, full)), blocks, parts));
 		no *= 1 - blx_fpr_partitioned_blocked((uint64_t) rint(full), blocks, parts);
@@ -709,7 +765,10 @@ fpr_bound(const blx_geometry *g)
 	return fmin(bound_from(g, 0), 1);
 }
 
-/* What the rate stays below: that of the stages there are, half full, and of all that are to come. */
+/*
+ * Returns what the rate stays below: the rates of the stages that there are,
+ * when half full, and of all that may come.
+ */
 static double
 bound_of(const blx_filter *f)
 {
@@ -733,6 +792,12 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 	tell(arg, "fpr_bound", bound_of(f), NULL);
 }
 
+/*
+ * The presets are the textbook's: stages double and their rates halve.  An r of
+ * 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md).  Faster
+ * growth means fewer stages to test, but a new stage is empty, so a filter may take
+ * up to `growth` times the memory that it needs; hence no more than 16.
+ */
 static const blx_option_range options[] = {
 	{BLX_OPT_GROWTH, 2, 16, 2},
 	{BLX_OPT_TIGHTENING, LEAST_TIGHTENING, MOST_TIGHTENING, 0.5},

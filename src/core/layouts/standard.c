@@ -1,10 +1,10 @@
 /*
  * standard.c - the standard Bloom filter: one part of m bits, k probes.
  *
- * Bloom 1970; its probes are in flat.c.  The baseline of the
- * literature: no set operation survives a change of size, and keys whose
- * probes collide have a worse false positive rate than others ("weak spots",
- * Almeida 2022, section 4).  Kept for comparison and for exchange.
+ * Bloom 1970.  The probes are in flat.c.  This is the baseline of the
+ * literature: it needs the fewest bits, but filters of different sizes do not
+ * combine, and keys whose probes collide have a higher false positive rate than
+ * others ("weak spots", Almeida 2022, section 4).
  */
 #include "core/layouts/flat.h"
 
@@ -17,7 +17,7 @@ check(const blx_geometry *g, blx_error *error)
 	return true;
 }
 
-/* A step is one word. */
+/* A step is one word more. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
@@ -34,6 +34,7 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return true;
 }
 
+/* Almeida 2022, eq. 10. */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {

@@ -1,5 +1,9 @@
 /*
- * table.c - the table of layouts.
+ * table.c - the table of layouts: the register in which the core finds the
+ * functions of a layout by its number.
+ *
+ * This is the one file that names the layouts.  A number is stored in every
+ * filter, so it keeps its meaning for ever.
  */
 #include <stdio.h>
 #include <string.h>
@@ -64,6 +68,7 @@ blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 	char		hint[300] = "Layouts are";
 	size_t		used = strlen(hint);
 
+	/* The names go into the hint as they are passed; BLX_HASHES is no layout to ask for. */
 	for (size_t i = BLX_LAYOUTS; --i > BLX_HASHES;)
 	{
 		if (blx_layouts[i] == NULL)

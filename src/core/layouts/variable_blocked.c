@@ -1,21 +1,23 @@
 /*
- * variable_blocked.c - blocks of variable size: any number of bits as
- * the sum of powers of two, each of which is a filter of all keys.
+ * variable_blocked.c - blocks of variable size: m bits as a sum of powers of
+ * two, each of which is a filter of all keys.
  *
- * Walther, Mansour, Zollner and Werner (VSBBF).  m bits are one block for each
- * bit that is set in m, the largest first.  Every key goes into every block, and
- * sets in each a number of bits in proportion to its size: block i of 2^i bits
- * takes k_i = K / 2^(top - i), K being that of the largest.  So all blocks fill
- * alike, half with n keys when K = 2^top / n ln 2, a position is a few top bits
- * of a hash, and the first blocks alone are a filter of the same keys: smaller,
- * and less exact.  Their k_i are not whole (see layout_rational.c); those
- * below 1 leave most keys out.  K is at least 1: a key without any bit would
- * be found in an empty filter.
+ * Walther, Mansour, Zollner and Werner (VSBBF).  There is one block for each bit
+ * that is set in m, the largest first.  Every key goes into every block and sets
+ * a number of bits in proportion to the block's size: a block of 2^i bits takes
+ * k_i = K / 2^(top - i), where K belongs to the largest block, of 2^top bits.
+ * So all blocks fill alike, and n keys fill them to a half if K is
+ * (2^top / n) ln 2.  A position is the top bits of a hash.  The first
+ * blocks alone are a smaller and less exact filter of the same keys.
  *
- * K is probes + fraction of the header in fixed point, k_i a shift of it: a
- * prefix has the same k_i to the last digit.  To the rest of the core the
- * filter is one part of m bits, in which the blocks lie one behind the other;
- * how many they are, m says.
+ * The k_i need not be whole (rational.c has the method).  A block with k_i below
+ * 1 has a bit of only that fraction of the keys.  K is at least 1, because a key
+ * without any bit would be found in an empty filter.
+ *
+ * K is the header's probes and fraction, a fixed-point number, and k_i is that
+ * number shifted, so a prefix has exactly the same k_i.  To the rest of the core
+ * the filter is one part of m bits, in which the blocks lie one after another.
+ * m says how many blocks there are.
  */
 #include <math.h>
 
@@ -24,7 +26,10 @@
 #include "core/layouts/geometry.h"
 #include "core/theory/theory.h"
 
-/* Derived hashes are numbered by block, and by probe in it: at most 64 probes a block, one of which may be the extra one. */
+/*
+ * Derived hashes are numbered by block, and within a block by probe: at most 64
+ * probes, the extra one included.  Part of the format.
+ */
 #define HASHES_A_BLOCK 64
 
 static inline uint64_t
@@ -33,14 +38,14 @@ k_of_largest(unsigned probes, unsigned fraction)
 	return (uint64_t) probes * BLX_FRACTION_ONE + fraction;
 }
 
-/* One of the blocks, and how to come to the next. */
+/* A position in the walk through the blocks. */
 typedef struct block
 {
 	uint64_t	first;			/* its first bit */
 	uint64_t	size;
-	uint64_t	k;				/* in 1/65536 */
+	uint64_t	k;				/* k_i, in 1/65536 */
 	unsigned	hash;			/* the number of its first derived hash */
-	uint64_t	left;			/* bits from its first on */
+	uint64_t	left;			/* bits of m from this block on */
 } block;
 
 static inline block
@@ -49,6 +54,7 @@ before_first(uint64_t bits, unsigned probes, unsigned fraction)
 	return (block) {.left = bits, .k = k_of_largest(probes, fraction)};
 }
 
+/* Goes to the first or the next block.  False if there is none. */
 static inline bool
 next_block(block *b)
 {
@@ -58,6 +64,7 @@ next_block(block *b)
 	b->left -= b->size;
 	if (b->left == 0)
 		return false;
+	/* The block's size is the highest bit of what is left; k_i shrinks in proportion. */
 	size = UINT64_C(1) << (63 - __builtin_clzll(b->left));
 	if (b->size > 0)
 	{
@@ -98,7 +105,10 @@ size_of_largest(uint64_t bits)
 	return (double) (UINT64_C(1) << (63 - __builtin_clzll(bits)));
 }
 
-/* K, within 1 and what leaves the sum at 64. */
+/*
+ * Returns the geometry of m bits with that K, rounded to fixed point and
+ * brought between 1 and what keeps the sum of all k_i within BLX_MAX_K.
+ */
 static blx_geometry
 of_k(uint64_t bits, double k_largest)
 {
@@ -109,6 +119,7 @@ of_k(uint64_t bits, double k_largest)
 		.probes = (uint16_t) (fixed / BLX_FRACTION_ONE), .fraction = (uint16_t) (fixed % BLX_FRACTION_ONE)};
 }
 
+/* k is the bits per key in all blocks together.  Half a unit of the fixed point is the tolerance of the check. */
 static bool
 at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
@@ -123,7 +134,7 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return true;
 }
 
-/* Independent blocks, each a rational filter, of which a key with k_i < 1 may have no bit. */
+/* The blocks are independent, and each is a rational filter.  If k_i < 1, a key may have no bit in the block. */
 static double
 fpr_expected(const blx_geometry *g, uint64_t n)
 {
@@ -135,16 +146,17 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 
 		if (k >= 1)
 			rate *= blx_fpr_rational((double) n, (double) b.size, k);
-		else					/* the chance that its one bit, if it has one, is unset */
+		else					/* 1 minus the chance that the key has its one bit there, and it is unset */
 			rate *= 1 - k * exp((double) n * log1p(-k / (double) b.size));
 	}
 	return rate;
 }
 
 /*
- * The fewest words, each block half full with n keys.  More bits lower the rate
- * at every step (with half full blocks: twice the bits of a block are worth at
- * least two of it), so that bisection finds them.
+ * The geometry of the fewest words that meets the rate, with blocks that n keys
+ * fill to a half.  The rate falls with every word more, because half-full blocks
+ * err less when two of them are replaced by one of twice the size.  So bisection
+ * finds it.
  */
 static bool
 smallest(uint64_t n, double fpr, uint64_t max_words, blx_geometry *g)
@@ -168,6 +180,7 @@ smallest(uint64_t n, double fpr, uint64_t max_words, blx_geometry *g)
 	return true;
 }
 
+/* Keeps the largest blocks: clears the lowest bits of m. */
 static bool
 prefix(blx_geometry *g, int64_t blocks, blx_error *error)
 {
@@ -183,7 +196,10 @@ prefix(blx_geometry *g, int64_t blocks, blx_error *error)
 
 /* ---- keys ---- */
 
-/* The bit of probe j of a block, the last of which is the extra one; false when this key has it not. */
+/*
+ * Sets *bit to the bit of probe j of a block, the last of which is the extra
+ * one.  False if this key does not use it.
+ */
 static inline bool
 probe_of(const block *b, uint64_t hash, uint64_t j, uint64_t *bit)
 {
@@ -193,6 +209,7 @@ probe_of(const block *b, uint64_t hash, uint64_t j, uint64_t *bit)
 	return j < b->k / BLX_FRACTION_ONE || w % BLX_FRACTION_ONE < b->k % BLX_FRACTION_ONE;
 }
 
+/* Returns the most probes that a key has in the block, the extra one included. */
 static inline uint64_t
 probes_in(const block *b)
 {
@@ -233,13 +250,17 @@ test(const blx_filter *f, uint64_t hash)
 
 /* ---- bits ---- */
 
-/* A block of less than a word has its bits within one: the larger ones before it end on its size. */
+/*
+ * Returns the bits of a block of less than a word.  They lie within one word,
+ * because all blocks before it are multiples of its size.
+ */
 static inline uint64_t
 bits_of_small(const block *b, const uint64_t *words)
 {
 	return words[b->first / 64] >> b->first % 64 & ((UINT64_C(1) << b->size) - 1);
 }
 
+/* Returns the share of the block's bits that are set. */
 static double
 fill_of(const block *b, const uint64_t *words)
 {
@@ -250,6 +271,7 @@ fill_of(const block *b, const uint64_t *words)
 	return (double) set / (double) b->size;
 }
 
+/* The product over the blocks; each is a rational filter's rate at its fill (rational.c). */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {
@@ -263,7 +285,7 @@ fpr_prefixes(const blx_filter *f, double *rates)
 	}
 }
 
-/* A prefix of the blocks is the body's first bits. */
+/* dst may be a prefix of src, whose blocks are the first bits of its body.  It may end within a word of src. */
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
@@ -274,7 +296,10 @@ merge(blx_filter *dst, const blx_filter *src, blx_op op)
 		blx_words(dst)[words - 1] &= ~UINT64_C(0) >> (64 - dst->part_bits % 64);
 }
 
-/* A common key would leave a common bit in every block of which it surely has one. */
+/*
+ * A common key would leave a common bit in every block of which every key has a
+ * bit: those with k_i >= 1, which come first.
+ */
 static bool
 disjoint(const blx_filter *f, const blx_filter *g)
 {

@@ -1,37 +1,49 @@
 /*
- * occupancy.c - which bits random throws set.
+ * occupancy.c - which bits random throws set: the exact rate of a standard
+ * filter, and of a part.
  *
- * A key's k probes hit d different bits, and those d bits happen to be set:
- * the false positive rate of a standard filter is the sum over d of the two
- * probabilities' product (Almeida 2022, eq. 10, in other words).  Both follow
- * from a walk whose steps add and multiply positive numbers only; the
- * textbook inclusion-exclusion sums cancel catastrophically.
+ * An absent key is a false positive if its k probes hit d different bits and
+ * those d bits are all set.  The rate of a standard filter is the sum over d of
+ * the product of these two probabilities (Almeida 2022, eq. 10, in other
+ * words).  Both follow from a walk whose steps only add and multiply positive
+ * numbers.  The textbook sums by inclusion and exclusion lose all digits by
+ * cancellation.
  *
- * The walk takes as many steps as there were throws.  For many throws the
- * same number is a coefficient of a generating function.  Were the throws a
- * Poisson process with mean z, the bits would be independent, and j of them
- * all set with probability (1 - e^(-z/m))^j; so for exactly t throws
+ * The walk takes one step per throw.  For many throws the same number is taken
+ * as a coefficient of a generating function.  If the throws were a Poisson
+ * process with mean z, the bits would be independent, and j of them would all
+ * be set with probability (1 - e^(-z/m))^j.  So for exactly t throws
  *
  *     set[j] = t! [z^t] e^z (1 - e^(-z/m))^j,
  *
- * by Cauchy an integral over a circle.  On the circle |z| = t the modulus of
- * e^z z^-t is a bell of width 1/sqrt(t) around the real axis, on which the
- * trapezoid rule converges faster than any power of its step: a dozen nodes
- * give full precision, and dividing by the same sum for the function 1
- * rids it of t!.  Nothing cancels, because no value on the circle exceeds
- * that on the real axis, which is close to the answer when t is not small against j^2.
+ * which by Cauchy's formula is an integral over a circle.  On the circle |z| = t
+ * the modulus of e^z z^-t is a bell of width 1/sqrt(t) around the real axis.
+ * There the trapezoid rule converges faster than any power of its step, so some
+ * fifteen nodes give full precision.  Dividing by the same sum for the function
+ * 1 removes t!.  Nothing cancels: no value on the circle exceeds the one on the
+ * real axis, and that is close to the answer unless t is small against j^2.
+ *
+ * Both ways agree with rational arithmetic to 3e-15.  No normal approximation
+ * is used; for large k and few throws it was off by up to 20 %.
  */
 #include <math.h>
 
 #include "core/theory/occupancy.h"
 
-/* Throws from which on the circle is as exact as the walk, and faster. */
+/*
+ * The number of throws from which on the circle is used.  Its exactness needs
+ * t not small against j^2, with j up to k: hence k^2 / 2.  Its nodes span nine
+ * widths of the bell to each side, which must be a small part of the circle:
+ * hence at least 64 throws, where that is 9/8 of a radian.  It is faster much
+ * earlier, from as many throws as it has nodes.
+ */
 static double
 many_throws(unsigned k)
 {
 	return BLX_CIRCLE_LEAST + k * k / 2;
 }
 
+/* With d bits hit so far, a throw hits one of them with probability d/m, and another bit otherwise. */
 void
 blx_distinct(double m, unsigned k, double distinct[BLX_MAX_K + 1])
 {
@@ -60,9 +72,10 @@ blx_cover_blank(blx_cover *cover, double m, unsigned k)
 }
 
 /*
- * Seen backwards, the throw comes before all others: it hits one of j bits
- * with probability j/m and leaves j - 1 of them to the others.  The difference
- * below is never negative: fewer bits are more likely to be all set.
+ * The order of the throws does not matter, so this one may be taken to come
+ * first.  It hits one of the j bits with probability j/m and leaves j - 1 of
+ * them to the others.  The difference below is never negative, because fewer
+ * bits are more likely to be all set.
  */
 void
 blx_cover_throw(blx_cover *cover, double chance)
@@ -78,7 +91,10 @@ blx_cover_throw(blx_cover *cover, double chance)
 	}
 }
 
-/* sin x - x, without its leading digits cancelling. */
+/*
+ * Returns sin x - x.  For small x by its series, since the difference would
+ * lose its leading digits; seven terms suffice below 0.5.
+ */
 static double
 sine_less(double x)
 {
@@ -92,7 +108,12 @@ sine_less(double x)
 void
 blx_circle_init(blx_circle *circle, double t)
 {
-	/* in standard deviations of the bell */
+	/*
+	 * In standard deviations of the bell.  With steps of 0.6 the trapezoid
+	 * rule's error for the bell itself is e^(-2 (pi/0.6)^2) = 2e-24; larger steps
+	 * would save nodes, but the power of 1 - e^(-z/m) changes along the bell, too.
+	 * At 9 deviations the bell has fallen to 3e-18.  That makes 15 nodes.
+	 */
 	const double step = 0.6,
 				end = 9,
 				deviation = 1 / sqrt(t);
@@ -100,6 +121,8 @@ blx_circle_init(blx_circle *circle, double t)
 
 	circle->radius = t;
 	circle->last = 0;
+
+	/* e^z z^-t over its value on the real axis, at each node of the upper half. */
 	for (unsigned i = 0; i * step < end && i < BLX_CIRCLE_NODES; i++)
 	{
 		double		angle = i * step * deviation,
@@ -114,6 +137,8 @@ blx_circle_init(blx_circle *circle, double t)
 		circle->last = i;
 		sum += circle->weight[i] * (i == 0 ? 1 : 2);
 	}
+
+	/* Divide by the sum for the function 1: that is t! and all constant factors. */
 	for (unsigned i = 0; i <= circle->last; i++)
 	{
 		circle->weight[i] /= sum;
@@ -121,7 +146,10 @@ blx_circle_init(blx_circle *circle, double t)
 	}
 }
 
-/* Adds a node: weight (w + iv) times the powers of 1 - e^-(x + iy), twice if it stands for its conjugate. */
+/*
+ * Adds a node to set[0 .. top]: weight w + iv times the powers of 1 - e^-(x +
+ * iy), twice if it stands for its conjugate, too.
+ */
 static void
 add_node(double *set, unsigned top, double w, double v, double x, double y, bool twice)
 {
@@ -139,7 +167,11 @@ add_node(double *set, unsigned top, double w, double v, double x, double y, bool
 	}
 }
 
-/* The circle of the whole throws, and one of the fractional ones with it where there are any. */
+/*
+ * Computes set[] after `whole` certain throws and n that take place with
+ * probability `fraction`, 0 if there are none.  The former have a circle of
+ * their own; so have the latter, and each pair of nodes is one term.
+ */
 static void
 cover_by_circle(blx_cover *cover, double whole, double n, double fraction)
 {
@@ -151,6 +183,8 @@ cover_by_circle(blx_cover *cover, double whole, double n, double fraction)
 	if (fraction > 0)
 		blx_circle_init(&b, n);
 	cover->set[0] = 0;
+
+	/* Nodes with conjugates: the upper half of the first circle against both halves of the second. */
 	for (unsigned i = 0; i <= a.last; i++)
 		for (int l = i == 0 ? 0 : -(int) b.last; l <= (int) b.last; l++)
 		{
@@ -165,7 +199,7 @@ cover_by_circle(blx_cover *cover, double whole, double n, double fraction)
 					 a.radius / cover->m * a.sine[i] + scale * sign * b.sine[j],
 					 i > 0 || l > 0);
 		}
-	/* the last digits of a probability near 1, and those of one near 0 beside the weights, may lie outside */
+	/* Rounding may carry a probability near 1 above it, and one near 0 below it. */
 	for (unsigned j = 0; j <= top; j++)
 		cover->set[j] = fmax(0, fmin(cover->set[j], 1));
 }
@@ -181,7 +215,7 @@ blx_cover_keys(blx_cover *cover, double m, unsigned k, double n, unsigned whole,
 		cover_by_circle(cover, throws, n, fraction);
 		return;
 	}
-	/* fewer than many_throws(k) keys: one has at least one throw */
+	/* Otherwise walk.  A key has at least one throw, so these are fewer than many_throws(k) keys. */
 	for (double i = 0; i < n; i++)
 	{
 		for (unsigned j = 0; j < whole; j++)

@@ -1,9 +1,11 @@
 /*
  * theory.c - the formulas of the papers, for study and for planning.
  *
- * Sums of positive terms only, or integrals in which nothing cancels: where a
- * paper prints an inclusion-exclusion sum another exact way to the same number
- * is taken (occupancy.c).
+ * Each function names its paper and equation in theory.h.  They use sums of
+ * positive terms, or integrals in which nothing cancels.  Where a paper prints
+ * a sum by inclusion and exclusion, another exact way to the same number is
+ * taken (occupancy.c).  They do not measure filters: the rate of a filter as it
+ * is comes from its bits (fpr_prefixes of a layout).
  */
 #include <math.h>
 
@@ -45,6 +47,7 @@ blx_fpr_element(double n, double m, unsigned k, unsigned d)
 	return cover.set[d];
 }
 
+/* A mean over absent keys: those with the extra probe and those without. */
 double
 blx_fpr_rational(double n, double m, double k)
 {
@@ -68,7 +71,7 @@ blx_fpr_rational(double n, double m, double k)
 	return fmin(sum, 1);
 }
 
-/* A block whose load only grows: the throws so far are not repeated. */
+/* A block whose load grows from one evaluation to the next, so that earlier throws need not be repeated. */
 typedef struct block
 {
 	unsigned	k;
@@ -77,12 +80,17 @@ typedef struct block
 	blx_cover	cover;
 } block;
 
+/*
+ * Returns the rate of a standard filter with `load` keys.  arg points to a
+ * pointer to the block, whose load must not exceed it.
+ */
 static double
 block_rate(uint64_t load, const void *arg)
 {
 	block	   *b = *(block *const *) arg;
 	double		sum = 0;
 
+	/* One key more: throw its probes.  A larger step, or the first: start anew, which takes bounded time. */
 	if (load - b->load > 1)
 		blx_cover_keys(&b->cover, b->cover.m, b->k, (double) load, b->k, 0);
 	else if (load > b->load)
@@ -107,14 +115,14 @@ blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k)
 	return fmin(blx_mean_over_loads(n, blocks, block_rate, &b), 1);
 }
 
-/* The chance that `parts` parts of a block of that many keys all have the bit asked for. */
+/* Returns the chance that `parts` parts of a block with `load` keys all have a given bit. */
 static double
 parts_rate(uint64_t load, const void *parts)
 {
 	return blx_power(-expm1((double) load * log1p(-1.0 / 64)), *(const unsigned *) parts);
 }
 
-/* Groups are independent, so their mean rates multiply. */
+/* The groups of a key are independent, so their mean rates multiply.  All full groups have the same rate. */
 double
 blx_fpr_partitioned_blocked(uint64_t n, uint64_t blocks, unsigned parts)
 {
@@ -154,32 +162,40 @@ blx_collisions(double m, unsigned k, unsigned c)
 	return distinct[k - c];
 }
 
-/* Throws of the smaller set from which on circles are taken. */
+/*
+ * Up to this number of throws of the smaller set the overlap is computed by a
+ * walk, which is exact also where the answer is close to 0.  The walk takes half
+ * the square of the number in steps, half a million at 1024, and a table of 8 kB
+ * on the stack.  With more throws, two circles take a few hundred terms.
+ */
 #define MANY_THROWS 1024
 
-/* The few throws hit d different bits; each of the many throws misses them with probability 1 - d/bits. */
+/* The few throws hit d different bits.  Each of the many throws misses these with probability 1 - d/bits. */
 static double
 overlap_of_few(double bits, unsigned few, double many)
 {
 	double		distinct[MANY_THROWS + 1] = {1};
 	double		sum = 0;
 
+	/* The distribution of d: the walk of blx_distinct. */
 	for (unsigned t = 0; t < few; t++)
 	{
 		for (unsigned d = t + 1; d > 0; d--)
 			distinct[d] = distinct[d] * (d / bits) + distinct[d - 1] * fmax(0, 1 - (d - 1) / bits);
 		distinct[0] = 0;
 	}
+
+	/* The mean over d of the chance that a throw of the larger set hits one of them. */
 	for (unsigned d = 1; d <= few && d <= bits; d++)
 		sum += distinct[d] * -expm1(many * log1p(-(d / bits)));
 	return sum;
 }
 
 /*
- * Were both sets' throws Poisson processes with means x and y, the bits would
- * be independent, and no bit common with probability
- * (1 - (1 - e^(-x/bits)) (1 - e^(-y/bits)))^bits: two circles take the
- * coefficient of a and b throws out of it (occupancy.c).
+ * If the throws of both sets were Poisson processes with means x and y, the bits
+ * would be independent, and no bit would be common with probability
+ * (1 - (1 - e^(-x/bits)) (1 - e^(-y/bits)))^bits.  Two circles take the
+ * coefficient of a and b throws out of this function (occupancy.c).
  */
 static double
 overlap_by_circles(double bits, double a, double b)
@@ -207,11 +223,12 @@ overlap_by_circles(double bits, double a, double b)
 						logarithm,
 						angle;
 
+			/* p and q: a given bit is hit by one set, and by the other; their product: it is common */
 			blx_hit(a / bits * x.cosine[i], a / bits * x.sine[i], &p, &p_i);
 			blx_hit(b / bits * y.cosine[j], b / bits * sign * y.sine[j], &q, &q_i);
 			common = p * q - p_i * q_i;
 			common_i = p * q_i + p_i * q;
-			/* 1 - (1 - common)^bits */
+			/* 1 - (1 - common)^bits, by its logarithm and angle; its product with the weight, the real part */
 			logarithm = bits * log1p(common * (common - 2) + common_i * common_i) / 2;
 			angle = bits * atan2(-common_i, 1 - common);
 			sum += twice * (w * (-expm1(logarithm) + 2 * exp(logarithm) * sin(angle / 2) * sin(angle / 2))
@@ -220,7 +237,7 @@ overlap_by_circles(double bits, double a, double b)
 	return sum;
 }
 
-/* Two sets of a and b throws into the same bits hit a common one. */
+/* Returns the probability that a throws and b throws into the same bits hit a common one. */
 static double
 overlap(double bits, double a, double b)
 {
@@ -229,7 +246,7 @@ overlap(double bits, double a, double b)
 
 	if (few <= MANY_THROWS)
 		return fmin(overlap_of_few(bits, (unsigned) few, many), 1);
-	return fmax(0, fmin(overlap_by_circles(bits, few, many), 1));	/* a difference of large terms may end below 0 */
+	return fmax(0, fmin(overlap_by_circles(bits, few, many), 1));	/* rounding may end below 0 */
 }
 
 double
@@ -245,13 +262,13 @@ blx_overlap_partitioned(double m, unsigned k, double a, double b)
 }
 
 /*
- * Walks along the trials with the distribution of the current run's length;
- * what reaches k stays there.
+ * Walks along the trials with the distribution of the length of the current run.
+ * A run that reaches k is counted as found and goes no further.
  */
 double
 blx_run_probability(const double *r, unsigned n, unsigned k)
 {
-	double		run[BLX_MAX_K + 1] = {1};	/* P(the current run is that long, none was of length k) */
+	double		run[BLX_MAX_K + 1] = {1};	/* P(the current run has this length, and none has reached k) */
 	double		found = 0;
 
 	if (k == 0)
@@ -260,11 +277,13 @@ blx_run_probability(const double *r, unsigned n, unsigned k)
 	{
 		double		open = 0;	/* P(no run of length k so far) */
 
+		/* a success lengthens every run by one; from the longest, so that none is moved twice */
 		for (unsigned length = k; length-- > 0;)
 		{
 			open += run[length];
 			run[length + 1] = run[length] * r[i];
 		}
+		/* a failure ends them all */
 		found += run[k];
 		run[0] = open * (1 - r[i]);
 	}

@@ -1,11 +1,12 @@
 /*
  * theory.h - the formulas of the papers.
  *
- * n counts keys, m bits, k the probes of a key: n >= 0, m >= 1 and, but for
- * the closed forms, k is 1 .. BLX_MAX_K.  Arguments are the caller's to check.
- * Counts that are double may exceed 2^53: then they are rounded.  Every answer
- * is a probability, from 0 to 1, and takes a time that is bounded whatever the
- * numbers: milliseconds.
+ * n is a number of keys, m a number of bits, k the number of probes per key.  n
+ * is at least 0, m at least 1, and k is 1 .. BLX_MAX_K except in the closed
+ * forms (blx_fpr_approx, blx_fpr_goel_gupta and blx_fpr_partitioned).
+ * Arguments are the caller's to check.  Counts of type double may exceed 2^53,
+ * and are rounded then.  Every result is a probability from 0 to 1.  Every
+ * function takes milliseconds at most, whatever the numbers.
  */
 #ifndef BLX_THEORY_H
 #define BLX_THEORY_H
@@ -14,63 +15,74 @@
 
 /* ---- false positive rates ---- */
 
-/* Almeida 2022, eq. 5, the standard analysis: (1 - (1 - 1/m)^(kn))^k, too low for every filter. */
+/* The textbooks' "standard analysis", too low for every filter: (1 - (1 - 1/m)^(kn))^k.  Almeida 2022, eq. 5. */
 extern double blx_fpr_approx(double n, double m, unsigned k);
 
-/* Goel & Gupta 2010: an upper bound for a standard filter, (1 - e^(-k(n + 1/2)/(m - 1)))^k.  m >= 2. */
+/* An upper bound for a standard filter: (1 - e^(-k(n + 1/2)/(m - 1)))^k.  m is at least 2.  Goel and Gupta 2010. */
 extern double blx_fpr_goel_gupta(double n, double m, unsigned k);
 
-/* Almeida 2022, eq. 10: a standard filter. */
+/* A standard filter, exact.  Almeida 2022, eq. 10. */
 extern double blx_fpr_standard(double n, uint64_t m, unsigned k);
 
-/* Almeida 2022, eq. 11: k parts of m/k bits.  m >= k. */
+/* A partitioned filter of k parts of m/k bits, exact.  m is at least k.  Almeida 2022, eq. 11. */
 extern double blx_fpr_partitioned(double n, double m, unsigned k);
 
-/* Almeida 2022, eq. 14: a standard filter's rate for a key whose probes are d different bits, d <= k. */
+/* A standard filter's rate for an absent key whose probes are d different bits, d = 0 .. k.  Almeida 2022, eq. 14. */
 extern double blx_fpr_element(double n, double m, unsigned k, unsigned d);
 
 /*
- * A standard filter whose keys set k >= 1 bits (Walther et al.), a fraction of
- * them one more than the others, chosen by the key: a mean over keys.
+ * A rational filter (Walther et al.): a standard filter with a k of at least 1
+ * that need not be whole.  Every key sets floor(k) bits, and a fraction k -
+ * floor(k) of the keys sets one more.  The rate is a mean over keys.
  */
 extern double blx_fpr_rational(double n, double m, double k);
 
-/* Putze, Sanders and Singler 2009, eq. 3, with binomial loads and the standard filter's exact rate in a block. */
+/*
+ * A blocked filter, whose blocks are standard filters.  Putze, Sanders and
+ * Singler 2009, eq. 3, but with binomial loads and the exact rate of a block.
+ */
 extern double blx_fpr_blocked(uint64_t n, uint64_t blocks, uint64_t block_bits, unsigned k);
 
 /*
- * Almeida 2022, section 6.1, with one block per group of eight parts: binomial
- * loads, the product over groups of their mean rates.  blocks is a power of two.
+ * The default layout: in each group of up to eight parts of 64 bits a key picks
+ * one of `blocks` blocks, a power of two.  The product over the groups of their
+ * mean rates, with binomial loads.  After Almeida 2022, section 6.1.
  */
 extern double blx_fpr_partitioned_blocked(uint64_t n, uint64_t blocks, unsigned parts);
 
 /*
- * Shtul, Baquero and Almeida 2020: k adjacent matches among k + l parts, right
- * before a shift, the worst moment.  Part i of the first k has been filled for
- * i + 1 generations of k, all others for k, which fills them to a half.
- * linear: the paper's fill (i + 1)/2k; otherwise the expected 1 - 2^-((i + 1)/k),
- * which is higher.  k + l at most BLX_MAX_RING.
+ * An age-partitioned filter (Shtul, Baquero and Almeida 2020): the probability of
+ * k adjacent matches among k + l slices, just before a turn, the worst moment.
+ * Slice i of the first k has taken i + 1 of its k generations; all others have
+ * taken k, which fills them to a half.  If `linear`, a slice's fill is the
+ * paper's (i + 1)/2k; otherwise it is the expected 1 - 2^(-(i + 1)/k), which is
+ * higher.  k + l is at most BLX_MAX_RING, which bounds an array of 80 kB on the
+ * stack and leaves room for any setting of the paper.
  */
 #define BLX_MAX_RING 10000
 extern double blx_fpr_age_partitioned(unsigned k, unsigned l, bool linear);
 
 /* ---- other probabilities ---- */
 
-/* Almeida 2022, eq. 1 and 8: a standard filter's key has exactly c collisions, its k probes hit k - c different bits. */
+/*
+ * The probability that a key of a standard filter has exactly c collisions,
+ * c = 0 .. k: its k probes hit k - c different bits.  Almeida 2022, eq. 1 and 8.
+ */
 extern double blx_collisions(double m, unsigned k, unsigned c);
 
 /*
- * Almeida 2022, section 6.2: the filters of two disjoint sets of a and b keys
- * are not proven disjoint, because they share a bit (standard) or a bit in
- * each of the k parts (m a multiple of k).
+ * The probability that the filters of two disjoint sets, of a and b keys, do not
+ * prove them disjoint (Almeida 2022, section 6.2).  Two standard filters fail if
+ * they share a bit; two partitioned ones only if they share a bit in each of
+ * the k parts.  m is a multiple of k for partitioned filters.
  */
 extern double blx_overlap_standard(double m, unsigned k, double a, double b);
 extern double blx_overlap_partitioned(double m, unsigned k, double a, double b);
 
 /*
- * The probability that, of n independent trials in a row of which trial i
- * succeeds with probability r[i], some k adjacent ones all succeed.  k is at
- * most BLX_MAX_K; no run is asked for when k = 0, so the answer is 1.
+ * The probability that k adjacent trials among n independent ones all succeed,
+ * where trial i succeeds with probability r[i].  k is 0 .. BLX_MAX_K; the
+ * result is 1 if k = 0.  Takes n k steps.
  */
 extern double blx_run_probability(const double *r, unsigned n, unsigned k);
 
