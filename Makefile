@@ -8,6 +8,7 @@ DISTVERSION = 1.0.0
 DISTDIR = dist
 MODULE_big = bloomx
 DATA = bloomx--$(EXTVERSION).sql
+HEADERS_bloomx = src/core/bloomx.h
 
 include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
