@@ -22,6 +22,7 @@
 #include "access/stratnum.h"
 
 #include "core/filter/slices.h"
+#include "pg/functions/probe.h"
 
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11

@@ -26,7 +26,7 @@
 #define UNION_PROBES 7
 
 static void
-DescribeConstant(const Const *constant, FilterFacts *facts)
+FactsOfConstant(const Const *constant, FilterFacts *facts)
 {
 	if (constant->constisnull)
 	{
@@ -41,7 +41,7 @@ DescribeConstant(const Const *constant, FilterFacts *facts)
 
 /* A column, or another expression, that ANALYZE knows. */
 static bool
-DescribeColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
+FactsOfColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
 {
 	FilterStatistics statistics;
 
@@ -142,7 +142,7 @@ OnlyColumn(Node *expr)
 }
 
 double
-DistinctValues(PlannerInfo *root, Node *expr)
+EstimateDistinctValues(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
 	bool		is_default;
@@ -155,7 +155,7 @@ DistinctValues(PlannerInfo *root, Node *expr)
 		return distinct;
 	/* a cast of a column, or another function of it, has about as many values */
 	if (!IsA(expr, Var) && OnlyColumn(expr) != NULL)
-		return DistinctValues(root, OnlyColumn(expr));
+		return EstimateDistinctValues(root, OnlyColumn(expr));
 	return 0;
 }
 
@@ -176,7 +176,7 @@ EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows,
 	if (aggref->aggfilter != NULL)
 		*rows = fmax(1, *rows * clause_selectivity(root, (Node *) aggref->aggfilter, 0, JOIN_INNER, NULL));
 	*values = *rows;
-	if (DistinctValues(root, expr) > 0)
+	if (EstimateDistinctValues(root, expr) > 0)
 		*values = estimate_num_groups(root, list_make1(expr), *rows, NULL, NULL);
 	*values *= 1 - pow(1 - 1 / groups, *rows / *values);
 	*rows = fmax(1, *rows / groups);
@@ -196,7 +196,7 @@ UniteFacts(FilterFacts *facts, double n)
 }
 
 static bool
-DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
+FactsOfAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 {
 	OwnFunction which = WhichFunction(aggref->aggfnoid);
 	Node	   *argument;
@@ -209,14 +209,14 @@ DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 	EstimateGroup(root, aggref, argument, &rows, &values);
 	if (which == BLOOM_UNION_AGG)
 	{
-		if (!DescribeFilter(root, argument, facts))
+		if (!GatherFilterFacts(root, argument, facts))
 			return false;
 		UniteFacts(facts, rows);
 		facts->source = NULL;
 		return true;
 	}
 	facts->keys = values;
-	facts->universe = DistinctValues(root, argument);
+	facts->universe = EstimateDistinctValues(root, argument);
 	facts->fpr = AggregateRate(aggref, which, values);
 	facts->chance = fmin(1, facts->keys / fmax(facts->universe, DEFAULT_NUM_DISTINCT));
 	if (root->parse->groupClause == NIL)
@@ -229,24 +229,24 @@ DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 
 /* What a planned subquery gives as its n-th column, n counted from 1. */
 static bool
-DescribeOutput(PlannerInfo *subroot, int n, FilterFacts *facts)
+FactsOfOutput(PlannerInfo *subroot, int n, FilterFacts *facts)
 {
 	TargetEntry *target;
 
 	if (subroot == NULL || subroot->parse->setOperations != NULL)
 		return false;
 	target = get_tle_by_resno(subroot->parse->targetList, n);
-	return target != NULL && DescribeFilter(subroot, (Node *) target->expr, facts);
+	return target != NULL && GatherFilterFacts(subroot, (Node *) target->expr, facts);
 }
 
 static PlannerInfo *
-SubplanRoot(PlannerInfo *root, int plan_id)
+FindSubplanRoot(PlannerInfo *root, int plan_id)
 {
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
 PlannerInfo *
-InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
+FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 {
 	ListCell   *cell,
 			   *set;
@@ -263,7 +263,7 @@ InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 			{
 				++*column;
 				if (lfirst_int(set) == param->paramid)
-					return SubplanRoot(root, plan->plan_id);
+					return FindSubplanRoot(root, plan->plan_id);
 			}
 		}
 	return NULL;
@@ -271,14 +271,14 @@ InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 
 /* The column of an InitPlan, or of an outer query's row, that a parameter stands for. */
 static bool
-DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
+FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {
 	int			column;
-	PlannerInfo *source = InitPlanRoot(root, param, &column);
+	PlannerInfo *source = FindInitPlanRoot(root, param, &column);
 	ListCell   *cell;
 
 	if (source != NULL)
-		return DescribeOutput(source, column, facts);
+		return FactsOfOutput(source, column, facts);
 	if (param->paramkind != PARAM_EXEC)
 		return false;
 	for (PlannerInfo *outer = root->parent_root; outer != NULL; outer = outer->parent_root)
@@ -287,13 +287,13 @@ DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 			PlannerParamItem *item = lfirst(cell);
 
 			if (item->paramId == param->paramid)
-				return DescribeFilter(outer, item->item, facts);
+				return GatherFilterFacts(outer, item->item, facts);
 		}
 	return false;
 }
 
 PlannerInfo *
-CteRoot(PlannerInfo *root, const RangeTblEntry *rte)
+FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 {
 	int			n = 0;
 	ListCell   *cell;
@@ -312,11 +312,11 @@ CteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 	}
 	if (n >= list_length(root->cte_plan_ids) || list_nth_int(root->cte_plan_ids, n) <= 0)
 		return NULL;
-	return SubplanRoot(root, list_nth_int(root->cte_plan_ids, n));
+	return FindSubplanRoot(root, list_nth_int(root->cte_plan_ids, n));
 }
 
 static bool
-DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
+FactsOfVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 {
 	RangeTblEntry *rte;
 
@@ -326,14 +326,14 @@ DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 	if (rte == NULL || root->simple_rel_array[var->varno] == NULL)
 		return false;
 	if (rte->rtekind == RTE_SUBQUERY && !rte->inh)
-		return DescribeOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
+		return FactsOfOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
 	if (rte->rtekind == RTE_CTE)
-		return DescribeOutput(CteRoot(root, rte), var->varattno, facts);
-	return DescribeColumn(root, (Node *) var, facts);
+		return FactsOfOutput(FindCteRoot(root, rte), var->varattno, facts);
+	return FactsOfColumn(root, (Node *) var, facts);
 }
 
 static bool
-Describe(PlannerInfo *root, Node *filter, FilterFacts *facts)
+GatherFacts(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
 	while (IsA(filter, RelabelType))	/* a domain over bloomfilter */
 		filter = (Node *) ((RelabelType *) filter)->arg;
@@ -342,32 +342,32 @@ Describe(PlannerInfo *root, Node *filter, FilterFacts *facts)
 	switch (nodeTag(filter))
 	{
 		case T_Const:
-			DescribeConstant((Const *) filter, facts);
+			FactsOfConstant((Const *) filter, facts);
 			return true;
 		case T_Param:
-			return DescribeParam(root, (Param *) filter, facts);
+			return FactsOfParam(root, (Param *) filter, facts);
 		case T_SubPlan:
-			return DescribeOutput(SubplanRoot(root, ((SubPlan *) filter)->plan_id), 1, facts);
+			return FactsOfOutput(FindSubplanRoot(root, ((SubPlan *) filter)->plan_id), 1, facts);
 		case T_Aggref:
-			return DescribeAggregate(root, (Aggref *) filter, facts);
+			return FactsOfAggregate(root, (Aggref *) filter, facts);
 		case T_Var:
-			return DescribeVar(root, (Var *) filter, facts);
+			return FactsOfVar(root, (Var *) filter, facts);
 		case T_PlaceHolderVar:
-			return Describe(root, (Node *) ((PlaceHolderVar *) filter)->phexpr, facts);
+			return GatherFacts(root, (Node *) ((PlaceHolderVar *) filter)->phexpr, facts);
 		default:
-			return DescribeColumn(root, filter, facts);
+			return FactsOfColumn(root, filter, facts);
 	}
 }
 
 bool
-DescribeFilter(PlannerInfo *root, Node *filter, FilterFacts *facts)
+GatherFilterFacts(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
 	memset(facts, 0, sizeof *facts);
-	return Describe(root, estimate_expression_value(root, filter), facts);
+	return GatherFacts(root, estimate_expression_value(root, filter), facts);
 }
 
 double
-FilterColumnBytes(PlannerInfo *root, Node *filter)
+MeanFilterBytes(PlannerInfo *root, Node *filter)
 {
 	VariableStatData column;
 	FilterStatistics statistics = {0};

@@ -105,7 +105,7 @@ SameRows(PlannerInfo *root, int relation, PlannerInfo *other_root, int other)
 		return false;
 	if (a->rtekind == RTE_RELATION)
 		return a->relid == b->relid && a->inh == b->inh;
-	return a->rtekind == RTE_CTE && CteRoot(root, a) != NULL && CteRoot(root, a) == CteRoot(other_root, b);
+	return a->rtekind == RTE_CTE && FindCteRoot(root, a) != NULL && FindCteRoot(root, a) == FindCteRoot(other_root, b);
 }
 
 /* Is this column, perhaps below casts, in the class? */
@@ -266,7 +266,7 @@ ShareOfPartner(PlannerInfo *root, int key, int partner, const FilterFacts *facts
 	if (facts->aggregate->aggfilter == NULL && others == NIL && JoinFollows(root, key, partner, source, aggregated->varno))
 		return 1;
 	rows = rel->tuples * clauselist_selectivity(source, following, 0, JOIN_INNER, NULL);
-	return fmin(1, facts->keys / ValuesAmong(rows, rel->tuples, DistinctValues(source, (Node *) aggregated)));
+	return fmin(1, facts->keys / ValuesAmong(rows, rel->tuples, EstimateDistinctValues(source, (Node *) aggregated)));
 }
 
 /* The column that is asked, climbing from a partition to its table; false if it is none. */
@@ -291,7 +291,7 @@ ClassJoinsColumn(const EquivalenceClass *class, PlannerInfo *root, int relation,
 }
 
 double
-ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
+FilterShareOfJoin(PlannerInfo *root, Node *key, const FilterFacts *facts)
 {
 	Var		   *aggregated;
 	int			relation;
@@ -338,8 +338,8 @@ SameFilter(PlannerInfo *root, Node *a, Node *b)
 		return true;
 	if (!IsA(a, Param) || !IsA(b, Param))
 		return false;
-	a_root = InitPlanRoot(root, (Param *) a, &a_column);
-	b_root = InitPlanRoot(root, (Param *) b, &b_column);
+	a_root = FindInitPlanRoot(root, (Param *) a, &a_column);
+	b_root = FindInitPlanRoot(root, (Param *) b, &b_column);
 	return a_root != NULL && b_root != NULL && a_column == b_column && equal(a_root->parse, b_root->parse);
 }
 
@@ -360,7 +360,7 @@ AsksFilter(PlannerInfo *root, const RestrictInfo *condition, Node *filter, const
 }
 
 bool
-IsAskedElsewhere(PlannerInfo *root, const Membership *m)
+MembershipCountsElsewhere(PlannerInfo *root, const Membership *m)
 {
 	int			relation;
 	AttrNumber	column;

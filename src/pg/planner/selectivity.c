@@ -26,6 +26,8 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "pg/functions/probe.h"
+
 static double
 WithFalsePositives(const FilterFacts *facts, double held)
 {
@@ -43,16 +45,16 @@ Combine(double chance, double n, bool all)
  * The frequencies of a slot's values: their sum, that of those which the filter
  * says it holds, and the numbers of both.
  */
-typedef struct Probed
+typedef struct ProbedValues
 {
 	double		frequency,
 				found_frequency;
 	int			values,
 				found;
-} Probed;
+} ProbedValues;
 
 static bool
-ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, Probed *probed)
+ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, ProbedValues *probed)
 {
 	AttStatsSlot slot;
 	KeyType		key;
@@ -80,10 +82,10 @@ ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, Probed 
 static double
 ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, VariableStatData *column)
 {
-	double		distinct = DistinctValues(root, key),
+	double		distinct = EstimateDistinctValues(root, key),
 				nulls = 0,
 				keys = facts->keys;
-	Probed		common = {0};
+	ProbedValues		common = {0};
 
 	if (distinct == 0)
 		distinct = fmin(DEFAULT_NUM_DISTINCT, fmax(1, column->rel->tuples));
@@ -136,7 +138,7 @@ static double
 ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column, double elements, bool all)
 {
 	AttStatsSlot slot;
-	Probed		common;
+	ProbedValues		common;
 	double		distinct = fmax(facts->universe, DEFAULT_NUM_DISTINCT);
 
 	if (MeanElements(column) > 0)
@@ -238,7 +240,7 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 static double
 BesideJoin(PlannerInfo *root, const FilterFacts *facts, Node *key, double selectivity)
 {
-	double		share = ShareOfJoinedKeys(root, key, facts);
+	double		share = FilterShareOfJoin(root, key, facts);
 
 	return share > 0 ? fmax(selectivity, WithFalsePositives(facts, share)) : selectivity;
 }
@@ -274,9 +276,9 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	FilterFacts facts;
 	double		selectivity = UNKNOWN_SELECTIVITY;
 
-	if (m->is_prefilter || IsAskedElsewhere(root, m))
+	if (m->is_prefilter || MembershipCountsElsewhere(root, m))
 		return 1;
-	if (DescribeFilter(root, m->filter, &facts))
+	if (GatherFilterFacts(root, m->filter, &facts))
 		selectivity = FilterSelectivity(root, &facts, m);
 	ReleaseVariableStats(facts.column);
 	return fmax(0, fmin(1, selectivity));

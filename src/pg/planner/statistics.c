@@ -31,7 +31,7 @@ typedef struct StandardAnalysis
 } StandardAnalysis;
 
 /* Sums over the sample. */
-typedef struct Sample
+typedef struct FilterSample
 {
 	int			filters;
 	double		keys;
@@ -42,11 +42,11 @@ typedef struct Sample
 	int			pairs;			/* of neighbours that can be compared */
 	double		shared;
 	double		shared_squared;
-} Sample;
+} FilterSample;
 
 /* A filter that is read whole: also what it shares with the one before. */
 static void
-CountFilter(Sample *sample, blx_filter *f)
+CountFilter(FilterSample *sample, blx_filter *f)
 {
 	double		keys = blx_cardinality(EstimableFilter(f)),
 				overlap;
@@ -66,7 +66,7 @@ CountFilter(Sample *sample, blx_filter *f)
 
 /* A filter that is not: by its header, if that says all. */
 static bool
-CountHeader(Sample *sample, Datum datum, Size size)
+CountHeader(FilterSample *sample, Datum datum, Size size)
 {
 	const blx_filter *header = FetchFilterHeader(datum, size);
 	blx_geometry geometry;
@@ -80,7 +80,7 @@ CountHeader(Sample *sample, Datum datum, Size size)
 }
 
 static void
-CountValue(Sample *sample, Datum datum)
+CountValue(FilterSample *sample, Datum datum)
 {
 	Size		size = toast_raw_datum_size(datum);
 
@@ -97,7 +97,7 @@ CountValue(Sample *sample, Datum datum)
 
 /* The mean of what pairs share; 0 unless it is beyond the error of so many estimates. */
 static double
-SharedPart(const Sample *sample)
+SharedPart(const FilterSample *sample)
 {
 	double		mean,
 				variance;
@@ -110,7 +110,7 @@ SharedPart(const Sample *sample)
 }
 
 static void
-StoreMeans(VacAttrStats *stats, const Sample *sample)
+StoreMeans(VacAttrStats *stats, const FilterSample *sample)
 {
 	int			slot = 0;
 	float4	   *means = MemoryContextAlloc(stats->anl_context, 4 * sizeof(float4));
@@ -132,7 +132,7 @@ static void
 ComputeStatistics(VacAttrStats *stats, AnalyzeAttrFetchFunc fetch, int rows, double total_rows)
 {
 	StandardAnalysis *standard = stats->extra_data;
-	Sample		sample = {.budget = SAMPLE_BYTES};
+	FilterSample sample = {.budget = SAMPLE_BYTES};
 	int			step = Max(1, rows / SAMPLE_FILTERS);
 
 	stats->extra_data = standard->extra_data;

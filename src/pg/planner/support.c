@@ -74,7 +74,7 @@ FetchCost(double bytes, double keys)
 }
 
 static void
-EstimateCost(SupportRequestCost *request)
+EstimateMembershipCost(SupportRequestCost *request)
 {
 	Membership	m;
 	double		cost = PROBE_COST,
@@ -93,14 +93,14 @@ EstimateCost(SupportRequestCost *request)
 			cost *= 1 + keys;
 		}
 		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
-			cost += FetchCost(FilterColumnBytes(request->root, m.filter), keys);
+			cost += FetchCost(MeanFilterBytes(request->root, m.filter), keys);
 	}
 	request->startup = 0;
 	request->per_tuple = cost * cpu_operator_cost;
 }
 
 static double
-EstimateSelectivity(SupportRequestSelectivity *request)
+EstimateMembershipSelectivity(SupportRequestSelectivity *request)
 {
 	Membership	m;
 
@@ -120,15 +120,15 @@ bloom_contains_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSelectivity))
 	{
-		((SupportRequestSelectivity *) request)->selectivity = EstimateSelectivity((SupportRequestSelectivity *) request);
+		((SupportRequestSelectivity *) request)->selectivity = EstimateMembershipSelectivity((SupportRequestSelectivity *) request);
 		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestCost))
 	{
-		EstimateCost((SupportRequestCost *) request);
+		EstimateMembershipCost((SupportRequestCost *) request);
 		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestIndexCondition))
-		PG_RETURN_POINTER(IndexCondition((SupportRequestIndexCondition *) request));
+		PG_RETURN_POINTER(MembershipIndexCondition((SupportRequestIndexCondition *) request));
 	PG_RETURN_POINTER(NULL);
 }
