@@ -14,7 +14,7 @@
  */
 #include "pg/functions/probe.h"
 
-/* With twice as many slots as hashes, or more if these stand too close. */
+/* Twice as many slots as hashes; more if the hashes stand too close (docs/design.md, "The open set"). */
 blx_filter *
 ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
 {
@@ -24,7 +24,12 @@ ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
 	blx_hashes_init(probe, slots, NULL, &key->identity, 0);
 	for (int i = 0; i < n; i++)
 		while (!blx_hashes_add(probe, hashes[i]))
-			probe = LargerHashes(probe);
+		{
+			blx_filter *larger = LargerHashes(probe);
+
+			pfree(probe);
+			probe = larger;
+		}
 	return probe;
 }
 
@@ -39,7 +44,7 @@ bloom_probe(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(ProbeOfHashes(key, &hash, 1));
 }
 
-/* bloom_probe_all(vs anycompatiblearray): NULL elements are left out */
+/* bloom_probe_all(vs anycompatiblearray): leaves out NULL elements */
 PG_FUNCTION_INFO_V1(bloom_probe_all);
 Datum
 bloom_probe_all(PG_FUNCTION_ARGS)
@@ -52,7 +57,7 @@ bloom_probe_all(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(ProbeOfHashes(key, hashes, n));
 }
 
-/* bloom_probe_hash(hash bigint) goes with every key type */
+/* bloom_probe_hash(hash bigint): has no key type, so it goes with every filter */
 PG_FUNCTION_INFO_V1(bloom_probe_hash);
 Datum
 bloom_probe_hash(PG_FUNCTION_ARGS)
@@ -79,7 +84,7 @@ FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 	uint64		cursor = 0,
 				hash;
 
-	/* none of no keys is there, and all are, whatever the types */
+	/* of no keys, all are held and none is, whatever the types */
 	if (blx_hashes_count(probe) == 0)
 		return all;
 	if (ProbeSaysNothing(f, probe))
@@ -104,7 +109,7 @@ DatumGetProbe(Datum datum)
 	return probe;
 }
 
-/* f ?& probe: may f hold all these keys? */
+/* f ?& probe: false if f lacks one of the keys */
 PG_FUNCTION_INFO_V1(bloom_holds_all);
 Datum
 bloom_holds_all(PG_FUNCTION_ARGS)
@@ -112,7 +117,7 @@ bloom_holds_all(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(FilterMayHold(PG_GETARG_FILTER(0), DatumGetProbe(PG_GETARG_DATUM(1)), true));
 }
 
-/* f ?| probe: may f hold any of these keys? */
+/* f ?| probe: false if f lacks all of the keys */
 PG_FUNCTION_INFO_V1(bloom_holds_any);
 Datum
 bloom_holds_any(PG_FUNCTION_ARGS)

@@ -24,8 +24,7 @@
 /*
  * Pages of pending rows that are looked at before others may have the structure
  * lock: a merge waits for this quarter of a megabyte.  Each step reads the
- * structure again, so a smaller one would read more of the directory than of the
- * list.
+ * metapage and the directory again, which forbids very small steps.
  */
 #define PENDING_STEP 32
 
@@ -212,7 +211,7 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 		BloomxStructure *structure = LockForRemoval(removal->index);
 		const BloomxPending *pending = &structure->meta.pending;
 
-		/* `end` is set in the first step; later ones can only find less */
+		/* the first step sets `end`: pages appended later have higher stamps */
 		end = Min(end, pending->stamp + pending->pages);
 
 		/* begin, or go on with the first page that is still pending */
