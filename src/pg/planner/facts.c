@@ -1,12 +1,12 @@
 /*
  * facts.c - what is known of a filter before the query runs.
  *
- * A constant, or a parameter whose value is known, tells all by itself.  The
- * filters of a table's column are those that ANALYZE saw (statistics.c).  Behind
- * the result of a subquery (an InitPlan's parameter, a column of FROM (SELECT ...)
- * or of a CTE) is an expression of its target list: a column again, or
- * bloom_agg(key), which has as many keys as the planner expects groups of that
- * key, and the rate that its arguments ask for.
+ * A constant, or a parameter whose value is known, tells everything.  Of a table's
+ * column there are the statistics of ANALYZE (statistics.c).  Behind the result of
+ * a subquery (the parameter of an InitPlan, a column of FROM (SELECT ...) or of a
+ * CTE) there is an expression of its target list: a column again, or
+ * bloom_agg(key).  The latter has as many keys as the planner expects groups of
+ * that key, and the rate that its arguments ask for.
  */
 #include "pg/planner/planner.h"
 
@@ -22,8 +22,12 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-/* The bits of a key in a filter of which only the rate is known: those of a plan for 1 %. */
-#define UNION_PROBES 7
+/*
+ * Bits per key of a filter of which only the rate is known: -log2 of the default
+ * rate of 1 %, rounded.  It decides only how fast the rate of a union rises with
+ * the number of filters.
+ */
+#define UNION_BITS_PER_KEY 7
 
 static void
 FactsOfConstant(const Const *constant, FilterFacts *facts)
@@ -53,12 +57,12 @@ FactsOfColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
 	facts->nulls = ((Form_pg_statistic) GETSTRUCT(facts->column.statsTuple))->stanullfrac;
 	if (statistics.shared > 0)
 		facts->universe = statistics.keys / statistics.shared;
-	/* a key that one filter has, and others by that share */
+	/* an arbitrary key is thought to be in one filter, and in each other with the probability `shared` */
 	facts->chance = fmin(1, statistics.shared + 1 / fmax(1, facts->column.rel ? facts->column.rel->tuples : 1));
 	return true;
 }
 
-/* The rows that a query's WHERE leaves, before GROUP BY. */
+/* The rows that WHERE leaves of a query, before GROUP BY. */
 static double
 RowsBeforeGrouping(PlannerInfo *root)
 {
@@ -72,7 +76,7 @@ RowsBeforeGrouping(PlannerInfo *root)
 	return rel ? rel->rows : 1;
 }
 
-/* The n-th argument, if it is a constant of that type that is not NULL.  A value is read only by its own type. */
+/* The n-th argument, if it is a constant of that type and not NULL; otherwise NULL.  A value is read only as its own type. */
 static const Const *
 ConstantArgument(const Aggref *aggref, int n, Oid type)
 {
@@ -81,7 +85,7 @@ ConstantArgument(const Aggref *aggref, int n, Oid type)
 	return IsA(argument, Const) && !argument->constisnull && argument->consttype == type ? argument : NULL;
 }
 
-/* The rate that the call asks for; one that it will refuse counts as none. */
+/* The rate that the call asks for.  An invalid rate, which the call will refuse, counts as the default. */
 static double
 RateAsked(const Aggref *aggref, OwnFunction which)
 {
@@ -91,7 +95,7 @@ RateAsked(const Aggref *aggref, OwnFunction which)
 	return fpr > 0 && fpr < 1 ? fpr : DEFAULT_FPR;
 }
 
-/* The geometry and the capacity of the filter that the call asks for; false if nothing says so, or the call will fail. */
+/* The geometry and the capacity that the call asks for.  False if its arguments do not tell, or if it will fail. */
 static bool
 GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry *geometry, uint64 *capacity)
 {
@@ -118,7 +122,7 @@ GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry 
 	return true;
 }
 
-/* The rate of bloom_agg with these arguments and that many keys, if they are not more than it was planned for. */
+/* The rate of a bloom_agg of `keys` keys; beyond the planned capacity, the rate at the capacity. */
 static double
 AggregateRate(const Aggref *aggref, OwnFunction which, double keys)
 {
@@ -128,7 +132,7 @@ AggregateRate(const Aggref *aggref, OwnFunction which, double keys)
 
 	if (!GeometryAsked(aggref, which, fpr, &geometry, &capacity))
 		return fpr;
-	/* BLX_MAX_BYTES is more keys than any filter has room for, and few enough for a number of 64 bits */
+	/* no filter has room for BLX_MAX_BYTES keys, and the number fits 64 bits, which `keys` may not */
 	return blx_fpr_expected(&geometry, Min(capacity, (uint64) fmin(keys, (double) BLX_MAX_BYTES)));
 }
 
@@ -153,16 +157,16 @@ EstimateDistinctValues(PlannerInfo *root, Node *expr)
 	ReleaseVariableStats(variable);
 	if (!is_default)
 		return distinct;
-	/* a cast of a column, or another function of it, has about as many values */
+	/* a cast or another function of one column has about as many values as the column */
 	if (!IsA(expr, Var) && OnlyColumn(expr) != NULL)
 		return EstimateDistinctValues(root, OnlyColumn(expr));
 	return 0;
 }
 
 /*
- * The rows of each group that an aggregate sees, and the distinct values of
- * expr among them: a value that r rows have is in each of g groups with the
- * chance 1 - (1 - 1/g)^r.
+ * The rows per group that an aggregate sees, and the distinct values of expr
+ * among them.  A value in r rows is in each of g groups with the probability
+ * 1 - (1 - 1/g)^r.
  */
 static void
 EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows, double *values)
@@ -170,6 +174,7 @@ EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows,
 	List	   *grouping = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
 	double		groups = 1;
 
+	/* the groups, and the rows and values of all of them together */
 	*rows = RowsBeforeGrouping(root);
 	if (grouping != NIL)
 		groups = estimate_num_groups(root, grouping, *rows, NULL, NULL);
@@ -178,20 +183,26 @@ EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows,
 	*values = *rows;
 	if (EstimateDistinctValues(root, expr) > 0)
 		*values = estimate_num_groups(root, list_make1(expr), *rows, NULL, NULL);
+
+	/* what one group gets of them */
 	*values *= 1 - pow(1 - 1 / groups, *rows / *values);
 	*rows = fmax(1, *rows / groups);
 }
 
-/* The union of n such filters: a key that one has is in each other with the same chance. */
+/*
+ * Facts of the union of n such filters.  A key of one filter is in each other one
+ * with the probability `chance`, so the union has `growth` times the keys of one.
+ * Every bit stays unset with the power `growth` of its probability.
+ */
 static void
 UniteFacts(FilterFacts *facts, double n)
 {
 	double		chance = fmin(fmax(facts->chance, 1e-9), 1 - 1e-9);
 	double		growth = -expm1(n * log1p(-chance)) / chance;
-	double		fill = pow(facts->fpr, 1.0 / UNION_PROBES);
+	double		fill = pow(facts->fpr, 1.0 / UNION_BITS_PER_KEY);
 
 	facts->keys *= growth;
-	facts->fpr = pow(1 - pow(1 - fill, growth), UNION_PROBES);
+	facts->fpr = pow(1 - pow(1 - fill, growth), UNION_BITS_PER_KEY);
 	facts->chance *= growth;
 }
 
@@ -227,7 +238,7 @@ FactsOfAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 	return true;
 }
 
-/* What a planned subquery gives as its n-th column, n counted from 1. */
+/* The n-th column, counted from 1, of a planned subquery's result. */
 static bool
 FactsOfOutput(PlannerInfo *subroot, int n, FilterFacts *facts)
 {
@@ -269,7 +280,7 @@ FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 	return NULL;
 }
 
-/* The column of an InitPlan, or of an outer query's row, that a parameter stands for. */
+/* What a parameter stands for: a column of an InitPlan, or an expression of an outer query. */
 static bool
 FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {

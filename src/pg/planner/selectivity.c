@@ -5,13 +5,13 @@
  *
  *     s + (1 - s) fpr,    s = min(1, n / d)
  *
- * where d is the number of distinct values that the column has, or of those
- * that the filter's keys were taken from, whichever is more: as equality of two
- * columns is estimated, the smaller set is thought to be part of the larger.
- * Where both are at hand (a constant filter and the column's most common values,
- * a constant key and a sample of the filters) they are probed.  Keys of an array
- * count as independent.  A join that drops the same rows is no further reason to
- * (planner_implied.c).
+ * where d is the number of distinct values of the column, or of the values that
+ * the filter's keys were taken from, whichever is larger.  As for the equality of
+ * two columns, the smaller set is thought to be part of the larger.  If both
+ * sides are at hand (a constant filter and the column's most common values, or a
+ * constant key and a sample of the filters), the keys are tested.  Keys of an
+ * array count as independent.  A join may drop the same rows; implied.c sees to
+ * it that they do not count twice.
  */
 #include "pg/planner/planner.h"
 
@@ -28,23 +28,21 @@
 
 #include "pg/functions/probe.h"
 
+/* The probability of a "yes", if `held` is the probability that the key is held. */
 static double
 WithFalsePositives(const FilterFacts *facts, double held)
 {
 	return held + (1 - held) * facts->fpr;
 }
 
-/* The chance of each of several keys -> that of all, or any, of n. */
+/* From the probability of each of n keys to that of all, or any, of them. */
 static double
 Combine(double chance, double n, bool all)
 {
 	return all ? pow(chance, n) : 1 - pow(1 - chance, n);
 }
 
-/*
- * The frequencies of a slot's values: their sum, that of those which the filter
- * says it holds, and the numbers of both.
- */
+/* The values of a statistics slot: number and total frequency of all, and of those to which the filter says "yes". */
 typedef struct ProbedValues
 {
 	double		frequency,
@@ -78,7 +76,7 @@ ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, ProbedV
 	return true;
 }
 
-/* A column's key: the common values by probing, the others by their number. */
+/* A key that is a column: tests the most common values, and estimates the others by their number. */
 static double
 ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, VariableStatData *column)
 {
@@ -116,7 +114,7 @@ KeySelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key)
 	return selectivity;
 }
 
-/* How many elements an array of a column has, on average. */
+/* The mean number of elements of a column of arrays; 0 = not known. */
 static double
 MeanElements(const VariableStatData *column)
 {
@@ -133,7 +131,7 @@ MeanElements(const VariableStatData *column)
 	return elements;
 }
 
-/* An array of a column, by its most common elements. */
+/* A column of arrays, by its most common elements. */
 static double
 ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column, double elements, bool all)
 {
@@ -190,12 +188,12 @@ SelectivityOf(PlannerInfo *root, const FilterFacts *facts, KeysForm form, Node *
 {
 	if (form == KEY_ARRAY)
 		return ArraySelectivity(root, facts, keys, all);
-	if (form == PROBE_SET)		/* of a number of keys that is not known: as of one */
+	if (form == PROBE_SET)		/* the number of keys is not known: as for one */
 		return WithFalsePositives(facts, facts->chance);
 	return KeySelectivity(root, facts, keys);
 }
 
-/* Of the column's filters that ANALYZE kept, how many may hold the keys?  Those of another key type are left out. */
+/* Tests the filters of the column that ANALYZE kept: adds their number, and that of those which may hold the keys. */
 static void
 ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
 {
@@ -203,7 +201,7 @@ ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, b
 
 	if (!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
-	/* statistics are of the column's type, which an expression need not have */
+	/* the statistics may be those of a column of another type, below the expression */
 	for (int i = 0; i < slot.nvalues && IsFilterType(slot.valuetype); i++)
 	{
 		const blx_filter *f = DatumGetFilter(slot.values[i]);
@@ -217,8 +215,9 @@ ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, b
 }
 
 /*
- * Constant keys, in filters of which there is a sample: what was expected
- * without it counts as one more filter.  It cannot be less than false positives.
+ * Constant keys, in filters of which there is a sample.  The estimate without the
+ * sample counts as one more filter, which matters only if the sample is small.
+ * The result is never less than the false positives.
  */
 static double
 SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, double expected)
@@ -236,7 +235,7 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
 }
 
-/* What remains to be said of a key of which a join says something already. */
+/* The selectivity of a key for which a join already drops rows (implied.c). */
 static double
 BesideJoin(PlannerInfo *root, const FilterFacts *facts, Node *key, double selectivity)
 {
@@ -253,12 +252,15 @@ FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership 
 	const blx_filter *probe = NULL;
 	double		expected;
 
+	/* constant keys can be tested */
 	if (IsA(keys, Const))
 	{
 		if (((Const *) keys)->constisnull)
 			return 0;
 		probe = ProbeOfConstant((Const *) keys, form);
 	}
+
+	/* from the numbers of keys, then from samples, then beside the joins */
 	if (form == PROBE_SET && probe != NULL)
 		expected = Combine(WithFalsePositives(facts, facts->chance), (double) blx_hashes_count(probe), m->all);
 	else
@@ -284,7 +286,7 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	return fmax(0, fmin(1, selectivity));
 }
 
-/* The rows on the right side of a semijoin that can make a difference. */
+/* The rows on the right side of a semijoin; keys that repeat make no difference. */
 static double
 InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
 {
@@ -302,7 +304,7 @@ InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
 	return rows;
 }
 
-/* Of a semijoin and an antijoin it is the share of rows on the left that have a partner. */
+/* For a semijoin and an antijoin it is the share of rows on the left that have a partner. */
 double
 MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join)
 {
