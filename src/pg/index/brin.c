@@ -78,7 +78,9 @@
  */
 #define SCAN_PIECES 2048
 
-#define SUMMARY_HINT "Make the ranges smaller (pages_per_range), summarize a range that has grown anew (brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
+#define SUMMARY_HINT \
+	"Make the ranges smaller (pages_per_range), summarize a range that has grown anew " \
+	"(brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
 typedef struct BloomxBrinOptions
 {

@@ -43,33 +43,33 @@ Combine(double chance, double n, bool all)
 }
 
 /* The values of a statistics slot: number and total frequency of all, and of those to which the filter says "yes". */
-typedef struct ProbedValues
+typedef struct TestedValues
 {
 	double		frequency,
 				found_frequency;
 	int			values,
 				found;
-} ProbedValues;
+} TestedValues;
 
 static bool
-ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, ProbedValues *probed)
+TestSlot(const VariableStatData *column, int kind, const blx_filter *f, TestedValues *tested)
 {
 	AttStatsSlot slot;
 	KeyType		key;
 
-	memset(probed, 0, sizeof *probed);
+	memset(tested, 0, sizeof *tested);
 	if (!HeapTupleIsValid(column->statsTuple) || !column->acl_ok ||
 		!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
 		return false;
 	LookupKeyType(&key, slot.valuetype, slot.stacoll, CurrentMemoryContext);
-	probed->values = Min(slot.nvalues, slot.nnumbers);
-	for (int i = 0; i < probed->values; i++)
+	tested->values = Min(slot.nvalues, slot.nnumbers);
+	for (int i = 0; i < tested->values; i++)
 	{
-		probed->frequency += slot.numbers[i];
+		tested->frequency += slot.numbers[i];
 		if (blx_test_inline(f, HashKey(&key, slot.values[i], f->seed)))
 		{
-			probed->found++;
-			probed->found_frequency += slot.numbers[i];
+			tested->found++;
+			tested->found_frequency += slot.numbers[i];
 		}
 	}
 	free_attstatsslot(&slot);
@@ -83,14 +83,14 @@ ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, Variab
 	double		distinct = EstimateDistinctValues(root, key),
 				nulls = 0,
 				keys = facts->keys;
-	ProbedValues		common = {0};
+	TestedValues common = {0};
 
 	if (distinct == 0)
 		distinct = fmin(DEFAULT_NUM_DISTINCT, fmax(1, column->rel->tuples));
 	distinct = fmax(distinct, facts->universe);
 	if (HeapTupleIsValid(column->statsTuple))
 		nulls = ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
-	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
+	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
 	{
 		keys = fmax(0, keys - common.found);
 		distinct = fmax(1, distinct - common.values);
@@ -136,12 +136,12 @@ static double
 ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column, double elements, bool all)
 {
 	AttStatsSlot slot;
-	ProbedValues		common;
+	TestedValues common;
 	double		distinct = fmax(facts->universe, DEFAULT_NUM_DISTINCT);
 
 	if (MeanElements(column) > 0)
 		elements = MeanElements(column);
-	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
+	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
 		return Combine(common.found_frequency / common.frequency, elements, all);
 	if (HeapTupleIsValid(column->statsTuple) &&
 		get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_VALUES))
@@ -195,7 +195,7 @@ SelectivityOf(PlannerInfo *root, const FilterFacts *facts, KeysForm form, Node *
 
 /* Tests the filters of the column that ANALYZE kept: adds their number, and that of those which may hold the keys. */
 static void
-ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
+TestSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
 {
 	AttStatsSlot slot;
 
@@ -229,8 +229,8 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 		return ProbeSaysNothing(facts->constant, probe) ? expected : FilterMayHold(facts->constant, probe, all);
 	if (HeapTupleIsValid(facts->column.statsTuple) && facts->column.acl_ok)
 	{
-		ProbeSample(&facts->column, STATISTIC_KIND_MCV, probe, all, &filters, &found);
-		ProbeSample(&facts->column, STATISTIC_KIND_HISTOGRAM, probe, all, &filters, &found);
+		TestSample(&facts->column, STATISTIC_KIND_MCV, probe, all, &filters, &found);
+		TestSample(&facts->column, STATISTIC_KIND_HISTOGRAM, probe, all, &filters, &found);
 	}
 	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
 }

@@ -92,7 +92,7 @@
 #pragma GCC visibility push(hidden)
 
 #define META_BLOCK 0
-#define BLOOMX_INDEX_MAGIC 0x42584958		/* "BXIX" */
+#define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
 
 /* Strategies of the operator class. */
@@ -163,7 +163,7 @@ typedef struct BloomxSegment
 	uint64		stamp;
 	BlockNumber start;			/* its pages are consecutive: TIDs, then slices */
 	uint32		rows;			/* 0: the entry is free */
-	uint32		dead;			/* how many of them VACUUM has removed */
+	uint32		dead;			/* rows of it that VACUUM has removed */
 	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
 } BloomxSegment;
 
@@ -388,7 +388,8 @@ extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
  * These lock a page of a segment and return what is on it.  If the page belongs
  * to another segment by now, they lock nothing and return NULL or false.
  */
-extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer);
+extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page,
+											 Snapshot snapshot, Buffer *buffer);
 extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
 extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
 

@@ -258,7 +258,8 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint3
 		{
 			const BloomxSegment *segment = &structure->segments[i];
 
-			if (segment->rows == 0 || IsChosen(chosen, before, i) || segment->rows > limit || rows + total + segment->rows > MAX_SEGMENT_ROWS)
+			if (segment->rows == 0 || segment->rows > limit || IsChosen(chosen, before, i) ||
+				rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
 			chosen[n++] = i;
 			total += segment->rows;
@@ -469,7 +470,8 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 
 	/* a merge that fits into one step is done in this one */
 	structure = BloomxReadStructure(index, NULL);
-	if (structure->meta.merge.segment.rows > 0 && BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
+	if (structure->meta.merge.segment.rows > 0 &&
+		BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
 		ContinueMerge(index, structure, pages);
 	return true;
 }

@@ -37,12 +37,15 @@ bool
 BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp)
 {
 	PageHeader	header = (PageHeader) page;
+	const BloomxPageTail *tail;
 
 	/* what lies between pd_lower and pd_upper does not survive a WAL record */
-	return !PageIsNew(page) && PageGetPageSize(page) == BLCKSZ && PageGetPageLayoutVersion(page) == PG_PAGE_LAYOUT_VERSION &&
-		header->pd_special == BLCKSZ - MAXALIGN(sizeof(BloomxPageTail)) &&
-		header->pd_lower == header->pd_special && header->pd_upper == header->pd_special &&
-		BloomxGetPageTail(page)->page_id == BLOOMX_PAGE_ID && BloomxGetPageTail(page)->kind == kind && BloomxGetPageTail(page)->stamp == stamp;
+	if (PageIsNew(page) || PageGetPageSize(page) != BLCKSZ || PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
+		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageTail)) ||
+		header->pd_lower != header->pd_special || header->pd_upper != header->pd_special)
+		return false;
+	tail = BloomxGetPageTail(page);
+	return tail->page_id == BLOOMX_PAGE_ID && tail->kind == kind && tail->stamp == stamp;
 }
 
 void

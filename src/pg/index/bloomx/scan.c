@@ -189,7 +189,8 @@ SearchSegment(BloomxSearch *search, const BloomxSegment *segment)
 static bool
 SearchPending(BloomxSearch *search)
 {
-	BloomxPendingReader *reader = BloomxStartPending(search->index, search->structure, search->structure->meta.pending.rows, search->snapshot);
+	const BloomxStructure *structure = search->structure;
+	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->meta.pending.rows, search->snapshot);
 	const uint64 *row;
 
 	while ((row = BloomxNextPending(reader)) != NULL)

@@ -162,8 +162,14 @@ CollectColumn(Relation index, const BloomxRowSource *source, uint32 number, uint
 	if (source->segment != NULL)
 		BloomxReadColumn(index, source->segment, number, slices, scratch);
 	for (uint32 row = 0; row < source->rows; row++)
-		if (ItemPointerIsValid(&source->tids[row]))
-			column[live++] = source->segment != NULL ? scratch[row] : source->signatures[(Size) row * source->stride + number - source->first];
+	{
+		if (!ItemPointerIsValid(&source->tids[row]))
+			continue;
+		if (source->segment != NULL)
+			column[live++] = scratch[row];
+		else
+			column[live++] = source->signatures[(Size) row * source->stride + number - source->first];
+	}
 	return live;
 }
 
