@@ -89,10 +89,9 @@ typedef struct BloomxBrinOptions
 } BloomxBrinOptions;
 
 /*
- * Filters are planned for a number of values rounded up to a 64th of its power of
- * two, so that a build needs at most 65 plans per power of two.  The rounding
- * makes a summary at most 1.6 % too large; a plan per number would cost a search
- * per range.
+ * Filters are planned for a number of values rounded up to a 64th of the next
+ * power of two.  So a build needs at most 33 plans per power of two instead of a
+ * search for every range, and a summary is at most 3 % too large.
  */
 #define PLAN_STEPS 64
 

@@ -163,7 +163,7 @@ IsFull(const blx_filter *signature)
 	return blx_bits_set(signature) == blx_bits_in(signature);
 }
 
-/* Shares of bits set, at the geometry of the union; keys of different types have none but the full one. */
+/* The shares of set bits, at the geometry of the union.  For keys of different types the union is the full one. */
 static blx_fills
 FillsOf(const blx_filter *a, const blx_filter *b)
 {

@@ -82,7 +82,8 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 		IndexClause *clause = lfirst_node(IndexClause, lc);
 		ListCell   *qual;
 
-		quals = lappend(quals, clause->rinfo);	/* selectivity knows more of f @> v than of f ?& probe */
+		/* the original clause: selectivity knows more about f @> v than about f ?& probe */
+		quals = lappend(quals, clause->rinfo);
 		foreach(qual, clause->indexquals)
 			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
 	}
