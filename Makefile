@@ -16,9 +16,9 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/keys/%.o, keys containers) \
 	$(patsubst %,src/pg/value/%.o, value expanded versions growth io compare) \
 	$(patsubst %,src/pg/functions/%.o, build remove membership aggregates algebra inspect theory probe) \
-	$(patsubst %,src/pg/planner/%.o, support facts implied selectivity statistics) \
+	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
-	$(patsubst %,src/pg/index/bloomx/%.o, handler pages signature segment pending merge build scan vacuum cost check)
+	$(patsubst %,src/pg/index/bloomx/%.o, signature options pages segment pending space merge build scan vacuum cost check handler)
 
 REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \

@@ -80,5 +80,5 @@ _PG_init(void)
 							 &simd, BLX_SIMD_AUTO, simd_options,
 							 PGC_USERSET, 0, CheckSimd, AssignSimd, blx_simd_name);
 	MarkGUCPrefixReserved("bloomx");
-	InitIndexOptions();
+	BloomxInitOptions();
 }

@@ -345,17 +345,6 @@ extern blx_filter *CopyForKeys(const blx_filter *f, const blx_identity *keys);
 /* The geometry for these arguments, or an error.  options as in blx_parse_options. */
 extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options);
 
-/* ---- probe.c ---- */
-
-/* The set of hashes on the right side of ?& and ?|. */
-extern const blx_filter *DatumGetProbe(Datum datum);
-
-/* Are the probe's hashes none of f's: another seed, another key type?  Then any key may be in f. */
-extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
-
-/* May f hold all, or any, of the probe's keys? */
-extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
-
 /* ---- objects.c ---- */
 
 /* The extension's functions that other code has to recognise. */

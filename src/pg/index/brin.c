@@ -1,33 +1,34 @@
 /*
  * brin.c - BRIN operator classes that summarise a range of pages in a filter.
  *
- * Core's bloom classes hash to 32 bits, must be told the number of distinct
- * values in advance, and give every range a filter of that size.  Here a
- * range's distinct hashes are collected (core/hashes.c) while it is summarised,
- * and what is stored is the smallest filter for their number at the wanted
- * rate: adaptive, and without a guess.  A few hashes are stored as they are.
+ * PostgreSQL's own bloom classes hash to 32 bits, must be told the number of
+ * distinct values in advance, and give every range a filter of that size.  Here
+ * the distinct hashes of a range are collected (core/layouts/hashes.c) while it
+ * is summarised.  Then the smallest filter for their number at the wanted rate is
+ * stored, so nobody has to guess.  A few hashes are stored as they are.
  *
- * A summary must fit a page, with those of the index's other columns.  A range
- * of more values than that gets the filter of the lowest rate that fits, and
- * one of far more gets a full one, which says "perhaps" to everything: make the
- * ranges smaller.
+ * A summary must fit a page, together with those of the index's other columns.
+ * A range with too many values for that gets the filter of the lowest rate that
+ * fits.  A range with far too many gets a full filter, which says "perhaps" to
+ * everything; the ranges should be smaller.
  *
- * Rows inserted into a range that has a summary are added to it: to the set of
- * hashes, which becomes a scalable filter when it is no longer small, or to the
- * filter as it is, whose rate rises until the range is summarised anew.
+ * Rows inserted into a range that has a summary are added to the summary.  A set
+ * of hashes becomes a scalable filter when it is no longer small.  A filter takes
+ * the values as it is, and its rate rises until the range is summarised anew.
  *
- * What a summary promises is the rate of the operator class.  Its capacity is
- * the number of values up to which it keeps that, and one that has more is
- * reported as bloomx.overfill wants: as it is stored, and when an insert adds a
- * new value to it.  VACUUM must go on, whatever the setting: there an error is
- * a notice.
+ * A summary promises the rate of the operator class.  Its capacity is the number
+ * of values up to which it keeps the promise.  A summary with more values is
+ * reported according to bloomx.overfill: when it is stored, and when an insert
+ * adds a new value to it.  VACUUM must go on, whatever the setting, so there an
+ * error becomes a notice.
  *
- * In a parallel build several processes may scan a part of one range each.  A
- * union of filters fits only if each had room for the values of all: a part's
- * filter is made that large, of the layout that unites filters of any sizes, and
- * their union is folded and cut to what it holds.  A process cannot know whether it got all of a range: the server
- * stores what it made of such a range as it is.  So parts are made large only
- * where the scan is dealt out in smaller pieces than a range.
+ * In a parallel build several processes may each scan a part of one range.  The
+ * union of their filters is exact only if each has room for the values of all.
+ * So the filter of a part is made that large, in the layout that unites filters
+ * of any sizes, and the union is folded and cut to what it holds.  A process
+ * cannot know whether it has seen all of a range, and the server stores the
+ * summary of a whole range unchanged.  So parts are made large only if the scan
+ * is dealt out in smaller pieces than a range.
  */
 #include "pg/base/bloomx.h"
 
@@ -52,66 +53,85 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
-/* So many hashes may be stored as they are. */
+/*
+ * Up to this many hashes may be stored as they are; SetIsBetter decides.  They
+ * take 350 to 580 bytes, more than a filter of 64 values, but have no false
+ * positives.
+ */
 #define FEW_VALUES 32
 
-/* Beyond so many values a bit of the largest summary stands for each: it would say nothing. */
+/*
+ * A summary takes at most a page of 8 kB, 65536 bits.  With one bit per value a
+ * filter says nothing, so collecting more values is of no use.
+ */
 #define MAX_VALUES 65536
 
-/* What summaries of all columns may take of a page: the rest is for the page's and the tuple's headers. */
+/*
+ * The bytes of a page that the summaries of all columns may take.  256 bytes are
+ * left for the headers of the page, the BRIN tuple and the values.
+ */
 #define SUMMARY_BYTES (BLCKSZ - 256)
 
-/* A parallel scan deals a table out in at least so many pieces of a power of two of pages (tableam.c). */
+/*
+ * A parallel scan deals a table out in pieces: the power of two of pages that is
+ * at least a 2048th of the table (PARALLEL_SEQSCAN_NCHUNKS in tableam.c).
+ */
 #define SCAN_PIECES 2048
 
-#define SUMMARY_HINT "Make the ranges smaller (pages_per_range), summarize a range that has grown anew (brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
+#define SUMMARY_HINT \
+	"Make the ranges smaller (pages_per_range), summarize a range that has grown anew " \
+	"(brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
-typedef struct BloomxOptions
+typedef struct BloomxBrinOptions
 {
 	int32		vl_len_;
 	double		fpr;
-} BloomxOptions;
+} BloomxBrinOptions;
 
-/* Filters are planned for a number of values in 64ths of a power of two: as many plans as a build needs. */
+/*
+ * Filters are planned for a number of values rounded up to a 64th of the next
+ * power of two.  So a build needs at most 33 plans per power of two instead of a
+ * search for every range, and a summary is at most 3 % too large.
+ */
 #define PLAN_STEPS 64
 
-typedef struct FilterPlan
+typedef struct BloomxBrinPlan
 {
 	bool		is_known;
 	bool		fits;
 	blx_geometry geometry;
 	uint64		capacity;		/* values that it carries at the wanted rate */
-} FilterPlan;
+} BloomxBrinPlan;
 
 /* What an index's column keeps between calls. */
-typedef struct BrinOpaque
+typedef struct BloomxBrinOpaque
 {
 	KeyType		stored;			/* of the column's values */
 	KeyType		asked;			/* of the last condition's */
-	int			shares;			/* of a range, when this process builds; 0 = not looked up yet */
-	FilterPlan *plans;			/* of new summaries' filters */
-} BrinOpaque;
+	int			shares;			/* processes that may share a range in this build; 0 = not looked up yet */
+	BloomxBrinPlan *plans;		/* of new summaries' filters */
+} BloomxBrinOpaque;
 
 /* A summary in memory. */
-typedef struct Summary
+typedef struct BloomxBrinSummary
 {
-	BrinOpaque *opaque;
+	BloomxBrinOpaque *opaque;
 	MemoryContext context;		/* of the tuple in memory */
-	blx_filter *filter;			/* a set of hashes, while the range is summarised; then a filter */
+	blx_filter *filter;			/* a set of hashes while the range is summarised, then a filter */
 	const blx_filter *stored;	/* the filter as it came from the index, while nothing was added */
 	double		fpr;
 	uint64		room;			/* bytes that it may take on the page */
 	uint8		layout;			/* of the filter that a set becomes */
-	int			shares;			/* so many processes may scan a part of the range */
-	bool		was_stored;		/* its values come one by one: a set of hashes must not grow for each */
-	bool		was_united;		/* may be larger than its values need */
-} Summary;
+	int			shares;			/* processes that may each scan a part of the range */
+	bool		was_stored;		/* values come one by one, and a set of hashes must not grow for each */
+	bool		was_united;		/* it may be larger than its values need */
+} BloomxBrinSummary;
 
 PG_FUNCTION_INFO_V1(bloomx_brin_opcinfo);
 Datum
 bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 {
-	BrinOpcInfo *info = palloc0(MAXALIGN(SizeofBrinOpcInfo(1)) + sizeof(BrinOpaque));
+	BrinOpcInfo *info = palloc0(MAXALIGN(SizeofBrinOpcInfo(1)) + sizeof(BloomxBrinOpaque));
 
 	if (!OidIsValid(FilterTypeOid()))
 		ereport(ERROR,
@@ -125,10 +145,10 @@ bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 }
 
 /*
- * As which type are the values of column i hashed, or those of a condition?  As
- * the class's, whatever its column is (an oid's index may be on regclass, a
- * text's on citext): so are the conditions that the planner gives it.  An enum
- * value is its OID, which stays when its label is changed.
+ * The type as which the values of column i, or of a condition, are hashed.  It is
+ * the class's type, whatever the column's is (a class for oid may be used on
+ * regclass, one for text on citext), because the planner's conditions have that
+ * type.  An enum value is hashed as its OID, which stays when its label changes.
  */
 static Oid
 TypeInIndex(BrinDesc *desc, int i, Oid asked)
@@ -155,37 +175,37 @@ FullFilter(const blx_identity *identity)
 	return f;
 }
 
+/* A filter with the hashes of a set, planned for at least as many. */
 static blx_filter *
 Pour(const blx_filter *hashes, const blx_geometry *geometry, uint64 capacity)
 {
 	blx_identity identity = blx_identity_of(hashes);
 	blx_filter *f = NewFilter(geometry, &identity, capacity);
-	uint64		cursor = 0,
-				hash;
 
-	while (blx_hashes_next(hashes, &cursor, &hash, 1) > 0)
-		f = AddHashes(f, &hash, 1);
+	if (!blx_hashes_pour(f, hashes))
+		elog(ERROR, "a summary's filter has no room for the values that it was planned for");
 	return f;
 }
 
 static bool
-IsSet(const Summary *summary)
+IsSet(const BloomxBrinSummary *summary)
 {
 	return summary->filter->layout == BLX_HASHES;
 }
 
 /*
- * The filter of a share of a range, which has room for the values of all.  The
- * union takes the most blocks and the fewest parts of any: so all have the same
- * parts, those that suffice at half fill.
+ * The geometry of the filter of a part of a range, with room for the values of
+ * all parts.  The union takes the most blocks and the fewest parts of any, so all
+ * must have the same number of parts: as many as suffice at half fill.
  */
 static bool
-PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
+PlanShare(const BloomxBrinSummary *summary, uint64 values, blx_geometry *geometry)
 {
 	uint64		parts = (uint64) ceil(-log2(summary->fpr));
 	uint64		bits = parts * 64;
 	blx_error	error;
 
+	/* the first power of two of blocks that reaches the rate */
 	for (; bits / 8 < summary->room; bits *= 2)
 	{
 		if (!blx_plan_bits(summary->layout, bits, parts, NULL, geometry, &error))
@@ -196,19 +216,20 @@ PlanShare(const Summary *summary, uint64 values, blx_geometry *geometry)
 	return false;
 }
 
-/* 0 would mean that nothing was planned. */
+/* The capacity to store; at least 1, because 0 means that nothing was planned. */
 static uint64
 CapacityAt(const blx_geometry *geometry, double fpr)
 {
 	return Max(1, blx_capacity(geometry, fpr));
 }
 
-static FilterPlan
-MakePlan(const Summary *summary, uint64 values)
+static BloomxBrinPlan
+MakePlan(const BloomxBrinSummary *summary, uint64 values)
 {
 	uint64		of_all = values * summary->shares;
-	FilterPlan	plan = {.is_known = true};
+	BloomxBrinPlan plan = {.is_known = true};
 
+	/* in this order: room for the values of all shares, exactly united; room for them at all; room for these values */
 	plan.fits = (summary->shares > 1 && PlanShare(summary, of_all, &plan.geometry)) ||
 		blx_plan_within(summary->layout, summary->room, of_all, summary->fpr, &plan.geometry) ||
 		blx_plan_within(summary->layout, summary->room, values, summary->fpr, &plan.geometry);
@@ -217,19 +238,20 @@ MakePlan(const Summary *summary, uint64 values)
 	return plan;
 }
 
-static FilterPlan
-PlanFor(BrinDesc *desc, const Summary *summary, uint64 values)
+static BloomxBrinPlan
+PlanFor(BrinDesc *desc, const BloomxBrinSummary *summary, uint64 values)
 {
-	BrinOpaque *opaque = summary->opaque;
+	BloomxBrinOpaque *opaque = summary->opaque;
 	int			shift = Max(pg_leftmost_one_pos64(values) + 1 - pg_leftmost_one_pos32(PLAN_STEPS), 0);
 	uint64		steps = (values + (UINT64CONST(1) << shift) - 1) >> shift;
-	FilterPlan *plan;
+	BloomxBrinPlan *plan;
 
+	/* plans are kept for new summaries only: the others differ in what they need */
 	if (summary->was_united || summary->was_stored)
 		return MakePlan(summary, values);
 	if (opaque->plans == NULL)
 		opaque->plans = MemoryContextAllocZero(desc->bd_context,
-											   sizeof(FilterPlan) * (PLAN_STEPS + 1) * (pg_leftmost_one_pos32(MAX_VALUES) + 1));
+											   sizeof(BloomxBrinPlan) * (PLAN_STEPS + 1) * (pg_leftmost_one_pos32(MAX_VALUES) + 1));
 	plan = &opaque->plans[shift * (PLAN_STEPS + 1) + steps];
 	if (!plan->is_known)
 		*plan = MakePlan(summary, steps << shift);
@@ -237,26 +259,27 @@ PlanFor(BrinDesc *desc, const Summary *summary, uint64 values)
 }
 
 /*
- * Are few hashes, summarised at once, better stored as they are?  They never
- * err.  But a filter is smaller: where that spares more than its false positives
- * read, as of a small range, it is the better.
+ * True if few hashes, summarised at once, are better stored as they are.  They
+ * have no false positives, but a filter is smaller.  The filter is better if it
+ * saves more bytes of the index, all of which every scan reads, than its false
+ * positives read of the table: so it is for small ranges.
  */
 static bool
-SetIsBetter(BrinDesc *desc, const Summary *summary, const blx_geometry *filter)
+SetIsBetter(BrinDesc *desc, const BloomxBrinSummary *summary, const blx_geometry *filter)
 {
 	double		read_in_vain = summary->fpr * BrinGetPagesPerRange(desc->bd_index) * BLCKSZ;
 
 	return blx_size(summary->filter) <= blx_bytes(filter, 0) + read_in_vain;
 }
 
-/* Of a set of hashes, what to store: a filter of the size that it needs. */
+/* What to store of a set of hashes: a filter of the size that it needs, or the set itself. */
 static blx_filter *
-FilterOfSet(BrinDesc *desc, const Summary *summary)
+FilterOfSet(BrinDesc *desc, const BloomxBrinSummary *summary)
 {
 	blx_identity identity = blx_identity_of(summary->filter);
 	uint64		count = blx_hashes_count(summary->filter);
 	bool		may_stay = count <= FEW_VALUES && blx_size(summary->filter) <= summary->room;
-	FilterPlan	plan;
+	BloomxBrinPlan plan;
 
 	if (may_stay && summary->was_stored)
 		return summary->filter;
@@ -267,7 +290,7 @@ FilterOfSet(BrinDesc *desc, const Summary *summary)
 }
 
 static blx_filter *
-FilterToStore(BrinDesc *desc, const Summary *summary)
+FilterToStore(BrinDesc *desc, const BloomxBrinSummary *summary)
 {
 	blx_filter *shrunk = NULL;
 	blx_geometry geometry;
@@ -283,7 +306,7 @@ FilterToStore(BrinDesc *desc, const Summary *summary)
 	return shrunk;
 }
 
-/* A notice that waits for the end of its context. */
+/* A notice that is shown when its memory context is reset. */
 typedef struct LateNotice
 {
 	MemoryContextCallback at_end;
@@ -307,10 +330,10 @@ AtEndOfTuple(void *notice)
 }
 
 /*
- * Complains of a summary that does not keep the rate of its operator class.  An
- * insert forms the tuple while it has the index page locked.  A client that
- * does not read its notices must not keep others from that page: the notice
- * waits until the tuple's memory goes, after the lock.
+ * Reports a summary that does not keep the rate of its operator class.  An insert
+ * forms the tuple while it holds the lock of the index page.  A client that does
+ * not read its notices must not keep others from that page.  So the notice waits
+ * until the tuple's memory is freed, after the lock.
  */
 static void
 ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
@@ -326,11 +349,13 @@ ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
 		return;
 	message = MemoryContextStrdup(of_tuple, psprintf("a page range of index \"%s\" has too many values for its summary, whose false positive rate is %.2g",
 													 RelationGetRelationName(desc->bd_index), blx_fpr(f)));
+	/* VACUUM gets a notice instead of the error */
 	if (level == ERROR && (MyProc->statusFlags & PROC_IN_VACUUM) == 0 && MyBackendType != B_AUTOVAC_WORKER)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%s", message),
 				 errhint("%s", SUMMARY_HINT)));
+	/* interrupts are held off: so a page is locked */
 	if (InterruptHoldoffCount == 0)
 		NoticeSummary(message);
 	else
@@ -347,7 +372,7 @@ ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
 static void
 Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 {
-	const Summary *summary = (const Summary *) DatumGetPointer(memory);
+	const BloomxBrinSummary *summary = (const BloomxBrinSummary *) DatumGetPointer(memory);
 	const blx_filter *f = FilterToStore(desc, summary);
 
 	if (f != summary->stored)
@@ -356,9 +381,8 @@ Serialize(BrinDesc *desc, Datum memory, Datum *stored)
 }
 
 /*
- * Among how many processes at most are the pages of a range dealt out?  In
- * parallel mode only a build makes summaries.  Where only some ranges straddle
- * two pieces, not all need larger filters.
+ * The most processes to which the pages of one range may be dealt out.  In
+ * parallel mode only a build makes summaries.
  */
 static int
 SharesOfRange(Relation index)
@@ -373,6 +397,12 @@ SharesOfRange(Relation index)
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), NoLock);
 	piece = pg_nextpower2_32(Max(RelationGetNumberOfBlocks(heap) / SCAN_PIECES, 1));
 	table_close(heap, NoLock);
+
+	/*
+	 * A range that is not aligned with the pieces straddles one more.  If pieces
+	 * are at least four times as large as ranges, few ranges do, and not all
+	 * summaries are made larger for them.
+	 */
 	pieces = (range + piece - 1) / piece;
 	if (range % piece != 0 && piece % range != 0 && piece / 4 < range)
 		pieces++;
@@ -380,18 +410,18 @@ SharesOfRange(Relation index)
 }
 
 /* The column's summary in memory: new, or what was stored. */
-static Summary *
+static BloomxBrinSummary *
 OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 {
-	BloomxOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (BloomxOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
-	BrinOpaque *opaque = desc->bd_info[column->bv_attno - 1]->oi_opaque;
-	Summary    *summary = (Summary *) DatumGetPointer(column->bv_mem_value);
+	BloomxBrinOptions *options = PG_HAS_OPCLASS_OPTIONS() ? (BloomxBrinOptions *) PG_GET_OPCLASS_OPTIONS() : NULL;
+	BloomxBrinOpaque *opaque = desc->bd_info[column->bv_attno - 1]->oi_opaque;
+	BloomxBrinSummary *summary = (BloomxBrinSummary *) DatumGetPointer(column->bv_mem_value);
 
 	if (summary != NULL && !column->bv_allnulls)
 		return summary;
 	if (opaque->shares == 0)
 		opaque->shares = SharesOfRange(desc->bd_index);
-	summary = palloc0(sizeof(Summary));
+	summary = palloc0(sizeof(BloomxBrinSummary));
 	summary->opaque = opaque;
 	summary->context = column->bv_context;
 	summary->shares = column->bv_allnulls ? opaque->shares : 1;
@@ -407,9 +437,12 @@ OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 	return summary;
 }
 
-/* A filter that grows: the range's few values were stored as hashes, and more come one by one. */
+/*
+ * A filter that grows, for a range whose few values were stored as hashes, while
+ * more come one by one.  Its first stage has room for four times as many.
+ */
 static blx_filter *
-GrowingFilter(const Summary *summary)
+GrowingFilter(const BloomxBrinSummary *summary)
 {
 	blx_geometry geometry;
 	blx_error	error;
@@ -419,43 +452,56 @@ GrowingFilter(const Summary *summary)
 	return Pour(summary->filter, &geometry, 0);
 }
 
-/* What is in the summary, with one more value; a set that has become too large says nothing any more. */
-static blx_filter *
-WithValue(const Summary *summary, uint64 hash)
-{
-	blx_filter *f = summary->filter;
-	blx_identity identity = blx_identity_of(f);
-
-	if (f->layout == BLX_HASHES && summary->was_stored && blx_hashes_count(f) >= FEW_VALUES)
-		f = GrowingFilter(summary);
-	if (f->layout == BLX_HASHES && blx_hashes_count(f) >= MAX_VALUES)
-		return FullFilter(&identity);
-	if (f->layout == BLX_HASHES)
-	{
-		while (!blx_hashes_add(f, hash))
-			f = LargerHashes(f);
-		return f;
-	}
-	f = AddHashes(f, &hash, 1);
-	return blx_size(f) <= summary->room ? f : FullFilter(&identity);
-}
-
+/* The summary's filter from now on; frees the one before. */
 static void
-SetSummary(Summary *summary, blx_filter *f)
+SetSummary(BloomxBrinSummary *summary, blx_filter *f)
 {
 	if (f != summary->filter)
 		pfree(summary->filter);
 	summary->filter = f;
 }
 
-/* Is the value new? */
+/* A filter that says "perhaps" to everything: it has become too large, or would. */
+static void
+FillSummary(BloomxBrinSummary *summary)
+{
+	blx_identity identity = blx_identity_of(summary->filter);
+
+	SetSummary(summary, FullFilter(&identity));
+}
+
+/* Adds a hash that the summary does not hold. */
+static void
+AddNewValue(BloomxBrinSummary *summary, uint64 hash)
+{
+	/* a set that was stored takes few values; one that is being collected takes what a page can tell apart */
+	if (IsSet(summary) && summary->was_stored && blx_hashes_count(summary->filter) >= FEW_VALUES)
+		SetSummary(summary, GrowingFilter(summary));
+	if (IsSet(summary) && blx_hashes_count(summary->filter) >= MAX_VALUES)
+	{
+		FillSummary(summary);
+		return;
+	}
+
+	while (IsSet(summary))
+	{
+		if (blx_hashes_add(summary->filter, hash))
+			return;
+		SetSummary(summary, LargerHashes(summary->filter));
+	}
+	SetSummary(summary, AddHashes(summary->filter, &hash, 1));
+	if (blx_size(summary->filter) > summary->room)
+		FillSummary(summary);
+}
+
+/* Returns true if the value is new. */
 static bool
-AddToSummary(Summary *summary, uint64 hash)
+AddToSummary(BloomxBrinSummary *summary, uint64 hash)
 {
 	if (blx_test_inline(summary->filter, hash))
 		return false;
 	summary->stored = NULL;
-	SetSummary(summary, WithValue(summary, hash));
+	AddNewValue(summary, hash);
 	return true;
 }
 
@@ -466,11 +512,11 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 	BrinDesc   *desc = (BrinDesc *) PG_GETARG_POINTER(0);
 	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
 	int			i = column->bv_attno - 1;
-	BrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
 	uint64		hash = HashOf(&opaque->stored, TypeInIndex(desc, i, InvalidOid),
 							  PG_GET_COLLATION(), desc->bd_context, PG_GETARG_DATUM(2));
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
-	Summary    *summary = OpenSummary(fcinfo, desc, column);
+	BloomxBrinSummary *summary = OpenSummary(fcinfo, desc, column);
 	bool		is_new;
 
 	if (summary->filter == NULL)
@@ -489,7 +535,7 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	ScanKey    *keys = (ScanKey *) PG_GETARG_POINTER(2);
 	int			n = PG_GETARG_INT32(3);
 	int			i = column->bv_attno - 1;
-	BrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
 	const blx_filter *f = DatumGetFilter(column->bv_values[0]);
 
 	for (int j = 0; j < n; j++)
@@ -502,8 +548,9 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(true);
 }
 
+/* Adds the hashes of a set.  A set that takes them must have room for all first: they come ascending, and would crowd. */
 static void
-AddAllToSummary(Summary *summary, const blx_filter *hashes)
+AddAllToSummary(BloomxBrinSummary *summary, const blx_filter *hashes)
 {
 	uint64		count = IsSet(summary) ? blx_hashes_union_count(summary->filter, hashes) : 0,
 				cursor = 0,
@@ -515,7 +562,7 @@ AddAllToSummary(Summary *summary, const blx_filter *hashes)
 		(void) AddToSummary(summary, hash);
 }
 
-/* What two filters hold: everything, when that takes too much room or no union does. */
+/* The union of two filters; a full filter if the union takes too much room, or if there is none. */
 static blx_filter *
 UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 {
@@ -529,14 +576,15 @@ UniteWithinRoom(const blx_filter *a, const blx_filter *b, uint64 room)
 }
 
 /*
- * Values go one by one into another set, and few, or those of a filter that
- * grows, into a filter: that one took the values that came while its range was
- * summarised.
+ * Takes the values of `more` into the summary.  If that is a set, its hashes are
+ * added one by one to another set, to a filter that grows (it took the values that
+ * came while its range was summarised), or, if they are few, to any filter.
  */
 static void
-UniteSummaries(BrinDesc *desc, Summary *summary, Summary *more)
+UniteSummaries(BrinDesc *desc, BloomxBrinSummary *summary, BloomxBrinSummary *more)
 {
-	if (IsSet(summary) && !IsSet(more))	/* a set goes into a filter */
+	/* a set goes into a filter, not the other way round */
+	if (IsSet(summary) && !IsSet(more))
 	{
 		blx_filter *set = summary->filter;
 
@@ -561,7 +609,7 @@ bloomx_brin_union(PG_FUNCTION_ARGS)
 	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
 	BrinValues *other = (BrinValues *) PG_GETARG_POINTER(2);
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
-	Summary    *summary = OpenSummary(fcinfo, desc, column);
+	BloomxBrinSummary *summary = OpenSummary(fcinfo, desc, column);
 
 	UniteSummaries(desc, summary, OpenSummary(fcinfo, desc, other));
 	MemoryContextSwitchTo(old);
@@ -574,8 +622,8 @@ bloomx_brin_options(PG_FUNCTION_ARGS)
 {
 	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
 
-	init_local_reloptions(options, sizeof(BloomxOptions));
+	init_local_reloptions(options, sizeof(BloomxBrinOptions));
 	add_local_real_reloption(options, "fpr", "false positive rate of a range's summary",
-							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BloomxOptions, fpr));
+							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BloomxBrinOptions, fpr));
 	PG_RETURN_VOID();
 }

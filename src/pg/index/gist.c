@@ -1,19 +1,20 @@
 /*
- * gist.c - the GiST operator class of filters: which filters may hold a key,
- * which may overlap a filter?
+ * gist.c - the GiST operator class of filters: finds the filters that may hold a
+ * key, or that may overlap a filter.
  *
  * A key of the tree is a signature, a filter of layout partitioned_blocked that
- * says yes to every key that the filters below it say yes to.  Of a filter in a
- * leaf it is the fold and prefix of the lowest rate that fits siglen bytes; in
- * inner nodes the union, exact for signatures of any sizes (core/algebra.c).  A
- * signature that would say yes to nearly everything is replaced by the full
- * one, a single word of ones; so is that of a filter which cannot be folded
- * to one (another layout, another seed).  The full signature has no key type.
+ * says "yes" to every key to which the filters below it say "yes".  In a leaf it
+ * is the fold and prefix of the filter with the lowest rate that fits siglen
+ * bytes.  In inner nodes it is the union, which is exact for signatures of any
+ * sizes (docs/design.md, "The algebra").  A signature that would say "yes" to
+ * nearly everything is replaced by the full one, a single word of ones.  So is
+ * the signature of a filter that cannot be folded to one (another layout, another
+ * seed).  The full signature has no key type.
  *
- * All conditions are asked again of the filters themselves.  A tree helps where
- * filters that are near each other in it have keys in common, or where it has
- * few of them; filters of unlike keys fill the signatures above them, and the
- * bit-sliced index is for those.
+ * All conditions are rechecked with the filters themselves.  A tree helps if
+ * filters that are near each other in it have keys in common, or if it has few
+ * filters.  Filters of unlike keys fill the signatures above them; for those
+ * there is the bit-sliced index.
  */
 #include "pg/base/bloomx.h"
 
@@ -22,23 +23,38 @@
 #include "access/stratnum.h"
 
 #include "core/filter/slices.h"
+#include "pg/functions/probe.h"
 
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11
 
+/*
+ * Bytes of a signature.  A longer one keeps more apart, but fewer fit a page, and
+ * the tree gets larger.  504 bytes are 63 words, so with the header some 14
+ * entries share a page; a default filter (1 %) of some 300 keys fits
+ * uncut.  docs/benchmarks/indexes.md measures 504 against 1000: where filters
+ * leave room for their neighbours' keys, a lookup reads a fifth fewer pages with
+ * 1000, and the index is 1.7 times as large; otherwise there is no difference.
+ */
 #define DEFAULT_SIGLEN 504
 #define MAX_SIGLEN (GISTMaxIndexKeySize - 128)
 
-/* A signature of a higher rate leaves out too little to be worth its room. */
+/*
+ * A signature with a higher rate is replaced by the full one, which takes a
+ * single word.  It would send nine of ten lookups of an absent key into its
+ * subtree anyway.  A lower bound would make smaller trees that drop less, a
+ * higher one keeps signatures that take a whole entry to drop almost nothing.
+ * 0.9 was chosen, not measured.
+ */
 #define MOST_RATE 0.9
 
-typedef struct GistOptions
+typedef struct BloomxGistOptions
 {
 	int32		vl_len_;
 	int			siglen;
-} GistOptions;
+} BloomxGistOptions;
 
-#define SIGLEN() (PG_HAS_OPCLASS_OPTIONS() ? ((GistOptions *) PG_GET_OPCLASS_OPTIONS())->siglen : DEFAULT_SIGLEN)
+#define SIGLEN() (PG_HAS_OPCLASS_OPTIONS() ? ((BloomxGistOptions *) PG_GET_OPCLASS_OPTIONS())->siglen : DEFAULT_SIGLEN)
 
 static blx_filter *
 FullSignature(void)
@@ -58,7 +74,7 @@ WorthItsRoom(blx_filter *signature)
 	return blx_fpr(signature) > MOST_RATE ? FullSignature() : signature;
 }
 
-/* The fold and prefix of the lowest rate that takes at most `bytes` bytes of words. */
+/* The fold and prefix with the lowest rate whose words take at most `bytes` bytes; NULL if there is none. */
 static blx_filter *
 CutToLength(const blx_filter *f, uint64 bytes)
 {
@@ -66,6 +82,7 @@ CutToLength(const blx_filter *f, uint64 bytes)
 	blx_geometry geometry = blx_geometry_of(f);
 	blx_error	no_more;
 
+	/* fold 0 times, once, twice, and so on; of each fold keep as many parts as fit */
 	for (int64 times = 0; blx_fold_geometry(f, times, &geometry, &no_more); times++)
 	{
 		uint64		parts = Min(geometry.parts, bytes / 8 / geometry.blocks);
@@ -83,7 +100,7 @@ CutToLength(const blx_filter *f, uint64 bytes)
 	return best;
 }
 
-/* A plain filter of the keys of a set of hashes, that takes at most `bytes` bytes; NULL when they are too many. */
+/* A filter of the hashes of a set that takes at most `bytes` bytes; NULL if there are too many. */
 static blx_filter *
 PourHashes(const blx_filter *hashes, uint64 bytes)
 {
@@ -122,7 +139,7 @@ SignatureOf(const blx_filter *f, int siglen)
 	return plain ? WorthItsRoom(plain) : FullSignature();
 }
 
-/* The union of two signatures; keys of different types have nothing in common but the full one. */
+/* The union of two signatures.  For keys of different types that is the full one. */
 static blx_filter *
 UniteSignatures(const blx_filter *a, const blx_filter *b)
 {
@@ -146,7 +163,7 @@ IsFull(const blx_filter *signature)
 	return blx_bits_set(signature) == blx_bits_in(signature);
 }
 
-/* Shares of bits set, at the geometry of the union; keys of different types have none but the full one. */
+/* The shares of set bits, at the geometry of the union.  For keys of different types the union is the full one. */
 static blx_fills
 FillsOf(const blx_filter *a, const blx_filter *b)
 {
@@ -195,7 +212,7 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 	switch (strategy)
 	{
 		case RTOverlapStrategyNumber:
-			/* what cannot be compared may overlap: the recheck complains */
+			/* filters that cannot be compared may overlap: the recheck raises the error */
 			if (IsFull(signature) || blx_is_blank(query) || !blx_disjoint(signature, query, &disjoint, &error))
 				PG_RETURN_BOOL(true);
 			PG_RETURN_BOOL(!disjoint);
@@ -223,11 +240,11 @@ bloomx_gist_union(PG_FUNCTION_ARGS)
 }
 
 /*
- * How unlike is `added` to what is there: the share of the bits still unset
- * that it sets.  Keys that both have set none; a filter with none of the keys
- * sets the share of bits that it has itself, however full `into` is.  (The
- * bits that it sets, as the usual signature trees count them, are the fewest
- * where all is nearly full: unlike filters would go there, whatever is alike.)
+ * How unlike `added` is to what is there: the share of the bits still unset that
+ * it sets.  Keys that both have set none of them.  A filter without a common key
+ * sets as large a share as it has set bits, however full `into` is.  (The usual
+ * signature trees count the newly set bits.  These are fewest where nearly all
+ * bits are set, and would draw unlike filters there.)
  */
 static double
 Unlikeness(const blx_filter *into, const blx_filter *added)
@@ -263,7 +280,7 @@ bloomx_gist_same(PG_FUNCTION_ARGS)
 
 /* ---- splitting a page ---- */
 
-/* The share of bits that only one of two has: by inclusion-exclusion, whatever their sizes. */
+/* The share of bits that only one of two signatures has, by inclusion and exclusion, whatever their sizes. */
 static double
 Distance(const blx_filter *a, const blx_filter *b)
 {
@@ -293,23 +310,25 @@ Farthest(const blx_filter **signatures, OffsetNumber last, const blx_filter *fro
 }
 
 /* One half of a split. */
-typedef struct Half
+typedef struct BloomxGistHalf
 {
 	OffsetNumber *offsets;
 	int			n;
 	blx_filter *signature;
-} Half;
+} BloomxGistHalf;
 
 static void
-Put(Half *half, OffsetNumber offset, const blx_filter *signature)
+Put(BloomxGistHalf *half, OffsetNumber offset, const blx_filter *signature)
 {
 	half->offsets[half->n++] = offset;
 	half->signature = half->signature ? UniteSignatures(half->signature, signature) : CopyFilter(signature);
 }
 
 /*
- * The two entries that are far from each other begin a half each; every other
- * goes where it adds less, unless a half would be left with too little.
+ * Two entries that are far from each other begin a half each.  Every other entry
+ * goes where it adds less, but a half gets at least a third of them.  When it
+ * could get a quarter, splits of few large signatures made chains of pages with
+ * one entry each: 10,000 rows took 387 MB with siglen 1896, and take 38 MB now.
  */
 PG_FUNCTION_INFO_V1(bloomx_gist_picksplit);
 Datum
@@ -318,21 +337,25 @@ bloomx_gist_picksplit(PG_FUNCTION_ARGS)
 	GistEntryVector *entries = (GistEntryVector *) PG_GETARG_POINTER(0);
 	GIST_SPLITVEC *split = (GIST_SPLITVEC *) PG_GETARG_POINTER(1);
 	OffsetNumber last = (OffsetNumber) (entries->n - 1);
-	int			most = last - (last + 1) / 3;	/* lopsided splits of few large signatures would leave a page to each */
+	int			most = last - (last + 1) / 3;	/* entries in one half */
 	const blx_filter **signatures = palloc(sizeof(blx_filter *) * (last + 1));
-	Half		left = {.offsets = palloc(sizeof(OffsetNumber) * (last + 1))},
+	BloomxGistHalf left = {.offsets = palloc(sizeof(OffsetNumber) * (last + 1))},
 				right = {.offsets = palloc(sizeof(OffsetNumber) * (last + 1))};
 	OffsetNumber first,
 				second;
 
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i = OffsetNumberNext(i))
 		signatures[i] = DatumGetFilter(entries->vector[i].key);
+
+	/* the entry farthest from any one, and the entry farthest from that; if all are alike, any two */
 	first = Farthest(signatures, last, signatures[FirstOffsetNumber]);
 	second = Farthest(signatures, last, signatures[first]);
 	if (first == second)
 		second = first == last ? FirstOffsetNumber : last;
 	Put(&left, first, signatures[first]);
 	Put(&right, second, signatures[second]);
+
+	/* the others; of two equal choices the smaller half */
 	for (OffsetNumber i = FirstOffsetNumber; i <= last; i = OffsetNumberNext(i))
 	{
 		bool		leftwards;
@@ -365,8 +388,8 @@ bloomx_gist_options(PG_FUNCTION_ARGS)
 {
 	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
 
-	init_local_reloptions(options, sizeof(GistOptions));
+	init_local_reloptions(options, sizeof(BloomxGistOptions));
 	add_local_int_reloption(options, "siglen", "length of a signature in bytes",
-							DEFAULT_SIGLEN, 64, MAX_SIGLEN, offsetof(GistOptions, siglen));
+							DEFAULT_SIGLEN, 64, MAX_SIGLEN, offsetof(BloomxGistOptions, siglen));
 	PG_RETURN_VOID();
 }

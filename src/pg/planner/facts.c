@@ -1,12 +1,12 @@
 /*
  * facts.c - what is known of a filter before the query runs.
  *
- * A constant, or a parameter whose value is known, tells all by itself.  The
- * filters of a table's column are those that ANALYZE saw (statistics.c).  Behind
- * the result of a subquery (an InitPlan's parameter, a column of FROM (SELECT ...)
- * or of a CTE) is an expression of its target list: a column again, or
- * bloom_agg(key), which has as many keys as the planner expects groups of that
- * key, and the rate that its arguments ask for.
+ * A constant, or a parameter whose value is known, tells everything.  Of a table's
+ * column there are the statistics of ANALYZE (statistics.c).  Behind the result of
+ * a subquery (the parameter of an InitPlan, a column of FROM (SELECT ...) or of a
+ * CTE) there is an expression of its target list: a column again, or
+ * bloom_agg(key).  The latter has as many keys as the planner expects groups of
+ * that key, and the rate that its arguments ask for.
  */
 #include "pg/planner/planner.h"
 
@@ -22,11 +22,15 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
-/* The bits of a key in a filter of which only the rate is known: those of a plan for 1 %. */
-#define UNION_PROBES 7
+/*
+ * Bits per key of a filter of which only the rate is known: -log2 of the default
+ * rate of 1 %, rounded.  It decides only how fast the rate of a union rises with
+ * the number of filters.
+ */
+#define UNION_BITS_PER_KEY 7
 
 static void
-DescribeConstant(const Const *constant, FilterFacts *facts)
+FactsOfConstant(const Const *constant, FilterFacts *facts)
 {
 	if (constant->constisnull)
 	{
@@ -41,7 +45,7 @@ DescribeConstant(const Const *constant, FilterFacts *facts)
 
 /* A column, or another expression, that ANALYZE knows. */
 static bool
-DescribeColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
+FactsOfColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
 {
 	FilterStatistics statistics;
 
@@ -53,12 +57,12 @@ DescribeColumn(PlannerInfo *root, Node *expr, FilterFacts *facts)
 	facts->nulls = ((Form_pg_statistic) GETSTRUCT(facts->column.statsTuple))->stanullfrac;
 	if (statistics.shared > 0)
 		facts->universe = statistics.keys / statistics.shared;
-	/* a key that one filter has, and others by that share */
+	/* an arbitrary key is thought to be in one filter, and in each other with the probability `shared` */
 	facts->chance = fmin(1, statistics.shared + 1 / fmax(1, facts->column.rel ? facts->column.rel->tuples : 1));
 	return true;
 }
 
-/* The rows that a query's WHERE leaves, before GROUP BY. */
+/* The rows that WHERE leaves of a query, before GROUP BY. */
 static double
 RowsBeforeGrouping(PlannerInfo *root)
 {
@@ -72,7 +76,7 @@ RowsBeforeGrouping(PlannerInfo *root)
 	return rel ? rel->rows : 1;
 }
 
-/* The n-th argument, if it is a constant of that type that is not NULL.  A value is read only by its own type. */
+/* The n-th argument, if it is a constant of that type and not NULL; otherwise NULL.  A value is read only as its own type. */
 static const Const *
 ConstantArgument(const Aggref *aggref, int n, Oid type)
 {
@@ -81,7 +85,7 @@ ConstantArgument(const Aggref *aggref, int n, Oid type)
 	return IsA(argument, Const) && !argument->constisnull && argument->consttype == type ? argument : NULL;
 }
 
-/* The rate that the call asks for; one that it will refuse counts as none. */
+/* The rate that the call asks for.  An invalid rate, which the call will refuse, counts as the default. */
 static double
 RateAsked(const Aggref *aggref, OwnFunction which)
 {
@@ -91,7 +95,7 @@ RateAsked(const Aggref *aggref, OwnFunction which)
 	return fpr > 0 && fpr < 1 ? fpr : DEFAULT_FPR;
 }
 
-/* The geometry and the capacity of the filter that the call asks for; false if nothing says so, or the call will fail. */
+/* The geometry and the capacity that the call asks for.  False if its arguments do not tell, or if it will fail. */
 static bool
 GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry *geometry, uint64 *capacity)
 {
@@ -118,7 +122,7 @@ GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry 
 	return true;
 }
 
-/* The rate of bloom_agg with these arguments and that many keys, if they are not more than it was planned for. */
+/* The rate of a bloom_agg of `keys` keys; beyond the planned capacity, the rate at the capacity. */
 static double
 AggregateRate(const Aggref *aggref, OwnFunction which, double keys)
 {
@@ -128,7 +132,7 @@ AggregateRate(const Aggref *aggref, OwnFunction which, double keys)
 
 	if (!GeometryAsked(aggref, which, fpr, &geometry, &capacity))
 		return fpr;
-	/* BLX_MAX_BYTES is more keys than any filter has room for, and few enough for a number of 64 bits */
+	/* no filter has room for BLX_MAX_BYTES keys, and the number fits 64 bits, which `keys` may not */
 	return blx_fpr_expected(&geometry, Min(capacity, (uint64) fmin(keys, (double) BLX_MAX_BYTES)));
 }
 
@@ -142,7 +146,7 @@ OnlyColumn(Node *expr)
 }
 
 double
-DistinctValues(PlannerInfo *root, Node *expr)
+EstimateDistinctValues(PlannerInfo *root, Node *expr)
 {
 	VariableStatData variable;
 	bool		is_default;
@@ -153,16 +157,16 @@ DistinctValues(PlannerInfo *root, Node *expr)
 	ReleaseVariableStats(variable);
 	if (!is_default)
 		return distinct;
-	/* a cast of a column, or another function of it, has about as many values */
+	/* a cast or another function of one column has about as many values as the column */
 	if (!IsA(expr, Var) && OnlyColumn(expr) != NULL)
-		return DistinctValues(root, OnlyColumn(expr));
+		return EstimateDistinctValues(root, OnlyColumn(expr));
 	return 0;
 }
 
 /*
- * The rows of each group that an aggregate sees, and the distinct values of
- * expr among them: a value that r rows have is in each of g groups with the
- * chance 1 - (1 - 1/g)^r.
+ * The rows per group that an aggregate sees, and the distinct values of expr
+ * among them.  A value in r rows is in each of g groups with the probability
+ * 1 - (1 - 1/g)^r.
  */
 static void
 EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows, double *values)
@@ -170,33 +174,40 @@ EstimateGroup(PlannerInfo *root, const Aggref *aggref, Node *expr, double *rows,
 	List	   *grouping = get_sortgrouplist_exprs(root->parse->groupClause, root->parse->targetList);
 	double		groups = 1;
 
+	/* the groups, and the rows and values of all of them together */
 	*rows = RowsBeforeGrouping(root);
 	if (grouping != NIL)
 		groups = estimate_num_groups(root, grouping, *rows, NULL, NULL);
 	if (aggref->aggfilter != NULL)
 		*rows = fmax(1, *rows * clause_selectivity(root, (Node *) aggref->aggfilter, 0, JOIN_INNER, NULL));
 	*values = *rows;
-	if (DistinctValues(root, expr) > 0)
+	if (EstimateDistinctValues(root, expr) > 0)
 		*values = estimate_num_groups(root, list_make1(expr), *rows, NULL, NULL);
+
+	/* what one group gets of them */
 	*values *= 1 - pow(1 - 1 / groups, *rows / *values);
 	*rows = fmax(1, *rows / groups);
 }
 
-/* The union of n such filters: a key that one has is in each other with the same chance. */
+/*
+ * Facts of the union of n such filters.  A key of one filter is in each other one
+ * with the probability `chance`, so the union has `growth` times the keys of one.
+ * Every bit stays unset with the power `growth` of its probability.
+ */
 static void
 UniteFacts(FilterFacts *facts, double n)
 {
 	double		chance = fmin(fmax(facts->chance, 1e-9), 1 - 1e-9);
 	double		growth = -expm1(n * log1p(-chance)) / chance;
-	double		fill = pow(facts->fpr, 1.0 / UNION_PROBES);
+	double		fill = pow(facts->fpr, 1.0 / UNION_BITS_PER_KEY);
 
 	facts->keys *= growth;
-	facts->fpr = pow(1 - pow(1 - fill, growth), UNION_PROBES);
+	facts->fpr = pow(1 - pow(1 - fill, growth), UNION_BITS_PER_KEY);
 	facts->chance *= growth;
 }
 
 static bool
-DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
+FactsOfAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 {
 	OwnFunction which = WhichFunction(aggref->aggfnoid);
 	Node	   *argument;
@@ -209,14 +220,14 @@ DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 	EstimateGroup(root, aggref, argument, &rows, &values);
 	if (which == BLOOM_UNION_AGG)
 	{
-		if (!DescribeFilter(root, argument, facts))
+		if (!GatherFilterFacts(root, argument, facts))
 			return false;
 		UniteFacts(facts, rows);
 		facts->source = NULL;
 		return true;
 	}
 	facts->keys = values;
-	facts->universe = DistinctValues(root, argument);
+	facts->universe = EstimateDistinctValues(root, argument);
 	facts->fpr = AggregateRate(aggref, which, values);
 	facts->chance = fmin(1, facts->keys / fmax(facts->universe, DEFAULT_NUM_DISTINCT));
 	if (root->parse->groupClause == NIL)
@@ -227,26 +238,26 @@ DescribeAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 	return true;
 }
 
-/* What a planned subquery gives as its n-th column, n counted from 1. */
+/* The n-th column, counted from 1, of a planned subquery's result. */
 static bool
-DescribeOutput(PlannerInfo *subroot, int n, FilterFacts *facts)
+FactsOfOutput(PlannerInfo *subroot, int n, FilterFacts *facts)
 {
 	TargetEntry *target;
 
 	if (subroot == NULL || subroot->parse->setOperations != NULL)
 		return false;
 	target = get_tle_by_resno(subroot->parse->targetList, n);
-	return target != NULL && DescribeFilter(subroot, (Node *) target->expr, facts);
+	return target != NULL && GatherFilterFacts(subroot, (Node *) target->expr, facts);
 }
 
 static PlannerInfo *
-SubplanRoot(PlannerInfo *root, int plan_id)
+FindSubplanRoot(PlannerInfo *root, int plan_id)
 {
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
 PlannerInfo *
-InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
+FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 {
 	ListCell   *cell,
 			   *set;
@@ -263,22 +274,22 @@ InitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 			{
 				++*column;
 				if (lfirst_int(set) == param->paramid)
-					return SubplanRoot(root, plan->plan_id);
+					return FindSubplanRoot(root, plan->plan_id);
 			}
 		}
 	return NULL;
 }
 
-/* The column of an InitPlan, or of an outer query's row, that a parameter stands for. */
+/* What a parameter stands for: a column of an InitPlan, or an expression of an outer query. */
 static bool
-DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
+FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {
 	int			column;
-	PlannerInfo *source = InitPlanRoot(root, param, &column);
+	PlannerInfo *source = FindInitPlanRoot(root, param, &column);
 	ListCell   *cell;
 
 	if (source != NULL)
-		return DescribeOutput(source, column, facts);
+		return FactsOfOutput(source, column, facts);
 	if (param->paramkind != PARAM_EXEC)
 		return false;
 	for (PlannerInfo *outer = root->parent_root; outer != NULL; outer = outer->parent_root)
@@ -287,13 +298,13 @@ DescribeParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 			PlannerParamItem *item = lfirst(cell);
 
 			if (item->paramId == param->paramid)
-				return DescribeFilter(outer, item->item, facts);
+				return GatherFilterFacts(outer, item->item, facts);
 		}
 	return false;
 }
 
 PlannerInfo *
-CteRoot(PlannerInfo *root, const RangeTblEntry *rte)
+FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 {
 	int			n = 0;
 	ListCell   *cell;
@@ -312,11 +323,11 @@ CteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 	}
 	if (n >= list_length(root->cte_plan_ids) || list_nth_int(root->cte_plan_ids, n) <= 0)
 		return NULL;
-	return SubplanRoot(root, list_nth_int(root->cte_plan_ids, n));
+	return FindSubplanRoot(root, list_nth_int(root->cte_plan_ids, n));
 }
 
 static bool
-DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
+FactsOfVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 {
 	RangeTblEntry *rte;
 
@@ -326,14 +337,14 @@ DescribeVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 	if (rte == NULL || root->simple_rel_array[var->varno] == NULL)
 		return false;
 	if (rte->rtekind == RTE_SUBQUERY && !rte->inh)
-		return DescribeOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
+		return FactsOfOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
 	if (rte->rtekind == RTE_CTE)
-		return DescribeOutput(CteRoot(root, rte), var->varattno, facts);
-	return DescribeColumn(root, (Node *) var, facts);
+		return FactsOfOutput(FindCteRoot(root, rte), var->varattno, facts);
+	return FactsOfColumn(root, (Node *) var, facts);
 }
 
 static bool
-Describe(PlannerInfo *root, Node *filter, FilterFacts *facts)
+GatherFacts(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
 	while (IsA(filter, RelabelType))	/* a domain over bloomfilter */
 		filter = (Node *) ((RelabelType *) filter)->arg;
@@ -342,32 +353,32 @@ Describe(PlannerInfo *root, Node *filter, FilterFacts *facts)
 	switch (nodeTag(filter))
 	{
 		case T_Const:
-			DescribeConstant((Const *) filter, facts);
+			FactsOfConstant((Const *) filter, facts);
 			return true;
 		case T_Param:
-			return DescribeParam(root, (Param *) filter, facts);
+			return FactsOfParam(root, (Param *) filter, facts);
 		case T_SubPlan:
-			return DescribeOutput(SubplanRoot(root, ((SubPlan *) filter)->plan_id), 1, facts);
+			return FactsOfOutput(FindSubplanRoot(root, ((SubPlan *) filter)->plan_id), 1, facts);
 		case T_Aggref:
-			return DescribeAggregate(root, (Aggref *) filter, facts);
+			return FactsOfAggregate(root, (Aggref *) filter, facts);
 		case T_Var:
-			return DescribeVar(root, (Var *) filter, facts);
+			return FactsOfVar(root, (Var *) filter, facts);
 		case T_PlaceHolderVar:
-			return Describe(root, (Node *) ((PlaceHolderVar *) filter)->phexpr, facts);
+			return GatherFacts(root, (Node *) ((PlaceHolderVar *) filter)->phexpr, facts);
 		default:
-			return DescribeColumn(root, filter, facts);
+			return FactsOfColumn(root, filter, facts);
 	}
 }
 
 bool
-DescribeFilter(PlannerInfo *root, Node *filter, FilterFacts *facts)
+GatherFilterFacts(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
 	memset(facts, 0, sizeof *facts);
-	return Describe(root, estimate_expression_value(root, filter), facts);
+	return GatherFacts(root, estimate_expression_value(root, filter), facts);
 }
 
 double
-FilterColumnBytes(PlannerInfo *root, Node *filter)
+MeanFilterBytes(PlannerInfo *root, Node *filter)
 {
 	VariableStatData column;
 	FilterStatistics statistics = {0};

@@ -5,10 +5,11 @@
  *     WHERE fact.customer <@ (SELECT bloom_agg(id) FROM customer WHERE gold)
  *
  * The filter drops rows of fact that the join would drop.  PostgreSQL multiplies
- * selectivities: were the filter's reported for the scan of fact, the join's
- * estimate would count the gold customers twice and come out too low by their
- * share, and nested loops would be chosen that run for minutes.  What has to be
- * reported is the filter's selectivity among the rows that the join keeps:
+ * selectivities.  If the filter's selectivity were reported for the scan of fact,
+ * the join's estimate would count the share of gold customers twice and come out
+ * too low by it, and the planner would choose nested loops that run for minutes.
+ * What has to be reported is the filter's selectivity among the rows that the
+ * join keeps:
  *
  *     P(the filter holds the key | the key is one of the partner's rows)
  *
@@ -16,10 +17,11 @@
  * equivalence class, directly or by way of other columns, and from which the
  * filter's keys are taken: the same column of the same table, or of the same
  * CTE.  The conditions of the filter's subquery that follow from the partner's
- * own say nothing new.  If all do, the probability is 1, and all estimates are
- * those of the query without the filter.  If some do not, it is the share of
- * keys that these keep among the partner's.  A filter without a partner, or one
- * whose subquery has no condition in common with it, keeps its selectivity.
+ * conditions say nothing new.  If all of them follow, the probability is 1, and
+ * all estimates are those of the query without the filter.  If some do not, it is
+ * the share of the partner's keys that these keep.  A filter without a partner,
+ * or whose subquery has no condition in common with the partner, keeps its
+ * selectivity.
  *
  * The price is the scan's own estimate, which is too high by the same factor.
  * That errs on the safe side: the plan is the one that is good without the
@@ -27,15 +29,15 @@
  * with the restrictions that it extracts from OR clauses, and keeps both
  * estimates right by changing the cached selectivity of the join clause
  * (orclauses.c).  That cannot be done here: the clauses of an equivalence class
- * are made for pair after pair of relations while joins are considered, and a
- * foreign key's estimate does not ask them.
+ * are made for one pair of relations after the other while joins are considered,
+ * and the estimate of a foreign key does not ask them.
  *
- * One filter that is asked of several columns of a class counts once, for the
- * same reason: what it drops from one table, joins drop from the others.
+ * A filter that tests several columns of one class counts once, for the same
+ * reason: what it drops from one table, joins drop from the others.
  *
- * A subquery that is itself a join is compared table by table.  What cannot be
- * compared (outer joins, subqueries, join clauses that are no equalities) counts
- * as a condition that does not follow.
+ * A subquery that is itself a join is compared table by table.  Anything that
+ * cannot be compared (outer joins, subqueries, join clauses other than
+ * equalities) counts as a condition that does not follow.
  */
 #include "pg/planner/planner.h"
 
@@ -50,7 +52,7 @@
 #include "rewrite/rewriteManip.h"
 #include "utils/lsyscache.h"
 
-/* The column below casts, or NULL: a cast gives the same key or another spelling of it. */
+/* The column below any casts, or NULL.  A cast gives the same key, or another spelling of it. */
 static Var *
 ColumnBelowCasts(Node *expr)
 {
@@ -76,7 +78,7 @@ BaseRelation(PlannerInfo *root, int relation)
 	return rel != NULL && rel->reloptkind == RELOPT_BASEREL ? rel : NULL;
 }
 
-/* A column of a partition, or of another child, is that of the table which the query names.  False if there is none. */
+/* From a column of a partition, or of another child, to that of the table that the query names.  False if there is none. */
 static bool
 ClimbToParent(PlannerInfo *root, int *relation, AttrNumber *column)
 {
@@ -94,7 +96,7 @@ ClimbToParent(PlannerInfo *root, int *relation, AttrNumber *column)
 	return *column != 0 && BaseRelation(root, *relation) != NULL;
 }
 
-/* Do both stand for the same rows, before any condition? */
+/* True if both relations stand for the same rows, before any condition. */
 static bool
 SameRows(PlannerInfo *root, int relation, PlannerInfo *other_root, int other)
 {
@@ -105,10 +107,10 @@ SameRows(PlannerInfo *root, int relation, PlannerInfo *other_root, int other)
 		return false;
 	if (a->rtekind == RTE_RELATION)
 		return a->relid == b->relid && a->inh == b->inh;
-	return a->rtekind == RTE_CTE && CteRoot(root, a) != NULL && CteRoot(root, a) == CteRoot(other_root, b);
+	return a->rtekind == RTE_CTE && FindCteRoot(root, a) != NULL && FindCteRoot(root, a) == FindCteRoot(other_root, b);
 }
 
-/* Is this column, perhaps below casts, in the class? */
+/* True if the column, perhaps below casts, is in the class. */
 static bool
 ClassHasColumn(const EquivalenceClass *class, PlannerInfo *root, int relation, AttrNumber column)
 {
@@ -125,7 +127,7 @@ ClassHasColumn(const EquivalenceClass *class, PlannerInfo *root, int relation, A
 	return false;
 }
 
-/* The clause, said of the partner in place of the subquery's relation. */
+/* The clause with the partner in place of the subquery's relation. */
 static Node *
 SaidOf(int partner, int relation, const RestrictInfo *condition)
 {
@@ -142,8 +144,8 @@ Follows(Node *clause, List *known)
 }
 
 /*
- * The conditions on a relation of the filter's subquery, in two lists: those
- * that follow from the partner's, and the others.
+ * The conditions on a relation of the filter's subquery, as two lists: those that
+ * follow from the partner's conditions, and the others.
  */
 static void
 CompareConditions(PlannerInfo *root, int partner, PlannerInfo *source, int relation, List **following, List **others)
@@ -163,13 +165,17 @@ CompareConditions(PlannerInfo *root, int partner, PlannerInfo *source, int relat
 	}
 }
 
-/* Is there one equivalence class of the query that has all members of this one of the subquery, each in its partner? */
+/*
+ * True if one equivalence class of the query has all members of this class of the
+ * subquery, each as a column of its relation's partner.
+ */
 static bool
 ClassFollows(PlannerInfo *root, const EquivalenceClass *class, const int *partners)
 {
 	ListCell   *cell,
 			   *member_cell;
 
+	/* of each class of the query: does it have every member? */
 	foreach(cell, root->eq_classes)
 	{
 		bool		has_all = true;
@@ -189,7 +195,10 @@ ClassFollows(PlannerInfo *root, const EquivalenceClass *class, const int *partne
 	return false;
 }
 
-/* The relation of the query, other than `key`, whose rows stand for those of the subquery's relation; or 0. */
+/*
+ * A relation of the query, other than `key` and those taken, with the same rows as
+ * the subquery's relation, whose conditions imply the conditions on that; or 0.
+ */
 static int
 FindPartner(PlannerInfo *root, int key, PlannerInfo *source, int relation, const Bitmapset *taken)
 {
@@ -207,7 +216,10 @@ FindPartner(PlannerInfo *root, int key, PlannerInfo *source, int relation, const
 	return 0;
 }
 
-/* Does the join of the filter's subquery follow from the query's, its relation `aggregated` being the partner? */
+/*
+ * True if the join of the filter's subquery follows from the query's joins, where
+ * the subquery's relation `aggregated` has the partner given.
+ */
 static bool
 JoinFollows(PlannerInfo *root, int key, int partner, PlannerInfo *source, int aggregated)
 {
@@ -217,6 +229,8 @@ JoinFollows(PlannerInfo *root, int key, int partner, PlannerInfo *source, int ag
 
 	if (source->join_info_list != NIL || source->hasLateralRTEs)
 		return false;
+
+	/* each relation of the subquery has a partner of its own */
 	partners[aggregated] = partner;
 	for (int i = 1; i < source->simple_rel_array_size; i++)
 	{
@@ -233,6 +247,8 @@ JoinFollows(PlannerInfo *root, int key, int partner, PlannerInfo *source, int ag
 			return false;
 		taken = bms_add_member(taken, partners[i]);
 	}
+
+	/* and each join of them is a join of their partners */
 	foreach(cell, source->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst(cell);
@@ -243,7 +259,7 @@ JoinFollows(PlannerInfo *root, int key, int partner, PlannerInfo *source, int ag
 	return true;
 }
 
-/* Distinct values among so many rows of a relation: each of d values has tuples / d rows. */
+/* The distinct values among `rows` rows of a relation, if each value has as many rows as every other. */
 static double
 ValuesAmong(double rows, double tuples, double distinct)
 {
@@ -266,10 +282,10 @@ ShareOfPartner(PlannerInfo *root, int key, int partner, const FilterFacts *facts
 	if (facts->aggregate->aggfilter == NULL && others == NIL && JoinFollows(root, key, partner, source, aggregated->varno))
 		return 1;
 	rows = rel->tuples * clauselist_selectivity(source, following, 0, JOIN_INNER, NULL);
-	return fmin(1, facts->keys / ValuesAmong(rows, rel->tuples, DistinctValues(source, (Node *) aggregated)));
+	return fmin(1, facts->keys / ValuesAmong(rows, rel->tuples, EstimateDistinctValues(source, (Node *) aggregated)));
 }
 
-/* The column that is asked, climbing from a partition to its table; false if it is none. */
+/* The column that is tested, that of the table if it is a partition's.  False if the key is no column. */
 static bool
 ColumnOfKey(PlannerInfo *root, Node *key, int *relation, AttrNumber *column)
 {
@@ -282,7 +298,7 @@ ColumnOfKey(PlannerInfo *root, Node *key, int *relation, AttrNumber *column)
 	return ClimbToParent(root, relation, column);
 }
 
-/* Are these columns of several tables equal by joins, the key's among them? */
+/* True if the class joins several tables and the column is in it. */
 static bool
 ClassJoinsColumn(const EquivalenceClass *class, PlannerInfo *root, int relation, AttrNumber column)
 {
@@ -291,7 +307,7 @@ ClassJoinsColumn(const EquivalenceClass *class, PlannerInfo *root, int relation,
 }
 
 double
-ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
+FilterShareOfJoin(PlannerInfo *root, Node *key, const FilterFacts *facts)
 {
 	Var		   *aggregated;
 	int			relation;
@@ -305,6 +321,7 @@ ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
 	aggregated = ColumnBelowCasts((Node *) ((TargetEntry *) linitial(facts->aggregate->args))->expr);
 	if (aggregated == NULL || BaseRelation(facts->source, aggregated->varno) == NULL)
 		return 0;
+	/* all joins of the key, and in each the columns that the filter may have been made of */
 	foreach(cell, root->eq_classes)
 	{
 		const EquivalenceClass *class = lfirst(cell);
@@ -325,7 +342,7 @@ ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts)
 	return share;
 }
 
-/* Are both the same value, such as the results of two subqueries of the same text? */
+/* True if both are the same value, such as the results of two subqueries of the same text. */
 static bool
 SameFilter(PlannerInfo *root, Node *a, Node *b)
 {
@@ -338,12 +355,12 @@ SameFilter(PlannerInfo *root, Node *a, Node *b)
 		return true;
 	if (!IsA(a, Param) || !IsA(b, Param))
 		return false;
-	a_root = InitPlanRoot(root, (Param *) a, &a_column);
-	b_root = InitPlanRoot(root, (Param *) b, &b_column);
+	a_root = FindInitPlanRoot(root, (Param *) a, &a_column);
+	b_root = FindInitPlanRoot(root, (Param *) b, &b_column);
 	return a_root != NULL && b_root != NULL && a_column == b_column && equal(a_root->parse, b_root->parse);
 }
 
-/* Does the clause ask that filter of this column of a relation, and count for its estimate? */
+/* True if the clause tests the class's column of that relation with the filter, and counts for its estimate. */
 static bool
 AsksFilter(PlannerInfo *root, const RestrictInfo *condition, Node *filter, const EquivalenceClass *class, int relation)
 {
@@ -360,7 +377,7 @@ AsksFilter(PlannerInfo *root, const RestrictInfo *condition, Node *filter, const
 }
 
 bool
-IsAskedElsewhere(PlannerInfo *root, const Membership *m)
+MembershipCountsElsewhere(PlannerInfo *root, const Membership *m)
 {
 	int			relation;
 	AttrNumber	column;
@@ -376,7 +393,7 @@ IsAskedElsewhere(PlannerInfo *root, const Membership *m)
 
 		if (!ClassJoinsColumn(class, root, relation, column))
 			continue;
-		/* it counts in the first table of the query that has it */
+		/* the filter counts for the first table of the query that it tests */
 		while ((other = bms_next_member(class->ec_relids, other)) >= 0 && other < relation)
 		{
 			const RelOptInfo *rel = BaseRelation(root, other);

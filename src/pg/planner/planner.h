@@ -1,12 +1,13 @@
 /*
- * planner.h - what the planner's files share.
+ * planner.h - what the planner's files share, from the ground up.
  *
- *   planner.c               what PostgreSQL calls: selectivity, cost, index conditions
- *   planner_selectivity.c   the share of rows that membership keeps
- *   planner_filter.c        what is known of a filter before the query runs
- *   planner_implied.c       what a join already says of a pre-filter
- *   statistics.c            what ANALYZE keeps of a column of filters
- *   probe.c                 membership as a condition that an index can take
+ *   statistics.c        what ANALYZE keeps of a column of filters
+ *   membership.c        reads a membership call from a plan tree
+ *   index_condition.c   membership as a condition that an index can take
+ *   facts.c             what is known of a filter before the query runs
+ *   implied.c           what a join already says of a pre-filter
+ *   selectivity.c       the share of rows that membership keeps
+ *   support.c           what PostgreSQL calls: selectivity, cost, index conditions
  */
 #ifndef BLOOMX_PLANNER_H
 #define BLOOMX_PLANNER_H
@@ -19,15 +20,31 @@
 
 #pragma GCC visibility push(hidden)
 
-/* ---- probe.c ---- */
+/* ---- membership.c ---- */
 
+/* What the keys' argument is. */
 typedef enum KeysForm
 {
 	ONE_KEY,
 	KEY_ARRAY,
 	ONE_HASH,
-	PROBE_SET					/* a bloomfilter as of bloom_probe */
+	PROBE_SET					/* a bloomfilter made by bloom_probe */
 } KeysForm;
+
+/* A membership function: what it asks, and how an index is asked the same. */
+typedef struct MembershipForm
+{
+	OwnFunction function;
+	int			filter;			/* number of the filter's argument, 0 or 1 */
+	KeysForm	keys;			/* the other argument */
+	bool		all;			/* true if all keys must be held, false if any */
+	bool		indexed;		/* false if no index is asked */
+	OwnOperator operator;		/* filter operator probe(keys) */
+	OwnFunction probe;
+} MembershipForm;
+
+/* NULL if it is no membership function. */
+extern const MembershipForm *FindMembershipForm(OwnFunction function);
 
 /* What a call asks, whatever its spelling: may the filter hold all, or any, of these keys? */
 typedef struct Membership
@@ -36,16 +53,19 @@ typedef struct Membership
 	Node	   *keys;
 	KeysForm	form;
 	bool		all;
-	bool		is_prefilter;	/* bloom_prefilter: implied by a join, says its writer */
+	bool		is_prefilter;	/* bloom_prefilter: the query's author says that a join implies it */
 } Membership;
 
-/* False when it is no membership, or the arguments have not the types that are declared. */
+/* False if it is no membership call, or its arguments do not have the declared types. */
 extern bool ReadMembership(Oid function, List *args, Membership *m);
 
 /* Constant keys, not NULL, as the set on the right side of ?& and ?|. */
 extern const blx_filter *ProbeOfConstant(const Const *keys, KeysForm form);
 
-extern List *IndexCondition(SupportRequestIndexCondition *request);
+/* ---- index_condition.c ---- */
+
+/* A list of the one condition, or NIL if this index cannot take it. */
+extern List *MembershipIndexCondition(SupportRequestIndexCondition *request);
 
 /* ---- statistics.c ---- */
 
@@ -60,9 +80,9 @@ typedef struct FilterStatistics
 
 extern bool GetFilterStatistics(HeapTuple pg_statistic, FilterStatistics *statistics);
 
-/* ---- planner_filter.c ---- */
+/* ---- facts.c ---- */
 
-/* What is known of a filter, or on average of those that an expression gives for many rows. */
+/* What is known of a filter, or on average of the filters that an expression yields for many rows. */
 typedef struct FilterFacts
 {
 	const blx_filter *constant; /* the filter itself, or NULL */
@@ -70,43 +90,47 @@ typedef struct FilterFacts
 	double		fpr;
 	double		nulls;			/* fraction of the filters that are NULL */
 	double		universe;		/* distinct values that its keys were taken from; 0 = not known */
-	double		chance;			/* that it holds an arbitrary key */
+	double		chance;			/* probability that it holds an arbitrary key */
 	VariableStatData column;	/* statistics of the column that holds the filters; release it */
-	/* the bloom_agg, without GROUP BY, that it is, and its query; or NULL */
+	/* the bloom_agg without GROUP BY that yields it, and its query; or NULL */
 	const Aggref *aggregate;
 	PlannerInfo *source;
 } FilterFacts;
 
-/* False when nothing is known. */
-extern bool DescribeFilter(PlannerInfo *root, Node *filter, FilterFacts *facts);
+/* False if nothing is known. */
+extern bool GatherFilterFacts(PlannerInfo *root, Node *filter, FilterFacts *facts);
 
 /* Distinct values of an expression of the query; 0 = not known. */
-extern double DistinctValues(PlannerInfo *root, Node *expr);
+extern double EstimateDistinctValues(PlannerInfo *root, Node *expr);
 
 /* The mean size of the filters of a column; 0 = not known. */
-extern double FilterColumnBytes(PlannerInfo *root, Node *filter);
+extern double MeanFilterBytes(PlannerInfo *root, Node *filter);
 
-/* The planned query of the InitPlan that sets a parameter, and which of its columns does; or NULL. */
-extern PlannerInfo *InitPlanRoot(PlannerInfo *root, const Param *param, int *column);
+/* The planned query of the InitPlan that sets a parameter, and the number of the column that does; or NULL. */
+extern PlannerInfo *FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column);
 
 /* The planned query of a CTE that is computed once, or NULL. */
-extern PlannerInfo *CteRoot(PlannerInfo *root, const RangeTblEntry *rte);
+extern PlannerInfo *FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte);
 
-/* ---- planner_implied.c ---- */
+/* ---- implied.c ---- */
 
 /*
- * Of the keys that a join on `key` keeps, the share that the filter was made of,
- * where the join is with the table that these were taken from; 0 = there is none
- * such.
+ * The share of the keys kept by a join on `key` that the filter was made of, if
+ * the join is with the table that they were taken from; 0 if there is no such
+ * join.
  */
-extern double ShareOfJoinedKeys(PlannerInfo *root, Node *key, const FilterFacts *facts);
+extern double FilterShareOfJoin(PlannerInfo *root, Node *key, const FilterFacts *facts);
 
-/* Is the same filter asked of an equal column of another table, whose estimate counts it already? */
-extern bool IsAskedElsewhere(PlannerInfo *root, const Membership *m);
+/* True if the same filter tests an equal column of another table, whose estimate counts it already. */
+extern bool MembershipCountsElsewhere(PlannerInfo *root, const Membership *m);
 
-/* ---- planner_selectivity.c ---- */
+/* ---- selectivity.c ---- */
 
-/* Nobody filters to keep most rows. */
+/*
+ * The estimate if nothing is known.  Nobody filters to keep most rows; 0.01 is
+ * the rate of a default filter, and so the share of rows that remains if it
+ * holds none of the keys.
+ */
 #define UNKNOWN_SELECTIVITY 0.01
 
 extern double MembershipSelectivity(PlannerInfo *root, const Membership *m);

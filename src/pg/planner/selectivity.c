@@ -5,13 +5,13 @@
  *
  *     s + (1 - s) fpr,    s = min(1, n / d)
  *
- * where d is the number of distinct values that the column has, or of those
- * that the filter's keys were taken from, whichever is more: as equality of two
- * columns is estimated, the smaller set is thought to be part of the larger.
- * Where both are at hand (a constant filter and the column's most common values,
- * a constant key and a sample of the filters) they are probed.  Keys of an array
- * count as independent.  A join that drops the same rows is no further reason to
- * (planner_implied.c).
+ * where d is the number of distinct values of the column, or of the values that
+ * the filter's keys were taken from, whichever is larger.  As for the equality of
+ * two columns, the smaller set is thought to be part of the larger.  If both
+ * sides are at hand (a constant filter and the column's most common values, or a
+ * constant key and a sample of the filters), the keys are tested.  Keys of an
+ * array count as independent.  A join may drop the same rows; implied.c sees to
+ * it that they do not count twice.
  */
 #include "pg/planner/planner.h"
 
@@ -26,71 +26,71 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "pg/functions/probe.h"
+
+/* The probability of a "yes", if `held` is the probability that the key is held. */
 static double
 WithFalsePositives(const FilterFacts *facts, double held)
 {
 	return held + (1 - held) * facts->fpr;
 }
 
-/* The chance of each of several keys -> that of all, or any, of n. */
+/* From the probability of each of n keys to that of all, or any, of them. */
 static double
 Combine(double chance, double n, bool all)
 {
 	return all ? pow(chance, n) : 1 - pow(1 - chance, n);
 }
 
-/*
- * The frequencies of a slot's values: their sum, that of those which the filter
- * says it holds, and the numbers of both.
- */
-typedef struct Probed
+/* The values of a statistics slot: number and total frequency of all, and of those to which the filter says "yes". */
+typedef struct TestedValues
 {
 	double		frequency,
 				found_frequency;
 	int			values,
 				found;
-} Probed;
+} TestedValues;
 
 static bool
-ProbeSlot(const VariableStatData *column, int kind, const blx_filter *f, Probed *probed)
+TestSlot(const VariableStatData *column, int kind, const blx_filter *f, TestedValues *tested)
 {
 	AttStatsSlot slot;
 	KeyType		key;
 
-	memset(probed, 0, sizeof *probed);
+	memset(tested, 0, sizeof *tested);
 	if (!HeapTupleIsValid(column->statsTuple) || !column->acl_ok ||
 		!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
 		return false;
 	LookupKeyType(&key, slot.valuetype, slot.stacoll, CurrentMemoryContext);
-	probed->values = Min(slot.nvalues, slot.nnumbers);
-	for (int i = 0; i < probed->values; i++)
+	tested->values = Min(slot.nvalues, slot.nnumbers);
+	for (int i = 0; i < tested->values; i++)
 	{
-		probed->frequency += slot.numbers[i];
+		tested->frequency += slot.numbers[i];
 		if (blx_test_inline(f, HashKey(&key, slot.values[i], f->seed)))
 		{
-			probed->found++;
-			probed->found_frequency += slot.numbers[i];
+			tested->found++;
+			tested->found_frequency += slot.numbers[i];
 		}
 	}
 	free_attstatsslot(&slot);
 	return true;
 }
 
-/* A column's key: the common values by probing, the others by their number. */
+/* A key that is a column: tests the most common values, and estimates the others by their number. */
 static double
 ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, VariableStatData *column)
 {
-	double		distinct = DistinctValues(root, key),
+	double		distinct = EstimateDistinctValues(root, key),
 				nulls = 0,
 				keys = facts->keys;
-	Probed		common = {0};
+	TestedValues common = {0};
 
 	if (distinct == 0)
 		distinct = fmin(DEFAULT_NUM_DISTINCT, fmax(1, column->rel->tuples));
 	distinct = fmax(distinct, facts->universe);
 	if (HeapTupleIsValid(column->statsTuple))
 		nulls = ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
-	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
+	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
 	{
 		keys = fmax(0, keys - common.found);
 		distinct = fmax(1, distinct - common.values);
@@ -114,7 +114,7 @@ KeySelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key)
 	return selectivity;
 }
 
-/* How many elements an array of a column has, on average. */
+/* The mean number of elements of a column of arrays; 0 = not known. */
 static double
 MeanElements(const VariableStatData *column)
 {
@@ -131,17 +131,17 @@ MeanElements(const VariableStatData *column)
 	return elements;
 }
 
-/* An array of a column, by its most common elements. */
+/* A column of arrays, by its most common elements. */
 static double
 ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column, double elements, bool all)
 {
 	AttStatsSlot slot;
-	Probed		common;
+	TestedValues common;
 	double		distinct = fmax(facts->universe, DEFAULT_NUM_DISTINCT);
 
 	if (MeanElements(column) > 0)
 		elements = MeanElements(column);
-	if (facts->constant != NULL && ProbeSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
+	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
 		return Combine(common.found_frequency / common.frequency, elements, all);
 	if (HeapTupleIsValid(column->statsTuple) &&
 		get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_VALUES))
@@ -188,20 +188,20 @@ SelectivityOf(PlannerInfo *root, const FilterFacts *facts, KeysForm form, Node *
 {
 	if (form == KEY_ARRAY)
 		return ArraySelectivity(root, facts, keys, all);
-	if (form == PROBE_SET)		/* of a number of keys that is not known: as of one */
+	if (form == PROBE_SET)		/* the number of keys is not known: as for one */
 		return WithFalsePositives(facts, facts->chance);
 	return KeySelectivity(root, facts, keys);
 }
 
-/* Of the column's filters that ANALYZE kept, how many may hold the keys?  Those of another key type are left out. */
+/* Tests the filters of the column that ANALYZE kept: adds their number, and that of those which may hold the keys. */
 static void
-ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
+TestSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
 {
 	AttStatsSlot slot;
 
 	if (!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES))
 		return;
-	/* statistics are of the column's type, which an expression need not have */
+	/* the statistics may be those of a column of another type, below the expression */
 	for (int i = 0; i < slot.nvalues && IsFilterType(slot.valuetype); i++)
 	{
 		const blx_filter *f = DatumGetFilter(slot.values[i]);
@@ -215,8 +215,9 @@ ProbeSample(const VariableStatData *column, int kind, const blx_filter *probe, b
 }
 
 /*
- * Constant keys, in filters of which there is a sample: what was expected
- * without it counts as one more filter.  It cannot be less than false positives.
+ * Constant keys, in filters of which there is a sample.  The estimate without the
+ * sample counts as one more filter, which matters only if the sample is small.
+ * The result is never less than the false positives.
  */
 static double
 SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, double expected)
@@ -228,17 +229,17 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 		return ProbeSaysNothing(facts->constant, probe) ? expected : FilterMayHold(facts->constant, probe, all);
 	if (HeapTupleIsValid(facts->column.statsTuple) && facts->column.acl_ok)
 	{
-		ProbeSample(&facts->column, STATISTIC_KIND_MCV, probe, all, &filters, &found);
-		ProbeSample(&facts->column, STATISTIC_KIND_HISTOGRAM, probe, all, &filters, &found);
+		TestSample(&facts->column, STATISTIC_KIND_MCV, probe, all, &filters, &found);
+		TestSample(&facts->column, STATISTIC_KIND_HISTOGRAM, probe, all, &filters, &found);
 	}
 	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
 }
 
-/* What remains to be said of a key of which a join says something already. */
+/* The selectivity of a key for which a join already drops rows (implied.c). */
 static double
 BesideJoin(PlannerInfo *root, const FilterFacts *facts, Node *key, double selectivity)
 {
-	double		share = ShareOfJoinedKeys(root, key, facts);
+	double		share = FilterShareOfJoin(root, key, facts);
 
 	return share > 0 ? fmax(selectivity, WithFalsePositives(facts, share)) : selectivity;
 }
@@ -251,12 +252,15 @@ FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership 
 	const blx_filter *probe = NULL;
 	double		expected;
 
+	/* constant keys can be tested */
 	if (IsA(keys, Const))
 	{
 		if (((Const *) keys)->constisnull)
 			return 0;
 		probe = ProbeOfConstant((Const *) keys, form);
 	}
+
+	/* from the numbers of keys, then from samples, then beside the joins */
 	if (form == PROBE_SET && probe != NULL)
 		expected = Combine(WithFalsePositives(facts, facts->chance), (double) blx_hashes_count(probe), m->all);
 	else
@@ -274,15 +278,15 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	FilterFacts facts;
 	double		selectivity = UNKNOWN_SELECTIVITY;
 
-	if (m->is_prefilter || IsAskedElsewhere(root, m))
+	if (m->is_prefilter || MembershipCountsElsewhere(root, m))
 		return 1;
-	if (DescribeFilter(root, m->filter, &facts))
+	if (GatherFilterFacts(root, m->filter, &facts))
 		selectivity = FilterSelectivity(root, &facts, m);
 	ReleaseVariableStats(facts.column);
 	return fmax(0, fmin(1, selectivity));
 }
 
-/* The rows on the right side of a semijoin that can make a difference. */
+/* The rows on the right side of a semijoin; keys that repeat make no difference. */
 static double
 InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
 {
@@ -300,7 +304,7 @@ InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
 	return rows;
 }
 
-/* Of a semijoin and an antijoin it is the share of rows on the left that have a partner. */
+/* For a semijoin and an antijoin it is the share of rows on the left that have a partner. */
 double
 MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join)
 {

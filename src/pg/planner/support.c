@@ -1,11 +1,12 @@
 /*
  * support.c - what the planner calls about membership.
  *
- * Selectivity is in planner_selectivity.c, index conditions are in probe.c; the
- * cost is here.  A probe of one filter for the whole query is cheaper than most
- * functions, so that it runs before them, after plain comparisons.  A filter
- * that differs from row to row must be brought: from its own row, or from the
- * TOAST table, of which only the header and a block are read when it is large.
+ * Selectivity is in selectivity.c and index conditions are in index_condition.c;
+ * the cost is here.  Testing a key against one filter for the whole query is
+ * cheaper than most functions, so it runs before them, but after plain
+ * comparisons.  A filter that differs from row to row must be fetched: from its
+ * own row, or from the TOAST table.  If it is large, only its header and a block
+ * are read.
  */
 #include "pg/planner/planner.h"
 
@@ -13,22 +14,27 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
-/* In units of cpu_operator_cost, roughly as measured with all in memory: */
+/*
+ * Costs in units of cpu_operator_cost, roughly as measured with everything in
+ * memory.  They need to be right only relative to each other and to ordinary
+ * operators: they decide the order of conditions, and whether a scan of many
+ * stored filters is worth an index or parallel workers.
+ */
 
-/* a hash and a cache line or two */
-#define PROBE_COST 2
+/* A test of one key: a hash and a cache line or two.  More than a comparison (1), less than most functions. */
+#define TEST_COST 2
 
-/* another filter than in the row before: its header is checked */
+/* A filter that is not the one of the row before: its header is checked. */
 #define CHECK_COST 10
 
-/* a filter of which nothing is known */
+/* A filter of which nothing is known: between a filter in its row and one in the TOAST table. */
 #define FETCH_COST 20
 
-/* a lookup in a TOAST table, and each chunk of 2 kB */
+/* A lookup in a TOAST table, and each chunk of 2 kB. */
 #define TOAST_LOOKUP_COST 50
 #define TOAST_CHUNK_COST 30
 
-/* as PostgreSQL assumes */
+/* What PostgreSQL assumes of an array (estimate_array_length). */
 #define UNKNOWN_ARRAY_LENGTH 10
 
 /* RESTRICT of f @> v, v <@ f, f ?& probe and f ?| probe */
@@ -58,7 +64,7 @@ bloom_contains_joinsel(PG_FUNCTION_ARGS)
 											   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
 }
 
-/* To bring what so many keys need of a filter that may differ from row to row. */
+/* The cost of fetching what a test of `keys` keys needs of a filter that may differ from row to row; bytes: 0 = not known. */
 static double
 FetchCost(double bytes, double keys)
 {
@@ -66,18 +72,20 @@ FetchCost(double bytes, double keys)
 
 	if (bytes <= 0)
 		return FETCH_COST;
-	if (bytes <= TOAST_TUPLE_THRESHOLD)
+	if (bytes <= TOAST_TUPLE_THRESHOLD) /* it is in the row */
 		return CHECK_COST;
+
+	/* read whole, or in pieces: the header and one piece per key (PrepareProbes decides by the same size) */
 	if (bytes < (1 + keys) * (SLICE_BYTES / 2))
 		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
 	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
 }
 
 static void
-EstimateCost(SupportRequestCost *request)
+EstimateMembershipCost(SupportRequestCost *request)
 {
 	Membership	m;
-	double		cost = PROBE_COST,
+	double		cost = TEST_COST,
 				keys = 1;
 	List	   *args = NIL;
 
@@ -93,14 +101,14 @@ EstimateCost(SupportRequestCost *request)
 			cost *= 1 + keys;
 		}
 		if (!IsA(m.filter, Const) && !IsA(m.filter, Param))
-			cost += FetchCost(FilterColumnBytes(request->root, m.filter), keys);
+			cost += FetchCost(MeanFilterBytes(request->root, m.filter), keys);
 	}
 	request->startup = 0;
 	request->per_tuple = cost * cpu_operator_cost;
 }
 
 static double
-EstimateSelectivity(SupportRequestSelectivity *request)
+EstimateMembershipSelectivity(SupportRequestSelectivity *request)
 {
 	Membership	m;
 
@@ -120,15 +128,15 @@ bloom_contains_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSelectivity))
 	{
-		((SupportRequestSelectivity *) request)->selectivity = EstimateSelectivity((SupportRequestSelectivity *) request);
+		((SupportRequestSelectivity *) request)->selectivity = EstimateMembershipSelectivity((SupportRequestSelectivity *) request);
 		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestCost))
 	{
-		EstimateCost((SupportRequestCost *) request);
+		EstimateMembershipCost((SupportRequestCost *) request);
 		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestIndexCondition))
-		PG_RETURN_POINTER(IndexCondition((SupportRequestIndexCondition *) request));
+		PG_RETURN_POINTER(MembershipIndexCondition((SupportRequestIndexCondition *) request));
 	PG_RETURN_POINTER(NULL);
 }

@@ -1,10 +1,10 @@
 /*
  * build.c - CREATE INDEX and INSERT.
  *
- * The index's geometry is chosen from the first filters, unless an option says
+ * The index's geometry is chosen from the first filters, unless an option sets
  * it, and stays until REINDEX.  CREATE INDEX collects rows in memory and writes
- * a segment whenever maintenance_work_mem or a segment is full; INSERT appends
- * to the pending rows and, when they are too many, does one step of a merge now and then.
+ * a segment whenever maintenance_work_mem or a segment is full.  INSERT appends
+ * to the pending rows; when there are too many, some inserts do a step of a merge.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -16,104 +16,111 @@
 #include "utils/rel.h"
 
 /*
- * By how much an INSERT that finds no free page makes the index longer: enough
- * for the row of the largest signatures, and few enough to wait for.
+ * By how many pages an INSERT that finds no free one extends the index: enough
+ * for a row of the largest signatures, which needs 17, and for many small rows,
+ * but few enough that the INSERT and those that wait for it lose little time.
  */
 #define NEW_PAGES 32
 
-/* Pending rows of so many pages become a segment: each step of the merge reads them again. */
+/*
+ * The most pages of pending rows that a merge begun by an INSERT takes.  Each of
+ * its steps reads them all again: more pages would make steps slower, fewer would
+ * make smaller segments, which are merged again sooner.
+ */
 #define MERGE_PAGES 1024
 
-/* So many filters are enough to choose a geometry from. */
+/*
+ * The filters from which CREATE INDEX chooses the geometry.  It is the one that
+ * 99 in 100 of them do not exceed (signature.c), so a tenth of this number would
+ * leave the choice to the second largest filter.  They wait in memory.
+ */
 #define SAMPLE_FILTERS 1000
 
-typedef struct BuildState
+typedef struct BloomxBuildState
 {
 	Relation	index;
-	IndexOptions options;
-	Meta		keys;			/* geometry and key type so far */
+	BloomxOptions options;
+	BloomxKeys	keys;			/* geometry and key type so far */
 	int64		indexed;
 
 	/* filters that wait for the geometry to be chosen */
-	GeometrySample sample;
+	BloomxGeometrySample sample;
 	blx_filter *filters[SAMPLE_FILTERS];
 	Size		sample_bytes;
 
-	/* rows that wait to be written; the TIDs first belong to the waiting filters */
+	/* rows that wait to be written; at first the TIDs are those of the waiting filters */
 	ItemPointerData *tids;
 	uint64	   *signatures;
 	uint32		rows;
 	uint32		max_rows;
 	uint32		stride;
 
-	MemoryContext row_memory;	/* emptied after every row */
-	MemoryContext segment_memory;	/* after every segment */
-} BuildState;
+	MemoryContext row_memory;	/* reset after every row */
+	MemoryContext segment_memory;	/* reset after every segment */
+} BloomxBuildState;
 
 static void
-FlushRows(BuildState *state)
+FlushRows(BloomxBuildState *state)
 {
-	blx_geometry geometry = GeometryOf(&state->keys);
-	RowSource	source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride};
+	blx_geometry geometry = BloomxGeometryOf(&state->keys);
+	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
-	AddSegment(state->index, &geometry, &source);
+	BloomxAddSegment(state->index, &geometry, &source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;
 }
 
 static void
-AddRow(BuildState *state, const ItemPointerData *tid, const blx_filter *f)
+AddRow(BloomxBuildState *state, const ItemPointerData *tid, const blx_filter *f)
 {
-	blx_geometry geometry = GeometryOf(&state->keys);
+	blx_geometry geometry = BloomxGeometryOf(&state->keys);
 
-	MakeSignature(state->signatures + (Size) state->rows * state->stride, &geometry, f, JoinKeyType(&state->keys, f));
+	BloomxMakeSignature(state->signatures + (Size) state->rows * state->stride, &geometry, f, BloomxJoinKeyType(&state->keys, f));
 	state->tids[state->rows++] = *tid;
 	if (state->rows == state->max_rows)
 		FlushRows(state);
 }
 
-/* The geometry, and the key type that the rows have had so far. */
+/* Writes the geometry, and the key type of the rows so far, to the metapage. */
 static void
-WriteKeys(Relation index, const Meta *keys)
+WriteKeys(Relation index, const BloomxKeys *keys)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state;
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->log2_blocks = keys->log2_blocks;
-	meta->parts = keys->parts;
-	meta->key_type = keys->key_type;
-	meta->name_len = keys->name_len;
-	memcpy(meta->name, keys->name, sizeof meta->name);
-	SealMeta(meta);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta->keys = *keys;
+	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Chooses the geometry, unless it is known, and makes room for rows of it. */
+/* Chooses the geometry, unless an option has set it, and makes room for rows of it. */
 static void
-StartRows(BuildState *state)
+StartRows(BloomxBuildState *state)
 {
 	uint32		waiting = state->rows;
 	blx_geometry geometry;
 
 	if (state->keys.parts == 0)
 	{
-		geometry = ChooseGeometry(&state->options, &state->sample);
-		SetGeometry(&state->keys, &geometry);
+		geometry = BloomxChooseGeometry(&state->options, &state->sample);
+		BloomxSetGeometry(&state->keys, &geometry);
 	}
+	/* the metapage must have it before the first segment is added */
 	WriteKeys(state->index, &state->keys);
-	geometry = GeometryOf(&state->keys);
+	geometry = BloomxGeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
 	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
 	state->signatures = MemoryContextAllocHuge(CurrentMemoryContext, 8 * (Size) state->stride * state->max_rows);
+
+	/* the rows that waited: row i is written to place i or an earlier one, so it overwrites no TID that waits */
 	state->rows = 0;
-	/* a row never overtakes the TID of one that waits */
 	for (uint32 i = 0; i < waiting; i++)
 	{
 		AddRow(state, &state->tids[i], state->filters[i]);
@@ -122,9 +129,9 @@ StartRows(BuildState *state)
 }
 
 static void
-HoldFilter(BuildState *state, const ItemPointerData *tid, const blx_filter *f)
+HoldFilter(BloomxBuildState *state, const ItemPointerData *tid, const blx_filter *f)
 {
-	SampleGeometry(&state->sample, f);
+	BloomxSampleGeometry(&state->sample, f);
 	state->sample_bytes += blx_size(f);
 	state->filters[state->rows] = CopyFilter(f);
 	state->tids[state->rows++] = *tid;
@@ -135,7 +142,7 @@ HoldFilter(BuildState *state, const ItemPointerData *tid, const blx_filter *f)
 static void
 BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
-	BuildState *state = arg;
+	BloomxBuildState *state = arg;
 	MemoryContext old;
 	blx_filter *f;
 
@@ -164,50 +171,51 @@ WriteMetaPage(Relation index)
 	Assert(BufferGetBlockNumber(buffer) == META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
-	InitMetaPage(index, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
+	BloomxInitMetaPage(index, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
 
 IndexBuildResult *
-BuildIndex(Relation heap, Relation index, IndexInfo *info)
+bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	BuildState *state = palloc0(sizeof(BuildState));
+	BloomxBuildState *state = palloc0(sizeof(BloomxBuildState));
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	WriteMetaPage(index);
 	state->index = index;
-	state->options = GetIndexOptions(index);
-	state->keys = ReadStructure(index, NULL)->meta;
+	state->options = BloomxGetOptions(index);
+	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
-	if (state->keys.parts > 0)
+	if (state->keys.parts > 0)	/* set by an option: no filters need wait */
 		StartRows(state);
 
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, state, NULL);
+	/* a small table: its filters still wait */
 	if (state->signatures == NULL && state->rows > 0)
 		StartRows(state);
 	if (state->rows > 0)
 		FlushRows(state);
-	WriteKeys(index, &state->keys);
+	WriteKeys(index, &state->keys); /* the last rows may have brought the key type */
 	result->index_tuples = state->indexed;
 	if (state->signatures != NULL)
 		pfree(state->signatures);
 	return result;
 }
 
-/* What an unlogged index is reset to after a crash. */
+/* The init fork, to which an unlogged index is reset after a crash. */
 void
-BuildEmptyIndex(Relation index)
+bloomxbuildempty(Relation index)
 {
 	Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	START_CRIT_SECTION();
-	InitMetaPage(index, BufferGetPage(buffer));
+	BloomxInitMetaPage(index, BufferGetPage(buffer));
 	MarkBufferDirty(buffer);
 	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
@@ -216,9 +224,14 @@ BuildEmptyIndex(Relation index)
 
 /* ---- INSERT ---- */
 
-/* What the metapage will say of geometry and key type, and the row, all under the metapage's lock. */
+/*
+ * Appends a row to the pending ones under the metapage's lock, which makes them
+ * and the first row's geometry and key type known in one WAL record.  *meta is a
+ * copy of the metapage as it is to become: if there are too few free pages, the
+ * page itself must not have changed.  Returns false then.
+ */
 static bool
-AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, Meta *meta)
+AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, BloomxMeta *meta)
 {
 	blx_geometry geometry;
 	bool		comparable,
@@ -226,41 +239,42 @@ AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, M
 	uint64	   *row;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	*meta = *GetMeta(index, BufferGetPage(buffer));
-	if (meta->parts == 0)
+	*meta = *BloomxGetMeta(index, BufferGetPage(buffer));
+	if (meta->keys.parts == 0)
 	{
-		IndexOptions options = GetIndexOptions(index);
-		GeometrySample sample = {0};
+		BloomxOptions options = BloomxGetOptions(index);
+		BloomxGeometrySample sample = {0};
 
-		SampleGeometry(&sample, f);
-		geometry = ChooseGeometry(&options, &sample);
-		SetGeometry(meta, &geometry);
+		/* the first row of an empty index decides */
+		BloomxSampleGeometry(&sample, f);
+		geometry = BloomxChooseGeometry(&options, &sample);
+		BloomxSetGeometry(&meta->keys, &geometry);
 	}
-	geometry = GeometryOf(meta);
-	comparable = JoinKeyType(meta, f);
-	row = palloc(PendingWords(&geometry) * sizeof(uint64));
-	MakeSignature(row + 1, &geometry, f, comparable);
-	appended = AppendPending(index, buffer, meta, tid, row);
+	geometry = BloomxGeometryOf(&meta->keys);
+	comparable = BloomxJoinKeyType(&meta->keys, f);
+	row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
+	BloomxMakeSignature(row + 1, &geometry, f, comparable);
+	appended = BloomxAppendPending(index, buffer, meta, tid, row);
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	pfree(row);
 	return appended;
 }
 
 /*
- * Nothing here waits for a merge, for VACUUM or for a check: only for a page's
- * lock, or for somebody who makes the index a few pages longer.  If a step of
- * a merge is due and nobody else is at it, it follows.  The row is in the
- * index by then; a cancel in that step loses no more than the step.
+ * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
+ * locks, and for a process that extends the index by a few pages.  If a step of a
+ * merge is due and nobody else holds the structure lock, the step follows.  By
+ * then the row is in the index, so a cancel loses no more than the step.
  */
 bool
-InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-		  IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
+bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
 	MemoryContext memory,
 				old;
 	Buffer		buffer;
 	blx_filter *f;
-	Meta	   *meta;
+	BloomxMeta *meta;
 	uint32		step;
 
 	if (isnull[0])
@@ -268,16 +282,16 @@ InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
 	f = DatumGetFilter(values[0]);
-	meta = palloc(sizeof(Meta));
+	meta = palloc(sizeof(BloomxMeta));
 	buffer = ReadBuffer(index, META_BLOCK);
 	while (!AppendRow(index, buffer, tid, f, meta))
-		ExtendIndex(index, NEW_PAGES);
+		BloomxExtendIndex(index, NEW_PAGES);
 	ReleaseBuffer(buffer);
-	step = InsertStep(meta, index);
-	if (step > 0 && TryLockStructure(index))
+	step = BloomxInsertStep(meta, index);
+	if (step > 0 && BloomxTryLockStructure(index))
 	{
-		(void) MergeStep(index, step, MERGE_PAGES);
-		UnlockStructure(index);
+		(void) BloomxMergeStep(index, step, MERGE_PAGES);
+		BloomxUnlockStructure(index);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

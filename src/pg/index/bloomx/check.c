@@ -1,14 +1,14 @@
 /*
- * check.c - is an index what it should be?
+ * check.c - bloomx_check_index and bloomx_index_info.
  *
  * bloomx_check_index goes through the whole index and the whole table: every
  * row with a filter is in the index exactly once, its signature has every bit
- * that it must have, and no page is used twice.  What a lookup needs is thereby
- * shown for all keys.
+ * that it must have, and no page is used twice.  That proves lookups right for
+ * all keys.
  *
- * The structure lock is held while the index is read, not while the table is:
- * first for the TIDs, and then for one batch of rows' bits at a time.  What has
- * been merged since the last time is read again.
+ * The structure lock is held while the index is read, but not while the table is
+ * read: first for the TIDs, and then for the bits of one batch of rows at a time.
+ * If merges have moved rows in between, the index is read again.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -31,35 +31,35 @@
 #define IN_PENDING PG_UINT32_MAX
 
 /* Where a TID is in the index. */
-typedef struct Place
+typedef struct BloomxPlace
 {
 	ItemPointerData tid;
 	uint32		segment;		/* its number, or IN_PENDING */
 	uint32		row;
-	Size		signature;		/* which one of the batch */
-} Place;
+	Size		signature;		/* its number in the batch */
+} BloomxPlace;
 
-typedef struct Check
+typedef struct BloomxCheck
 {
 	Relation	index;
-	Structure  *structure;
-	MemoryContext memory;		/* of the structure and the places, which may have to be read again */
+	BloomxStructure *structure;
+	MemoryContext memory;		/* has the structure and the places; reset when they are read again */
 
-	Place	   *places;			/* by TID */
+	BloomxPlace *places;		/* sorted by TID */
 	Size		nplaces;
 
-	/* rows whose bits are still to be looked at, and what their signatures must have */
-	Place	   *batch;
+	/* rows whose bits are still to be checked, and the bits that their signatures must have */
+	BloomxPlace *batch;
 	uint64	   *signatures;
 	Size		batched;
 	Size		max_batch;
 
 	int64		checked;
 	MemoryContext row_memory;
-} Check;
+} BloomxCheck;
 
 pg_noreturn static void
-ReportRow(Check *check, const ItemPointerData *tid, const char *problem)
+ReportRow(BloomxCheck *check, const ItemPointerData *tid, const char *problem)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
@@ -70,23 +70,23 @@ ReportRow(Check *check, const ItemPointerData *tid, const char *problem)
 /* ---- the index's TIDs ---- */
 
 static inline int
-ComparePlaces(const Place *a, const Place *b)
+ComparePlaces(const BloomxPlace *a, const BloomxPlace *b)
 {
 	return ItemPointerCompare((ItemPointer) &a->tid, (ItemPointer) &b->tid);
 }
 
 /* By segment, the pending rows last, and then by row. */
 static inline int
-CompareSegments(const Place *a, const Place *b)
+CompareSegments(const BloomxPlace *a, const BloomxPlace *b)
 {
 	if (a->segment != b->segment)
 		return a->segment > b->segment ? 1 : -1;
 	return (a->row > b->row) - (a->row < b->row);
 }
 
-/* There may be hundreds of millions: sorting them must hear a cancel. */
+/* There may be hundreds of millions of places: sorting them must react to a cancel. */
 #define ST_SORT SortPlaces
-#define ST_ELEMENT_TYPE Place
+#define ST_ELEMENT_TYPE BloomxPlace
 #define ST_COMPARE(a, b) ComparePlaces(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -94,17 +94,17 @@ CompareSegments(const Place *a, const Place *b)
 #include "lib/sort_template.h"
 
 #define ST_SORT SortBatch
-#define ST_ELEMENT_TYPE Place
+#define ST_ELEMENT_TYPE BloomxPlace
 #define ST_COMPARE(a, b) CompareSegments(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
 
-static Place *
-FindPlace(const Check *check, const ItemPointerData *tid)
+static BloomxPlace *
+FindPlace(const BloomxCheck *check, const ItemPointerData *tid)
 {
-	const Place sought = {.tid = *tid};
+	const BloomxPlace sought = {.tid = *tid};
 	Size		from = 0,
 				to = check->nplaces;
 
@@ -124,35 +124,37 @@ FindPlace(const Check *check, const ItemPointerData *tid)
 }
 
 static void
-AddPlace(Check *check, ItemPointerData tid, uint32 segment, uint32 row)
+AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 {
 	if (ItemPointerIsValid(&tid))
-		check->places[check->nplaces++] = (Place) {.tid = tid, .segment = segment, .row = row};
+		check->places[check->nplaces++] = (BloomxPlace) {.tid = tid, .segment = segment, .row = row};
 }
 
 static void
-CollectPending(Check *check)
+CollectPending(BloomxCheck *check)
 {
-	PendingReader *reader = StartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
 	const uint64 *words;
 
-	for (uint32 row = 0; (words = NextPending(reader)) != NULL; row++)
-		AddPlace(check, PendingTid(words), IN_PENDING, row);
+	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
+		AddPlace(check, BloomxPendingTid(words), IN_PENDING, row);
 	if (reader->gone)
-		ReportCorruption(check->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 }
 
-/* Needs the structure lock. */
+/* Collects the places of all rows, sorted by TID.  Needs the structure lock. */
 static void
-CollectPlaces(Check *check)
+CollectPlaces(BloomxCheck *check)
 {
-	const Structure *structure = check->structure;
+	const BloomxStructure *structure = check->structure;
 	Size		rows = structure->meta.pending.rows;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 		rows += structure->segments[i].rows;
+
+	/* the rows of all segments, and the pending ones */
 	check->nplaces = 0;
-	check->places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * sizeof(Place));
+	check->places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * sizeof(BloomxPlace));
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 	{
 		ItemPointerData *tids;
@@ -160,54 +162,55 @@ CollectPlaces(Check *check)
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows == 0)
 			continue;
-		tids = ReadAllTids(check->index, &structure->segments[i]);
+		tids = BloomxReadAllTids(check->index, &structure->segments[i]);
 		for (uint32 row = 0; row < structure->segments[i].rows; row++)
 			AddPlace(check, tids[row], i, row);
 		pfree(tids);
 	}
 	CollectPending(check);
 
+	/* a TID twice would be next to itself */
 	SortPlaces(check->places, check->nplaces);
 	for (Size i = 1; i < check->nplaces; i++)
 		if (ComparePlaces(&check->places[i - 1], &check->places[i]) == 0)
 			ReportRow(check, &check->places[i].tid, "is there twice");
 }
 
-/* What the index consists of now; needs the structure lock. */
+/* Reads what the index consists of now.  Needs the structure lock. */
 static void
-ReadIndex(Check *check)
+ReadIndex(BloomxCheck *check)
 {
 	MemoryContext old;
 
 	MemoryContextReset(check->memory);
 	old = MemoryContextSwitchTo(check->memory);
-	check->structure = ReadStructure(check->index, NULL);
-	pfree(MapPages(check->index, check->structure, check->structure->blocks));
+	check->structure = BloomxReadStructure(check->index, NULL);
+	pfree(BloomxMapPages(check->index, check->structure, check->structure->blocks));
 	CollectPlaces(check);
 	MemoryContextSwitchTo(old);
 }
 
 /* ---- the rows' bits ---- */
 
-/* Have n rows, all of one segment, the bits of that word of their signatures? */
+/* Checks word `number` of the signatures of n rows of one segment. */
 static void
-CheckWord(Check *check, const Place *rows, Size n, uint32 number, uint64 *slices, uint64 *column)
+CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, uint64 *slices, uint64 *column)
 {
-	const Segment *segment = &check->structure->segments[rows->segment];
+	const BloomxSegment *segment = &check->structure->segments[rows->segment];
 	Size		words = blx_body_words(&check->structure->geometry);
 
-	ReadColumn(check->index, segment, number, slices, column);
+	BloomxReadColumn(check->index, segment, number, slices, column);
 	for (uint32 row = segment->rows; row % 64 != 0; row++)
 		if (column[row] != 0)
-			ReportCorruption(check->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
 	for (Size i = 0; i < n; i++)
 		if (check->signatures[rows[i].signature * words + number] & ~column[rows[i].row])
 			ReportRow(check, &rows[i].tid, "lacks a bit");
 }
 
-/* Rows of one segment. */
+/* Checks n rows of one segment, word by word. */
 static void
-CheckSegmentRows(Check *check, const Place *rows, Size n, uint64 *slices, uint64 *column)
+CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *slices, uint64 *column)
 {
 	for (uint32 word = 0; word < blx_body_words(&check->structure->geometry); word++)
 	{
@@ -216,16 +219,16 @@ CheckSegmentRows(Check *check, const Place *rows, Size n, uint64 *slices, uint64
 	}
 }
 
-/* Pending rows, in their order. */
+/* Checks n pending rows, which are in the order of the list. */
 static void
-CheckPendingRows(Check *check, const Place *rows, Size n)
+CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	PendingReader *reader = StartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
 	Size		words = blx_body_words(&check->structure->geometry),
 				i = 0;
 	const uint64 *row;
 
-	for (uint32 number = 0; i < n && (row = NextPending(reader)) != NULL; number++)
+	for (uint32 number = 0; i < n && (row = BloomxNextPending(reader)) != NULL; number++)
 	{
 		if (rows[i].row != number)
 			continue;
@@ -235,19 +238,22 @@ CheckPendingRows(Check *check, const Place *rows, Size n)
 		i++;
 	}
 	if (i < n)
-		ReportCorruption(check->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 	pfree(reader->row);
 	pfree(reader);
 }
 
-/* Merges have moved rows: where are those of the batch by now?  Rows that VACUUM may remove are not among them. */
+/*
+ * Finds the rows of the batch again after merges have moved rows.  VACUUM cannot
+ * have removed any: the snapshot sees them.
+ */
 static void
-FindBatchAnew(Check *check)
+FindBatchAnew(BloomxCheck *check)
 {
 	ReadIndex(check);
 	for (Size i = 0; i < check->batched; i++)
 	{
-		Place	   *place = FindPlace(check, &check->batch[i].tid);
+		BloomxPlace *place = FindPlace(check, &check->batch[i].tid);
 
 		if (place == NULL)
 			ReportRow(check, &check->batch[i].tid, "is missing");
@@ -257,17 +263,19 @@ FindBatchAnew(Check *check)
 }
 
 static void
-CheckBatch(Check *check)
+CheckBatch(BloomxCheck *check)
 {
 	uint64	   *slices = palloc(SLICES_BYTES),
 			   *column = palloc(COLUMN_BYTES);
-	Structure  *now;
+	BloomxStructure *now;
 	Size		n;
 
-	LockStructure(check->index);
-	now = ReadStructure(check->index, NULL);
+	BloomxLockStructure(check->index);
+	now = BloomxReadStructure(check->index, NULL);
 	if (now->meta.changes != check->structure->meta.changes)
 		FindBatchAnew(check);
+
+	/* the rows of each segment together, since a column is read for all of its rows */
 	SortBatch(check->batch, check->batched);
 	for (Size first = 0; first < check->batched; first += n)
 	{
@@ -280,7 +288,7 @@ CheckBatch(Check *check)
 		else
 			CheckSegmentRows(check, check->batch + first, n, slices, column);
 	}
-	UnlockStructure(check->index);
+	BloomxUnlockStructure(check->index);
 	pfree(now->segments);
 	pfree(now);
 	pfree(slices);
@@ -288,14 +296,14 @@ CheckBatch(Check *check)
 	check->batched = 0;
 }
 
-/* A row of the table. */
+/* A row of the table: must have a place; its bits are checked with the batch. */
 static void
 CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
-	Check	   *check = arg;
+	BloomxCheck *check = arg;
 	const blx_geometry *geometry = &check->structure->geometry;
 	uint64	   *signature = check->signatures + check->batched * blx_body_words(geometry);
-	Place	   *place;
+	BloomxPlace *place;
 	MemoryContext old;
 	blx_filter *f;
 
@@ -306,7 +314,7 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 		ReportRow(check, tid, "is missing");
 	old = MemoryContextSwitchTo(check->row_memory);
 	f = DatumGetFilter(values[0]);
-	MakeSignature(signature, geometry, f, JoinKeyType(&check->structure->meta, f));
+	BloomxMakeSignature(signature, geometry, f, BloomxJoinKeyType(&check->structure->meta.keys, f));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->row_memory);
 	check->checked++;
@@ -317,14 +325,14 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 }
 
 static void
-CheckTable(Check *check, Relation heap, Snapshot snapshot)
+CheckTable(BloomxCheck *check, Relation heap, Snapshot snapshot)
 {
 	IndexInfo  *info = BuildIndexInfo(check->index);
 	Size		bytes = 8 * Max(1, blx_body_words(&check->structure->geometry));
 
 	check->max_batch = Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / bytes));
 	check->signatures = MemoryContextAllocHuge(CurrentMemoryContext, check->max_batch * bytes);
-	check->batch = palloc(check->max_batch * sizeof(Place));
+	check->batch = palloc(check->max_batch * sizeof(BloomxPlace));
 	check->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check row", ALLOCSET_DEFAULT_SIZES);
 	info->ii_Concurrent = true;
 	table_index_build_scan(heap, check->index, info, true, false, CheckRow, check,
@@ -333,8 +341,8 @@ CheckTable(Check *check, Relation heap, Snapshot snapshot)
 }
 
 /*
- * Who may read the table may know what its index is made of; so may the roles
- * that watch over the server.
+ * A user who may read the table may know what its index is made of, and so may
+ * the roles that monitor the server.
  */
 static void
 CheckPrivilege(Relation heap, Relation index)
@@ -363,7 +371,7 @@ OpenIndex(Oid id, Relation *heap)
 				(errcode(ERRCODE_UNDEFINED_TABLE),
 				 errmsg("there is no relation with OID %u", id)));
 	if (*heap == NULL || table != IndexGetRelation(id, true) || index->rd_rel->relkind != RELKIND_INDEX ||
-		index->rd_indam->aminsert != InsertRow)
+		index->rd_indam->aminsert != bloomxinsert)
 		ereport(ERROR,
 				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 				 errmsg("\"%s\" is not a bloomx index", RelationGetRelationName(index)),
@@ -377,18 +385,18 @@ OpenIndex(Oid id, Relation *heap)
 }
 
 /*
- * Every row that the snapshot sees must be in the index already.  That is so
- * only of a snapshot taken now: that of a transaction under REPEATABLE READ may
- * be older than the index, and see versions of rows that it never had.
+ * Every row that the snapshot sees must be in the index already.  That is true
+ * only of a snapshot taken now.  The snapshot of a REPEATABLE READ transaction
+ * may be older than the index, and see row versions that the index never had.
  */
 static void
-CheckWithLatestSnapshot(Check *check, Relation heap)
+CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 {
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 
-	LockStructure(check->index);
+	BloomxLockStructure(check->index);
 	ReadIndex(check);
-	UnlockStructure(check->index);
+	BloomxUnlockStructure(check->index);
 	CheckTable(check, heap, snapshot);
 	UnregisterSnapshot(snapshot);
 }
@@ -399,7 +407,7 @@ Datum
 bloomx_check_index(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
-	Check		check = {.index = OpenIndex(PG_GETARG_OID(0), &heap)};
+	BloomxCheck check = {.index = OpenIndex(PG_GETARG_OID(0), &heap)};
 	Oid			user;
 	int			context,
 				nest_level;
@@ -411,7 +419,7 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 				 errhint("REINDEX it.")));
 	check.memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check index", ALLOCSET_DEFAULT_SIZES);
 
-	/* expressions of the index are the owner's code, which must not run as somebody else */
+	/* index expressions are code of the owner, and must run as the owner */
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
@@ -433,7 +441,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 {
 	Relation	heap,
 				index = OpenIndex(PG_GETARG_OID(0), &heap);
-	Structure  *structure = ReadStructure(index, NULL);
+	BloomxStructure *structure = BloomxReadStructure(index, NULL);
 	int64		segments = 0,
 				rows = 0,
 				removed = 0,
@@ -441,7 +449,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 				merging = 0,
 				free = 0,
 				pages;
-	bool		known = structure->meta.parts > 0;
+	bool		known = structure->meta.keys.parts > 0;
 	bool		nulls[10] = {!known, !known};
 	Datum		values[10];
 	TupleDesc	tuple;
@@ -452,14 +460,14 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 		rows += structure->segments[i].rows - structure->segments[i].dead;
 		removed += structure->segments[i].dead;
 		if (structure->segments[i].rows > 0)
-			used += SegmentPages(&structure->geometry, structure->segments[i].rows);
+			used += BloomxSegmentPages(&structure->geometry, structure->segments[i].rows);
 	}
 	if (structure->meta.merge.segment.rows > 0)
-		merging = SegmentPages(&structure->geometry, structure->meta.merge.segment.rows);
+		merging = BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows);
 	for (uint32 i = 0; i < structure->meta.free_runs; i++)
 		free += structure->meta.free[i].pages;
 	values[0] = Int64GetDatum(known ? (int64) blx_bits(&structure->geometry) : 0);
-	values[1] = Int32GetDatum(structure->meta.parts);
+	values[1] = Int32GetDatum(structure->meta.keys.parts);
 	values[2] = Int64GetDatum(segments);
 	values[3] = Int64GetDatum(rows);
 	values[4] = Int64GetDatum(removed);

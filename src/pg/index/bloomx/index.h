@@ -1,72 +1,82 @@
 /*
  * index.h - the index access method bloomx: what its files share.
  *
- *   am_handler.c    the handler, options, amvalidate
- *   am_pages.c      pages, the metapage, the directory of segments, free pages
- *   am_signature.c  filters -> signatures, conditions -> slices
- *   am_segment.c    writing and reading a segment
- *   am_pending.c    rows that are in no segment yet
- *   am_merge.c      from pending rows and small segments to larger ones
- *   am_build.c      CREATE INDEX and INSERT
- *   am_scan.c       bitmap scans
- *   am_vacuum.c     VACUUM
- *   am_cost.c       the planner's estimate
- *   am_check.c      bloomx_check_index, bloomx_index_info
+ * From the ground up:
+ *
+ *   signature.c  filters -> signatures, conditions -> slices
+ *   options.c    the options of an index
+ *   pages.c      pages, the metapage, the directory of segments, free pages
+ *   segment.c    writes and reads a segment
+ *   pending.c    rows that are in no segment yet
+ *   space.c      which pages are used, and by what
+ *   merge.c      from pending rows and small segments to larger ones
+ *   build.c      CREATE INDEX and INSERT
+ *   scan.c       bitmap scans
+ *   vacuum.c     VACUUM
+ *   cost.c       the planner's estimate
+ *   check.c      bloomx_check_index, bloomx_index_info
+ *   handler.c    what the access method can do, amvalidate
  *
  * An index is a set of segments and a list of pending rows.  A segment holds
- * the signatures (core/slices.h) of up to MAX_SEGMENT_ROWS rows transposed:
- * pages of TIDs, then pages of slices, slice s being the bits s of all rows.  A
- * lookup reads, in each segment, one slice for each part of the key, and the
- * pages of TIDs where something matched.  A segment never changes but for its
- * TIDs, which VACUUM makes invalid.  Pending rows are TIDs with signatures as
- * they come; when there are many they become a segment (am_merge.c).
+ * the signatures (core/filter/slices.h) of up to MAX_SEGMENT_ROWS rows, stored
+ * transposed: pages of TIDs, then pages of slices.  Slice s is the string of the
+ * bits s of all rows.  A lookup reads, in each segment, one slice per part of
+ * the signature, and then the pages of TIDs where a row matched.  A segment never
+ * changes, except that VACUUM makes TIDs invalid.  Pending rows are TIDs with
+ * signatures, in the order in which they came; when there are many they become a
+ * segment (merge.c).
  *
- * Who may do what at the same time:
+ * Who may do what at the same time (docs/design.md, "The bit-sliced index"):
  *
  * - The metapage says what the index consists of: the directory's pages, the
- *   list of pending rows, free pages, the merge under way.  It and the directory
- *   change only under the metapage's exclusive buffer lock, in one WAL record,
- *   written after all pages that it refers to.
- * - Whoever merges, replaces or empties segments, or makes TIDs invalid, holds
- *   the structure lock (a heavyweight lock on the metapage) while he changes
- *   something.  VACUUM and bloomx_check_index release it between their steps.
+ *   list of pending rows, free pages, the merge under way.  The metapage and the
+ *   directory change only under the metapage's exclusive buffer lock, in one WAL
+ *   record that is written after all pages that it refers to.
+ * - A process that merges, replaces or empties segments, or makes TIDs invalid,
+ *   holds the structure lock (a heavyweight lock on the metapage) while it
+ *   changes something.  VACUUM and bloomx_check_index release it between their
+ *   steps.
  * - INSERT never waits for the structure lock.  It appends a pending row under
  *   the metapage's exclusive lock; the list of pending rows has no largest size.
- *   When the list is longer than it should be, INSERT does one small step of a
- *   merge, if nobody else has the lock.
- * - A merge goes on from step to step, perhaps in another process: the metapage
- *   says what is merged, into which pages, and how many of them are written.
- *   Whoever is interrupted leaves a merge that the next one continues, and no
- *   page without an owner.
+ *   If the list is too long, INSERT does one small step of a merge, provided that
+ *   nobody else holds the structure lock.
+ * - A merge proceeds from step to step, perhaps in another process: the metapage
+ *   says what is merged, into which pages, and how many of them are written.  A
+ *   process that is interrupted leaves a merge that the next one continues, and
+ *   no page without an owner.
  * - TIDs become invalid only while no merge is under way: VACUUM first finishes
- *   the one that it finds.  So a merge sees the same rows in each of its steps,
+ *   the merge that it finds.  So a merge sees the same rows in each of its steps,
  *   and no row that VACUUM has removed can come back with it.
- * - VACUUM must see every TID that was in the index when its pass began, though
- *   merges move rows between two of its steps.  Passes are numbered.  A segment
- *   carries the number of the last pass that has seen all of its rows, and so
- *   does the list of pending rows; a merge's result carries the present one only
- *   if all that went into it does.  The pass goes over the pending rows first
- *   and then over segments of another number until there is none.  Rows that are
- *   inserted meanwhile need not be seen: a TID is used again only after VACUUM
- *   has removed it from all indexes.  A merge makes no more segments of another
- *   number than it takes, so the pass ends.
- * - Scans lock nothing but the page that they look at.  They copy the directory
- *   under the metapage's share lock and then read.  Pages may meanwhile be freed
- *   and used again; each page carries the stamp of the segment, or of the
- *   pending page, that it was written for, no stamp is used twice, and a scan
- *   that finds another one starts again.  TIDs found twice do no harm in a
- *   bitmap.  This needs nothing from whoever frees pages, so it works on a
- *   standby just as well.
+ * - VACUUM must see every TID that was in the index when its pass began, although
+ *   merges move rows between two of its steps.  So passes are numbered.  A segment
+ *   carries the number of the last pass that has seen all of its rows, and so does
+ *   the list of pending rows.  The result of a merge carries the present number
+ *   only if all its sources do.  The pass goes over the pending rows first, and
+ *   then over the segments that carry another number until there is none.  Rows
+ *   inserted meanwhile need not be seen: a TID is used again only after VACUUM has
+ *   removed it from all indexes.  A merge makes no more segments of another number
+ *   than it takes, so the pass ends.
+ * - A scan locks only the page that it looks at.  It copies the directory under
+ *   the metapage's share lock and then reads.  Meanwhile pages may be freed and
+ *   used again.  Therefore each page carries the stamp of the segment, or of the
+ *   pending page, that it was written for, and no stamp is used twice.  A scan
+ *   that finds another stamp starts again.  TIDs found twice do no harm in a
+ *   bitmap.  This asks nothing of the process that frees pages, so it works on a
+ *   standby, too.
  * - The index is extended under the extension lock, a few pages at a time.  New
  *   pages become free pages of the metapage before the lock is released, and are
- *   taken from there.  No heavyweight lock is waited for under a buffer lock.
+ *   taken from there.  Nobody waits for a heavyweight lock under a buffer lock.
  *   Locks are taken in this order: structure, extension, metapage, other pages.
  *
- * What is read is not trusted: the metapage and the directory carry a checksum
- * of what a lookup believes, and their fields are checked before they are used.
+ * Nothing that is read is trusted: the metapage and the directory carry a
+ * checksum of everything that a lookup believes, and their fields are checked
+ * before they are used.
+ *
+ * Names: Bloomx for types and functions of the access method; bloomx and the
+ * name of the callback (bloomxbuild) for those that PostgreSQL calls.
  */
-#ifndef BLOOMX_AM_H
-#define BLOOMX_AM_H
+#ifndef BLOOMX_INDEX_H
+#define BLOOMX_INDEX_H
 
 #include "pg/base/bloomx.h"
 
@@ -82,85 +92,106 @@
 #pragma GCC visibility push(hidden)
 
 #define META_BLOCK 0
-#define AM_MAGIC 0x42584958		/* "BXIX" */
-#define AM_VERSION 1
+#define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
+#define BLOOMX_INDEX_VERSION 1
 
 /* Strategies of the operator class. */
-#define HOLDS_ALL 1				/* ?& */
-#define HOLDS_ANY 2				/* ?| */
+#define HOLDS_ALL_STRATEGY 1	/* ?& */
+#define HOLDS_ANY_STRATEGY 2	/* ?| */
 
-/* ---- options ---- */
-#define MIN_SIGNATURE_BITS 64
+/* ---- options.c ---- */
+
+/* 128 kB: the INSERT that brings a row writes the whole signature to the pending rows. */
 #define MAX_SIGNATURE_BITS (1 << 20)
-#define DEFAULT_SIGNATURE_BITS 4096
-#define DEFAULT_PROBES 8
-#define MAX_PENDING_LIMIT 8000	/* kB; every scan reads what is pending */
 
-typedef struct IndexOptions
+/*
+ * Signatures of an index that must choose them before it has seen a filter of a
+ * suitable size.  4096 bits are the size of a default filter (1 %) of some 380
+ * keys.  8 parts are one group, and a half-full signature of 8 parts has a rate
+ * of 0.4 %.
+ */
+#define DEFAULT_SIGNATURE_BITS 4096
+#define DEFAULT_PARTS 8
+
+/*
+ * kB.  Every scan reads all pending rows: a short list makes scans fast, a long
+ * one makes inserts cheap, since each segment is written from more rows.
+ */
+#define DEFAULT_PENDING_LIMIT 1024
+#define MAX_PENDING_LIMIT 8000
+
+typedef struct BloomxOptions
 {
 	int32		varlena;
-	int			bits;			/* 0: as the filters have */
-	int			probes;			/* 0: as the filters have */
+	int			bits;			/* of a signature; 0: as many as the filters have */
+	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have */
 	int			pending_limit;	/* kB */
-} IndexOptions;
+} BloomxOptions;
 
-extern void InitIndexOptions(void);
-extern IndexOptions GetIndexOptions(Relation index);
+/* At load time: makes the options known to PostgreSQL. */
+extern void BloomxInitOptions(void);
+extern BloomxOptions BloomxGetOptions(Relation index);
 
-/* ---- pages ---- */
+/* ---- what is on the pages ---- */
 
-typedef enum PageKind
+typedef enum BloomxPageKind
 {
 	META_PAGE = 1,
 	DIRECTORY_PAGE,
 	SEGMENT_PAGE,
 	PENDING_PAGE,
-	FREE_PAGE					/* the last one of those that the index was extended by */
-} PageKind;
+	FREE_PAGE					/* written only at the end of the file, when it is extended */
+} BloomxPageKind;
 
 /* The end of every page. */
-typedef struct PageTail
+typedef struct BloomxPageTail
 {
 	uint64		stamp;			/* of the segment, or of the pending page */
-	uint32		extra;			/* rows of the segment, next page of pending rows, checksum of the directory's page */
+	uint32		extra;			/* rows of the segment, next page of pending rows, or checksum of the directory page */
 	uint16		kind;
-	uint16		page_id;		/* says to tools whose page it is */
-} PageTail;
+	uint16		page_id;		/* tells tools whose page it is */
+} BloomxPageTail;
 
-#define AM_PAGE_ID 0xFF95
-#define PAGE_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(PageTail)))
+#define BLOOMX_PAGE_ID 0xFF95
+#define PAGE_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(BloomxPageTail)))
 #define PAGE_WORDS (PAGE_BYTES / 8)
 #define PAGE_TIDS (PAGE_BYTES / sizeof(ItemPointerData))
 #define MAX_SEGMENT_ROWS (64 * PAGE_WORDS)	/* a slice fits a page */
 
-typedef struct Segment
+typedef struct BloomxSegment
 {
 	uint64		stamp;
 	BlockNumber start;			/* its pages are consecutive: TIDs, then slices */
-	uint32		rows;			/* 0: nothing is here any more */
-	uint32		dead;			/* of these, removed by VACUUM */
+	uint32		rows;			/* 0: the entry is free */
+	uint32		dead;			/* rows of it that VACUUM has removed */
 	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
-} Segment;
+} BloomxSegment;
 
-#define DIRECTORY_SEGMENTS (PAGE_BYTES / sizeof(Segment))
+#define DIRECTORY_SEGMENTS (PAGE_BYTES / sizeof(BloomxSegment))
 
-typedef struct Run
+typedef struct BloomxRun
 {
 	BlockNumber start;
 	uint32		pages;
-} Run;
+} BloomxRun;
 
+/*
+ * The metapage's room: an eighth for the numbers of the directory's pages, and
+ * half for runs of free pages.  With pages of 8 kB these are 256 pages of 339
+ * segments each, more than 5 billion rows, and 512 runs.  A run too many is
+ * forgotten until VACUUM finds its pages again.
+ */
 #define MAX_DIRECTORY_PAGES (BLCKSZ / 32)
 #define MAX_FREE_RUNS (BLCKSZ / 16)
 
-/* The largest number of segments that become one. */
+/* The largest number of segments that one merge makes into one: their numbers must fit the metapage. */
 #define MAX_MERGED 64
 
 /*
- * Pending rows, one after the other on a chain of pages that are numbered on,
- * each number being the page's stamp.
+ * Pending rows, one after the other on a chain of pages.  The pages are numbered
+ * in order, for ever, and the number is the page's stamp.
  */
-typedef struct Pending
+typedef struct BloomxPending
 {
 	uint64		stamp;			/* of the first page */
 	BlockNumber first;
@@ -168,200 +199,225 @@ typedef struct Pending
 	uint32		pages;
 	uint32		rows;
 	uint32		skip;			/* words of the first page that are no longer pending */
-	uint32		pass;			/* as in Segment, of all rows that are here */
+	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
 	uint32		unused;
 	uint32		checksum;
-} Pending;
+} BloomxPending;
 
 /* A segment in the making. */
-typedef struct Merge
+typedef struct BloomxMerge
 {
-	Segment		segment;		/* 0 rows: none */
-	uint32		written;		/* of its pages */
-	uint32		pending;		/* the first pending rows become part of it */
-	uint32		sources;		/* and these segments, all on one page of the directory */
+	BloomxSegment segment;		/* 0 rows: no merge is under way */
+	uint32		written;		/* pages of it that are written */
+	uint32		pending;		/* so many of the first pending rows become part of it */
+	uint32		sources;		/* and so many segments, all on one page of the directory */
 	uint32		source[MAX_MERGED];
-} Merge;
+} BloomxMerge;
 
-typedef struct Meta
+/* The geometry of the signatures and the type of the rows' keys. */
+typedef struct BloomxKeys
 {
-	uint32		magic;
-	uint32		version;
-	uint32		checksum;		/* of all that follows but `pending` */
-	uint32		pass;			/* of VACUUM */
-	uint64		changes;		/* of what the index consists of, but for appended pending rows */
-	uint64		next_stamp;		/* of a segment */
-
-	/* the geometry of signatures (0 parts: not chosen yet), and the type of the keys that they are of */
 	uint8		log2_blocks;
-	uint8		parts;
+	uint8		parts;			/* 0: the geometry has not been chosen yet */
 	uint8		key_type;
 	uint8		name_len;
 	char		name[BLX_MAX_NAME + 1];
+} BloomxKeys;
 
-	uint32		segments;		/* in the directory, empty ones included */
+typedef struct BloomxMeta
+{
+	uint32		magic;
+	uint32		version;
+	uint32		checksum;		/* of all that follows, except `pending` */
+	uint32		pass;			/* number of VACUUM's last pass */
+	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
+	uint64		next_stamp;		/* of the next segment */
+
+	BloomxKeys	keys;
+
+	uint32		segments;		/* entries of the directory, free ones included */
 	uint32		directory_pages;
 	uint32		free_runs;
-	Merge		merge;
+	BloomxMerge merge;
 	BlockNumber directory[MAX_DIRECTORY_PAGES];
-	Run			free[MAX_FREE_RUNS];
+	BloomxRun	free[MAX_FREE_RUNS];
 
-	Pending		pending;		/* last: every insert changes it, and has no need to sum up the rest again */
-} Meta;
+	BloomxPending pending;		/* has a checksum of its own, since every insert changes it */
+} BloomxMeta;
 
 /* What the index consists of at one moment. */
-typedef struct Structure
+typedef struct BloomxStructure
 {
-	Meta		meta;
-	BlockNumber blocks;			/* of the file, or more by now */
-	blx_geometry geometry;		/* when meta.parts > 0 */
+	BloomxMeta	meta;
+	BlockNumber blocks;			/* length of the file at that moment */
+	blx_geometry geometry;		/* valid if meta.keys.parts > 0 */
 	blx_identity identity;
-	Segment    *segments;		/* meta.segments of them */
-} Structure;
+	BloomxSegment *segments;	/* meta.segments of them */
+} BloomxStructure;
 
-/* ---- am_pages.c ---- */
-extern void InitPage(Page page, PageKind kind, uint64 stamp);
-extern bool PageIs(Page page, PageKind kind, uint64 stamp);
+/* ---- pages.c ---- */
+extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
+extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
 
-static inline PageTail *
-GetPageTail(Page page)
+static inline BloomxPageTail *
+BloomxGetPageTail(Page page)
 {
-	return (PageTail *) PageGetSpecialPointer(page);
+	return (BloomxPageTail *) PageGetSpecialPointer(page);
 }
 
-/* Of the metapage; errors when it is none of this access method, or damaged. */
-extern Meta *GetMeta(Relation index, Page page);
-extern void InitMetaPage(Relation index, Page page);
+/* The contents of the metapage; an error if it is not one of this access method, or damaged. */
+extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
+extern void BloomxInitMetaPage(Relation index, Page page);
 
-/* Checksums anew, after changes to the metapage: all of it, or only what is pending; and to a page of the directory. */
-extern void SealMeta(Meta *meta);
-extern void SealPending(Meta *meta);
-extern void SealDirectory(Page page);
+/* Computes the checksums after a change: to the metapage, to its `pending` alone, to a page of the directory. */
+extern void BloomxSealMeta(BloomxMeta *meta);
+extern void BloomxSealPending(BloomxMeta *meta);
+extern void BloomxSealDirectory(Page page);
 
-extern Structure *ReadStructure(Relation index, Snapshot snapshot);
-extern blx_geometry GeometryOf(const Meta *meta);
-extern void SetGeometry(Meta *meta, const blx_geometry *geometry);
+/* What the index consists of now, in the current memory context. */
+extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
+extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
+extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
 
-/* The key type of the rows becomes the joint one; false when these are other keys. */
-extern bool JoinKeyType(Meta *meta, const blx_filter *f);
+/* Makes the key type of the rows include f's.  False if f has keys of another type. */
+extern bool BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f);
 
-/* Makes the index longer; the new pages are free ones of the metapage. At most so many pages in one go. */
+/*
+ * Makes the index longer, by at most EXTENSION_PAGES; the new pages become free
+ * pages of the metapage.  128 pages, one megabyte: other backends wait for the
+ * extension lock meanwhile, and interrupts are held off.
+ */
 #define EXTENSION_PAGES 128
-extern void ExtendIndex(Relation index, uint32 pages);
+extern void BloomxExtendIndex(Relation index, uint32 pages);
 
-/* Consecutive free pages, gone from meta, or InvalidBlockNumber. */
-extern BlockNumber TakeFreePages(Meta *meta, uint32 pages);
-extern void FreePages(Meta *meta, BlockNumber start, uint32 pages);
+/* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
+extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
+extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
 
-/* Pages that nothing refers to become free; returns how many are free. Needs the structure lock. */
-extern uint32 CollectFreePages(Relation index);
+extern void BloomxLockStructure(Relation index);
+extern bool BloomxTryLockStructure(Relation index);
+extern void BloomxUnlockStructure(Relation index);
 
-/* Which pages are used, by what the structure says; errors when one is twice. */
-extern bool *MapPages(Relation index, const Structure *structure, BlockNumber blocks);
+/* Raises the error that the index is damaged, and in what way. */
+pg_noreturn extern void BloomxReportCorruption(Relation index, const char *what);
 
-extern void LockStructure(Relation index);
-extern bool TryLockStructure(Relation index);
-extern void UnlockStructure(Relation index);
+/* ---- signature.c ---- */
 
-/* A page that has changed hands although the structure has not: errors. */
-pg_noreturn extern void ReportCorruption(Relation index, const char *what);
-
-/* ---- am_signature.c ---- */
-
-/* The geometries of some filters, from which to choose the index's. */
-typedef struct GeometrySample
+/* The geometries of some filters, from which the index's is chosen. */
+typedef struct BloomxGeometrySample
 {
 	uint32		filters;
-	uint32		log2_blocks[32];
-	uint32		parts[BLX_MAX_K + 1];
-	bool		planned;		/* one of them, for a number of keys */
-} GeometrySample;
+	uint32		log2_blocks[32];	/* how many of the filters have 2^i blocks */
+	uint32		parts[BLX_MAX_K + 1];	/* how many have i parts */
+	bool		planned;		/* true if the last one was planned for a number of keys */
+} BloomxGeometrySample;
 
-extern void SampleGeometry(GeometrySample *sample, const blx_filter *f);
+extern void BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f);
 
-/* What the options say, and for the rest what most of the filters have. */
-extern blx_geometry ChooseGeometry(const IndexOptions *options, const GeometrySample *sample);
+/* The geometry that the options ask for; what they leave open is taken from the filters. */
+extern blx_geometry BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *sample);
 
-/* comparable: f's keys are of the index's key type. */
-extern void MakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable);
+/* The signature of f, in blx_body_words(geometry) words.  comparable: f's keys are of the index's key type. */
+extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable);
 
 /* A condition of a scan, as slices. */
-typedef struct Condition
+typedef struct BloomxCondition
 {
-	bool		all;			/* of the keys, or any */
-	bool		anything;		/* says nothing about these signatures */
+	bool		all;			/* true if all keys must be held, false if any */
+	bool		anything;		/* true if the condition says nothing about these signatures */
 	uint32		keys;
 	uint32		parts;
 	uint32	   *slices;			/* keys * parts */
-} Condition;
+} BloomxCondition;
 
-extern Condition MakeCondition(const Structure *structure, const blx_filter *probe, bool all);
-extern bool SignatureMeets(const uint64 *words, const Condition *condition);
+extern BloomxCondition BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all);
+extern bool BloomxSignatureMeets(const uint64 *words, const BloomxCondition *condition);
 
-/* ---- am_segment.c ---- */
+/* ---- segment.c ---- */
 
-/* Rows to be written: those whose TID is valid, from memory or from a segment. */
-typedef struct RowSource
+/* Rows to be written, from memory or from a segment.  Rows whose TID is invalid are left out. */
+typedef struct BloomxRowSource
 {
 	const ItemPointerData *tids;
 	uint32		rows;
-	const uint64 *signatures;	/* words `first` and on of each, `stride` words after the last; or NULL */
+	const BloomxSegment *segment;	/* that has the signatures, or NULL */
+	/* otherwise they are here: from word `first` on, one every `stride` words */
+	const uint64 *signatures;
 	uint32		stride;
 	uint32		first;
-	const Segment *segment;
-} RowSource;
+} BloomxRowSource;
 
 static inline uint32
-SliceWords(uint32 rows)
+BloomxSliceWords(uint32 rows)
 {
 	return (rows + 63) / 64;
 }
 
 static inline uint32
-TidPages(uint32 rows)
+BloomxTidPages(uint32 rows)
 {
 	return (rows + PAGE_TIDS - 1) / PAGE_TIDS;
 }
 
-extern uint32 SegmentPages(const blx_geometry *geometry, uint32 rows);
+static inline uint32
+BloomxSlicesPerPage(uint32 rows)
+{
+	return PAGE_WORDS / BloomxSliceWords(rows);
+}
 
-/* The words of signatures that pages from .. to-1 of a segment are made of. */
-extern void ColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end);
+/* Pages of a segment: TIDs, then slices. */
+static inline uint32
+BloomxSegmentPages(const blx_geometry *geometry, uint32 rows)
+{
+	uint32		per_page = BloomxSlicesPerPage(rows);
 
-/* Writes pages from .. to-1 of a segment that nobody refers to yet: the live rows of the sources. */
-extern void WritePages(Relation index, const blx_geometry *geometry, const RowSource *sources, int n,
-					   const Segment *segment, uint32 from, uint32 to);
+	return BloomxTidPages(rows) + ((uint32) blx_bits(geometry) + per_page - 1) / per_page;
+}
 
-extern uint32 CountLive(const RowSource *sources, int n);
+/* The words of the signatures, *first .. *end - 1, that pages from .. to - 1 of a segment consist of. */
+extern void BloomxColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end);
 
-/* The TIDs on a locked page, or NULL when the segment is gone (and nothing is locked). */
-extern const ItemPointerData *LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer);
+/* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
+extern void BloomxWritePages(Relation index, const blx_geometry *geometry, const BloomxRowSource *sources, int n,
+							 const BloomxSegment *segment, uint32 from, uint32 to);
 
-/* Finds the slice's words on a locked page, or NULL when the segment is gone (and nothing is locked). */
-extern const uint64 *LockSlice(Relation index, const Segment *segment, uint32 slice, Buffer *buffer);
-extern BlockNumber SliceBlock(const Segment *segment, uint32 slice);
+/* The number of rows with a valid TID. */
+extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
 
-extern ItemPointerData *ReadAllTids(Relation index, const Segment *segment);
+/*
+ * These lock a page of a segment and return what is on it.  If the page belongs
+ * to another segment by now, they lock nothing and return NULL or false.
+ */
+extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page,
+											 Snapshot snapshot, Buffer *buffer);
+extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
+extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
 
-/* A page of a segment, locked; false when the segment is gone (and nothing is locked). */
-extern bool LockSegmentPage(Relation index, const Segment *segment, BlockNumber block, int mode, Buffer *buffer);
+/* The page that a slice is on. */
+extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);
 
-/* Word `number` of the signatures of a segment's rows, live or not, and zeros to the next multiple of 64 rows. */
+/* The TIDs of all rows, under the structure lock. */
+extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *segment);
+
+/*
+ * A column is word `number` of the signatures of all rows, live or not, with
+ * zeros up to the next multiple of 64 rows.  `slices` is scratch memory.
+ */
 #define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
-extern void ReadColumn(Relation index, const Segment *segment, uint32 number, uint64 *slices, uint64 *column);
+extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
 
-/* ---- am_pending.c ---- */
+/* ---- pending.c ---- */
 
 /* A pending row: its TID in the first word, then the signature. */
 static inline uint32
-PendingWords(const blx_geometry *geometry)
+BloomxPendingWords(const blx_geometry *geometry)
 {
 	return 1 + (uint32) blx_body_words(geometry);
 }
 
 static inline ItemPointerData
-PendingTid(const uint64 *row)
+BloomxPendingTid(const uint64 *row)
 {
 	ItemPointerData tid;
 
@@ -369,91 +425,109 @@ PendingTid(const uint64 *row)
 	return tid;
 }
 
-/* Goes over the pending rows, one page in memory at a time. */
-typedef struct PendingReader
+/* Reads pending rows in their order, with one page in memory at a time. */
+typedef struct BloomxPendingReader
 {
 	Relation	index;
 	Snapshot	snapshot;
-	BlockNumber blocks;			/* of the index */
-	const Pending *pending;
+	BlockNumber blocks;			/* length of the index */
+	const BloomxPending *pending;
 	uint32		row_words;
 	uint32		rows;			/* how many are still to come */
 	uint32		pages;			/* read so far */
-	BlockNumber block;			/* of the page that was read last */
-	BlockNumber next;
-	uint32		place;			/* of the next word */
-	bool		gone;			/* a page is something else by now */
+	BlockNumber next;			/* the page to be read next */
+	uint32		place;			/* of the next word on the page in memory */
+	bool		gone;			/* true if a page is something else by now */
 	uint64	   *row;
 	uint64		words[PAGE_WORDS];
-} PendingReader;
+} BloomxPendingReader;
 
-/* The first `rows` pending rows. */
-extern PendingReader *StartPending(Relation index, const Structure *structure, uint32 rows, Snapshot snapshot);
+/* Begins to read the first `rows` pending rows. */
+extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, uint32 rows, Snapshot snapshot);
 
-/* The next row, which stays until the one after it; NULL after the last, or when they are gone. */
-extern const uint64 *NextPending(PendingReader *reader);
+/* The next row, valid until the next call; NULL after the last row, or if a page is gone. */
+extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 
 /* Where a row begins, in words from the start of the first page. */
 static inline uint64
-PendingPlace(const Pending *pending, uint32 row_words, uint64 row)
+BloomxPendingPlace(const BloomxPending *pending, uint32 row_words, uint64 row)
 {
 	return pending->skip + row * row_words;
 }
 
-/* A row to be appended under the metapage's exclusive lock; false when there are not enough free pages. */
-extern bool AppendPending(Relation index, Buffer buffer, Meta *joined, ItemPointer tid, uint64 *row);
+/*
+ * Appends a row under the metapage's exclusive lock, which `buffer` has.  meta is
+ * what the metapage will say; row has room for the TID in front of the signature.
+ * False if there are too few free pages.
+ */
+extern bool BloomxAppendPending(Relation index, Buffer buffer, BloomxMeta *meta, ItemPointer tid, uint64 *row);
 
-/* The blocks of the first pages of pending rows; NULL when they are gone. */
-extern BlockNumber *PendingBlocks(Relation index, const Structure *structure, uint32 pages);
+/* The blocks of the first pages of pending rows; NULL if one of them is gone. */
+extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages);
 
-/* The page after one page of pending rows, when there is one. */
-extern BlockNumber NextPendingPage(Relation index, BlockNumber block, uint64 stamp);
+/* Takes the first pending rows, which are on these pages, out of meta and frees pages that become empty. */
+extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks);
 
-/* Forgets the first pending rows, which are on these pages. */
-extern void DropPending(Relation index, Meta *meta, uint32 rows, BlockNumber *blocks);
+/* ---- space.c ---- */
 
-/* ---- am_merge.c ---- */
+/* For each block, true if the structure says that it is used; an error if it is used twice. */
+extern bool *BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blocks);
+
+/* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
+extern uint32 BloomxCollectFreePages(Relation index);
+
+/* ---- merge.c ---- */
 
 /*
- * One step of a merge, which writes about as many pages: of the one under way,
- * or of a new one when there are too many pending rows.  False when there was
- * nothing to do.  Needs the structure lock.
+ * Does one step, which writes about `pages` pages, of the merge under way, or of
+ * a new one if there are too many pending rows.  False if there was nothing to
+ * do.  Needs the structure lock.
  *
- * A merge takes pending rows of no more than `most` pages, or 64 rows.
+ * A new merge takes the pending rows of at most `most` pages, but at least 64.
  */
-extern bool MergeStep(Relation index, uint32 pages, uint32 most);
+extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most);
 
-/* The merge under way, to its end, in steps between which the structure lock stays. */
-extern void FinishMerge(Relation index);
+/* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
+extern void BloomxFinishMerge(Relation index);
 
-/* Begins to write a segment's live rows anew, or frees it when there are none; false when the index must be longer. */
-extern bool StartCompaction(Relation index, const Structure *structure, uint32 number);
+/*
+ * Begins to rewrite a segment with its live rows only, or frees it if there are
+ * none.  False if the index must be extended first.
+ */
+extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
 
-/* A new segment of an index that nobody else knows. */
-extern void AddSegment(Relation index, const blx_geometry *geometry, const RowSource *source);
+/* Adds a segment to an index that nobody else knows yet. */
+extern void BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSource *source);
 
-/* Are there too many pending rows? */
-extern bool PendingIsFull(const Meta *meta, Relation index);
+/* True if there are too many pending rows. */
+extern bool BloomxPendingIsFull(const BloomxMeta *meta, Relation index);
 
-/* Pages that a step in VACUUM writes, and a step that is due after the last row was inserted; 0: none is. */
+/*
+ * The pages that a step of VACUUM writes.  Each step reads the pending rows and
+ * the TIDs of the sources again, so large steps are cheaper; 1024 pages, 8 MB,
+ * keep the time between two looks for other work and for the cost delay short.
+ */
 #define VACUUM_STEP 1024
-extern uint32 InsertStep(const Meta *meta, Relation index);
 
-/* ---- the access method's functions ---- */
-extern IndexBuildResult *BuildIndex(Relation heap, Relation index, struct IndexInfo *info);
-extern void BuildEmptyIndex(Relation index);
-extern bool InsertRow(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-					  IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
-extern IndexScanDesc BeginScan(Relation index, int keys, int orderbys);
-extern void RestartScan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
-extern int64 ScanIntoBitmap(IndexScanDesc scan, TIDBitmap *bitmap);
-extern void EndScan(IndexScanDesc scan);
-extern IndexBulkDeleteResult *RemoveRows(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
-										 IndexBulkDeleteCallback callback, void *state);
-extern IndexBulkDeleteResult *CleanUp(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
-extern void EstimateCost(struct PlannerInfo *root, struct IndexPath *path, double loops, Cost *startup, Cost *total,
-						 Selectivity *selectivity, double *correlation, double *pages);
+/* The pages that the step of a merge which is due after an insert writes; 0 if none is due. */
+extern uint32 BloomxInsertStep(const BloomxMeta *meta, Relation index);
+
+/* ---- what handler.c hands to PostgreSQL ---- */
+extern bytea *bloomxoptions(Datum reloptions, bool validate);
+extern IndexBuildResult *bloomxbuild(Relation heap, Relation index, struct IndexInfo *info);
+extern void bloomxbuildempty(Relation index);
+extern bool bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+						 IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
+extern IndexScanDesc bloomxbeginscan(Relation index, int keys, int orderbys);
+extern void bloomxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
+extern int64 bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+extern void bloomxendscan(IndexScanDesc scan);
+extern IndexBulkDeleteResult *bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+											   IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+extern void bloomxcostestimate(struct PlannerInfo *root, struct IndexPath *path, double loops, Cost *startup, Cost *total,
+							   Selectivity *selectivity, double *correlation, double *pages);
 
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_AM_H */
+#endif							/* BLOOMX_INDEX_H */

@@ -2,72 +2,93 @@
  * merge.c - from pending rows and small segments to larger ones.
  *
  * When the pending rows reach the limit they become a segment.  If there are
- * FAN_OUT - 1 segments no larger than that, these are merged with it, and so
- * on with the next larger ones: a row is written again once for each power of
- * FAN_OUT, and a lookup meets few small segments.
+ * FAN_OUT - 1 segments that are no larger, these are merged with it, and so on
+ * with the next larger ones.  So a row is rewritten once per power of FAN_OUT,
+ * and a lookup meets few small segments.
  *
- * That can be gigabytes, so it is done in steps, a few pages at a time: by the
- * inserts that find the list too long, each of which does one step, and by
- * VACUUM.  Pages are set aside for the new segment, and the metapage says what
- * becomes part of it and how many pages are written (struct Merge).  The new
- * segment is complete before one WAL record puts it into the directory and
- * takes out what it replaces.  Rows that were appended meanwhile stay pending.
+ * A merge may write gigabytes.  So it is done in steps of a few pages, by the
+ * inserts that find the list too long and by VACUUM.  Pages are reserved for the
+ * new segment, and the metapage says what becomes part of it and how many pages
+ * are written (BloomxMerge).  When the new segment is complete, one WAL record
+ * puts it into the directory and takes out what it replaces.  Rows that were
+ * appended meanwhile stay pending.
  *
- * An interrupt, an error or a crash costs what the present step has written.
+ * An interrupt, an error or a crash costs the work of the present step.
  */
 #include "pg/index/bloomx/index.h"
 
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+/*
+ * A larger fan-out rewrites rows less often, but leaves more small segments,
+ * each of which costs every lookup a page per slice.  With 8 a row is rewritten
+ * about five times until its segment is full, and there are at most seven
+ * segments of each order of size.
+ */
 #define FAN_OUT 8
 
-/* Fewer rows than this do not become a segment, however large: slices are whole words. */
+/*
+ * Fewer rows than this do not become a segment, however large they are: a slice
+ * takes whole words, so most of the segment would be padding.
+ */
 #define LEAST_ROWS 32
 
 /*
- * What a step of an INSERT writes: half a megabyte, which takes a millisecond
- * or two, and is 64 slices of the longest kind, which are collected together.
- *
- * Not every row pays for a step.  A row is written once as a pending row and
- * some five times in segments, so merges of eight pages for each page of pending
- * rows keep up with the inserts, and a statement of many rows takes its share
- * and not a whole merge.  If a merge had to wait, for VACUUM or a check, and the
- * list has become long, the rows pay more.
+ * The pages that a step of an INSERT writes: half a megabyte, a millisecond or
+ * two.  64 pages are 64 slices of the longest kind, which are collected together
+ * anyway; smaller steps would collect them several times.
  */
 #define INSERT_STEP 64
-#define PAGES_FOR_A_PAGE 8
-#define LONG_LIST 4				/* limits */
+
+/*
+ * Not every row pays for a step.  A row is written once as a pending row and
+ * about five times in segments.  So eight merged pages per page of pending rows
+ * keep up with the inserts, and a statement of many rows does its share and not
+ * a whole merge.
+ */
+#define MERGED_PAGES_PER_PAGE 8
+
+/*
+ * If merges had to wait for VACUUM or a check, and the list has grown to this
+ * many times its limit, rows pay as many times more until the list is short.
+ */
+#define LONG_LIST 4
 
 static bool
-TooManyPending(const Pending *pending, uint32 rows, uint32 row_words, Relation index, uint32 limits)
+TooManyPending(const BloomxPending *pending, uint32 rows, uint32 row_words, Relation index, uint32 limits)
 {
-	uint64		pages = (PendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
+	uint64		pages = (BloomxPendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
 
-	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) GetIndexOptions(index).pending_limit;
+	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
 }
 
 bool
-PendingIsFull(const Meta *meta, Relation index)
+BloomxPendingIsFull(const BloomxMeta *meta, Relation index)
 {
-	blx_geometry geometry = GeometryOf(meta);
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 
-	return TooManyPending(&meta->pending, meta->pending.rows, PendingWords(&geometry), index, 1);
+	return TooManyPending(&meta->pending, meta->pending.rows, BloomxPendingWords(&geometry), index, 1);
 }
 
-/* The row that makes the list too long begins; then each that comes to so many pages. */
+/*
+ * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
+ * list too long begins the merge; after it a step is due whenever the rows since
+ * the last one owe INSERT_STEP pages.  A row that owes more by itself does a
+ * larger step.
+ */
 uint32
-InsertStep(const Meta *meta, Relation index)
+BloomxInsertStep(const BloomxMeta *meta, Relation index)
 {
-	const Pending *pending = &meta->pending;
-	blx_geometry geometry = GeometryOf(meta);
-	uint32		words = PendingWords(&geometry),
-				due = words * PAGES_FOR_A_PAGE,
-				period;
+	const BloomxPending *pending = &meta->pending;
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint32		words = BloomxPendingWords(&geometry),
+				due = words * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
+				period;			/* rows per step */
 
 	if (TooManyPending(pending, pending->rows, words, index, LONG_LIST))
 		due *= LONG_LIST;
-	else if (meta->merge.segment.rows == 0 && !PendingIsFull(meta, index))
+	else if (meta->merge.segment.rows == 0 && !BloomxPendingIsFull(meta, index))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
@@ -79,9 +100,9 @@ InsertStep(const Meta *meta, Relation index)
 
 /* ---- the directory ---- */
 
-/* A place for a new segment: an empty one, or behind the last one. */
+/* The entry for a new segment: a free one, or the one after the last. */
 static uint32
-FreeSlot(const Structure *structure)
+FreeSlot(const BloomxStructure *structure)
 {
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 		if (structure->segments[i].rows == 0)
@@ -89,16 +110,16 @@ FreeSlot(const Structure *structure)
 	return structure->meta.segments;
 }
 
-/* The directory page of a slot, which may be a new page; locked. False when it cannot be had. */
+/* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
 static bool
-LockDirectoryPage(Relation index, GenericXLogState *state, Meta *meta, uint32 slot, Buffer *buffer, Page *page)
+LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
 {
 	uint32		number = slot / DIRECTORY_SEGMENTS;
 	bool		new = number == meta->directory_pages;
 
 	if (new)
 	{
-		BlockNumber block = TakeFreePages(meta, 1);
+		BlockNumber block = BloomxTakeFreePages(meta, 1);
 
 		if (block == InvalidBlockNumber)
 			return false;
@@ -109,15 +130,18 @@ LockDirectoryPage(Relation index, GenericXLogState *state, Meta *meta, uint32 sl
 	*page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
 	if (new)
 	{
-		InitPage(*page, DIRECTORY_PAGE, number);
+		BloomxInitPage(*page, DIRECTORY_PAGE, number);
 		memset(PageGetContents(*page), 0, PAGE_BYTES);
 	}
 	return true;
 }
 
-/* What replaces what; false when there is no page for the directory. */
+/*
+ * The one WAL record that ends a merge.  False, with nothing changed, if the
+ * directory needs another page and none is free.
+ */
 static bool
-TryReplace(Relation index, const Structure *structure, const Merge *merge, BlockNumber *pending_blocks)
+TryReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, BlockNumber *pending_blocks)
 {
 	bool		in_directory = merge->sources > 0 || merge->segment.rows > 0;
 	uint32		slot = merge->sources > 0 ? merge->source[0] : FreeSlot(structure);
@@ -125,37 +149,43 @@ TryReplace(Relation index, const Structure *structure, const Merge *merge, Block
 				directory = InvalidBuffer;
 	GenericXLogState *state;
 	Page		page;
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+
+	/* lock all that may be missing before anything changes */
 	if (in_directory && !LockDirectoryPage(index, state, meta, slot, &directory, &page))
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
+
+	/* the directory: the sources go, the new segment takes the place of the first */
 	if (in_directory)
 	{
-		Segment    *slots = (Segment *) PageGetContents(page);
+		BloomxSegment *slots = (BloomxSegment *) PageGetContents(page);
 
 		for (uint32 i = 0; i < merge->sources; i++)
 		{
-			Segment    *old = &slots[merge->source[i] % DIRECTORY_SEGMENTS];
+			BloomxSegment *old = &slots[merge->source[i] % DIRECTORY_SEGMENTS];
 
-			FreePages(meta, old->start, SegmentPages(&structure->geometry, old->rows));
+			BloomxFreePages(meta, old->start, BloomxSegmentPages(&structure->geometry, old->rows));
 			memset(old, 0, sizeof *old);
 		}
 		slots[slot % DIRECTORY_SEGMENTS] = merge->segment;
-		SealDirectory(page);
+		BloomxSealDirectory(page);
 		meta->segments = Max(meta->segments, slot + 1);
 	}
+
+	/* the metapage: the pending rows go, and no merge is under way */
 	if (merge->pending > 0)
-		DropPending(index, meta, merge->pending, pending_blocks);
+		BloomxDropPending(index, meta, merge->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
-	SealMeta(meta);
+	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
 	if (BufferIsValid(directory))
 		UnlockReleaseBuffer(directory);
@@ -163,32 +193,46 @@ TryReplace(Relation index, const Structure *structure, const Merge *merge, Block
 	return true;
 }
 
-/* The segment (if it has rows) stands for its sources and for the first pending rows from now on. */
+/* From now on the new segment, if it has rows, stands for its sources and for the first pending rows. */
 static void
-Replace(Relation index, const Structure *structure, const Merge *merge)
+Replace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
 {
 	BlockNumber *pending = NULL;
 
+	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		uint64		end = PendingPlace(&structure->meta.pending, PendingWords(&structure->geometry), merge->pending);
+		uint64		end = BloomxPendingPlace(&structure->meta.pending, BloomxPendingWords(&structure->geometry), merge->pending);
 
-		pending = PendingBlocks(index, structure, (uint32) ((end + PAGE_WORDS - 1) / PAGE_WORDS));
+		pending = BloomxPendingBlocks(index, structure, (uint32) ((end + PAGE_WORDS - 1) / PAGE_WORDS));
 		if (pending == NULL)
-			ReportCorruption(index, "a page of pending rows is something else");
+			BloomxReportCorruption(index, "a page of pending rows is something else");
 	}
 	while (!TryReplace(index, structure, merge, pending))
-		ExtendIndex(index, 1);
+		BloomxExtendIndex(index, 1);
 }
 
 /* ---- what to merge ---- */
 
+static bool
+IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
+{
+	for (uint32 i = 0; i < n; i++)
+		if (chosen[i] == slot)
+			return true;
+	return false;
+}
+
 /*
- * Which segments of a page of the directory are merged with `rows` new rows:
- * their slots, and how many.
+ * Chooses the segments of one page of the directory that are merged with `rows`
+ * new rows: writes their slots to `chosen` and returns how many there are.
+ *
+ * In each round the merge has `rows` rows so far, and the segments that are no
+ * larger are counted.  If there are enough for the fan-out, they are taken, and
+ * the next round asks the same for the larger merge.
  */
 static uint32
-ChooseSegments(const Structure *structure, uint32 page, uint32 rows, uint32 *chosen)
+ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint32 *chosen)
 {
 	uint32		first = page * DIRECTORY_SEGMENTS,
 				last = Min(structure->meta.segments, first + DIRECTORY_SEGMENTS),
@@ -201,20 +245,21 @@ ChooseSegments(const Structure *structure, uint32 page, uint32 rows, uint32 *cho
 					total = 0,
 					found = 0;
 
+		/* count the segments that are no larger than the merge, those already chosen included */
 		before = n;
 		for (uint32 i = first; i < last; i++)
 			if (structure->segments[i].rows > 0 && structure->segments[i].rows <= limit)
 				found++;
 		if (found - n < FAN_OUT - 1)
 			break;
+
+		/* take those that are not chosen yet, as far as the result stays a segment */
 		for (uint32 i = first; i < last && n < MAX_MERGED; i++)
 		{
-			const Segment *segment = &structure->segments[i];
-			bool		taken = false;
+			const BloomxSegment *segment = &structure->segments[i];
 
-			for (uint32 j = 0; j < before; j++)
-				taken |= chosen[j] == i;
-			if (taken || segment->rows == 0 || segment->rows > limit || rows + total + segment->rows > MAX_SEGMENT_ROWS)
+			if (segment->rows == 0 || segment->rows > limit || IsChosen(chosen, before, i) ||
+				rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
 			chosen[n++] = i;
 			total += segment->rows;
@@ -224,9 +269,12 @@ ChooseSegments(const Structure *structure, uint32 page, uint32 rows, uint32 *cho
 	return n;
 }
 
-/* From the page of the directory that has the most to merge, for one WAL record changes one page of it. */
+/*
+ * Chooses the segments from the page of the directory that offers the most: the
+ * WAL record that ends the merge changes only one page of it.
+ */
 static void
-ChooseSources(const Structure *structure, Merge *merge)
+ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
 {
 	uint32		chosen[MAX_MERGED];
 
@@ -241,9 +289,12 @@ ChooseSources(const Structure *structure, Merge *merge)
 	}
 }
 
-/* All that goes into it was seen by the present pass of VACUUM, or it has to be seen. */
+/*
+ * The pass of the merge's result: the present one if VACUUM has seen all sources
+ * in it, otherwise an earlier one, so that VACUUM goes over the result.
+ */
 static uint32
-PassOf(const Structure *structure, const Merge *merge)
+PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 {
 	uint32		pass = structure->meta.pass;
 
@@ -257,37 +308,41 @@ PassOf(const Structure *structure, const Merge *merge)
 
 /* ---- sources ---- */
 
-/* The pending rows' TIDs, and of their signatures the words first .. end-1. */
-static RowSource
-PendingSource(Relation index, const Structure *structure, uint32 rows, uint32 first, uint32 end)
+/* The TIDs of the first pending rows, and words first .. end - 1 of their signatures. */
+static BloomxRowSource
+PendingSource(Relation index, const BloomxStructure *structure, uint32 rows, uint32 first, uint32 end)
 {
 	uint32		stride = Max(1, end - first);
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-	PendingReader *reader = StartPending(index, structure, rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(index, structure, rows, NULL);
 	const uint64 *row;
 
-	for (uint32 i = 0; (row = NextPending(reader)) != NULL; i++)
+	for (uint32 i = 0; (row = BloomxNextPending(reader)) != NULL; i++)
 	{
-		tids[i] = PendingTid(row);
+		tids[i] = BloomxPendingTid(row);
 		memcpy(signatures + i * (Size) stride, row + 1 + first, (end - first) * sizeof(uint64));
 	}
 	if (reader->gone)
-		ReportCorruption(index, "a page of pending rows is something else");
-	return (RowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first};
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first};
 }
 
-/* Segments in the order that the merge names them, then pending rows: always the same order. */
-static RowSource *
-Sources(Relation index, const Structure *structure, const Merge *merge, uint32 first, uint32 end, int *n)
+/*
+ * The sources of a merge, with words first .. end - 1 of the pending rows.  Their
+ * order must be the same in each step: segments as the merge names them, then the
+ * pending rows.
+ */
+static BloomxRowSource *
+Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
 {
-	RowSource  *sources = palloc((merge->sources + 1) * sizeof(RowSource));
+	BloomxRowSource *sources = palloc((merge->sources + 1) * sizeof(BloomxRowSource));
 
 	for (uint32 i = 0; i < merge->sources; i++)
 	{
-		const Segment *segment = &structure->segments[merge->source[i]];
+		const BloomxSegment *segment = &structure->segments[merge->source[i]];
 
-		sources[i] = (RowSource) {.tids = ReadAllTids(index, segment), .rows = segment->rows, .segment = segment};
+		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment};
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
@@ -297,17 +352,17 @@ Sources(Relation index, const Structure *structure, const Merge *merge, uint32 f
 
 /* ---- steps ---- */
 
-/* Pages for the new segment, which the metapage calls its own from now on; false when too few are free. */
+/* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
 static bool
-ReservePages(Relation index, const Structure *structure, Merge *merge)
+ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	merge->segment.start = TakeFreePages(meta, SegmentPages(&structure->geometry, merge->segment.rows));
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&structure->geometry, merge->segment.rows));
 	if (merge->segment.start == InvalidBlockNumber)
 	{
 		GenericXLogAbort(state);
@@ -316,20 +371,20 @@ ReservePages(Relation index, const Structure *structure, Merge *merge)
 	}
 	merge->segment.stamp = meta->next_stamp++;
 	meta->merge = *merge;
-	SealMeta(meta);
+	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 	return true;
 }
 
-/* Begins a merge, or does what there is to do at once when no row is alive; false when too few pages are free. */
+/* Begins a merge, or ends it at once if no row is alive.  False if too few pages are free. */
 static bool
-StartMerge(Relation index, const Structure *structure, Merge *merge)
+StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 {
 	int			n;
-	RowSource  *sources = Sources(index, structure, merge, 0, 0, &n);
+	BloomxRowSource *sources = Sources(index, structure, merge, 0, 0, &n);
 
-	merge->segment.rows = CountLive(sources, n);
+	merge->segment.rows = BloomxCountLive(sources, n);
 	merge->segment.pass = PassOf(structure, merge);
 	if (merge->segment.rows > 0)
 		return ReservePages(index, structure, merge);
@@ -342,44 +397,45 @@ NoteProgress(Relation index, uint32 written)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->merge.written = written;
-	SealMeta(meta);
+	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
 
-/* The next pages of the merge under way; after the last one it is in the directory. */
+/* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
 static void
-ContinueMerge(Relation index, const Structure *structure, uint32 pages)
+ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 {
-	const Merge *merge = &structure->meta.merge;
+	const BloomxMerge *merge = &structure->meta.merge;
 	const blx_geometry *geometry = &structure->geometry;
-	uint32		total = SegmentPages(geometry, merge->segment.rows),
+	uint32		total = BloomxSegmentPages(geometry, merge->segment.rows),
 				to = Min(total, merge->written + pages),
 				first,
 				end;
 	int			n;
-	RowSource  *sources;
+	BloomxRowSource *sources;
 
-	ColumnsOfPages(geometry, merge->segment.rows, merge->written, to, &first, &end);
+	/* only these words of the pending signatures are needed for this step's pages */
+	BloomxColumnsOfPages(geometry, merge->segment.rows, merge->written, to, &first, &end);
 	sources = Sources(index, structure, merge, first, end, &n);
-	WritePages(index, geometry, sources, n, &merge->segment, merge->written, to);
+	BloomxWritePages(index, geometry, sources, n, &merge->segment, merge->written, to);
 	if (to < total)
 		NoteProgress(index, to);
 	else
 		Replace(index, structure, merge);
 }
 
-/* What to merge with the first pending rows, so many as are on `most` pages; 0 rows: nothing, the directory is full. */
-static Merge
-PlanMerge(const Structure *structure, uint32 most)
+/* Plans a merge of the pending rows on `most` pages, at least 64.  0 pending rows: nothing, as the directory is full. */
+static BloomxMerge
+PlanMerge(const BloomxStructure *structure, uint32 most)
 {
-	uint64		rows = most * (uint64) PAGE_WORDS / PendingWords(&structure->geometry);
-	Merge		merge = {.pending = (uint32) Min(structure->meta.pending.rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
+	uint64		rows = most * (uint64) PAGE_WORDS / BloomxPendingWords(&structure->geometry);
+	BloomxMerge merge = {.pending = (uint32) Min(structure->meta.pending.rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
 
 	ChooseSources(structure, &merge);
 	if (merge.sources == 0 && FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
@@ -390,33 +446,38 @@ PlanMerge(const Structure *structure, uint32 most)
 static bool
 MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 {
-	Structure  *structure = ReadStructure(index, NULL);
-	Merge		merge;
+	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	BloomxMerge merge;
 
+	/* a merge that somebody has begun comes first */
 	if (structure->meta.merge.segment.rows > 0)
 	{
 		ContinueMerge(index, structure, pages);
 		return true;
 	}
-	if (!PendingIsFull(&structure->meta, index))
+
+	/* otherwise begin one, if the list is too long; if pages are missing, getting them is the step */
+	if (!BloomxPendingIsFull(&structure->meta, index))
 		return false;
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)
 		return false;
 	if (!StartMerge(index, structure, &merge))
 	{
-		ExtendIndex(index, pages);
+		BloomxExtendIndex(index, pages);
 		return true;
 	}
-	/* what fits into one step is done in one */
-	structure = ReadStructure(index, NULL);
-	if (structure->meta.merge.segment.rows > 0 && SegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
+
+	/* a merge that fits into one step is done in this one */
+	structure = BloomxReadStructure(index, NULL);
+	if (structure->meta.merge.segment.rows > 0 &&
+		BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
 		ContinueMerge(index, structure, pages);
 	return true;
 }
 
 bool
-MergeStep(Relation index, uint32 pages, uint32 most)
+BloomxMergeStep(Relation index, uint32 pages, uint32 most)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
@@ -428,14 +489,17 @@ MergeStep(Relation index, uint32 pages, uint32 most)
 }
 
 void
-FinishMerge(Relation index)
+BloomxFinishMerge(Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	Structure  *structure;
+	BloomxStructure *structure;
 
-	while (structure = ReadStructure(index, NULL), structure->meta.merge.segment.rows > 0)
+	for (;;)
 	{
+		structure = BloomxReadStructure(index, NULL);
+		if (structure->meta.merge.segment.rows == 0)
+			break;
 		ContinueMerge(index, structure, VACUUM_STEP);
 		MemoryContextReset(memory);
 	}
@@ -444,35 +508,35 @@ FinishMerge(Relation index)
 }
 
 bool
-StartCompaction(Relation index, const Structure *structure, uint32 number)
+BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number)
 {
-	Merge		merge = {.sources = 1, .source = {number}};
+	BloomxMerge merge = {.sources = 1, .source = {number}};
 
 	return StartMerge(index, structure, &merge);
 }
 
 /* ---- CREATE INDEX ---- */
 
-/* A merge of one step: its pages are free pages until then, and should it fail nobody knows the index. */
+/* A merge of one step.  If it fails, so does CREATE INDEX, and the pages go with the index. */
 void
-AddSegment(Relation index, const blx_geometry *geometry, const RowSource *source)
+BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSource *source)
 {
-	Merge		merge = {.segment.rows = CountLive(source, 1)};
-	Structure  *structure;
+	BloomxMerge merge = {.segment.rows = BloomxCountLive(source, 1)};
+	BloomxStructure *structure;
 	uint32		total;
 
 	if (merge.segment.rows == 0)
 		return;
-	structure = ReadStructure(index, NULL);
+	structure = BloomxReadStructure(index, NULL);
 	if (FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
 				 errhint("Use more maintenance_work_mem, or partition the table.")));
 	merge.segment.pass = structure->meta.pass;
-	total = SegmentPages(geometry, merge.segment.rows);
+	total = BloomxSegmentPages(geometry, merge.segment.rows);
 	while (!ReservePages(index, structure, &merge))
-		ExtendIndex(index, EXTENSION_PAGES);
-	WritePages(index, geometry, source, 1, &merge.segment, 0, total);
+		BloomxExtendIndex(index, EXTENSION_PAGES);
+	BloomxWritePages(index, geometry, source, 1, &merge.segment, 0, total);
 	Replace(index, structure, &merge);
 }

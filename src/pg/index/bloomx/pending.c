@@ -1,49 +1,49 @@
 /*
  * pending.c - rows that are in no segment yet.
  *
- * The pending rows are one string of words, cut into pages: rows of
- * PendingWords(), of which the metapage says how many there are.  New ones are
- * written behind the last and then counted; merged ones are cut off in front.
- * Each page says which one is next; the last one does not, until there is one.
+ * The pending rows are one string of words, cut into pages.  A row has
+ * BloomxPendingWords() words, and the metapage says how many rows there are.  A
+ * new row is written after the last one and then counted; merged rows are cut
+ * off in front.  Each page names the next one, as soon as there is one.
  */
 #include "pg/index/bloomx/index.h"
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
-/* A row of the largest signature touches one page more than it fills. */
+/* A row of the largest signatures may begin in the middle of a page, so it touches one page more than it fills. */
 #define MAX_ROW_PAGES (((1 + MAX_SIGNATURE_BITS / 64) + PAGE_WORDS - 1) / PAGE_WORDS + 1)
 
 /* ---- reading ---- */
 
 /*
- * A page of the list, locked; false when it is something else by now (and
- * nothing is locked).  The index had so many blocks when it had this page.
+ * Locks a page of the list.  If it is something else by now, locks nothing and
+ * returns false.  `blocks` is the length of the index when the list had this page.
  */
 static bool
 LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
 {
-	/* which page is next is what a page says, and has not been looked at */
+	/* the block number may come from another page of the list, where nothing has checked it */
 	if (block == META_BLOCK || block >= blocks)
-		ReportCorruption(index, "a page of pending rows names a page that is not there");
+		BloomxReportCorruption(index, "a page of pending rows names a page that is not there");
 	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	if (PageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
+	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
 		return true;
 	UnlockReleaseBuffer(*buffer);
 	return false;
 }
 
-PendingReader *
-StartPending(Relation index, const Structure *structure, uint32 rows, Snapshot snapshot)
+BloomxPendingReader *
+BloomxStartPending(Relation index, const BloomxStructure *structure, uint32 rows, Snapshot snapshot)
 {
-	PendingReader *reader = palloc0(sizeof(PendingReader));
+	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
 	reader->index = index;
 	reader->snapshot = snapshot;
 	reader->blocks = structure->blocks;
 	reader->pending = &structure->meta.pending;
-	reader->row_words = PendingWords(&structure->geometry);
+	reader->row_words = BloomxPendingWords(&structure->geometry);
 	reader->rows = rows;
 	reader->next = reader->pending->first;
 	reader->row = palloc(reader->row_words * sizeof(uint64));
@@ -51,31 +51,31 @@ StartPending(Relation index, const Structure *structure, uint32 rows, Snapshot s
 }
 
 static bool
-NextPage(PendingReader *reader)
+NextPage(BloomxPendingReader *reader)
 {
 	Buffer		buffer;
 
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
-		ReportCorruption(reader->index, "there are more pending rows than pages for them");
+		BloomxReportCorruption(reader->index, "there are more pending rows than pages for them");
 	if (!LockPendingPage(reader->index, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), sizeof reader->words);
-	reader->block = reader->next;
-	reader->next = GetPageTail(BufferGetPage(buffer))->extra;
+	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
 	return true;
 }
 
 const uint64 *
-NextPending(PendingReader *reader)
+BloomxNextPending(BloomxPendingReader *reader)
 {
 	uint32		have = 0;
 
 	if (reader->rows == 0 || reader->gone)
 		return NULL;
+	/* a row may go on on the next page, and on the one after it */
 	while (have < reader->row_words)
 	{
 		uint32		n;
@@ -95,7 +95,7 @@ NextPending(PendingReader *reader)
 }
 
 BlockNumber *
-PendingBlocks(Relation index, const Structure *structure, uint32 pages)
+BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages)
 {
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
 				next = structure->meta.pending.first;
@@ -111,30 +111,20 @@ PendingBlocks(Relation index, const Structure *structure, uint32 pages)
 			return NULL;
 		}
 		blocks[i] = next;
-		next = GetPageTail(BufferGetPage(buffer))->extra;
+		next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 		UnlockReleaseBuffer(buffer);
 	}
 	return blocks;
 }
 
-BlockNumber
-NextPendingPage(Relation index, BlockNumber block, uint64 stamp)
-{
-	BlockNumber next;
-	Buffer		buffer;
-
-	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
-		ReportCorruption(index, "a page of pending rows is something else");
-	next = GetPageTail(BufferGetPage(buffer))->extra;
-	UnlockReleaseBuffer(buffer);
-	return next;
-}
-
 /* ---- appending ---- */
 
-/* Takes pages for words up to `end`; blocks: those from page number `first` on. False when too few are free. */
+/*
+ * Takes as many free pages as words up to `end` need.  blocks gets the pages of
+ * the list from number `first` on.  False if too few are free.
+ */
 static bool
-TakePendingPages(Pending *pending, Meta *meta, uint32 first, uint64 end, BlockNumber *blocks)
+TakePendingPages(BloomxPending *pending, BloomxMeta *meta, uint32 first, uint64 end, BlockNumber *blocks)
 {
 	uint32		n = 0;
 
@@ -142,7 +132,7 @@ TakePendingPages(Pending *pending, Meta *meta, uint32 first, uint64 end, BlockNu
 		blocks[n++] = pending->last;
 	while (pending->pages * (uint64) PAGE_WORDS < end)
 	{
-		BlockNumber block = TakeFreePages(meta, 1);
+		BlockNumber block = BloomxTakeFreePages(meta, 1);
 
 		if (block == InvalidBlockNumber)
 			return false;
@@ -153,7 +143,7 @@ TakePendingPages(Pending *pending, Meta *meta, uint32 first, uint64 end, BlockNu
 	return true;
 }
 
-/* Writes words first .. first+n-1 of the string that are on page number `page`. */
+/* Of words first .. first + n - 1 of the string, writes those that belong on page `number` of the list. */
 static void
 WriteWords(Page page, uint32 number, uint64 first, uint32 n, const uint64 *words)
 {
@@ -166,29 +156,31 @@ WriteWords(Page page, uint32 number, uint64 first, uint32 n, const uint64 *words
 }
 
 /*
- * The metapage changes in the same WAL record as the last page.  What earlier
- * records wrote nobody counts yet: should this end in between, the pages stay
- * free, and the next row writes over what stands behind the last one.
+ * The metapage changes in the same WAL record as the row's last page.  Until then
+ * nobody counts what earlier records wrote: after a crash in between, the new
+ * pages are still free, and the next row overwrites what follows the last one.
  */
 bool
-AppendPending(Relation index, Buffer buffer, Meta *meta, ItemPointer tid, uint64 *row)
+BloomxAppendPending(Relation index, Buffer buffer, BloomxMeta *meta, ItemPointer tid, uint64 *row)
 {
-	Pending    *pending = &meta->pending;
-	blx_geometry geometry = GeometryOf(meta);
-	uint32		row_words = PendingWords(&geometry),
+	BloomxPending *pending = &meta->pending;
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint32		row_words = BloomxPendingWords(&geometry),
 				old_pages = pending->pages,
 				number;
-	uint64		first = PendingPlace(pending, row_words, pending->rows);
+	uint64		first = BloomxPendingPlace(pending, row_words, pending->rows);
 	GenericXLogState *state;
 	Buffer		written[MAX_GENERIC_XLOG_PAGES - 1];
 	BlockNumber blocks[MAX_ROW_PAGES + 1];
-	Meta	   *changed;
+	BloomxMeta *changed;
 	int			n = 0;
 
-	/* from the last page there is, be it only to say which one is next */
+	/* begin with the last page of the list, even if it is full: it must name the next one */
 	number = old_pages == 0 ? 0 : old_pages - 1;
 	if (!TakePendingPages(pending, meta, number, first + row_words, blocks))
 		return false;
+
+	/* the row's first word is its TID; the rest of the word is zero */
 	row[0] = 0;
 	memcpy(row, tid, sizeof *tid);
 
@@ -197,6 +189,7 @@ AppendPending(Relation index, Buffer buffer, Meta *meta, ItemPointer tid, uint64
 	{
 		Page		page;
 
+		/* the record is full: one place is the metapage's */
 		if (n == lengthof(written))
 		{
 			GenericXLogFinish(state);
@@ -206,20 +199,24 @@ AppendPending(Relation index, Buffer buffer, Meta *meta, ItemPointer tid, uint64
 		}
 		written[n] = ReadBuffer(index, blocks[i]);
 		LockBuffer(written[n], BUFFER_LOCK_EXCLUSIVE);
-		if (number + i < old_pages && !PageIs(BufferGetPage(written[n]), PENDING_PAGE, pending->stamp + number + i))
-			ReportCorruption(index, "a page of pending rows is something else");
+		if (number + i < old_pages && !BloomxPageIs(BufferGetPage(written[n]), PENDING_PAGE, pending->stamp + number + i))
+			BloomxReportCorruption(index, "a page of pending rows is something else");
+
+		/* a new page needs a full image; an old one only what has changed */
 		page = GenericXLogRegisterBuffer(state, written[n], number + i < old_pages ? 0 : GENERIC_XLOG_FULL_IMAGE);
 		if (number + i >= old_pages)
-			InitPage(page, PENDING_PAGE, pending->stamp + number + i);
+			BloomxInitPage(page, PENDING_PAGE, pending->stamp + number + i);
 		if (number + i + 1 < pending->pages)
-			GetPageTail(page)->extra = blocks[i + 1];
+			BloomxGetPageTail(page)->extra = blocks[i + 1];
 		WriteWords(page, number + i, first, row_words, row);
 		n++;
 	}
+
+	/* the row counts from here on */
 	pending->rows++;
-	changed = (Meta *) PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
+	changed = (BloomxMeta *) PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
 	*changed = *meta;
-	SealMeta(changed);
+	BloomxSealMeta(changed);
 	GenericXLogFinish(state);
 	while (n > 0)
 		UnlockReleaseBuffer(written[--n]);
@@ -237,31 +234,45 @@ CompareBlocks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Runs at a time: there may be many pages, and everybody waits for the metapage. */
+/* Frees whole runs: there may be many pages, and everybody waits for the metapage meanwhile. */
 static void
-FreeBlocks(Meta *meta, BlockNumber *blocks, uint32 n)
+FreeBlocks(BloomxMeta *meta, BlockNumber *blocks, uint32 n)
 {
 	qsort(blocks, n, sizeof *blocks, CompareBlocks);
 	for (uint32 first = 0, end; first < n; first = end)
 	{
 		for (end = first + 1; end < n && blocks[end] == blocks[end - 1] + 1; end++)
 			;
-		FreePages(meta, blocks[first], end - first);
+		BloomxFreePages(meta, blocks[first], end - first);
 	}
 }
 
-/* Rows that were appended since stay, as does the page that they begin on. */
-void
-DropPending(Relation index, Meta *meta, uint32 rows, BlockNumber *blocks)
+/* The page after one page of the list. */
+static BlockNumber
+NextBlock(Relation index, BlockNumber block, uint64 stamp)
 {
-	Pending    *pending = &meta->pending;
-	blx_geometry geometry = GeometryOf(meta);
-	uint64		end = PendingPlace(pending, PendingWords(&geometry), rows);
+	BlockNumber next;
+	Buffer		buffer;
+
+	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+	UnlockReleaseBuffer(buffer);
+	return next;
+}
+
+/* Rows that were appended meanwhile stay, and so does the page on which they begin. */
+void
+BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks)
+{
+	BloomxPending *pending = &meta->pending;
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint64		end = BloomxPendingPlace(pending, BloomxPendingWords(&geometry), rows);
 	bool		all = rows == pending->rows;
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
-		pending->first = NextPendingPage(index, blocks[pages - 1], pending->stamp + pages - 1);
+		pending->first = NextBlock(index, blocks[pages - 1], pending->stamp + pages - 1);
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
 	pending->stamp += pages;

@@ -1,13 +1,13 @@
 /*
- * segment.c - writing and reading a segment.
+ * segment.c - writes and reads a segment.
  *
- * A slice of n rows is n / 64 words, rounded up; as many slices as fit share a
- * page.  Signatures are transposed one word, that is 64 slices, at a time: the
- * rows' words are collected from the sources, those of a segment by
- * transposing its slices back, so that a merge needs memory for a fraction of
- * the signatures only.  Any part of a segment's pages can be written by itself.
+ * A slice of n rows takes n / 64 words, rounded up; as many slices as fit share a
+ * page.  Signatures are transposed one word at a time, that is, 64 slices.  The
+ * word is collected from all rows of the sources; if the source is a segment, its
+ * slices are transposed back.  So a merge needs memory for a fraction of the
+ * signatures only, and any range of a segment's pages can be written by itself.
  *
- * Every page says the segment's stamp and number of rows.
+ * Every page carries the segment's stamp and number of rows.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -15,57 +15,43 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-static inline uint32
-SlicesPerPage(uint32 rows)
-{
-	return PAGE_WORDS / SliceWords(rows);
-}
-
-uint32
-SegmentPages(const blx_geometry *geometry, uint32 rows)
-{
-	uint32		per_page = SlicesPerPage(rows);
-
-	return TidPages(rows) + ((uint32) blx_bits(geometry) + per_page - 1) / per_page;
-}
-
 /* ---- reading ---- */
 
 bool
-LockSegmentPage(Relation index, const Segment *segment, BlockNumber block, int mode, Buffer *buffer)
+BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
 {
 	Page		page;
 
 	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
-	if (PageIs(page, SEGMENT_PAGE, segment->stamp) && GetPageTail(page)->extra == segment->rows)
+	if (BloomxPageIs(page, SEGMENT_PAGE, segment->stamp) && BloomxGetPageTail(page)->extra == segment->rows)
 		return true;
 	UnlockReleaseBuffer(*buffer);
 	return false;
 }
 
 const ItemPointerData *
-LockTids(Relation index, const Segment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
+BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
 {
-	if (!LockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
 	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
 }
 
 ItemPointerData *
-ReadAllTids(Relation index, const Segment *segment)
+BloomxReadAllTids(Relation index, const BloomxSegment *segment)
 {
-	ItemPointerData *tids = palloc(TidPages(segment->rows) * PAGE_TIDS * sizeof(ItemPointerData));
+	ItemPointerData *tids = palloc(BloomxTidPages(segment->rows) * PAGE_TIDS * sizeof(ItemPointerData));
 
-	for (uint32 page = 0; page < TidPages(segment->rows); page++)
+	for (uint32 page = 0; page < BloomxTidPages(segment->rows); page++)
 	{
 		Buffer		buffer;
-		const ItemPointerData *of_page = LockTids(index, segment, page, NULL, &buffer);
+		const ItemPointerData *of_page = BloomxLockTids(index, segment, page, NULL, &buffer);
 
 		if (of_page == NULL)
-			ReportCorruption(index, "a page of row addresses is something else");
+			BloomxReportCorruption(index, "a page of row addresses is something else");
 		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
 		UnlockReleaseBuffer(buffer);
 	}
@@ -73,34 +59,34 @@ ReadAllTids(Relation index, const Segment *segment)
 }
 
 BlockNumber
-SliceBlock(const Segment *segment, uint32 slice)
+BloomxSliceBlock(const BloomxSegment *segment, uint32 slice)
 {
-	return segment->start + TidPages(segment->rows) + slice / SlicesPerPage(segment->rows);
+	return segment->start + BloomxTidPages(segment->rows) + slice / BloomxSlicesPerPage(segment->rows);
 }
 
 const uint64 *
-LockSlice(Relation index, const Segment *segment, uint32 slice, Buffer *buffer)
+BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
 {
-	if (!LockSegmentPage(index, segment, SliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(index, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	return (const uint64 *) PageGetContents(BufferGetPage(*buffer)) +
-		slice % SlicesPerPage(segment->rows) * SliceWords(segment->rows);
+		slice % BloomxSlicesPerPage(segment->rows) * BloomxSliceWords(segment->rows);
 }
 
 /* ---- writing pages ---- */
 
-typedef struct PageWriter
+typedef struct BloomxPageWriter
 {
 	Relation	index;
-	const Segment *segment;
+	const BloomxSegment *segment;
 	BlockNumber next;
 	GenericXLogState *state;
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
 	int			pages;			/* in this WAL record */
-} PageWriter;
+} BloomxPageWriter;
 
 static void
-FlushPages(PageWriter *writer)
+FlushPages(BloomxPageWriter *writer)
 {
 	if (writer->pages == 0)
 		return;
@@ -109,9 +95,9 @@ FlushPages(PageWriter *writer)
 		UnlockReleaseBuffer(writer->buffers[--writer->pages]);
 }
 
-/* The data of the next page, all zeros. */
+/* The contents of the next page, all zeros. */
 static char *
-NextPage(PageWriter *writer)
+NextPage(BloomxPageWriter *writer)
 {
 	Buffer		buffer;
 	Page		page;
@@ -126,14 +112,14 @@ NextPage(PageWriter *writer)
 	buffer = ReadBufferExtended(writer->index, MAIN_FORKNUM, writer->next++, RBM_ZERO_AND_LOCK, NULL);
 	writer->buffers[writer->pages++] = buffer;
 	page = GenericXLogRegisterBuffer(writer->state, buffer, GENERIC_XLOG_FULL_IMAGE);
-	InitPage(page, SEGMENT_PAGE, writer->segment->stamp);
-	GetPageTail(page)->extra = writer->segment->rows;
+	BloomxInitPage(page, SEGMENT_PAGE, writer->segment->stamp);
+	BloomxGetPageTail(page)->extra = writer->segment->rows;
 	return PageGetContents(page);
 }
 
-/* Pages from .. to-1 of TIDs. */
+/* Writes pages from .. to - 1 of the TIDs. */
 static void
-WriteTids(PageWriter *writer, const ItemPointerData *tids, uint32 rows, uint32 from, uint32 to)
+WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, uint32 from, uint32 to)
 {
 	for (uint32 page = from; page < to; page++)
 		memcpy(NextPage(writer), tids + page * PAGE_TIDS, Min(PAGE_TIDS, rows - page * PAGE_TIDS) * sizeof(ItemPointerData));
@@ -142,20 +128,22 @@ WriteTids(PageWriter *writer, const ItemPointerData *tids, uint32 rows, uint32 f
 /* ---- collecting and transposing ---- */
 
 void
-ReadColumn(Relation index, const Segment *segment, uint32 number, uint64 *slices, uint64 *column)
+BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
-	uint32		words = SliceWords(segment->rows);
+	uint32		words = BloomxSliceWords(segment->rows);
 
+	/* copy the 64 slices, so that no page is locked for long */
 	for (uint32 i = 0; i < 64; i++)
 	{
 		Buffer		buffer;
-		const uint64 *slice = LockSlice(index, segment, 64 * number + i, &buffer);
+		const uint64 *slice = BloomxLockSlice(index, segment, 64 * number + i, &buffer);
 
 		if (slice == NULL)
-			ReportCorruption(index, "a page of bits is something else");
+			BloomxReportCorruption(index, "a page of bits is something else");
 		memcpy(slices + i * words, slice, words * sizeof(uint64));
 		UnlockReleaseBuffer(buffer);
 	}
+	/* transpose them, 64 rows at a time */
 	for (uint32 word = 0; word < words; word++)
 	{
 		for (uint32 i = 0; i < 64; i++)
@@ -164,26 +152,32 @@ ReadColumn(Relation index, const Segment *segment, uint32 number, uint64 *slices
 	}
 }
 
-/* Word `number` of the live rows' signatures, to `column`; returns how many. */
+/* Copies word `number` of the live rows' signatures to `column`; returns how many there are. */
 static uint32
-CollectColumn(Relation index, const RowSource *source, uint32 number, uint64 *slices, uint64 *scratch, uint64 *column)
+CollectColumn(Relation index, const BloomxRowSource *source, uint32 number, uint64 *slices, uint64 *scratch, uint64 *column)
 {
 	uint32		live = 0;
 
 	CHECK_FOR_INTERRUPTS();
 	if (source->segment != NULL)
-		ReadColumn(index, source->segment, number, slices, scratch);
+		BloomxReadColumn(index, source->segment, number, slices, scratch);
 	for (uint32 row = 0; row < source->rows; row++)
-		if (ItemPointerIsValid(&source->tids[row]))
-			column[live++] = source->segment != NULL ? scratch[row] : source->signatures[(Size) row * source->stride + number - source->first];
+	{
+		if (!ItemPointerIsValid(&source->tids[row]))
+			continue;
+		if (source->segment != NULL)
+			column[live++] = scratch[row];
+		else
+			column[live++] = source->signatures[(Size) row * source->stride + number - source->first];
+	}
 	return live;
 }
 
-/* The rows' words become 64 slices; what follows the last row is 0. */
+/* Transposes one word of each row into 64 slices; the bits after the last row are 0. */
 static void
 TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 {
-	uint32		words = SliceWords(rows);
+	uint32		words = BloomxSliceWords(rows);
 
 	memset(column + rows, 0, (64 * words - rows) * sizeof(uint64));
 	for (uint32 word = 0; word < words; word++)
@@ -194,29 +188,33 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 	}
 }
 
-/* Pages from .. to-1 of slices. */
+/* Writes pages from .. to - 1 of the slices, which are slices `slice` .. `end` - 1. */
 static void
-WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *sources, int n, uint32 from, uint32 to)
+WriteSlices(BloomxPageWriter *writer, const blx_geometry *geometry, const BloomxRowSource *sources, int n, uint32 from, uint32 to)
 {
 	uint64	   *slices = palloc(SLICES_BYTES),
 			   *scratch = palloc(COLUMN_BYTES),
 			   *column = palloc(COLUMN_BYTES);
 	uint32		rows = writer->segment->rows,
-				words = SliceWords(rows),
-				per_page = SlicesPerPage(rows),
+				words = BloomxSliceWords(rows),
+				per_page = BloomxSlicesPerPage(rows),
 				slice = from * per_page,
 				end = (uint32) Min(to * (uint64) per_page, blx_bits(geometry));
 	char	   *page = NULL;
 
+	/* one word of the signatures at a time: `number` of all rows makes slices 64 * number and the next 63 */
 	for (uint32 number = slice / 64; slice < end; number++)
 	{
 		uint32		collected = 0;
 
+		/* the word of all rows, source after source */
 		for (int i = 0; i < n; i++)
 			collected += CollectColumn(writer->index, &sources[i], number, slices, scratch, column + collected);
 		if (collected != rows)
-			ReportCorruption(writer->index, "a segment in the making has other rows than it had");
+			BloomxReportCorruption(writer->index, "a segment in the making has other rows than it had");
 		TransposeColumn(column, rows, slices);
+
+		/* the slices among them that are asked for; each page begins with a multiple of per_page */
 		for (; slice < end && slice / 64 == number; slice++)
 		{
 			if (slice % per_page == 0)
@@ -232,7 +230,7 @@ WriteSlices(PageWriter *writer, const blx_geometry *geometry, const RowSource *s
 /* ---- the whole ---- */
 
 uint32
-CountLive(const RowSource *sources, int n)
+BloomxCountLive(const BloomxRowSource *sources, int n)
 {
 	uint32		live = 0;
 
@@ -242,9 +240,9 @@ CountLive(const RowSource *sources, int n)
 	return live;
 }
 
-/* The TIDs of the live rows, which are as many as the segment has. */
+/* The TIDs of the live rows.  The caller has checked that there are `rows` of them. */
 static ItemPointerData *
-CollectTids(const RowSource *sources, int n, uint32 rows)
+CollectTids(const BloomxRowSource *sources, int n, uint32 rows)
 {
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 
@@ -257,24 +255,25 @@ CollectTids(const RowSource *sources, int n, uint32 rows)
 }
 
 void
-ColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end)
+BloomxColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end)
 {
-	uint32		tids = TidPages(rows),
-				per_page = SlicesPerPage(rows);
+	uint32		tids = BloomxTidPages(rows),
+				per_page = BloomxSlicesPerPage(rows);
 
 	*first = (Max(from, tids) - tids) * per_page / 64;
 	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, blx_body_words(geometry));
 }
 
 void
-WritePages(Relation index, const blx_geometry *geometry, const RowSource *sources, int n,
-		   const Segment *segment, uint32 from, uint32 to)
+BloomxWritePages(Relation index, const blx_geometry *geometry, const BloomxRowSource *sources, int n,
+				 const BloomxSegment *segment, uint32 from, uint32 to)
 {
-	PageWriter	writer = {.index = index, .segment = segment, .next = segment->start + from};
-	uint32		tid_pages = TidPages(segment->rows);
+	BloomxPageWriter writer = {.index = index, .segment = segment, .next = segment->start + from};
+	uint32		tid_pages = BloomxTidPages(segment->rows);
 
-	if (CountLive(sources, n) != segment->rows)
-		ReportCorruption(index, "a segment in the making has other rows than it had");
+	/* the pages written in earlier steps have been laid out for this number of rows */
+	if (BloomxCountLive(sources, n) != segment->rows)
+		BloomxReportCorruption(index, "a segment in the making has other rows than it had");
 	if (from < tid_pages)
 	{
 		ItemPointerData *tids = CollectTids(sources, n, segment->rows);

@@ -2,13 +2,14 @@
  * signature.c - the index's geometry, filters as signatures, conditions as
  * slices.
  *
- * An index whose signatures are as large as the filters is as exact as they
- * are; a smaller one only returns more rows, which are looked at again.
+ * An index whose signatures are as large as the filters is as exact as the
+ * filters.  An index of smaller signatures merely returns more rows; they are
+ * rechecked.
  */
 #include "pg/index/bloomx/index.h"
 
 void
-SampleGeometry(GeometrySample *sample, const blx_filter *f)
+BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 {
 	blx_geometry geometry;
 
@@ -20,47 +21,52 @@ SampleGeometry(GeometrySample *sample, const blx_filter *f)
 	sample->parts[geometry.parts]++;
 }
 
-/* The least value that 99 in 100 of the filters do not exceed: one that is folded once too often is found by every fourth key. */
+/*
+ * The smallest value that 99 in 100 of the filters do not exceed.  The maximum
+ * would let one huge filter set the size of all signatures; but a filter folded
+ * once too often matches a quarter of all keys, so only 1 in 100 may be.
+ */
 static unsigned
 MostHave(const uint32 *counts, uint32 filters)
 {
 	unsigned	value = 0;
 
+	/* seen: the filters whose value is at most `value` */
 	for (uint32 seen = counts[0]; seen < filters - filters / 100; value++)
 		seen += counts[value + 1];
 	return value;
 }
 
 blx_geometry
-ChooseGeometry(const IndexOptions *options, const GeometrySample *sample)
+BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *sample)
 {
-	unsigned	probes = options->probes,
+	unsigned	parts = options->probes,
 				bits = options->bits;
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (probes == 0)
-		probes = sample->filters > 0 ? MostHave(sample->parts, sample->filters) : DEFAULT_PROBES;
+	if (parts == 0)
+		parts = sample->filters > 0 ? MostHave(sample->parts, sample->filters) : DEFAULT_PARTS;
 	if (bits == 0)
 	{
 		bits = DEFAULT_SIGNATURE_BITS;
 		if (sample->filters > 0)
 		{
-			uint64		wanted = (uint64) (64 * probes) << MostHave(sample->log2_blocks, sample->filters);
+			uint64		wanted = (uint64) (64 * parts) << MostHave(sample->log2_blocks, sample->filters);
 
-			/* one filter that just came to be so small is no measure of what will follow */
+			/* a single filter that was not planned may be small by chance: then the default is the least */
 			if (sample->filters > 1 || sample->planned)
 				bits = 0;
 			bits = Max(bits, Min(wanted, MAX_SIGNATURE_BITS));
 		}
-		bits = Max(bits, 64 * probes);
+		bits = Max(bits, 64 * parts);
 	}
-	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, probes, NULL, &geometry, &error))
+	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	return geometry;
 }
 
-/* A counting filter without its counters, or f. */
+/* A counting filter as a filter of bits; any other filter as it is. */
 static const blx_filter *
 WithoutCounters(const blx_filter *f)
 {
@@ -77,7 +83,7 @@ WithoutCounters(const blx_filter *f)
 }
 
 void
-MakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable)
+BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable)
 {
 	if (comparable)
 		blx_signature(words, geometry, WithoutCounters(f));
@@ -85,11 +91,11 @@ MakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, 
 		blx_signature_of_anything(words, geometry);
 }
 
-Condition
-MakeCondition(const Structure *structure, const blx_filter *probe, bool all)
+BloomxCondition
+BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all)
 {
 	blx_identity of_probe = blx_identity_of(probe);
-	Condition	condition = {.all = all, .keys = (uint32) blx_hashes_count(probe), .parts = structure->geometry.parts};
+	BloomxCondition condition = {.all = all, .keys = (uint32) blx_hashes_count(probe), .parts = structure->geometry.parts};
 	uint64		cursor = 0,
 				hash;
 	uint32	   *next;
@@ -98,6 +104,7 @@ MakeCondition(const Structure *structure, const blx_filter *probe, bool all)
 	condition.anything = !blx_identity_check(&structure->identity, "", &of_probe, "", &error);
 	if (condition.anything)
 		return condition;
+	/* one slice per part, key after key */
 	next = condition.slices = palloc(Max(1, condition.keys * (Size) condition.parts * sizeof(uint32)));
 	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
 	{
@@ -117,7 +124,7 @@ SignatureHas(const uint64 *words, const uint32 *slices, uint32 parts)
 }
 
 bool
-SignatureMeets(const uint64 *words, const Condition *condition)
+BloomxSignatureMeets(const uint64 *words, const BloomxCondition *condition)
 {
 	if (condition->anything)
 		return true;

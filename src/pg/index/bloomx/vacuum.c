@@ -1,10 +1,10 @@
 /*
  * vacuum.c - VACUUM: TIDs of removed rows become invalid, segments that are
- * mostly dead are written anew, pages that nothing refers to become free.
+ * mostly dead are rewritten, pages that nothing refers to become free.
  *
  * The structure lock is held for one segment at a time, or for some pages of
  * the list of pending rows, and never while VACUUM sleeps: inserts do not need
- * it, but merges do.  Why no TID is overlooked is told in am.h: a pass of
+ * it, but merges do.  index.h explains why no TID is overlooked: a pass of
  * VACUUM has a number, and goes on until all segments carry it.
  */
 #include "pg/index/bloomx/index.h"
@@ -15,24 +15,29 @@
 #include "utils/rel.h"
 
 /*
- * Pending rows of so many pages become a segment at once: they are read again
- * for every step, so a larger share of them would cost more than it saves.
+ * The most pages of pending rows that become a segment at once.  Every step of
+ * the merge reads all of them: eight steps' worth bounds that, and a long list
+ * still gives large segments.
  */
 #define VACUUM_MERGE_PAGES (8 * VACUUM_STEP)
 
-/* Pages of pending rows that are looked at before others may have the structure lock. */
+/*
+ * Pages of pending rows that are looked at before others may have the structure
+ * lock: a merge waits for this quarter of a megabyte.  Each step reads the
+ * metapage and the directory again, which forbids very small steps.
+ */
 #define PENDING_STEP 32
 
-typedef struct Removal
+typedef struct BloomxRemoval
 {
 	Relation	index;
 	IndexBulkDeleteResult *stats;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
-} Removal;
+} BloomxRemoval;
 
 static bool
-IsDead(Removal *removal, ItemPointerData tid)
+IsDead(BloomxRemoval *removal, ItemPointerData tid)
 {
 	if (!removal->callback(&tid, removal->state))
 		return false;
@@ -54,7 +59,7 @@ ClearItems(Relation index, Buffer buffer, const uint32 *items, uint32 n, Size by
 
 /* Returns how many TIDs of the page are invalid now. */
 static uint32
-RemoveFromTidPage(Removal *removal, const Segment *segment, uint32 page)
+RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 page)
 {
 	uint32		rows = Min(PAGE_TIDS, segment->rows - page * PAGE_TIDS),
 				dead[PAGE_TIDS],
@@ -63,9 +68,11 @@ RemoveFromTidPage(Removal *removal, const Segment *segment, uint32 page)
 	Buffer		buffer;
 	ItemPointerData *tids;
 
-	if (!LockSegmentPage(removal->index, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
-		ReportCorruption(removal->index, "a page of row addresses is something else");
+	if (!BloomxLockSegmentPage(removal->index, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
+		BloomxReportCorruption(removal->index, "a page of row addresses is something else");
 	tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
+
+	/* ask about all rows first, so that a page without dead ones is not written */
 	for (uint32 i = 0; i < rows; i++)
 		if (!ItemPointerIsValid(&tids[i]))
 			before++;
@@ -77,12 +84,12 @@ RemoveFromTidPage(Removal *removal, const Segment *segment, uint32 page)
 	return before + n;
 }
 
-/* The pending rows that begin on page `number` of the list; returns the page after it. */
+/* Goes over the pending rows that begin on page `number` of the list; returns the page after it. */
 static BlockNumber
-RemoveFromPendingPage(Removal *removal, const Structure *structure, uint32 number, BlockNumber block)
+RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, uint32 number, BlockNumber block)
 {
-	const Pending *pending = &structure->meta.pending;
-	uint32		row_words = PendingWords(&structure->geometry),
+	const BloomxPending *pending = &structure->meta.pending;
+	uint32		row_words = BloomxPendingWords(&structure->geometry),
 				dead[PAGE_WORDS],
 				n = 0;
 	uint64		page_first = number * (uint64) PAGE_WORDS,
@@ -92,41 +99,43 @@ RemoveFromPendingPage(Removal *removal, const Structure *structure, uint32 numbe
 	BlockNumber next;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (!PageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
-		ReportCorruption(removal->index, "a page of pending rows is something else");
+	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
+		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
+
+	/* the first row that begins on this page, and the others up to the page's end */
 	for (; row < pending->rows; row++)
 	{
-		uint64		place = PendingPlace(pending, row_words, row) - page_first;
+		uint64		place = BloomxPendingPlace(pending, row_words, row) - page_first;
 		ItemPointerData tid;
 
 		if (place >= PAGE_WORDS)
 			break;
-		tid = PendingTid(words + place);
+		tid = BloomxPendingTid(words + place);
 		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
 			dead[n++] = (uint32) place;
 	}
 	if (n > 0)
 		ClearItems(removal->index, buffer, dead, n, sizeof(uint64));
-	next = GetPageTail(BufferGetPage(buffer))->extra;
+	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
 }
 
 /* ---- what the pass has seen ---- */
 
-/* A new pass: nothing was seen by it. */
+/* Begins a new pass, which has seen nothing yet; returns its number. */
 static uint32
 BeginPass(Relation index)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
 	uint32		pass;
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 	pass = ++meta->pass;
-	SealMeta(meta);
+	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 	return pass;
@@ -137,34 +146,37 @@ PassHasSeenPending(Relation index, uint32 pass)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
-	Meta	   *meta;
+	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = GetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->pending.pass = pass;
-	SealPending(meta);
+	BloomxSealPending(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Writes the pass, and how many rows are dead, into the directory; under the structure lock nobody else changes it. */
+/*
+ * Writes the pass, and how many rows are dead, to the directory.  The metapage is
+ * locked as for every change of the directory, but does not change.
+ */
 static void
-PassHasSeenSegment(Relation index, const Structure *structure, uint32 number, uint32 pass, uint32 dead)
+PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
 {
 	Buffer		meta = ReadBuffer(index, META_BLOCK),
 				buffer = ReadBuffer(index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
 	GenericXLogState *state;
-	Segment    *segment;
+	BloomxSegment *segment;
 	Page		page;
 
 	LockBuffer(meta, BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	state = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(state, buffer, 0);
-	segment = (Segment *) PageGetContents(page) + number % DIRECTORY_SEGMENTS;
+	segment = (BloomxSegment *) PageGetContents(page) + number % DIRECTORY_SEGMENTS;
 	segment->pass = pass;
 	segment->dead = dead;
-	SealDirectory(page);
+	BloomxSealDirectory(page);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 	UnlockReleaseBuffer(meta);
@@ -172,21 +184,22 @@ PassHasSeenSegment(Relation index, const Structure *structure, uint32 number, ui
 
 /* ---- the pass ---- */
 
-/* Before TIDs become invalid: what a merge has begun to write has the TIDs as they were. */
-static Structure *
+/* TIDs must not become invalid during a merge: the pages that it has written have the TIDs as they were. */
+static BloomxStructure *
 LockForRemoval(Relation index)
 {
-	LockStructure(index);
-	FinishMerge(index);
-	return ReadStructure(index, NULL);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	return BloomxReadStructure(index, NULL);
 }
 
 /*
- * All pages that were there when this began.  Between two steps the first ones
- * may have become part of a segment, and have another number in the list.
+ * Goes over all pages of pending rows that were there when this began.  Between
+ * two steps the first pages may have become part of a segment, and the others
+ * have another number in the list.  Their stamps, however, stay.
  */
 static void
-RemoveFromPending(Removal *removal, uint32 pass)
+RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 {
 	uint64		stamp = 0,
 				end = PG_UINT64_MAX;
@@ -195,10 +208,13 @@ RemoveFromPending(Removal *removal, uint32 pass)
 
 	while (more)
 	{
-		Structure  *structure = LockForRemoval(removal->index);
-		const Pending *pending = &structure->meta.pending;
+		BloomxStructure *structure = LockForRemoval(removal->index);
+		const BloomxPending *pending = &structure->meta.pending;
 
+		/* the first step sets `end`: pages appended later have higher stamps */
 		end = Min(end, pending->stamp + pending->pages);
+
+		/* begin, or go on with the first page that is still pending */
 		if (stamp < pending->stamp || block == InvalidBlockNumber)
 		{
 			stamp = pending->stamp;
@@ -209,7 +225,7 @@ RemoveFromPending(Removal *removal, uint32 pass)
 		more = stamp < end;
 		if (!more)
 			PassHasSeenPending(removal->index, pass);
-		UnlockStructure(removal->index);
+		BloomxUnlockStructure(removal->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -217,7 +233,7 @@ RemoveFromPending(Removal *removal, uint32 pass)
 }
 
 static bool
-FindUnseen(const Structure *structure, uint32 pass, uint32 *number)
+FindUnseen(const BloomxStructure *structure, uint32 pass, uint32 *number)
 {
 	for (*number = 0; *number < structure->meta.segments; ++*number)
 		if (structure->segments[*number].rows > 0 && structure->segments[*number].pass != pass)
@@ -227,11 +243,11 @@ FindUnseen(const Structure *structure, uint32 pass, uint32 *number)
 
 /* Returns how many rows are dead. */
 static uint32
-RemoveFromSegment(Removal *removal, const Segment *segment)
+RemoveFromSegment(BloomxRemoval *removal, const BloomxSegment *segment)
 {
 	uint32		dead = 0;
 
-	for (uint32 page = 0; page < TidPages(segment->rows); page++)
+	for (uint32 page = 0; page < BloomxTidPages(segment->rows); page++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		dead += RemoveFromTidPage(removal, segment, page);
@@ -240,19 +256,19 @@ RemoveFromSegment(Removal *removal, const Segment *segment)
 }
 
 static void
-RemoveFromSegments(Removal *removal, uint32 pass)
+RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 {
 	bool		more = true;
 
 	while (more)
 	{
-		Structure  *structure = LockForRemoval(removal->index);
+		BloomxStructure *structure = LockForRemoval(removal->index);
 		uint32		number;
 
 		more = FindUnseen(structure, pass, &number);
 		if (more)
 			PassHasSeenSegment(removal->index, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
-		UnlockStructure(removal->index);
+		BloomxUnlockStructure(removal->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -260,15 +276,15 @@ RemoveFromSegments(Removal *removal, uint32 pass)
 }
 
 IndexBulkDeleteResult *
-RemoveRows(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
+bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
-	Removal		removal = {.index = info->index, .callback = callback, .state = state};
+	BloomxRemoval removal = {.index = info->index, .callback = callback, .state = state};
 	uint32		pass;
 
 	removal.stats = stats ? stats : palloc0(sizeof(IndexBulkDeleteResult));
-	LockStructure(info->index);
+	BloomxLockStructure(info->index);
 	pass = BeginPass(info->index);
-	UnlockStructure(info->index);
+	BloomxUnlockStructure(info->index);
 	RemoveFromPending(&removal, pass);
 	RemoveFromSegments(&removal, pass);
 	return removal.stats;
@@ -276,7 +292,7 @@ RemoveRows(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteC
 
 /* ---- after the pass ---- */
 
-/* Merges what was pending when this began, as far as it is too much. */
+/* Merges the rows that were pending when this began, until the list is no longer too long. */
 static void
 MergeAll(Relation index)
 {
@@ -287,45 +303,50 @@ MergeAll(Relation index)
 	{
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
-		const Structure *structure;
-		const Meta *meta;
+		const BloomxStructure *structure;
+		const BloomxMeta *meta;
 
-		LockStructure(index);
-		structure = ReadStructure(index, NULL);
+		BloomxLockStructure(index);
+		structure = BloomxReadStructure(index, NULL);
 		meta = &structure->meta;
 		if (end == 0)
 			end = meta->pending.stamp + meta->pending.pages;
-		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && MergeStep(index, VACUUM_STEP, VACUUM_MERGE_PAGES);
-		UnlockStructure(index);
+		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && BloomxMergeStep(index, VACUUM_STEP, VACUUM_MERGE_PAGES);
+		BloomxUnlockStructure(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
 	}
 }
 
-/* False when no segment from *number on has to be written anew. */
+/*
+ * Rewrites the next segment, from *number on, of which more than half is dead.
+ * False if there is none.  At half, a rewrite frees at least as many pages as it
+ * writes; a lower bound would write more to free less.
+ */
 static bool
 CompactNext(Relation index, uint32 *number)
 {
-	Structure  *structure;
+	BloomxStructure *structure;
 
-	LockStructure(index);
-	FinishMerge(index);
-	structure = ReadStructure(index, NULL);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	structure = BloomxReadStructure(index, NULL);
 	while (*number < structure->meta.segments && structure->segments[*number].dead <= structure->segments[*number].rows / 2)
 		++*number;
+	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
 	if (*number < structure->meta.segments)
 	{
-		if (StartCompaction(index, structure, *number))
-			FinishMerge(index);
+		if (BloomxStartCompaction(index, structure, *number))
+			BloomxFinishMerge(index);
 		else
-			ExtendIndex(index, EXTENSION_PAGES);
+			BloomxExtendIndex(index, EXTENSION_PAGES);
 	}
-	UnlockStructure(index);
+	BloomxUnlockStructure(index);
 	return *number < structure->meta.segments;
 }
 
-/* One segment after the other, each in memory of its own. */
+/* Rewrites one segment after the other, each in memory of its own. */
 static void
 CompactSegments(Relation index)
 {
@@ -345,11 +366,11 @@ CompactSegments(Relation index)
 }
 
 IndexBulkDeleteResult *
-CleanUp(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	MemoryContext memory,
 				old;
-	Structure  *structure;
+	BloomxStructure *structure;
 
 	if (info->analyze_only)
 		return stats;
@@ -359,10 +380,10 @@ CleanUp(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	CompactSegments(info->index);
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
-	LockStructure(info->index);
-	stats->pages_free = CollectFreePages(info->index);
-	structure = ReadStructure(info->index, NULL);
-	UnlockStructure(info->index);
+	BloomxLockStructure(info->index);
+	stats->pages_free = BloomxCollectFreePages(info->index);
+	structure = BloomxReadStructure(info->index, NULL);
+	BloomxUnlockStructure(info->index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
 	stats->num_index_tuples = structure->meta.pending.rows;

@@ -1,0 +1,138 @@
+/*
+ * space.c - which pages of the index are used, and by what.
+ *
+ * A page belongs to the metapage, the directory, a segment, the merge under way,
+ * the pending rows, or a run of free pages.  A page that none of these names was
+ * forgotten: the metapage had no room for another run, or a crash or an error
+ * came between the extension of the file and the record that names the pages.
+ * VACUUM finds these and makes them free pages.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/memutils.h"
+
+static void
+MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
+{
+	if (start >= blocks || pages > blocks - start)
+		BloomxReportCorruption(index, "it refers to pages beyond its end");
+	for (uint32 i = 0; i < pages; i++)
+	{
+		if (used[start + i])
+			BloomxReportCorruption(index, "it uses a page twice");
+		used[start + i] = true;
+	}
+}
+
+bool *
+BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blocks)
+{
+	const BloomxMeta *meta = &structure->meta;
+	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
+	BlockNumber *pending;
+
+	memset(used, 0, blocks);
+
+	/* the metapage, and the pending rows, whose pages only form a chain */
+	MarkUsed(index, used, blocks, META_BLOCK, 1);
+	pending = BloomxPendingBlocks(index, structure, meta->pending.pages);
+	if (pending == NULL)
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	for (uint32 i = 0; i < meta->pending.pages; i++)
+		MarkUsed(index, used, blocks, pending[i], 1);
+	pfree(pending);
+
+	/* the directory and its segments */
+	for (uint32 i = 0; i < meta->directory_pages; i++)
+		MarkUsed(index, used, blocks, meta->directory[i], 1);
+	for (uint32 i = 0; i < meta->segments; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (structure->segments[i].rows > 0)
+			MarkUsed(index, used, blocks, structure->segments[i].start,
+					 BloomxSegmentPages(&structure->geometry, structure->segments[i].rows));
+	}
+
+	/* the segment in the making, and the free pages, which the metapage owns */
+	if (meta->merge.segment.rows > 0)
+		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&structure->geometry, meta->merge.segment.rows));
+	for (uint32 i = 0; i < meta->free_runs; i++)
+		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);
+	return used;
+}
+
+/*
+ * Reads the number of blocks and the structure under the extension lock, so that
+ * a page which somebody has just added is not taken for one without an owner.  A
+ * page without an owner stays so: only a process with the structure lock gives
+ * it one.
+ */
+static BloomxStructure *
+ReadWholeStructure(Relation index, BlockNumber *blocks)
+{
+	BloomxStructure *structure;
+
+	LockRelationForExtension(index, ExclusiveLock);
+	*blocks = RelationGetNumberOfBlocks(index);
+	structure = BloomxReadStructure(index, NULL);
+	UnlockRelationForExtension(index, ExclusiveLock);
+	return structure;
+}
+
+/*
+ * Makes a run that nothing refers to free pages.  If the run ends the file, at
+ * block `last`, that page is written as well: after a crash recovery must find
+ * the file as long as the metapage says.
+ */
+static void
+AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
+{
+	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
+				buffer = InvalidBuffer;
+	GenericXLogState *state;
+	BloomxMeta *meta;
+
+	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(index);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
+	if (start + pages - 1 == last)
+	{
+		buffer = ReadBuffer(index, last);
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
+	}
+	BloomxFreePages(meta, start, pages);
+	BloomxSealMeta(meta);
+	GenericXLogFinish(state);
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
+	UnlockReleaseBuffer(meta_buffer);
+}
+
+uint32
+BloomxCollectFreePages(Relation index)
+{
+	BlockNumber blocks;
+	BloomxStructure *structure = ReadWholeStructure(index, &blocks);
+	bool	   *used = BloomxMapPages(index, structure, blocks);
+	uint32		total = 0;
+
+	for (uint32 i = 0; i < structure->meta.free_runs; i++)
+		total += structure->meta.free[i].pages;
+
+	/* each pass finds the next run [start, end) of unused pages, empty if `start` is used; block `end` is used */
+	for (BlockNumber start = 0, end; start < blocks; start = end + 1)
+	{
+		for (end = start; end < blocks && !used[end]; end++)
+			;
+		if (end == start)
+			continue;
+		CHECK_FOR_INTERRUPTS();
+		AdoptPages(index, start, end - start, blocks - 1);
+		total += end - start;
+	}
+	pfree(used);
+	return total;
+}

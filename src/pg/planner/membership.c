@@ -1,0 +1,122 @@
+/*
+ * membership.c - reads a call of a membership function from a plan tree.
+ *
+ * A function is known by its OID (base/objects.c), never by its name alone, and
+ * its arguments are believed only if they have the types that it declares: they
+ * will be read as these.
+ */
+#include "pg/planner/planner.h"
+
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
+
+#include "pg/functions/probe.h"
+
+static const MembershipForm forms[] = {
+	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
+	{BLOOM_CONTAINED, 1, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
+	{BLOOM_CONTAINS_HASH, 0, ONE_HASH, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_HASH},
+	{BLOOM_CONTAINS_ANY, 0, KEY_ARRAY, false, true, HOLDS_ANY_OPERATOR, BLOOM_PROBE_ALL},
+	{BLOOM_CONTAINS_ALL, 0, KEY_ARRAY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_ALL},
+	{BLOOM_PREFILTER, 1, ONE_KEY, true, false, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
+};
+
+const MembershipForm *
+FindMembershipForm(OwnFunction function)
+{
+	for (int i = 0; i < lengthof(forms); i++)
+		if (forms[i].function == function)
+			return &forms[i];
+	return NULL;
+}
+
+/* The right side of ?& and ?|: the keys that it is made of, if a bloom_probe function shows them. */
+static void
+ReadProbe(Node *probe, Membership *m)
+{
+	OwnFunction function;
+
+	m->keys = probe;
+	m->form = PROBE_SET;
+	if (!IsA(probe, FuncExpr))
+		return;
+	function = WhichFunction(((FuncExpr *) probe)->funcid);
+	for (int i = 0; i < lengthof(forms); i++)
+		if (forms[i].probe == function && list_length(((FuncExpr *) probe)->args) == 1)
+		{
+			m->keys = linitial(((FuncExpr *) probe)->args);
+			m->form = forms[i].keys;
+			return;
+		}
+}
+
+/* True if the arguments stand in the order of the declaration and have its types. */
+static bool
+HasItsTypes(const Membership *m)
+{
+	if (IsA(m->filter, NamedArgExpr) || IsA(m->keys, NamedArgExpr) || !IsFilterType(exprType(m->filter)))
+		return false;
+	switch (m->form)
+	{
+		case ONE_KEY:
+			return true;
+		case KEY_ARRAY:
+			return OidIsValid(get_base_element_type(exprType(m->keys)));
+		case ONE_HASH:
+			return getBaseType(exprType(m->keys)) == INT8OID;
+		case PROBE_SET:
+			return IsFilterType(exprType(m->keys));
+	}
+	return false;
+}
+
+bool
+ReadMembership(Oid function, List *args, Membership *m)
+{
+	OwnFunction which = WhichFunction(function);
+	const MembershipForm *form = FindMembershipForm(which);
+
+	if (list_length(args) != 2)
+		return false;
+	m->is_prefilter = which == BLOOM_PREFILTER;
+	if (form != NULL)
+	{
+		m->filter = list_nth(args, form->filter);
+		m->keys = list_nth(args, 1 - form->filter);
+		m->form = form->keys;
+		m->all = form->all;
+	}
+	else if (which == BLOOM_HOLDS_ALL || which == BLOOM_HOLDS_ANY)
+	{
+		m->filter = linitial(args);
+		m->all = which == BLOOM_HOLDS_ALL;
+		ReadProbe(lsecond(args), m);
+	}
+	else
+		return false;
+	return HasItsTypes(m);
+}
+
+const blx_filter *
+ProbeOfConstant(const Const *keys, KeysForm form)
+{
+	KeyType		key = {0};
+	uint64		hash;
+	uint64	   *hashes = &hash;
+	int			n = 1;
+	bool		nulls;
+
+	if (form == PROBE_SET)
+		return DatumGetProbe(keys->constvalue);
+	if (form == ONE_HASH)
+		hash = (uint64) DatumGetInt64(keys->constvalue);
+	else
+		LookupKeyType(&key, form == KEY_ARRAY ? get_base_element_type(keys->consttype) : keys->consttype,
+					  keys->constcollid, CurrentMemoryContext);
+	if (form == ONE_KEY)
+		hash = HashKey(&key, keys->constvalue, 0);
+	if (form == KEY_ARRAY)
+		hashes = HashArray(&key, keys->constvalue, 0, &n, &nulls);
+	return ProbeOfHashes(&key, hashes, n);
+}
