@@ -65,13 +65,16 @@ blx_cardinality(const blx_filter *f)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 	blx_geometry g;
+	uint64_t	set;
 	double		unset,
 				hit;
 
 	if (row->cardinality != NULL)
 		return row->cardinality(f);
-	g = blx_geometry_of(f);
-	unset = 1 - (double) blx_bits_set(f) / (double) blx_bits(&g);
+	/* A block that was copied tells no more than the block itself: count what the expansion began with. */
+	g = blx_unexpanded_geometry(f);
+	set = f->expanded > 0 ? row->folded_bits_set(f, f->expanded) : blx_bits_set(f);
+	unset = 1 - (double) set / (double) blx_bits(&g);
 	hit = hit_probability(&g);
 	if (unset >= 1)
 		return 0;
@@ -92,7 +95,6 @@ blx_cardinality(const blx_filter *f)
 double
 blx_cardinality_error(const blx_geometry *g, double n)
 {
-
 	if (!blx_geometry_check(g, NULL))
 		return g->layout == BLX_HASHES ? 0 : NAN;	/* a set counts */
 	double		blocks = g->blocks,

@@ -32,7 +32,6 @@ rate_of(const blx_layout *row, const blx_geometry *g, uint64_t n)
 double
 blx_fpr_expected(const blx_geometry *g, uint64_t n)
 {
-
 	if (g->layout == BLX_HASHES)
 		return 0;				/* a set is exact except for equal hashes */
 	if (!blx_geometry_check(g, NULL))

@@ -74,6 +74,12 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 }
 
 static uint64_t
+folded_bits_set(const blx_filter *f, unsigned times)
+{
+	return blx_groups_folded_bits_set(ccells_of(f), shape_of(f), times);
+}
+
+static uint64_t
 resolution(const blx_geometry *g)
 {
 	return g->blocks;
@@ -224,6 +230,7 @@ const blx_layout blx_layout_counting = {
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
+	.folded_bits_set = folded_bits_set,
 	.resolution = resolution,
 	.set_resolution = set_resolution,
 	.prefix_words = prefix_words,

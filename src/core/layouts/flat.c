@@ -243,6 +243,26 @@ ratio_log2(uint64_t fine_bits, uint64_t coarse_bits)
 	return (unsigned) __builtin_ctzll(fine_bits / coarse_bits);
 }
 
+uint64_t
+blx_flat_folded_bits_set(const blx_filter *f, unsigned times)
+{
+	const uint64_t *part = blx_cwords(f);
+	uint64_t	words = blx_words_for_bits(f->part_bits),
+				span = times > 6 ? UINT64_C(1) << (times - 6) : 1,	/* words that become one bit */
+				set = 0;
+
+	for (unsigned j = 0; j < f->parts; j++, part += words)
+		for (uint64_t w = 0; w < words; w += span)
+		{
+			uint64_t	any = 0;
+
+			for (uint64_t i = w; i < w + span && i < words; i++)
+				any |= part[i];
+			set += (uint64_t) __builtin_popcountll(folded(any, times));
+		}
+	return set;
+}
+
 /* Combines one part into another of a different size. */
 static void
 merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_bits, blx_op op)

@@ -22,6 +22,7 @@ extern bool blx_flat_disjoint(const blx_filter *a, const blx_filter *b);
 /* The resolution of those that can be resized is S. */
 extern uint64_t blx_flat_resolution(const blx_geometry *g);
 extern void blx_flat_set_resolution(blx_geometry *g, uint64_t resolution);
+extern uint64_t blx_flat_folded_bits_set(const blx_filter *f, unsigned times);
 
 /* The members that the rows of these layouts have in common. */
 #define BLX_FLAT_ROW \

@@ -76,6 +76,32 @@ blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
  * first parts with the product of their fills.  Groups are independent: the
  * mean over the blocks of one multiplies that of the groups before it.
  */
+/* Adjacent blocks become one: a part of it has the bits that any of them has. */
+uint64_t
+blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned times)
+{
+	const uint64_t blocks = UINT64_C(1) << (shape.log2 - times),
+				children = UINT64_C(1) << times;
+	uint64_t	set = 0;
+
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g),
+					block_words = blx_block_words(shape, parts);
+
+		for (uint64_t b = 0; b < blocks; b++, words += children * block_words)
+			for (unsigned j = 0; j < parts; j++)
+			{
+				uint64_t	any = 0;
+
+				for (uint64_t c = 0; c < children; c++)
+					any |= blx_block_part(shape, words + c * block_words, parts, j);
+				set += (uint64_t) __builtin_popcountll(any);
+			}
+	}
+	return set;
+}
+
 void
 blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 {

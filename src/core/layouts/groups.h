@@ -153,6 +153,9 @@ extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *ha
 /* Decrements the counters of a key.  The shape is counting, and the test must have found the key. */
 extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
 
+/* Counts the cells that are not 0 after that many folds. */
+extern uint64_t blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned times);
+
 /* Sets rates[p], p = 1 .. parts, to the exact false positive rate that the first p parts have as they are. */
 extern void blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates);
 

@@ -216,6 +216,9 @@ typedef struct blx_layout
 	uint64_t	(*bits_in) (const blx_filter *f);
 	uint64_t	(*bits_set) (const blx_filter *f);
 	double		(*cardinality) (const blx_filter *f);
+
+	/* Counts the bits that f would have set after that many folds.  Where resolution is not NULL. */
+	uint64_t	(*folded_bits_set) (const blx_filter *f, unsigned times);
 	double		(*fpr) (const blx_filter *f);
 	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
 } blx_layout;

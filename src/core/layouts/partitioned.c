@@ -63,4 +63,5 @@ const blx_layout blx_layout_partitioned = {
 	.fpr_expected = fpr_expected,
 	.resolution = blx_flat_resolution,
 	.set_resolution = blx_flat_set_resolution,
+	.folded_bits_set = blx_flat_folded_bits_set,
 };

@@ -92,6 +92,12 @@ fpr_prefixes(const blx_filter *f, double *rates)
 }
 
 static uint64_t
+folded_bits_set(const blx_filter *f, unsigned times)
+{
+	return blx_groups_folded_bits_set(blx_cwords(f), shape_of(f), times);
+}
+
+static uint64_t
 resolution(const blx_geometry *g)
 {
 	return g->blocks;
@@ -134,6 +140,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.test_batch = test_batch,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
+	.folded_bits_set = folded_bits_set,
 	.resolution = resolution,
 	.set_resolution = set_resolution,
 	.prefix_words = prefix_words,
