@@ -217,6 +217,8 @@ expansion(void)
 		CHECK(identical(folded(large, times), s.f), "%s expanded %d times", describe(&s.g), times);
 		h = blx_unexpanded_geometry(large);
 		CHECK(blx_geometry_equal(&h, &s.g), "%s unexpanded to %s", describe(&s.g), describe(&h));
+		CHECK(blx_cardinality(large) == blx_cardinality(s.f), "%s expanded %d times: %g keys, not %g", describe(&s.g), times,
+			  blx_cardinality(large), blx_cardinality(s.f));
 	}
 }
 
