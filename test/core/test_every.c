@@ -6,8 +6,8 @@
  */
 #include <math.h>
 
-#include "core/theory.h"
-#include "core/layout.h"
+#include "core/theory/theory.h"
+#include "core/layouts/layout.h"
 #include "exercise.h"
 
 static const uint64_t numbers[] = {0, 1, 2, 63, 64, 1000, UINT64_C(1) << 32, UINT64_C(1) << 40, INT64_MAX, (uint64_t) INT64_MAX + 1, UINT64_MAX};
