@@ -125,7 +125,7 @@ SELECT f @> 4294967301 AS two_to_32_plus_5, f @> 5 AS five FROM bloom_add(bloom_
 SELECT f @> 1.5::float8 AS one_and_half, f @> (-0.0)::float8 AS minus_zero, f @> 'NaN'::float8 AS nan, f @> 0.1::float4::float8 AS widened, f @> 0.1::float8 AS a_tenth
     FROM bloom_add_all(bloom_empty(10, 1e-9), ARRAY[0, 1.5, 'NaN', 0.1]::float4[]) f;
 
--- Strings are one key type, but for char(n), in which blanks at the end do not count
+-- Strings are one key type, except char(n), in which trailing blanks do not count
 SELECT f @> 'a'::varchar AS varchar, f @> 'a'::name AS name, f @> 'a '::text AS text_with_blank, f @> 'a '::char(2)::text AS bpchar_as_text
     FROM bloom_add(bloom_empty(10, 1e-9), 'a'::text) f;
 SELECT f @> 'a'::bpchar AS bpchar, f @> 'a  '::bpchar AS with_blanks, f @> 'a'::char(4) AS longer, f @> ' a'::bpchar AS blank_in_front

@@ -320,7 +320,7 @@ for number, line in enumerate(open(sys.argv[2])):
             page, offset = 0, random.choice([random.randrange(600, BLOCK - TAIL), BLOCK - TAIL - random.randrange(1, 56)])
         elif kind == 3:  # the directory
             page, offset = kinds.index(2), random.randrange(24, 24 + 24 * 12)
-        elif kind == 4:  # headers (but for the LSN) and tails
+        elif kind == 4:  # headers (except the LSN) and tails
             page, offset = random.randrange(len(pages)), random.choice([random.randrange(10, 24), BLOCK - random.randrange(1, TAIL + 1)])
         else:  # contents
             page, offset = random.choice([i for i, k in enumerate(kinds) if k in (3, 4)]), random.randrange(24, BLOCK - TAIL)
