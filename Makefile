@@ -1,5 +1,5 @@
-# Ordinary PGXS: make, make install, make installcheck.
-# `make check-all` runs every test (scripts/test), `make dist` makes the PGXN zip.
+# The usual targets of PGXS: make, make install, make installcheck.
+# `make check-all` runs every test (scripts/test), `make dist` makes the archive for PGXN.
 
 srcdir ?= .
 EXTENSION = bloomx
@@ -24,7 +24,7 @@ REGRESS = install types build versions keys key_pairs seeds membership stored si
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
-# The tests' database is the same on every machine, also on one without a locale.
+# The test database is the same on every machine, even on one without a locale.
 ENCODING = UTF8
 NO_LOCALE = 1
 
@@ -36,7 +36,7 @@ PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# PGXS follows no headers: a changed one remakes every object
+# PGXS does not track headers: a changed header rebuilds every object
 $(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h)
 
 .PHONY: dist check-all

@@ -36,7 +36,7 @@ CREATE FUNCTION bloomfilter_typanalyze(internal) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_typanalyze'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomfilter_typanalyze(internal) IS
-	'statistics of a column of filters';
+	'bloomfilter typanalyze';
 
 CREATE TYPE bloomfilter (
 	INPUT = bloomfilter_in,
@@ -49,19 +49,19 @@ CREATE TYPE bloomfilter (
 	STORAGE = external
 );
 COMMENT ON TYPE bloomfilter IS
-	'a Bloom filter: is this key possibly in that set?';
+	'Bloom filter: a compact set of keys, with false positives but no false negatives';
 
 CREATE FUNCTION bytea(bloomfilter) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bloomfilter) IS
-	'the interchange format of a filter (docs/FORMAT.md)';
+	'convert bloomfilter to bytea, in the interchange format (docs/FORMAT.md)';
 
 CREATE FUNCTION bloomfilter(bytea) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloomfilter_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomfilter(bytea) IS
-	'a filter from its interchange format (docs/FORMAT.md)';
+	'convert bytea, in the interchange format (docs/FORMAT.md), to bloomfilter';
 
 CREATE CAST (bloomfilter AS bytea) WITH FUNCTION bytea(bloomfilter);
 COMMENT ON CAST (bloomfilter AS bytea) IS 'interchange format';
@@ -132,7 +132,7 @@ CREATE OPERATOR = (
 	RESTRICT = eqsel, JOIN = eqjoinsel,
 	HASHES, MERGES
 );
-COMMENT ON OPERATOR = (bloomfilter, bloomfilter) IS 'same seed, key type, geometry and bits';
+COMMENT ON OPERATOR = (bloomfilter, bloomfilter) IS 'equal: same seed, key type, geometry and bits';
 CREATE OPERATOR <> (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_ne,
 	COMMUTATOR = <>, NEGATOR = =,
@@ -183,7 +183,7 @@ COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
 	'grouping and hash joins of filters';
 
 -- ---------------------------------------------------------------------------
--- Build and change
+-- Building and changing filters
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
@@ -191,77 +191,77 @@ CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout tex
 	AS 'MODULE_PATHNAME', 'bloom_empty'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) IS
-	'an empty filter, the smallest whose false positive rate with capacity keys is below fpr';
+	'make an empty filter whose false positive rate with capacity keys is below fpr';
 
 CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked',
 	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
-	'an empty filter of at most that many bits, of which a key sets k';
+	'make an empty filter of at most the given number of bits, of which each key sets k';
 
 CREATE FUNCTION bloom_add_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloom_add_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_add_support(internal) IS
-	'planner support of bloom_add: a variable may be changed in place';
+	'planner support for functions that add keys: a variable may be changed in place';
 
 CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
 	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add(f bloomfilter, v anycompatible) IS
-	'the filter with one more key; a null key changes nothing';
+	'add a key to a filter; null keys are ignored';
 
 CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_all'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
 	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) IS
-	'the filter with the keys of an array; null elements are skipped';
+	'add the elements of an array to a filter; null elements are ignored';
 
 CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_hash'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
 	SUPPORT bloom_add_support;
 COMMENT ON FUNCTION bloom_add_hash(f bloomfilter, hash bigint) IS
-	'the filter with the key of that bloom_hash';
+	'add a key, given by its bloom_hash, to a filter';
 
 CREATE FUNCTION bloom_remove(f bloomfilter, v anycompatible) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_remove'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION bloom_remove(f bloomfilter, v anycompatible) IS
-	'the filter, of layout counting, without one key; only keys that were added may be removed';
+	'remove a key from a filter of layout counting; only keys that were added may be removed';
 
 CREATE FUNCTION bloom_remove_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_remove_all'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION bloom_remove_all(f bloomfilter, vs anycompatiblearray) IS
-	'the filter, of layout counting, without the keys of an array; null elements are skipped';
+	'remove the elements of an array from a filter of layout counting; null elements are ignored';
 
 CREATE FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_remove_hash'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) IS
-	'the filter, of layout counting, without the key of that bloom_hash';
+	'remove a key, given by its bloom_hash, from a filter of layout counting';
 
 CREATE FUNCTION bloom_to_bits(f bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_to_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION bloom_to_bits(f bloomfilter) IS
-	'a filter of layout counting without its counters: a plain filter of the same keys';
+	'convert a filter of layout counting to a filter of the same keys without counters';
 
 CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_hash(v anycompatible, seed bigint) IS
-	'the 64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
+	'64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
 
 CREATE FUNCTION bloom_random_seed() RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_random_seed'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION bloom_random_seed() IS
-	'a seed that nobody can guess, for filters whose keys strangers choose';
+	'random seed from a cryptographic source, for filters of keys that strangers choose';
 
 -- ---------------------------------------------------------------------------
 -- Membership
@@ -271,26 +271,26 @@ CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
 	AS 'MODULE_PATHNAME', 'bloom_contains_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_support(internal) IS
-	'planner support: selectivity and cost of membership';
+	'planner support for membership: cost, selectivity and index conditions';
 
 CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_contains_sel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer) IS
-	'selectivity of membership';
+	'restriction selectivity of membership operators';
 
 CREATE FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_contains_joinsel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) IS
-	'join selectivity of membership';
+	'join selectivity of membership operators';
 
 CREATE FUNCTION bloom_contains(f bloomfilter, v anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains(f bloomfilter, v anycompatible) IS
-	'false: the key is certainly not in the filter; true: it probably is';
+	'false if the filter certainly lacks the key';
 
 CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contained'
@@ -304,60 +304,60 @@ CREATE FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) RETURNS boolean
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) IS
-	'v <@ f beside a join that drops the same rows: the planner''s estimates are those without it';
+	'same as v <@ f, for use beside a join that drops the same rows: row estimates do not count it';
 
 CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_any'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) IS
-	'may the filter hold any of these keys?';
+	'false if the filter certainly lacks every element of the array';
 
 CREATE FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) IS
-	'may the filter hold all of these keys?';
+	'false if the filter certainly lacks some element of the array';
 
 CREATE FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) IS
-	'may the filter hold the key of that bloom_hash?';
+	'false if the filter certainly lacks the key, given by its bloom_hash';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains,
 	COMMUTATOR = <@,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR @> (bloomfilter, anycompatible) IS 'may the filter hold the key?';
+COMMENT ON OPERATOR @> (bloomfilter, anycompatible) IS 'possibly contains';
 CREATE OPERATOR <@ (
 	LEFTARG = anycompatible, RIGHTARG = bloomfilter, FUNCTION = bloom_contained,
 	COMMUTATOR = @>,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR <@ (anycompatible, bloomfilter) IS 'may the filter hold the key?';
+COMMENT ON OPERATOR <@ (anycompatible, bloomfilter) IS 'is possibly contained by';
 
--- Membership as an index takes it: the planner makes f @> v into f ?& bloom_probe(v).
+-- Membership as an index condition: the planner turns f @> v into f ?& bloom_probe(v).
 CREATE FUNCTION bloom_probe(v anycompatible) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_probe'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_probe(v anycompatible) IS
-	'the set of one key, for a condition on an index of filters';
+	'set of one key, for ?& and ?| and the conditions of an index of filters';
 
 CREATE FUNCTION bloom_probe_all(vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_probe_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_probe_all(vs anycompatiblearray) IS
-	'the set of the keys in an array, for a condition on an index of filters';
+	'set of the elements of an array, for ?& and ?| and the conditions of an index of filters';
 
 CREATE FUNCTION bloom_probe_hash(hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_probe_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_probe_hash(hash bigint) IS
-	'the set of the key of that bloom_hash, for a condition on an index of filters';
+	'set of one key, given by its bloom_hash, for ?& and ?| and the conditions of an index of filters';
 
 CREATE FUNCTION bloom_holds_all(f bloomfilter, probe bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_holds_all'
@@ -375,12 +375,12 @@ CREATE OPERATOR ?& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_all,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'may the filter hold all keys of a bloom_probe?';
+COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'possibly contains all keys of a set made by bloom_probe';
 CREATE OPERATOR ?| (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_any,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'may the filter hold any key of a bloom_probe?';
+COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'possibly contains any key of a set made by bloom_probe';
 
 -- ---------------------------------------------------------------------------
 -- Set operations
@@ -390,25 +390,25 @@ CREATE FUNCTION bloom_union(a bloomfilter, b bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_union'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_union(a bloomfilter, b bloomfilter) IS
-	'the filter of the keys of both; sizes may differ';
+	'filter of the keys of either; sizes may differ';
 
 CREATE FUNCTION bloom_intersection(a bloomfilter, b bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_intersection'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_intersection(a bloomfilter, b bloomfilter) IS
-	'a filter that holds at least the keys that both hold; sizes may differ';
+	'filter that holds at least the keys of both; sizes may differ';
 
 CREATE FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_disjoint'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) IS
-	'true: certainly no key is in both';
+	'true if the filters certainly have no key in common';
 
 CREATE FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_overlaps'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) IS
-	'false: certainly no key is in both';
+	'false if the filters certainly have no key in common';
 
 CREATE OPERATOR | (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (bloomfilter, bloomfilter) IS 'union';
@@ -418,12 +418,12 @@ CREATE OPERATOR && (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_overlaps,
 	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = contsel, JOIN = contjoinsel
 );
-COMMENT ON OPERATOR && (bloomfilter, bloomfilter) IS 'may a key be in both?';
+COMMENT ON OPERATOR && (bloomfilter, bloomfilter) IS 'possibly overlaps';
 CREATE OPERATOR !&& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_disjoint,
 	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = contsel, JOIN = contjoinsel
 );
-COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly no key is in both';
+COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly does not overlap';
 
 -- ---------------------------------------------------------------------------
 -- Size reduction
@@ -433,19 +433,19 @@ CREATE FUNCTION bloom_prefix(f bloomfilter, parts integer) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_prefix'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_prefix(f bloomfilter, parts integer) IS
-	'the filter of the first parts only: smaller, with a higher false positive rate';
+	'keep the first parts of a filter: smaller, with a higher false positive rate';
 
 CREATE FUNCTION bloom_fold(f bloomfilter, times integer DEFAULT 1) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_fold'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_fold(f bloomfilter, times integer) IS
-	'the filter of half the blocks, times over';
+	'halve a filter the given number of times: smaller, with a higher false positive rate';
 
 CREATE FUNCTION bloom_shrink(f bloomfilter, fpr float8) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_shrink'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bloom_shrink(f bloomfilter, fpr float8) IS
-	'the smallest prefix and fold whose false positive rate, with the present contents, is at most fpr';
+	'smallest prefix and fold of a filter whose false positive rate, with its present keys, is at most fpr';
 
 -- ---------------------------------------------------------------------------
 -- Inspection and planning
@@ -459,7 +459,7 @@ CREATE FUNCTION bloom_info(f bloomfilter,
 	AS 'MODULE_PATHNAME', 'bloom_info'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_info(bloomfilter) IS
-	'what a filter is and holds: geometry, key type, capacity, fill, estimated keys, exact false positive rate, and what only its layout has';
+	'geometry, key type, capacity, fill, estimated number of keys and false positive rate of a filter';
 
 CREATE FUNCTION bloom_header(f bloomfilter,
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
@@ -468,7 +468,7 @@ CREATE FUNCTION bloom_header(f bloomfilter,
 	AS 'MODULE_PATHNAME', 'bloom_header'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_header(bloomfilter) IS
-	'the columns of bloom_info that do not depend on the keys: of a stored filter, it reads the header and not the bits';
+	'columns of bloom_info that do not depend on the keys; reads only the beginning of a stored filter';
 
 CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', options text DEFAULT '',
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
@@ -476,43 +476,43 @@ CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text
 	AS 'MODULE_PATHNAME', 'bloom_plan'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_plan(bigint, float8, text, text) IS
-	'the geometry, size and exact false positive rate that bloom_empty would give';
+	'geometry, size and false positive rate of the filter that bloom_empty makes';
 
 CREATE FUNCTION bloom_cardinality(f bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_cardinality(f bloomfilter) IS
-	'estimated number of keys';
+	'estimated number of distinct keys in a filter';
 
 CREATE FUNCTION bloom_fpr(f bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_fpr(f bloomfilter) IS
-	'the false positive rate of the filter as it is';
+	'exact false positive rate of a filter with its present bits';
 
 CREATE FUNCTION bloom_fill(f bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fill'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_fill(f bloomfilter) IS
-	'fraction of the bits that are set';
+	'fraction of the bits of a filter that are set';
 
 CREATE FUNCTION bloom_union_cardinality(a bloomfilter, b bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_union_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_union_cardinality(a bloomfilter, b bloomfilter) IS
-	'estimated number of keys in either';
+	'estimated number of distinct keys in either filter';
 
 CREATE FUNCTION bloom_intersection_cardinality(a bloomfilter, b bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_intersection_cardinality'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_intersection_cardinality(a bloomfilter, b bloomfilter) IS
-	'estimated number of keys in both';
+	'estimated number of distinct keys in both filters';
 
 CREATE FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_jaccard'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) IS
-	'estimated keys in both over keys in either';
+	'estimated Jaccard index: distinct keys in both filters over those in either';
 
 -- ---------------------------------------------------------------------------
 -- Aggregates.  The transition type is the filter type itself: partial states
@@ -597,7 +597,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible) IS
-	'a filter of these keys, sized by their number of distinct keys for a false positive rate of 1 %';
+	'filter of the keys, sized by their number for a false positive rate of 1 % within the memory of bloomx.build_mem';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint) (
 	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
@@ -605,7 +605,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint) IS
-	'a filter of these keys, planned for capacity keys at a false positive rate of 1 %';
+	'filter of the keys, planned for capacity keys and a false positive rate of 1 %';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
 	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
@@ -613,7 +613,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8) IS
-	'a filter of these keys, planned for capacity keys at that false positive rate';
+	'filter of the keys, planned for capacity keys and the false positive rate fpr';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
 	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
@@ -621,7 +621,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bloomfilter) IS
-	'a filter of these keys with the size, seed and key type of the template';
+	'filter of the keys, with the layout, geometry, seed, key type and capacity of template';
 
 CREATE AGGREGATE bloom_union_agg(f bloomfilter) (
 	SFUNC = bloom_union_transfn, STYPE = bloomfilter, SSPACE = 8192,
@@ -629,7 +629,7 @@ CREATE AGGREGATE bloom_union_agg(f bloomfilter) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_union_agg(bloomfilter) IS
-	'the union of these filters';
+	'union of the filters';
 
 CREATE AGGREGATE bloom_intersection_agg(f bloomfilter) (
 	SFUNC = bloom_intersection_transfn, STYPE = bloomfilter, SSPACE = 8192,
@@ -637,23 +637,23 @@ CREATE AGGREGATE bloom_intersection_agg(f bloomfilter) (
 	COMBINEFUNC = bloom_intersection_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_intersection_agg(bloomfilter) IS
-	'the intersection of these filters';
+	'intersection of the filters';
 
 -- ---------------------------------------------------------------------------
--- Theory: the papers' formulas. n keys, m bits, k probes of a key.
+-- Theory: the papers' formulas for n keys, m bits and k probes per key.
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_fpr_approx(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_approx'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_fpr_approx(bigint, bigint, integer) IS
-	'the standard analysis''s approximate false positive rate, (1 - (1 - 1/m)^(kn))^k: Almeida 2022, eq. 5';
+	'approximate false positive rate of the standard analysis, (1 - (1 - 1/m)^(kn))^k (Almeida 2022, equation 5)';
 
 CREATE FUNCTION bloom_fpr_goel_gupta(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_goel_gupta'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_fpr_goel_gupta(bigint, bigint, integer) IS
-	'an upper bound for the false positive rate of a standard filter (Goel & Gupta 2010)';
+	'upper bound of the false positive rate of a standard filter (Goel and Gupta 2010)';
 
 CREATE FUNCTION bloom_fpr_standard(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_standard'
@@ -671,13 +671,13 @@ CREATE FUNCTION bloom_fpr_element(n bigint, m bigint, k integer, d integer) RETU
 	AS 'MODULE_PATHNAME', 'bloom_fpr_element'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bloom_fpr_element(bigint, bigint, integer, integer) IS
-	'false positive rate of a key whose k probes are d different bits of a standard filter (Almeida 2022, equation 14)';
+	'false positive rate of a key whose k probes are d distinct bits of a standard filter (Almeida 2022, equation 14)';
 
 CREATE FUNCTION bloom_fpr_rational(n bigint, m bigint, k float8) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_rational'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bloom_fpr_rational(bigint, bigint, float8) IS
-	'exact expected false positive rate of a filter whose keys set floor(k) bits or one more, k on average';
+	'exact expected false positive rate of a rational filter, whose keys set floor(k) bits or one more, k on average';
 
 CREATE FUNCTION bloom_fpr_blocked(n bigint, m bigint, k integer, block_bits bigint DEFAULT 512) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_blocked'
@@ -695,22 +695,22 @@ CREATE FUNCTION bloom_fpr_age_partitioned(k integer, l integer, linear boolean D
 	AS 'MODULE_PATHNAME', 'bloom_fpr_age_partitioned'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bloom_fpr_age_partitioned(integer, integer, boolean) IS
-	'false positive rate of an age-partitioned filter right before a shift, its upper bound (Shtul, Baquero and Almeida 2020)';
+	'false positive rate of an age_partitioned filter just before a shift, its upper bound (Shtul, Baquero and Almeida 2020)';
 
 CREATE FUNCTION bloom_collisions(m bigint, k integer, c integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_collisions'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_collisions(bigint, integer, integer) IS
-	'probability that the k probes of a key are k - c different bits of a standard filter (Almeida 2022, equations 1 and 8)';
+	'probability that the k probes of a key are k - c distinct bits of a standard filter (Almeida 2022, equations 1 and 8)';
 
 CREATE FUNCTION bloom_false_overlap(layout text, m bigint, k integer, n1 bigint, n2 bigint) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_false_overlap'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
 COMMENT ON FUNCTION bloom_false_overlap(text, bigint, integer, bigint, bigint) IS
-	'probability that the filters of two disjoint sets are not proven disjoint (Almeida 2022, section 6.2)';
+	'probability that the filters of two disjoint sets are not certainly disjoint (Almeida 2022, section 6.2)';
 
 -- ---------------------------------------------------------------------------
--- BRIN: the values of a range of pages in a filter
+-- BRIN: one filter of the values of each page range
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloomx_brin_opcinfo(internal) RETURNS internal
@@ -731,10 +731,10 @@ COMMENT ON FUNCTION bloomx_brin_options(internal) IS 'BRIN bloomx support';
 
 CREATE OPERATOR FAMILY integer_bloomx_ops USING brin;
 COMMENT ON OPERATOR FAMILY integer_bloomx_ops USING brin IS
-	'filters of the values of page ranges, for conditions of other widths too';
+	'filters of page ranges, for conditions of other widths too';
 CREATE OPERATOR FAMILY float_bloomx_ops USING brin;
 COMMENT ON OPERATOR FAMILY float_bloomx_ops USING brin IS
-	'filters of the values of page ranges, for conditions of other widths too';
+	'filters of page ranges, for conditions of other widths too';
 CREATE OPERATOR CLASS int2_bloomx_ops FOR TYPE int2 USING brin FAMILY integer_bloomx_ops AS
 	OPERATOR 1 = (int2, int2),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
@@ -944,33 +944,33 @@ COMMENT ON OPERATOR CLASS bloomfilter_gist_ops USING gist IS
 	'signatures of filters, for membership and overlap';
 
 -- ---------------------------------------------------------------------------
--- The index access method bloomx: filters' bits stored transposed
+-- The index access method bloomx: the bits of many filters, stored transposed
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloomx_handler(internal) RETURNS index_am_handler
 	AS 'MODULE_PATHNAME', 'bloomx_handler'
 	LANGUAGE C;
-COMMENT ON FUNCTION bloomx_handler(internal) IS 'handler of index access method bloomx';
+COMMENT ON FUNCTION bloomx_handler(internal) IS 'bloomx index access method handler';
 
 CREATE ACCESS METHOD bloomx TYPE INDEX HANDLER bloomx_handler;
-COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index for many filters: which of them may hold a key?';
+COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index access method for columns of filters';
 
 CREATE OPERATOR CLASS bloomx_ops
 	DEFAULT FOR TYPE bloomfilter USING bloomx AS
 	OPERATOR 1 ?&,
 	OPERATOR 2 ?|;
-COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'membership in filters';
+COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'
 	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
 REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
-	'verifies a bloomx index against its table; the number of rows checked';
+	'verify a bloomx index against its table and count the rows; needs EXECUTE, and SELECT on the table or pg_stat_scan_tables';
 
 CREATE FUNCTION bloomx_index_info(index regclass, OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
 	OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	AS 'MODULE_PATHNAME', 'bloomx_index_info'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomx_index_info(regclass) IS
-	'what a bloomx index consists of: signature, segments, rows in them, rows removed, rows still pending, and its pages: all, free, of a merge under way, without an owner until VACUUM';
+	'signature size, segments, rows and pages of a bloomx index; needs SELECT on the table or pg_stat_scan_tables';

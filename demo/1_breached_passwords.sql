@@ -1,22 +1,22 @@
--- Is this password in a list of millions of breached ones?
--- Alone: psql -d DATABASE -f demo/1_breached_passwords.sql   (demo/README.md says where its data come from)
+-- Looks passwords up in a list of millions of breached ones.
+-- To run it alone: psql -d DATABASE -f demo/1_breached_passwords.sql   (demo/README.md says where the data come from)
 \ir common.sql
 \echo
 \echo '=== 1. Breached passwords: is this word in the list? ==='
 \ir load_words.sql
 SELECT commas(:passwords) AS p, commas(:candidates) AS c \gset
-\echo :p 'distinct' :words 'play the breached passwords;' :c 'mangled words that are not among'
-\echo 'them ("word!", "word2026", "drow1") play the passwords of careful people.'
+\echo :p 'distinct' :words 'stand for the breached passwords;' :c 'modified words that are not among'
+\echo 'them ("word!", "word2026", "drow1") stand for the passwords of careful people.'
 
 \echo
-\echo 'What would a filter for that many keys cost? bloom_plan answers before anything is built.'
+\echo 'bloom_plan tells what a filter for that many keys costs, before anything is built.'
 \set ECHO queries
 SELECT target, percent(p.fpr) AS fpr, pg_size_pretty(p.bytes) AS size, round(p.bits / :passwords.0, 1) AS bits_per_key, p.blocks, p.parts
   FROM unnest('{0.1, 0.01, 0.001, 0.0001}'::float8[]) target, bloom_plan(:passwords, target) p;
 \set ECHO none
 
 \echo
-\echo 'Build one. Without a capacity the aggregate counts the distinct keys itself and aims at 1 %:'
+\echo 'Without a capacity, bloom_agg counts the distinct keys itself and sizes the filter for 1 %:'
 DROP TABLE IF EXISTS breached;
 \set ECHO queries
 \timing on

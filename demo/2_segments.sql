@@ -1,12 +1,12 @@
--- Which of these segments may hold this key? One small filter per segment instead of an index over all keys.
--- Alone: psql -d DATABASE -f demo/2_segments.sql   (demo/README.md says where its data come from)
+-- Finds the segments that may hold a key, with one small filter per segment instead of an index over all keys.
+-- To run it alone: psql -d DATABASE -f demo/2_segments.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 2. Which segments may hold this key? ==='
 \ir load_words.sql
 SELECT commas(:passwords) AS p \gset
-\echo :p 'words lie in 256 segments, as in a log or a lake of files: in no useful order, so minimum and maximum of a segment say nothing.'
-\echo 'Each segment gets a filter of the keys it holds. (A BRIN index says where a segment lies; no index knows the words.)'
+\echo :p 'words are stored in 256 segments, as in a log or a data lake: in random order, so the minimum and maximum of a segment do not help.'
+\echo 'Each segment gets a filter of its keys. (A BRIN index tells where a segment is stored; there is no index on the words.)'
 DROP TABLE IF EXISTS chunk, segment;
 CREATE UNLOGGED TABLE chunk AS
   SELECT (hashtext(w) & 255) AS segment, w FROM password ORDER BY 1;
@@ -22,7 +22,7 @@ SELECT count(*) AS segments, commas(avg(bloom_cardinality(filter))::bigint) AS "
        pg_size_pretty(avg(pg_column_size(filter))::bigint) AS "a filter", pg_size_pretty(pg_total_relation_size('segment')) AS "all filters",
        pg_size_pretty(pg_table_size('chunk')) AS "all words", percent(max(bloom_fpr(filter))) AS "worst fpr" FROM segment;
 
-\echo 'One word: the candidate segments, the one that really has it, and the row itself, read from the candidates only.'
+\echo 'One word: the candidate segments, the one that really has it, and the row itself, read only from the candidates.'
 \set ECHO queries
 \timing on
 SELECT id FROM segment WHERE filter @> 'zyzzyvas';
@@ -32,7 +32,7 @@ SELECT segment, w FROM chunk WHERE segment = ANY (ARRAY(SELECT id FROM segment W
 \set ECHO none
 
 \echo
-\echo '2,000 words that are there and 2,000 that are not, against all 256 filters:'
+\echo '2,000 present and 2,000 absent words, looked up in all 256 filters:'
 CREATE TEMP TABLE probe AS
   (SELECT w, true AS stored FROM password ORDER BY hashtextextended(w, 1) LIMIT 2000)
   UNION ALL
@@ -53,7 +53,7 @@ SELECT must(abs(sum(candidates) / (2000 * 256.0) - :fpr) <= five_sigma(:fpr, 200
 \echo :claim
 
 \echo
-\echo 'The same with segments of very different sizes: which countries have an address in this /16 network?'
+\echo 'The same with segments of very different sizes: the countries that have an address in a /16 network'
 \ir load_addresses.sql
 \echo (:addresses)
 DROP TABLE IF EXISTS country;
@@ -72,7 +72,7 @@ SELECT count(DISTINCT net) AS "/16 networks", commas(count(*)) AS lookups, round
        percent(count(*) FILTER (WHERE candidate AND NOT holds)::float8 / count(*) FILTER (WHERE NOT holds)) AS "false positives",
        percent(avg(fpr) FILTER (WHERE NOT holds)) AS "expected"
   FROM net_result;
-SELECT must(bool_and(candidate), 'no true country is missed') AS claim FROM net_result WHERE holds \gset
+SELECT must(bool_and(candidate), 'no country that has one is missed') AS claim FROM net_result WHERE holds \gset
 \echo :claim
 SELECT must(count(*) FILTER (WHERE candidate) <= 0.01 * count(*) + 5 * sqrt(0.01 * 0.99 * count(*)),
             'no more than 1 % of the other countries are named') AS claim FROM net_result WHERE NOT holds \gset

@@ -1,12 +1,12 @@
--- A filter of one table's keys put before the join with a big one: when it wins and when it does not.
--- Alone: psql -d DATABASE -f demo/3_semijoin.sql   (demo/README.md says where its data come from)
+-- A filter of one table's keys before the join with a big table: when it helps and when it does not.
+-- To run it alone: psql -d DATABASE -f demo/3_semijoin.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 3. Semijoin pre-filter: drop rows of a big table before the join ==='
 \ir load_addresses.sql
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
-\echo :v 'visits are joined with' :h 'hosts of which a few countries are wanted. Each query is written twice: as it is, and with'
-\echo '"AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE ...)", which drops most visits of other hosts while they are scanned.'
+\echo :v 'visits are joined with those of' :h 'hosts that are in a few countries. Each query is run without and with'
+\echo '"AND addr <@ (SELECT bloom_agg(addr) FROM host WHERE ...)", which drops most visits of other hosts during the scan.'
 \if :{?quick}
     \set work_mem 512kB
 \else
@@ -18,7 +18,7 @@ SET work_mem = :'work_mem';
 DROP VIEW IF EXISTS totals, totals_filtered, joined, joined_filtered, tiny, tiny_filtered;
 
 \echo
-\echo 'A. An aggregation below the join: totals of each host, wanted for one country only.'
+\echo 'A. An aggregation below the join: totals per host, for one country only.'
 \set ECHO queries
 CREATE VIEW totals AS
   SELECT count(*) AS hosts, sum(visits) AS visits, max(bytes) AS most
@@ -58,7 +58,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined_filter
 \set ECHO none
 
 \echo
-\echo 'C. A tiny build side: the few hosts of the Vatican. The join''s own hash table is as good a filter, and cheaper: expect no gain.'
+\echo 'C. A tiny build side: the few hosts of the Vatican. The hash table of the join is as good a filter, and cheaper: no gain is expected.'
 \set ECHO queries
 CREATE VIEW tiny AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA';
@@ -76,7 +76,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \set ECHO none
 
 \echo
-\echo 'The times again, the two ways in turn for three rounds (median of each, and of the ratio round by round;'
+\echo 'The times again, both variants in turn for three rounds (the median of each, and of the ratios within the rounds;'
 \echo 'up to half a minute) ...'
 CREATE TEMP TABLE took (view text, round int, plain float8, filtered float8, same boolean);
 DO $$

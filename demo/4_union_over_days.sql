@@ -1,12 +1,12 @@
--- One filter per day; weeks, comparisons and counts without the rows.
--- Alone: psql -d DATABASE -f demo/4_union_over_days.sql   (demo/README.md says where its data come from)
+-- One filter per day: weeks, comparisons and counts without the rows.
+-- To run it alone: psql -d DATABASE -f demo/4_union_over_days.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
 \echo '=== 4. One filter per day: union, intersection and counts without the rows ==='
 \ir load_addresses.sql
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
-\echo :v 'visits of a week by' :h 'hosts (':addresses'; the days are drawn by a hash).'
-\echo 'One filter per day, each planned for what a whole week may bring:'
+\echo :v 'visits of a week by' :h 'hosts (':addresses'; a hash chooses the days).'
+\echo 'One filter per day, each planned for the keys of a whole week:'
 DROP TABLE IF EXISTS day_filter;
 \set ECHO queries
 \timing on
@@ -39,7 +39,7 @@ SELECT must(abs(bloom_cardinality(filter) / :week_hosts - 1) < 0.01, 'the week''
 \echo :claim
 
 \echo
-\echo 'Two days: | and & and the estimates, against the truth from the rows.'
+\echo 'Two days: |, & and the estimates, compared with the exact numbers from the rows.'
 \set ECHO queries
 \timing on
 CREATE TEMP TABLE two AS
@@ -65,7 +65,7 @@ SELECT must(bool_and(on_each @> addr), 'a & b holds every host that came on both
 \echo :claim
 
 \echo
-\echo 'Disjoint for certain: hosts of two countries share no address, and small filters can say so without a row.'
+\echo 'Certainly disjoint: hosts of two countries share no address, and small filters can prove it without the rows.'
 \set ECHO queries
 SELECT a.cc AS a, b.cc AS b, commas(bloom_cardinality(a.filter)::bigint) AS hosts_a, commas(bloom_cardinality(b.filter)::bigint) AS hosts_b,
        a.filter !&& b.filter AS "surely disjoint", a.filter && b.filter AS "perhaps overlapping"

@@ -1,12 +1,12 @@
--- A built filter made smaller, without its keys.
--- Alone: psql -d DATABASE -f demo/5_smaller_filters.sql   (demo/README.md says where its data come from)
+-- Makes a filter smaller after it was built, without its keys.
+-- To run it alone: psql -d DATABASE -f demo/5_smaller_filters.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
-\echo '=== 5. A filter made smaller afterwards, without its keys ==='
+\echo '=== 5. Making a filter smaller without its keys ==='
 \ir load_words.sql
 SELECT commas(:passwords) AS p, commas(:candidates) AS c \gset
-\echo 'One generous filter over' :p 'words (one false positive in 100,000), then smaller copies of it for less roomy places:'
-\echo 'bloom_prefix keeps the first parts (a prefix of the bytes), bloom_fold lays blocks on one another, bloom_shrink picks for a wanted rate.'
+\echo 'One large filter of' :p 'words (one false positive in 100,000), and smaller copies of it:'
+\echo 'bloom_prefix keeps the first parts (a prefix of the bytes), bloom_fold merges blocks, bloom_shrink meets a given rate.'
 DROP TABLE IF EXISTS smaller;
 \set ECHO queries
 \timing on
@@ -47,7 +47,7 @@ SELECT must(s.filter = d.filter, 'half the parts and half the blocks, built dire
 
 \echo
 \echo 'And filters of different sizes still combine: the copy with half the parts, united with a small filter of ten new words.'
-\echo '(A union keeps the larger number of blocks and the smaller number of parts, so its rate is that of the weaker filter.)'
+\echo '(A union has the larger number of blocks and the smaller number of parts, so its rate is that of the weaker filter.)'
 \set ECHO queries
 SELECT i.blocks, i.parts, percent(i.fpr) AS fpr, u @> 'bloomx' AS "bloomx?", u @> 'zyzzyvas' AS "zyzzyvas?"
   FROM (SELECT filter | (SELECT bloom_agg(w, 10, 0.0001) FROM unnest('{bloomx,pgxs,xxh3,initdb,jsonb,varlena,lwlock,minmax,toast,wal}'::text[]) w) AS u

@@ -1,7 +1,7 @@
--- What every section starts with: stop at the first error, the schema bloomx_demo for all tables,
--- and must(), which makes a section fail when a claim does not hold.
--- The data come from Debian packages, whose files lie below the directory $BLOOMX_DATA (scripts/unpack-data),
--- or below / if they are installed. With psql -v quick=yes less data are generated instead.
+-- The beginning of every section: psql stops at the first error, all tables go to the schema bloomx_demo, and
+-- must() makes a section fail if a claim does not hold.
+-- The data come from Debian packages. Their files are below the directory $BLOOMX_DATA (scripts/unpack-data),
+-- or below / if the packages are installed. psql -v quick=yes generates less data instead.
 \set ON_ERROR_STOP on
 \set QUIET on
 \set ECHO none
@@ -31,7 +31,7 @@ BEGIN
     RETURN 'checked: ' || claim;
 END $$;
 
--- Five standard deviations of the share of "yes" among so many probes that each say "yes" with chance p.
+-- Five standard deviations of the share of "yes" among n lookups, each of which is "yes" with probability p.
 CREATE OR REPLACE FUNCTION five_sigma(p float8, probes bigint) RETURNS float8 LANGUAGE sql IMMUTABLE
     AS $$ SELECT 5 * sqrt(p * (1 - p) / probes) $$;
 

@@ -1,15 +1,15 @@
--- host(addr, cc): addresses in the IPv4 ranges of tor-geoipdb, or in 40,000 generated ranges of 240 countries; up to
--- four a range, with the range's country.
--- visit(day, addr, bytes): a week of visits by these hosts: half of them are regulars (they come nine days of
--- ten), the others come three days of ten. The days are drawn by a hash.
--- Nothing is done when the tables are there already.
+-- host(addr, cc): addresses in the IPv4 ranges of tor-geoipdb, or in 40,000 generated ranges of 240 countries: up to
+-- four addresses per range, with the range's country.
+-- visit(day, addr, bytes): a week of visits by these hosts. Half of the hosts are regulars, who come on nine days
+-- out of ten; the others come on three days out of ten. A hash chooses the days.
+-- Does nothing if the tables exist already.
 SELECT obj_description(to_regclass('bloomx_demo.visit')) IS DISTINCT FROM :'data' AS missing \gset
 \if :missing
 DROP TABLE IF EXISTS geoip, host, visit;
 CREATE UNLOGGED TABLE geoip (first bigint, last bigint, cc text COLLATE "C");
 \if :{?quick}
 \echo 'Generating address ranges and a week of visits ...'
--- Real countries with few and with many addresses, the others made up; sizes fall off as real ones do.
+-- Real countries with few and with many addresses, and invented ones; their sizes are distributed like real ones.
 INSERT INTO geoip
   SELECT first, first + 255 + abs(hashint8(i)::bigint) % 60000,
          CASE WHEN i % 4000 < 4 THEN (ARRAY['AQ', 'VA', 'SM', 'TV'])[i % 4000 + 1]

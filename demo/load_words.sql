@@ -1,8 +1,8 @@
--- password(w): distinct words, standing for a list of breached passwords: those of wamerican-insane and wpolish,
--- or 160,000 of four generated syllables.
--- candidate(w): words made from the English (or the generated) ones that are surely not in that list (anti-join),
--- for counting false positives.
--- Nothing is done when the tables are there already.
+-- password(w): distinct words that stand for a list of breached passwords: those of wamerican-insane and wpolish, or
+-- 160,000 generated words of four syllables.
+-- candidate(w): words made from the English (or the generated) ones that are certainly not in that list (by an
+-- anti-join), to count false positives.
+-- Does nothing if the tables exist already.
 SELECT obj_description(to_regclass('bloomx_demo.candidate')) IS DISTINCT FROM :'data' AS missing \gset
 \if :missing
 DROP TABLE IF EXISTS english, polish, password, candidate;

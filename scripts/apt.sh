@@ -1,6 +1,6 @@
 # shellcheck shell=sh
-# How the scripts call apt-get: as root or through sudo, without questions, with progress in place of
-# dpkg's output. Sourced, not run.
+# Functions with which the scripts call apt-get: as root or through sudo, without questions, showing progress
+# instead of dpkg's output. Sourced, not run.
 
 command -v apt-get >/dev/null 2>&1 || {
 	echo "${0##*/}: this machine has no apt-get; README.md says what bloomx needs" >&2
@@ -29,7 +29,7 @@ apt_update() {
 	apt_updated=yes
 }
 
-# Does the archive have these packages, as far as the lists say?
+# True if the package lists name all of these packages.
 apt_knows() {
 	for package; do
 		apt-cache policy "$package" | grep -q '^ *Candidate: [^(]' || return 1
@@ -42,16 +42,16 @@ apt_mirror() {
 	apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | sort -u | head -n 1
 }
 
-# Install packages. Prints their size and a line for each fifth of the way; what apt and dpkg print
-# is shown only if they fail.
+# Installs packages. Prints their size and one line per 20 % of progress. Shows the output of apt and dpkg only
+# if they fail.
 apt_install() {
 	LC_ALL=C apt-get --assume-no --no-install-recommends install "$@" 2>/dev/null | sed -n \
 		-e 's/^[0-9]* upgraded, \([0-9]*\) newly.*/  \1 packages/p' \
 		-e 's/^Need to get \(.*\) of archives.*/  \1 to download/p' \
 		-e 's/^After this operation, \(.*\) of additional disk space.*/  \1 on disk/p' || :
 	apt_log=$(mktemp)
-	# Apt makes the pipe of its status non-blocking, so what dpkg's scripts print, which would fail when the
-	# pipe is full, goes another way. Sudo hands no descriptor above 2 down: a shell beyond it makes one.
+	# Apt makes the pipe of its status lines non-blocking. Dpkg's scripts would fail when that pipe is full, so they
+	# print elsewhere. Sudo closes all descriptors above 2: the shell inside it opens a new one.
 	# shellcheck disable=SC2016 # for the inner shell
 	{
 		as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 sh -c '
@@ -65,7 +65,7 @@ apt_install() {
 	rm -f "$apt_log"
 }
 
-# Reads apt's status lines, kind:package:percent:description, and fails at the line "failed".
+# Reads apt's status lines, kind:package:percent:description. Returns false if there is a line "failed".
 apt_progress() {
 	phase=
 	status=0
@@ -81,7 +81,7 @@ apt_progress() {
 		percent=${line#*:*:}
 		case $percent in
 		[0-9]*) ;;
-		*) percent=${percent#*:} ;; # the package's name had its architecture
+		*) percent=${percent#*:} ;; # the package's name contained its architecture
 		esac
 		percent=${percent%%[!0-9]*}
 		if [ "${percent:-0}" -ge $((shown + 20)) ]; then

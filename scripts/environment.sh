@@ -1,8 +1,8 @@
 # shellcheck shell=sh
-# The environment that the scripts need, whatever the caller's is. Sourced, not run.
+# Sets the environment that the scripts need, whatever the caller's is. Sourced, not run.
 #
-# A bare machine has no locale, `env -i` and cron give almost nothing, `su` keeps a PATH without sbin,
-# and TMPDIR may name a directory that is private to its user or is gone.
+# A bare machine has no locale. `env -i` and cron leave almost no variables, `su` keeps a PATH without sbin, and
+# TMPDIR may name a directory that is private to another user or no longer exists.
 LC_ALL=C.UTF-8
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
 case :$PATH: in

@@ -5,7 +5,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
 
--- The four forms: sized by the keys, for a capacity, for a capacity and rate, like a template.
+-- The four forms: sized by the number of keys, for a capacity, for a capacity and a rate, like a template.
 SELECT form, (bloom_info(f)).capacity, (bloom_info(f)).key_type, f @> 1 AND f @> 100 AS found,
        bloom_fpr(f) < 0.01 AS "below 1 %", bloom_fpr(f) < 0.0001 AS "below 0.01 %"
 FROM (SELECT 1, 'bloom_agg(v)', bloom_agg(i) FROM generate_series(1, 100) i
@@ -15,7 +15,7 @@ FROM (SELECT 1, 'bloom_agg(v)', bloom_agg(i) FROM generate_series(1, 100) i
      ) v(n, form, f)
 ORDER BY n;
 
--- Each is the filter that bloom_add_all makes of the empty one.
+-- Each equals the filter that bloom_add_all makes from the empty one.
 SELECT bloom_agg(i, 1000) = bloom_add_all(bloom_empty(1000), array_agg(i)) AS capacity,
        bloom_agg(i, 200, 0.0001) = bloom_add_all(bloom_empty(200, 0.0001), array_agg(i)) AS rate,
        bloom_agg(i) = bloom_add_all(bloom_empty(100), array_agg(i)) AS counted
@@ -65,11 +65,11 @@ FROM (SELECT 1, 'no rows', bloom_agg(i) FROM generate_series(1, 0) i
      ) v(n, form, f)
 ORDER BY n;
 
--- So an antijoin against nothing keeps every row, and a key of another type is an error even there.
+-- So an antijoin with an empty relation keeps every row, and a key of another type is an error there too.
 SELECT count(*) FROM generate_series(1, 5) v WHERE NOT v <@ (SELECT bloom_agg(i) FROM generate_series(1, 0) i);
 SELECT bloom_agg(i) @> 'one'::text FROM generate_series(1, 0) i;
 
--- The capacity, the rate and the template must be there and in range.
+-- A null or out-of-range capacity, rate or template is an error.
 SELECT bloom_agg(i, NULL::bigint) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 0) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, -1) FROM generate_series(1, 3) i;
@@ -82,7 +82,7 @@ SELECT bloom_agg(i, 10, 'NaN') FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, NULL::bloomfilter) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 9223372036854775807) FROM generate_series(1, 3) i;
 
--- More keys than planned: every key is found, the result is said to be overfilled, and bloomx.overfill decides what is said.
+-- More keys than planned: every key is found, bloom_info reports the filter as overfilled, and bloomx.overfill decides about notice or error.
 \set VERBOSITY terse
 SELECT i.capacity, i.overfilled, i.cardinality BETWEEN 270 AND 330 AS "about 300 keys", i.fpr > 0.01 AS "rate missed",
        (SELECT bool_and(f @> v) FROM generate_series(1, 300) v) AS found
@@ -96,7 +96,7 @@ SELECT (bloom_info(bloom_agg(v))).overfilled FROM generate_series(1, 1000) v;
 RESET bloomx.overfill;
 \set VERBOSITY default
 
--- Auto-size: the result has the geometry and bytes of bloom_plan for the number of distinct keys (each key comes three times).
+-- Sized by the keys: the result has the geometry and bytes of bloom_plan for the number of distinct keys (each key comes three times).
 SELECT count(*) AS sizes, bool_and((i.blocks, i.parts, i.part_bits, i.probes, i.bits, i.bytes)
                                  = (p.blocks, p.parts, p.part_bits, p.probes, p.bits, p.bytes)) AS "as planned",
        bool_and(i.capacity = n) AS capacity
@@ -144,9 +144,9 @@ FROM (SELECT i, bloom_union_agg(f) OVER (ORDER BY i) AS merged
       FROM (SELECT i, (SELECT bloom_agg(j, 3000) FROM generate_series(100 * i - 99, 100 * i) j) AS f
             FROM generate_series(1, 20) i) days) s;
 
--- bloomx.build_mem: beyond it the keys go into a filter of at most that size, cut at the end.  No key is lost; 1 % is met
--- as long as a filter of that size can, in at most a quarter more than the planned bits (the cut can only halve the blocks
--- and drop parts); beyond, the filter is overfilled and says so.
+-- bloomx.build_mem: above it the keys go into a filter of at most that size, which is cut at the end.  No key is lost.  As
+-- long as a filter of that size can meet 1 %, the result does, with at most a quarter more than the planned bits (the cut can
+-- only halve the blocks and drop parts).  With still more keys the filter is overfilled and says so.
 SET bloomx.overfill = off;
 SET bloomx.build_mem = '64kB';
 CREATE TABLE a_small_mem AS
@@ -168,7 +168,7 @@ SELECT 'reported'::text FROM (SELECT bloom_agg(v) AS f FROM generate_series(1, 1
 RESET bloomx.build_mem;
 RESET bloomx.overfill;
 
--- The limit applies to each group, and a key type with a name passes it too.
+-- The limit applies to each group, and keys of a named type keep it too.
 SET bloomx.build_mem = '64kB';
 SELECT v % 3 AS g, count(*) AS keys, bool_and(v <@ f) AS "no key lost", min(bloom_fpr(f)) <= 0.01 AS "meets 1 %",
        min((bloom_info(f)).key_type) AS key_type
@@ -226,7 +226,7 @@ BEGIN
 END $$;
 SELECT expression, a_same(expression, source) AS same FROM a_queries ORDER BY n;
 
--- The same under a small build_mem: no key is lost, 1 % is met where it can be.
+-- The same with a small build_mem: no key is lost, and 1 % is met where possible.
 SET bloomx.build_mem = '64kB';
 SET bloomx.overfill = off;
 SELECT (SELECT count(*) FROM a_keys WHERE NOT k <@ f) AS lost, (bloom_info(f)).overfilled, a_same('bloom_agg(k)', 'a_keys') AS same
@@ -273,13 +273,13 @@ SELECT n, bloom_union_agg(counted) = (SELECT bloom_agg(k) FROM a_keys WHERE k <=
        bloom_union_agg(template::text::bloomfilter) = (SELECT bloom_agg(k, bloom_empty(n, 0.01, 'standard', 5)) FROM a_keys WHERE k <= n) AS template
 FROM a_states GROUP BY n ORDER BY n;
 
--- A stored state is itself a filter that can be asked, and that a finished filter takes in.
+-- A stored state can be probed, and united with a finished filter.
 SELECT n, (bloom_info(counted)).layout, bool_and(counted @> (4 + part)) AS found, bool_and(counted::text::bloomfilter::bytea = counted::bytea) AS "stands text"
 FROM a_states GROUP BY 1, 2 ORDER BY 1;
 SELECT (bloom_empty(2000) | counted) = bloom_agg(k, 2000) AS "union", (counted | bloom_empty(2000)) = bloom_agg(k, 2000) AS reversed
 FROM a_states s, a_keys WHERE s.n = 1000 AND s.part = 1 AND k <= 1000 AND k % 4 = 1 GROUP BY counted;
 
--- bloom_union_agg is the filter of all keys: equal sizes.
+-- bloom_union_agg gives the filter of all keys.  Equal sizes:
 SELECT bloom_union_agg(f) = (SELECT f FROM (SELECT bloom_agg(k, 60000, 0.001) AS f FROM a_keys) s) AS "union",
        bloom_union_agg(f ORDER BY g) = bloom_union_agg(f ORDER BY -g) AS "in any order"
 FROM (SELECT k % 7 AS g, bloom_agg(k, 60000, 0.001) AS f FROM a_keys GROUP BY 1) s;
@@ -298,7 +298,7 @@ FROM (SELECT bloom_union_agg(f ORDER BY g) AS f,
              AND bloom_union_agg(f ORDER BY g) = bloom_union_agg(f ORDER BY (g * 3) % 5) AS "in any order"
       FROM a_sizes) u, bloom_info(f) i;
 
--- bloom_intersection_agg keeps every key that all hold, whatever the sizes and the order.
+-- bloom_intersection_agg keeps every key that all filters hold, whatever their sizes and order.
 SELECT (SELECT count(*) FROM generate_series(1, 100) v WHERE NOT v <@ s.f) AS lost,
        (SELECT count(*) FROM generate_series(101, 10000) v WHERE v <@ s.f) < 10 AS "few others", "in any order"
 FROM (SELECT bloom_intersection_agg(f ORDER BY c) AS f,
@@ -315,7 +315,7 @@ SELECT bloom_union_agg(f) = (SELECT f FROM a_sizes WHERE g = 3) AS "union",
        bloom_intersection_agg(f) FILTER (WHERE f IS NULL OR g = 3) = (SELECT f FROM a_sizes WHERE g = 3) AS intersection
 FROM (SELECT g, f FROM a_sizes WHERE g = 3 UNION ALL VALUES (8, NULL), (9, bloom_empty(5, 0.5))) v;
 
--- What does not go together is refused.
+-- Filters that do not combine are refused.
 \set VERBOSITY terse
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10, 0.01, 'standard'), 1))) v(f);
 SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10, seed => 1), 1))) v(f);
@@ -324,7 +324,7 @@ SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10, 0.01, 'blocked
 SELECT bloom_intersection_agg(f) FROM (VALUES (bloom_empty(10)), (bloom_empty(10, 0.01, 'partitioned'))) v(f);
 SELECT bloom_intersection_agg(f) FROM (VALUES (bloom_empty(10, 0.01, 'standard')), (bloom_empty(11, 0.01, 'standard'))) v(f);
 
--- The transition functions work for aggregates only.
+-- The transition functions work only in aggregates.
 SELECT bloom_agg_transfn(NULL, 1);
 SELECT bloom_union_transfn(NULL, bloom_empty(1));
 
@@ -333,7 +333,7 @@ DROP AGGREGATE a_partial(anycompatible), a_partial(anycompatible, bigint), a_par
 	a_partial(anycompatible, bloomfilter);
 DROP TABLE a_template, a_groups, a_small_mem, a_keys, a_filters, a_queries, a_parts, a_states, a_sizes;
 
--- Somebody's own aggregate over the same functions: its initial value's key type counts.
+-- A user-defined aggregate over the same functions: the key type of its initial value counts.
 SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)',
               bloom_add(bloom_empty(100), 'a text')) \gexec
 SELECT more_of(v) FROM generate_series(1, 3) v;

@@ -10,7 +10,7 @@ CREATE FUNCTION g_lost(f bloomfilter, low int, high int) RETURNS bigint LANGUAGE
 	'SELECT count(*) FROM generate_series(low, high) v WHERE NOT v <@ f';
 RESET client_min_messages;
 
--- Equal geometries, each layout: a | b is the filter of both sets, a & b keeps what both hold and little else.
+-- Equal geometries, each layout: a | b is the filter of both sets, and a & b keeps the common keys and few others.
 CREATE TABLE g_pair AS
 SELECT n, l AS layout, bloom_empty(1000, 0.001, l) AS e,
        bloom_add_all(bloom_empty(1000, 0.001, l), g_keys(1, 500)) AS a,
@@ -20,25 +20,25 @@ SELECT layout, a | b = bloom_add_all(e, g_keys(1, 900)) AS "union is exact", g_l
        1000 - g_lost(a & b, 10001, 11000) <= 10 AS "few others"
 FROM g_pair ORDER BY n;
 
--- The functions are the operators.
+-- The functions give the results of the operators.
 SELECT bool_and(bloom_union(a, b) = (a | b)) AS "union", bool_and(bloom_intersection(a, b) = (a & b)) AS intersection,
        bool_and(bloom_disjoint(a, b) = (a !&& b)) AS "disjoint", bool_and(bloom_overlaps(a, b) = (a && b)) AS overlaps
 FROM g_pair;
 
--- Commutative, idempotent, absorbing; an empty filter is neutral in | and takes all in &.
+-- Commutative, idempotent, absorbing; an empty filter is neutral for | and absorbing for &.
 SELECT layout, (a | b) = (b | a) AND (a & b) = (b & a) AS commutes, (a | a) = a AND (a & a) = a AS idempotent,
        (a | (a & b)) = a AND (a & (a | b)) = a AS absorbs, (a | e) = a AND (e | a) = a AS "neutral in |",
        bloom_cardinality(a & e) = 0 AS "takes all in &"
 FROM g_pair ORDER BY n;
 
--- Filters of any sizes: seven geometries of the two layouts that resize.
+-- Filters of different sizes: seven geometries of the two layouts that combine in any sizes.
 CREATE TABLE g_any AS
 SELECT l AS layout, s AS part_blocks, k, bloom_add_all(bloom_empty_bits(64 * s * k, k, l), g_keys(1, 300)) AS f
 FROM unnest(ARRAY['partitioned', 'partitioned_blocked']) l,
      (VALUES (1, 1), (1, 7), (8, 3), (8, 8), (32, 5), (64, 12), (16, 20)) v(s, k);
 SELECT layout, count(*) AS geometries, count(DISTINCT (bloom_info(f)).bits) AS sizes FROM g_any GROUP BY layout ORDER BY layout;
 
--- Their unions and intersections: no key is lost, both commute and associate, the size is the documented one.
+-- Their unions and intersections: no key is lost, both are commutative and associative, and the size is as documented.
 SELECT a.layout, count(*) AS pairs,
        bool_and(g_lost(a.f | bloom_add_all(bloom_fold(b.f, 0), g_keys(301, 320)), 1, 320) = 0) AS "| loses none",
        bool_and(g_lost(a.f & b.f, 1, 300) = 0) AS "& loses none",
@@ -70,7 +70,7 @@ FROM g_any WHERE part_blocks = 8 AND k = 8 ORDER BY layout;
 SELECT layout, bloom_fold(a.f | bloom_add(a.f, -1)) = (bloom_fold(a.f) | bloom_fold(bloom_add(a.f, -1))) AS same
 FROM g_any a WHERE part_blocks = 32 ORDER BY layout;
 
--- A reduced filter takes further keys and is then as one built small.
+-- A reduced filter takes further keys, and then equals a filter that was built small.
 SELECT l AS layout, bloom_add_all(bloom_prefix(bloom_fold(f, 2), 4), g_keys(201, 400)) = bloom_agg(v, bloom_empty_bits(64 * 8 * 4, 4, l)) AS same
 FROM unnest(ARRAY['partitioned', 'partitioned_blocked']) l,
      LATERAL (SELECT bloom_add_all(bloom_empty_bits(64 * 32 * 10, 10, l), g_keys(1, 200)) AS f) s, generate_series(1, 400) v
@@ -80,12 +80,12 @@ GROUP BY l, f ORDER BY l;
 SELECT layout, g_lost(bloom_add_all(a.f | b.f, g_keys(5001, 5100)), 1, 300) + g_lost(bloom_add_all(a.f | b.f, g_keys(5001, 5100)), 5001, 5100) AS lost
 FROM g_any a JOIN g_any b USING (layout) WHERE (a.part_blocks, a.k, b.part_blocks, b.k) = (8, 3, 64, 12) ORDER BY layout;
 
--- A union with a larger filter answers for the smaller exactly as the smaller does (over the parts kept).
+-- The smaller filter, expanded by a union with a larger one, answers exactly as before (over the parts kept).
 SELECT bool_and((i <@ (f | bloom_prefix(e, 3))) = (i <@ f)) AS same
 FROM g_any, bloom_empty_bits(64 * 64 * 3, 3, layout) e, generate_series(1, 2000) i WHERE part_blocks = 8 AND k = 3;
 
--- Disjointness is certain or not claimed: never of sets with a common key, always of an empty one, and of other sets
--- while the filters are sparse.
+-- Disjointness is claimed only if it is certain: never for sets with a common key, always for an empty set, and for other
+-- sets while the filters are sparse.
 SELECT layout, a !&& b AS "common keys", e !&& a AS "empty", a !&& bloom_add(e, 5001) AS "one other key", a !&& bloom_add(e, 500) AS "one common key"
 FROM g_pair ORDER BY n;
 SELECT layout, count(*) FILTER (WHERE bloom_add(a.f, 0) !&& bloom_add(bloom_fold(b.f, 0), 0)) AS "of common keys",
@@ -102,7 +102,7 @@ FROM generate_series(1, 50) i,
      LATERAL (SELECT bloom_add_all(bloom_empty(2000, 1e-6), g_keys(1, 10)) AS x,
                      bloom_add_all(bloom_empty(300, 1e-3), g_keys(100 * i, 100 * i + 10)) AS y) s;
 
--- bloom_shrink: meets the rate with the present contents, loses no key, and no smaller fold and prefix meets it.
+-- bloom_shrink: the result meets the rate with its present contents and loses no key, and no smaller fold and prefix meets the rate.
 CREATE TABLE g_shrink AS
 SELECT layout, rate, f, bloom_shrink(f, rate) AS s
 FROM (SELECT l AS layout, bloom_agg(v, bloom_empty_bits(64 * 32 * 12, 12, l)) AS f
@@ -116,7 +116,7 @@ SELECT layout, rate, bloom_fpr(s) <= rate AS "meets the rate", g_lost(s, 1, 300)
        s IN (SELECT bloom_prefix(bloom_fold(f, t), p) FROM generate_series(0, 5) t, generate_series(1, 12) p) AS "fold and prefix"
 FROM g_shrink ORDER BY layout, rate DESC;
 
--- An empty filter shrinks to the smallest there is; a rate that the filter does not meet is an error.
+-- An empty filter shrinks to the smallest possible size.  A rate that the filter itself does not meet is an error.
 SELECT i.blocks, i.parts, i.part_bits FROM bloom_info(bloom_shrink(bloom_empty(100000), 0.01)) i;
 \set VERBOSITY terse
 SELECT bloom_shrink(f, 1e-30) FROM g_any WHERE part_blocks = 1 AND k = 1 AND layout = 'partitioned_blocked';
@@ -124,7 +124,7 @@ SELECT bloom_shrink(f, 0) FROM g_any LIMIT 1;
 SELECT bloom_shrink(f, 1.5) FROM g_any LIMIT 1;
 SELECT bloom_shrink(a, 0.1) FROM g_pair WHERE layout = 'standard';
 
--- Prefixes and folds that there are not.
+-- Impossible prefixes and folds.
 SELECT bloom_prefix(f, 0) FROM g_any WHERE k = 8 LIMIT 1;
 SELECT bloom_prefix(f, 9) FROM g_any WHERE k = 8 LIMIT 1;
 SELECT bloom_fold(f, 4) FROM g_any WHERE part_blocks = 8 AND k = 8 AND layout = 'partitioned_blocked';
@@ -133,7 +133,7 @@ SELECT bloom_fold(a) FROM g_pair WHERE layout = 'standard';
 SELECT bloom_fold(a) FROM g_pair WHERE layout = 'blocked';
 SELECT bloom_prefix(a, 2) FROM g_pair WHERE layout = 'standard';
 
--- What differs in layout, seed, key type or, in the layouts of one size, in geometry is refused: |, & and !&&.
+-- |, & and !&& refuse filters that differ in layout, seed or key type or, in layouts that do not resize, in geometry.
 CREATE FUNCTION g_try(a bloomfilter, b bloomfilter) RETURNS TABLE (operator text, message text) LANGUAGE plpgsql AS $$
 DECLARE
 	o text;
@@ -179,7 +179,7 @@ RESET bloomx.overfill;
 DROP FUNCTION g_try, g_keys, g_lost;
 DROP TABLE g_pair, g_any, g_shrink;
 
--- The filter of no keys, as bloom_agg gives it over no rows, goes with every layout and seed, but not with other key types.
+-- The filter of no keys, which bloom_agg gives for no rows, combines with every layout and seed, but not with other key types.
 SELECT layout, f | none = f AS "f | none", none | f = f AS "none | f", f !&& none AS "f !&& none",
     (f & none) @> 1 AS "f & none", bloom_union_agg(u) = f AS union_agg, bloom_jaccard(f, none) AS jaccard
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout,
@@ -188,11 +188,11 @@ FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) 
     LATERAL unnest(ARRAY[none, f, none]) u
 GROUP BY layout, f, none ORDER BY layout;
 SELECT bloom_agg(i) | (SELECT bloom_agg(t) FROM unnest('{}'::text[]) t) FROM generate_series(1, 100) i;
--- Filters of very different sizes: the union is at most the sum, the intersection is unknown.
+-- Estimates for filters of very different sizes: the union is at most the sum, the intersection is unknown.
 SELECT bloom_union_cardinality(few, many) BETWEEN 99000 AND 101000 AS "union",
     bloom_intersection_cardinality(few, many) AS intersection, bloom_jaccard(few, many) AS jaccard
 FROM (SELECT bloom_agg(i) few FROM generate_series(1, 3) i) a, (SELECT bloom_agg(i) many FROM generate_series(1, 100000) i) b;
--- Open states are equal when they hold the same hashes, however their tables grew.
+-- Open states are equal if they hold the same hashes, however their tables grew.
 CREATE AGGREGATE open_agg(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
 SELECT n, f = f::text::bloomfilter AS equal, bloomfilter_hash(f) = bloomfilter_hash(f::text::bloomfilter) AS hash,
     f = longer AS "equal to a longer one", f < longer AS less

@@ -1,10 +1,10 @@
 --
--- BRIN operator classes: the values of a range of pages in a filter of the size that they need.
+-- BRIN operator classes: the values of each page range in a filter of the size that they need.
 --
 \set VERBOSITY terse
 SET enable_seqscan = off;
 
--- Every class is sound.
+-- Every operator class is valid.
 SELECT opcname, amvalidate(c.oid) AS valid FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod
 WHERE amname = 'brin' AND opcname LIKE '%bloomx%' ORDER BY opcname COLLATE "C";
 
@@ -26,7 +26,7 @@ SELECT format('CREATE INDEX ON b USING brin (%I %s_bloomx_ops) WITH (pages_per_r
               CASE WHEN typtype = 'e' THEN 'anyenum' WHEN typname = 'varchar' THEN 'text' ELSE typname END)
 FROM pg_attribute a JOIN pg_type t ON t.oid = atttypid WHERE attrelid = 'b'::regclass AND attnum > 1 ORDER BY attnum \gexec
 
--- By each column: the rows that an index finds for 5 of its values are those that a scan finds; the pages read say that ranges were left out.
+-- For each column: for 5 of its values the index finds the rows that a scan finds; the number of pages read shows that ranges were skipped.
 CREATE FUNCTION b_find(col name, by_index boolean) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE n bigint; total bigint := 0; v text;
 BEGIN
@@ -51,7 +51,7 @@ SELECT attname AS "all ranges read" FROM pg_attribute, pg_class c
 WHERE attrelid = 'b'::regclass AND attnum > 1 AND c.oid = 'b'::regclass
       AND (b_pages(format('SELECT FROM b WHERE %I = (SELECT %1$I FROM b WHERE i = 777)', attname))).pages > 0.5 * relpages ORDER BY attnum;
 
--- A value that is not there reads the false ranges only; = ANY and a join ask for several.
+-- For an absent value only the false positive ranges are read; = ANY and a join look for several values.
 SELECT avg(pages / relpages) < 0.02 AS "absent keys read 1 % of the pages"
 FROM generate_series(1, 100) n, pg_class c, b_pages(format('SELECT FROM b WHERE c_text = %L', 'absent' || n)) WHERE c.oid = 'b'::regclass;
 SELECT rows FROM b_pages('SELECT FROM b WHERE c_int4 = ANY (ARRAY[7919, 15838, 1, NULL])');
@@ -60,14 +60,14 @@ SELECT count(*) FROM (VALUES (7919), (15838), (3)) v(k), LATERAL (SELECT FROM b 
 -- Integers and floats of other widths are the same keys.
 SELECT (b_pages('SELECT FROM b WHERE c_int4 = 7919::int8')).rows AS int8, (b_pages('SELECT FROM b WHERE c_int2 = 5::int8')).rows AS int2,
        (b_pages('SELECT FROM b WHERE c_int8 = 5::int2')).rows AS "int8 5", (b_pages('SELECT FROM b WHERE c_float4 = 0.125::float8')).rows AS float8;
--- Keys whose halves core's hash folds together: it knows them from another no more, we do.
+-- Keys that PostgreSQL's own hash maps to one value, because it folds their halves together: these classes tell them apart.
 SELECT (b_pages('SELECT FROM b WHERE c_int8 = 777::int8 << 32 | 5')).pages < 0.1 * relpages AS "few pages" FROM pg_class WHERE oid = 'b'::regclass;
 
--- Sizes adapt: a column of two values, of 1,000, of 8,000.
+-- Sizes adapt: columns of two, of 1,000 and of 8,000 values.
 SELECT attname, pg_relation_size(format('b_%s_idx', attname)::regclass) / 8192 AS pages
 FROM pg_attribute WHERE attrelid = 'b'::regclass AND attname IN ('c_bool', 'c_int2', 'c_int4') ORDER BY 1;
 
--- Rows that come later: into summarised ranges, into new ones, and into a table that was empty.
+-- Later rows: in summarized ranges, in new ones, and in a table that was empty.
 INSERT INTO b (i, c_int4, c_text) SELECT i, i * 7919, md5(i::text) FROM generate_series(8001, 11000) i;
 CREATE TABLE b_empty (k int8, t text);
 CREATE INDEX b_empty_idx ON b_empty USING brin (k int8_bloomx_ops, t text_bloomx_ops (fpr = 0.001)) WITH (pages_per_range = 4);
@@ -79,7 +79,7 @@ SELECT count(*) FILTER (WHERE rows <> 1) AS lost, avg(pages) < 10 AS "few pages"
 SELECT brin_desummarize_range('b_empty_idx', 0), brin_summarize_range('b_empty_idx', 0);
 SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 3000, 59) v, b_pages(format('SELECT FROM b_empty WHERE k = %s', v));
 
--- A range of more values than a page's summary can tell apart: nothing is left out, and nothing lost.
+-- A range of more values than a summary that fits a page can tell apart: no range is skipped, and no row is lost.
 CREATE TABLE b_many AS SELECT v FROM generate_series(1, 100000) v;
 CREATE INDEX b_many_idx ON b_many USING brin (v int4_bloomx_ops) WITH (pages_per_range = 10000);
 SELECT pages >= relpages AS "all pages", rows FROM b_pages('SELECT FROM b_many WHERE v = 4711'), pg_class WHERE oid = 'b_many'::regclass;
@@ -88,7 +88,7 @@ REINDEX INDEX b_many_idx;
 SELECT rows FROM b_pages('SELECT FROM b_many WHERE v = 4711');
 RESET bloomx.build_mem;
 
--- Built by five processes (since PostgreSQL 17; before it by one), each of which scans parts of every range: as good as by one, and not much larger.
+-- Built by five processes (by one before PostgreSQL 17), each of which scans parts of every range: as good as if built by one, and not much larger.
 CREATE TABLE b_shared WITH (parallel_workers = 4) AS SELECT i::int8 AS v FROM generate_series(1, 100000) i;
 ANALYZE b_shared;
 SET min_parallel_table_scan_size = 0;
@@ -106,7 +106,7 @@ RESET min_parallel_table_scan_size;
 RESET maintenance_work_mem;
 RESET max_parallel_maintenance_workers;
 
--- Rows that come into a range while it is summarised: a few, and more than stay a set of hashes. They come from the index's own expression.
+-- Rows inserted into a range while it is summarized: a few, and more than remain a set of hashes. The index's own expression inserts them.
 CREATE TABLE b_late (v int);
 CREATE FUNCTION b_insert(n int) RETURNS void LANGUAGE sql AS 'INSERT INTO public.b_late SELECT -i FROM generate_series(1, n) i';
 CREATE FUNCTION b_key(v int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
@@ -130,18 +130,18 @@ BEGIN
 END $$;
 SELECT n, there, lost, "false" < 0.06 AS "few false ranges" FROM unnest(ARRAY[0, 20, 400]) n, b_resummarise(n);
 
--- A column of another type than the class's is hashed as the class's: so are the conditions.
+-- A column whose type is not that of the class is hashed as the class's type, and so are the conditions.
 CREATE TABLE b_coerced AS SELECT oid::regclass AS r, oid::int8::int4 AS i FROM pg_class WHERE oid < 16384;
 CREATE INDEX ON b_coerced USING brin (r oid_bloomx_ops);
 CREATE INDEX ON b_coerced USING brin (i oid_bloomx_ops);
 SELECT (b_pages('SELECT FROM b_coerced WHERE r = ''pg_class''::regclass')).rows AS regclass,
        (b_pages('SELECT FROM b_coerced WHERE i::oid = 1259::oid')).rows AS "int4 as oid";
 
--- An enum's values are found by their new labels.
+-- Renamed enum values are found by their new labels.
 ALTER TYPE b_mood RENAME VALUE 'happy' TO 'glad';
 SELECT count(*) > 0 AND count(*) = (SELECT count(*) FROM b WHERE c_enum::text = 'glad') AS found FROM b WHERE c_enum = 'glad';
 
--- The summaries of many columns share a page: some values less are kept as they are.
+-- The summaries of many columns share a page: fewer values are kept exactly.
 SELECT 'CREATE TABLE b_wide AS SELECT ' || string_agg(format('i * %s %% 29 AS c%1$s', n), ', ') || ' FROM generate_series(1, 3000) i'
 FROM generate_series(1, 30) n \gexec
 SELECT 'CREATE INDEX ON b_wide USING brin (' || string_agg(format('c%s int4_bloomx_ops', n), ', ') || ')' FROM generate_series(1, 30) n \gexec
@@ -149,12 +149,12 @@ SELECT rows FROM b_pages('SELECT FROM b_wide WHERE c7 = 7 AND c30 = 1');
 INSERT INTO b_wide (c1, c7) SELECT 100 + i, 100 + i FROM generate_series(1, 50) i;
 SELECT rows FROM b_pages('SELECT FROM b_wide WHERE c7 = 150');
 
--- What cannot be an index.
+-- Indexes that are refused.
 CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (fpr = 2));
 CREATE INDEX ON b USING brin (c_int4 int4_bloomx_ops (n_distinct_per_range = 2));
 CREATE COLLATION b_fold (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
 CREATE INDEX ON b USING brin (c_text COLLATE b_fold text_bloomx_ops);
--- The class learns of the collation when the first value comes.
+-- The class learns the collation with the first value.
 CREATE TABLE b_folded (t text COLLATE b_fold);
 CREATE INDEX ON b_folded USING brin (t text_bloomx_ops);
 INSERT INTO b_folded VALUES ('a');

@@ -2,11 +2,11 @@
 -- Building filters: bloom_empty, bloom_empty_bits, bloom_add, bloom_add_all, hashes, overfill.
 --
 
--- bloom_empty: capacity only; 1 % and partitioned_blocked are the defaults
+-- bloom_empty: with a capacity only, the rate is 1 % and the layout partitioned_blocked
 SELECT layout, capacity, key_type, seed, bits_set, cardinality, fpr, overfilled
     FROM bloom_info(bloom_empty(1000));
 
--- ... for each layout, within the rate asked for, and as bloom_plan says
+-- ... for each layout, within the given rate, and as bloom_plan says
 SELECT i.layout, i.capacity, p.fpr < 0.001 AS below_target,
         p.bits / 1000.0 BETWEEN 14.3 AND 17 AS sensible_size,
         (i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes) = (p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.probes) AS as_planned
@@ -24,7 +24,7 @@ SELECT bloom_empty(NULL) IS NULL AS a, bloom_empty(10, NULL) IS NULL AS b, bloom
 -- ... the smallest filter: one key
 SELECT bloom_add(bloom_empty(1), 1) @> 1 AS found;
 
--- bloom_empty_bits: never more bits than asked for, k bits per key, no planned capacity
+-- bloom_empty_bits: never more bits than given, k bits per key, no planned capacity
 SELECT l.name, layout, bits, bits <= 10000 AS within, blocks, parts, part_bits, probes, parts * probes AS k, capacity
     FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY AS l(name, n),
         bloom_info(bloom_empty_bits(10000, 7, l.name))
@@ -49,7 +49,7 @@ SELECT (SELECT bits_set FROM a, bloom_info(f)) AS of_a,
     (SELECT f @> 1 AND NOT f @> 2 FROM b) AS b_has_1_only,
     (SELECT f @> 1 AND f @> 2 FROM c) AS c_has_both;
 
--- ... a key twice is a key once
+-- ... adding a key twice is the same as adding it once
 SELECT bloom_add(bloom_add(bloom_empty(100), 5), 5) = bloom_add(bloom_empty(100), 5) AS same;
 
 -- ... the order of keys does not matter
@@ -102,7 +102,7 @@ SELECT bloom_contains_all(bloom_add_all(bloom_empty(100), ARRAY['a', repeat('b',
     bloom_contains_all(bloom_add_all(bloom_empty(100), ARRAY['08:00:2b:01:02:03', '08:00:2b:01:02:04']::macaddr[]), ARRAY['08:00:2b:01:02:04']::macaddr[]) AS macaddr,
     bloom_contains_all(bloom_add_all(bloom_empty(100), ARRAY['1 day', '2 days']::interval[]), ARRAY['24:00']::interval[]) AS interval;
 
--- A filter without key type takes the first key's
+-- A filter without a key type takes the type of its first key
 SELECT a.key_type AS empty, b.key_type AS text, c.key_type AS "all", d.key_type AS named
     FROM bloom_empty(10) e, bloom_info(e) a, bloom_info(bloom_add(e, 'x'::text)) b,
         bloom_info(bloom_add_all(e, ARRAY[1.5])) c, bloom_info(bloom_add(e, '{"a": 1}'::jsonb)) d;
@@ -123,7 +123,7 @@ SELECT bloom_hash('a'::text) = bloom_hash('a'::text, 0) AS default_is_0,
     bloom_hash('a'::text) <> bloom_hash('a'::text, 1) AS seed_matters,
     bloom_hash(NULL::text) IS NULL AS null_key, bloom_hash('a'::text, NULL) IS NULL AS null_seed;
 
--- ... a filter that is given hashes only has keys of the type "hash"
+-- ... a filter to which only hashes were added has the key type "hash"
 SELECT (bloom_info(f)).key_type, bloom_contains_hash(f, 42) AS found, bloom_contains_hash(f, 43) AS another,
         bloom_add_hash(f, NULL) = f AS null_hash, bloom_add_hash(NULL, 1) IS NULL AS null_filter,
         bloom_contains_hash(f, NULL) IS NULL AS null_probe
@@ -142,7 +142,7 @@ SELECT seed, (bloom_info(f)).seed = seed AS kept, count(*) FILTER (WHERE f @> x)
         generate_series(1, 100) x
     GROUP BY seed, f, g ORDER BY seed;
 
--- Overfilling is told: more keys than the planned capacity
+-- Overfilling is reported: more keys than the planned capacity
 SELECT overfilled FROM bloom_info(bloom_add_all(bloom_empty(100), ARRAY(SELECT generate_series(1, 100))));
 SET bloomx.overfill = off;
 SELECT overfilled FROM bloom_info(bloom_add_all(bloom_empty(100), ARRAY(SELECT generate_series(1, 1000))));

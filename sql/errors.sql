@@ -1,8 +1,8 @@
 --
--- Errors: what is refused, with which SQLSTATE, and in which words.
+-- Errors: what is refused, with which SQLSTATE and message.
 --
 
--- Runs a statement and says how it failed
+-- Runs a statement and returns how it failed
 CREATE FUNCTION attempt(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     message text; detail text; hint text;
@@ -13,7 +13,7 @@ EXCEPTION WHEN OTHERS THEN
     GET STACKED DIAGNOSTICS message = message_text, detail = pg_exception_detail, hint = pg_exception_hint;
     RETURN NEXT sqlstate || ': ' || message;
     IF detail <> '' THEN RETURN NEXT '  detail: ' || detail; END IF;
-    -- (how many keys fit is found by floating-point arithmetic: hidden)
+    -- (the number of keys that fit comes from floating-point arithmetic, and is hidden here)
     IF hint <> '' THEN RETURN NEXT '  hint: ' || regexp_replace(hint, 'at most \d{9} keys', 'at most N keys'); END IF;
 END $$;
 \pset tuples_only on
@@ -48,7 +48,7 @@ EXCEPTION WHEN invalid_parameter_value THEN
     IF getdatabaseencoding() = 'UTF8' THEN PERFORM convert_from(convert_to(SQLERRM, 'UTF8'), 'UTF8'); END IF;
 END $$;
 
--- ... what does not fit 1 GB, and what no filter reaches
+-- ... filters larger than 1 GB, and rates that no filter reaches
 SELECT attempt('SELECT bloom_empty(9223372036854775807)');
 SELECT attempt('SELECT bloom_empty(10000000000, 0.01, ''standard'')');
 SELECT attempt('SELECT bloom_empty(2000000000)');
@@ -130,13 +130,13 @@ SELECT attempt('SELECT bloom_fold(bloom_empty_bits(1020, 4, ''partitioned''))');
 SELECT attempt('SELECT bloom_fold(bloom_empty_bits(1024, 4, ''standard''))');
 SELECT attempt('SELECT bloom_fold(bloom_empty_bits(1024, 4, ''blocked''))');
 
--- Shrink: a possible rate, not below the filter's own
+-- Shrink: the rate must be possible, and not below the filter's own
 SELECT attempt('SELECT bloom_shrink(bloom_empty(10), 0)');
 SELECT attempt('SELECT bloom_shrink(bloom_empty(10), ''NaN'')');
 SELECT attempt('SELECT bloom_shrink(bloom_empty(10, layout => ''standard''), 0.1)');
 SELECT regexp_replace(attempt('SELECT bloom_shrink(bloom_agg(x), 1e-9) FROM generate_series(1, 1000) x'), 'is [0-9.e-]+ already', 'is X already');
 
--- Text that is no filter
+-- Text that is not a filter
 SELECT attempt('SELECT ''''::bloomfilter');
 SELECT attempt('SELECT ''hello, world''::bloomfilter');
 SELECT attempt('SELECT ''QkxY''::bloomfilter');
@@ -147,7 +147,7 @@ SELECT attempt(format('SELECT %L::bloomfilter', replace(bloom_empty(10)::text, '
 -- (base64 without line breaks, which encode() makes)
 SELECT attempt($$SELECT encode(bloom_empty(100)::bytea, 'base64')::bloomfilter$$);
 
--- Bytes that are no filter: a good one (64 bits, a key of a named type) and each way to break it
+-- Bytes that are not a filter: a valid one (64 bits, a key of a named type) and each way to break it
 CREATE TABLE good AS SELECT bloom_add(bloom_empty_bits(64, 1), '{}'::jsonb)::bytea AS bytes;
 SELECT length(g.bytes), layout, key_type FROM good g, bloom_info(g.bytes::bloomfilter);
 CREATE TABLE broken (n int GENERATED ALWAYS AS IDENTITY, what text, bytes bytea);
@@ -177,7 +177,7 @@ INSERT INTO broken (what, bytes) SELECT 'spare bits', set_byte(b, length(b) - 1,
 INSERT INTO broken (what, bytes) SELECT 'a block of 608 bits', overlay(b PLACING '\x60' FROM 29) FROM CAST(bloom_empty_bits(512, 3, 'blocked') AS bytea) b;
 INSERT INTO broken (what, bytes) SELECT 'two blocks of standard', overlay(b PLACING '\x02' FROM 9) FROM CAST(bloom_empty_bits(64, 3, 'standard') AS bytea) b;
 INSERT INTO broken (what, bytes) SELECT 'probes in a partitioned one', overlay(b PLACING '\x02' FROM 39) FROM CAST(bloom_empty_bits(64, 2, 'partitioned') AS bytea) b;
--- An open set of hashes, which only a worker of an aggregate makes: count, then the hashes in ascending order
+-- An open set of hashes, which only parallel aggregation makes: the count, then the hashes in ascending order
 CREATE TABLE open_state AS SELECT '\x424c5801'::bytea || '\x00010000' || decode(repeat('00', 36), 'hex') AS header;
 SELECT layout, key_type, cardinality FROM open_state, bloom_info((header || '\x0200000000000000' || '\x0500000000000000' || '\x0600000000000000')::bloomfilter);
 INSERT INTO broken (what, bytes)
@@ -191,7 +191,7 @@ INSERT INTO broken (what, bytes) SELECT 'expanded hashes', set_byte(header, 42, 
 
 -- ... as bytea
 SELECT what || ' -> ' || (SELECT string_agg(e, ' /') FROM attempt(format('SELECT %L::bytea::bloomfilter', bytes)) e) FROM broken ORDER BY n;
--- ... as text: the same words, another SQLSTATE
+-- ... as text: the same message, another SQLSTATE
 SELECT count(*) AS broken, count(*) FILTER (WHERE as_text = regexp_replace(as_bytea, '^22P03', '22P02')) AS same
     FROM broken,
         LATERAL (SELECT string_agg(e, ' ') FROM attempt(format('SELECT %L::bytea::bloomfilter', bytes)) e) x(as_bytea),
@@ -226,8 +226,8 @@ SELECT f::bytea = bytes FROM received, good;
 SELECT count(*) FROM received;
 DROP TABLE received, broken, open_state, good;
 
--- Ten thousand filters with changed, cut off or added bytes: each is refused in an orderly way,
--- or is a filter, which then works (its keys' type may be another one now)
+-- Ten thousand filters with changed, missing or added bytes: each is refused with a proper error, or is a
+-- valid filter, which then works (its key type may have changed)
 SET bloomx.overfill = off;
 CREATE FUNCTION mutate(original bytea, n int) RETURNS bytea LANGUAGE plpgsql AS $$
 DECLARE
@@ -300,7 +300,7 @@ END $$;
 DROP FUNCTION mutate;
 RESET bloomx.overfill;
 
--- A stored value that is no filter (here a path, which looks like one to the storage) is found before it is used
+-- A stored value that is not a filter (here a path, stored as if it were one) is noticed before it is used
 CREATE CAST (path AS bloomfilter) WITHOUT FUNCTION;
 CREATE TABLE damaged (n int, f bloomfilter);
 INSERT INTO damaged VALUES (1, '((1,2),(3,4))'::path::bloomfilter);

@@ -1,11 +1,11 @@
 --
--- GiST on filters: signatures of subtrees leave out what cannot hold a key, and never a row that does.
+-- GiST on filters: signatures of subtrees exclude filters that cannot hold a key, and never one that does.
 --
 \set VERBOSITY terse
 SET enable_seqscan = off;
 SELECT amvalidate(oid) AS valid FROM pg_opclass WHERE opcname = 'bloomfilter_gist_ops';
 
--- 1,500 filters: 1,200 of 20 keys that are near each other, of any size; then everything that a column may hold.
+-- 1,500 filters: 1,200 of several sizes with 20 keys close to each other; then everything that a column may hold.
 CREATE TABLE g (id int, f bloomfilter);
 INSERT INTO g SELECT n, (SELECT bloom_agg(v, 30 * (1 + n % 7)) FROM generate_series(10 * n, 10 * n + 19) v) FROM generate_series(1, 1200) n;
 INSERT INTO g SELECT 2000 + n, (SELECT bloom_agg(v, bloom_empty(100, 0.01, l)) FROM generate_series(n, n + 9) v)
@@ -18,7 +18,7 @@ INSERT INTO g SELECT 7000 + n, NULL FROM generate_series(1, 5) n;
 CREATE INDEX g_idx ON g USING gist (f);
 ANALYZE g;
 
--- The index's rows against the scan's, for a query that names the row's filter f.
+-- Compares the rows of the index with those of a scan, for a condition on the row's filter f.
 CREATE FUNCTION g_same(condition text) RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE by_index int[]; by_scan int[];
 BEGIN
@@ -29,7 +29,7 @@ BEGIN
     RETURN by_index IS NOT DISTINCT FROM by_scan;
 END $$;
 
--- Each form of the question reaches the index.
+-- Every form of the condition uses the index.
 EXPLAIN (COSTS OFF) SELECT id FROM g WHERE f @> 5000;
 EXPLAIN (COSTS OFF) SELECT id FROM g WHERE 5000 <@ f;
 EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains(f, 5000::int8);
@@ -43,14 +43,14 @@ EXPLAIN (COSTS OFF) EXECUTE g_prepared(5000);
 EXECUTE g_prepared(5000);
 RESET plan_cache_mode;
 
--- Never a lost row, and none too many.
+-- No row is lost, and none is added.
 SELECT count(*) AS conditions, bool_and(g_same(c)) AS same
 FROM (SELECT format('f @> %s', v) AS c FROM generate_series(1, 14000, 487) v
       UNION ALL SELECT format('bloom_contains_all(f, ARRAY[%s, %s, NULL])', v, v + 3) FROM generate_series(1, 14000, 1487) v
       UNION ALL SELECT format('bloom_contains_any(f, ARRAY[%s, %s, NULL])', v, v + 6000) FROM generate_series(1, 14000, 1487) v
       UNION ALL VALUES ('bloom_contains_all(f, ARRAY[]::int[])'), ('bloom_contains_any(f, ARRAY[]::int[])'), ('f @> NULL::int'),
                        ('f IS NULL'), (format('bloom_contains_hash(f, %s)', bloom_hash(777)))) q;
--- The leaves that the index leaves out are most.
+-- The index excludes most leaves.
 CREATE FUNCTION g_rechecked(query text) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE plan json;
 BEGIN
@@ -68,10 +68,10 @@ SELECT bool_and(by_index = by_scan) AS same
 FROM generate_series(1, 1200, 313) n, LATERAL (SELECT count(*) AS by_index FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE f && q) i,
      LATERAL (SELECT count(*) AS by_scan FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE (f && q) IS TRUE) s;
 
--- Text keys are another matter: the original condition complains, as without an index.
+-- A text key: the original condition raises an error, as without an index.
 SELECT count(*) FROM g_near WHERE f @> 'a'::text;
 
--- Rows come and go.
+-- Rows are inserted and deleted.
 INSERT INTO g SELECT 8000 + n, (SELECT bloom_agg(v) FROM generate_series(20000 + 5 * n, 20000 + 5 * n + 30) v) FROM generate_series(1, 400) n;
 DELETE FROM g WHERE id % 3 = 0;
 UPDATE g SET f = bloom_add(f, 30000) WHERE id BETWEEN 8000 AND 8100;
@@ -80,7 +80,7 @@ SELECT bool_and(g_same(format('f @> %s', v))) AS same FROM unnest(ARRAY[50, 100,
 REINDEX INDEX g_idx;
 SELECT bool_and(g_same(format('f @> %s', v))) AS same FROM unnest(ARRAY[50, 100, 3000, 20100, 21000, 30000]) v;
 
--- Forty sites' visitors, day after day: with room in the filters for what neighbours have, rows of a site lie together.
+-- Visitors of forty sites on many days: filters with room for their neighbours' keys let rows of one site be stored together.
 CREATE TABLE g_sites AS SELECT n AS id, (SELECT bloom_agg(1000 * (n % 40) + n / 40 + k * 7 % 100, 120) FROM generate_series(1, 40) k) AS f FROM generate_series(1, 1200) n;
 CREATE INDEX g_sites_idx ON g_sites USING gist (f);
 CREATE FUNCTION g_index_pages(key int) RETURNS int LANGUAGE plpgsql AS $$

@@ -1,5 +1,5 @@
 --
--- Golden vectors: the hashing contract and the interchange format, for ever.
+-- Golden vectors: the hashing contract and the interchange format, which never change.
 --
 -- Made by test/python/golden_sql.py from test/python/golden.json: do not edit.
 -- A difference here means that filters which people have stored, or which
@@ -274,7 +274,7 @@ SELECT type, value, hash, expected, hash = expected AS ok
         ('pg_lsn', $$'16/B374D848'::pg_lsn$$, bloom_hash('16/B374D848'::pg_lsn, -7046029254386353131), 88007836846358427)
     ) AS golden(type, value, hash, expected);
 
--- Domains are their base type
+-- A domain hashes as its base type
 CREATE DOMAIN golden_domain AS int4 CHECK (VALUE > 0);
 SELECT bloom_hash(5::golden_domain) = bloom_hash(5) AS ok;
 DROP DOMAIN golden_domain;
@@ -333,7 +333,7 @@ SELECT name, filter::text = golden AS same_text, filter = golden::bloomfilter AS
         ('a named key type', bloom_add(bloom_add(bloom_empty_bits(1024, 4, 'partitioned_blocked', 0), '{1}'::int4[]), '{2}'::int4[]), 'QkxYAQT/CQAEAAAAAAAAAAAAAAAAAAAAAAAAAEAAAAAAAAAABAABAAAAAABpbnRlZ2VyW10AAAAAAAAAAAAAAAQAAAAAAgAAAAAAAAAAAAEAAAAAAAAAAEAAAAAAAAQAAAAAAAAAAAAIAAAAAEAAAAAAAAAAAAAAABAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=')
     ) AS golden(name, filter, golden);
 
--- What the server reads off those filters
+-- What the server computes from these filters
 SELECT name, bytes, blocks, parts, part_bits, probes, bits_set,
        abs(bloom_fpr(filter) - golden.fpr::float8) <= 1e-9 * golden.fpr::float8 AS fpr_ok,
        bloom_cardinality(filter) = golden.cardinality::float8

@@ -1,6 +1,6 @@
 --
 -- Objects of an ordinary user that have the names of the extension's own, but other types: the planner must not take
--- them for the extension's (src/pg/objects.c). Each query is planned and run: a crash would end the session.
+-- them for the extension's. Each query is planned and run: a crash would end the session.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
@@ -9,7 +9,7 @@ CREATE ROLE regress_bloomx_hostile;
 CREATE SCHEMA hostile;
 GRANT CREATE, USAGE ON SCHEMA hostile TO regress_bloomx_hostile;
 
--- The rows that the planner expects, and what comes: rows, or an error.
+-- The rows that the planner expects, and the outcome: the number of rows, or an error.
 CREATE FUNCTION planned_and_run(query text, OUT planned_rows float8, OUT came text) LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -126,7 +126,7 @@ RESET enable_seqscan;
 
 -- ---- operators ----
 
--- With the extension's estimators; newer minor releases let nobody but their owner name these.
+-- With the extension's estimators; newer minor releases let only their owner use them.
 RESET ROLE;
 SET search_path = hostile, pg_temp, public;
 CREATE OPERATOR hostile.@>> (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_contains, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
@@ -136,7 +136,7 @@ CREATE OPERATOR hostile.?|| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile
 CREATE OPERATOR hostile.## (RIGHTARG = text, FUNCTION = hostile.bloom_contains, RESTRICT = bloom_contains_sel);
 CREATE OPERATOR hostile.@>|> (LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
 CREATE OPERATOR hostile.=== (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_eq, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
--- operators with the names of the extension's
+-- Operators with the names of the extension's
 CREATE OPERATOR hostile.?& (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_holds_all);
 CREATE OPERATOR hostile.?| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.bloom_holds_any);
 SET ROLE regress_bloomx_hostile;
@@ -160,7 +160,7 @@ SELECT n, what, p.* FROM (VALUES
 SELECT call, came !~ '^[0-9]+$' AS refused FROM unnest(ARRAY['bloom_contains_sel(NULL, ''int4eq''::regproc, NULL, 0)',
 	'bloom_contains_joinsel(NULL, ''int4eq''::regproc, NULL, 0::smallint, NULL)', 'bloom_contains_support(NULL)']) call, planned_and_run('SELECT ' || call);
 
--- ---- a type with the name ----
+-- ---- a type of that name ----
 
 CREATE DOMAIN hostile.bloomfilter AS int;
 CREATE FUNCTION bloom_probe(hostile.bloomfilter) RETURNS public.bloomfilter LANGUAGE sql IMMUTABLE AS 'SELECT NULL::public.bloomfilter';
@@ -187,7 +187,7 @@ SELECT n, what, came FROM (VALUES
 	(7, 'a capacity that is none', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ (SELECT public.bloom_agg(x, -5::bigint) FROM generate_series(1, 10) x)'),
 	(8, 'FILTER of nothing', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ (SELECT public.bloom_agg(x) FILTER (WHERE x < 0) FROM generate_series(1, 10) x)'))
 	v(n, what, query), planned_and_run(query) ORDER BY n;
--- A set of keys has no geometry: it is no template, for the planner either.
+-- A set of keys has no geometry: it cannot be a template, for the planner either.
 CREATE FUNCTION planned(query text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN EXECUTE ''EXPLAIN '' || query; RETURN true; END';
 SELECT template, planned(format('SELECT * FROM generate_series(1, 10) k WHERE (SELECT public.bloom_agg(x, %s) FROM generate_series(1, 10) x) @> k', template))
 FROM unnest('{public.bloom_probe_all(ARRAY[5]),"public.bloom_probe_all(''{}''::int[])",public.bloom_probe_hash(5::bigint),NULL::public.bloomfilter,-1::bigint,NULL::bigint}'::text[]) template;
@@ -218,7 +218,7 @@ BEGIN;
 DROP EXTENSION bloomx;
 ROLLBACK;
 SELECT selectivity() AS "dropped, rolled back";
--- an index needs them too
+-- An index needs them too.
 CREATE TABLE h_index AS SELECT i, bloom_agg(i) AS f FROM generate_series(1, 1000) i GROUP BY i;
 CREATE INDEX ON h_index USING bloomx (f);
 CREATE INDEX ON h_index USING brin (i int4_bloomx_ops);

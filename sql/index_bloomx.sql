@@ -1,19 +1,19 @@
 --
--- The index access method bloomx: a bit-sliced index. Whatever it finds must be what the sequential scan finds.
+-- The index access method bloomx: a bit-sliced index. It must find exactly what the sequential scan finds.
 --
 \set VERBOSITY terse
 SET client_min_messages = warning;
 SET jit = off;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloomx_ops';
 
--- Filters of 1 to 80 keys, all in 1 .. 4000; some rows have none.
+-- Filters of 1 to 80 keys, all in 1 .. 4000; some rows have no filter.
 CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
 CREATE FUNCTION keys(id int) RETURNS int[] LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg((id * 7919 + i * i * 31) % 4000 + 1) FROM generate_series(1, 1 + id % 80) i $$;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 1500) id;
 INSERT INTO docs SELECT id, NULL FROM generate_series(-5, -1) id;
 
--- How many of 40 lookups (present and absent keys) differ between index and sequential scan.
+-- The number of lookups, out of 40 for present and absent keys, in which index and sequential scan differ.
 CREATE FUNCTION differences(condition text, probes text DEFAULT 'SELECT i * 101 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -34,13 +34,13 @@ BEGIN
     END LOOP;
 END $$;
 
--- Build: every row is there, with its bits.
+-- Build: the index has every row, with its bits.
 CREATE INDEX docs_f ON docs USING bloomx (f);
 SELECT bits, probes, segments, rows, removed, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1');
 
--- Every form of membership reaches the index.
+-- Every form of membership uses the index.
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> 5;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE 5 <@ f;
@@ -56,7 +56,7 @@ SELECT * FROM differences('f ?| bloom_probe_all(ARRAY[$1, 5])');
 SELECT * FROM differences('f @> $1::bigint OR f @> $1 + 1');
 SELECT * FROM differences('NOT f @> $1');
 
--- Of no keys all are there, and none is; NULL is nowhere; a key of another type is refused as without the index.
+-- No keys: all of them are in every filter, any of them in none. NULL is in no filter. A key of another type is refused as without the index.
 SELECT * FROM differences('bloom_contains_all(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('f @> NULL::int AND $1 > 0', 'SELECT 1');
@@ -95,7 +95,7 @@ UPDATE docs SET f = bloom_add(f, 5000) WHERE id % 7 = 0;
 SELECT bloomx_check_index('docs_small');
 SELECT * FROM differences('f @> $1', 'SELECT 5000 UNION SELECT 5');
 
--- Delete and VACUUM: rows go; segments that are mostly dead are written anew, their pages used again.
+-- Delete and VACUUM: rows are removed; segments that are mostly dead are rewritten, and their pages are reused.
 DELETE FROM docs WHERE id % 4 = 0;
 VACUUM docs;
 SELECT bloomx_check_index('docs_small');
@@ -113,7 +113,7 @@ VACUUM docs;
 SELECT segments, rows, pages - free < 10 AS all_free, merging, lost FROM bloomx_index_info('docs_small');
 SELECT * FROM differences('f @> $1', 'SELECT 5');
 
--- A row that is rolled back is found by nobody.
+-- A row that was rolled back is not found.
 BEGIN;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 200) id;
 ROLLBACK;
@@ -121,7 +121,7 @@ SELECT * FROM differences('f @> $1', 'SELECT 5');
 VACUUM docs;
 SELECT bloomx_check_index('docs_small');
 
--- Filters of any kind in one column: what cannot be brought to the index's geometry may hold anything.
+-- Filters of any kind in one column: a filter that cannot be converted to the index's geometry may hold any key.
 INSERT INTO docs
 SELECT row_number() OVER (), f FROM (
     SELECT bloom_empty(100) UNION ALL SELECT bloom_empty_bits(64, 1)
@@ -139,14 +139,14 @@ CREATE INDEX docs_f ON docs USING bloomx (f);
 SELECT bloomx_check_index('docs_f'), probes FROM bloomx_index_info('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 60)');
 
--- Filters of words beside filters of numbers: each is asked only for its own keys.
+-- Filters of words beside filters of numbers: each is probed only for its own keys.
 INSERT INTO docs SELECT 1000, bloom_agg(v::text) FROM generate_series(1, 10) v;
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('id < 1000 AND f @> $1', 'SELECT generate_series(1, 60)');
 SELECT * FROM differences('id = 1000 AND f @> $1::text', 'SELECT generate_series(1, 60)');
 DROP TABLE docs;
 
--- Signatures larger than a page: of filters with 10,000 keys.
+-- Signatures larger than a page, for filters of 10,000 keys.
 CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
 CREATE INDEX docs_f ON docs USING bloomx (f) WITH (pending_limit = 64);
 SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
@@ -160,7 +160,7 @@ SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
 
--- An index of small signatures over large filters returns more, and still the right rows.
+-- An index of small signatures over large filters returns more candidates, and still the right rows.
 DROP INDEX docs_f;
 CREATE INDEX CONCURRENTLY docs_f ON docs USING bloomx (f) WITH (bits = 64, probes = 1);
 SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
@@ -196,7 +196,7 @@ CREATE INDEX ON docs USING bloomx (f) WITH (fillfactor = 50);
 SELECT bloomx_check_index('docs_pkey');
 SELECT bloomx_check_index('docs');
 
--- Who may know of an index: whoever may read its table, or watches over the server. A check is for those who are granted it.
+-- Who may inspect an index: roles that may read its table, and roles that monitor the server. A check needs EXECUTE as well.
 CREATE ROLE nobody_special;
 SET ROLE nobody_special;
 SELECT bits, probes FROM bloomx_index_info('docs_f');
@@ -237,7 +237,7 @@ SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'half';
 DROP OPERATOR CLASS half USING bloomx;
 DROP TABLE docs;
 
--- An OID that no relation has, as of an index that was dropped meanwhile.
+-- An OID of no relation, as after the index was dropped.
 \set VERBOSITY sqlstate
 SELECT bloomx_index_info(0);
 SELECT bloomx_check_index(0);

@@ -17,12 +17,12 @@ SELECT i.layout, i.bits_set BETWEEN 100 AND 100 * i.parts * i.probes AS bits_set
        i.cardinality BETWEEN 95 AND 105 AS cardinality, i.fpr < 0.001 AS fpr
 FROM i_filter, bloom_info(f) i ORDER BY n;
 
--- The bits are those of the geometry, the bytes those of the value, and the single functions say the same.
+-- The bits are those of the geometry, the bytes those of the value, and the single functions agree.
 SELECT i.layout, i.bits = i.blocks * i.parts * i.part_bits AS bits, i.bytes = 4 + length(f::bytea) AS bytes,
        i.fill = bloom_fill(f) AS fill, i.cardinality = bloom_cardinality(f) AS cardinality, i.fpr = bloom_fpr(f) AS fpr
 FROM i_filter, bloom_info(f) i ORDER BY n;
 
--- A filter that is not planned and has no key yet.
+-- A filter without a planned capacity and without keys.
 SELECT i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.key_type, i.seed, i.capacity, i.overfilled,
        i.bits_set, i.fill, i.cardinality, i.fpr
 FROM bloom_info(bloom_empty_bits(4096, 8)) i;
@@ -36,7 +36,7 @@ ORDER BY l;
 -- A filter of raw hashes, and one of a named key type.
 SELECT (bloom_info(bloom_add_hash(bloom_empty(5), 1))).key_type AS hashes, (bloom_info(bloom_add(bloom_empty(5), ARRAY[1]))).key_type AS arrays;
 
--- NULL has no properties.
+-- NULL gives NULL.
 SELECT count(*) AS rows, count(i.layout) AS layouts FROM bloom_info(NULL) i;
 SELECT bloom_cardinality(NULL) AS cardinality, bloom_fpr(NULL) AS fpr, bloom_fill(NULL) AS fill, bloom_jaccard(NULL, NULL) AS jaccard;
 
@@ -50,7 +50,7 @@ ORDER BY n, rate DESC;
 -- The default is partitioned_blocked at 1 %.
 SELECT bloom_plan(1000) = bloom_plan(1000, 0.01, 'partitioned_blocked') AS "default";
 
--- bloom_plan is what bloom_empty gives.
+-- bloom_plan describes what bloom_empty makes.
 SELECT count(*) AS plans, bool_and((i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes)
                                  = (p.layout, p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.probes)) AS same
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 12345]) n,
@@ -63,7 +63,7 @@ FROM (SELECT l, p.bits, lag(p.bits) OVER (PARTITION BY l, d ORDER BY n) AS by_n,
            bloom_plan(n, 10.0::float8 ^ -d, l) p) s
 GROUP BY l ORDER BY l;
 
--- The planned rate is the rate that comes: filled with 20,000 keys, by its bits and by 100,000 absent keys (within 15 %).
+-- The planned rate is met: with 20,000 keys, computed from the bits and measured with 100,000 absent keys (within 15 %).
 SELECT l AS layout, round((bloom_fpr(f) / p.fpr)::numeric, 1) AS "by its bits / planned",
        (SELECT count(*) FROM generate_series(1000001, 1100000) v WHERE v <@ f) / 1e5 / p.fpr BETWEEN 0.85 AND 1.15 AS "by keys / planned"
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, bloom_plan(20000, 0.01, l) p,
@@ -99,7 +99,7 @@ SELECT what, abs(bloom_union_cardinality(a, b) - 5000) < 150 AS "union", abs(blo
        abs(bloom_jaccard(a, b) - 0.2) < 0.03 AS jaccard
 FROM i_pair ORDER BY n;
 
--- The same either way round, and of expanded unions: (a | b) holds all of both.
+-- The same with the arguments swapped, and for expanded unions: (a | b) holds all keys of both.
 SELECT what, bloom_union_cardinality(a, b) = bloom_union_cardinality(b, a) AND bloom_intersection_cardinality(a, b) = bloom_intersection_cardinality(b, a)
              AND bloom_jaccard(a, b) = bloom_jaccard(b, a) AS symmetric,
        abs(bloom_cardinality(a | b) - 5000) < 150 AS "of |", abs(bloom_union_cardinality(a | b, b) - 5000) < 150 AS "union with |",
@@ -114,17 +114,17 @@ FROM i_pair, LATERAL (SELECT bloom_empty_bits(i.bits, i.parts) AS e, bloom_agg(v
                      FROM bloom_info(a) i, generate_series(100001, 103000) v GROUP BY i.bits, i.parts) s
 WHERE n >= 4 AND n <= 6 ORDER BY n;
 
--- Of a full filter nothing is known.
+-- Nothing is known about a full filter.
 SELECT bloom_union_cardinality(f, f) AS "union", bloom_intersection_cardinality(f, f) AS intersection, bloom_jaccard(f, f) AS jaccard
 FROM (SELECT bloom_agg(v, bloom_empty_bits(64, 1)) AS f FROM generate_series(1, 5000) v) s;
 
--- Filters that do not go together have no common estimate.
+-- Filters that do not combine have no common estimate.
 \set VERBOSITY terse
 SELECT bloom_union_cardinality(a.a, b.a) FROM i_pair a, i_pair b WHERE a.n = 1 AND b.n = 2;
 SELECT bloom_intersection_cardinality(a.a, b.a) FROM i_pair a, i_pair b WHERE a.n = 3 AND b.n = 4;
 SELECT bloom_jaccard(bloom_add(bloom_empty(9), 1), bloom_add(bloom_empty(9), 'one'::text));
 
--- Plans that there are not.
+-- Impossible plans.
 SELECT bloom_plan(0);
 SELECT bloom_plan(10, 0);
 SELECT bloom_plan(10, 0.01, 'cuckoo');

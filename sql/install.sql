@@ -1,18 +1,18 @@
 --
--- The extension itself: what it installs, how it is declared, and that it moves.
+-- The extension itself: what it installs, how its objects are declared, and that it can be relocated.
 --
 
--- It installs
+-- It can be installed
 CREATE EXTENSION bloomx;
 SELECT extname, extversion, extrelocatable FROM pg_extension WHERE extname = 'bloomx';
 
--- What belongs to it
+-- Its members
 CREATE TEMP VIEW members AS
     SELECT classid, objid FROM pg_depend
     WHERE refclassid = 'pg_extension'::regclass AND deptype = 'e'
         AND refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx');
 
--- Every operator class is complete and consistent
+-- Every operator class is complete and valid
 SELECT opcname, amname, opcdefault, opcintype::regtype, amvalidate(c.oid)
     FROM members JOIN pg_opclass c ON classid = 'pg_opclass'::regclass AND objid = c.oid
         JOIN pg_am ON pg_am.oid = opcmethod
@@ -27,7 +27,7 @@ SELECT pg_describe_object(classid, objid, 0)
         AND obj_description(objid, classid::regclass::name) IS NULL
     ORDER BY 1;
 
--- The public functions and their volatility; everything is parallel safe but what an index method is made of
+-- The public functions and their volatility; everything is parallel safe except the functions of the index method
 \a
 SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
@@ -39,7 +39,7 @@ SELECT proparallel AS parallel, prokind AS kind, count(*) > 0 AS some
     WHERE proname !~ '^bloomx_(handler|check|index)'
     GROUP BY 1, 2 ORDER BY 2;
 
--- Only the planner's estimators, and the random seed, depend on anything but their arguments
+-- Only the planner's estimators and the random seed depend on anything besides their arguments
 SELECT proname, provolatile AS volatile
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
     WHERE provolatile <> 'i' AND prokind = 'f' AND proname !~ '^bloomx_(handler|check|index)'
@@ -71,7 +71,7 @@ SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext
 SELECT name, boot_val, unit, vartype, context, min_val, max_val, enumvals
     FROM pg_settings WHERE name LIKE 'bloomx.%' ORDER BY name;
 
--- A misspelt setting is an error, not a silent placeholder
+-- A misspelled setting is an error, not a silent placeholder
 SET bloomx.overfil = off;
 
 -- It can be dropped, and created in another schema
@@ -84,19 +84,19 @@ SELECT elsewhere.bloom_contains(elsewhere.bloom_add(elsewhere.bloom_empty(10), 1
     elsewhere.bloom_agg(x) OPERATOR(elsewhere.@>) 3 AS found_too
     FROM generate_series(1, 10) x;
 
--- It moves, and what was stored with it moves along
+-- It can be moved to another schema, and stored filters still work
 CREATE TABLE moved AS SELECT elsewhere.bloom_agg(x) AS f FROM generate_series(1, 100) x;
 ALTER EXTENSION bloomx SET SCHEMA public;
 DROP SCHEMA elsewhere;
 SELECT count(*) FROM moved, generate_series(1, 100) x WHERE f @> x;
 
--- It is not dropped from under a table
+-- It cannot be dropped while a table uses it
 \set VERBOSITY terse
 DROP EXTENSION bloomx;
 \set VERBOSITY default
 DROP TABLE moved;
 
--- It is trusted: whoever may create in the database may install and drop it
+-- It is trusted: a role with CREATE on the database may install and drop it
 DROP EXTENSION bloomx;
 SELECT current_database() AS database \gset
 CREATE ROLE regress_bloomx_user;

@@ -1,5 +1,5 @@
 --
--- Whatever SQL calls equal is found, or refused with an error: never a silent "no".
+-- A key that SQL calls equal to a key of the filter is found, or refused with an error: never a silent "no".
 -- All pairs of types that can be keys, and all pairs of sample values that their `=` calls equal.
 --
 SET lc_monetary = 'C';
@@ -63,7 +63,7 @@ INSERT INTO samples VALUES
     ('tsmultirange', '{"{[2000-01-01,2000-02-01)}","{}"}'),
     ('tstzmultirange', '{"{[2000-01-01 00:00+00,2000-02-01)}","{[2000-01-01 01:00+01,2000-02-01)}"}');
 
--- Types of people's own: enums, domains, rows of two schemas, a range without a canonical form, a row with dropped columns
+-- User-defined types: enums, domains, rows of two schemas, a range without a canonical function, a row with dropped columns
 CREATE SCHEMA pairs_1;
 CREATE SCHEMA pairs_2;
 CREATE TYPE pairs_1.mood AS ENUM ('sad', 'ok', 'a');
@@ -87,7 +87,7 @@ INSERT INTO samples VALUES
     ('pairs_1.wide', $${"(1.0,DE,ok,\"{\"\"a\"\": 1}\",\"[1,5]\",\"{1,2}\",\"(1,x)\",DE)","(1.00,\"DE    \",ok,\"{\"\"a\"\":1.0}\",\"[1,6)\",\"{1,2}\",\"(1,x)\",\"DE \")"}$$),
     ('pairs_1.doubles', '{"[0,1]","[-0,1.0]",empty,"(1,1)","[NaN,NaN]"}'),
     ('pairs_1.words', '{"[a,b]","[\"a  \",b]"}');
--- Arrays of all these: of one value, with a NULL, with another lower bound, of two dimensions, of none
+-- Arrays of all these: of one value, with a NULL, with another lower bound, of two dimensions, empty
 DO $$
 DECLARE
     s record;
@@ -116,10 +116,10 @@ SELECT typname AS without_samples FROM pg_type t
         AND typname NOT IN ('pg_dependencies', 'pg_mcv_list', 'pg_ndistinct', 'pg_node_tree') -- which take no input
         AND NOT EXISTS (SELECT FROM pg_type r WHERE r.oid = t.typelem AND r.typtype = 'c' AND r.typarray = t.oid) -- catalogs' rows
     ORDER BY 1;
--- ... and all of the samples' types are accepted
+-- ... and all types of the samples are accepted
 SELECT type AS refused FROM samples WHERE NOT accepted(type) ORDER BY 1;
 
--- How a key is asked for: f is a filter of key a, and b is a key that SQL calls equal to a
+-- The ways to probe for a key: f is a filter of key a, and b is a key that SQL calls equal to a
 CREATE TABLE questions (question text, of_arrays boolean);
 INSERT INTO questions VALUES
     ('f @> b', true),
@@ -145,7 +145,7 @@ DECLARE
     found int;
 BEGIN
     FOR p IN SELECT x.type AS a, y.type AS b, x.vals AS x, y.vals AS y FROM samples x, samples y LOOP
-        -- Does SQL compare the two, and which samples are equal?
+        -- Whether SQL compares the two types, and which samples are equal
         BEGIN
             EXECUTE format(equals, p.a, p.b) USING p.x, p.y;
         EXCEPTION
@@ -167,15 +167,15 @@ BEGIN
     END LOOP;
 END $$;
 
--- The violations: none
+-- No violations
 SELECT a, b, question, violations FROM answers WHERE violations <> 0 ORDER BY 1, 2, 3;
--- The test has seen something, and refusals are what they should be: of other key types
+-- The test made comparisons, and only keys of other types were refused
 SELECT count(DISTINCT (a, b)) > 150 AS pairs, sum(found) > 5000 AS answers, count(*) FILTER (WHERE refusal IS NOT NULL) > 100 AS refusals,
        bool_and(refusal LIKE 'bloom filter key types do not match: %') AS all_name_both FROM answers;
--- A type's own values are never refused, nor are those of another width
+-- Values of the same type are never refused, nor are those of another width
 SELECT DISTINCT a, b FROM answers WHERE refusal IS NOT NULL AND (a = b OR (a ~ '^int[248]$' AND b ~ '^int[248]$') OR (a ~ '^float' AND b ~ '^float'));
 
--- A BRIN index gives as many rows as the table itself, for a key of every type that its column can be compared with
+-- A BRIN index returns as many rows as a scan of the table, for a key of every type that its column can be compared with
 CREATE TABLE scans (a text, b text, key text, by_table int, by_index int);
 CREATE TABLE compared AS SELECT DISTINCT a, b FROM answers;
 ANALYZE samples, compared;

@@ -1,8 +1,8 @@
 --
--- Keys: every type that can be one, what counts as the same key, and what is refused.
+-- Keys: every type that is accepted, which keys are the same, and what is refused.
 --
 
--- For any type: all keys of a filter are found, however they were put in, and equal values have equal hashes.
+-- For any type: all keys of a filter are found, however they were added, and equal values have equal hashes.
 -- Some of the values are equal on purpose: `distinct` counts them by =, `hashes` by bloom_hash.
 CREATE FUNCTION check_keys(type text, VARIADIC keys text[],
     OUT key_type text, OUT vals int, OUT found_agg int, OUT found_add int, OUT found_all boolean, OUT found_literal int,
@@ -78,7 +78,7 @@ SELECT bloom_hash('ok'::mood) = bloom_hash('ok'::text) AS hash_of_label;
 CREATE TYPE temper AS ENUM ('calm', 'ok');
 SELECT bloom_add(bloom_empty(10), 'ok'::mood) = bloom_add(bloom_empty(10), 'ok'::temper) AS other_enum_same_label;
 
--- What consists of other values: its key type says what of
+-- Types that consist of others: the key type names their elements
 CREATE TYPE pair AS (a int, b text);
 SELECT * FROM check_keys('pair', '(1,x)', '(1,y)', '(2,)', '(,)');
 SELECT * FROM check_keys('int[]', '{}', '{1}', '{1,2}', '{2,1}', '{NULL}', '{{1,2},{3,4}}');
@@ -92,7 +92,7 @@ SELECT * FROM check_keys('jsonb', '1', '1.0', '"a"', '{"a": 1, "b": [true, null]
 SELECT * FROM check_keys('int2[]', '{1,2}', '[0:1]={1,2}', '{{1,2}}');
 SELECT * FROM check_keys('char(3)[]', '{a}', '{"a  "}', '{ab}');
 SELECT * FROM check_keys('money[]', '{1}', '{1.00}');
--- Built-in types without a key type code, and types of extensions, which go by their hash function
+-- Built-in types without a key type code, and types of extensions, which are identified by their hash function
 SELECT * FROM check_keys('pg_lsn', '0/0', '16/B374D848');
 SELECT * FROM check_keys('xid8', '0', '18446744073709551615');
 SELECT * FROM check_keys('tid', '(0,1)', '(1,0)');
@@ -125,7 +125,7 @@ SELECT f @> 4294967301 AS two_to_32_plus_5, f @> 5 AS five FROM bloom_add(bloom_
 SELECT f @> 1.5::float8 AS one_and_half, f @> (-0.0)::float8 AS minus_zero, f @> 'NaN'::float8 AS nan, f @> 0.1::float4::float8 AS widened, f @> 0.1::float8 AS a_tenth
     FROM bloom_add_all(bloom_empty(10, 1e-9), ARRAY[0, 1.5, 'NaN', 0.1]::float4[]) f;
 
--- Strings are one key type, but for char(n), in which blanks at the end do not count
+-- Strings are one key type, except char(n), in which trailing blanks do not count
 SELECT f @> 'a'::varchar AS varchar, f @> 'a'::name AS name, f @> 'a '::text AS text_with_blank, f @> 'a '::char(2)::text AS bpchar_as_text
     FROM bloom_add(bloom_empty(10, 1e-9), 'a'::text) f;
 SELECT f @> 'a'::bpchar AS bpchar, f @> 'a  '::bpchar AS with_blanks, f @> 'a'::char(4) AS longer, f @> ' a'::bpchar AS blank_in_front
@@ -155,7 +155,7 @@ SELECT f @> '10.0.0.0/8'::cidr AS cidr FROM bloom_add(bloom_empty(10, 1e-9), '10
 SELECT bloom_add(bloom_empty(10), 1) @> 1.0;
 SELECT bloom_add(bloom_empty(10), 1) @> 1.0::int AS cast_as_the_hint_says;
 
--- Domains are their base type, also domains over domains, over arrays, and as elements and fields
+-- A domain is the same as its base type; so are domains over domains and over arrays, and domains as elements and fields
 CREATE DOMAIN id AS int CHECK (VALUE > 0);
 CREATE DOMAIN small_id AS id CHECK (VALUE < 1000);
 CREATE DOMAIN tags AS text[];
@@ -173,7 +173,7 @@ SELECT (bloom_info(f)).key_type, f @> (1, 'x')::labelled AS found, f @> (2, 'x')
 DROP TYPE labelled;
 DROP DOMAIN tags, small_id, id;
 
--- Literals without a type are strings; parameters have the type they are declared with
+-- Untyped literals are strings; parameters have their declared type
 SELECT bloom_add(bloom_empty(10), 'a') @> 'a' AS literals, 'a' <@ bloom_add(bloom_empty(10), 'a'::text) AS commuted, (bloom_info(bloom_add(bloom_empty(10), '1'))).key_type;
 CREATE TABLE filters AS SELECT bloom_agg(i) AS f, bloom_agg(i::text) AS g FROM generate_series(1, 100) i;
 PREPARE by_int AS SELECT f @> $1::int AS found FROM filters;
@@ -202,7 +202,7 @@ SELECT f @> NULL::int AS "@>", NULL::int <@ f AS "<@", bloom_contains(f, NULL::i
 DROP TABLE filters;
 SELECT bloom_agg(v) = bloom_agg(v) FILTER (WHERE v IS NOT NULL) AS skipped FROM (VALUES (1), (NULL), (2)) t(v);
 
--- One call site, keys of all lengths; toasted and compressed keys are the keys themselves
+-- One call site, keys of all lengths; TOASTed and compressed keys are the same keys
 CREATE TABLE documents (id int, body text, packed bytea);
 ALTER TABLE documents ALTER packed SET STORAGE external;
 INSERT INTO documents SELECT i, repeat('x', i * i * 20), convert_to(repeat('y', i * i * 20), 'UTF8') FROM generate_series(0, 60) i;
@@ -238,7 +238,7 @@ SELECT attempt('SELECT bloom_add(bloom_empty(10), ''a'') | bloom_add(bloom_empty
 SELECT attempt('SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10), 1.5))) v(f)');
 SELECT attempt('SELECT bloom_agg(x, bloom_add(bloom_empty(10), 1)) FROM unnest(ARRAY[''a'']) x');
 
--- Types without a hash function cannot be keys, nor can what contains them
+-- Types without a hash function cannot be keys, nor can types that contain them
 SELECT attempt('SELECT bloom_hash(''(1,2)''::point)');
 SELECT attempt('SELECT bloom_add(bloom_empty(10), ''{}''::json)');
 SELECT attempt('SELECT bloom_agg(''a b''::tsvector)');
@@ -255,7 +255,7 @@ SELECT attempt('SELECT bloom_agg(ARRAY[ROW(1, 2)])');
 SELECT attempt('SELECT bloom_agg(p) FROM (SELECT ''(1,2)''::point AS p) s WHERE false');
 
 -- Nondeterministic collations are refused, also inside arrays, rows and ranges, and in domains; COLLATE "C" helps.
--- (They need ICU. A server without it has nothing to refuse: the helpers then answer as one with it.)
+-- (They need ICU. On a server without it there is nothing to refuse, and the helper functions answer as if there were.)
 \pset tuples_only off
 \pset format aligned
 CREATE FUNCTION refused(statement text) RETURNS text LANGUAGE plpgsql AS $$
@@ -306,10 +306,10 @@ DROP COLLATION IF EXISTS regress_nondeterministic;
 RESET client_min_messages;
 DROP FUNCTION refused;
 
--- Deterministic collations do not matter: equal is equal in bytes
+-- Deterministic collations do not matter: equal strings have equal bytes
 SELECT bloom_agg('a' COLLATE "C") = bloom_agg('a' COLLATE "POSIX") AS same FROM generate_series(1, 1);
 
--- The key type of rows says what columns they have, as SQL compares rows: neither the type's name nor its schema, nor the columns' names count
+-- The key type of rows consists of the types of their columns, as SQL compares rows: the names of the type, its schema and its columns do not matter
 CREATE SCHEMA s1;
 CREATE SCHEMA s2;
 CREATE TYPE s1.p AS (a int);
@@ -318,13 +318,13 @@ CREATE TYPE s2.p AS (a int, b int);
 SELECT '(1)'::s1.p = '(1)'::s1.q AS equal, f @> '(1)'::s1.p AS found, f @> '(1)'::s1.q AS found_too, f @> '(2)'::s1.q AS other
     FROM bloom_add(bloom_empty(10, 1e-9), '(1)'::s1.p) f;
 SELECT bloom_add(bloom_empty(10), '(1)'::s1.p) @> '(1,)'::s2.p;
--- ... so a column more makes it another
+-- ... so one more column makes it another key type
 CREATE TABLE kept AS SELECT bloom_agg('(1)'::s1.p) AS f;
 ALTER TYPE s1.p ADD ATTRIBUTE b int;
 SELECT f @> '(1,)'::s1.p FROM kept;
 ALTER TYPE s1.p DROP ATTRIBUTE b;
 SELECT f @> '(1)'::s1.p AS found FROM kept;
--- Many columns: the name is cut, and ends in a fingerprint of the whole
+-- Many columns: the name is truncated, and ends in a fingerprint of the whole name
 CREATE TYPE s1.long AS (a timestamptz, b timestamptz, c timestamptz, d timestamptz, e timestamptz, f timestamptz);
 CREATE TYPE s2.long AS (a timestamptz, b timestamptz, c timestamptz, d timestamptz, e timestamptz, f timestamp);
 SELECT (bloom_info(bloom_agg(NULL::s1.long))).key_type AS one, (bloom_info(bloom_agg(NULL::s2.long))).key_type AS another;
@@ -332,7 +332,7 @@ SELECT (bloom_info(bloom_agg(NULL::s1.long))).key_type AS one, (bloom_info(bloom
 CREATE TYPE s1.m AS ENUM ('sad', 'ok');
 CREATE TYPE s2.m AS ENUM ('ok');
 SELECT f @> '{ok}'::s2.m[] AS found, f @> '{ok,ok}'::s2.m[] AS other FROM bloom_add(bloom_empty(10, 1e-9), '{ok}'::s1.m[]) f;
--- Ranges by what they are ranges of; a subtype that compares otherwise than its own `=` is refused
+-- Ranges are identified by their subtype; a subtype whose ordering differs from its own `=` is refused
 CREATE TYPE s1.r AS RANGE (SUBTYPE = float8);
 CREATE TYPE s2.r AS RANGE (SUBTYPE = date);
 SELECT (bloom_info(bloom_agg('[1,2]'::s1.r))).key_type, (bloom_info(bloom_agg('{[1,2]}'::s1.r_multirange))).key_type AS multirange;
@@ -345,13 +345,13 @@ CREATE OPERATOR s1.< (LEFTARG = int, RIGHTARG = int, FUNCTION = s1.less);
 CREATE OPERATOR CLASS s1.tens FOR TYPE int USING btree AS OPERATOR 1 s1.<, OPERATOR 3 s1.=, FUNCTION 1 s1.compare(int, int);
 CREATE TYPE s1.coarse AS RANGE (SUBTYPE = int, SUBTYPE_OPCLASS = s1.tens);
 SELECT bloom_agg('[1,20]'::s1.coarse);
--- Values that are object identifiers are refused: after a dump and restore they are others; oid is a number
+-- Values that are object identifiers are refused, because they change with a dump and restore; oid is a number
 SELECT bloom_agg('pg_class'::regclass);
 SELECT bloom_agg(NULL::regtype[]);
 SELECT bloom_agg(NULL::aclitem);
 SELECT bloom_agg(t) FROM pg_am t;
 SELECT f @> 'pg_class'::regclass::oid AS as_oid FROM bloom_add(bloom_empty(10), 'pg_class'::regclass::oid) f;
--- Base types of one name by their hash function
+-- Base types of the same name are told apart by their hash functions
 SET client_min_messages = warning;
 CREATE TYPE s1.b;
 CREATE FUNCTION s1.b_in(cstring) RETURNS s1.b LANGUAGE internal IMMUTABLE STRICT AS 'int8in';

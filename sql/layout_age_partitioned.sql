@@ -5,7 +5,7 @@ SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
 
--- What a plan gives: the window is the capacity, the rate the worst that it ever is, the memory the least.
+-- A plan: the window is the capacity, the rate is the highest that it ever is, and the memory the least.
 SELECT c AS "window", f AS asked, parts, probes, fpr < f AS met, round(bits::numeric / c, 1) AS "bits a key"
 FROM unnest(ARRAY[10, 1000, 1000000]) c, unnest(ARRAY[0.1, 0.01, 0.0001]) f, bloom_plan(c, f, 'age_partitioned');
 SELECT parts, round(bits / 1000000.0, 1) AS "bits a key", round(fpr::numeric, 4) AS fpr
@@ -22,12 +22,12 @@ SELECT n, (SELECT bool_and(f @> key) FROM h_stream WHERE at BETWEEN n - 999 AND 
        (SELECT count(*) <= 8 FROM h_stream WHERE at BETWEEN n - 3500 AND n - 1500 AND f @> key) AS "old ones are not"
 FROM h_window ORDER BY n;
 
--- What it tells of itself: distinct keys of the window and the present generation, the rate of its present bits.
+-- bloom_info: distinct keys of the window and the present generation, the rate of the present bits.
 SELECT n, capacity, overfilled, abs(cardinality / least(n, 1000 + (details->>'keys_in_generation')::int) - 1) < 0.1 AS "about right",
        fpr <= (details->>'fpr_bound')::float8 * 1.1 AS "within the bound", round(fill::numeric, 1) AS fill, details - 'fpr_bound' AS details
 FROM h_window, bloom_info(f) ORDER BY n;
 
--- One key after another, or at once, or through an array: the same filter.
+-- Keys one by one, at once, or as an array give the same filter.
 SELECT f = bloom_add_all(bloom_empty(1000, 0.001, 'age_partitioned'), (SELECT array_agg(key ORDER BY at) FROM h_stream WHERE at <= 4321)) AS "as an array",
        bloom_add_all(f, ARRAY[]::int[]) = f AS "nothing added", bloom_add(f, NULL::int) = f AS "null added", bloom_add(f, 1) = f AS "one added",
        bloom_add(f, 1) @> 1 AS "is there"
@@ -39,7 +39,7 @@ WITH RECURSIVE step(n, f, lost) AS (
 SELECT max(n) AS added, sum(lost) AS lost, max(f::text) FILTER (WHERE n = 200) = bloom_agg(n, bloom_empty(20, 0.1, 'age_partitioned') ORDER BY n) FILTER (WHERE n > 0)::text AS same
 FROM step;
 
--- Text, bytea and storage keep it, amid a generation too; streams that differ in order differ.
+-- Text, bytea and storage preserve it, also within a generation; streams in another order give another filter.
 CREATE TABLE h_stored AS SELECT f FROM h_window;
 SELECT bool_and(f = f::text::bloomfilter AND f = f::bytea::bloomfilter AND f::bytea = f::text::bloomfilter::bytea) AS kept,
        bool_and(f IN (SELECT f FROM h_stored)) AS stored, count(DISTINCT f) AS "different ones"
@@ -47,7 +47,7 @@ FROM h_window;
 SELECT bloom_agg(n, t ORDER BY n) = bloom_agg(n, t ORDER BY n DESC) AS "order is no matter"
 FROM bloom_empty(100, 0.01, 'age_partitioned') t, generate_series(1, 300) n;
 
--- What has no meaning for a ring is refused, with the reason.
+-- Operations that have no meaning for a ring are refused with the reason.
 CREATE FUNCTION h_try(command text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE message text; why text; advice text;
 BEGIN
@@ -69,7 +69,7 @@ SELECT h_try('SELECT bloom_empty_bits(20, 5, ''age_partitioned'')');
 \pset tuples_only off
 \pset format aligned
 
--- With a filter of no keys it is itself.
+-- United with a filter of no keys it does not change.
 SELECT bool_and((f | e) = f AND (e | f) = f) AS unchanged FROM h_window, (SELECT bloom_agg(NULL::int) FROM generate_series(1, 2)) e(e);
 
 -- Damaged bytes: the body is k, generation_keys, keys added, keys of the generation, the youngest slice, the slices.
@@ -98,7 +98,7 @@ END $$;
 SELECT bool_or(line ~ 'Partial') AS "ordered: split" FROM h_plan($$SELECT bloom_agg(key, bloom_empty(1000, 0.001, 'age_partitioned') ORDER BY at) FROM h_large$$) line;
 SELECT bool_and(f @> k) AS "window is found"
 FROM (SELECT bloom_agg(key, bloom_empty(1000, 0.001, 'age_partitioned') ORDER BY at) AS f FROM h_large) s, generate_series(59001, 60000) k;
--- Without it workers' windows may meet, and are refused.
+-- Without ORDER BY, workers' windows may have to be united, which is refused.
 EXPLAIN (COSTS OFF) SELECT bloom_agg(key, bloom_empty(1000, 0.001, 'age_partitioned')) FROM h_large;
 CREATE TABLE h_parts (at int, key int) PARTITION BY RANGE (at);
 CREATE TABLE h_parts_1 PARTITION OF h_parts FOR VALUES FROM (0) TO (30000);

@@ -2,7 +2,7 @@
 -- Layout blocked: blocks of any size (option block_bits).
 --
 
--- 512 bits unless asked for, by bits and by capacity
+-- 512 bits per block by default, planned by bits and by capacity
 SELECT options, i.bits, i.bytes, i.blocks, i.part_bits, i.probes
     FROM unnest(ARRAY['', 'block_bits=512', 'block_bits=4096', 'block_bits=100', 'block_bits=1', 'block_bits = 100000']) options,
         bloom_info(bloom_empty_bits(100000, 6, 'blocked', options => options)) i;
@@ -12,7 +12,7 @@ SELECT options, p.part_bits, round(p.bits / 20000.0, 2) AS bits_per_key, p.probe
         bloom_plan(20000, 0.001, 'blocked', options) p, bloom_info(bloom_empty(20000, 0.001, 'blocked', options => options)) i;
 SELECT bloom_empty_bits(100000, 6, 'blocked') = bloom_empty_bits(100000, 6, 'blocked', options => 'block_bits=512') AS preset;
 
--- What cannot be had
+-- What is refused
 SELECT bloom_empty_bits(1000, 6, 'blocked', options => 'block_bits=1001');
 SELECT bloom_empty_bits(1000, 6, 'blocked', options => 'block_bits=0');
 SELECT bloom_empty_bits(1000, 6, 'blocked', options => 'block_bits=4294967297');
@@ -21,7 +21,7 @@ SELECT bloom_empty_bits(1000, 6, 'standard', options => 'block_bits=100');
 SELECT bloom_empty_bits(8000000000, 6, 'blocked', options => 'block_bits=1');
 SELECT bloom_empty(1000, 1e-9, 'blocked', options => 'block_bits=2');
 
--- Every key is found, few others are: a prime, a block of less than a word, a page
+-- Every key is found, and few others are: blocks of a prime number of bits, of less than a word, of a page
 CREATE FUNCTION blocked(size bigint, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$
     SELECT bloom_agg(x, e) FROM bloom_empty_bits(100000, 6, 'blocked', options => 'block_bits=' || size) e, generate_series(low, high) x
 $$;

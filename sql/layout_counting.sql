@@ -15,7 +15,7 @@ EXCEPTION WHEN OTHERS THEN
 	RETURN concat_ws(E'\n', SQLSTATE || ': ' || message, '  detail: ' || nullif(detail, ''), '  hint: ' || nullif(hint, ''));
 END $$;
 
--- The plan is the default's, in four times the bytes; bits are counters here.
+-- The plan is that of the default layout in four times the bytes; "bits" are counters here.
 SELECT p.layout, p.bits, p.bytes, p.blocks, p.parts, (p.bytes - 56) / (d.bytes - 48)::float AS times, p.fpr = d.fpr AS "same rate"
 FROM bloom_plan(1000, 0.01, 'counting') p, bloom_plan(1000, 0.01) d;
 SELECT bits, blocks, parts, bytes FROM bloom_info(bloom_empty_bits(100000, 7, 'counting'));
@@ -23,13 +23,13 @@ SELECT bits, blocks, parts, bytes FROM bloom_info(bloom_empty_bits(100000, 7, 'c
 CREATE TABLE c_filters AS
 SELECT bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(1, 1000)) AS f, bloom_agg(i, 1000) AS plain FROM generate_series(1, 1000) i;
 
--- Without its counters it is the plain filter, and all that is told of it is the same.
+-- Without its counters it is the plain filter, with the same properties.
 SELECT bloom_to_bits(f) = plain AS same, bloom_to_bits(f)::bytea = plain::bytea AS "same bytes", c_lost(f, 1, 1000) AS lost,
        bloom_fpr(f) = bloom_fpr(plain) AS fpr, bloom_cardinality(f) = bloom_cardinality(plain) AS cardinality, bloom_fill(f) = bloom_fill(plain) AS fill
 FROM c_filters;
 SELECT i.layout, i.key_type, i.bits_set, i.overfilled, i.details FROM c_filters, bloom_info(f) i;
 
--- Keys out: what is left is exactly the filter of the keys left.
+-- Keys are removed: the result is exactly the filter of the remaining keys.
 SELECT g = bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(301, 1000)) AS "the filter of the rest", c_lost(g, 301, 1000) AS lost,
        c_lost(g, 1, 300) BETWEEN 290 AND 300 AS gone, i.details
 FROM c_filters, bloom_remove_all(f, c_keys(1, 300) || NULL) g, bloom_info(g) i;
@@ -38,13 +38,13 @@ SELECT bloom_remove(bloom_add(f, 5000), 5000) = f AS back, bloom_remove_hash(f, 
        bloom_remove(f, 7::bigint) = bloom_remove(f, 7) AS bigint
 FROM c_filters;
 
--- A key that is not there is not removed: the call says so, = does not see it, bloom_info counts it.
+-- An absent key is not removed: a notice says so, = ignores it, and bloom_info counts it.
 SELECT g = f AS unchanged, i.details FROM c_filters, bloom_remove(f, 1001) g, bloom_info(g) i;
 SELECT g = bloom_remove_all(f, ARRAY[1, 2]) AS "the others are", i.details
 FROM c_filters, bloom_remove_all(f, ARRAY[1, 1001, 2, 1002, NULL, 2000]) g, bloom_info(g) i;
 SELECT bloom_remove_hash(f, 12345) = f AS unchanged, bloom_remove(bloom_empty(10, layout => 'counting'), 'x'::text) @> 1 AS "no key type" FROM c_filters;
 
--- Nulls change nothing.
+-- Nulls are ignored.
 SELECT bloom_remove(f, NULL::int) = f AS key, bloom_remove_all(f, NULL::int[]) = f AS keys, bloom_remove_hash(f, NULL) = f AS hash,
        bloom_remove(NULL, 1) IS NULL AS filter, bloom_to_bits(NULL) IS NULL AS bits
 FROM c_filters;
@@ -57,11 +57,11 @@ SELECT bloom_agg(i % 100, bloom_empty(100, 0.001, 'counting')) = bloom_add_all(b
 FROM generate_series(1, 300) i;
 SELECT bloom_agg(NULL::int, f) IS NOT NULL AS "no keys" FROM c_filters GROUP BY f;
 
--- From 15 on a counter sticks: that key cannot be removed any more.
+-- A counter sticks at 15: its keys can no longer be removed.
 SELECT n, g @> 1 AS found, i.details, c_lost(bloom_remove_all(g, array_fill(1, ARRAY[n])), 1, 1) AS "gone when removed as often"
 FROM unnest(ARRAY[14, 15, 100]) n, bloom_add_all(bloom_empty(10, layout => 'counting'), array_fill(1, ARRAY[n])) g, bloom_info(g) i;
 
--- In parallel: the partial states are added up.
+-- In parallel: the partial states are added.
 CREATE TABLE c_stream AS SELECT i % 5000 AS k FROM generate_series(1, 20000) i;
 ALTER TABLE c_stream SET (parallel_workers = 2);
 ANALYZE c_stream;
@@ -74,7 +74,7 @@ SET max_parallel_workers_per_gather = 0;
 SELECT p.f = s.f AS same, c_lost(bloom_remove_all(p.f, c_keys(0, 4999) || c_keys(0, 4999)), 0, 4999) AS "lost after two of four copies"
 FROM c_parallel p, (SELECT bloom_agg(k, bloom_empty(5000, 0.01, 'counting')) AS f FROM c_stream) s;
 
--- Union: both streams, counter by counter; of unequal sizes at the larger, with the fewer parts.
+-- Union: both streams, counter by counter; unequal sizes unite to the more blocks and the fewer parts.
 SELECT bloom_remove_all(f, c_keys(1, 400)) | bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(1, 400)) = f AS exact,
        f | f = f AS "f | f", bloom_remove_all(f | f, c_keys(1, 1000)) = f AS "one stream of two out"
 FROM c_filters;
@@ -84,19 +84,19 @@ FROM c_filters, bloom_add_all(bloom_empty(100, 0.1, 'counting'), c_keys(1001, 11
 SELECT bloom_union_agg(g) = bloom_add_all(bloom_empty(400, 0.01, 'counting'), c_keys(1, 400)) AS union_agg
 FROM generate_series(0, 3) i, bloom_add_all(bloom_empty(400, 0.01, 'counting'), c_keys(100 * i + 1, 100 * i + 100)) g;
 
--- Smaller ones: exactly the filter that would have been built, and keys still come out.
+-- Prefix and fold: exactly the filter that would have been built, and keys can still be removed.
 SELECT bloom_to_bits(bloom_prefix(f, 4)) = bloom_prefix(plain, 4) AS prefix, bloom_to_bits(bloom_fold(f)) = bloom_fold(plain) AS fold,
        c_lost(bloom_remove_all(bloom_fold(bloom_prefix(f, 4)), c_keys(1, 500)), 501, 1000) AS lost,
        bloom_to_bits(bloom_shrink(bloom_remove_all(f, c_keys(101, 1000)), 0.01)) =
            bloom_shrink(bloom_add_all(bloom_empty(1000), c_keys(1, 100)), 0.01) AS shrink
 FROM c_filters;
 
--- Disjointness and estimates are the plain filters'.
+-- Disjointness and estimates are those of the plain filters.
 SELECT a !&& b AS disjoint, a && a AS overlaps, bloom_union_cardinality(a, f) = bloom_union_cardinality(bloom_to_bits(a), plain) AS "union",
        bloom_jaccard(a, f) = bloom_jaccard(bloom_to_bits(a), plain) AS jaccard
 FROM c_filters, bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(1, 30)) a, bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(2001, 2030)) b;
 
--- What it refuses, and what the others refuse.
+-- Operations that it refuses, and those that other layouts refuse.
 SELECT c_attempt('SELECT f & f FROM c_filters');
 SELECT c_attempt('SELECT f | plain FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(f) | plain FROM c_filters');
@@ -107,7 +107,7 @@ SELECT c_attempt('SELECT bloom_remove(f, ''a''::text) FROM c_filters');
 SELECT c_attempt('SELECT bloom_empty(10, 0.01, ''counting'', 0, ''growth=2'')');
 SELECT c_attempt('SELECT bloom_empty(1000000000, 0.01, ''counting'')');
 
--- Too many keys are reported as for the default layout; the same key many times is not too many.
+-- Too many keys are reported as for the default layout; one key many times is not too many.
 SELECT c_lost(bloom_add_all(bloom_empty(100, layout => 'counting'), c_keys(1, 200)), 1, 200) AS lost;
 SELECT i.overfilled FROM bloom_add_all(bloom_empty(10, layout => 'counting'), array_fill(1, ARRAY[1000])) f, bloom_info(f) i;
 

@@ -2,7 +2,7 @@
 -- Layout dynamic_blocked: blocks that grow when they are full, so that the false
 -- positive rate is bounded whatever the number of keys and wherever they fall.
 --
--- A plan: one cache line a block; the rate is kept with room to spare, because it is a bound
+-- A plan: one cache line per block; the rate is met with room to spare, because it is a bound
 SELECT layout, bits, bytes, blocks, parts, part_bits, probes, fpr < 0.01 AS "below the target"
 FROM bloom_plan(10000, 0.01, 'dynamic_blocked');
 
@@ -40,7 +40,7 @@ BEGIN
         (SELECT (details::jsonb ->> 'overflow_blocks')::int > 1 FROM bloom_info(f));
 END $$;
 
--- A union: blocks are joined where the result is not too full, and kept side by side where it is
+-- A union: two blocks are joined unless the result would be too full; then both are kept
 CREATE TABLE parts AS
 SELECT p, bloom_agg(n, bloom_empty(10000, 0.01, 'dynamic_blocked')) AS f
 FROM generate_series(0, 3) p, generate_series(p * 2500 + 1, p * 2500 + 2500) n GROUP BY p;
@@ -55,7 +55,7 @@ FROM (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM g
      (SELECT bloom_agg(n, bloom_empty(500, 0.01, 'dynamic_blocked')) AS f FROM generate_series(2001, 4000) n) b;
 SELECT (SELECT count(*) FROM generate_series(1, 4000) n WHERE NOT u @> n) AS lost, bloom_fpr(u) < 0.02 AS "at most the sum" FROM crowded;
 
--- Parallel workers build their own filters, which are united
+-- Parallel workers build their own filters, which are then united
 CREATE TABLE numbers AS SELECT n FROM generate_series(1, 30000) n;
 ANALYZE numbers;
 SET parallel_setup_cost = 0;
@@ -73,7 +73,7 @@ SELECT count(DISTINCT f) FROM (SELECT f FROM grown UNION ALL SELECT f::bytea::bl
 
 \pset format unaligned
 \pset tuples_only on
--- Runs a statement and says how it failed
+-- Runs a statement and returns how it failed
 CREATE FUNCTION refusal(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     message text; detail text; hint text;
@@ -87,7 +87,7 @@ EXCEPTION WHEN OTHERS THEN
     IF hint <> '' THEN RETURN NEXT '  hint: ' || hint; END IF;
 END $$;
 
--- What has no meaning is refused with the reason
+-- Operations that have no meaning are refused with the reason
 SELECT refusal('SELECT f & f FROM grown');
 SELECT refusal('SELECT f !&& f FROM grown');
 SELECT refusal('SELECT bloom_jaccard(f, f) FROM grown');
@@ -95,12 +95,12 @@ SELECT refusal('SELECT bloom_prefix(f, 1) FROM grown');
 SELECT refusal('SELECT bloom_fold(f) FROM grown');
 SELECT refusal('SELECT bloom_shrink(f, 0.5) FROM grown');
 
--- ... and so are filters that do not go together
+-- ... and so are filters that do not combine
 SELECT refusal('SELECT f | bloom_agg(1, 10) FROM grown GROUP BY f');
 SELECT refusal('SELECT f | bloom_empty(1000, 0.001, ''dynamic_blocked'') FROM grown');
 SELECT refusal('SELECT f | bloom_empty(1000, 0.01, ''dynamic_blocked'', options => ''growth=3'') FROM grown');
 
--- Errors of options
+-- Invalid options
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'dynamic_blocked', options => 'growth=9')$$);
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'dynamic_blocked', options => 'growth=1.5')$$);
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'dynamic_blocked', options => 'tightening=1')$$);

@@ -1,10 +1,10 @@
 --
--- Layouts hybrid, standard and partitioned: probes of each part, and hashing schemes for study.
+-- Layouts hybrid, standard and partitioned: probes per part, and hashing schemes for study.
 --
 
 -- ---- hybrid ----
 
--- Two probes a part are the preset; k is a multiple of the probes
+-- Two probes per part by default; k is a multiple of them
 SELECT options, i.layout, i.bits, i.parts, i.part_bits, i.probes, i.parts * i.probes AS k
     FROM unnest(ARRAY['', 'probes=1', 'probes=2', 'probes=4', ' probes = 8 ', 'probes=8, hashing=triple']) options,
         bloom_info(bloom_empty_bits(100000, 8, 'hybrid', options => options)) i;
@@ -15,7 +15,7 @@ SELECT bloom_empty_bits(100000, 8, 'hybrid', options => 'probes=0');
 SELECT bloom_empty_bits(100000, 8, 'hybrid', options => 'probes=2.5');
 SELECT bloom_empty_bits(100000, 8, 'hybrid', options => 'parts=2');
 
--- Planned: the smallest of even k; an empty filter is as planned
+-- Planned: the smallest filter of even k; an empty filter is as planned
 SELECT target, p.parts, p.probes, round(p.bits / 10000.0, 2) AS bits_per_key, p.fpr < target AS below_target,
         (i.bits, i.parts, i.part_bits, i.probes) = (p.bits, p.parts, p.part_bits, p.probes) AS as_planned
     FROM unnest(ARRAY[0.1, 0.01, 0.001]) target, bloom_plan(10000, target, 'hybrid') p,
@@ -23,17 +23,17 @@ SELECT target, p.parts, p.probes, round(p.bits / 10000.0, 2) AS bits_per_key, p.
 SELECT options, parts, probes, fpr < 0.01 AS below_target
     FROM unnest(ARRAY['probes=1', 'probes=7', 'probes=40']) options, bloom_plan(10000, 0.01, 'hybrid', options);
 
--- Every key is found, few others are; the rate is that of the formula
+-- Every key is found, and few others are; the rate is that of the formula
 SELECT count(*) FILTER (WHERE f @> x AND x <= 1000) AS found,
         count(*) FILTER (WHERE f @> x AND x > 1000) BETWEEN 70 AND 130 AS about_100_of_10000_others
     FROM (SELECT bloom_agg(x, bloom_empty(1000, 0.01, 'hybrid')) AS f FROM generate_series(1, 1000) x) s,
         generate_series(1, 11000) x;
 
--- What bloom_info tells
+-- bloom_info
 SELECT layout, bits, blocks, parts, part_bits, probes, capacity, bits_set, round(cardinality) AS cardinality, details
     FROM bloom_info((SELECT bloom_agg(x, bloom_empty_bits(8192, 6, 'hybrid', options => 'probes=3')) FROM generate_series(1, 500) x));
 
--- Sizes combine: prefix and fold are the filters that would have been built, a missing part counts as all ones
+-- Different sizes combine: prefix and fold give the filters that would have been built, a missing part counts as all ones
 CREATE FUNCTION hybrid(bits int, k int, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$
     SELECT bloom_agg(x, bloom_empty_bits(bits, k, 'hybrid')) FROM generate_series(low, high) x
 $$;
@@ -84,7 +84,7 @@ SELECT layout, hashing, (bloom_info(e)).details ->> 'hashing' AS told,
         generate_series(1, 2560) x, LATERAL (SELECT (bloom_info(bloom_add(e, x))).bits_set AS bits) b
     GROUP BY layout, hashing, e ORDER BY layout COLLATE "C" DESC, hashing;
 
--- A filter from a template has its hashing; such filters unite, but only with their like
+-- A filter has the hashing of its template; such filters unite only with filters of the same hashing
 CREATE FUNCTION hashed(layout text, hashing text, bits int, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$
     SELECT bloom_agg(x, bloom_empty_bits(bits, 8, layout, options => 'hashing=' || hashing)) FROM generate_series(low, high) x
 $$;
@@ -97,13 +97,13 @@ SELECT hashed('partitioned', 'double', 4096, 1, 5) | hashed('partitioned', 'trip
 SELECT hashed('partitioned', 'double', 4096, 1, 5) & hashed('partitioned', 'independent', 4096, 1, 5);
 SELECT hashed('partitioned', 'double', 4096, 1, 5) | hashed('partitioned', 'double', 8192, 1, 5);
 SELECT bloom_fold(hashed('hybrid', 'double', 4096, 1, 5));
--- (a prefix, and a shrink by parts, is what it always is)
+-- (a prefix, and a shrink by parts, works as with independent hashing)
 SELECT bloom_prefix(f, 3) = bloom_agg(x, bloom_empty_bits(512 * 3, 3, 'partitioned', options => 'hashing=double')) AS prefix,
         (bloom_info(bloom_shrink(f, 0.01))).part_bits AS part_bits_shrunk
     FROM hashed('partitioned', 'double', 4096, 1, 50) f, generate_series(1, 50) x
     GROUP BY f;
 
--- Only where the formulas are not asked for a size, and only in flat layouts
+-- Only for filters of a given size, because no formula plans them, and only in flat layouts
 SELECT bloom_empty(1000, 0.01, 'standard', options => 'hashing=double');
 SELECT * FROM bloom_plan(1000, 0.01, 'partitioned', 'hashing=triple');
 SELECT bloom_empty_bits(4096, 8, 'standard', options => 'hashing=quadruple');

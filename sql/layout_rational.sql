@@ -2,7 +2,7 @@
 -- Layout rational: a standard filter whose k need not be whole.
 --
 
--- k in 1/65536; bloom_info tells it
+-- k in 1/65536; bloom_info shows it
 SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.details
     FROM unnest(ARRAY[1, 1.5, 6.25, 63.75, 64]) asked, bloom_info(bloom_empty_bits(8192, asked, 'rational')) i;
 SELECT bloom_empty_bits(8192, 0.5, 'rational');
@@ -11,16 +11,16 @@ SELECT bloom_empty_bits(8192, 'NaN', 'rational');
 SELECT bloom_empty_bits(8192, 2.5, 'standard');
 SELECT bloom_empty_bits(8192, 2.5, 'rational', options => 'hashing=double');
 
--- Planned by capacity it has a whole k: the rate is least there
+-- Planned by capacity, k is whole: the rate is least there
 SELECT r.bits = s.bits AND r.probes = s.probes AS as_standard, r.fpr < 0.01 AS below_target, i.details
     FROM bloom_plan(1000, 0.01, 'rational') r, bloom_plan(1000, 0.01, 'standard') s, bloom_info(bloom_empty(1000, 0.01, 'rational')) i;
 
--- Of a whole k it sets the bits of a standard filter
+-- With a whole k it sets the bits of a standard filter
 SELECT bloom_fill(f) = bloom_fill(g) AS same_fill, bloom_fpr(f) = bloom_fpr(g) AS same_rate
     FROM (SELECT bloom_agg(x, bloom_empty_bits(8192, 5, 'rational')) AS f, bloom_agg(x, bloom_empty_bits(8192, 5, 'standard')) AS g
           FROM generate_series(1, 1000) x) s;
 
--- Every key is found, few others are, as the mixture says (not the power of the fill); the keys are counted
+-- Every key is found, and few others are: the rate is the mixture's, not the power of the fill; cardinality is estimated
 SELECT k, (SELECT count(*) FROM generate_series(1, 1000) x WHERE f @> x) AS found,
         round(bloom_fpr(f)::numeric, 4) AS fpr, round((bloom_fill(f) ^ k)::numeric, 4) AS power_of_fill,
         (SELECT count(*) FROM generate_series(1001, 21000) x WHERE f @> x) / 20000.0 BETWEEN 0.85 * bloom_fpr(f) AND 1.15 * bloom_fpr(f) AS others_as_its_rate,

@@ -2,7 +2,7 @@
 -- Layout scalable: a chain of filters that grows with its keys, and whose false
 -- positive rate is bounded whatever their number.
 --
--- A plan is the first stage; its rate is that at the first stage's capacity
+-- A plan describes the first stage; its rate is that with the capacity of the first stage
 SELECT layout, bits, bytes, blocks, parts, part_bits, probes, fpr < 0.01 AS "below the target"
 FROM bloom_plan(1000, 0.01, 'scalable');
 
@@ -27,7 +27,7 @@ FROM grown, bloom_info(f), jsonb_each_text(details::jsonb) d ORDER BY d.key;
 SELECT bloom_add_all(f, ARRAY(SELECT generate_series(1, 100000))) = f AS unchanged FROM grown;
 SELECT bloom_agg(n, bloom_empty(1000, 0.01, 'scalable')) = (SELECT f FROM grown) AS same
 FROM (SELECT n FROM generate_series(1, 100000) n UNION ALL SELECT n FROM generate_series(1, 100000) n) s;
--- ... and all at once make the same chain as one after another
+-- ... and adding all at once makes the same chain as adding one by one
 SELECT bloom_add_all(bloom_empty(1000, 0.01, 'scalable'), ARRAY(SELECT generate_series(1, 100000))) = f AS same FROM grown;
 
 -- A column that grows with its table: many small updates
@@ -46,7 +46,7 @@ SELECT count(*) FILTER (WHERE NOT f @> ('key ' || i::text)) AS lost FROM seen, g
 SELECT count(*) FILTER (WHERE NOT f @> ('batch ' || i::text || ' ' || n::text)) AS lost FROM seen, generate_series(1, 20, 7) i, generate_series(1, 200, 5) n;
 SELECT id, round((cardinality / 4100)::numeric, 1) AS keys, details::jsonb ->> 'stages' AS stages, fpr < 0.01 AS bounded FROM seen, bloom_info(f) ORDER BY id;
 
--- A stored filter that is probed once is read in slices, whole only from the second time on
+-- A stored filter that is probed once is read in pieces; only from the second probe on it is read whole
 SELECT pg_column_size(f) > 16384 AS large, f @> 7 AS present FROM grown;
 SELECT f @> -7 AS absent FROM grown;
 SELECT count(*) FILTER (WHERE f @> n) FROM (SELECT f, n FROM grown, generate_series(99990, 100000) n OFFSET 0) s;
@@ -63,7 +63,7 @@ BEGIN
         (SELECT details::jsonb ->> 'stages' FROM bloom_info(f));
 END $$;
 
--- A union: stages of one shape are joined where the result is not too full, all others kept side by side
+-- A union: stages of one shape are joined unless the result would be too full; all others are kept
 CREATE TABLE parts AS
 SELECT p, bloom_agg(n, bloom_empty(10000, 0.01, 'scalable')) AS f
 FROM generate_series(0, 3) p, generate_series(p * 2500 + 1, p * 2500 + 2500) n GROUP BY p;
@@ -81,10 +81,10 @@ SELECT a && b AS overlap, a && u AS "with the union", f !&& g AS disjoint
 FROM united, (SELECT bloom_agg(n, bloom_empty(1000, 0.000001, 'scalable')) AS f FROM generate_series(1, 60) n) f,
      (SELECT bloom_agg(n, bloom_empty(20, 0.0001, 'scalable')) AS g FROM generate_series(61, 90) n) g;
 
--- The filter of no keys goes with any other
+-- The filter of no keys combines with any other
 SELECT bloom_union_agg(f) = (SELECT f FROM grown) AS same FROM (SELECT f FROM grown UNION ALL SELECT bloom_agg(n) FROM generate_series(1, 0) n) s;
 
--- Parallel workers build their own filters, which are united
+-- Parallel workers build their own filters, which are then united
 CREATE TABLE numbers AS SELECT n FROM generate_series(1, 30000) n;
 ANALYZE numbers;
 SET parallel_setup_cost = 0;
@@ -103,7 +103,7 @@ SELECT count(DISTINCT f) FROM (SELECT f FROM grown UNION ALL SELECT f::bytea::bl
 
 \pset format unaligned
 \pset tuples_only on
--- Runs a statement and says how it failed
+-- Runs a statement and returns how it failed
 CREATE FUNCTION refusal(statement text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
     message text; detail text; hint text;
@@ -117,7 +117,7 @@ EXCEPTION WHEN OTHERS THEN
     IF hint <> '' THEN RETURN NEXT '  hint: ' || hint; END IF;
 END $$;
 
--- What has no meaning is refused with the reason
+-- Operations that have no meaning are refused with the reason
 SELECT refusal('SELECT f & f FROM grown');
 SELECT refusal('SELECT bloom_jaccard(f, f) FROM grown');
 SELECT refusal('SELECT bloom_union_cardinality(f, f) FROM grown');
@@ -126,16 +126,16 @@ SELECT refusal('SELECT bloom_fold(f) FROM grown');
 SELECT refusal('SELECT bloom_shrink(f, 0.5) FROM grown');
 SELECT refusal('SELECT bloom_remove(f, 1) FROM grown');
 
--- ... and so are filters that do not go together, and too many stages
+-- ... and so are filters that do not combine, and too many stages
 SELECT refusal('SELECT f | bloom_agg(1, 10) FROM grown GROUP BY f');
 SELECT refusal('SELECT f | bloom_empty(1000, 0.01, ''scalable'', 7) FROM grown');
 SELECT refusal('SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(g * 100 + n, bloom_empty(40, 0.01, ''scalable'')) AS f FROM generate_series(1, 300) g, generate_series(1, 40) n GROUP BY g) s');
 
--- With a set of hashes: these come in order, and must not crowd into a stage's first blocks.
+-- United with a set of hashes: these are sorted, and must not crowd into the first blocks of a stage.
 SELECT l, bloom_fpr(bloom_union(bloom_empty(100, 0.01, l), s)) < 0.01 AS united, bloom_fpr((SELECT bloom_union_agg(f) FROM unnest(ARRAY[bloom_add(bloom_empty(100, 0.01, l), 0), s]) f)) < 0.01 AS agg
 FROM (SELECT bloom_probe_all(array_agg(n)) AS s FROM generate_series(1, 20000) n) s, unnest(ARRAY['scalable', 'dynamic_blocked']) l;
 
--- Errors of plans and options
+-- Invalid plans and options
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'growth=3')$$);
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'growth=1')$$);
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'tightening=1')$$);

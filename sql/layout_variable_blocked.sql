@@ -2,7 +2,7 @@
 -- Layout variable_blocked: blocks of sizes that are powers of two and sum to any m, every key in every block.
 --
 
--- k is that of all blocks together; each block has its share
+-- k counts the probes in all blocks together; each block has its share
 SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.details
     FROM unnest(ARRAY[1024, 1025, 1536, 9999]) asked, bloom_info(bloom_empty_bits(asked, 6, 'variable_blocked')) i;
 SELECT (i.details ->> 'k')::numeric(8, 3) AS k FROM bloom_info(bloom_empty_bits(1000, 64, 'variable_blocked')) i;
@@ -10,17 +10,17 @@ SELECT bloom_empty_bits(1000, 64.5, 'variable_blocked');
 SELECT bloom_empty_bits(1000, 1.5, 'variable_blocked');
 SELECT bloom_empty_bits(1000, 6, 'variable_blocked', options => 'block_bits=64');
 
--- Planned by capacity: half full, a little larger than a standard filter; an empty filter is as planned
+-- Planned by capacity, it is half full and a little larger than a standard filter; an empty filter is as planned
 SELECT target, round(p.bits / 10000.0, 2) AS bits_per_key, round(p.bits::numeric / s.bits, 3) AS of_standard, p.fpr < target AS below_target,
         (i.bits, i.bytes, i.part_bits, i.probes) = (p.bits, p.bytes, p.part_bits, p.probes) AS as_planned,
         round((i.details ->> 'k')::numeric / (p.bits / 10000.0 * ln(2.0)), 3) AS k_of_half_full
     FROM unnest(ARRAY[0.1, 0.01, 0.0001]) target, bloom_plan(10000, target, 'variable_blocked') p,
         bloom_plan(10000, target, 'standard') s, bloom_info(bloom_empty(10000, target, 'variable_blocked')) i;
 SELECT bloom_empty(1000000000, 1e-9, 'variable_blocked');
--- (k stays at 64, the filter far from full)
+-- (k is limited to 64, so the filter stays far from full)
 SELECT round(bits / 1000.0) AS bits_per_key, probes, fpr < 1e-30 AS below_target FROM bloom_plan(1000, 1e-30, 'variable_blocked');
 
--- Every key is found, few others are, as its rate says; the keys are counted
+-- Every key is found, and few others are, as the rate says; cardinality is estimated
 CREATE FUNCTION variable(bits int, k float8, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$
     SELECT bloom_agg(x, e) FROM bloom_empty_bits(bits, k, 'variable_blocked') e, generate_series(low, high) x
 $$;
@@ -29,7 +29,7 @@ SELECT bits, (SELECT count(*) FROM generate_series(1, 1000) x WHERE f @> x) AS f
         abs(bloom_cardinality(f) - 1000) < 40 AS counted
     FROM unnest(ARRAY[4095, 4096, 4097, 5000]) bits, variable(bits, 3.3, 1, 1000) f;
 
--- The first blocks are a filter of the same keys, smaller and less exact: the one that would have been built
+-- The first blocks alone are a smaller, less exact filter of the same keys: the one that would have been built
 SELECT n, i.bits, (i.details ->> 'variable_blocks')::int AS blocks, (i.details ->> 'k')::numeric(6, 3) AS k, round(i.fpr::numeric, 5) AS fpr,
         (SELECT count(*) FROM generate_series(1, 700) x WHERE p @> x) AS found
     FROM variable(10000, 7, 1, 700) f, generate_series(1, 5) n, bloom_prefix(f, n) p, bloom_info(p) i;
@@ -37,13 +37,13 @@ SELECT bloom_prefix(variable(1536, 6, 1, 100), 1) = variable(1024, 4, 1, 100) AS
 SELECT bloom_prefix(variable(1536, 6, 1, 100), 3);
 SELECT bloom_prefix(variable(1536, 6, 1, 100), 0);
 
--- The algebra needs one geometry; disjoint is certain when a block has no common bit
+-- The algebra needs equal geometries; filters are certainly disjoint if some block has no common bit
 SELECT f | variable(20000, 6, 301, 600) = variable(20000, 6, 1, 600) AS "union",
         (SELECT count(*) FROM generate_series(301, 400) x WHERE (f & variable(20000, 6, 301, 600)) @> x) AS in_both,
         f !&& variable(20000, 6, 301, 600) AS disjoint, f !&& bloom_empty_bits(20000, 6, 'variable_blocked') AS disjoint_from_none,
         f::text::bloomfilter = f AS text, f::bytea::bloomfilter = f AS bytea
     FROM variable(20000, 6, 1, 400) f;
--- (blocks of 4096, 512, 8 bits: ten keys a side seldom share a bit of the small ones)
+-- (blocks of 4096, 512 and 8 bits: ten keys on each side seldom share a bit of the small ones)
 SELECT count(*) FILTER (WHERE f !&& g) > 0 AS some_are_certain, count(*) FILTER (WHERE f !&& variable(4616, 20, s, s + 5)) AS of_common_keys
     FROM generate_series(1, 200, 20) s, variable(4616, 20, s, s + 9) f, variable(4616, 20, s + 10, s + 19) g;
 SELECT variable(1536, 6, 1, 5) | variable(1535, 6, 1, 5);

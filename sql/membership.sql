@@ -13,7 +13,7 @@ SELECT f @> 7 AS "@>", 7 <@ f AS "<@", bloom_contains(f, 7) AS function,
        f @> 7::int2 AS int2, f @> 7::int8 AS int8
 FROM m_one;
 
--- An absent key that is no false positive is certainly absent.
+-- False means that the key is certainly absent.
 SELECT f @> 100000 AS "@>", 100000 <@ f AS "<@", bloom_contains(f, 100000) AS function,
        NOT 100000 <@ f AS "NOT <@"
 FROM m_one;
@@ -38,11 +38,11 @@ SELECT bloom_contains_any(f, ARRAY[7, 100000]) AS any_one, bloom_contains_any(f,
        bloom_contains_any(f, ARRAY[[100000, 100006], [7, 8]]) AS any_2d
 FROM m_one;
 
--- An empty array: as = ANY and = ALL, false and true.
+-- An empty array gives false and true, as = ANY and = ALL do.
 SELECT bloom_contains_any(f, '{}'::int[]) AS "any", bloom_contains_all(f, '{}'::int[]) AS "all"
 FROM m_one;
 
--- A NULL element leaves open what the others do not decide.
+-- A NULL element makes the result unknown unless the others decide it.
 SELECT bloom_contains_any(f, ARRAY[NULL, 7]) AS any_decided, bloom_contains_any(f, ARRAY[NULL, 100000]) AS any_open,
        bloom_contains_all(f, ARRAY[NULL, 100000]) AS all_decided, bloom_contains_all(f, ARRAY[NULL, 7]) AS all_open
 FROM m_one;
@@ -111,7 +111,7 @@ SELECT count(*) FILTER (WHERE a.f @> (a.g * 1000000 + 1) AND b.f @> (b.g * 10000
                           AND NOT a.f @> (b.g * 1000000 + 1) AND NOT b.f @> (a.g * 1000000 + 1)) AS pairs
 FROM m_many a JOIN m_many b ON a.g <> b.g;
 
--- Another key of the filter is found as soon as the row is updated, in the same transaction.
+-- A key added by an update is found in the same transaction.
 BEGIN;
 SELECT f @> -5 AS before FROM m_many WHERE g = 1;
 UPDATE m_many SET f = bloom_add(f, -5) WHERE g = 1;
@@ -167,12 +167,12 @@ SELECT (SELECT count(*) FROM m_fact WHERE k IN (SELECT k FROM m_dim)) AS exact,
        (SELECT count(*) FROM m_fact WHERE k <@ (SELECT bloom_agg(k) FROM m_dim)
                                       AND k IN (SELECT k FROM m_dim)) AS prefiltered;
 
--- ... what the filter lets pass is the exact result and about 1 % of the rest,
+-- ... the filter passes the exact result and about 1 % of the rest,
 SELECT count(*) - 1000 BETWEEN 95 AND 285 AS "0.5 to 1.5 % of 19000",
        count(*) FILTER (WHERE k IN (SELECT k FROM m_dim)) AS exact
 FROM m_fact WHERE k <@ (SELECT bloom_agg(k) FROM m_dim);
 
--- ... and what it stops is no match: NOT k <@ f never loses a row of the antijoin's complement.
+-- ... and what it stops has no match: NOT k <@ f never returns a row that the semijoin returns.
 SELECT count(*) FILTER (WHERE k IN (SELECT k FROM m_dim)) AS matches, count(*) BETWEEN 18715 AND 18905 AS rest
 FROM m_fact WHERE NOT k <@ (SELECT bloom_agg(k) FROM m_dim);
 

@@ -44,7 +44,7 @@ FROM (VALUES ('window', 'SELECT bloom_agg(x, %L::bloomfilter) OVER (ORDER BY x) 
              ('read from bytea', 'SELECT bloom_agg(x, (%L::bloomfilter)::bytea::bloomfilter) FROM generate_series(1, 3) x')) c(call, query),
      o_sets WHERE what = 'state';
 
--- Membership, growth and unions know the keys; what needs a geometry refuses.
+-- Membership, growth and unions work on the keys; functions that need a geometry refuse the set.
 SELECT what, f @> 5 AS has_5, bloom_contains_any(f, ARRAY[5, 99999]) AS "any", bloom_contains_all(f, ARRAY[5, 99999]) AS "all",
        bloom_add(f, 99999) @> 99999 AS added, f | f = f AS "united with itself", bloom_union_agg(f) @> 5 AS finished
 FROM o_sets WHERE what NOT IN ('text', 'a hash') AND what !~ 'layout' GROUP BY what, f ORDER BY what COLLATE "C";
@@ -55,7 +55,7 @@ FROM o_sets, unnest(ARRAY['bloom_fold($1)', 'bloom_prefix($1, 1)', 'bloom_shrink
 GROUP BY call ORDER BY call COLLATE "C";
 SELECT bool_and(f::text::bloomfilter = f AND f::bytea::bloomfilter = f AND bloomfilter_send(f)::bloomfilter = f) AS "travels as it is" FROM o_sets;
 
--- Indexes take them, and find what is in them.
+-- Indexes accept them, and find what is in them.
 CREATE INDEX o_gist ON o_sets USING gist (f);
 CREATE INDEX o_bloomx ON o_sets USING bloomx (f);
 ANALYZE o_sets;
@@ -75,7 +75,7 @@ FROM unnest(ARRAY['standard', 'partitioned', 'hybrid', 'blocked', 'rational', 'v
      LATERAL (SELECT bloomfilter(set_byte(bloom_empty(100, 0.01, layout)::bytea, 43, 1)) AS f) s
 GROUP BY layout ORDER BY layout COLLATE "C";
 
--- Somebody's own aggregates: a set to begin with, and a state that another function changes on its way.
+-- User-defined aggregates: a set as the initial value, and a state that another function changes in between.
 SELECT bloom_probe_all('{}'::int[])::text AS empty_set \gset
 CREATE AGGREGATE o_from_set(int) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = :'empty_set', FINALFUNC = bloom_union_finalfn);
 SELECT bloom_info(o_from_set(i)) = bloom_info(bloom_agg(i)) AS same FROM generate_series(1, 5000) i;

@@ -3,7 +3,7 @@
 -- the summaries of BRIN indexes.  bloomx.overfill = error stops it; a notice comes once per statement.
 --
 
--- The fault that this file is about: a filter per day, sized by its keys, and the union of a month.
+-- The typical mistake: one filter per day, sized by its keys, and the union of a month.
 CREATE TABLE f_days AS
 SELECT d, bloom_agg(1000 * d + i) AS sized, bloom_agg(1000 * d + i, 30000) AS planned FROM generate_series(1, 30) d, generate_series(0, 999) i GROUP BY d;
 \set VERBOSITY terse
@@ -11,7 +11,7 @@ SELECT bloom_fpr(bloom_union_agg(sized)), bloom_fpr(bloom_union_agg(planned)) < 
 \set VERBOSITY default
 SELECT round(bloom_fpr(a.sized | b.sized)::numeric, 2) AS fpr FROM f_days a, f_days b WHERE a.d = 1 AND b.d = 2;
 
--- error stops every way.
+-- error stops each of these.
 SET bloomx.overfill = off;
 CREATE TABLE f_full AS SELECT bloom_agg(i, 100) AS f FROM generate_series(1, 300) i;
 SET bloomx.overfill = error;
@@ -44,7 +44,7 @@ INSERT INTO f_ways VALUES
     ('without a capacity, when full', 'SELECT bloom_agg(i, bloom_empty_bits(1024, 8)) FROM generate_series(1, 10000) i', 'SELECT bloom_agg(i, bloom_empty_bits(1024, 8)) FROM generate_series(1, 500) i');
 SELECT way, f_try(too_many) AS "too many keys", f_try(within) AS "as many as planned" FROM f_ways;
 
--- A variable of a function is looked at from time to time, and when it leaves the function.
+-- A variable of a function is checked from time to time, and when it leaves the function.
 CREATE FUNCTION f_add(capacity int, keys int) RETURNS bloomfilter LANGUAGE plpgsql AS $$
 DECLARE f bloomfilter := bloom_empty(capacity);
 BEGIN
@@ -64,7 +64,7 @@ DO $$ BEGIN FOR i IN 1..3 LOOP PERFORM bloom_agg(v, 10) FROM generate_series(1, 
 -- ... and again with the next statement
 SELECT bloom_agg(i, 10) @> 5 AS found FROM generate_series(1, 100) i;
 SELECT bloom_agg(i, 10) @> 5 AS found FROM generate_series(1, 100) i;
--- ... also of partial states, which are merged before they are looked at
+-- ... also for partial states, which are merged before they are checked
 CREATE TABLE f_keys AS SELECT i FROM generate_series(1, 50000) i;
 ANALYZE f_keys;
 SET min_parallel_table_scan_size = 0;
@@ -77,12 +77,12 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 \set VERBOSITY default
 
--- A cut that somebody asked for is no surprise, nor is adding to the cut filter or uniting it within the keys planned.
+-- No notice for an explicit cut, nor for adding to the cut filter or uniting it within the planned number of keys.
 SELECT bloom_fpr(bloom_prefix(f, 2)) > 0.1 AS prefix, bloom_fpr(bloom_fold(f, 2)) > 0.5 AS folded, bloom_fpr(bloom_shrink(f, 0.2)) BETWEEN 0.1 AND 0.2 AS shrunk,
        bloom_add(bloom_prefix(f, 2), 1) = bloom_prefix(f, 2) AS added, bloom_fold(f, 9) | bloom_fold(f, 9) = bloom_fold(f, 9) AS united, (bloom_info(bloom_fold(f, 9))).overfilled
 FROM (SELECT bloom_agg(i) AS f FROM generate_series(1, 20000) i) s;
 
--- Nobody is accused within his plan: filters of many sizes, rates and layouts, with as many keys as planned, by adding and by union.
+-- No notice within the plan: filters of many sizes, rates and layouts, with as many keys as planned, by adding and by union.
 SET bloomx.overfill = error;
 CREATE TABLE f_within AS
 WITH plans AS MATERIALIZED (
@@ -96,11 +96,11 @@ SELECT count(*) AS unions, sum(lost) AS lost
 FROM generate_series(2, 300, 3) n,
      LATERAL (SELECT bloom_agg(bloom_hash(i, n), n) FILTER (WHERE i <= n / 2) | bloom_agg(bloom_hash(i, n), n) FILTER (WHERE i > n / 2) AS f FROM generate_series(1, n) i) u,
      LATERAL (SELECT count(*) AS lost FROM generate_series(1, n) i WHERE NOT f @> bloom_hash(i, n)) l;
--- ... nor is a filter that was sized by its keys, whichever way the sizing went
+-- ... nor for a filter that was sized by its keys, however it was sized
 SELECT count(*) AS sized, count(*) FILTER (WHERE overfilled) AS accused FROM generate_series(1, 2000, 7) n, LATERAL (SELECT bloom_agg(i) AS f FROM generate_series(1, n) i) a, bloom_info(f);
 RESET bloomx.overfill;
 
--- BRIN: a summary promises the rate of its operator class.  Ranges whose values do not fit a summary, and rows that come later.
+-- BRIN: a summary promises the rate of its operator class.  Ranges whose values do not fit a summary, and later rows.
 \set VERBOSITY terse
 CREATE TABLE f_rows (v int) WITH (fillfactor = 50, autovacuum_enabled = off);
 INSERT INTO f_rows SELECT i FROM generate_series(1, 20000) i;
@@ -111,7 +111,7 @@ SET bloomx.overfill = error;
 UPDATE f_rows SET v = v WHERE v = 5000;
 UPDATE f_rows SET v = v + 1000000 WHERE v BETWEEN 1200 AND 20000;
 CREATE INDEX f_fits_not ON f_rows USING brin (v int4_bloomx_ops) WITH (pages_per_range = 10000);
--- ... VACUUM must go on
+-- ... VACUUM must not fail
 DROP INDEX f_fits;
 INSERT INTO f_rows SELECT i FROM generate_series(30001, 60000) i;
 SET bloomx.overfill = off;
@@ -125,7 +125,7 @@ SELECT count(*) FROM f_rows WHERE v IN (17, 1000017, 5000, 59999);
 RESET enable_seqscan;
 \set VERBOSITY default
 
--- bloomx.build_mem: by default what a hash table may take; the filter of the result may be larger.  The planner's guess decides how large.
+-- bloomx.build_mem: by default the memory of a hash table; the resulting filter may be larger.  The planner's estimate decides how large.
 SHOW bloomx.build_mem;
 SET bloomx.build_mem = 63;
 SET bloomx.build_mem = -2;
@@ -141,7 +141,7 @@ INSERT INTO f_sizes SELECT 10000, bloom_agg(i) FROM generate_series(1, 10000) i;
 INSERT INTO f_sizes SELECT 100000, bloom_agg(i) FROM generate_series(1, 100000) i;
 INSERT INTO f_sizes SELECT 300000, bloom_agg(i) FROM generate_series(1, 300000) i;
 SELECT n, i.fpr <= 0.01 AS "meets 1 %", i.bits <= 1.25 * p.bits AS "at most a quarter over the plan", i.overfilled FROM f_sizes, bloom_info(f) i, bloom_plan(n) p ORDER BY n;
--- ... beyond eight times the memory, or where nothing was expected, there are too many keys
+-- ... with more than eight times the memory, or without an estimate, there are too many keys
 SELECT f_try('SELECT bloom_agg(i) FROM generate_series(1, 1000000) i') AS "eight times too many",
        f_try('SELECT bloom_agg(i) FROM generate_series(1, (SELECT 200000)) i') AS unexpected;
 RESET work_mem;

@@ -9,7 +9,7 @@ RESET client_min_messages;
 CREATE TABLE p_keys AS SELECT CASE WHEN i <= 20000 THEN i % 10000 END AS k, (i + i / 10000) % 10 AS ten FROM generate_series(1, 25000) i;
 ANALYZE p_keys;
 
--- The rows that the planner expects of a query, and those that come.
+-- The rows that the planner expects of a query, and the actual ones.
 CREATE FUNCTION p_estimate(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
 	plan json;
@@ -41,7 +41,7 @@ CREATE TABLE p_query AS SELECT n, what, format(query, f) AS query FROM (VALUES
 	(10, 'a small inline filter', 'SELECT * FROM p_keys WHERE k <@ bloom_add_all(bloom_empty(9), ARRAY[1, 2, 3, 4, 5, 6, 7, 8, 9])', '')) v(n, what, query, f);
 SELECT what, p_estimate(query) / p_actual(query) BETWEEN 0.5 AND 2 AS "within a factor of two" FROM p_query ORDER BY n;
 
--- An empty filter keeps nothing, a full one every key that is not NULL, a NULL filter nothing.
+-- An empty filter passes nothing, a full one every key that is not NULL, a NULL filter nothing.
 SELECT p_estimate('SELECT * FROM p_keys WHERE k <@ bloom_empty(100)') AS empty,
        p_estimate(format('SELECT * FROM p_keys WHERE k <@ %L::bloomfilter', bloom_agg(i, bloom_empty_bits(64, 1)))) BETWEEN 19000 AND 21000 AS "full",
        p_estimate('SELECT * FROM p_keys WHERE k <@ NULL::bloomfilter') <= 1 AS "null"
@@ -67,7 +67,7 @@ FROM generate_series(1, 1000) d, generate_series(1, 32) i,
 CREATE TABLE p_skewed AS SELECT CASE WHEN i % 2 = 0 THEN 7 ELSE i END AS k, ARRAY[i % 20, i % 30, i % 50] AS ks FROM generate_series(1, 10000) i;
 ANALYZE p_filters, p_segments, p_days, p_documents, p_skewed;
 
--- What ANALYZE keeps of them: means of keys, rate, bytes, and of the part of the keys that another filter has too.
+-- What ANALYZE stores about them: the mean number of keys, rate, bytes, and share of keys that another filter holds too.
 SELECT starelid::regclass AS "table", round(m[1]) AS keys, round(m[2]::numeric, 3) AS fpr, m[3] AS bytes, round(m[4]::numeric, 2) AS shared
 FROM pg_statistic, LATERAL (SELECT CASE 21837 WHEN stakind1 THEN stanumbers1 WHEN stakind2 THEN stanumbers2 WHEN stakind3 THEN stanumbers3
                                               WHEN stakind4 THEN stanumbers4 WHEN stakind5 THEN stanumbers5 END) s(m)
@@ -121,13 +121,13 @@ INSERT INTO p_shapes SELECT v.n, what, format(query, f) FROM (SELECT bloom_agg(i
 	(62, 'all of an array column', 'SELECT * FROM p_skewed WHERE bloom_contains_all(%L, ks)')) v(n, what, query);
 SELECT n, what, round((p_estimate(query) / greatest(1, p_actual(query)))::numeric, 1) BETWEEN 0.5 AND 2 AS "within a factor of two" FROM p_shapes ORDER BY n;
 
--- Nothing is known of a filter from a function, and of a column that was not analyzed: 1 %.
+-- Nothing is known about the result of a function or a column that was not analyzed: 1 % is assumed.
 CREATE FUNCTION p_any_filter() RETURNS bloomfilter LANGUAGE plpgsql VOLATILE AS 'BEGIN RETURN bloom_empty(10); END';
 CREATE TABLE p_new AS TABLE p_segments;
 SELECT p_estimate('SELECT * FROM p_keys WHERE k <@ (SELECT p_any_filter())') AS function,
        p_estimate('SELECT * FROM p_keys JOIN p_new ON f @> k') / p_estimate('SELECT * FROM p_keys, p_new') AS "not analyzed";
 
--- Keys of another type, and filters of several, are no error before the query runs.
+-- Keys of another type, and columns of filters of several types, are no error before the query runs.
 INSERT INTO p_new SELECT 1000 + i, bloom_agg(i::text) FROM generate_series(1, 50) i GROUP BY i;
 ANALYZE p_new;
 SELECT p_estimate('SELECT * FROM p_new WHERE f @> ''5''::text') BETWEEN 0 AND 20 AS text,
@@ -146,7 +146,7 @@ SELECT p_estimate('SELECT * FROM p_mixed WHERE f @> 5') BETWEEN 0 AND 10 AS mixe
        p_estimate('SELECT * FROM p_full WHERE f @> NULL::int') AS "null",
        p_estimate('SELECT * FROM p_layouts WHERE f @> 5') BETWEEN 175 AND 180 AS layouts;
 
--- A column without statistics does not disturb it.
+-- A column without statistics does not matter.
 SELECT p_estimate(format('SELECT * FROM generate_series(1, 1000) k WHERE k <@ %L::bloomfilter', :'f100')) BETWEEN 1 AND 1000 AS "function scan",
        p_estimate(format('SELECT * FROM p_keys WHERE k + ten <@ %L::bloomfilter', :'f100')) BETWEEN 1 AND 20000 AS expression;
 
@@ -165,10 +165,10 @@ END $$;
 SELECT p_order('SELECT * FROM p_keys WHERE p_expensive(k) AND k <@ bloom_add(bloom_empty(9), 1) AND ten = 3', 'p_expensive', '<@', 'ten =') AS operator,
        p_order('SELECT * FROM p_keys WHERE p_expensive(k) AND bloom_contains(bloom_add(bloom_empty(9), 1), k) AND ten = 3', 'p_expensive', 'bloom_contains', 'ten =') AS function;
 
--- A filter that differs from row to row costs more than one that stays.
+-- A filter that differs from row to row costs more than a constant one.
 SELECT p_order('SELECT * FROM (SELECT g, f, g AS h FROM p_filters OFFSET 0) s WHERE f @> h AND h <@ bloom_add(bloom_empty(9), 1)', 'f @>', '<@') AS "order";
 
--- Its size counts: one in the row goes before a function, a TOASTed one after it.  So does the number of keys.
+-- Its size matters: an inline filter is probed before a function is called, a TOASTed one after it.  So does the number of keys.
 CREATE FUNCTION p_dear(int) RETURNS boolean LANGUAGE plpgsql COST 50 IMMUTABLE AS 'BEGIN RETURN $1 IS NOT NULL; END';
 SELECT p_order('SELECT * FROM p_segments WHERE p_dear(s) AND f @> 5', 'p_dear', 'f @>') AS "in the row",
        p_order('SELECT * FROM p_days WHERE p_dear(d) AND f @> 5', 'p_dear', 'f @>') AS toasted,
@@ -203,7 +203,7 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 RESET max_parallel_workers_per_gather;
 
--- Every operator that returns boolean has estimators, every function of membership has support.
+-- Every operator that returns boolean has estimators, and every membership function has planner support.
 SELECT o.oprname AS operator, o.oprleft::regtype, o.oprright::regtype, o.oprrest AS restrict, o.oprjoin AS "join"
 FROM pg_operator o
 WHERE 'bloomfilter'::regtype IN (o.oprleft, o.oprright) AND o.oprresult = 'boolean'::regtype

@@ -1,5 +1,5 @@
 --
--- A filter of one table's keys beside the join with that table: the join's estimate counts the keys once (src/pg/planner_implied.c).
+-- A filter of one table's keys beside the join with that table: the join's estimate counts the keys only once.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
@@ -25,7 +25,7 @@ CREATE TABLE stored AS SELECT year, bloom_agg(id) AS f FROM title GROUP BY year;
 CREATE VIEW titles_of_2015 AS SELECT * FROM title WHERE year = 2015;
 ANALYZE region, country, title, info, keyword, person, award, big, parted, stored;
 
--- The rows that the planner expects over those that come, and the rows that the inner side of a nested loop gives in all its runs.
+-- Expected rows over actual ones, and the rows that the inner side of a nested loop returns in all its runs.
 CREATE FUNCTION planned(query text, OUT ratio float8, OUT looped float8) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
@@ -90,7 +90,7 @@ INSERT INTO query VALUES
 	(26, 'two tables, one filter: in FROM', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie, stored s WHERE s.year = 2015 AND i.movie <@ s.f AND k.movie <@ s.f'),
 	(28, 'a condition on nothing', 'SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015 AND current_setting(''port'') <> ''''
 		AND i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year = 2015 AND current_setting(''port'') <> '''')'),
-	-- where no join says the same the filter's selectivity stays
+	-- without such a join the filter's selectivity stays
 	(30, 'no join', 'SELECT * FROM info i WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),
 	(31, 'a join with another table', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),
 	(32, 'another column', 'SELECT * FROM info i JOIN title t ON t.id = i.movie WHERE i.movie <@ (SELECT bloom_agg(country) FROM title WHERE year = 1980)'),
@@ -104,7 +104,7 @@ INSERT INTO query VALUES
 -- Estimates are within a factor of two, and no nested loop runs over many rows.
 SELECT n, what, ratio BETWEEN 0.5 AND 2 AS estimate, looped <= 10000 AS "no loops" FROM query, planned(query) ORDER BY n;
 
--- Nor with indexes (parameterized scans), nor with a foreign key.
+-- The same with indexes (parameterized scans), and with a foreign key.
 CREATE INDEX ON info (movie);
 CREATE INDEX ON keyword (movie);
 ALTER TABLE title ADD PRIMARY KEY (id);
@@ -117,7 +117,7 @@ SELECT n, what, ratio BETWEEN 0.5 AND 2 AS estimate FROM query, planned(query) W
 RESET enable_hashjoin;
 RESET enable_mergejoin;
 
--- ---- bloom_prefilter: where the planner cannot see it ----
+-- ---- bloom_prefilter: where the planner cannot see the connection ----
 
 CREATE FUNCTION rows_of(query text) RETURNS float8 LANGUAGE plpgsql AS $$
 DECLARE
@@ -137,7 +137,7 @@ SELECT rows_of(q || ' AND bloom_prefilter(i.movie, (SELECT f FROM stored WHERE y
        rows_of(replace(q, 'WHERE', 'JOIN stored s ON s.year = t.year AND bloom_prefilter(i.movie, s.f) WHERE')) = rows_of(q) AS "column"
 FROM base;
 RESET plan_cache_mode;
--- The answers are those of <@.
+-- The results are those of <@.
 SELECT count(*) FILTER (WHERE movie <@ :'f'::bloomfilter) AS contained,
        count(*) FILTER (WHERE (movie <@ :'f'::bloomfilter) IS DISTINCT FROM bloom_prefilter(movie, :'f')) AS different,
        count(*) FILTER (WHERE (movie::bigint <@ (SELECT f FROM stored WHERE year = 2015)) IS DISTINCT FROM

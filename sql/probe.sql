@@ -1,5 +1,5 @@
 --
--- Membership as an index takes it: ?& and ?| between a filter and a set of keys (src/pg/probe.c). The index methods'
+-- Membership as an index condition: ?& and ?| between a filter and a set of keys. The index methods'
 -- own tests show the plans.
 --
 \set VERBOSITY terse
@@ -9,19 +9,19 @@ INSERT INTO p VALUES ('none', bloom_empty(100)), ('1 to 100', (SELECT bloom_agg(
     ('words', (SELECT bloom_agg(v::text) FROM generate_series(1, 100) v)),
     ('another seed', bloom_add(bloom_empty(100, seed => 1), 1));
 
--- Text keys, and hashes made with another seed, are beyond the probe: any key may be there.
+-- Text keys, and hashes made with another seed, cannot be compared with the probe: the filter may hold any key.
 SELECT what, f ?& bloom_probe(7) AS "7", f ?& bloom_probe(int8 '120') AS "120",
        f ?& bloom_probe_all(ARRAY[7, 120]) AS "both", f ?| bloom_probe_all(ARRAY[7, 120]) AS "either",
        f ?| bloom_probe_all(ARRAY[1007, 1120]) AS "neither", f ?& bloom_probe('7'::text) AS "word"
 FROM p;
 
--- Of no keys, all are there and none is, whatever the types; NULLs are left out; a hash goes with every key type.
+-- No keys: all of them are in the filter, any of them is not, whatever the types. NULLs are ignored. A hash goes with every key type.
 SELECT what, f ?& bloom_probe_all(ARRAY[]::int[]) AS "all of none", f ?| bloom_probe_all(ARRAY[]::int[]) AS "any of none",
        f ?& bloom_probe_all(ARRAY[NULL, 7]) AS "7", f ?& bloom_probe_hash(bloom_hash(7)) AS "hash"
 FROM p WHERE what IN ('none', '1 to 100', 'words', 'another seed');
 SELECT bloom_probe(NULL::int) IS NULL AS "null";
 
--- What @> finds, ?& finds.
+-- ?& finds what @> finds.
 SELECT count(*) FILTER (WHERE f @> v) AS found, count(*) FILTER (WHERE f @> v AND NOT f ?& bloom_probe(v)) AS lost
 FROM p, generate_series(1, 1000) v WHERE what IN ('1 to 100', '51 to 150');
 

@@ -1,14 +1,14 @@
--- bloomx.simd: which instructions are used.  Results do not depend on it, and neither does this output on the processor.
+-- bloomx.simd: which instructions are used.  Results do not depend on it, and this output does not depend on the processor.
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
 SELECT bloom_empty(1) @> 1 AS found;	-- loads the module
 
--- At first the processor's fastest path, by its name.
+-- The default is the processor's fastest path, shown by its name.
 SELECT current_setting('bloomx.simd') IN ('scalar', 'avx2', 'avx512', 'neon') AS chosen;
 SET bloomx.simd = sse;
 
--- A path is taken, or refused with the reason when this processor lacks it; then the one before stays.
+-- A path is accepted, or refused with the reason if the processor lacks it; then the former path stays.
 CREATE TABLE paths (path text, runs boolean);
 DO $$
 DECLARE
@@ -35,7 +35,7 @@ SELECT runs AS scalar_runs FROM paths WHERE path = 'scalar';
 -- No processor runs all four.
 SELECT count(*) AS paths, bool_and(runs) AS all_run FROM paths;
 
--- Everything that is built and asked, once for each path that runs here: groups that are full and not, k of 1 to 64.
+-- Builds and probes filters, once for each path that runs here: full and partial groups, k of 1 to 64.
 CREATE TABLE answers (path text, k int, built bloomfilter, joint bloomfilter, common bloomfilter, folded bloomfilter,
 					  found bigint, any_found boolean, all_found boolean, no_common boolean, bits bigint, fpr float8);
 DO $$

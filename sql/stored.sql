@@ -1,12 +1,12 @@
 --
--- Stored filters (TOAST): what reads slices of them gives what the whole would give, and reads less.
+-- Stored filters (TOAST): reading pieces of them gives the same results as reading the whole, and reads less.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 SET bloomx.overfill = off;
 RESET client_min_messages;
 
--- Every layout, inline and large; large ones as they are, and compressed, which only nearly empty ones can be.
+-- Every layout, inline and large; large ones plain, and compressed, which works only if they are nearly empty.
 CREATE TABLE st_external (layout text, n int, f bloomfilter);
 CREATE TABLE st_compressed (layout text, n int, f bloomfilter);
 ALTER TABLE st_compressed ALTER f SET STORAGE extended;
@@ -23,13 +23,13 @@ SELECT tableoid::regclass AS "table", count(*) FILTER (WHERE pg_column_size(f) <
        count(*) FILTER (WHERE pg_column_size(f) BETWEEN 2000 AND 20000) AS "between"
 FROM (SELECT tableoid, * FROM st_external UNION ALL SELECT tableoid, * FROM st_compressed) s GROUP BY 1 ORDER BY 1;
 
--- Filters that take turns are probed by slices: no key is lost, and the answers are those of the filters in memory
+-- Filters that alternate are probed in pieces: no key is lost, and the answers are those of the filters in memory
 SELECT count(*) AS keys, sum(filters) AS probes, sum(lost) AS lost, sum(other) AS "other answers", sum(found) BETWEEN 1 AND 1000 AS "a few false"
 FROM generate_series(1, 300) i, LATERAL (SELECT count(*) AS filters, count(*) FILTER (WHERE NOT f @> ('key ' || i % n + 1)) AS lost,
         count(*) FILTER (WHERE (f @> ('absent ' || i)) <> (f::bytea::bloomfilter @> ('absent ' || i))) AS other, count(*) FILTER (WHERE f @> ('absent ' || i)) AS found
     FROM st_external WHERE layout !~ 'planned|age' AND i > 0) s;
 
--- Few keys of an array by slices, many from the whole: the same answers, also with NULLs among them
+-- An array of few keys reads pieces, one of many keys the whole: the same answers, also with NULLs
 SELECT count(*) AS arrays, count(*) FILTER (WHERE n >= keys) AS "all in it", count(*) FILTER (WHERE NOT bloom_contains_all(f, a) AND n >= keys) AS lost,
        count(*) FILTER (WHERE bloom_contains_all(f, a) <> bloom_contains_all(f::bytea::bloomfilter, a)
                            OR bloom_contains_any(f, b) <> bloom_contains_any(f::bytea::bloomfilter, b)
@@ -48,7 +48,7 @@ SELECT h.* FROM st_external, bloom_header(f) h WHERE st_external.layout ~ 'plann
 SELECT (bloom_header(f)).key_type FROM bloom_empty(10) f;
 SELECT count(*) AS rows, count(h.layout) AS layouts FROM bloom_header(NULL) h;
 
--- Every prefix, of the stored filter and of the filter in memory
+-- Every prefix: of the stored filter and of the filter in memory
 CREATE FUNCTION st_pieces(f bloomfilter) RETURNS int LANGUAGE sql AS $$
     SELECT CASE WHEN i.layout = 'variable_blocked' THEN (i.details ->> 'variable_blocks')::int ELSE i.parts END FROM bloom_info(f) i $$;
 SELECT s.layout, n, st_pieces(f) AS pieces, count(*) FILTER (WHERE bloom_prefix(f, p) = bloom_prefix(f::bytea::bloomfilter, p)) AS same,
@@ -73,14 +73,14 @@ FROM st_external, unnest(ARRAY[0, 1, 100, -1]) p, LATERAL (SELECT
     st_attempt(format('bloom_prefix(f::bytea::bloomfilter, %s) FROM st_external WHERE layout = %L AND n = 1000', p, layout)) AS memory) a
 WHERE n = 1000 AND layout IN ('standard', 'partitioned_blocked', 'variable_blocked', 'scalable') ORDER BY layout, p;
 
--- Of a filter of a megabyte: pages that a statement touches, TOAST index included, beyond what a row costs anyway
+-- A filter of a megabyte: the pages that a statement touches, TOAST index included, in addition to those of any row
 CREATE TABLE st_large AS SELECT layout, bloom_add_all(bloom_empty_bits(8000000, k, layout), ARRAY(SELECT generate_series(1, 100000))) AS f
     FROM st_all_layouts WHERE layout IN ('partitioned', 'partitioned_blocked', 'scalable');
 CREATE FUNCTION st_pages(expression text, of_layout text) RETURNS bigint LANGUAGE plpgsql AS $$
 DECLARE
     plan json;
 BEGIN
-    FOR again IN 1..2 LOOP -- the first looks into catalogs, too
+    FOR again IN 1..2 LOOP -- the first run reads catalogs, too
         EXECUTE format('EXPLAIN (ANALYZE, BUFFERS, FORMAT json) SELECT %s FROM st_large WHERE layout = %L', expression, of_layout) INTO plan;
     END LOOP;
     RETURN (plan -> 0 -> 'Plan' ->> 'Shared Hit Blocks')::bigint + (plan -> 0 -> 'Plan' ->> 'Shared Read Blocks')::bigint;

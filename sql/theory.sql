@@ -15,10 +15,10 @@ SELECT m, k, round(bloom_fpr_approx(n, m, k)::numeric, 8) AS f_a, round(bloom_fp
        round(bloom_fpr_partitioned(n, m, k)::numeric, 8) AS f_p
 FROM (VALUES (64, 4, 11), (64, 8, 5), (512, 4, 88), (512, 8, 44), (512, 16, 22), (4096, 4, 709), (4096, 8, 354), (4096, 16, 177)) v(m, k, n);
 
--- A probability, also where the last digit would be beyond 1.
+-- A probability, also where rounding would exceed 1.
 SELECT bloom_fpr_element(1000000000000, 1000000000, 64, 64) <= 1 AS is_rate;
 
--- One key, one probe: one bit of m. No keys: never. Very many keys: always.
+-- One key and one probe set one bit of m. Without keys the rate is 0, with very many keys 1.
 SELECT bloom_fpr_standard(1, 1000, 1) AS one, bloom_fpr_partitioned(1, 1000, 1) AS part, bloom_fpr_element(1, 1000, 1, 1) AS element,
        bloom_fpr_rational(1, 1000, 1) AS rational, bloom_fpr_blocked(1, 1024, 1) AS blocked, bloom_fpr_partitioned_blocked(1, 16, 1) AS partitioned_blocked;
 SELECT bloom_fpr_approx(0, 100, 3) AS approx, bloom_fpr_standard(0, 100, 3) AS standard, bloom_fpr_partitioned(0, 3, 3) AS partitioned,
@@ -30,7 +30,7 @@ SELECT f, fpr FROM (SELECT 9223372036854775807 AS n) keys,
              ('blocked', bloom_fpr_blocked(n, 1024, 3)), ('partitioned_blocked', bloom_fpr_partitioned_blocked(n, 16, 3)),
              ('false_overlap', bloom_false_overlap('partitioned', 300, 3, n, n))) v(f, fpr);
 
--- As many bits as keys, of which there are 2^63 - 1 (all but the blocked ones: 2^63 - 512; 8 keys in each of 2^31 blocks).
+-- As many bits as keys, 2^63 - 1 of each (blocked: 2^63 - 512; partitioned_blocked: 8 keys in each of 2^31 blocks).
 SELECT bloom_fpr_approx(9223372036854775807, 9223372036854775807, 8) AS approx, bloom_fpr_standard(9223372036854775807, 9223372036854775807, 8) AS standard,
        bloom_fpr_partitioned(9223372036854775807, 9223372036854775807, 8) AS partitioned, bloom_fpr_rational(9223372036854775807, 9223372036854775807, 8) AS rational,
        bloom_fpr_blocked(9223372036854775296, 9223372036854775296, 8) AS blocked, bloom_fpr_partitioned_blocked(17179869184, 2147483648, 8) AS partitioned_blocked;
@@ -40,15 +40,15 @@ SELECT bloom_fpr_rational(100, 1000, 7) = bloom_fpr_standard(100, 1000, 7) AS ra
        bloom_fpr_partitioned_blocked(40, 1, 8) = bloom_fpr_partitioned(40, 512, 8) AS partitioned_blocked,
        bloom_false_overlap('standard', 1000, 1, 20, 30) = bloom_false_overlap('partitioned', 1000, 1, 20, 30) AS overlap;
 
--- The fewer different bits, the more false positives.
+-- The fewer distinct bits, the more false positives.
 SELECT d, bloom_fpr_element(44, 512, 8, d) AS fpr, bloom_collisions(512, 8, 8 - d) AS keys FROM generate_series(8, 1, -1) d;
 
--- What bloom_plan says of a geometry is the formula.
+-- bloom_plan uses the formula of the geometry.
 SELECT layout, p.fpr = CASE layout WHEN 'standard' THEN bloom_fpr_standard(1000, bits, probes) WHEN 'blocked' THEN bloom_fpr_blocked(1000, bits, probes)
     WHEN 'partitioned_blocked' THEN bloom_fpr_partitioned_blocked(1000, blocks, parts) END AS same
 FROM unnest(ARRAY['standard', 'blocked', 'partitioned_blocked']) l, bloom_plan(1000, 0.01, l) p;
 
--- An age-partitioned filter: k parts in a row. With no further part they are the only ones.
+-- An age-partitioned filter: k adjacent parts. Without further parts they are the only ones.
 SELECT round(bloom_fpr_age_partitioned(2, 0)::numeric, 12) AS two, (1 - sqrt(0.5)) / 2 AS by_hand, bloom_fpr_age_partitioned(2, 0, true) AS linear,
        bloom_fpr_age_partitioned(1, 0) AS one, bloom_fpr_age_partitioned(1, 9) AS ten, 1 - 0.5::float8 ^ 10 AS ten_by_hand;
 

@@ -24,7 +24,7 @@ SELECT f::text AS smallest FROM bloom_add(bloom_empty_bits(64, 1), 1) f;
 SELECT f::bytea AS smallest FROM bloom_add(bloom_empty_bits(64, 1), 1) f;
 SELECT bool_and(f::text = translate(encode(f::bytea, 'base64'), E'\n', '')) AS is_base64 FROM samples;
 
--- Text, bytea and send forms: what comes in is what went out
+-- Text, bytea and binary forms: every filter survives a round trip
 SELECT count(*) AS filters, count(*) FILTER (WHERE f::text::bloomfilter = f) AS text,
         count(*) FILTER (WHERE f::bytea::bloomfilter = f) AS bytea,
         count(*) FILTER (WHERE f::bytea = bloomfilter_send(f)) AS send,
@@ -32,7 +32,7 @@ SELECT count(*) AS filters, count(*) FILTER (WHERE f::text::bloomfilter = f) AS 
         count(*) FILTER (WHERE f::bytea::bloomfilter::bytea = f::bytea) AS bytea_again
     FROM samples WHERE f IS NOT NULL;
 
--- ... capacity and all that = does not look at included
+-- ... including the capacity and everything else that = ignores
 SELECT count(*) FILTER (WHERE bloom_info(f) IS DISTINCT FROM bloom_info(f::text::bloomfilter)) AS text,
         count(*) FILTER (WHERE bloom_info(f) IS DISTINCT FROM bloom_info(f::bytea::bloomfilter)) AS bytea
     FROM samples;
@@ -58,11 +58,11 @@ TRUNCATE reread;
 SELECT count(*) AS rows, count(*) FILTER (WHERE s.f IS NOT DISTINCT FROM r.f AND s.f::text IS NOT DISTINCT FROM r.f::text) AS same FROM samples s JOIN reread r USING (id);
 DROP TABLE reread;
 
--- A NULL is not a filter
+-- NULL stays NULL
 SELECT id, f IS NULL AS "null", f @> 1 AS contains, bloom_fpr(f) AS fpr, f = f AS equal FROM samples WHERE id = 16;
 SELECT NULL::bloomfilter::bytea IS NULL AS bytea, NULL::bloomfilter::text IS NULL AS text;
 
--- Equality: the same keys in the same shape
+-- Equality: the same keys in the same geometry
 SELECT bloom_add(bloom_empty(100), 1) = bloom_add(bloom_empty(100), 1) AS same,
     bloom_add(bloom_empty(100), 1) = bloom_add(bloom_empty(100), 2) AS other_key,
     bloom_add(bloom_empty(100), 1) = bloom_add(bloom_empty(1000), 1) AS other_size,
@@ -71,7 +71,7 @@ SELECT bloom_add(bloom_empty(100), 1) = bloom_add(bloom_empty(100), 1) AS same,
     bloom_add(bloom_empty(100), 1) = bloom_add_hash(bloom_empty(100), bloom_hash(1)) AS other_key_type,
     bloom_add(bloom_empty(100), 1) <> bloom_add(bloom_empty(100), 2) AS not_equal;
 
--- ... whatever capacity it was planned for (here 100 of the same bits as without one)
+-- ... whatever the planned capacity (here 100, with the same bits as without one)
 SELECT a = b AS equal, a::text = b::text AS same_text, bloomfilter_hash(a) = bloomfilter_hash(b) AS same_hash,
         (bloom_info(a)).capacity AS a, (bloom_info(b)).capacity AS b
     FROM bloom_empty(100) a, bloom_info(a) i, bloom_empty_bits(i.bits, i.parts) b;
@@ -85,11 +85,11 @@ SELECT count(*) AS pairs,
         count(*) FILTER (WHERE (a.f = b.f) = (a.id = b.id)) AS equal_to_itself_only
     FROM samples a, samples b WHERE a.f IS NOT NULL AND b.f IS NOT NULL;
 
--- ... transitive: sorted, each is before all that follow
+-- ... transitive: when sorted, each precedes all that follow
 SELECT count(*) AS wrong FROM (SELECT f, row_number() OVER (ORDER BY f) AS n FROM samples) a
     JOIN (SELECT f, row_number() OVER (ORDER BY f) AS n FROM samples) b ON a.n < b.n WHERE a.f >= b.f;
 
--- Hashes: equal filters have equal hashes, others (here) do not; both hash functions take a seed's worth of care
+-- Hashes: equal filters have equal hashes, others (here) have not; the extended hash depends on the seed
 SELECT count(DISTINCT bloomfilter_hash(f)) AS hashes, count(DISTINCT bloomfilter_hash_extended(f, 0)) AS extended,
         bool_and(bloomfilter_hash(f) = bloomfilter_hash(f::text::bloomfilter)) AS same_after_copy,
         bool_and(bloomfilter_hash_extended(f, 1) <> bloomfilter_hash_extended(f, 2)) AS seed_matters,
@@ -153,7 +153,7 @@ SELECT count(*), count(*) FILTER (WHERE parted.tableoid = 'parted_0'::regclass) 
     FROM parted JOIN samples USING (id) WHERE parted.f IS NOT DISTINCT FROM samples.f;
 DROP TABLE parted;
 
--- Storage: external in a table; a large filter is out of line, not compressed, and reads the same
+-- Storage: external in a table; a large filter is stored out of line, not compressed, and unchanged
 CREATE TABLE large (f bloomfilter, filler text);
 SELECT attstorage FROM pg_attribute WHERE attrelid = 'large'::regclass AND attname = 'f';
 INSERT INTO large SELECT bloom_agg(x), 'filler' FROM generate_series(1, 100000) x;
@@ -183,7 +183,7 @@ ALTER TABLE large ALTER f SET STORAGE extended;
 INSERT INTO large VALUES (bloom_add(bloom_empty(100000), 1), 'compressed');
 SELECT pg_column_size(f) < bytes / 10 AS compressed, f @> 1 AS found, f @> 2 AS other, f = bloom_add(bloom_empty(100000), 1) AS equal
     FROM large, bloom_info(f) WHERE filler = 'compressed';
--- ... and tiny: stored with a one-byte length, read at any alignment
+-- ... and tiny filters: stored with a one-byte length, read at any alignment
 CREATE TABLE tiny (a "char", f bloomfilter, b "char", g bloomfilter);
 INSERT INTO tiny SELECT 'a', bloom_add(bloom_empty(2), id), 'b', bloom_add(bloom_empty(3), id) FROM generate_series(1, 100) id;
 SELECT bool_and(pg_column_size(f) < bytes) AS packed, count(*) FILTER (WHERE f @> n::int AND g @> n::int) AS found
@@ -201,7 +201,7 @@ DROP DOMAIN filter_of_ids;
 SELECT (ARRAY[f, NULL, f])[3] = f AS in_array, (ROW(1, f)).f2 = f AS in_row, ARRAY[f]::text::bloomfilter[] = ARRAY[f] AS array_as_text
     FROM samples WHERE id = 8;
 
--- Soft errors (from PostgreSQL 16 on; what 15 has no function for is answered by hand)
+-- Soft errors (PostgreSQL 16 and later; for 15, which lacks the function, the expected answers are given)
 SELECT current_setting('server_version_num')::int >= 160000 AS has_soft_errors \gset
 \if :has_soft_errors
 CREATE FUNCTION valid(s text) RETURNS boolean LANGUAGE sql AS $$ SELECT pg_input_is_valid(s, 'bloomfilter') $$;

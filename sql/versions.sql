@@ -1,16 +1,16 @@
 --
--- A filter variable that a function changes again and again: bloom_add does not copy a large one, and nobody notices
--- (src/pg/versions.c). Every value below must be what copying would give.
+-- A filter variable that a function changes again and again: bloom_add does not copy a large one, and no result shows
+-- it. Every value below must be what copying would give.
 --
 \set VERBOSITY terse
 
--- The keys that are in f, of 1 to n.
+-- The keys of 1 to n that f holds.
 CREATE FUNCTION v_keys(f bloomfilter, n int) RETURNS int LANGUAGE sql AS
     'SELECT count(*)::int FROM generate_series(1, n) v WHERE f @> v';
--- A 16 kB filter whose false positives among 1 .. 300 are none.
+-- A 16 kB filter without false positives among 1 .. 300.
 CREATE FUNCTION v_empty() RETURNS bloomfilter LANGUAGE sql AS 'SELECT bloom_empty_bits(131072, 16)';
 
--- One variable: equal to bloom_agg's filter, at any number of keys around the queue's length.
+-- One variable: equal to the filter of bloom_agg, for numbers of keys around the length of the queue.
 CREATE FUNCTION v_loop(n int) RETURNS bloomfilter LANGUAGE plpgsql AS $$
 DECLARE f bloomfilter := v_empty();
 BEGIN
@@ -20,7 +20,7 @@ END $$;
 SELECT n, v_loop(n) = bloom_agg(v, v_empty()) AS same, v_keys(v_loop(n), 300) AS keys
 FROM unnest(ARRAY[1, 2, 63, 64, 65, 127, 128, 129, 200]) n, generate_series(1, n) v GROUP BY n ORDER BY n;
 
--- Looked at after every key.
+-- Read after every key.
 DO $$
 DECLARE f bloomfilter := v_empty(); wrong int := 0;
 BEGIN
@@ -50,7 +50,7 @@ BEGIN
     RAISE INFO 'kept: %', (SELECT array_agg(v_keys(o, 300)) FROM unnest(old) o);
 END $$;
 
--- Two successors of one value know nothing of each other; one that nobody kept leaves nothing behind.
+-- Two successors of one value are independent of each other; one that was discarded leaves nothing behind.
 DO $$
 DECLARE f bloomfilter := bloom_add(v_empty(), 1); g bloomfilter; h bloomfilter;
 BEGIN
@@ -65,7 +65,7 @@ BEGIN
         ARRAY[h @> 1, h @> 2, h @> 3, h @> 10, h @> 20, h @> 30, h @> 100];
 END $$;
 
--- Many values at once, each a successor of the one before.
+-- Many values at once, each the successor of the one before.
 CREATE FUNCTION v_deep(f bloomfilter, i int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE g bloomfilter := bloom_add(f, i); below int := 0;
 BEGIN
@@ -89,7 +89,7 @@ BEGIN
     RAISE INFO '% %', v_keys(g, 300), v_keys(f, 300);
 END $$;
 
--- An exception takes back what its block did.
+-- An exception undoes what its block did.
 DO $$
 DECLARE f bloomfilter := v_empty();
 BEGIN
@@ -103,7 +103,7 @@ BEGIN
     RAISE INFO '%', v_keys(f, 300);
 END $$;
 
--- Leaving the function: into a table, and by a cursor loop over one.
+-- The value leaves the function: into a table, and through a cursor loop over one.
 CREATE TABLE v_stored (n int, f bloomfilter);
 DO $$
 DECLARE f bloomfilter := v_empty();
@@ -117,7 +117,7 @@ UPDATE v_stored SET f = bloom_add(f, 200) WHERE n = 50;
 SELECT n, v_keys(f, 300) AS keys, f = (SELECT bloom_agg(v, v_empty()) FROM generate_series(1, n) v) AS same FROM v_stored ORDER BY n;
 SELECT bloom_add(f, 250) @> 250 AS found, bloom_union(bloom_add(f, 251), f) @> 251 AS united FROM v_stored WHERE n = 25;
 
--- More keys than planned: said once in a while, and an error when asked for.
+-- More keys than planned: a notice now and then, or an error if bloomx.overfill says so.
 DO $$
 DECLARE f bloomfilter := bloom_empty(10000);
 BEGIN
@@ -133,7 +133,7 @@ EXCEPTION WHEN program_limit_exceeded THEN RAISE INFO '%', SQLSTATE;
 END $$;
 RESET bloomx.overfill;
 
--- Nothing is left behind, whatever ended the functions above.
+-- Nothing is left behind, however the functions above ended.
 SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name LIKE 'bloom filter version%';
 
 DROP TABLE v_stored;

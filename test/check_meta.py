@@ -7,12 +7,12 @@
 The PGXN client accepts any META.json; the upload service does not. The rules are those of the specification
 and two more: every extension has an abstract and a docfile, and all files named in META.json exist.
 
-These must be one version: META.json's "version" and the version of the extension that it provides (x.y.z), the
-control file's default_version (its x.y) and the script of that name, the versions in the Makefile, the version that
-the module reports from PostgreSQL 18 on, and the first section of CHANGELOG.md. (A section "Unreleased" above it
-would mean that the script of that version, once published, was changed.)
+These must name the same version: "version" in META.json and that of the extension that it provides (x.y.z);
+default_version in the control file and the name of the script (x.y); the versions in the Makefile; the version that
+the module reports in PostgreSQL 18 and later; and the first section of CHANGELOG.md. (A section "Unreleased" above
+it would mean that a published script was changed.)
 
-Prints one line per fault; the exit status is 0 if there is none.
+Prints one line per fault. The exit status is 0 if there is none.
 """
 import copy
 import json
@@ -172,12 +172,12 @@ def no_duplicates(pairs):
     names = [name for name, _ in pairs]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"the field {name!r} is there twice")
+            raise ValueError(f"the field {name!r} occurs twice")
     return dict(pairs)
 
 
 def one_version(tree, meta):
-    """The faults in the versions and file names of the release in `tree`."""
+    """Returns the faults in the versions and file names of the release in `tree`."""
     faults = []
     version = str(meta.get("version"))
     for name, extension in meta.get("provides", {}).items():
@@ -213,7 +213,7 @@ def one_version(tree, meta):
 
 
 def self_test(meta):
-    """Plant one fault after another; each must be found."""
+    """Plants one fault after another; each must be found."""
     def change(path, value):
         def plant(m):
             *parents, last = path.split("/")

@@ -6,7 +6,7 @@
 # The document's own SQL creates the tables.  For SECONDS (default 5) per recipe, pgbench writes, deletes,
 # rebuilds and folds in many sessions, while readers check that the key of every committed row is found.
 # Needs a server with bloomx in the PG* environment and its psql and pgbench first in PATH.  Creates and
-# drops a database.  Prints "N passed, N failed"; the exit status is 0 if none failed.
+# drops a database.  Prints "N passed, N failed"; the exit status is 0 if no check failed.
 set -u
 
 # shellcheck source=test/tally.sh
@@ -30,12 +30,12 @@ sql() {
 	psql -XqAt -v ON_ERROR_STOP=1 -d $db -c "$1"
 }
 
-# Stores a pgbench script, read from standard input.
+# Stores the pgbench script on standard input.
 script() {
 	cat >"$work/$1"
 }
 
-# Runs the scripts in all clients at once; the weight of a script follows @.  pgbench repeats a transaction after a
+# Runs the scripts in all clients at once; @ precedes the weight of a script.  pgbench repeats a transaction after a
 # deadlock; any other error fails the test.
 run() { # name, clients, script@weight...
 	name=$1
@@ -80,7 +80,7 @@ END
 echo "SELECT must_be_zero(($lost_visits));" | script visit_read
 run "triggers" 12 visit_insert@6 visit_change@3 visit_rebuild@1 visit_read@1
 same "triggers: every row is found" 0 "$(sql "$lost_visits")"
-same "triggers: there are rows, of seven days" "t 7" "$(sql "SELECT count(*) > 100 FROM visit") $(sql "SELECT count(*) FROM visit_day")"
+same "triggers: there are rows for seven days" "t 7" "$(sql "SELECT count(*) > 100 FROM visit") $(sql "SELECT count(*) FROM visit_day")"
 sql "SELECT rebuild_visit_day(day) FROM visit_day" >/dev/null
 same "triggers: rebuilt, every row is found" 0 "$(sql "$lost_visits")"
 same "triggers: rebuilt, the filters hold the rows' keys and no others" t "$(sql "
@@ -120,6 +120,6 @@ same "log and fold: every row is found through the query" 0 "$(sql "$lost_readin
 sql "SELECT fold_readings()" >/dev/null
 same "log and fold: folded, every row is found in its filter" 0 "$(sql "
 	SELECT count(*) FROM reading r WHERE NOT EXISTS (SELECT FROM reading_filter f WHERE f.sensor = r.sensor AND f.keys @> r.value)")"
-same "log and fold: the log is empty, the rows are many" "0 t" "$(sql "SELECT count(*) FROM reading_log") $(sql "SELECT count(*) > 500 FROM reading")"
+same "log and fold: the log is empty, and there are many rows" "0 t" "$(sql "SELECT count(*) FROM reading_log") $(sql "SELECT count(*) > 500 FROM reading")"
 
 tally

@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Every SQL object of the extension meets every kind of filter; nothing may crash, hang or fail internally.
+"""Call every SQL object of the extension with every kind of filter; nothing may crash, hang or fail internally.
 
     scripts/throwaway test/generated.py [--long] [--only REGEX] [--seconds N]
 
-The catalog says which functions, operators, casts, aggregates and operator classes there are; this file
-holds the values for each type of argument.  Filters come in kinds: every layout empty, with keys, overfull,
-with every bit set, toasted, with extreme headers; open states of aggregates; sets of bloom_probe; and
-whatever the validator lets pass of filters with one field changed.  A function of two filters gets all pairs
-of kinds; other arguments are combined pairwise.
+The functions, operators, casts, aggregates and operator classes come from the catalog; this file has the
+values for each type of argument.  Filters come in kinds: every layout empty, with keys, overfull, with every
+bit set, TOASTed, with extreme headers; open states of aggregates; sets made by bloom_probe; and filters with
+one changed field that the validator accepts.  A function of two filters gets all pairs of kinds; other
+arguments are combined pairwise.
 
-A call may return a value or raise an error that names the user's mistake (EXPECTED below).  It fails when
-it loses the connection, runs for longer than N seconds, raises any other error, or returns what is no
-sound filter: one that does not survive its interchange format or has lost a key.  A server that crashed is
-waited for, the failing call is found and named, and the rest goes on.
+A call may return a value or raise an error that names the user's mistake (EXPECTED below).  It fails if it
+loses the connection, runs for longer than N seconds, raises any other error, or returns an unsound filter:
+one that does not survive its interchange format or has lost a key.  After a crash the test waits for the
+server, finds and names the failing call, and continues.
 
-Needs a server with bloomx in the PG* environment, where PGUSER is a superuser; makes a database and a role
+Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database and a role,
 and calls everything as that role.  --only runs the tests whose names match.  --long adds a filter of 1 GB.
 Each test is one function (or object, or statement) with all its values.  The last line is "N passed, N failed".
 """
@@ -32,9 +32,9 @@ import time
 DATABASE = "bloomx_generated"
 ROLE = "bloomx_generated"
 
-# What a call may answer: the user's value, name or limit was wrong, or memory ran short.  Of class XX, none.
+# Errors that a call may raise: a wrong value or name, a limit, a lack of memory.  None of class XX.
 EXPECTED = "^(22|42|54|0A|55|53200|53400|39004)"
-# The same codes when the test's own SQL is wrong.
+# Messages with these codes that mean that the test's own SQL is wrong.
 MISTAKE = r"^(syntax error|(function|operator|relation|type|column) .* does not exist|could not determine (poly|data type))"
 
 # Crashes and hangs after which a test gives up its remaining calls.
@@ -69,7 +69,7 @@ class Session:
             try:
                 self.backend = int(self._run("SELECT pg_backend_pid()", 30)[0][0])
                 if self.settle:
-                    # the server may not have noticed yet that another process of it died
+                    # the server may not have noticed yet that another of its processes died
                     time.sleep(0.5)
                     self._run("SELECT 1", 30)
                 self.settle = False
@@ -87,7 +87,7 @@ class Session:
             self.process = None
 
     def run(self, sql):
-        """Rows, SQLSTATE and message of a statement.  Raises Lost; a backend that hears no cancel is killed."""
+        """Returns rows, SQLSTATE and message of a statement.  Raises Lost; kills a backend that ignores the cancel."""
         if not self.process:
             self.connect()
         try:
@@ -132,8 +132,9 @@ class Tests:
         return not self.only or re.search(self.only, name)
 
     def run(self, name, batches, must_answer=True):
-        """One test.  A batch is a query for rows of label and verdict (verdict 'v' a value, 'e ...' an error, else a
-        complaint; the label of a 'v' or 'e' is their number) and a function that gives its calls as (label, query)."""
+        """Runs one test.  A batch is a query that returns rows of label and verdict, and a function that returns the
+        batch's calls as (label, query).  The verdict is 'v' for values, 'e ...' for errors, else a complaint; the
+        label of 'v' and 'e' is their number."""
         if not self.wants(name):
             return
         start = time.monotonic()
@@ -328,7 +329,7 @@ END $$;
 GRANT USAGE ON SCHEMA generated TO PUBLIC;
 """
 
-# A function of two filters with all pairs: a is the kind, in each of three forms, b every other.
+# A function of two filters with all pairs: a is the kind, in each of three forms, b is every other kind.
 PAIRS = r"""
 CREATE OR REPLACE FUNCTION {name}(a_id int, b_id int, OUT label text, OUT answer text) RETURNS SETOF record LANGUAGE plpgsql AS $$
 DECLARE vs int := 0; es int := 0; sample text; x bloomfilter; y bloomfilter; a kind; b kind; form int := 0; complaint text;
@@ -396,10 +397,10 @@ OPTIONS = ["''", "NULL::text", "'hashing=double'", "'hashing=triple'", "'probes=
 
 
 def kinds(layouts):
-    """(name, SQL of the filter, SQL of hashes that it holds, SQL of a further key, whether it stands for its likes)."""
+    """(name, SQL of the filter, SQL of hashes that it holds, SQL of a further key, whether it represents its layout)."""
     for layout in layouts:
         empty = f"bloom_empty(100, 0.01, '{layout}')"
-        # the smallest window forgets a key when the next one comes
+        # the smallest window forgets a key as soon as the next one comes
         one_key = "'{}'" if layout == "age_partitioned" else "hashes(1, 1)"
         yield f"{layout}, empty", empty, "'{}'", "424242", False
         yield f"{layout}, one key", f"bloom_add({empty}, 1)", "hashes(1, 1)", "424242", True
@@ -457,7 +458,7 @@ def le(n, size):
 
 
 def filled(data):
-    """The filter with every bit set: candidates, of which the first that the server takes is it."""
+    """Candidates for the filter with every bit set: the first one that the server accepts."""
     layout, name = data[4], (data[6] + 7) // 8 * 8
     part_bits = int.from_bytes(data[28:36], "little")
     body = 44 + name
@@ -473,7 +474,7 @@ def filled(data):
 
 
 def mutants(data):
-    """The value with one field at an extreme (and two with several)."""
+    """Copies of the value with one field at an extreme (and two copies with several)."""
     fields = {
         "layout": (4, 1, list(range(12)) + [255]), "key type": (5, 1, [0, 4, 19, 20, 253, 254, 255]), "name length": (6, 1, [1, 63]), "hashing": (7, 1, [1, 3, 4]),
         "blocks": (8, 4, [0, 1, 2, 2**16, 2**31, 2**32 - 1]), "capacity": (20, 8, [0, 1, BIG, 2**63, 2**64 - 1]),
@@ -481,7 +482,7 @@ def mutants(data):
         "probes": (38, 2, [0, 1, 2, 64, 65, 65535]), "fraction": (40, 2, [0, 1, 65535]), "expanded": (42, 1, [0, 1, 31, 255]), "pending": (43, 1, [0, 1, 4, 8, 11, 12, 255]),
     }
     body = 44 + (data[6] + 7) // 8 * 8
-    # these layouts keep more than bits in their body
+    # the bodies of these layouts contain more than bits
     for i in range(min(8, (len(data) - body) // 8) if data[4] in (0, 8, 9, 10, 11) else 0):
         fields[f"word {i} of the body"] = (body + 8 * i, 8, [0, 1, 2**63, 2**64 - 1])
     for field, (at, size, values) in fields.items():
@@ -503,7 +504,7 @@ def mutants(data):
 # --------------------------------------------------------------------------
 
 def pairwise(domains):
-    """Few rows in which any two values of any two domains meet."""
+    """A few rows that contain every pair of values of any two domains."""
     if len(domains) <= 2:
         return list(itertools.product(*domains))
     order = sorted(range(len(domains)), key=lambda i: -len(domains[i]))
@@ -528,7 +529,7 @@ def pairwise(domains):
     return [tuple(row[p] for p in place) for row in rows]
 
 
-# What a returned filter must still hold: the keys of its first filter, those of both, those that both have.
+# What a returned filter must hold: the keys of its first argument, those of either argument, those of both.
 KEEPS = {"bloom_union": "a.hashes || b.hashes", "bloom_union_transfn": "a.hashes || b.hashes", "bloom_agg_transfn": "a.hashes", "bloom_agg_finalfn": "a.hashes",
          "bloom_intersection": "(SELECT coalesce(array_agg(h), '{}') FROM unnest(a.hashes) h WHERE h = ANY (b.hashes))"}
 KEEPS["bloom_intersection_transfn"] = KEEPS["bloom_intersection"]
@@ -537,7 +538,7 @@ COUNTS = re.compile("cardinality")
 
 
 def checked(function, expression, hashes):
-    """SQL of the complaint about what the call returns."""
+    """SQL of the complaint about the result of a call."""
     # what a full filter has in common with another is documented to be NaN
     unknown = "true" if function["name"] in ("bloom_intersection_cardinality", "bloom_jaccard") else "false"
     if function["returns"] == "bloomfilter":
@@ -568,7 +569,7 @@ class Kind:
         self.id, self.rep, self.mutant, self.one, self.name = int(fields[0]), fields[1] == "t", fields[2] == "t", fields[3] or None, fields[4]
 
     def forms(self):
-        """The value as it is stored, compressed, flat in memory, and as an expanded object that may be written to."""
+        """The value as it is stored, compressed, flat in memory, and as an expanded read-write object."""
         stored = f"(SELECT f FROM kind WHERE id = {self.id})"
         flat = f"(SELECT f::bytea::bloomfilter FROM kind WHERE id = {self.id})"
         yield stored
@@ -594,10 +595,10 @@ def calls_of(function, values, layouts):
     number = 0
     for kind in values:
         forms = list(kind.forms())
-        # all rows meet each layout's plainest kind; with the others they take turns
+        # all rows are combined with each layout's plainest kind; for the other kinds they alternate
         most = len(rows) if kind.rep else 3 if kind.mutant else 10
         few = [rows[(kind.id * most + i) % len(rows)] for i in range(min(most, len(rows)))]
-        # every form for a function of the filter alone; else one after another
+        # all forms for a function of the filter alone; otherwise they alternate
         for row in few if len(few) >= len(forms) else few * len(forms):
             form = forms[number % len(forms)]
             number += 1
@@ -614,10 +615,10 @@ def calls_of(function, values, layouts):
 
 
 # --------------------------------------------------------------------------
-# Statements: what calls the functions that SQL cannot call
+# Statements that reach the functions that SQL cannot call
 # --------------------------------------------------------------------------
 
-# Each with a constant (@f, at plan time) or a stored value (@s).
+# Each has a constant (@f, evaluated at plan time) or a stored value (@s).
 STATEMENTS = {
     "planning: filter @> column": "EXPLAIN SELECT * FROM keys WHERE @f @> k",
     "planning: column <@ filter": "EXPLAIN SELECT * FROM keys WHERE k <@ @f",
@@ -658,7 +659,7 @@ STATEMENTS = {
     "the filter that an index is asked for: gist": "SELECT queried('gist_uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
 }
 
-# Indexes with options at their ends.
+# Indexes with options at the ends of their ranges.
 INDEX_OPTIONS = ["gist (f bloomfilter_gist_ops (siglen = 64))", "gist (f bloomfilter_gist_ops (siglen = 2024))", "gist (f bloomfilter_gist_ops (siglen = 0))",
                  "bloomx (f) WITH (bits = 1)", "bloomx (f) WITH (bits = 64, probes = 1)", "bloomx (f) WITH (bits = 1000000, probes = 64)", "bloomx (f) WITH (pending_limit = 0)",
                  "bloomx (f) WITH (pending_limit = 2147483647)", "bloomx (f) WITH (bits = 64, probes = 64)", "bloomx (f) WITH (bits = 65536, pending_limit = 64)"]
@@ -862,7 +863,7 @@ def make_kinds(tests, session, layouts):
     calls = []
     for name, data in rows_of(session, "SELECT name, encode(f::bytea, 'hex') FROM kind WHERE name ~ ', (empty|smallest|one probe)$' AND length(f::bytea) < 2000"):
         candidates = ", ".join(f"'\\x{c.hex()}'" for c in filled(bytes.fromhex(data)))
-        # of layouts that grow or forget, the words before the bits say where the bits are
+        # in layouts that grow or forget, the words before the bits say where the bits are
         flat = not re.match("scalable|dynamic_blocked|age_partitioned", name)
         calls.append((name, f"""SELECT keep({quoted(name.rsplit(',', 1)[0] + ', every bit of ' + name.rsplit(', ', 1)[1])}, first_filter(ARRAY[{candidates}]::bytea[]), {'hashes(1, 10)' if flat else "'{}'"})"""))
     tests.run("making the kinds with every bit set", batches_of(calls, 10))
@@ -877,7 +878,7 @@ def make_kinds(tests, session, layouts):
     tests.only = only
     if missing:
         print(f"#   not made: {'; '.join(missing)}")
-    # A capacity is only a note, and does not move a bit: no mutant of it is weaker evidence than its origin.
+    # The capacity does not affect any bit, so these mutants are held to the same checks as the original.
     session.run("UPDATE kind m SET hashes = o.hashes FROM kind o WHERE m.mutant AND m.name ~ ': capacity' AND o.name = split_part(m.name, ': capacity', 1)")
     rows, _, _ = session.run("SELECT id, rep, mutant, coalesce(one, ''), name FROM kind ORDER BY id")
     return [Kind(row) for row in rows]
@@ -937,7 +938,7 @@ def main():
             if tests.wants(name):
                 tests.verdict(f"{name} serves an object of the catalog", "", {} if function["oid"] in reached else {"nothing calls it": [name]})
         elif types.count("bloomfilter") >= 2:
-            # the other arguments, once each
+            # each of the other arguments once
             others = [ARGUMENTS[t][:2] for t in types if t != "bloomfilter"]
             for which, row in enumerate(itertools.product(*others)):
                 fill, filters = iter(row), iter(["x", "y"])
@@ -1017,7 +1018,7 @@ def stored(kind):
 
 
 def more_planning(tests, session, values, reps):
-    """What the planner reads of arguments and what ANALYZE reads of headers."""
+    """What the planner reads from arguments, and ANALYZE from headers."""
     calls = [(f"{capacity}, {rate}", f"EXPLAIN SELECT * FROM keys WHERE (SELECT bloom_agg(x, {capacity}, {rate}) FROM generate_series(1, {rows}) x) @> k")
              for capacity in ARGUMENTS["bigint"] for rate in ARGUMENTS["double precision"] for rows in (10, "9000000000000000000")]
     tests.run("planning: an aggregate with a capacity and a rate", batches_of(calls))
@@ -1028,7 +1029,7 @@ def more_planning(tests, session, values, reps):
               for v in ARGUMENTS["anycompatiblearray"] for text in [f"bloom_contains_any(f, {v})", f"bloom_contains_all(f, {v})", f"f ?& bloom_probe_all({v})", f"f ?| bloom_probe_all({v})",
                                                                    f"f @> ANY ({v})", f"bloom_contains_any(bloom_empty(10), {v})"]]
     tests.run("planning: keys of every type", batches_of(calls))
-    # ANALYZE reads 16 MB of filters; of those beyond, it reads the header.
+    # ANALYZE reads 16 MB of filters, and only the headers of the others.
     session.run("CREATE TABLE beyond (f bloomfilter) WITH (autovacuum_enabled = off); INSERT INTO beyond SELECT bloom_empty_bits(8 * (16777216 - 128), 8, 'standard')")
     tests.run("ANALYZE of headers", statement_batches("INSERT INTO beyond SELECT @s; ANALYZE beyond; EXPLAIN SELECT * FROM beyond, keys WHERE f @> k", [v for v in values if v.rep or ": capacity" in v.name]))
     for definition in INDEX_OPTIONS:
@@ -1038,7 +1039,7 @@ def more_planning(tests, session, values, reps):
 
 
 def operator_classes(tests, session):
-    """BRIN: each class over its type; what is in the table is found by the index."""
+    """BRIN: each class over its type; the index finds every row of the table."""
     for name, type_name in rows_of(session, """SELECT c.opcname, c.opcintype::regtype FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod AND a.amname = 'brin'
             JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx') ORDER BY 1"""):
         if type_name not in BRIN_VALUES:
@@ -1107,7 +1108,7 @@ def parallel(tests, session, aggregates, reps):
 
 
 def finish(tests, session, admin):
-    """What cannot run inside a function: VACUUM, COPY through psql; and what only a superuser may."""
+    """Statements that cannot run inside a function (VACUUM, COPY through psql) or that need a superuser."""
     def top(name, *statements, superuser=False):
         if not tests.wants(name):
             return

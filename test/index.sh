@@ -1,14 +1,13 @@
 #!/bin/sh
 # An index of access method bloomx loses no row: under concurrent inserts, updates, deletes, VACUUM and
-# merges, when the server dies in the middle of them, and on a streaming replica.  Inserts wait for no VACUUM and
-# no check, cancelled merges leave no pages behind, and a damaged file gives an error instead of a wrong answer.
+# merges, when the server dies in the middle of them, and on a streaming replica.  Inserts do not wait for VACUUM
+# or a check, cancelled merges leave no pages behind, and a damaged file gives an error instead of a wrong answer.
 #
 #     scripts/throwaway test/index.sh [seconds]
 #
-# Needs a server with bloomx in the PG* environment, PGDATA, and its programs first in PATH, all of which
-# scripts/throwaway gives.  Kills that server and starts it again; makes a replica and a database.  `seconds`
-# (default 2) is how long each of the loads goes on.  Prints "N passed, N failed"; the exit status is 0 when
-# none failed.
+# Needs a server with bloomx in the PG* environment, PGDATA, and its programs first in PATH, as scripts/throwaway
+# provides.  Kills that server and restarts it; makes a replica and a database.  `seconds` (default 2) is the
+# duration of each load.  Prints "N passed, N failed"; the exit status is 0 if no check failed.
 set -u
 
 # shellcheck source=test/tally.sh
@@ -57,7 +56,7 @@ sql -c "
 	CREATE INDEX large_f ON large USING bloomx (f) WITH (bits = 131072, probes = 8, pending_limit = 16);
 	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
 		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
-	-- Index and sequential scan in one statement, thus of one snapshot; the second condition no index can take.
+	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
 	CREATE FUNCTION compare(k int) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS \$\$
 	DECLARE by_index bigint; by_scan bigint;
 	BEGIN
@@ -94,7 +93,7 @@ cat >"$work/compare.sql" <<-'SQL'
 	SELECT compare(:key);
 SQL
 
-# Writers, readers and VACUUM together; $1 is pgbench's -T.
+# Writers and readers together; $1 is pgbench's -T.
 load() {
 	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
@@ -105,7 +104,7 @@ vacuum_until() { # a file
 	done
 }
 
-loaded() { # name: load's verdict
+loaded() { # name, exit status of load
 	status=$2
 	! grep -E 'index .* scan|damaged|row \(' "$work/load.log" || status=1
 	[ "$status" -eq 0 ] || tail -n 5 "$work/load.log"
@@ -120,8 +119,8 @@ checked() { # name
 
 # ---- cancelled merges ----
 
-# Rows of 8 KB in the index, merges of megabytes. What a step of a merge leaves when it is cancelled, the next one
-# takes up, so the file has no page without an owner and is no larger than the rows and a merge need.
+# Rows of 8 kB in the index, merges of megabytes. If a step of a merge is cancelled, the next one reuses its pages, so
+# the file has no page without an owner and is no larger than the rows and one merge need.
 sql -c "
 	CREATE TABLE wide (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
@@ -132,23 +131,23 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	sql -c "SET statement_timeout = $((round * 2))" -c "VACUUM wide" 2>>"$work/cancelled.log" || cancelled=$((cancelled + 1))
 done
 [ "$cancelled" -gt 10 ] && ! grep -vE 'canceling statement due to statement timeout|^CONTEXT:  ' "$work/cancelled.log"
-ok "statements were cancelled in the middle, and nothing else happened to them" $?
+ok "statements were cancelled in the middle, and none failed otherwise" $?
 same "cancelled merges leave no page without an owner" 0 "$(sql -c "SELECT lost FROM bloomx_index_info('wide_f')")"
 sql -c "SET statement_timeout = '5s'" -c "INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 100)"
-ok "inserts go on after them" $?
+ok "inserts work after them" $?
 sql -c "VACUUM wide" || exit 1
 used=$(sql -c "SELECT pages - free FROM bloomx_index_info('wide_f')")
 sql -c "REINDEX INDEX wide_f"
 needed=$(sql -c "SELECT pages FROM bloomx_index_info('wide_f')")
 [ "$used" -le $((needed * 3)) ] # dead rows, up to half of a segment; pending rows; half-filled slices
-ok "what is used is what the rows need ($used pages, $needed after REINDEX)" $?
+ok "the index uses no more than the rows need ($used pages, $needed after REINDEX)" $?
 [ "$(sql -c "SELECT bloomx_check_index('wide_f') = count(f) FROM wide")" = t ]
 ok "the index is whole after them" $?
 
 # ---- inserts beside VACUUM and a check ----
 
-# Small segments, and VACUUM sleeps after each of them: its pass goes on for many seconds. The rows that are
-# inserted meanwhile are far more than the list of pending rows should hold, so merges go on as well.
+# Small segments, and VACUUM sleeps after each of them, so its pass takes many seconds. The rows that are inserted
+# meanwhile are far more than the list of pending rows should hold, so merges go on as well.
 sql -c "
 	SET maintenance_work_mem = '1MB';
 	CREATE TABLE slow (id serial PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
@@ -168,16 +167,16 @@ for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
 	sql -c "SET statement_timeout = '3s'" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
 done
 ok "no insert waits for VACUUM" "$status"
-same "VACUUM was still at it" "vacuuming indexes" "$(sql -c "$phase")"
+same "VACUUM was still running" "vacuuming indexes" "$(sql -c "$phase")"
 [ "$(sql -c "SELECT segments > $before FROM bloomx_index_info('slow_f')")" = t ]
 ok "pending rows became segments meanwhile" $?
 sql -c "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'slow vacuum'" >/dev/null
 wait $vacuum
 sql -c "SET vacuum_cost_delay = 0" -c "VACUUM slow" || exit 1
-same "the next VACUUM removes every dead row, wherever it has moved" t \
+same "the next VACUUM removes every dead row, wherever it was moved" t \
 	"$(sql -c "SELECT bloomx_check_index('slow_f') = rows + pending AND rows + pending = count FROM bloomx_index_info('slow_f'), (SELECT count(f) FROM slow) c")"
 
-# A check whose table scan takes seconds, because the index's expression sleeps: inserts, merges and VACUUM go on.
+# A check whose table scan takes seconds, because the index's expression sleeps. Inserts, merges and VACUUM go on.
 sql -c "
 	CREATE FUNCTION sleepy(f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS \$\$
 	BEGIN
@@ -198,11 +197,11 @@ ok "no insert waits for a check" "$status"
 sql -c "SET statement_timeout = '3s'" -c "VACUUM slow"
 ok "VACUUM does not wait for it either" $?
 kill -0 $check
-ok "the check was still at it" $?
+ok "the check was still running" $?
 wait $check && [ "$(cat "$work/checked")" = t ]
 ok "the check finds every row, though merges have moved them" $?
 
-# A transaction that is older than the index sees versions of rows that the index never had. The check is not misled.
+# A transaction older than the index sees row versions that the index never had. This must not mislead the check.
 sql -c "CREATE TABLE old (f bloomfilter) WITH (fillfactor = 30); INSERT INTO old SELECT some_filter() FROM generate_series(1, 50)"
 sql -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT count(*) FROM old" -c "SELECT pg_sleep(3)" -c "SELECT bloomx_check_index('old_f')" >"$work/old" &
 check=$!
@@ -218,7 +217,7 @@ sql -c "DROP TABLE slow, wide, old"
 vacuum_until "$work/stop" &
 vacuum=$!
 load "$seconds"
-loaded "readers see what is there while others write and VACUUM runs" $?
+loaded "readers see the right rows while others write and VACUUM runs" $?
 touch "$work/stop"
 wait $vacuum
 checked "the indexes are whole after that"
@@ -235,8 +234,8 @@ for round in 1 2 3; do
 	checked "the indexes are whole after crash $round"
 done
 sql -c "VACUUM docs" -c "VACUUM large"
-checked "VACUUM finds what the crashes left behind"
-same "and gives every page an owner" "0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i, bloomx_index_info(i)")"
+checked "the indexes are whole after VACUUM"
+same "VACUUM reclaims the pages that the crashes left behind" "0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1
@@ -257,16 +256,16 @@ wait $load
 touch "$work/stop"
 wait $vacuum
 cp "$work/replica.log" "$work/load.log"
-loaded "a replica's readers see what is there while it follows" "$status"
+loaded "readers of a replica see the right rows while it follows" "$status"
 [ "$(PGPORT=5433 sql -c "SELECT pg_is_in_recovery()")" = t ]
-ok "it is a replica" $?
+ok "the replica is in recovery" $?
 end=$(sql -c "SELECT pg_current_wal_insert_lsn()")
 until [ "$(PGPORT=5433 sql -c "SELECT pg_last_wal_replay_lsn() >= '$end'")" = t ]; do
 	sleep 0.2
 done
 PGPORT=5433 checked "the replica's indexes are whole"
 
-# Free pages that the metapage names are there, although nothing but their last one was ever written to WAL.
+# The free pages that the metapage names exist, although only the last of them was ever written to WAL.
 control "$replica" promote || exit 1
 export PGPORT=5433
 sql -c "INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 3000)" -c "INSERT INTO large (f) SELECT some_filter() FROM generate_series(1, 100)"
@@ -276,10 +275,10 @@ export PGPORT=5432
 
 # ---- damaged files ----
 
-# Many small indexes; the server is stopped, and in each something is written over that says what the index
-# consists of: in the metapage, the directory, or a page's header and tail. Whatever is done with such an index
-# ends in an answer that the table gives as well, or in an error that calls the index damaged. (Bits of signatures
-# and row addresses are for data checksums to guard. Of these no more is asked than that the server survives.)
+# Many small indexes. The server is stopped, and in each index something is overwritten that describes its structure:
+# in the metapage, the directory, or a page's header and tail. Every use of such an index must give the same answer
+# as the table, or an error that calls the index damaged. (Data checksums guard the bits of signatures and the row
+# addresses. If these are damaged, the server must merely survive.)
 copies=120
 sql -c "
 	CREATE TABLE sound (id int, f bloomfilter);
@@ -321,7 +320,7 @@ for number, line in enumerate(open(sys.argv[2])):
             page, offset = 0, random.choice([random.randrange(600, BLOCK - TAIL), BLOCK - TAIL - random.randrange(1, 56)])
         elif kind == 3:  # the directory
             page, offset = kinds.index(2), random.randrange(24, 24 + 24 * 12)
-        elif kind == 4:  # headers (but for the LSN) and tails
+        elif kind == 4:  # headers (except the LSN) and tails
             page, offset = random.randrange(len(pages)), random.choice([random.randrange(10, 24), BLOCK - random.randrange(1, TAIL + 1)])
         else:  # contents
             page, offset = random.choice([i for i, k in enumerate(kinds) if k in (3, 4)]), random.randrange(24, BLOCK - TAIL)

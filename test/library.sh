@@ -21,7 +21,7 @@ sql() {
 	psql -XAtq -v ON_ERROR_STOP=1 -c "$1"
 }
 
-# What the shared library shows to the world is what the header declares, no more and no less.
+# The shared library exports exactly the functions that the header declares.
 declared=$(tr '\t' ' ' <"$top/src/core/bloomx.h" | sed -n 's/^extern [a-z].*[ *]\(blx_[a-z_0-9]*\)\(;\| *(.*\)$/\1/p' | sort)
 exported=$(nm -D --defined-only "$lib/libbloomx.so" | awk '$2 ~ /[TDBR]/ { print $3 }' | sort)
 same "exported symbols" "$(echo "$declared" | tr '\n' ' ')" "$(echo "$exported" | tr '\n' ' ')"
@@ -29,7 +29,7 @@ same "soname" libbloomx.so.1 "$(objdump -p "$lib/libbloomx.so" | awk '$1 == "SON
 same "pkg-config file" "-I$prefix/include -L$lib -lbloomx" \
 	"$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=prefix="$prefix" --cflags --libs bloomx | sed 's/ *$//')"
 
-# Programs are compiled away from the tree, so that only what is installed is found.
+# Programs are compiled outside the tree, so that the compiler finds only what is installed.
 compile() { # compiler language linkage: $work/make_filter and $work/probe_filter
 	case $3 in
 	static) link="$lib/libbloomx.a -lm" ;;
@@ -54,7 +54,7 @@ try() { # name compiler language linkage
 	"$work/make_filter" <"$work/keys" >"$work/from_c"
 	same "$1: SQL finds the keys of C" 1000 \
 		"$(sql "SELECT count(*) FROM generate_series(1, 1000) n WHERE '$(cat "$work/from_c")'::bytea::bloomfilter @> ('key ' || n)")"
-	same "$1: one filter, byte for byte" "$(cat "$work/from_sql")" "$(cat "$work/from_c")"
+	same "$1: C and SQL make the same filter, byte for byte" "$(cat "$work/from_sql")" "$(cat "$work/from_c")"
 	same "$1: C finds the keys of SQL" "key 1: perhaps key 1000: perhaps no such key: no " \
 		"$("$work/probe_filter" "key 1" "key 1000" "no such key" <"$work/from_sql" | tail -n +2 | tr '\n' ' ')"
 	same "$1: C finds the integers of SQL" "7: perhaps 7000: perhaps -1: no " \

@@ -1,16 +1,16 @@
 #!/bin/sh
-# The release archive: what `make dist` packs is valid for PGXN, and the PGXN client builds, installs,
-# tests, loads and removes the extension from it.
+# The release archive that `make dist` packs is valid for PGXN, and the PGXN client builds, installs, tests, loads
+# and removes the extension from it.
 #
 #     test/pgxn.sh          (PG_CONFIG chooses the PostgreSQL; the archive is of the last commit)
 #
-# Needs git, python3, unzip and the PGXN client (scripts/install-deps test). The system's PostgreSQL is not
-# touched: the client gets a pg_config that names temporary directories for installed files, and a
-# throwaway server looks there.
+# Needs git, python3, unzip and the PGXN client (scripts/install-deps test). The system's PostgreSQL is not touched:
+# the client gets a pg_config that names temporary directories for installed files, where a throwaway server finds
+# them.
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
-# git refuses a checkout of another user, as root's in a clone of an ordinary user is, unless told that it is safe.
+# Git refuses a checkout that belongs to another user (for example if root tests a user's clone) unless it is marked as safe.
 export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0="$top"
 pg_config=$(command -v "${PG_CONFIG:-pg_config}")
 for tool in git python3 unzip pgxn; do
@@ -27,12 +27,12 @@ git -C "$top" rev-parse --verify -q HEAD >/dev/null 2>&1 || {
 base=$(mktemp -d "${BLOOMX_TMP:-/tmp}/bloomx-pgxn.XXXXXX")
 trap 'rm -rf "$base"' EXIT
 trap 'exit 130' HUP INT TERM
-chmod 755 "$base" # the server, which is another user if root calls, reads the stage below it
+chmod 755 "$base" # the server must read the stage in it; if root calls, the server runs as another user
 stage=$base/stage
 mkdir -p "$stage" "$base/home"
 
-# A pg_config with the real programs and headers, but every directory to which an installation writes
-# is below the stage.
+# A pg_config with the real programs and headers, in which every directory that an installation writes to is below the
+# stage.
 cat >"$base/pg_config" <<SCRIPT
 #!/bin/sh
 case \${1-} in
@@ -50,7 +50,7 @@ client() { HOME="$base/home" pgxn "$@"; }
 passed=0
 failed=0
 
-# check DESCRIPTION COMMAND...: a test passes if the command succeeds; if it fails, its output is shown.
+# check NAME COMMAND...: runs the command as one test, and shows its output only if it fails.
 check() {
 	what=$1
 	shift
@@ -81,7 +81,7 @@ make_dist() {
 	unzip -q "$zip" -d "$base"
 }
 
-# One directory, named after the version, with what a user needs: no development files, no build products.
+# The archive has one directory, named after the version, with what a user needs: no development files, no build products.
 contents() {
 	[ "$(unzip -Z1 "$zip" | cut -d / -f 1 | sort -u)" = "bloomx-$version" ]
 	for file in META.json Makefile bloomx.control README.md CHANGELOG.md LICENSE; do
@@ -92,7 +92,7 @@ contents() {
 	done
 	strange=$(cd "$tree" && find . -name '.?*' -o -name '*.o' -o -name '*.so' -o -name '*.bc' -o -name results)
 	[ -z "$strange" ] || {
-		echo "does not belong there: $strange"
+		echo "must not be in the archive: $strange"
 		return 1
 	}
 }
@@ -103,7 +103,7 @@ installed() {
 	[ -s "$("$base/pg_config" --pkglibdir)/bloomx.so" ]
 }
 
-# The rest runs on a server that has what the client installed and nothing else.
+# The other tests run on a server that has only what the client installed.
 on_server() { "$top/scripts/throwaway" -p "$pg_config" -s "$stage" "$@"; }
 
 # Loads, uses and unloads the extension, with the client and psql.
@@ -138,7 +138,7 @@ uninstalled() {
 
 check "the checker of META.json finds planted faults" "$top/test/check_meta.py" --self-test
 check "make dist" make_dist
-check "the archive has one directory and what belongs there" contents
+check "the archive has one directory with the right files" contents
 check "META.json is valid, and the archive names one version" "$top/test/check_meta.py" "$tree"
 check "pgxn install" installed
 check "pgxn load, a query, pgxn unload" loaded

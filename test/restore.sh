@@ -1,10 +1,10 @@
 #!/bin/sh
-# Filters leave a server and come back: dumps, COPY and rewrites of their tables preserve every byte.
+# Dumps, COPY and rewrites of tables preserve every byte of the filters in them.
 #
 #     scripts/throwaway test/restore.sh
 #
 # Needs a server with bloomx in the PG* environment and its psql and pg_dump first in PATH.  Creates
-# and drops two databases.  Prints "N passed, N failed"; the exit status is 0 if none failed.
+# and drops two databases.  Prints "N passed, N failed"; the exit status is 0 if no check failed.
 set -u
 
 # shellcheck source=test/tally.sh
@@ -45,7 +45,7 @@ unchanged() { # name, database
 	same "$1: membership through the indexes" "$wanted_found" "$(found "$2")"
 }
 
-# Looks every filter up by the hash index, by the btree index and by the index on an expression.
+# Looks up every filter by the hash index, by the btree index and by the index on an expression.
 found() { # database
 	for index in filters_hash filters_btree; do
 		sql "$1" "SET enable_seqscan = off; SET enable_bitmapscan = off; BEGIN;
@@ -72,7 +72,7 @@ sql $from "
 	UNION ALL SELECT 'intersection', 0, bloom_add(bloom_empty(100), 1) & bloom_add(bloom_empty(5000, 0.1), 1)
 	UNION ALL SELECT 'full', 0, bloom_agg(v, bloom_empty_bits(64, 1)) FROM generate_series(1, 5000) v
 	UNION ALL SELECT 'no key type', 0, bloom_empty(10);
-	-- the open state of an aggregate, which is a value like any other
+	-- the open state of an aggregate is a value like any other
 	CREATE AGGREGATE partial(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
 	INSERT INTO filters (layout, n, f) SELECT 'hashes', 500, partial(v) FROM generate_series(1, 500) v;
 	CREATE TABLE small AS SELECT id, f FROM filters WHERE n BETWEEN 1 AND 100 AND layout <> 'hashes';
@@ -162,7 +162,7 @@ for command in "ANALYZE" "VACUUM filters" "VACUUM FULL" "CLUSTER filters USING f
 	same "$command: small filters" "$wanted_small" "$(sql $from "$small")"
 done
 
-# 5. Keys whose types are made anew, with other OIDs: enums inside arrays, rows and ranges, rows of types in several schemas, two types of one name
+# 5. Keys whose types get other OIDs: enums inside arrays, rows and ranges, rows of types in several schemas, two types of one name
 sql $from "
 	CREATE SCHEMA s1; CREATE SCHEMA s2;
 	CREATE TYPE s1.mood AS ENUM ('sad', 'ok', 'happy');
@@ -175,7 +175,7 @@ sql $from "
 	     LATERAL (SELECT ROW(i, m, ROW(i), ARRAY[m])::s2.p AS r) r;
 	CREATE TABLE kept AS SELECT bloom_agg(e) AS e, bloom_agg(array_of) AS array_of, bloom_agg(row1) AS row1, bloom_agg(row2) AS row2, bloom_agg(rows2) AS rows2,
 		bloom_agg(range_of) AS range_of, bloom_agg(ranges) AS ranges, bloom_agg(json) AS json, bloom_agg(code) AS code, bloom_agg(k) AS whole FROM keys k"
-ok "tables of keys and filters: made" $?
+ok "tables of keys and filters are created" $?
 every_key="SELECT count(*) FROM keys k, kept f WHERE f.e @> k.e AND f.array_of @> k.array_of AND f.row1 @> k.row1 AND f.row2 @> k.row2 AND f.rows2 @> k.rows2
 	AND f.range_of @> k.range_of AND f.ranges @> k.ranges AND f.json @> k.json AND f.code @> k.code AND f.whole @> k"
 rebuilt="SELECT count(*) FROM kept f, (SELECT bloom_agg(e) AS e, bloom_agg(array_of) AS a, bloom_agg(row2) AS r, bloom_agg(ranges) AS m, bloom_agg(k) AS w FROM keys k) n
@@ -192,7 +192,7 @@ same "all keys are found after the restore" 30 "$(sql $to "$every_key")"
 same "filters built anew are the same" 1 "$(sql $to "$rebuilt")"
 sql $to "CREATE SCHEMA s3; ALTER TYPE s1.mood SET SCHEMA s3; ALTER TYPE s1.p SET SCHEMA s3; ALTER TYPE s3.p RENAME TO q; ALTER TYPE s1.moods SET SCHEMA s3;
 	ALTER TYPE s2.p RENAME ATTRIBUTE a TO z"
-ok "the types in another schema, with other names" $?
+ok "the types are moved to another schema and renamed" $?
 same "all keys are found there" 30 "$(sql $to "$every_key")"
 same "a type of the same name is not taken for it" "ERROR:  bloom filter key types do not match: record(integer) and record(integer, enum, record(integer), enum[])" \
 	"$(sql $to "SELECT f.row1 @> k.row2 FROM keys k, kept f" 2>&1 | head -n 1)"

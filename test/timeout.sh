@@ -1,12 +1,12 @@
 #!/bin/sh
-# statement_timeout ends every call on every value: whatever its header says and however its contents were chosen.
+# statement_timeout ends every call with any value, whatever its header says and however its contents were chosen.
 #
 #     scripts/throwaway test/timeout.sh
 #
-# Needs a server with bloomx in the PG* environment and its psql first in PATH, and python3.  Every function of
-# the extension that takes a filter, every aggregate, operator and way in or out is called with hostile values of up
-# to 64 MB under a statement_timeout of 200 ms, and must be back within a second, with a result, an error or the
-# cancel.  A call that is not gets two more chances: the machine may be busy.  Prints "N passed, N failed".
+# Needs a server with bloomx in the PG* environment and its psql first in PATH, and python3.  Calls every function of
+# the extension that takes a filter, every aggregate, every operator and every conversion with hostile values of up to
+# 64 MB under a statement_timeout of 200 ms.  Each call must return within a second, with a result, an error or the
+# cancellation.  A late call is repeated twice, because the machine may be busy.  Prints "N passed, N failed".
 set -u
 
 # shellcheck source=test/tally.sh
@@ -20,7 +20,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 export PGOPTIONS='-c client_min_messages=warning -c jit=off -c extra_float_digits=0'
 
-# ---- the values: written as bytes, and loaded with COPY ----
+# ---- the values, written as bytes and loaded with COPY ----
 
 python3 - "$here" "$work" <<'EOF' || exit 1
 import array, binascii, os, struct, sys
@@ -47,7 +47,7 @@ def hashes(values, key_type, pending=None):
 
 
 def chains(blocks, words_of_block, share):
-    """dynamic_blocked: every home block has a chain of one overflow block; or all blocks share one."""
+    """dynamic_blocked: every home block has a chain of one overflow block, or all of them share one."""
     size = words_of_block + 1
     body = array.array("Q", [2, 32768, 32768, blocks + 2 * blocks, blocks + 2 * blocks])
     for block in range(blocks):
@@ -62,7 +62,7 @@ def chains(blocks, words_of_block, share):
 
 M = 1 << 20
 values = {
-    # small, with a capacity that no loop may count up to
+    # small, with a capacity so large that no loop may count up to it
     "capacity standard": header("standard", 1, 1, 512, 7) + bytes(64),
     "capacity blocked": header("blocked", 2, 1, 65536, 64) + bytes(16384),
     "capacity blocked large": header("blocked", 2, 1, 1 << 27, 64) + bytes(2 << 24),
@@ -71,7 +71,7 @@ values = {
     "capacity counting": header("counting", 4, 8, 64, 1) + bytes(8 + 4 * 4 * 8 * 8),
     "capacity rational": header("rational", 1, 1, 512, 7) + bytes(64),
     "capacity variable": header("variable_blocked", 1, 1, 1000, 7) + bytes(128),
-    # 64 MB of every layout, full: nothing ends early
+    # 64 MB of every layout, full: no loop ends early
     "full standard": header("standard", 1, 1, 512 * M, 7, capacity=1) + b"\xff" * (64 * M),
     "full partitioned": header("partitioned", 1, 8, 64 * M, 1, capacity=1) + b"\xff" * (64 * M),
     "full hybrid": header("hybrid", 1, 4, 128 * M, 2, capacity=1) + b"\xff" * (64 * M),
@@ -80,19 +80,19 @@ values = {
     "full default of 7": header("partitioned_blocked", M, 7, 64, 1, capacity=1) + b"\xff" * (56 * M),
     "full counting": header("counting", M // 4, 8, 64, 1, capacity=1) + bytes(8) + b"\xff" * (64 * M),
     "full variable": header("variable_blocked", 1, 1, 512 * M - 3, 7, capacity=1) + b"\xff" * (64 * M - 8) + struct.pack("<Q", 2**61 - 1),
-    # what meets the full ones at another size
+    # to combine with the full ones at another size
     "empty partitioned": header("partitioned", 1, 8, 4 * M, 1, capacity=1) + bytes(4 * M),
     "empty hybrid": header("hybrid", 1, 4, 32, 2, capacity=1) + bytes(32),
     "empty default": header("partitioned_blocked", 1, 8, 64, 1, capacity=1) + bytes(64),
     "window": header("age_partitioned", 1, 1034, 64 * 1024, 1, capacity=1) + struct.pack("<5Q", 10, 1 << 40, 5, 5, 0) + b"\x55" * (1034 * 8192),
-    # hashes that crowd: in order, in one place by their first homes, and with one byte; of keys and of none
+    # crowded hashes: consecutive ones, and two heaps; with a key type and without
     "ordered hashes": hashes(range(1, 4 * M), HASH),
     "ordered hashes, no type": hashes(range(1, M), NONE),
     "ordered hashes of integers": hashes(range(1, 4 * M), INTEGER),
     "other hashes of integers": hashes(range(4 * M, 8 * M), INTEGER),
     "two heaps": hashes([h | (h & 1) << 63 for h in range(1, 2 * M)], INTEGER),
     "planned hashes": hashes(range(1, M), INTEGER, (64, 8, 64, 1)),
-    # chains: honest, and one that all share
+    # chains: valid ones, and one that all blocks share
     "chains": chains(M // 2, 1, False),
     "shared chain": chains(M // 2, 1, True),
 }
@@ -114,7 +114,7 @@ psql -XqAt -v ON_ERROR_STOP=1 -c "
 psql -XqAt -v ON_ERROR_STOP=1 -c "\\copy wire FROM '$work/values' (FORMAT binary)" || exit 1
 rm -f "$work/values"
 
-# What the extension takes from outside becomes a stored filter; the rest stays bytes that must be refused in time.
+# Values that the extension accepts become stored filters.  The others stay bytes, which must be refused in time.
 psql -XqAt -v ON_ERROR_STOP=1 <<'EOF' || exit 1
 ALTER TABLE filters ALTER f SET STORAGE external;
 DO $$
@@ -134,11 +134,11 @@ CREATE FUNCTION value(text) RETURNS bloomfilter IMMUTABLE LANGUAGE plpgsql AS 'B
 CREATE TABLE texts AS SELECT name, f::text AS t FROM filters WHERE name IN ('full default', 'ordered hashes', 'chains', 'two heaps');
 EOF
 
-# ---- the calls: a line for each, its name, a tab and the statement ----
+# ---- the calls, one per line: the name, a tab and the statement ----
 
 psql -XqAt -F "$(printf '\t')" -v ON_ERROR_STOP=1 >"$work/calls" <<'EOF' || exit 1
 CREATE TEMP TABLE f AS SELECT name, (ARRAY['hashes', 'standard', 'partitioned', 'blocked', 'partitioned_blocked', 'hybrid', 'rational', 'variable_blocked', 'scalable', 'dynamic_blocked', 'age_partitioned', 'counting'])[1 + get_byte(substring(bytes FROM 5 FOR 1), 0)] AS layout FROM wire WHERE name IN (SELECT name FROM filters);
--- every function of the extension that can be called with a filter, but for its casts' and aggregates' inner ones
+-- every function of the extension that takes a filter and can be called, except the inner ones of aggregates
 CREATE TEMP TABLE functions AS
 SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, (SELECT count(*) FROM unnest(p.proargtypes) t WHERE t = 'bloomfilter'::regtype) AS filters
 FROM pg_proc p JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e'
@@ -181,21 +181,34 @@ psql -XqAt -v ON_ERROR_STOP=1 -c "
 
 # ---- and how long they take ----
 
-# Statements of a file of calls, timed: seconds, tab, name, for each that took a second or more.
+# Runs files of calls, each in a session of its own, all at once.  Prints the time and the name of each call that took
+# a second or more.
 slow() {
-	awk -F '\t' '{ printf "\\echo >%s\n%s;\n", $1, $2 }
-		$1 ~ / index of / { print "\\timing off\nDROP INDEX IF EXISTS i;\n\\timing on" }
-		$1 ~ /^ANALYZE/ { print "\\timing off\nDROP TABLE IF EXISTS t;\n\\timing on" }' "$1" >"$work/script"
-	# the server's processes stay what they are: one that dies ends the run
-	PGOPTIONS="$PGOPTIONS -c statement_timeout=200ms" psql -XqAt -v ON_ERROR_STOP=0 \
-		-c '\timing on' -c '\o /dev/null' -f "$work/script" >"$work/times" 2>"$work/errors" || echo "1000000 psql ended: $(tail -n 1 "$work/errors")"
-	awk -F '[ \t]' '/^>/ { name = substr($0, 2) } /^Time: / && $2 >= 1000 { printf "%d ms: %s\n", $2, name }' "$work/times"
+	for calls; do
+		run "$calls" &
+	done
+	wait
+	for calls; do
+		awk -F '[ \t]' '/^>/ { name = substr($0, 2) } /^Time: / && $2 >= 1000 { printf "%d ms: %s\n", $2, name }' "$calls.times"
+	done
 }
 
+run() {
+	awk -F '\t' '{ printf "\\echo >%s\n%s;\n", $1, $2 }
+		$1 ~ / index of / { print "\\timing off\nDROP INDEX IF EXISTS i;\n\\timing on" }
+		$1 ~ /^ANALYZE/ { print "\\timing off\nDROP TABLE IF EXISTS t;\n\\timing on" }' "$1" >"$1.script"
+	# a server process that dies ends the run
+	PGOPTIONS="$PGOPTIONS -c statement_timeout=200ms" psql -XqAt -v ON_ERROR_STOP=0 \
+		-c '\timing on' -c '\o /dev/null' -f "$1.script" >"$1.times" 2>"$1.errors" || echo "1000000 psql ended: $(tail -n 1 "$1.errors")"
+}
+
+# Indexes are made and dropped while no other session waits for their locks.  Two sessions share the other calls.
 total=$(wc -l <"$work/calls")
-slow "$work/calls" >"$work/late"
-calls_timed=$(grep -c '^Time: ' "$work/times")
-cancelled=$(grep -c 'canceling statement' "$work/errors")
+awk -F '\t' -v dir="$work" '{ print >(dir ($1 ~ / index of / ? "/indexes" : ++n % 2 ? "/odd" : "/even")) }' "$work/calls"
+slow "$work/indexes" >"$work/late"
+slow "$work/odd" "$work/even" >>"$work/late"
+calls_timed=$(cat "$work/indexes.times" "$work/odd.times" "$work/even.times" | grep -c '^Time: ')
+cancelled=$(cat "$work/indexes.errors" "$work/odd.errors" "$work/even.errors" | grep -c 'canceling statement')
 for _ in 1 2; do
 	[ -s "$work/late" ] || break
 	awk -F '\t' 'NR == FNR { sub(/^[0-9]+ ms: /, ""); late[$0] = 1; next } $1 in late' "$work/late" "$work/calls" >"$work/again"
@@ -205,7 +218,7 @@ late=$(grep -c . "$work/late")
 cat "$work/late"
 [ "$calls_timed" -ge "$total" ]
 ok "all $total calls were made ($cancelled cancelled)" $?
-same "every call was back within a second" 0 "$late"
-same "the server lives" 1 "$(psql -XqAt -c 'SELECT 1')"
-same "what shares a chain was refused, all else taken" "shared chain" "$(psql -XqAt -c "SELECT string_agg(name, ', ') FROM wire WHERE name NOT IN (SELECT name FROM filters)")"
+same "every call returned within a second" 0 "$late"
+same "the server is alive" 1 "$(psql -XqAt -c 'SELECT 1')"
+same "only the shared chain was refused" "shared chain" "$(psql -XqAt -c "SELECT string_agg(name, ', ') FROM wire WHERE name NOT IN (SELECT name FROM filters)")"
 tally

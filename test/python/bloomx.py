@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Bloom filters in the interchange format of bloomx, version 1 (docs/FORMAT.md).
 
-A stand-alone reader and writer in plain Python: no PostgreSQL, no package
-beyond the standard library, Python 3.9 or later.  It is written from the
-specification, not from the C code, so that the two can check each other, and
-it prefers to be read over being fast: adding a million keys takes seconds.
+A stand-alone reader and writer in plain Python 3.9 or later: it needs neither
+PostgreSQL nor any package beyond the standard library.  It is written from the
+specification, not from the C code, so that the two can check each other.  It
+is meant to be read rather than to be fast: adding a million keys takes seconds.
 
     import bloomx
     f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits("partitioned_blocked", 8192, 7))
@@ -12,9 +12,9 @@ it prefers to be read over being fast: adding a million keys takes seconds.
     f.contains(bloomx.integer(42))      # True
     f.to_text()                         # paste into SQL:  '...'::bloomfilter
 
-What it does not do: plan a geometry from a capacity and a rate (ask SQL's
-bloom_plan), fold, expand, or compute the keys of types of extensions, whose
-canonical bytes come out of PostgreSQL (bloomx.named takes them from you).
+It does not plan a geometry from a capacity and a rate (use bloom_plan in SQL),
+fold, or expand.  Nor does it compute the keys of types of extensions, whose
+canonical bytes come from PostgreSQL (pass them to bloomx.named).
 """
 
 import argparse
@@ -79,7 +79,7 @@ def _swap64(x):
 
 
 def _fold128(a, b):
-    """The two halves of the 128-bit product, xored."""
+    """The exclusive or of the two halves of the 128-bit product."""
     product = a * b
     return (product & MASK64) ^ (product >> 64)
 
@@ -99,7 +99,7 @@ def _avalanche_xxh64(h):
 
 
 def _mix16(data, at, secret_at, seed):
-    """16 bytes of data with 16 bytes of the secret."""
+    """Mixes 16 bytes of data with 16 bytes of the secret."""
     return _fold128(
         _read64(data, at) ^ ((_read64(SECRET, secret_at) + seed) & MASK64),
         _read64(data, at + 8) ^ ((_read64(SECRET, secret_at + 8) - seed) & MASK64),
@@ -228,7 +228,7 @@ TIMESTAMP_INFINITY, TIMESTAMP_MINUS_INFINITY = 2**63 - 1, -(2**63)
 
 
 class Key(NamedTuple):
-    """A value as filters see it.  Made by the functions below, one a key type."""
+    """A value as filters see it.  The functions below make it, one per key type."""
     code: int
     pieces: tuple                           # the canonical bytes: bytes, and keys, which stand for their hashes
     name: str = ""                          # of a named key type
@@ -392,12 +392,12 @@ def ready_hash(value):
 
 
 def named(type_name, extended_hash):
-    """A type of an extension or a user: its key type's name, and what its extended hash function returns with seed 0."""
+    """A type of an extension or a user: the name of its key type, and the result of its extended hash function with seed 0."""
     return Key(KEY_NAMED, ((extended_hash & MASK64).to_bytes(8, "little"),), type_name)
 
 
 def _named(type_name, *pieces):
-    """A named key type.  A name of more than 63 bytes is cut and ends in a fingerprint of the whole."""
+    """A named key type.  A name of more than 63 bytes is truncated and ends in a fingerprint of the whole name."""
     encoded = type_name.encode()
     if len(encoded) > 63:
         type_name = f"{encoded[:46].decode(errors='ignore')}#{xxh3_64(encoded):016x}"
@@ -405,7 +405,7 @@ def _named(type_name, *pieces):
 
 
 class Null(NamedTuple):
-    """A NULL in a row or an array; a row needs to know of which key type."""
+    """A NULL in a row or an array; in a row its key type matters."""
     name: str = ""
 
     def type_name(self):
@@ -417,7 +417,7 @@ def _nullable(item):
 
 
 def array(element_type, items, bounds=None):
-    """An array of keys of that key type, and Nulls; bounds: (length, lower bound) of each dimension."""
+    """An array of keys of one key type and of Nulls; bounds has (length, lower bound) for each dimension."""
     if bounds is None:
         bounds = [(len(items), 1)] if items else []
     pieces = [struct.pack("<i", len(bounds)), *(struct.pack("<ii", *bound) for bound in bounds)]
@@ -427,7 +427,7 @@ def array(element_type, items, bounds=None):
 
 
 def record(*columns):
-    """A row of a composite type: keys and Nulls."""
+    """A row of a composite type, of keys and Nulls."""
     pieces = [piece for column in columns for piece in _nullable(column)]
     return _named(f"record({', '.join(column.type_name() for column in columns)})", *pieces)
 
@@ -517,7 +517,7 @@ SATURATED = 2**PLANES - 1                   # a counter that stays as it is
 
 
 class Geometry(NamedTuple):
-    """B blocks, each of P parts, each S bits, H probes a part."""
+    """B blocks of P parts of S bits, with H probes in each part."""
     blocks: int
     parts: int
     part_bits: int
@@ -552,7 +552,7 @@ def _is_power_of_two(n):
 
 
 def check_geometry(layout, g):
-    """Raises ValueError unless a filter of that layout (a name) can have geometry g."""
+    """Raises ValueError unless a filter of the layout (a name) can have geometry g."""
     def require(true, rule):
         if not true:
             raise ValueError(f"impossible geometry for layout {layout}: {rule}, not {tuple(g)} (B, P, S, H)")
@@ -604,12 +604,12 @@ def _option(options, name, preset):
 
 
 def _fixed(k):
-    """Probes and fraction of a k."""
+    """Splits k into whole probes and the fraction."""
     return divmod(math.floor(k * ONE + 0.5), ONE)
 
 
 def geometry_for_bits(layout, bits, k, options=""):
-    """(layout, Geometry) of at most that many bits, the rule of SQL's bloom_empty_bits."""
+    """(layout, Geometry) of at most the given number of bits, by the rule of bloom_empty_bits in SQL."""
     hashing = next(code for code, name in HASHINGS.items() if name == _option(options, "hashing", "independent"))
     if layout == "standard":
         g = Geometry(1, 1, bits, k, hashing)
@@ -677,7 +677,7 @@ def _positions_blocked(g, key_hash):
 
 
 class Piece(NamedTuple):
-    """A filter of fractional k within a body: its first bit, its size, k in 1/65536, the number of its first derived hash."""
+    """A filter of fractional k within a body: its first bit, its size, k in 1/65536, and the index of its first derived hash."""
     first: int
     size: int
     k: int
@@ -726,7 +726,7 @@ def _positions_partitioned_blocked(g, key_hash):
 
 
 def _grouped_word(g, block, part):
-    """Where partitioned_blocked keeps the word of a part of a block: groups one after another, then blocks."""
+    """The index of the word of a part of a block in partitioned_blocked: ordered by group, then block."""
     group, j = divmod(part, GROUP)
     group_parts = min(GROUP, g.parts - GROUP * group)
     return GROUP * group * g.blocks + block * group_parts + j
@@ -817,12 +817,12 @@ class BloomFilter:
         self.add_hash(key.hash(self.seed))
 
     def contains(self, key):
-        """False: certainly not added.  True: probably added."""
+        """False if the key was certainly not added; True if it probably was."""
         self._check_key(key.code, key.name, key.type_name())
         return self.contains_hash(key.hash(self.seed))
 
     def remove(self, key):
-        """Layout counting: take a key out that was added.  False: it is not there, and no counter has changed."""
+        """Layout counting: removes a key that was added.  False if it is absent; then no counter has changed."""
         self._check_key(key.code, key.name, key.type_name())
         return self.remove_hash(key.hash(self.seed))
 
@@ -851,7 +851,7 @@ class BloomFilter:
         return _planes(self.geometry, position) if self.layout == "counting" else [position]
 
     def cell(self, position):
-        """The bit there; of layout counting, the counter."""
+        """The bit at a position; in layout counting, the counter."""
         return sum((self.body[bit // 8] >> bit % 8 & 1) << i for i, bit in enumerate(self._cell_bits(position)))
 
     def _set_cell(self, position, value):
@@ -860,7 +860,7 @@ class BloomFilter:
 
     @property
     def refused_removals(self):
-        """Layout counting: how often a key was to be removed that was not there; the body's first word."""
+        """Layout counting: the number of attempts to remove an absent key; the body's first word."""
         return _read64(self.body, 0)
 
     @refused_removals.setter
@@ -870,7 +870,7 @@ class BloomFilter:
     # ---- whole filters ----
 
     def __eq__(self, other):
-        """Do both answer every query alike?  Capacity, expanded and refused removals are notes, not contents."""
+        """True if both answer every query alike.  Ignores capacity, expanded and refused removals, which are only notes."""
         if not isinstance(other, BloomFilter):
             return NotImplemented
         notes = 8 if self.layout == "counting" else 0
@@ -882,7 +882,7 @@ class BloomFilter:
         return (self.layout, self.geometry, self.seed, self.key_code, self.key_name)
 
     def union(self, other):
-        """The filter of both sets of keys.  Both must have one layout, geometry, seed and key type."""
+        """The filter of both sets of keys.  Both must have the same layout, geometry, seed and key type."""
         if (self.layout, self.geometry) != (other.layout, other.geometry):
             raise ValueError(f"cannot unite filters of different geometry: "
                              f"{self.layout} {tuple(self.geometry)} and {other.layout} {tuple(other.geometry)}")
@@ -903,7 +903,7 @@ class BloomFilter:
         return both
 
     def to_bits(self):
-        """The filter without counters, which are 1 or more where it has a bit; itself, if it has none."""
+        """The filter without counters: a bit is set if its counter is not 0.  Itself if it has no counters."""
         if self.layout != "counting":
             return self
         plain = BloomFilter("partitioned_blocked", self.geometry, self.seed, self.key_code, self.key_name, self.capacity, self.expanded)
@@ -925,7 +925,7 @@ class BloomFilter:
         return _count_ones(self.body[8 * word:8 * (word + g.part_words)]) / g.part_bits
 
     def fpr(self):
-        """The chance that a key that was not added is found: exact, from the bits as they are.
+        """The probability that a key that was not added is found: exact, from the present bits.
 
         A block choice is shared by a group of parts, so: the product over
         groups of the mean over blocks of the product over parts of fill^probes.
@@ -999,7 +999,7 @@ class BloomFilter:
 
     @classmethod
     def from_bytes(cls, data):
-        """Reads the interchange format.  ValueError says what is wrong with it."""
+        """Reads the interchange format.  A ValueError says what is wrong with the bytes."""
         data = bytes(data)
         if len(data) < HEADER_BYTES:
             raise ValueError(f"a filter has at least {HEADER_BYTES} bytes, not {len(data)}")
@@ -1051,7 +1051,7 @@ class BloomFilter:
 
     @classmethod
     def from_text(cls, value):
-        """Reads SQL's text form: base64, padded, without line breaks."""
+        """Reads the text form of SQL: base64, padded, without line breaks."""
         try:
             data = base64.b64decode(value, validate=True)
         except (binascii.Error, ValueError) as error:
@@ -1062,7 +1062,7 @@ class BloomFilter:
 
 
 def _check_expanded(layout, g, expanded):
-    """`expanded` counts doublings, so that many halvings must be possible."""
+    """`expanded` counts doublings, so as many halvings must be possible."""
     resolution = {"partitioned_blocked": g.blocks, "counting": g.blocks, "partitioned": g.part_bits, "hybrid": g.part_bits}.get(layout, 1)
     if g.hashing != 0:
         resolution = 1
@@ -1071,7 +1071,7 @@ def _check_expanded(layout, g, expanded):
 
 
 def _check_spare_bits(g, body):
-    """Only a part whose bits are no multiple of 64 has spare bits: the top ones of its last word."""
+    """Only a part whose number of bits is not a multiple of 64 has spare bits: the top ones of its last word."""
     used = g.part_bits % 64
     if used == 0:
         return
@@ -1082,7 +1082,7 @@ def _check_spare_bits(g, body):
 
 
 class Stage(NamedTuple):
-    """What a block of dynamic_blocked is at its stage."""
+    """The properties of a block of dynamic_blocked at one stage."""
     number: int
     units: int                              # of memory
     bits: int
@@ -1152,7 +1152,7 @@ class DynamicBlockedFilter(BloomFilter):
             self._require(bin(bits).count("1") == record & 0xFFFFFFFF, "a record does not count its bits")
             return stage, bits, record >> 37
 
-        starts, unit = [], g.blocks         # of the overflow blocks, one behind the other
+        starts, unit = [], g.blocks         # of the overflow blocks, one after another
         while unit < used:
             starts.append(unit)
             unit += block(unit)[0].units
@@ -1287,7 +1287,7 @@ class DynamicBlockedFilter(BloomFilter):
         return sum(bin(bits).count("1") for chain in self.chains for _, bits in chain)
 
     def _walk(self):
-        """For every block: the rate of the blocks before it in its chain, its fill, its stage, and is it the last?"""
+        """For every block: the rate of the blocks before it in its chain, its fill, its stage, and whether it is the last."""
         for chain in self.chains:
             before = 0.0
             for i, (number, bits) in enumerate(chain):
@@ -1347,7 +1347,7 @@ class AgePartitionedFilter(BloomFilter):
 
     @property
     def window(self):
-        """So many of the last keys are always found."""
+        """The number of last keys that are always found."""
         return self.generations * self.generation_keys
 
     def _slice(self, logical):
@@ -1390,7 +1390,7 @@ class AgePartitionedFilter(BloomFilter):
         return _count_ones(self.body[first:first + 8 * self.geometry.part_words]) / self.geometry.part_bits
 
     def fpr(self):
-        """The chance of k matches in a row: after each slice, that of a row of each length without one of k before."""
+        """The probability of k matches in a row, by the probability, after each slice, of a run of each length (and none of k before)."""
         runs = [1.0] + [0.0] * self.k
         for logical in range(self.geometry.parts):
             fill = self._fill(logical)
@@ -1398,7 +1398,7 @@ class AgePartitionedFilter(BloomFilter):
         return runs[-1]
 
     def cardinality(self):
-        """The slices l, l - k, l - 2k .. have taken every generation of the window, and the present one, once."""
+        """The slices l, l - k, l - 2k ... together have taken every generation of the window, and the present one, exactly once."""
         fills = [self._fill(logical) for logical in range(self.generations % self.k, self.generations + 1, self.k)]
         if 1 in fills:
             return math.inf
@@ -1412,7 +1412,7 @@ class ScalableFilter(BloomFilter):
     FIXED_WORDS = 3                         # before the first record
     MAX_STAGES = 200
     MAX_LOG2 = 27
-    # The rate of a half full group of 0 .. 8 parts: loads of 64 ln 2 keys on average.
+    # The rate of a half-full group of 0 .. 8 parts, with loads of 64 ln 2 keys on average.
     RATES = (1, 0.5, 0.2527223215129251, 0.12906070456651217, 0.06656020893143381, 0.034651052424074145,
              0.018202268099765044, 0.009644542254162109, 0.0051527187304857705)
 
@@ -1501,7 +1501,7 @@ class ScalableFilter(BloomFilter):
     # ---- whole filters ----
 
     def union(self, other):
-        """The chain of the stages of both, whatever their geometries; two of one shape become one where that is not too full."""
+        """The chain of the stages of both, whatever their geometries.  Two stages of one shape are joined unless the result would be too full."""
         if self.layout != other.layout:
             raise ValueError(f"cannot unite filters of different layout: {self.layout} and {other.layout}")
         if self.seed != other.seed:
@@ -1511,7 +1511,7 @@ class ScalableFilter(BloomFilter):
         typed = other if self.key_code == KEY_NONE else self
         leader = self if self.stages[0].geometry.blocks >= other.stages[0].geometry.blocks else other
         both = ScalableFilter(self.layout, leader.geometry, self.seed, typed.key_code, typed.key_name, max(self.capacity, other.capacity))
-        joints = []                         # [stage, has it absorbed another?]
+        joints = []                         # [stage, whether it has absorbed another]
         for stage in self.stages:
             self._place(joints, stage)
         for stage in other.stages:
@@ -1522,7 +1522,7 @@ class ScalableFilter(BloomFilter):
 
     @staticmethod
     def _place(joints, stage):
-        """Larger stages first, of equal ones the emptier, of equally full ones the one that came first."""
+        """Larger stages first; of equal ones the emptier; of equally full ones the one that came first."""
         def order(s):
             return -s.geometry.blocks, s.bits_set() / s.geometry.parts
 
@@ -1549,7 +1549,7 @@ class ScalableFilter(BloomFilter):
         return -math.expm1(sum(math.log1p(-stage.fpr()) for stage in self.stages))
 
     def cardinality(self):
-        """A stage lacks the keys that older, full ones said yes to."""
+        """A stage lacks the keys for which older, full stages have answered yes."""
         keys, no = 0.0, 1.0
         for stage in reversed(self.stages):
             keys += stage.cardinality() / no
@@ -1572,7 +1572,7 @@ def _parse_boolean(value):
     return value[0] == "t"
 
 
-# From a line of text to a key, by key type.  Times may have ISO form or be the integer that PostgreSQL stores.
+# Makes a key from a line of text, by key type.  A time may have ISO form or be the integer that PostgreSQL stores.
 def _iso_or_integer(make, from_iso):
     def parse(value):
         return make(int(value) if value.lstrip("-").isdigit() else from_iso(value))
@@ -1605,7 +1605,7 @@ PARSERS = {
 
 
 def _read_filter(path):
-    """A file, or - for standard input, that holds the binary or the text form."""
+    """Reads a filter from a file (- for standard input) that has the binary or the text form."""
     data = sys.stdin.buffer.read() if path == "-" else open(path, "rb").read()
     if data.startswith(MAGIC):
         return BloomFilter.from_bytes(data)
@@ -1627,7 +1627,7 @@ def _info(arguments):
 
 
 def _contains(arguments):
-    """Prints true or false for each key; exit status 1 when one is certainly absent."""
+    """Prints true or false for each key.  The exit status is 1 if one is certainly absent."""
     f = _read_filter(arguments.filter)
     parse = PARSERS.get(arguments.type or f.key_type())
     if parse is None:
@@ -1639,7 +1639,7 @@ def _contains(arguments):
 
 
 def _build(arguments):
-    """Reads keys from standard input, one a line, and prints the filter's text form."""
+    """Reads keys from standard input, one per line, and prints the text form of their filter."""
     f = BloomFilter.empty(*geometry_for_bits(arguments.layout, arguments.bits, arguments.k, arguments.options), seed=arguments.seed & MASK64)
     for line in sys.stdin:
         f.add(PARSERS[arguments.type](line.rstrip("\n")))

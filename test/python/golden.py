@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""The golden vectors of the interchange format: makes and checks golden.json.
+"""Make and check golden.json, the golden vectors of the interchange format.
 
-    golden.py             write golden.json anew (only when the format gains something: what is there never changes)
-    golden.py --check     does bloomx.py still give exactly what golden.json says?
+    golden.py             rewrite golden.json (only when the format is extended: existing vectors never change)
+    golden.py --check     check that bloomx.py still gives exactly what golden.json says
 
 golden.json holds hashes of byte patterns (xxh3), canonical bytes and hashes of
 keys (keys), and whole filters with their keys and text form (filters).  A port
-to another language is right when it reproduces that file; 64-bit numbers are
-hexadecimal strings there, because not every JSON reader keeps 64 bits.  A key
+to another language is right if it reproduces that file.  64-bit numbers are
+hexadecimal strings there, because not every JSON reader preserves 64 bits.  A key
 that consists of other keys has canonical bytes for each of the two seeds.
 golden_sql.py makes the regression test of the server from the same file.
 """
@@ -25,7 +25,7 @@ import bloomx  # noqa: E402  (from this directory)
 FORMAT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "FORMAT.md"
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
 
-# A second seed with its top bit set: negative where SQL shows it as a bigint.
+# The second seed has its top bit set: as a bigint in SQL it is negative.
 SEEDS = (0, 0x9E3779B97F4A7C15)
 
 XXH3_LENGTHS = (0, 1, 2, 3, 4, 5, 8, 9, 15, 16, 17, 31, 32, 33, 64, 65, 96, 97, 127, 128, 129, 144, 239, 240,
@@ -336,7 +336,7 @@ def make_golden():
 
 
 def to_json(golden):
-    """One key a line, so that a difference reads well; filters as blocks."""
+    """One key per line, so that differences are easy to read; filters as blocks."""
     def rows(items):
         return "[\n" + ",\n".join("    " + json.dumps(item) for item in items) + "\n  ]"
     parts = [f'  "{name}": ' + (rows(value) if name in ("xxh3", "keys", "filters") else json.dumps(value))
@@ -349,7 +349,7 @@ def to_json(golden):
 # --------------------------------------------------------------------------
 
 class Tap:
-    """ok and not ok lines, counted."""
+    """Prints and counts ok and not ok lines."""
 
     def __init__(self):
         self.passed = self.failed = 0
@@ -382,7 +382,7 @@ def check_vectors(tap, golden):
 
 
 def check_filters(tap, golden):
-    """golden.json's filters, read: bytes survive, all keys are found, some absent ones are not."""
+    """Reads the filters of golden.json: their bytes survive, all keys are found, and some absent ones are not."""
     for row, (name, *_, keys) in zip(golden["filters"], golden_filters()):
         f = bloomx.BloomFilter.from_text(row["text"])
         tap.ok(f.to_text() == row["text"], f"reading and writing keeps: {name}")
@@ -416,7 +416,7 @@ def check_union(tap):
 
 
 def check_counting(tap):
-    """Keys in and out again, against a plain filter of the keys that are left."""
+    """Adds and removes keys, and compares with a plain filter of the remaining keys."""
     layout, g = bloomx.geometry_for_bits("counting", 4096, 11)
     f = bloomx.BloomFilter.empty(layout, g, capacity=60)
     left = bloomx.BloomFilter.empty("partitioned_blocked", g, capacity=60)
@@ -436,7 +436,7 @@ def check_counting(tap):
 
 
 def refuses(tap, what, action, message):
-    """The action must raise ValueError with that text in it."""
+    """Checks that the action raises a ValueError that contains the text."""
     try:
         action()
         said = "nothing: accepted"
@@ -445,7 +445,7 @@ def refuses(tap, what, action, message):
     tap.ok(message in said, f"refused: {what}", f"said {said!r}, expected {message!r}")
 
 
-# Every check that FORMAT.md asks of a reader: (golden filter, offset, value put there, what bloomx.py says about it).
+# Every check that FORMAT.md requires of a reader: (golden filter, offset, new value there, message of bloomx.py).
 EIGHT, NAMED, THREE = "eight blocks, seven parts", "a named key type", "dynamic_blocked, three stages"
 FOUR = "scalable, four stages"
 TURNED = "age_partitioned, turned, spare bits"
@@ -532,7 +532,7 @@ BROKEN = [
 
 
 def broken_filters(golden):
-    """(description, bytes that are no filter, what bloomx.py says)."""
+    """(description, bytes that are not a filter, message of bloomx.py)."""
     whole = {row["name"]: bloomx.BloomFilter.from_text(row["text"]).to_bytes() for row in golden["filters"]}
     for name, at, value, message in BROKEN:
         data = bytearray(whole[name])
@@ -554,7 +554,7 @@ def check_refusals(tap, golden):
 
 
 def check_document(tap, golden):
-    """The examples and vectors that FORMAT.md prints are those of golden.json."""
+    """Checks that the examples and vectors in FORMAT.md are those of golden.json."""
     document = FORMAT.read_text()
     joined = "".join(document.split())
     for row in golden["filters"]:
@@ -571,7 +571,7 @@ def check_document(tap, golden):
 
 
 def check_xxhash(tap):
-    """Our XXH3 against the xxhash package, where there is one: every length up to 1100."""
+    """Compares our XXH3 with the xxhash package, if it is installed, for every length up to 1100."""
     try:
         import xxhash
     except ImportError:

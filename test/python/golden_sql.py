@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints sql/golden.sql, the regression test that holds the server to golden.json.
+"""Print sql/golden.sql, the regression test that compares the server with golden.json.
 
     test/python/golden_sql.py > sql/golden.sql
 """
@@ -29,7 +29,7 @@ def values(rows):
 
 
 def key_query(golden, number):
-    """Every key with one seed: what bloom_hash says beside what golden.json says."""
+    """Every key with one seed: the results of bloom_hash that differ from golden.json."""
     seed = signed(golden["seeds"][number])
     seed_argument = f", {seed}" if seed else ""
     rows = [(quote(key["type"]), f"$${key['sql']}$$", f"bloom_hash({key['sql']}{seed_argument})", str(signed(key["hash"][number])))
@@ -64,7 +64,7 @@ def main():
 
     print(f"""\
 --
--- Golden vectors: the hashing contract and the interchange format, for ever.
+-- Golden vectors: the hashing contract and the interchange format, which never change.
 --
 -- Made by test/python/golden_sql.py from test/python/golden.json: do not edit.
 -- A difference here means that filters which people have stored, or which
@@ -83,7 +83,7 @@ CREATE TYPE golden_span AS RANGE (SUBTYPE = float8, MULTIRANGE_TYPE_NAME = golde
 {key_query(golden, 0)}
 -- The same keys with another seed
 {key_query(golden, 1)}
--- Domains are their base type
+-- A domain hashes as its base type
 CREATE DOMAIN golden_domain AS int4 CHECK (VALUE > 0);
 SELECT bloom_hash(5::golden_domain) = bloom_hash(5) AS ok;
 DROP DOMAIN golden_domain;
@@ -95,7 +95,7 @@ SELECT name, filter::text = golden AS same_text, filter = golden::bloomfilter AS
 {values((quote(row["name"]), built(row), quote(row["text"])) for row in filters)}
     ) AS golden(name, filter, golden);
 
--- What the server reads off those filters
+-- What the server computes from these filters
 SELECT name, bytes, blocks, parts, part_bits, probes, bits_set,
        abs(bloom_fpr(filter) - golden.fpr::float8) <= 1e-9 * golden.fpr::float8 AS fpr_ok,
        bloom_cardinality(filter) = golden.cardinality::float8

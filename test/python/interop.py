@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""PostgreSQL and bloomx.py read each other's filters.  Run it through interop.sh, which makes the database.
+"""Check that PostgreSQL and bloomx.py read each other's filters.  Run it through interop.sh, which makes the database.
 
-Two programs that were written apart must agree on every bit: hashes of all
-golden keys; for every SQL type and every layout the bytes of a filter of 200
-keys, whichever side builds it; answers for absent keys, false positives
-included; estimates; and what is no filter at all.
+Two programs that were written independently must agree on every bit: hashes
+of all golden keys; for every SQL type and every layout the bytes of a filter
+of 200 keys, whichever side builds it; answers for absent keys, including false
+positives; estimates; and which bytes are not a filter.
 """
 
 import base64
@@ -24,7 +24,7 @@ import golden  # noqa: E402
 DATABASE = os.environ["PGDATABASE_SCRATCH"]
 SETTINGS = "SET client_min_messages = warning; SET lc_monetary = 'C'; SET datestyle = 'ISO, YMD'; SET timezone = 'Asia/Kabul';\n"
 
-# Geometries that have something to get wrong: spare bits, several blocks, a last group that is not full.
+# Geometries with special cases: spare bits, several blocks, a partial last group.
 SHAPES = [
     ("standard", 6001, 7, 0),
     ("partitioned", 6001, 7, 11),
@@ -51,7 +51,7 @@ def ip(address, i):
     return str(ipaddress.ip_address(address) + i)
 
 
-# An SQL type, its i-th key in SQL, the same in Python.  Types of few values repeat them.
+# An SQL type, its i-th key in SQL, and the same key in Python.  Types of few values repeat them.
 TYPES = [
     ("int2", "(i * 37 - 5000)::int2", lambda i: bloomx.integer(i * 37 - 5000)),
     ("int4", "i - 100", lambda i: bloomx.integer(i - 100)),
@@ -98,7 +98,7 @@ TYPES = [
     ("pg_lsn", "('1/' || to_hex(i))::pg_lsn", lambda i: bloomx.pg_lsn(2**32 + i)),
 ]
 
-# Types of extensions and users: SQL tells the extended hash of each key, the rest must agree.
+# Types of extensions and users: SQL gives the extended hash of each key, and everything else must agree.
 NAMED_TYPES = [
     ("interop_number#6ea99d41dfc69f78", "(i::text)::interop_number", "hashint8extended", "i::bigint"),
 ]
@@ -137,7 +137,7 @@ CREATE FUNCTION add_hashes(f bloomfilter, hashes bigint[]) RETURNS bloomfilter L
 
 
 def sql(script):
-    """Runs a script; the rows that it printed, as lists of columns."""
+    """Runs a script and returns the rows that it printed, as lists of columns."""
     done = subprocess.run(
         ["psql", "-X", "-q", "-A", "-t", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", DATABASE],
         input=SETTINGS + script, capture_output=True, encoding="utf-8", env={**os.environ, "PGCLIENTENCODING": "UTF8"},
@@ -166,7 +166,7 @@ def empty_call(shape):
 
 
 def same_filter(tap, what, text, hex_bytes, expected):
-    """SQL's two forms of a filter are one value, and the very bytes that Python built."""
+    """Checks that the text and bytea forms in SQL are the same value, with exactly the bytes that Python built."""
     f = bloomx.BloomFilter.from_text(text)
     tap.ok(f.to_bytes().hex() == hex_bytes, f"{what}: text and bytea hold the same bytes")
     tap.ok(f.to_bytes() == expected.to_bytes(), f"{what}: SQL built what Python builds",
@@ -192,7 +192,7 @@ def check_hashes(tap, vectors):
 
 
 def check_type(tap, what, expression, key_of, shape):
-    """One SQL type, one layout, both ways."""
+    """Checks one SQL type and one layout in both directions."""
     what = f"{what}, {shape[0]}"
     expected = python_filter(shape, (key_of(i) for i in range(KEYS)))
     ours = expected.to_text()
@@ -242,7 +242,7 @@ def check_ready_hashes(tap, shape):
 
 
 def check_planned(tap):
-    """Filters whose geometry and capacity the server chose: both are in the header."""
+    """Filters whose geometry and capacity the server has chosen; both are in the header."""
     for layout in bloomx.LAYOUTS.values():
         for call in (f"bloom_agg(i, bloom_empty(5000, 0.001, '{layout}'))", "bloom_agg(i)", "bloom_agg(i, 4000)", "bloom_agg(i, 4000, 0.05)"):
             if layout != "partitioned_blocked" and "bloom_empty" not in call:
@@ -257,7 +257,7 @@ def check_planned(tap):
 
 
 def check_algebra(tap):
-    """Union of equal sizes; a union of different sizes, whose folding back bloomx.py knows."""
+    """A union of equal sizes, and one of different sizes, which bloomx.py can fold back."""
     for shape in SHAPES:
         layout = shape[0]
         if layout == "age_partitioned":     # has no union
@@ -281,7 +281,7 @@ def check_algebra(tap):
 
 
 def check_removal(tap):
-    """Keys added (some of them twice, one until it is saturated) and removed, one of them in vain: the same bytes; then without counters."""
+    """Adds keys (some twice, one until it is saturated) and removes keys (one that is absent): the same bytes; then drops the counters."""
     ((theirs, bits),) = sql("""
         WITH f AS (SELECT bloom_remove_all(bloom_agg(i % 150, bloom_empty_bits(4096, 11, 'counting')),
                                            ARRAY(SELECT generate_series(100, 149)) || 5000 || ARRAY(SELECT generate_series(0, 9))) AS f
@@ -296,7 +296,7 @@ def check_removal(tap):
 
 
 def check_refusals(tap, vectors):
-    """What bloomx.py refuses, the server refuses: as text with 22P02, as bytes with 22P03."""
+    """The server refuses what bloomx.py refuses: as text with 22P02, as bytes with 22P03."""
     broken = list(golden.broken_filters(vectors))
     script = "".join(f"SELECT state_of_text('{base64.b64encode(data).decode()}'), state_of_bytes('\\x{data.hex()}');\n" for _, data, _ in broken)
     for (what, data, _), states in zip(broken, sql(script)):
@@ -331,7 +331,7 @@ def main():
     vectors = json.loads(golden.GOLDEN.read_text())
     tap = golden.Tap()
     def run(what, check, *arguments):
-        """An error of the server fails this check and not the ones after it."""
+        """Runs a check; an error of the server fails only this check."""
         try:
             check(tap, *arguments)
         except (RuntimeError, ValueError) as error:

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# PostgreSQL and test/python/bloomx.py read each other's filters: see interop.py.
+# Check that PostgreSQL and test/python/bloomx.py read each other's filters: see interop.py.
 #
-# Uses the server that the PG* environment names; the user must be able to
-# create a database there and the extension in it. Creates a scratch database
-# and drops it. TAP-like output; the exit status says whether all passed.
+# Uses the server that the PG* environment names, where the user must be able to
+# create a database and the extension. Creates a scratch database and drops it.
+# Prints TAP-like output; the exit status is 0 if all checks passed.
 set -euo pipefail
 cd "$(dirname "$0")"
 

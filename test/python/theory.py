@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The theory functions of SQL against exact arithmetic: every digit that a float8 promises, but for the last three.
+"""Compare the theory functions of SQL with exact arithmetic, in all digits of a float8 except the last three.
 
     scripts/throwaway test/python/theory.py
 
 Rates are computed as the papers print them, by inclusion-exclusion, in rational numbers (fractions) where those stay
-small and with hundreds of decimal digits elsewhere: more than the terms cancel. The extension uses other formulas, so
-that the two agree by being right. The server is the one that the PG* environment names. Prints what differs by more
+small, and elsewhere with hundreds of decimal digits, more than the terms cancel. The extension uses other formulas, so
+the two can agree only if both are right. Uses the server that the PG* environment names. Prints what differs by more
 than 1e-12 of the value; the last line is "N passed, N failed".
 """
 
@@ -19,15 +19,15 @@ from decimal import Decimal
 from fractions import Fraction
 
 TOLERANCE = Fraction(1, 10**12)
-DIGITS = 400                    # of which inclusion-exclusion over 16 bits of a million cancels a hundred
-RATIONAL = 20000                # the largest power that is worked out as a fraction
-SMALLEST = 1e-280               # of values compared: a float8 below has fewer digits
+DIGITS = 400                    # inclusion-exclusion over 16 bits of a million cancels a hundred of them
+RATIONAL = 20000                # the largest power that is computed as a fraction
+SMALLEST = 1e-280               # the smallest value compared: below it a float8 has fewer digits
 
 decimal.getcontext().prec = DIGITS
 
 
 def number(numerator, denominator, power):
-    """1 - numerator/denominator in the kind of number that a high power of it needs."""
+    """1 - numerator/denominator, as a fraction or a decimal, whichever a power that high needs."""
     base = 1 - Fraction(numerator) / denominator
     if power * math.log2(max(base.denominator, 2)) <= RATIONAL:
         return base
@@ -39,7 +39,7 @@ def decimals(value):
 
 
 def all_set(miss, j):
-    """The probability that j bits are all set, where miss(i) is that of i of them being unset."""
+    """The probability that j bits are all set; miss(i) is the probability that i given bits are unset."""
     terms = [(-1) ** i * math.comb(j, i) * miss(i) for i in range(j + 1)]
     return sum(map(decimals, terms) if any(isinstance(term, Decimal) for term in terms) else terms)
 
@@ -53,7 +53,7 @@ def stirling(k, d):
 
 
 def distinct(m, k, d):
-    """The probability that k throws into m bits hit d different ones."""
+    """The probability that k throws into m bits hit d distinct ones."""
     return Fraction(stirling(k, d) * math.perm(m, d), m**k)
 
 
@@ -160,7 +160,7 @@ def cases():
                     yield fpr_partitioned, (n, m, k)
                 if k <= m and m >= 64:
                     yield from ((fpr_element, (n, m, k, d)) for d in sorted({1, k // 2 + 1, k}))
-    # large filters, and both sides of where few throws become many
+    # large filters, and both sides of the limit between few and many throws
     for n, m, k in ((100000, 10**6, 7), (6250, 10**6, 16), (70000, 10**6, 10), (1000, 10**6, 16), (10, 10**6, 16), (12, 10**6, 8),
                     (11, 997, 8), (12, 997, 8), (13, 997, 8), (10**9, 10**10, 7), (10**15, 10**16, 5), (2**62, 2**63 - 1, 3), (3, 2**63 - 1, 3),
                     (17, 4096, 32), (18, 4096, 32), (19, 4096, 32), (33, 2000, 64), (34, 2000, 64)):
@@ -204,7 +204,7 @@ def literal(value):
 
 
 def ask(calls):
-    """What the server says, as floats."""
+    """The server's results, as floats."""
     script = "BEGIN; CREATE SCHEMA theory_test; CREATE EXTENSION bloomx SCHEMA theory_test; SET LOCAL search_path = theory_test, pg_catalog;\n"
     script += "".join(f"SELECT {call};\n" for call in calls) + "ROLLBACK;\n"
     done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", os.environ.get("PGDATABASE", "postgres")],
