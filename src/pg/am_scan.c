@@ -65,8 +65,11 @@ AndAllKeys(Search *search, const Segment *segment, const Condition *condition, b
 {
 	*left = true;
 	for (uint32 key = 0; key < condition->keys && *left; key++)
+	{
 		if (!AndKey(search, segment, condition->slices + (Size) key * condition->parts, condition->parts, search->rows, left))
 			return false;
+		CHECK_FOR_INTERRUPTS();
+	}
 	return true;
 }
 

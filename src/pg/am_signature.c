@@ -7,6 +7,8 @@
  */
 #include "am.h"
 
+#include "miscadmin.h"
+
 void
 SampleGeometry(GeometrySample *sample, const blx_filter *f)
 {
@@ -85,6 +87,13 @@ MakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, 
 		blx_signature_of_anything(words, geometry);
 }
 
+/*
+ * A condition has at most 64 MB of slices, a quarter of a million keys of 64.
+ * Of more keys that a row must have all, the first ones say enough; of more of
+ * which it may have any, the index says nothing.  The table is asked in any case.
+ */
+#define MAX_CONDITION_SLICES (1 << 24)
+
 Condition
 MakeCondition(const Structure *structure, const blx_filter *probe, bool all)
 {
@@ -96,11 +105,17 @@ MakeCondition(const Structure *structure, const blx_filter *probe, bool all)
 	blx_error	error;
 
 	condition.anything = !blx_identity_check(&structure->identity, "", &of_probe, "", &error);
+	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
+	{
+		condition.anything |= !all;
+		condition.keys = MAX_CONDITION_SLICES / structure->geometry.parts;
+	}
 	if (condition.anything)
 		return condition;
 	next = condition.slices = palloc(Max(1, condition.keys * (Size) condition.parts * sizeof(uint32)));
-	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
+	for (uint32 key = 0; key < condition.keys && blx_hashes_next(probe, &cursor, &hash, 1) > 0; key++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		blx_slices_of_key(&structure->geometry, hash, next);
 		next += condition.parts;
 	}

@@ -14,6 +14,7 @@
 #include "planner.h"
 
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/supportnodes.h"
@@ -106,16 +107,22 @@ bool
 FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 {
 	uint64		cursor = 0,
-				hash;
+				hashes[64];
+	size_t		n;
 
 	/* none of no keys is there, and all are, whatever the types */
 	if (blx_hashes_count(probe) == 0)
 		return all;
 	if (ProbeSaysNothing(f, probe))
 		return true;
-	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
-		if (blx_test(f, hash) != all)
-			return !all;
+	/* there may be a hundred million, each with a cache miss or several */
+	while ((n = blx_hashes_next(probe, &cursor, hashes, lengthof(hashes))) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (size_t i = 0; i < n; i++)
+			if (blx_test(f, hashes[i]) != all)
+				return !all;
+	}
 	return all;
 }
 
