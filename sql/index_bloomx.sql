@@ -248,7 +248,6 @@ CREATE TABLE wide AS SELECT g, bloom_agg(i, bloom_empty_bits(8192, 64)) AS f FRO
 CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 8192, probes = 64);
 CREATE TABLE many AS SELECT bloom_probe_all(array_agg(i)) AS keys FROM generate_series(25, 4500000) i;
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT g FROM wide WHERE f ?| (SELECT keys FROM many);
 SELECT g AS "has one" FROM wide WHERE f ?| (SELECT keys FROM many);
 SELECT count(*) AS "have all" FROM wide WHERE f ?& (SELECT keys FROM many);
 SET bloomx.overfill = off;
