@@ -57,6 +57,11 @@ ChooseGeometry(const IndexOptions *options, const GeometrySample *sample)
 		}
 		bits = Max(bits, 64 * probes);
 	}
+	if (bits < 64 * probes)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bits of a bloomx index must be at least 64 for each of its probes, %u for %u probes, not %u", 64 * probes, probes, bits),
+				 errhint("Raise bits, or give fewer probes.")));
 	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, probes, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	return geometry;
