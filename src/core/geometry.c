@@ -288,8 +288,10 @@ blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1])
  * to text takes blanks away that the filter's keys may have.
  */
 static const char *
-mismatch_hint(uint8_t of_filter, uint8_t of_key)
+mismatch_hint(uint8_t of_filter, uint8_t of_key, bool of_filters)
 {
+	if (of_filters)
+		return "Build both filters from keys of one type.";
 	if (of_filter == BLX_KEY_BPCHAR && of_key == BLX_KEY_TEXT)
 		return "Cast the key to bpchar (\"character\" would cut it to one character), or build the filter from keys cast to text.";
 	if (of_filter == BLX_KEY_TEXT && of_key == BLX_KEY_BPCHAR)
@@ -317,7 +319,7 @@ blx_identity_check(const blx_identity *a, const char *what_a,
 		return true;
 	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
 			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
-	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type),
+	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type, strcmp(what_b, "the key") != 0),
 					"bloom filter key types do not match: %s and %s",
 					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
 }
