@@ -242,3 +242,17 @@ DROP TABLE docs;
 SELECT bloomx_index_info(0);
 SELECT bloomx_check_index(0);
 \set VERBOSITY default
+
+-- Sets of more keys than the index can look for: of all of them it looks for some, of any of them it says nothing.
+CREATE TABLE wide AS SELECT g, bloom_agg(i, bloom_empty_bits(8192, 64)) AS f FROM unnest(ARRAY[1, 20]) g, generate_series(g, g + 9) i GROUP BY g;
+CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 8192, probes = 64);
+CREATE TABLE many AS SELECT bloom_probe_all(array_agg(i)) AS keys FROM generate_series(25, 4500000) i;
+SET enable_seqscan = off;
+SELECT g AS "has one" FROM wide WHERE f ?| (SELECT keys FROM many);
+SELECT count(*) AS "have all" FROM wide WHERE f ?& (SELECT keys FROM many);
+SET bloomx.overfill = off;
+UPDATE wide SET f = bloom_add_all(f, ARRAY(SELECT generate_series(1, 100000))) WHERE g = 1;
+SELECT g AS "is full" FROM wide WHERE f ?& (SELECT keys FROM many);
+RESET bloomx.overfill;
+RESET enable_seqscan;
+DROP TABLE wide, many;

@@ -42,6 +42,8 @@ FROM c_filters;
 SELECT g = f AS unchanged, i.details FROM c_filters, bloom_remove(f, 1001) g, bloom_info(g) i;
 SELECT g = bloom_remove_all(f, ARRAY[1, 2]) AS "the others are", i.details
 FROM c_filters, bloom_remove_all(f, ARRAY[1, 1001, 2, 1002, NULL, 2000]) g, bloom_info(g) i;
+-- Once per statement, not once per row.
+SELECT count(bloom_remove(f, n)) FROM c_filters, generate_series(2001, 2100) n;
 SELECT bloom_remove_hash(f, 12345) = f AS unchanged, bloom_remove(bloom_empty(10, layout => 'counting'), 'x'::text) @> 1 AS "no key type" FROM c_filters;
 
 -- Nulls are ignored.

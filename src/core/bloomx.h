@@ -288,9 +288,14 @@ extern uint64_t blx_size(const blx_filter *f);
 /* The name of a key type: a literal, or the name in the identity copied to buf. */
 extern const char *blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1]);
 
-/* Do two identities agree?  BLX_KEY_NONE agrees with every type.  BLX_MISMATCH says what differs; it calls the two what_a and what_b. */
+/*
+ * True if two filters, or a filter and a key, agree on seed and key type;
+ * BLX_KEY_NONE agrees with every type.  BLX_MISMATCH says what differs; of two
+ * filters it calls the first what_a, at the start of a sentence, and the other what_b.
+ */
 extern bool blx_identity_check(const blx_identity *a, const char *what_a,
 							   const blx_identity *b, const char *what_b, blx_error *error);
+extern bool blx_key_check(const blx_identity *filter, const blx_identity *key, blx_error *error);
 
 /* ---- keys ---- */
 

@@ -75,9 +75,9 @@ mismatch_hint(uint8_t of_filter, uint8_t of_key)
 	return "Cast the key to the type that the filter was built with.";
 }
 
-bool
-blx_identity_check(const blx_identity *a, const char *what_a,
-				   const blx_identity *b, const char *what_b, blx_error *error)
+static bool
+check(const blx_identity *a, const char *what_a, const blx_identity *b, const char *what_b,
+	  const char *hint, blx_error *error)
 {
 	char		buf_a[BLX_MAX_NAME + 1],
 				buf_b[BLX_MAX_NAME + 1],
@@ -95,9 +95,22 @@ blx_identity_check(const blx_identity *a, const char *what_a,
 		return true;
 	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
 			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
-	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type),
+	return blx_fail(error, BLX_MISMATCH, detail, hint,
 					"bloom filter key types do not match: %s and %s",
 					blx_key_type_name(a, buf_a), blx_key_type_name(b, buf_b));
+}
+
+bool
+blx_identity_check(const blx_identity *a, const char *what_a,
+				   const blx_identity *b, const char *what_b, blx_error *error)
+{
+	return check(a, what_a, b, what_b, "Build both filters from keys of one type.", error);
+}
+
+bool
+blx_key_check(const blx_identity *filter, const blx_identity *key, blx_error *error)
+{
+	return check(filter, "The filter", key, "the key", mismatch_hint(filter->key_type, key->key_type), error);
 }
 
 bool

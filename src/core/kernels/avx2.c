@@ -10,6 +10,15 @@
 
 #if defined(__x86_64__)
 
+/*
+ * GCC clears the upper halves of the registers (vzeroupper) only from -O2 on.
+ * What is left in them makes every older instruction that follows several times
+ * slower, libm's most of all, so a build with -O1 must clear them, too.
+ */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("expensive-optimizations")
+#endif
+
 #include <immintrin.h>
 
 #include "core/kernels/block.h"

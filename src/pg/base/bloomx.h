@@ -31,6 +31,7 @@
 #include "pg/base/compat.h"
 
 #include "access/detoast.h"
+#include "datatype/timestamp.h"
 
 #include "core/bloomx.h"
 #include "core/base/identity.h"
@@ -157,6 +158,9 @@ extern bool FilterIsOverfilled(const blx_filter *f);
 
 /* Complains, as bloomx.overfill wants, when they do. */
 extern void ReportOverfill(const blx_filter *f, OverfillCause cause);
+
+/* Was the last time in another statement of the client?  Notices come once in each, not once per row. */
+extern bool FirstInStatement(TimestampTz *last);
 
 /* ERROR, NOTICE, or 0 when nothing is to be said: a notice comes once per statement and kind. */
 extern int	OverfillLevel(OverfillCause cause);

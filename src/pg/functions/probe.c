@@ -14,6 +14,8 @@
  */
 #include "pg/functions/probe.h"
 
+#include "miscadmin.h"
+
 /* Twice as many slots as hashes; more if the hashes stand too close (docs/design.md, "The open set"). */
 blx_filter *
 ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
@@ -82,16 +84,22 @@ bool
 FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 {
 	uint64		cursor = 0,
-				hash;
+				hashes[64];
+	size_t		n;
 
 	/* of no keys, all are held and none is, whatever the types */
 	if (blx_hashes_count(probe) == 0)
 		return all;
 	if (ProbeSaysNothing(f, probe))
 		return true;
-	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
-		if (blx_test_inline(f, hash) != all)
-			return !all;
+	/* there may be a hundred million, each with a cache miss or several */
+	while ((n = blx_hashes_next(probe, &cursor, hashes, lengthof(hashes))) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (size_t i = 0; i < n; i++)
+			if (blx_test_inline(f, hashes[i]) != all)
+				return !all;
+	}
 	return all;
 }
 

@@ -12,13 +12,14 @@
 static blx_filter *
 WithoutHashes(const blx_filter *f, const uint64 *hashes, size_t n)
 {
+	static TimestampTz last_notice;
 	blx_filter *result = CopyFilter(f);
 	size_t		removed;
 	blx_error	error;
 
 	if (!blx_remove(result, hashes, n, &removed, &error))
 		ThrowCoreError(&error);
-	if (removed < n)
+	if (removed < n && FirstInStatement(&last_notice))
 		ereport(NOTICE,
 				(n == 1
 				 ? errmsg("key is not in the filter")

@@ -202,7 +202,7 @@ Datum
 bloomx_gist_consistent(PG_FUNCTION_ARGS)
 {
 	const blx_filter *signature = DatumGetFilter(((GISTENTRY *) PG_GETARG_POINTER(0))->key);
-	const blx_filter *query = DatumGetFilter(PG_GETARG_DATUM(1));
+	const blx_filter *query;	/* of many megabytes, perhaps: fetched and checked once */
 	StrategyNumber strategy = (StrategyNumber) PG_GETARG_UINT16(2);
 	bool	   *recheck = (bool *) PG_GETARG_POINTER(4);
 	bool		disjoint = false;
@@ -212,6 +212,7 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 	switch (strategy)
 	{
 		case RTOverlapStrategyNumber:
+			query = DatumGetFilter(PG_GETARG_DATUM(1));
 			/* filters that cannot be compared may overlap: the recheck raises the error */
 			if (IsFull(signature) || blx_is_blank(query) || !blx_disjoint(signature, query, &disjoint, &error))
 				PG_RETURN_BOOL(true);

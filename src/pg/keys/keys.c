@@ -478,7 +478,7 @@ CompareKeyTypes(const blx_filter *f, const KeyType *key)
 	of_filter = blx_identity_of(f);
 	of_key = key->identity;
 	of_key.seed = of_filter.seed;
-	if (!blx_identity_check(&of_filter, "The filter", &of_key, "the key", &error))
+	if (!blx_key_check(&of_filter, &of_key, &error))
 		ThrowCoreError(&error);
 }
 

@@ -458,19 +458,26 @@ FilterIsOverfilled(const blx_filter *f)
  * run for it: then the start of the statement is the same.  A parallel worker
  * takes it from its leader, but cannot know what others have said.
  */
+bool
+FirstInStatement(TimestampTz *last)
+{
+	TimestampTz statement = GetCurrentStatementStartTimestamp();
+	bool		first = *last != statement;
+
+	*last = statement;
+	return first;
+}
+
 int
 OverfillLevel(OverfillCause cause)
 {
 	static TimestampTz last_notice[VALUES_SUMMARISED + 1];
-	TimestampTz statement = GetCurrentStatementStartTimestamp();
-	int			kind = cause == VALUES_SUMMARISED ? VALUES_SUMMARISED : KEYS_ADDED;
 
 	if (bloomx_overfill == OVERFILL_ERROR)
 		return ERROR;
-	if (bloomx_overfill == OVERFILL_OFF || last_notice[kind] == statement)
+	if (bloomx_overfill == OVERFILL_OFF)
 		return 0;
-	last_notice[kind] = statement;
-	return NOTICE;
+	return FirstInStatement(&last_notice[cause == VALUES_SUMMARISED ? VALUES_SUMMARISED : KEYS_ADDED]) ? NOTICE : 0;
 }
 
 static const char *

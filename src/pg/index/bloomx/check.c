@@ -17,6 +17,7 @@
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
 #include "funcapi.h"
@@ -412,6 +413,12 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	int			context,
 				nest_level;
 
+	if (RecoveryInProgress())
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("recovery is in progress"),
+				 errdetail("A standby replays changes while the index is read, and would show damage that is none."),
+				 errhint("Check the index on the primary, or on the standby after its promotion.")));
 	if (!check.index->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),

@@ -72,8 +72,11 @@ AndAllKeys(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondi
 {
 	*left = true;
 	for (uint32 key = 0; key < condition->keys && *left; key++)
+	{
 		if (!AndKey(search, segment, condition->slices + (Size) key * condition->parts, condition->parts, search->rows, left))
 			return false;
+		CHECK_FOR_INTERRUPTS();
+	}
 	return true;
 }
 

@@ -8,6 +8,8 @@
  */
 #include "pg/index/bloomx/index.h"
 
+#include "miscadmin.h"
+
 void
 BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 {
@@ -61,6 +63,11 @@ BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *s
 		}
 		bits = Max(bits, 64 * parts);
 	}
+	if (bits < 64 * parts)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("bits of a bloomx index must be at least 64 for each of its probes, %u for %u probes, not %u", 64 * parts, parts, bits),
+				 errhint("Raise bits, or give fewer probes.")));
 	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	return geometry;
@@ -91,6 +98,13 @@ BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filte
 		blx_signature_of_anything(words, geometry);
 }
 
+/*
+ * A condition has at most 64 MB of slices, a quarter of a million keys of 64.
+ * Of more keys that a row must have all, the first ones say enough; of more of
+ * which it may have any, the index says nothing.  The table is asked in any case.
+ */
+#define MAX_CONDITION_SLICES (1 << 24)
+
 BloomxCondition
 BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all)
 {
@@ -102,12 +116,18 @@ BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, b
 	blx_error	error;
 
 	condition.anything = !blx_identity_check(&structure->identity, "", &of_probe, "", &error);
+	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
+	{
+		condition.anything |= !all;
+		condition.keys = MAX_CONDITION_SLICES / structure->geometry.parts;
+	}
 	if (condition.anything)
 		return condition;
 	/* one slice per part, key after key */
 	next = condition.slices = palloc(Max(1, condition.keys * (Size) condition.parts * sizeof(uint32)));
-	while (blx_hashes_next(probe, &cursor, &hash, 1) > 0)
+	for (uint32 key = 0; key < condition.keys && blx_hashes_next(probe, &cursor, &hash, 1) > 0; key++)
 	{
+		CHECK_FOR_INTERRUPTS();
 		blx_slices_of_key(&structure->geometry, hash, next);
 		next += condition.parts;
 	}
