@@ -60,27 +60,42 @@ hit_probability(const blx_geometry *g)
  * dozen bits.  This holds for blocked layouts, too: after n keys a bit is unset
  * with probability (1 - r)^n, however the keys are spread over the blocks.
  */
-double
-blx_cardinality(const blx_filter *f)
+static double
+keys_of_fill(const blx_geometry *g, uint64_t bits_set)
 {
-	const blx_layout *row = blx_layout_row(f->layout);
-	blx_geometry g;
-	uint64_t	set;
-	double		unset,
-				hit;
+	double		unset = 1 - (double) bits_set / (double) blx_bits(g),
+				hit = hit_probability(g);
 
-	if (row->cardinality != NULL)
-		return row->cardinality(f);
-	/* A block that was copied tells no more than the block itself: count what the expansion began with. */
-	g = blx_unexpanded_geometry(f);
-	set = f->expanded > 0 ? row->folded_bits_set(f, f->expanded) : blx_bits_set(f);
-	unset = 1 - (double) set / (double) blx_bits(&g);
-	hit = hit_probability(&g);
 	if (unset >= 1)
 		return 0;
 	if (unset <= 0)
 		return INFINITY;
 	return log(unset) / log1p(-hit);
+}
+
+/* A block that was copied tells no more than the block itself: count what the expansion began with. */
+double
+blx_cardinality(const blx_filter *f)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_geometry g;
+
+	if (f->expanded == 0)
+		return blx_keys_as_full(f);
+	g = blx_unexpanded_geometry(f);
+	return keys_of_fill(&g, row->folded_bits_set(f, f->expanded));
+}
+
+double
+blx_keys_as_full(const blx_filter *f)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_geometry g;
+
+	if (row->cardinality != NULL)
+		return row->cardinality(f);
+	g = blx_geometry_of(f);
+	return keys_of_fill(&g, blx_bits_set(f));
 }
 
 /*

@@ -110,6 +110,11 @@ extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scr
 /* f at a geometry that one of the functions above gave. */
 extern blx_filter *blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error);
 
+/* ---- estimate.c ---- */
+
+/* How many keys would fill f as it is: blx_cardinality, if f was not expanded. */
+extern double blx_keys_as_full(const blx_filter *f);
+
 /* ---- sizing.c ---- */
 
 /*
