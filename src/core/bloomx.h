@@ -89,11 +89,29 @@ enum blx_hashing
 /* Words at the start of a body that belong to the geometry; their meaning is the layout's. */
 #define BLX_MAX_PARAMETERS 3
 
-/* Key type codes: stored, never to be reused (docs/FORMAT.md). */
+/* Key type codes: stored, never to be reused (docs/FORMAT.md, "Key types: canonical bytes").  blx_key_type_name has their names. */
 enum blx_key_type
 {
 	BLX_KEY_NONE = 0,			/* takes the first key's */
+	BLX_KEY_INTEGER = 1,
+	BLX_KEY_FLOAT = 2,
+	BLX_KEY_NUMERIC = 3,
 	BLX_KEY_TEXT = 4,
+	BLX_KEY_BYTEA = 5,
+	BLX_KEY_UUID = 6,
+	BLX_KEY_BOOLEAN = 7,
+	BLX_KEY_DATE = 8,
+	BLX_KEY_TIME = 9,
+	BLX_KEY_TIMETZ = 10,
+	BLX_KEY_TIMESTAMP = 11,
+	BLX_KEY_TIMESTAMPTZ = 12,
+	BLX_KEY_INTERVAL = 13,
+	BLX_KEY_INET = 14,
+	BLX_KEY_MACADDR = 15,
+	BLX_KEY_MACADDR8 = 16,
+	BLX_KEY_OID = 17,
+	BLX_KEY_MONEY = 18,
+	BLX_KEY_ENUM = 19,
 	BLX_KEY_BPCHAR = 20,
 	BLX_KEY_HASH = 254,			/* ready-made 64-bit hashes */
 	BLX_KEY_NAMED = 255			/* the name follows the header */
@@ -228,6 +246,9 @@ extern blx_identity blx_identity_of(const blx_filter *f);
  */
 extern bool blx_identity_check(const blx_identity *a, const char *what_a,
 							   const blx_identity *b, const char *what_b, blx_error *error);
+
+/* True if the two agree: blx_identity_check without the error. */
+extern bool blx_same_keys(const blx_identity *a, const blx_identity *b);
 
 /* The name of a key type: a literal, or the name in the identity copied to buf. */
 extern const char *blx_key_type_name(const blx_identity *id, char buf[BLX_MAX_NAME + 1]);

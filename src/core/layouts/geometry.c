@@ -257,26 +257,26 @@ blx_identity_of(const blx_filter *f)
 
 /* Key types by code (docs/FORMAT.md).  Codes are stored: never renumber. */
 static const char *const key_type_names[] = {
-	[0] = "none",
-	[1] = "integer",
-	[2] = "float",
-	[3] = "numeric",
+	[BLX_KEY_NONE] = "none",
+	[BLX_KEY_INTEGER] = "integer",
+	[BLX_KEY_FLOAT] = "float",
+	[BLX_KEY_NUMERIC] = "numeric",
 	[BLX_KEY_TEXT] = "text",
-	[5] = "bytea",
-	[6] = "uuid",
-	[7] = "boolean",
-	[8] = "date",
-	[9] = "time",
-	[10] = "timetz",
-	[11] = "timestamp",
-	[12] = "timestamptz",
-	[13] = "interval",
-	[14] = "inet",
-	[15] = "macaddr",
-	[16] = "macaddr8",
-	[17] = "oid",
-	[18] = "money",
-	[19] = "enum",
+	[BLX_KEY_BYTEA] = "bytea",
+	[BLX_KEY_UUID] = "uuid",
+	[BLX_KEY_BOOLEAN] = "boolean",
+	[BLX_KEY_DATE] = "date",
+	[BLX_KEY_TIME] = "time",
+	[BLX_KEY_TIMETZ] = "timetz",
+	[BLX_KEY_TIMESTAMP] = "timestamp",
+	[BLX_KEY_TIMESTAMPTZ] = "timestamptz",
+	[BLX_KEY_INTERVAL] = "interval",
+	[BLX_KEY_INET] = "inet",
+	[BLX_KEY_MACADDR] = "macaddr",
+	[BLX_KEY_MACADDR8] = "macaddr8",
+	[BLX_KEY_OID] = "oid",
+	[BLX_KEY_MONEY] = "money",
+	[BLX_KEY_ENUM] = "enum",
 	[BLX_KEY_BPCHAR] = "bpchar",
 	[BLX_KEY_HASH] = "hash",
 	[BLX_KEY_NAMED] = NULL
@@ -314,6 +314,17 @@ mismatch_hint(uint8_t of_filter, uint8_t of_key)
 }
 
 bool
+blx_same_keys(const blx_identity *a, const blx_identity *b)
+{
+	if (a->seed != b->seed)
+		return false;
+	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
+		return true;
+	return a->key_type == b->key_type && a->name_len == b->name_len &&
+		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0);
+}
+
+bool
 blx_identity_check(const blx_identity *a, const char *what_a,
 				   const blx_identity *b, const char *what_b, blx_error *error)
 {
@@ -321,16 +332,13 @@ blx_identity_check(const blx_identity *a, const char *what_a,
 				buf_b[BLX_MAX_NAME + 1],
 				detail[200];
 
+	if (blx_same_keys(a, b))
+		return true;
 	if (a->seed != b->seed)
 		return blx_fail(error, BLX_MISMATCH, NULL,
 						"Filters can be combined only when they were built with the same seed.",
 						"bloom filters have different seeds, %lld and %lld",
 						(long long) a->seed, (long long) b->seed);
-	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
-		return true;
-	if (a->key_type == b->key_type && a->name_len == b->name_len &&
-		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0))
-		return true;
 	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
 			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));
 	return blx_fail(error, BLX_MISMATCH, detail, mismatch_hint(a->key_type, b->key_type),
