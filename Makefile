@@ -11,11 +11,12 @@ DATA = bloomx--$(EXTVERSION).sql
 
 include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
-	src/pg/module.o src/pg/base/objects.o \
-	$(patsubst %,src/pg/keys/%.o, keys containers) \
-	$(patsubst %,src/pg/value/%.o, value expanded versions growth io compare) \
-	$(patsubst %,src/pg/functions/%.o, build remove membership aggregates algebra inspect theory probe) \
-	$(patsubst %,src/pg/planner/%.o, support facts implied selectivity statistics) \
+	src/pg/module.o \
+	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers) \
+	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
+	$(patsubst %,src/pg/functions/%.o, io compare build remove membership probe aggregates aggplan algebra inspect theory) \
+	$(patsubst %,src/pg/planner/%.o, support facts implied index_condition selectivity statistics) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, handler pages signature segment pending merge build scan vacuum cost check)
 

@@ -1,9 +1,12 @@
 /*
  * algebra.c - union, intersection, disjointness and size reduction in SQL.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
-#include "utils/memutils.h"
+#include "core/layouts/hashes.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 static blx_filter *
 UnionWithHashes(const blx_filter *f, const blx_filter *hashes)

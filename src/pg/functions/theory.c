@@ -2,10 +2,11 @@
  * theory.c - the papers' formulas as SQL functions: their arguments checked,
  * the core's answer returned.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
+
+#include "utils/builtins.h"
 
 #include "core/theory/theory.h"
-#include "utils/builtins.h"
 
 /* Loads of larger blocks spread too far to be summed promptly. */
 #define MAX_BLOCK_BITS (INT64CONST(1) << 24)

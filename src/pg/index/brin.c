@@ -29,7 +29,7 @@
  * stores what it made of such a range as it is.  So parts are made large only
  * where the scan is dealt out in smaller pieces than a range.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include <math.h>
 
@@ -51,6 +51,15 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
+
+#include "core/filter/inline.h"
+#include "core/layouts/hashes.h"
+#include "pg/base/objects.h"
+#include "pg/keys/keys.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
+#include "pg/value/value.h"
 
 /* So many hashes may be stored as they are. */
 #define FEW_VALUES 32

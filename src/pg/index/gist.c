@@ -15,13 +15,18 @@
  * few of them; filters of unlike keys fill the signatures above them, and the
  * bit-sliced index is for those.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include "access/gist.h"
 #include "access/reloptions.h"
 #include "access/stratnum.h"
 
 #include "core/filter/slices.h"
+#include "core/layouts/hashes.h"
+#include "pg/functions/functions.h"
+#include "pg/keys/keys.h"
+#include "pg/value/combine.h"
+#include "pg/value/value.h"
 
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11

@@ -22,6 +22,10 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "pg/base/base.h"
+#include "pg/value/estimate.h"
+#include "pg/value/value.h"
+
 /* The bits of a key in a filter of which only the rate is known: those of a plan for 1 %. */
 #define UNION_PROBES 7
 

@@ -26,6 +26,12 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "core/filter/inline.h"
+#include "core/layouts/hashes.h"
+#include "pg/functions/functions.h"
+#include "pg/keys/keys.h"
+#include "pg/value/value.h"
+
 static double
 WithFalsePositives(const FilterFacts *facts, double held)
 {

@@ -17,6 +17,11 @@
 #include "commands/vacuum.h"
 #include "utils/lsyscache.h"
 
+#include "pg/functions/functions.h"
+#include "pg/value/estimate.h"
+#include "pg/value/stored.h"
+#include "pg/value/value.h"
+
 /* From the range for private use, 10000 to 30000. */
 #define STATISTIC_KIND_FILTERS 21837
 

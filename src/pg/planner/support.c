@@ -13,6 +13,8 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#include "pg/value/stored.h"
+
 /* In units of cpu_operator_cost, roughly as measured with all in memory: */
 
 /* a hash and a cache line or two */
@@ -68,7 +70,7 @@ FetchCost(double bytes, double keys)
 		return FETCH_COST;
 	if (bytes <= TOAST_TUPLE_THRESHOLD)
 		return CHECK_COST;
-	if (bytes < (1 + keys) * (SLICE_BYTES / 2))
+	if (bytes < (1 + keys) * (PIECES_BYTES / 2))
 		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
 	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
 }

@@ -9,14 +9,15 @@
  * (PendingGeometry), marked `pending`, and is cut to what its contents need at
  * the end.
  */
-#include "pg/base/bloomx.h"
+#include "pg/value/growth.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "nodes/plannodes.h"
-#include "optimizer/cost.h"
+
+#include "core/layouts/hashes.h"
+#include "pg/value/combine.h"
 
 /*
  * Sets are as large as the chunks that palloc makes of their size, powers of
@@ -51,56 +52,12 @@ NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capa
 	return open;
 }
 
-/* The plan of the aggregation that calls, or NULL: a window has none. */
-static const Agg *
-AggPlan(FunctionCallInfo fcinfo)
-{
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
-		return NULL;
-	return (const Agg *) ((const AggState *) fcinfo->context)->ss.ps.plan;
-}
-
-double
-ExpectedRows(FunctionCallInfo fcinfo)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-
-	return plan != NULL && plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
-}
-
-/* How large an unplanned set of hashes may get. */
-static uint64
+uint64
 BuildMemory(void)
 {
 	if (bloomx_build_mem >= 0)
 		return (uint64) bloomx_build_mem * 1024;
 	return Min(Max(get_hash_memory_limit(), MIN_BUILD_MEM * 1024), BLX_MAX_BYTES);
-}
-
-/*
- * Each process of a parallel plan sees a share of the rows, but the filters of
- * all become one.  What combines them sees only states: of them it may get as
- * many sets of hashes as there are processes.
- */
-double
-ExpectedKeys(FunctionCallInfo fcinfo)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-	double		processes = max_parallel_workers_per_gather + 1;
-
-	if (plan != NULL && DO_AGGSPLIT_COMBINE(plan->aggsplit))
-		return processes * (double) (BuildMemory() / sizeof(uint64));
-	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? processes : 1);
-}
-
-/* Of groups in a hash table there may be many more than the planner thinks: they begin small. */
-bool
-BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-
-	return plan != NULL && (plan->aggstrategy == AGG_PLAIN || plan->aggstrategy == AGG_SORTED) &&
-		8 * ExpectedRows(fcinfo) >= (double) blx_bytes(planned, 0);
 }
 
 /* How large a set of hashes may get. */

@@ -15,6 +15,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "pg/value/value.h"
+
 /*
  * By how much an INSERT that finds no free page makes the index longer: enough
  * for the row of the largest signatures, and few enough to wait for.

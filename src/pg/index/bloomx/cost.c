@@ -15,6 +15,10 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "core/layouts/hashes.h"
+#include "pg/base/objects.h"
+#include "pg/functions/functions.h"
+
 /* Keys of a ?| or ?& whose array is not known yet. */
 #define UNKNOWN_KEYS 10
 

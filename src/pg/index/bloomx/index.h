@@ -68,7 +68,7 @@
 #ifndef BLOOMX_AM_H
 #define BLOOMX_AM_H
 
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include "access/amapi.h"
 #include "access/generic_xlog.h"

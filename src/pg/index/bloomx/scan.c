@@ -14,6 +14,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "pg/functions/functions.h"
+
 /* What one scan works with. */
 typedef struct Search
 {

@@ -7,6 +7,8 @@
  */
 #include "pg/index/bloomx/index.h"
 
+#include "core/layouts/hashes.h"
+
 void
 SampleGeometry(GeometrySample *sample, const blx_filter *f)
 {
