@@ -29,13 +29,18 @@
 
 /* ---- arguments ---- */
 
-/* The key type of argument n, the call site's one key argument. */
+/* The SQL type of argument n, the call site's one key argument: looked for in the expression for the first row only. */
+static inline Oid
+ArgumentType(FunctionCallInfo fcinfo, const CallCache *cache, int n)
+{
+	return likely(OidIsValid(cache->key.type)) ? cache->key.type : get_fn_expr_argtype(fcinfo->flinfo, n);
+}
+
+/* Its key type. */
 static inline KeyType *
 ArgumentKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 {
-	if (likely(OidIsValid(cache->key.type)))
-		return &cache->key;
-	return LookupCallKey(cache, get_fn_expr_argtype(fcinfo->flinfo, n), PG_GET_COLLATION());
+	return GetCallKey(cache, ArgumentType(fcinfo, cache, n), PG_GET_COLLATION());
 }
 
 /* The same where argument n is an array of keys. */

@@ -12,8 +12,8 @@ ContainsKeySlowly(FunctionCallInfo fcinfo, int filter, int element)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
 
-	(void) ArgumentKeyType(fcinfo, cache, element);
-	PG_RETURN_BOOL(CheckAndTestKey(cache, PG_GETARG_DATUM(filter), PG_GETARG_DATUM(element)));
+	PG_RETURN_BOOL(CheckAndTestKey(cache, PG_GETARG_DATUM(filter), PG_GETARG_DATUM(element),
+								   ArgumentType(fcinfo, cache, element), PG_GET_COLLATION()));
 }
 
 static pg_attribute_always_inline Datum
@@ -90,8 +90,8 @@ static Datum
 ContainsArray(FunctionCallInfo fcinfo, bool decisive)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	KeyType    *key = ElementKeyType(fcinfo, cache, 1);
 	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	KeyType    *key = ElementKeyType(fcinfo, cache, 1);
 	int			n;
 	bool		nulls;
 	uint64	   *hashes;

@@ -146,12 +146,13 @@ SetReady(CallCache *cache, const blx_filter *f)
 }
 
 bool
-CheckAndTestKey(CallCache *cache, Datum filter, Datum key)
+CheckAndTestKey(CallCache *cache, Datum filter, Datum key, Oid type, Oid collation)
 {
 	TestedFilter tested = GetTestedFilter(cache, filter);
+	KeyType    *key_type = GetCallKey(cache, type, collation);
 
-	CheckKeyType(tested.filter, &cache->key);
+	CheckKeyType(tested.filter, key_type);
 	if (tested.stored == NULL)
 		SetReady(cache, tested.filter);
-	return TestFilter(&tested, HashKey(&cache->key, key, tested.filter->seed));
+	return TestFilter(&tested, HashKey(key_type, key, tested.filter->seed));
 }

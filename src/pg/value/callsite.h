@@ -47,6 +47,12 @@ GetCallCache(FmgrInfo *function)
 extern KeyType *LookupCallKey(CallCache *cache, Oid type, Oid collation);
 extern KeyType *LookupCallElement(CallCache *cache, Oid array, Oid collation);
 
+static inline KeyType *
+GetCallKey(CallCache *cache, Oid type, Oid collation)
+{
+	return likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallKey(cache, type, collation);
+}
+
 /*
  * The filter behind a datum if the call site has checked it before, also against
  * the type of its keys; else NULL.  Most rows take this short way.
@@ -82,8 +88,8 @@ extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum);
 /* Before n tests of the filter: detoasts it if that costs less than n pieces. */
 extern void PrepareTests(CallCache *cache, TestedFilter *tested, int n);
 
-/* The slow way of a row: checks the filter, also against the key type of the call site, and tests the key. */
-extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key);
+/* The slow way of a row, for one without a ready filter: checks filter and key type, and tests the key. */
+extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key, Oid type, Oid collation);
 
 #pragma GCC visibility pop
 
