@@ -275,6 +275,7 @@ UniteState(Transition *state, const blx_filter *other)
 	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_same_keys(&my_identity, &their_identity);
 	MemoryContext old;
 
+	/* a set: add its hashes one by one, after making room for all of them */
 	if (same_keys && other->layout == BLX_HASHES && !FilterIsBlank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
 	{
 		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
@@ -291,12 +292,14 @@ UniteState(Transition *state, const blx_filter *other)
 			state->filter = LiveFilterOf(state->live);
 		return;
 	}
+	/* equal geometries: or the bits in place */
 	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs) &&
 		(blx_traits(f->layout) & BLX_UNBOUNDED) == 0)
 	{
 		blx_or_into(f, other);
 		return;
 	}
+	/* anything else: a new filter */
 	old = MemoryContextSwitchTo(ContextFor(state, Max(blx_size(f), blx_size(other))));
 	SetFilter(state, UnionFilters(f, other));
 	MemoryContextSwitchTo(old);

@@ -341,6 +341,7 @@ LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 	get_typlenbyvalalign(base, &key->length, &key->by_value, &key->align);
 	key->collation = collation;
 
+	/* a type of the table, an enum, a container, or else a type with a hash function of its own */
 	for (size_t i = 0; i < lengthof(key_types); i++)
 		if (key_types[i].type == base)
 		{

@@ -114,11 +114,13 @@ GetTestedFilter(CallCache *cache, Datum datum)
 	struct varatt_external pointer;
 	TestedFilter tested = {0};
 
+	/* in memory */
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 	{
 		tested.filter = GetFlatFilter(&cache->filter, datum);
 		return tested;
 	}
+	/* in TOAST, and new to this call site: perhaps only its head */
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
 	if (!SeenBefore(&cache->filter, &pointer) && PiecesPay(value))
 	{

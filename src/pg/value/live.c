@@ -413,9 +413,9 @@ MakeState(MemoryContext parent, double expected)
 }
 
 bool
-DatumIsState(Datum datum)
+LiveIsState(Datum datum)
 {
-	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) && CheckLive(datum)->is_state;
+	return CheckLive(datum)->is_state;
 }
 
 static inline void

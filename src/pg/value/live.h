@@ -47,8 +47,14 @@ extern Datum NextVersionWithKey(Datum datum, KeyType *type, Datum key);
 /* An empty state below parent, for about `expected` keys (0 = not known).  SetState gives it a filter. */
 extern Datum MakeState(MemoryContext parent, double expected);
 
+extern bool LiveIsState(Datum datum);
+
 /* True for a state that may be changed in place. */
-extern bool DatumIsState(Datum datum);
+static inline bool
+DatumIsState(Datum datum)
+{
+	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) && LiveIsState(datum);
+}
 
 /* f, made in the context of the state, takes the place of the filter before.  Returns the filter, which may have moved. */
 extern MemoryContext StateContext(Datum state);

@@ -88,6 +88,7 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 	blx_error	error;
 	bool		in_pieces;
 
+	/* the geometry of the prefix, from the header if that suffices */
 	if (PiecesPay(value))
 		f = FetchFilterHeader(datum, toast_raw_datum_size(datum));
 	in_pieces = f != NULL;
@@ -97,6 +98,7 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 		ThrowCoreError(&error);
 	if (!in_pieces)
 		return ResizeFilter(f, &geometry);
+	/* the beginning of the body: often it is the prefix as it stands */
 	start = (blx_filter *) FetchPiece(value, VARHDRSZ,
 									  blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
 	return blx_cut(start, &geometry) ? start : ResizeFilter(start, &geometry);
