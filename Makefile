@@ -12,10 +12,11 @@ HEADERS_bloomx = src/core/bloomx.h
 
 include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
-	src/pg/module.o src/pg/base/objects.o \
-	$(patsubst %,src/pg/keys/%.o, keys containers) \
-	$(patsubst %,src/pg/value/%.o, value expanded versions growth io compare) \
-	$(patsubst %,src/pg/functions/%.o, build remove membership aggregates algebra inspect theory probe) \
+	src/pg/module.o \
+	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers) \
+	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
+	$(patsubst %,src/pg/functions/%.o, io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options pages segment pending space merge build scan vacuum cost check handler)

@@ -133,8 +133,27 @@ EXCEPTION WHEN program_limit_exceeded THEN RAISE INFO '%', SQLSTATE;
 END $$;
 RESET bloomx.overfill;
 
+-- The state of an aggregate is such a value too. Keys added to it go into another value, and an aggregate that is given versions
+-- changes none of them.
+CREATE AGGREGATE v_state(integer, bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+DO $$
+DECLARE f bloomfilter; g bloomfilter; h bloomfilter;
+BEGIN
+    SELECT v_state(v, v_empty()) INTO f FROM generate_series(1, 70) v;
+    g := bloom_add(f, 100);
+    h := bloom_add_all(f, ARRAY[101, 102]);
+    g := bloom_add(g, 103);
+    RAISE INFO 'state %, with one more and another %, with two more %', v_keys(f, 300), v_keys(g, 300), v_keys(h, 300);
+    RAISE INFO 'united %, and as before % % %', v_keys((SELECT bloom_union_agg(x) FROM unnest(ARRAY[f, g, h]) x), 300),
+        v_keys(f, 300), v_keys(g, 300), v_keys(h, 300);
+END $$;
+SELECT v_keys(f, 300) AS state, v_keys(bloom_add(f, 100), 300) AS added, v_keys(f, 300) AS again
+FROM (SELECT v_state(v, v_empty()) AS f FROM generate_series(1, 70) v OFFSET 0) s;
+SELECT v_keys(bloom_add(v_state(v, v_empty()), 100), 300) AS added FROM generate_series(1, 70) v;
+
 -- Nothing is left behind, however the functions above ended.
 SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name LIKE 'bloom filter version%';
 
 DROP TABLE v_stored;
+DROP AGGREGATE v_state(integer, bloomfilter);
 DROP FUNCTION v_deep, v_loop, v_empty, v_keys;

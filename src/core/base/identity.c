@@ -76,6 +76,21 @@ mismatch_hint(uint8_t of_filter, uint8_t of_key)
 }
 
 static bool
+same_type(const blx_identity *a, const blx_identity *b)
+{
+	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
+		return true;
+	return a->key_type == b->key_type && a->name_len == b->name_len &&
+		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0);
+}
+
+bool
+blx_same_keys(const blx_identity *a, const blx_identity *b)
+{
+	return a->seed == b->seed && same_type(a, b);
+}
+
+static bool
 check(const blx_identity *a, const char *what_a, const blx_identity *b, const char *what_b,
 	  const char *hint, blx_error *error)
 {
@@ -88,10 +103,7 @@ check(const blx_identity *a, const char *what_a, const blx_identity *b, const ch
 						"Filters can be combined only when they were built with the same seed.",
 						"bloom filters have different seeds, %lld and %lld",
 						(long long) a->seed, (long long) b->seed);
-	if (a->key_type == BLX_KEY_NONE || b->key_type == BLX_KEY_NONE)
-		return true;
-	if (a->key_type == b->key_type && a->name_len == b->name_len &&
-		(a->name_len == 0 || memcmp(a->name, b->name, a->name_len) == 0))
+	if (same_type(a, b))
 		return true;
 	snprintf(detail, sizeof detail, "%s has keys of type %s, %s is of type %s.",
 			 what_a, blx_key_type_name(a, buf_a), what_b, blx_key_type_name(b, buf_b));

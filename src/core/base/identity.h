@@ -11,6 +11,9 @@
 /* True if that is the code of a key type. */
 extern bool blx_key_type_known(uint8_t code);
 
+/* True if seed and key type agree, without a reason if not; BLX_KEY_NONE agrees with every type. */
+extern bool blx_same_keys(const blx_identity *a, const blx_identity *b);
+
 /* False with the reason if the fields of an identity do not go together. */
 extern bool blx_identity_valid(const blx_identity *id, blx_error *error);
 

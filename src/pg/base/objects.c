@@ -1,19 +1,19 @@
 /*
  * objects.c - the OIDs of the extension's own objects.
  *
- * The planner shows functions, operators and types as OIDs, and anybody may
- * give an object of his own any name that is used here, and C code that reads
- * arguments by a name would read what he put there.  So an object counts as the
- * extension's only if it has the name and exactly the argument types that the
- * installation script declares, lies in the extension's schema, and is a member
- * of the extension.  The argument types are then known, too.
+ * The planner shows functions, operators and types as OIDs.  Their names prove
+ * nothing: any user may give an object of their own a name that is used here,
+ * and C code that trusted the name would misread that object's arguments.  So an
+ * object counts as the extension's only if it has the name and exactly the
+ * argument types that the installation script declares, is in the extension's
+ * schema, and is a member of the extension.  Then its argument types are known.
  *
- * The objects are looked up once per backend, a dozen or so index lookups, and
- * again after a change of pg_proc, pg_operator or pg_type that may concern them:
- * DROP EXTENSION and CREATE EXTENSION give them other OIDs.  ALTER EXTENSION SET
- * SCHEMA keeps the OIDs.
+ * The objects are looked up once per backend, which takes a dozen or so index
+ * lookups, and again after a change of pg_proc, pg_operator or pg_type that may
+ * concern them: DROP EXTENSION and CREATE EXTENSION give them other OIDs.  ALTER
+ * EXTENSION SET SCHEMA keeps the OIDs.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/objects.h"
 
 #include "access/genam.h"
 #include "access/htup_details.h"
@@ -65,7 +65,7 @@ static const char *const operators[OWN_OPERATORS] = {
 	[HOLDS_ANY_OPERATOR] = "?|",
 };
 
-/* InvalidOid = there is none */
+/* InvalidOid = there is no such object */
 typedef struct Objects
 {
 	Oid			type;
@@ -106,7 +106,7 @@ FindExtension(Oid *extension, Oid *schema)
 	return HeapTupleIsValid(tuple);
 }
 
-/* The object, if it is a member of the extension. */
+/* The object if it is a member of the extension, else InvalidOid. */
 static Oid
 Member(Oid class, Oid object, Oid extension)
 {
@@ -165,7 +165,7 @@ OwnObjects(void)
 	}
 	before = invalidations;
 	objects = FindObjects();
-	/* what changed during the lookup is looked up again next time */
+	/* an invalidation that came during the lookup: look again next time */
 	objects_are_valid = invalidations == before;
 	return &objects;
 }

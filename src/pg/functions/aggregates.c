@@ -4,144 +4,148 @@
  * The transition type is bloomfilter itself, so that partial states can be
  * combined by parallel workers, stored and sent anywhere.  A state of a few
  * kilobytes is flat memory, which the executor copies when it moves; a larger
- * one is an expanded object, changed where it is.
+ * one is a live object, changed where it is.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
 #include "nodes/primnodes.h"
 #include "utils/builtins.h"
-#include "utils/memutils.h"
 
-/* From this size on a state is an expanded object, whose context costs a kilobyte. */
-#define EXPANDED_STATE_BYTES 8192
+#include "core/base/identity.h"
+#include "core/filter/union.h"
+#include "core/layouts/hashes.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
-/* A state while a function works on it. */
-typedef struct AggState
+/* The state of an aggregate while a function works on it. */
+typedef struct Transition
 {
 	FunctionCallInfo call;
+	CallCache  *cache;			/* of the call site */
 	MemoryContext context;		/* the aggregate's */
 	blx_filter *filter;			/* NULL before the first row */
-	Datum		expanded;		/* the object that holds filter, or 0 when it is flat */
-} AggState;
+	Datum		live;			/* the live object that holds filter, or 0 when it is flat */
+} Transition;
 
 /* The state in argument 0, which the aggregate owns: it may be changed in place. */
-static AggState
+static Transition
 OpenState(FunctionCallInfo fcinfo)
 {
-	AggState	state = {.call = fcinfo};
+	Transition	state = {.call = fcinfo, .cache = GetCallCache(fcinfo->flinfo)};
 
 	if (!AggCheckCallContext(fcinfo, &state.context))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloom filter transition function called outside an aggregate")));
-	GetCallCache(fcinfo)->in_aggregate = true;
+	state.cache->in_aggregate = true;
 	if (PG_ARGISNULL(0))
 		return state;
-	if (VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)) && !DatumIsFilterVersion(PG_GETARG_DATUM(0)))
+	if (DatumIsState(PG_GETARG_DATUM(0)))
 	{
-		state.expanded = PG_GETARG_DATUM(0);
-		state.filter = ExpandedFilterGet(state.expanded);
+		state.live = PG_GETARG_DATUM(0);
+		state.filter = LiveFilterOf(state.live);
 	}
-	else if (DatumIsExpandedFilter(PG_GETARG_DATUM(0)))
+	else if (DatumIsLive(PG_GETARG_DATUM(0)))
 		state.filter = CopyFilter(PG_GETARG_FILTER(0));
 	else						/* made by these functions: no need to check it for every row */
 		state.filter = (blx_filter *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
 	return state;
 }
 
-/* Where a filter of that size belongs that is to become the state. */
+/* Where a filter of that size is to be made that becomes the state. */
 static MemoryContext
-StateContext(AggState *state, uint64 size)
+ContextFor(Transition *state, uint64 size)
 {
-	if (state->expanded == (Datum) 0 && size >= EXPANDED_STATE_BYTES)
-		state->expanded = MakeExpandedFilter(state->context, ExpectedKeys(state->call));
-	return state->expanded ? ExpandedFilterContext(state->expanded) : CurrentMemoryContext;
+	if (state->live == (Datum) 0 && size >= LIVE_BYTES)
+		state->live = MakeState(state->context, ExpectedKeys(state->call));
+	return state->live ? StateContext(state->live) : CurrentMemoryContext;
 }
 
 static void
-SetState(AggState *state, blx_filter *f)
+SetFilter(Transition *state, blx_filter *f)
 {
-	state->filter = state->expanded ? ExpandedFilterSet(state->expanded, f) : f;
+	state->filter = state->live ? SetState(state->live, f) : f;
 }
 
 static Datum
-CloseState(AggState *state)
+CloseState(Transition *state)
 {
-	return state->expanded ? state->expanded : PointerGetDatum(state->filter);
+	return state->live ? state->live : PointerGetDatum(state->filter);
 }
 
 static void
-SetStateToCopy(AggState *state, const blx_filter *f)
+SetStateToCopy(Transition *state, const blx_filter *f)
 {
-	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(f)));
+	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(f)));
 
-	SetState(state, CopyFilter(f));
+	SetFilter(state, CopyFilter(f));
 	MemoryContextSwitchTo(old);
 }
 
-/* The set gets room for so many hashes, or becomes a filter. */
+/* Makes room for `count` hashes in the set, or makes it a filter. */
 static void
-GrowState(AggState *state, uint64 count)
+GrowState(Transition *state, uint64 count)
 {
 	blx_geometry planned = blx_geometry_of(state->filter);
 	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
-	MemoryContext old = MemoryContextSwitchTo(StateContext(state, Max(size, 2 * sizeof(uint64) * count)));
+	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, Max(size, 2 * sizeof(uint64) * count)));
 
-	SetState(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call)));
+	SetFilter(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call)));
 	MemoryContextSwitchTo(old);
 }
 
 static void
-AddHash(AggState *state, uint64 hash)
+AddHash(Transition *state, uint64 hash)
 {
-	if (state->expanded == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
+	if (state->live == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
 		GrowState(state, blx_hashes_count(state->filter) + 1);
-	if (state->expanded)
-		ExpandedFilterAdd(state->expanded, hash);
+	if (state->live)
+		AddToState(state->live, hash);
 	else
 	{
 		blx_filter *before = state->filter;
 
 		state->filter = AddHashes(before, &hash, 1);
-		if (state->filter != before && blx_size(state->filter) >= EXPANDED_STATE_BYTES)
+		if (state->filter != before && blx_size(state->filter) >= LIVE_BYTES)
 			SetStateToCopy(state, state->filter);
 	}
 }
 
 /* A state for these keys, open where its layout allows that; planned NULL = sized at the end. */
 static void
-StartState(FunctionCallInfo fcinfo, AggState *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
+StartState(Transition *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
 {
 	blx_identity identity = key->identity;
 
 	identity.seed = seed;
-	if (planned == NULL || (LayoutTakesHashes(planned->layout) && !BeginsAsFilter(fcinfo, planned)))
-		SetState(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(fcinfo)));
+	if (planned == NULL || (LayoutTakesHashes(planned->layout) && !BeginsAsFilter(state->call, planned)))
+		SetFilter(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(state->call)));
 	else
 	{
-		MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_bytes(planned, identity.name_len)));
+		MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_bytes(planned, identity.name_len)));
 
-		SetState(state, NewFilter(planned, &identity, capacity));
+		SetFilter(state, NewFilter(planned, &identity, capacity));
 		MemoryContextSwitchTo(old);
 	}
 }
 
 /* The state takes the key type of its first key. */
 static void
-SetStateToCopyFor(AggState *state, const blx_identity *keys)
+SetStateToCopyFor(Transition *state, const blx_identity *keys)
 {
-	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(state->filter)));
+	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(state->filter)));
 
-	SetState(state, CopyForKeys(state->filter, keys));
+	SetFilter(state, CopyForKeys(state->filter, keys));
 	MemoryContextSwitchTo(old);
 }
 
 static Datum
-AddRow(FunctionCallInfo fcinfo, AggState *state)
+AddRow(FunctionCallInfo fcinfo, Transition *state)
 {
 	if (!PG_ARGISNULL(1))
 	{
-		KeyType    *key = GetKeyType(fcinfo, 1);
+		KeyType    *key = ArgumentKeyType(fcinfo, state->cache, 1);
 
 		CheckKeyType(state->filter, key);
 		if (state->filter->key_type == BLX_KEY_NONE)	/* INITCOND of somebody's own aggregate */
@@ -151,7 +155,7 @@ AddRow(FunctionCallInfo fcinfo, AggState *state)
 	return CloseState(state);
 }
 
-/* The usual row of a large state: into its batch. */
+/* The short way of most rows of a large state: the key joins the queue of its batch. */
 static bool
 QueueRow(FunctionCallInfo fcinfo)
 {
@@ -160,7 +164,7 @@ QueueRow(FunctionCallInfo fcinfo)
 	if (cache == NULL || !cache->in_aggregate || !OidIsValid(cache->key.type) ||
 		PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
 		return false;
-	return PG_ARGISNULL(1) || ExpandedFilterAddKey(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
+	return PG_ARGISNULL(1) || AddKeyToState(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
 }
 
 /* bloom_agg(v) */
@@ -168,7 +172,7 @@ PG_FUNCTION_INFO_V1(bloom_agg_transfn);
 Datum
 bloom_agg_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state;
+	Transition	state;
 
 	if (QueueRow(fcinfo))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
@@ -177,7 +181,7 @@ bloom_agg_transfn(PG_FUNCTION_ARGS)
 	{
 		if (PG_ARGISNULL(1))
 			PG_RETURN_NULL();
-		StartState(fcinfo, &state, GetKeyType(fcinfo, 1), NULL, 0, 0);
+		StartState(&state, ArgumentKeyType(fcinfo, state.cache, 1), NULL, 0, 0);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -196,16 +200,16 @@ PG_FUNCTION_INFO_V1(bloom_agg_capacity_transfn);
 Datum
 bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state;
+	Transition	state;
 
 	if (QueueRow(fcinfo))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
-		CallCache  *cache = GetCallCache(fcinfo);
 		double		fpr = DEFAULT_FPR;
 		int64		capacity;
+		blx_geometry planned;
 
 		RequireArgument(fcinfo, 2, "capacity");
 		capacity = PG_GETARG_INT64(2);
@@ -214,21 +218,16 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 			RequireArgument(fcinfo, 3, "false positive rate");
 			fpr = PG_GETARG_FLOAT8(3);
 		}
-		if (cache->planned.blocks == 0 || cache->planned_capacity != capacity || cache->planned_fpr != fpr)
-		{
-			cache->planned = PlanGeometry(capacity, fpr, blx_layout_name(BLX_PARTITIONED_BLOCKED), "");
-			cache->planned_capacity = capacity;
-			cache->planned_fpr = fpr;
-		}
-		StartState(fcinfo, &state, GetKeyType(fcinfo, 1), &cache->planned, 0, (uint64) capacity);
+		planned = PlanDefaultGeometry(capacity, fpr);
+		StartState(&state, ArgumentKeyType(fcinfo, state.cache, 1), &planned, 0, (uint64) capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
 
 /*
- * What filters made after the template are like.  A set of keys that is still
- * open has the geometry of the filter that it is to become; one that is to be
- * sized by its keys has none, and its keys are not to count.
+ * The geometry of filters made after the template.  An open set has the geometry
+ * of the filter that it is to become.  A set that is to be sized by its keys has
+ * none, for the template's keys do not count.
  */
 static blx_geometry
 TemplateGeometry(const blx_filter *template)
@@ -246,7 +245,7 @@ PG_FUNCTION_INFO_V1(bloom_agg_template_transfn);
 Datum
 bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 {
-	AggState	state;
+	Transition	state;
 
 	if (QueueRow(fcinfo))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
@@ -254,31 +253,31 @@ bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 	if (state.filter == NULL)
 	{
 		const blx_filter *template;
-		KeyType    *key = GetKeyType(fcinfo, 1);
+		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
 		blx_geometry planned;
 
 		RequireArgument(fcinfo, 2, "template");
 		template = PG_GETARG_FILTER(2);
 		CheckKeyType(template, key);
 		planned = TemplateGeometry(template);
-		StartState(fcinfo, &state, key, &planned, template->seed, template->capacity);
+		StartState(&state, key, &planned, template->seed, template->capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
 
 /* Adds the keys of other, in place where the sizes allow it. */
 static void
-UniteState(AggState *state, const blx_filter *other)
+UniteState(Transition *state, const blx_filter *other)
 {
 	blx_filter *f = state->filter;
 	blx_geometry mine = blx_geometry_of(f),
 				theirs = blx_geometry_of(other);
 	blx_identity my_identity = blx_identity_of(f),
 				their_identity = blx_identity_of(other);
-	blx_error	error;
-	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_identity_check(&my_identity, "", &their_identity, "", &error);
+	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_same_keys(&my_identity, &their_identity);
 	MemoryContext old;
 
+	/* a set: add its hashes one by one, after making room for all of them */
 	if (same_keys && other->layout == BLX_HASHES && !blx_is_blank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
 	{
 		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
@@ -291,47 +290,52 @@ UniteState(AggState *state, const blx_filter *other)
 		while ((n = blx_hashes_next_for(mine.layout, other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);
-		if (state->expanded)
-			state->filter = ExpandedFilterGet(state->expanded);
+		if (state->live)
+			state->filter = LiveFilterOf(state->live);
 		return;
 	}
+	/* equal geometries: or the bits in place */
 	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs) &&
 		(blx_traits(f->layout) & BLX_UNBOUNDED) == 0)
 	{
 		blx_or_into(f, other);
 		return;
 	}
-	old = MemoryContextSwitchTo(StateContext(state, Max(blx_size(f), blx_size(other))));
-	SetState(state, UnionFilters(f, other));
+	/* anything else: a new filter */
+	old = MemoryContextSwitchTo(ContextFor(state, Max(blx_size(f), blx_size(other))));
+	SetFilter(state, UnionFilters(f, other));
 	MemoryContextSwitchTo(old);
 }
 
 static void
-IntersectState(AggState *state, const blx_filter *other)
+IntersectState(Transition *state, const blx_filter *other)
 {
-	MemoryContext old = MemoryContextSwitchTo(StateContext(state, blx_size(state->filter) + blx_size(other)));
+	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(state->filter) + blx_size(other)));
 
-	SetState(state, IntersectFilters(state->filter, other));
+	SetFilter(state, IntersectFilters(state->filter, other));
 	MemoryContextSwitchTo(old);
 }
 
-/* The filter in argument 1.  A partial state was made by these functions, too: a large set takes as long to check as to unite. */
+/*
+ * The filter in argument 1.  A partial state was made by these functions, too, and
+ * is not checked: to check a large set takes as long as to unite it.
+ */
 static blx_filter *
 GetCombined(FunctionCallInfo fcinfo)
 {
 	Aggref	   *call = AggGetAggref(fcinfo);
 	Datum		datum = PG_GETARG_DATUM(1);
 
-	if (call != NULL && DO_AGGSPLIT_COMBINE(call->aggsplit) && !DatumIsExpandedFilter(datum))
+	if (call != NULL && DO_AGGSPLIT_COMBINE(call->aggsplit) && !DatumIsLive(datum))
 		return (blx_filter *) PG_DETOAST_DATUM(datum);
 	return DatumGetFilter(datum);
 }
 
-/* The state combined with the filter in argument 1, which it begins as a copy of. */
+/* The state combined with the filter in argument 1.  The first filter is copied. */
 static Datum
-CombineRow(FunctionCallInfo fcinfo, void (*combine) (AggState *state, const blx_filter *other))
+CombineRow(FunctionCallInfo fcinfo, void (*combine) (Transition *state, const blx_filter *other))
 {
-	AggState	state = OpenState(fcinfo);
+	Transition	state = OpenState(fcinfo);
 
 	if (!PG_ARGISNULL(1))
 	{
@@ -341,7 +345,7 @@ CombineRow(FunctionCallInfo fcinfo, void (*combine) (AggState *state, const blx_
 			SetStateToCopy(&state, f);
 		else
 			combine(&state, f);
-		PG_FREE_FILTER_IF_COPY(f, 1);
+		FreeIfCopy(fcinfo, f, 1);
 	}
 	if (state.filter == NULL)
 		PG_RETURN_NULL();
@@ -377,17 +381,17 @@ FinishState(const blx_filter *state, OverfillCause cause)
 	return result;
 }
 
-/* bloom_agg's result; over no keys an empty filter that knows its key type */
+/* bloom_agg's result: over no keys an empty filter that knows its key type */
 PG_FUNCTION_INFO_V1(bloom_agg_finalfn);
 Datum
 bloom_agg_finalfn(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
-		PG_RETURN_FILTER(NewEmptyFilter(&GetKeyType(fcinfo, 1)->identity));
+		PG_RETURN_FILTER(NewEmptyFilter(&ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1)->identity));
 	PG_RETURN_FILTER(FinishState(PG_GETARG_FILTER(0), KEYS_ADDED));
 }
 
-/* bloom_union_agg's result; over no filters an empty one, which every union leaves out */
+/* bloom_union_agg's result: over no filters an empty one, which every union leaves out */
 PG_FUNCTION_INFO_V1(bloom_union_finalfn);
 Datum
 bloom_union_finalfn(PG_FUNCTION_ARGS)
@@ -399,7 +403,7 @@ bloom_union_finalfn(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(FinishState(PG_GETARG_FILTER(0), FILTERS_UNITED));
 }
 
-/* bloom_intersection_agg's result; over no filters it is unknown */
+/* bloom_intersection_agg's result: unknown over no filters */
 PG_FUNCTION_INFO_V1(bloom_intersection_finalfn);
 Datum
 bloom_intersection_finalfn(PG_FUNCTION_ARGS)

@@ -1,18 +1,12 @@
 /*
  * algebra.c - union, intersection, disjointness and size reduction in SQL.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
-#include "utils/memutils.h"
-
-/* a & b */
-blx_filter *
-IntersectFilters(const blx_filter *a, const blx_filter *b)
-{
-	blx_error	error;
-
-	return CheckResult(blx_intersect(a, b, &FilterMemory, &error), &error);
-}
+#include "core/layouts/hashes.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 PG_FUNCTION_INFO_V1(bloom_union);
 Datum

@@ -1,10 +1,13 @@
 /*
  * build.c - empty filters, adding keys to a filter, the key hash itself and its seed.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
-#include "utils/array.h"
 #include "utils/builtins.h"
+
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 static uint8
 ParseLayout(const char *name, const char *text, blx_options *options)
@@ -18,6 +21,15 @@ ParseLayout(const char *name, const char *text, blx_options *options)
 	return layout;
 }
 
+static void
+CheckCapacity(int64 capacity)
+{
+	if (capacity < 1)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
+}
+
 blx_geometry
 PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options)
 {
@@ -26,13 +38,17 @@ PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options
 	blx_geometry geometry;
 	blx_error	error;
 
-	if (capacity < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
+	CheckCapacity(capacity);
 	if (!blx_plan(number, (uint64) capacity, fpr, &parsed, &geometry, &error))
 		ThrowCoreError(&error);
 	return geometry;
+}
+
+blx_geometry
+PlanDefaultGeometry(int64 capacity, double fpr)
+{
+	CheckCapacity(capacity);
+	return PlanDefaultLayout((uint64) capacity, fpr);
 }
 
 /* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) */
@@ -64,40 +80,24 @@ bloom_empty_bits(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, 0));
 }
 
-blx_filter *
-CopyForKeys(const blx_filter *f, const blx_identity *keys)
-{
-	blx_identity of_filter = blx_identity_of(f);
-	blx_identity joint = JointIdentity(&of_filter, keys);
-	blx_filter *copy;
-
-	if (f->key_type != BLX_KEY_NONE)
-		return CopyFilter(f);
-	if (f->layout == BLX_HASHES)
-		return CopyHashes(f, blx_hashes_slots(f), &joint);
-	copy = AllocFilter(blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len));
-	blx_copy_as(copy, f, &joint);
-	return copy;
-}
-
-/* What the keys to be added to a filter must agree with: all of it, or of a version the header. */
+/* The header of the filter, which the keys to be added must agree with. */
 static const blx_filter *
 HeaderOf(Datum datum)
 {
-	return DatumIsFilterVersion(datum) ? FilterVersionHeader(datum) : DatumGetFilter(datum);
+	return DatumIsLive(datum) ? LiveHeaderOf(datum) : DatumGetFilter(datum);
 }
 
-/* The filter, of which HeaderOf gave f, and more keys, as a new value. */
+/* The filter, whose header HeaderOf gave, and more keys, as a new value. */
 static Datum
 WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
 	blx_filter *copy,
 			   *result;
 
-	if (DatumIsFilterVersion(datum))
-		return AddToFilterVersion(datum, keys, hashes, n);
-	if (blx_size(f) >= VERSION_BYTES)
-		return MakeFilterVersion(f, keys, hashes, n);
+	if (DatumIsLive(datum))
+		return NextVersion(datum, keys, hashes, n);
+	if (blx_size(f) >= LIVE_BYTES)
+		return MakeVersion(f, keys, hashes, n);
 	copy = CopyForKeys(f, keys);
 	result = AddHashes(copy, hashes, n);
 	if (result != copy)
@@ -106,7 +106,7 @@ WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uin
 	return PointerGetDatum(result);
 }
 
-/* bloom_add(f bloomfilter, v anycompatible): not strict, for a NULL key must not wipe the filter */
+/* bloom_add(f bloomfilter, v anycompatible) */
 PG_FUNCTION_INFO_V1(bloom_add);
 Datum
 bloom_add(PG_FUNCTION_ARGS)
@@ -115,13 +115,11 @@ bloom_add(PG_FUNCTION_ARGS)
 	KeyType    *key;
 	uint64		hash;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	key = GetKeyType(fcinfo, 1);
-	if (DatumIsFilterVersion(PG_GETARG_DATUM(0)))
-		return AddKeyToFilterVersion(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
+	key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
+	if (DatumIsLive(PG_GETARG_DATUM(0)))
+		return NextVersionWithKey(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
 	f = DatumGetFilter(PG_GETARG_DATUM(0));
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
@@ -139,12 +137,10 @@ bloom_add_all(PG_FUNCTION_ARGS)
 	int			n;
 	bool		nulls;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
 	f = HeaderOf(PG_GETARG_DATUM(0));
-	key = GetElementKeyType(fcinfo, 1);
+	key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, hashes, n));
@@ -152,8 +148,8 @@ bloom_add_all(PG_FUNCTION_ARGS)
 
 /*
  * bloom_add_hash(f bloomfilter, hash bigint): a hash made by bloom_hash, or by
- * another program, for the filter's own key type; a filter without one is from
- * then on a filter of hashes.
+ * another program, for the filter's own key type.  A filter without a key type
+ * is from then on a filter of hashes.
  */
 PG_FUNCTION_INFO_V1(bloom_add_hash);
 Datum
@@ -162,12 +158,18 @@ bloom_add_hash(PG_FUNCTION_ARGS)
 	const blx_identity hashes = {.key_type = BLX_KEY_HASH};
 	uint64		hash;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
 	hash = (uint64) PG_GETARG_INT64(1);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), HeaderOf(PG_GETARG_DATUM(0)), &hashes, &hash, 1));
+}
+
+/* Tells the planner that bloom_add may change its first argument, if that is the variable that its result goes to. */
+PG_FUNCTION_INFO_V1(bloom_add_support);
+Datum
+bloom_add_support(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(ArgumentChangedInPlace((Node *) PG_GETARG_POINTER(0)));
 }
 
 /* bloom_hash(v anycompatible, seed bigint) */
@@ -175,12 +177,14 @@ PG_FUNCTION_INFO_V1(bloom_hash);
 Datum
 bloom_hash(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_INT64((int64) HashKey(GetKeyType(fcinfo, 0), PG_GETARG_DATUM(0), (uint64) PG_GETARG_INT64(1)));
+	KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 0);
+
+	PG_RETURN_INT64((int64) HashKey(key, PG_GETARG_DATUM(0), (uint64) PG_GETARG_INT64(1)));
 }
 
 /*
- * bloom_random_seed(): a seed that nobody can guess.  PARALLEL RESTRICTED, for
- * workers that each drew their own could not combine their filters.
+ * bloom_random_seed(): a seed that nobody can guess.  It is PARALLEL RESTRICTED:
+ * workers that each drew a seed of their own could not combine their filters.
  */
 PG_FUNCTION_INFO_V1(bloom_random_seed);
 Datum

@@ -1,7 +1,7 @@
 /*
  * inspect.c - what a filter is and holds, and what a plan would give.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
 #include <math.h>
 
@@ -10,6 +10,10 @@
 #include "utils/float.h"
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
+
+#include "core/filter/union.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
 
 static Datum
 MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
@@ -38,7 +42,7 @@ TellJson(void *arg, const char *name, double number, const char *text)
 		appendStringInfoString(json, "null");
 }
 
-/* What only the layout of f has to tell, as jsonb. */
+/* The details that only f's layout has, as jsonb. */
 static Datum
 DetailsOf(const blx_filter *f)
 {
@@ -54,7 +58,7 @@ DetailsOf(const blx_filter *f)
 #define HEADER_COLUMNS 10
 #define INFO_COLUMNS 16
 
-/* The columns that the head of a stored filter suffices for. */
+/* The columns for which the head of a stored filter suffices. */
 static int
 DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
 {
@@ -106,7 +110,7 @@ bloom_info(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum((int64) bits_set);
 	nulls[i] = open;
 	values[i++] = Float8GetDatum(open ? 0 : (double) bits_set / (double) blx_bits_in(f));
-	values[i++] = Float8GetDatum(blx_cardinality(EstimableFilter(f)));
+	values[i++] = Float8GetDatum(blx_cardinality(f));
 	values[i++] = Float8GetDatum(blx_fpr(f));
 	values[i++] = DetailsOf(f);
 	Assert(i == INFO_COLUMNS);
@@ -141,7 +145,7 @@ PG_FUNCTION_INFO_V1(bloom_cardinality);
 Datum
 bloom_cardinality(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(blx_cardinality(EstimableFilter(PG_GETARG_FILTER(0))));
+	PG_RETURN_FLOAT8(blx_cardinality(PG_GETARG_FILTER(0)));
 }
 
 PG_FUNCTION_INFO_V1(bloom_fpr);
@@ -163,13 +167,13 @@ bloom_fill(PG_FUNCTION_ARGS)
 }
 
 /*
- * Cardinalities of a, b and their union, at the largest geometry that both
- * fold and prefix to: there each is exactly the filter that would have been
+ * Cardinalities of a, b and their union, estimated at the largest geometry that
+ * both fold and prefix to.  There each is exactly the filter that would have been
  * built, and the errors of the three estimates cancel best.
  *
- * Where one filter is so much larger that it is full at that geometry, a and b
- * are estimated as they are, and the union by their sum: it is off by the
- * smaller one's keys at most.
+ * If one filter is so much larger that it is full at that geometry, a and b are
+ * estimated as they are, and the union by their sum.  That is wrong by at most
+ * the keys of the smaller one.
  */
 typedef struct PairEstimate
 {
@@ -208,8 +212,8 @@ EstimatePair(const blx_filter *a, const blx_filter *b)
 			return estimate;
 		estimate.bounded = true;
 	}
-	estimate.a = blx_cardinality(EstimableFilter(a));
-	estimate.b = blx_cardinality(EstimableFilter(b));
+	estimate.a = blx_cardinality(a);
+	estimate.b = blx_cardinality(b);
 	estimate.both = estimate.a + estimate.b;
 	return estimate;
 }
@@ -228,7 +232,7 @@ EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys)
 	return !estimate.bounded && !isinf(estimate.both);
 }
 
-/* Inclusion-exclusion, within what is possible; NaN where nothing is known. */
+/* By inclusion-exclusion, within the possible range; NaN if nothing is known. */
 static double
 IntersectionEstimate(const PairEstimate *e)
 {
@@ -253,7 +257,7 @@ bloom_intersection_cardinality(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate));
 }
 
-/* |a and b| / |a or b|; of two empty filters 1, as of any set and itself */
+/* |a and b| / |a or b|; 1 for two empty filters, as for any set and itself */
 PG_FUNCTION_INFO_V1(bloom_jaccard);
 Datum
 bloom_jaccard(PG_FUNCTION_ARGS)

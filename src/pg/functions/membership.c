@@ -1,22 +1,19 @@
 /*
- * membership.c - is this key possibly in that set?
+ * membership.c - tests whether a set may contain a key.
  *
  * What does not change between rows (key type, detoasted filter) is kept in
- * fn_extra; a row costs the key's hash and the probe.  A large stored filter
- * that differs from row to row is read in slices.
+ * fn_extra.  A row costs the hash of its key and the test.  A large stored
+ * filter that differs from row to row is read in pieces.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
 static pg_noinline Datum
 ContainsKeySlowly(FunctionCallInfo fcinfo, int filter, int element)
 {
-	ProbedFilter probed = GetProbedFilter(fcinfo, filter);
-	KeyType    *key = GetKeyType(fcinfo, element);
+	CallCache  *cache = GetCallCache(fcinfo->flinfo);
 
-	CheckKeyType(probed.filter, key);
-	if (probed.toasted == NULL)
-		SetReady(GetCallCache(fcinfo), probed.filter);
-	PG_RETURN_BOOL(ProbeFilter(&probed, HashKey(key, PG_GETARG_DATUM(element), probed.filter->seed)));
+	PG_RETURN_BOOL(CheckAndTestKey(cache, PG_GETARG_DATUM(filter), PG_GETARG_DATUM(element),
+								   ArgumentType(fcinfo, cache, element), PG_GET_COLLATION()));
 }
 
 static pg_attribute_always_inline Datum
@@ -58,26 +55,26 @@ PG_FUNCTION_INFO_V1(bloom_contains_hash);
 Datum
 bloom_contains_hash(PG_FUNCTION_ARGS)
 {
-	ProbedFilter probed = GetProbedFilter(fcinfo, 0);
+	TestedFilter tested = GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0));
 
-	PG_RETURN_BOOL(ProbeFilter(&probed, (uint64) PG_GETARG_INT64(1)));
+	PG_RETURN_BOOL(TestFilter(&tested, (uint64) PG_GETARG_INT64(1)));
 }
 
-/* Is one of the keys found, or one not found? */
+/* True if one of the keys is found; or, with found = false, if one is not found. */
 static bool
-AnyIs(bool found, const ProbedFilter *probed, const uint64 *hashes, int n)
+AnyIs(bool found, const TestedFilter *tested, const uint64 *hashes, int n)
 {
-	if (probed->toasted != NULL)
+	if (tested->stored != NULL)
 	{
 		for (int i = 0; i < n; i++)
-			if (ProbeToastedFilter(probed, hashes[i]) == found)
+			if (TestStoredFilter(tested, hashes[i]) == found)
 				return true;
 		return false;
 	}
 	for (int i = 0; i < n; i += 64)
 	{
 		unsigned	batch = Min(n - i, 64);
-		uint64		are = blx_test_batch(probed->filter, hashes + i, batch);
+		uint64		are = blx_test_batch(tested->filter, hashes + i, batch);
 
 		if (found ? are != 0 : are != ~UINT64CONST(0) >> (64 - batch))
 			return true;
@@ -86,22 +83,23 @@ AnyIs(bool found, const ProbedFilter *probed, const uint64 *hashes, int n)
 }
 
 /*
- * As = ANY and = ALL: a NULL element makes the answer NULL where the other
- * elements do not decide it.
+ * NULLs are treated as by = ANY and = ALL: a NULL element makes the answer NULL
+ * unless the other elements decide it.
  */
 static Datum
 ContainsArray(FunctionCallInfo fcinfo, bool decisive)
 {
-	ProbedFilter probed = GetProbedFilter(fcinfo, 0);
-	KeyType    *key = GetElementKeyType(fcinfo, 1);
+	CallCache  *cache = GetCallCache(fcinfo->flinfo);
+	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	KeyType    *key = ElementKeyType(fcinfo, cache, 1);
 	int			n;
 	bool		nulls;
 	uint64	   *hashes;
 
-	CheckKeyType(probed.filter, key);
-	hashes = HashArray(key, PG_GETARG_DATUM(1), probed.filter->seed, &n, &nulls);
-	PrepareProbes(fcinfo, &probed, n);
-	if (AnyIs(decisive, &probed, hashes, n))
+	CheckKeyType(tested.filter, key);
+	hashes = HashArray(key, PG_GETARG_DATUM(1), tested.filter->seed, &n, &nulls);
+	PrepareTests(cache, &tested, n);
+	if (AnyIs(decisive, &tested, hashes, n))
 		PG_RETURN_BOOL(decisive);
 	if (nulls)
 		PG_RETURN_NULL();

@@ -16,6 +16,11 @@
 
 #include "miscadmin.h"
 
+#include "core/base/identity.h"
+#include "core/layouts/hashes.h"
+#include "pg/functions/functions.h"
+#include "pg/value/growth.h"
+
 /* Twice as many slots as hashes; more if the hashes stand too close (docs/design.md, "The open set"). */
 blx_filter *
 ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
@@ -40,7 +45,7 @@ PG_FUNCTION_INFO_V1(bloom_probe);
 Datum
 bloom_probe(PG_FUNCTION_ARGS)
 {
-	KeyType    *key = GetKeyType(fcinfo, 0);
+	KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 0);
 	uint64		hash = HashKey(key, PG_GETARG_DATUM(0), 0);
 
 	PG_RETURN_FILTER(ProbeOfHashes(key, &hash, 1));
@@ -51,7 +56,7 @@ PG_FUNCTION_INFO_V1(bloom_probe_all);
 Datum
 bloom_probe_all(PG_FUNCTION_ARGS)
 {
-	KeyType    *key = GetElementKeyType(fcinfo, 0);
+	KeyType    *key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 0);
 	int			n;
 	bool		nulls;
 	uint64	   *hashes = HashArray(key, PG_GETARG_DATUM(0), 0, &n, &nulls);
@@ -75,9 +80,8 @@ ProbeSaysNothing(const blx_filter *f, const blx_filter *probe)
 {
 	blx_identity of_filter = blx_identity_of(f),
 				of_probe = blx_identity_of(probe);
-	blx_error	error;
 
-	return !blx_identity_check(&of_filter, "", &of_probe, "", &error);
+	return !blx_same_keys(&of_filter, &of_probe);
 }
 
 bool

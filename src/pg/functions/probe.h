@@ -4,7 +4,7 @@
 #ifndef BLOOMX_PROBE_H
 #define BLOOMX_PROBE_H
 
-#include "pg/base/bloomx.h"
+#include "pg/keys/keys.h"
 
 #pragma GCC visibility push(hidden)
 

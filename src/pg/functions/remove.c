@@ -2,12 +2,13 @@
  * remove.c - taking keys out of a filter that counts them, and dropping its
  * counters.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
+
+#include "pg/value/estimate.h"
 
 /*
- * f without these keys, as a new value.  Keys that f does not hold are left
- * alone; the new value differs from f in their number at most, which = does
- * not look at.
+ * f without these keys, as a new value.  Keys that f does not hold change
+ * nothing but the count of refusals, which = does not look at.
  */
 static blx_filter *
 WithoutHashes(const blx_filter *f, const uint64 *hashes, size_t n)
@@ -29,7 +30,7 @@ WithoutHashes(const blx_filter *f, const uint64 *hashes, size_t n)
 	return result;
 }
 
-/* bloom_remove(f bloomfilter, v anycompatible): not strict, as bloom_add */
+/* bloom_remove(f bloomfilter, v anycompatible) */
 PG_FUNCTION_INFO_V1(bloom_remove);
 Datum
 bloom_remove(PG_FUNCTION_ARGS)
@@ -38,12 +39,10 @@ bloom_remove(PG_FUNCTION_ARGS)
 	KeyType    *key;
 	uint64		hash;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	key = GetKeyType(fcinfo, 1);
+	key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
 	CheckKeyType(f, key);
 	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
 	PG_RETURN_FILTER(WithoutHashes(f, &hash, 1));
@@ -60,12 +59,10 @@ bloom_remove_all(PG_FUNCTION_ARGS)
 	int			n;
 	bool		nulls;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	key = GetElementKeyType(fcinfo, 1);
+	key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
 	PG_RETURN_FILTER(WithoutHashes(f, hashes, n));
@@ -78,10 +75,8 @@ bloom_remove_hash(PG_FUNCTION_ARGS)
 {
 	uint64		hash;
 
-	if (PG_ARGISNULL(0))
-		PG_RETURN_NULL();
-	if (PG_ARGISNULL(1))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	if (HasNothingToChange(fcinfo))
+		return UnchangedFilter(fcinfo);
 	hash = (uint64) PG_GETARG_INT64(1);
 	PG_RETURN_FILTER(WithoutHashes(PG_GETARG_FILTER(0), &hash, 1));
 }

@@ -2,15 +2,16 @@
  * theory.c - the papers' formulas as SQL functions: their arguments checked,
  * the core's answer returned.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
-#include "core/theory/theory.h"
 #include "utils/builtins.h"
 
-/* Loads of larger blocks spread too far to be summed promptly. */
+#include "core/theory/theory.h"
+
+/* The loads of larger blocks spread too far for a prompt sum. */
 #define MAX_BLOCK_BITS (INT64CONST(1) << 24)
 
-/* What a geometry can count. */
+/* The most blocks that a geometry can count. */
 #define MAX_BLOCKS (INT64CONST(1) << 31)
 
 static int64
@@ -27,7 +28,7 @@ CheckRange(const char *what, int64 value, int64 low, int64 high)
 	return value;
 }
 
-/* Argument i: keys, bits, probes */
+/* Argument i as a number of keys, of bits, of probes. */
 static int64
 GetKeys(FunctionCallInfo fcinfo, int i)
 {

@@ -30,7 +30,7 @@
  * summary of a whole range unchanged.  So parts are made large only if the scan
  * is dealt out in smaller pieces than a range.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include <math.h>
 
@@ -52,6 +52,15 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
+
+#include "core/filter/inline.h"
+#include "core/layouts/hashes.h"
+#include "pg/base/objects.h"
+#include "pg/keys/keys.h"
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
+#include "pg/value/value.h"
 
 /*
  * Up to this many hashes may be stored as they are; SetIsBetter decides.  They

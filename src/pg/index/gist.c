@@ -16,14 +16,20 @@
  * filters.  Filters of unlike keys fill the signatures above them; for those
  * there is the bit-sliced index.
  */
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include "access/gist.h"
 #include "access/reloptions.h"
 #include "access/stratnum.h"
 
+#include "core/base/identity.h"
 #include "core/filter/slices.h"
+#include "core/filter/union.h"
+#include "core/layouts/hashes.h"
 #include "pg/functions/probe.h"
+#include "pg/keys/keys.h"
+#include "pg/value/combine.h"
+#include "pg/value/value.h"
 
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11
@@ -145,7 +151,7 @@ UniteSignatures(const blx_filter *a, const blx_filter *b)
 {
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b),
-				joint = JointIdentity(&ia, &ib);
+				joint = blx_joint_identity(&ia, &ib);
 	uint64		size;
 	blx_error	error;
 	blx_filter *result;

@@ -2,27 +2,17 @@
  * containers.c - keys that consist of other values: arrays, rows, ranges,
  * multiranges and jsonb.
  *
- * PostgreSQL has hash functions for these too, but their results do not last:
- * an enum inside goes by its OID, which a dump and restore changes, and bytes
- * go by a function whose result depends on the machine's byte order.  So the
- * canonical form of a container is made of its parts' key hashes (or, of
- * jsonb, of its values), each of which is canonical itself.  docs/FORMAT.md
- * has the bytes.
- *
- * The key type's name says what the container consists of, not what it is
- * called: the rows of two types are comparable when their columns are, in
- * whatever schemas the types live and whatever they are called there.
+ * PostgreSQL has hash functions for these too, but their results do not last.
+ * They hash an enum inside by its OID, which changes with a dump and restore,
+ * and bytes by a function whose result depends on the machine's byte order.  So
+ * the canonical form of a container is made of the key hashes of its parts (of
+ * jsonb: of its values), each of which is canonical itself.  docs/FORMAT.md
+ * describes the bytes.
  */
-#include "pg/base/bloomx.h"
+#include "pg/keys/canonical.h"
 
 #include "access/htup_details.h"
-#include "access/transam.h"
-#include "catalog/pg_opclass.h"
-#include "catalog/pg_range.h"
-#include "catalog/pg_type.h"
 #include "funcapi.h"
-#include "lib/stringinfo.h"
-#include "mb/pg_wchar.h"
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
@@ -31,12 +21,9 @@
 #include "utils/multirangetypes.h"
 #include "utils/numeric.h"
 #include "utils/rangetypes.h"
-#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "core/base/hash.h"
-
-/* ---- canonical bytes, hashed as they come ---- */
 
 static void
 PutByte(XXH3_state_t *state, uint8 byte)
@@ -67,7 +54,7 @@ PutPart(XXH3_state_t *state, KeyType *part, Datum value, uint64 seed)
 	(void) XXH3_64bits_update(state, &hash, 8);
 }
 
-/* SQL calls two rows, or arrays, equal that have NULL in the same place. */
+/* NULLs in the same place are equal: so SQL compares arrays and rows. */
 static void
 PutNullablePart(XXH3_state_t *state, KeyType *part, Datum value, bool isnull, uint64 seed)
 {
@@ -76,7 +63,7 @@ PutNullablePart(XXH3_state_t *state, KeyType *part, Datum value, bool isnull, ui
 		PutPart(state, part, value, seed);
 }
 
-static uint64
+uint64
 HashArrayValue(KeyType *key, Datum value, uint64 seed)
 {
 	ArrayType  *array = DatumGetArrayTypeP(value);
@@ -107,7 +94,7 @@ HashArrayValue(KeyType *key, Datum value, uint64 seed)
 	return XXH3_64bits_digest(&state);
 }
 
-/* ALTER TYPE may come between the lookup and the row, or a value carry another row type than its call says. */
+/* ALTER TYPE may have come after the lookup, or the value may carry another row type than its call says. */
 static void
 CheckColumn(const KeyType *key, int n, Oid type)
 {
@@ -118,7 +105,7 @@ CheckColumn(const KeyType *key, int n, Oid type)
 				 errhint("If the type has just been altered, run the statement again.")));
 }
 
-static uint64
+uint64
 HashRow(KeyType *key, Datum value, uint64 seed)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
@@ -150,7 +137,7 @@ HashRow(KeyType *key, Datum value, uint64 seed)
 	return XXH3_64bits_digest(&state);
 }
 
-/* A bound that is infinite, or of an empty range, has no value. */
+/* An infinite bound has no value, nor have the bounds of an empty range. */
 static void
 PutRange(XXH3_state_t *state, KeyType *bound, TypeCacheEntry *type, const RangeType *range, uint64 seed)
 {
@@ -171,7 +158,7 @@ PutRange(XXH3_state_t *state, KeyType *bound, TypeCacheEntry *type, const RangeT
 		PutPart(state, bound, upper.val, seed);
 }
 
-static uint64
+uint64
 HashRange(KeyType *key, Datum value, uint64 seed)
 {
 	RangeType  *range = DatumGetRangeTypeP(value);
@@ -185,7 +172,7 @@ HashRange(KeyType *key, Datum value, uint64 seed)
 	return XXH3_64bits_digest(&state);
 }
 
-static uint64
+uint64
 HashMultirange(KeyType *key, Datum value, uint64 seed)
 {
 	MultirangeType *multirange = DatumGetMultirangeTypeP(value);
@@ -239,7 +226,7 @@ PutJsonbScalar(XXH3_state_t *state, const JsonbValue *value)
 	}
 }
 
-/* An object's keys come in one order and once each; counts in front make ends superfluous. */
+/* jsonb keeps an object's keys in one order and once each.  The counts in front make end marks superfluous. */
 uint64
 HashJsonb(KeyType *key, Datum value, uint64 seed)
 {
@@ -269,150 +256,4 @@ HashJsonb(KeyType *key, Datum value, uint64 seed)
 	if ((Pointer) document != DatumGetPointer(value))
 		pfree(document);
 	return XXH3_64bits_digest(&state);
-}
-
-/* ---- names ---- */
-
-#define FINGERPRINT_LENGTH 17	/* '#' and 16 hexadecimal digits */
-
-void
-SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryContext context)
-{
-	int			length = strlen(name);
-	char		result[BLX_MAX_NAME + 1];
-
-	if (what_else == NULL && length > BLX_MAX_NAME)
-		what_else = name;
-	if (what_else != NULL)
-	{
-		length = pg_mbcliplen(name, length, BLX_MAX_NAME - FINGERPRINT_LENGTH);
-		snprintf(result, sizeof result, "%.*s#%016" INT64_MODIFIER "x", length, name,
-				 blx_hash_bytes(what_else, strlen(what_else), 0));
-		name = result;
-	}
-	key->identity.key_type = BLX_KEY_NAMED;
-	key->identity.name_len = (uint8) strlen(name);
-	key->identity.name = MemoryContextStrdup(context, name);
-}
-
-static const char *
-PartName(const KeyType *part)
-{
-	return pstrdup(blx_key_type_name(&part->identity, (char[BLX_MAX_NAME + 1]) {0}));
-}
-
-/* ---- lookup ---- */
-
-static KeyType *
-MakeParts(KeyType *key, int n, MemoryContext context)
-{
-	key->parts = MemoryContextAllocZero(context, sizeof(KeyType) * Max(n, 1));
-	key->n_parts = n;
-	return key->parts;
-}
-
-static void
-LookupArray(KeyType *key, Oid element, Oid collation, MemoryContext context)
-{
-	LookupKeyType(MakeParts(key, 1, context), element, collation, context);
-	SetKeyTypeName(key, psprintf("%s[]", PartName(key->parts)), NULL, context);
-	key->hash = HashArrayValue;
-}
-
-static void
-LookupRow(KeyType *key, Oid type, MemoryContext context)
-{
-	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
-	StringInfoData name;
-	int			n = 0;
-
-	MakeParts(key, columns->natts, context);
-	initStringInfo(&name);
-	appendStringInfoString(&name, "record(");
-	for (int i = 0; i < columns->natts; i++)
-	{
-		Form_pg_attribute column = TupleDescAttr(columns, i);
-
-		if (column->attisdropped)
-			continue;
-		LookupKeyType(&key->parts[n], column->atttypid, column->attcollation, context);
-		appendStringInfo(&name, "%s%s", n > 0 ? ", " : "", PartName(&key->parts[n]));
-		n++;
-	}
-	appendStringInfoChar(&name, ')');
-	key->n_parts = n;
-	SetKeyTypeName(key, name.data, NULL, context);
-	key->hash = HashRow;
-	pfree(name.data);
-	FreeTupleDesc(columns);
-}
-
-/* A range's operator class may call bounds equal that the subtype's own `=` does not. */
-static void
-CheckRangeEquality(Oid range, Oid subtype, Oid opclass)
-{
-	Oid			input = get_opclass_input_type(opclass);
-	Oid			equal = get_opfamily_member(get_opclass_family(opclass), input, input, BTEqualStrategyNumber);
-
-	if (equal != lookup_type_cache(subtype, TYPECACHE_EQ_OPR)->eq_opr)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("type %s cannot be a bloom filter key", format_type_be(range)),
-				 errdetail("Its operator class compares bounds with another equality than that of type %s.", format_type_be(subtype)),
-				 errhint("Cast the key to text.")));
-}
-
-/*
- * The built-in range types have their names.  Others are what they are ranges
- * of; one with a canonical function writes the same range in another way than
- * one without, or with another function.
- */
-static void
-LookupRange(KeyType *key, Oid type, MemoryContext context)
-{
-	bool		multi = get_typtype(type) == TYPTYPE_MULTIRANGE;
-	Oid			range = multi ? get_multirange_range(type) : type;
-	HeapTuple	tuple = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(range));
-	FormData_pg_range row;
-	char	   *name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for range type %u", range);
-	row = *(Form_pg_range) GETSTRUCT(tuple);
-	ReleaseSysCache(tuple);
-	CheckRangeEquality(range, row.rngsubtype, row.rngsubopc);
-	LookupKeyType(MakeParts(key, 1, context), row.rngsubtype, row.rngcollation, context);
-	if (type < FirstUnpinnedObjectId)
-		name = format_type_be(type);
-	else
-		name = psprintf("%s(%s%s%s)", multi ? "multirange" : "range", PartName(key->parts),
-						OidIsValid(row.rngcanonical) ? ", " : "",
-						OidIsValid(row.rngcanonical) ? get_func_name(row.rngcanonical) : "");
-	SetKeyTypeName(key, name, NULL, context);
-	key->hash = multi ? HashMultirange : HashRange;
-}
-
-bool
-LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context)
-{
-	Oid			element = get_element_type(base);
-
-	check_stack_depth();
-	if (OidIsValid(element))
-	{
-		LookupArray(key, element, collation, context);
-		return true;
-	}
-	switch (get_typtype(base))
-	{
-		case TYPTYPE_COMPOSITE:
-			LookupRow(key, base, context);
-			return true;
-		case TYPTYPE_RANGE:
-		case TYPTYPE_MULTIRANGE:
-			LookupRange(key, base, context);
-			return true;
-		default:
-			return false;
-	}
 }

@@ -22,6 +22,10 @@
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 
+#include "pg/base/base.h"
+#include "pg/value/estimate.h"
+#include "pg/value/value.h"
+
 /*
  * Bits per key of a filter of which only the rate is known: -log2 of the default
  * rate of 1 %, rounded.  It decides only how fast the rate of a union rises with
@@ -38,7 +42,7 @@ FactsOfConstant(const Const *constant, FilterFacts *facts)
 		return;
 	}
 	facts->constant = DatumGetFilter(constant->constvalue);
-	facts->keys = blx_cardinality(EstimableFilter(facts->constant));
+	facts->keys = blx_cardinality(facts->constant);
 	facts->fpr = blx_fpr(facts->constant);
 	facts->chance = fmin(1, facts->keys / DEFAULT_NUM_DISTINCT);
 }

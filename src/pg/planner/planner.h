@@ -12,8 +12,9 @@
 #ifndef BLOOMX_PLANNER_H
 #define BLOOMX_PLANNER_H
 
-#include "pg/base/bloomx.h"
+#include "pg/base/objects.h"
 
+#include "core/bloomx.h"
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "utils/selfuncs.h"

@@ -26,7 +26,11 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
+#include "core/filter/inline.h"
+#include "core/layouts/hashes.h"
 #include "pg/functions/probe.h"
+#include "pg/keys/keys.h"
+#include "pg/value/value.h"
 
 /* The probability of a "yes", if `held` is the probability that the key is held. */
 static double

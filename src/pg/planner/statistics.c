@@ -17,6 +17,11 @@
 #include "commands/vacuum.h"
 #include "utils/lsyscache.h"
 
+#include "pg/functions/functions.h"
+#include "pg/value/estimate.h"
+#include "pg/value/stored.h"
+#include "pg/value/value.h"
+
 /* A number from the range for private use, 10000 to 30000 (pg_statistic.h). */
 #define STATISTIC_KIND_FILTERS 21837
 
@@ -53,7 +58,7 @@ typedef struct FilterSample
 static void
 CountFilter(FilterSample *sample, blx_filter *f)
 {
-	double		keys = blx_cardinality(EstimableFilter(f)),
+	double		keys = blx_cardinality(f),
 				overlap;
 
 	/* a full filter says "perhaps" to everything, and has no estimate of its keys: its rate tells enough */

@@ -14,6 +14,8 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 
+#include "pg/value/stored.h"
+
 /*
  * Costs in units of cpu_operator_cost, roughly as measured with everything in
  * memory.  They need to be right only relative to each other and to ordinary
@@ -75,8 +77,8 @@ FetchCost(double bytes, double keys)
 	if (bytes <= TOAST_TUPLE_THRESHOLD) /* it is in the row */
 		return CHECK_COST;
 
-	/* read whole, or in pieces: the header and one piece per key (PrepareProbes decides by the same size) */
-	if (bytes < (1 + keys) * (SLICE_BYTES / 2))
+	/* read whole, or in pieces: the header and one piece per key (PrepareTests decides by the same size) */
+	if (bytes < (1 + keys) * (PIECES_BYTES / 2))
 		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
 	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);
 }

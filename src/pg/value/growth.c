@@ -2,65 +2,21 @@
  * growth.c - filters whose size is not known yet: how the core's open sets
  * grow (core/filter/growth.c) within the memory that PostgreSQL allows.
  */
-#include "pg/base/bloomx.h"
-
+#include "pg/value/growth.h"
 
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "nodes/plannodes.h"
-#include "optimizer/cost.h"
-#include "port/pg_bitutils.h"
 
-/* The plan of the aggregation that calls, or NULL: a window has none. */
-static const Agg *
-AggPlan(FunctionCallInfo fcinfo)
-{
-	if (fcinfo->context == NULL || !IsA(fcinfo->context, AggState))
-		return NULL;
-	return (const Agg *) ((const AggState *) fcinfo->context)->ss.ps.plan;
-}
+#include "core/filter/growth.h"
+#include "core/filter/union.h"
+#include "core/layouts/hashes.h"
 
-double
-ExpectedRows(FunctionCallInfo fcinfo)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-
-	return plan != NULL && plan->numGroups > 0 ? outerPlan(plan)->plan_rows / (double) plan->numGroups : 0;
-}
-
-/* How large an unplanned set of hashes may get. */
-static uint64
+uint64
 BuildMemory(void)
 {
 	if (bloomx_build_mem >= 0)
 		return (uint64) bloomx_build_mem * 1024;
 	return Min(Max(get_hash_memory_limit(), MIN_BUILD_MEM * 1024), BLX_MAX_BYTES);
-}
-
-/*
- * Each process of a parallel plan sees a share of the rows, but the filters of
- * all become one.  What combines them sees only states: of them it may get as
- * many sets of hashes as there are processes.
- */
-double
-ExpectedKeys(FunctionCallInfo fcinfo)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-	double		processes = max_parallel_workers_per_gather + 1;
-
-	if (plan != NULL && DO_AGGSPLIT_COMBINE(plan->aggsplit))
-		return processes * (double) (BuildMemory() / sizeof(uint64));
-	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? processes : 1);
-}
-
-/* Of groups in a hash table there may be many more than the planner thinks: they begin small. */
-bool
-BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-
-	return plan != NULL && (plan->aggstrategy == AGG_PLAIN || plan->aggstrategy == AGG_SORTED) &&
-		8 * ExpectedRows(fcinfo) >= (double) blx_bytes(planned, 0);
 }
 
 /* ---- limits ---- */
@@ -95,8 +51,8 @@ Poll(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-static blx_growth
-Growth(double expected)
+blx_growth
+GrowthFor(double expected)
 {
 	uint64		least = BuildMemory();
 
@@ -165,7 +121,7 @@ AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 blx_filter *
 AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected)
 {
-	blx_growth	growth = Growth(expected);
+	blx_growth	growth = GrowthFor(expected);
 	blx_error	error;
 
 	return CheckResult(blx_add_growing(f, hashes, n, &growth, &error), &error);
@@ -174,42 +130,10 @@ AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected
 blx_filter *
 MakeRoomForHashes(blx_filter *f, uint64 count, double expected)
 {
-	blx_growth	growth = Growth(expected);
+	blx_growth	growth = GrowthFor(expected);
 	blx_error	error;
 
 	return CheckResult(blx_make_room(f, count, &growth, &error), &error);
-}
-
-/*
- * The plan for a number of keys at the default rate.  A GROUP BY asks for the
- * same small numbers over and over: for these the plan is kept, in the two
- * numbers that it consists of.
- */
-static blx_geometry
-PlanForCount(uint64 count)
-{
-	static struct
-	{
-		uint8		log2_blocks;
-		uint8		parts;			/* 0: not planned yet */
-	}			plans[1024];
-	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .probes = 1, .part_bits = 64};
-	blx_error	error;
-
-	if (count < lengthof(plans) && plans[count].parts != 0)
-	{
-		geometry.blocks = UINT32_C(1) << plans[count].log2_blocks;
-		geometry.parts = plans[count].parts;
-		return geometry;
-	}
-	if (!blx_plan(BLX_PARTITIONED_BLOCKED, count, DEFAULT_FPR, NULL, &geometry, &error))
-		ThrowCoreError(&error);
-	if (count < lengthof(plans))
-	{
-		plans[count].log2_blocks = (uint8) pg_leftmost_one_pos32(geometry.blocks);
-		plans[count].parts = (uint8) geometry.parts;
-	}
-	return geometry;
 }
 
 blx_filter *
@@ -223,18 +147,7 @@ FinishFilter(const blx_filter *open)
 	{
 		if (blx_hashes_count(open) == 0)
 			return NewEmptyFilter(&identity);
-		geometry = PlanForCount(blx_hashes_count(open));
+		geometry = PlanDefaultLayout(blx_hashes_count(open), DEFAULT_FPR);
 	}
 	return CheckResult(blx_finish_as(open, &geometry, DEFAULT_FPR, &FilterMemory, &error), &error);
-}
-
-/* ---- union ---- */
-
-blx_filter *
-UnionFilters(const blx_filter *a, const blx_filter *b)
-{
-	blx_growth	growth = Growth(0);
-	blx_error	error;
-
-	return CheckResult(blx_unite_within(a, b, &growth, &error), &error);
 }

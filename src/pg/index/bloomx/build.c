@@ -15,6 +15,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "pg/value/value.h"
+
 /*
  * By how many pages an INSERT that finds no free one extends the index: enough
  * for a row of the largest signatures, which needs 17, and for many small rows,

@@ -29,6 +29,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "pg/value/value.h"
+
 #define IN_PENDING PG_UINT32_MAX
 
 /* Where a TID is in the index. */

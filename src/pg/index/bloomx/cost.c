@@ -15,6 +15,8 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "core/layouts/hashes.h"
+#include "pg/base/objects.h"
 #include "pg/functions/probe.h"
 
 /* Keys of a ?| or ?& whose array is not known yet: what PostgreSQL assumes of an array (estimate_array_length). */

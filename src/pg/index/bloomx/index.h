@@ -78,7 +78,7 @@
 #ifndef BLOOMX_INDEX_H
 #define BLOOMX_INDEX_H
 
-#include "pg/base/bloomx.h"
+#include "pg/base/base.h"
 
 #include "access/amapi.h"
 #include "access/generic_xlog.h"

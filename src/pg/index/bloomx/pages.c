@@ -17,6 +17,8 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
+#include "core/base/identity.h"
+
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxKeys) == 4 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
 

@@ -10,6 +10,8 @@
 
 #include "miscadmin.h"
 
+#include "core/layouts/hashes.h"
+
 void
 BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 {

@@ -1,16 +1,16 @@
 /*
  * io.c - a filter as text, in binary protocol and as bytea.
  *
- * All three carry the interchange format (core/format.c): text as its base64,
- * the others as they are.
+ * All three carry the interchange format (docs/FORMAT.md): the text form in
+ * base64, the others as it is.
  */
-#include "pg/base/bloomx.h"
+#include "pg/functions/functions.h"
 
 #include "common/base64.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 
-/* NULL after a soft error. */
+/* The filter of these bytes of the interchange format; NULL after a soft error. */
 static blx_filter *
 ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 {
@@ -74,7 +74,7 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	int			room,
 				text_length;
 
-	/* 4 characters for 3 bytes */
+	/* base64 writes 3 bytes as 4 characters */
 	if (length / 3 * 4 + 8 > BLX_MAX_BYTES)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -1,0 +1,92 @@
+/*
+ * base.h - what every file of the SQL half stands on: PostgreSQL and the core,
+ * the module's settings, errors of the core, and filters in palloc's memory.
+ *
+ *   settings.c  the settings bloomx.*
+ *   error.c     an error of the core as an ERROR
+ *   plans.c     the default layout's geometries, planned once
+ *   memory.c    filters in the current memory context
+ *   objects.c   the OIDs of the extension's own objects (objects.h)
+ *   compat.h    every difference between the supported versions of PostgreSQL
+ */
+#ifndef BLOOMX_BASE_H
+#define BLOOMX_BASE_H
+
+#include "pg/base/compat.h"
+
+#include "core/filter/filter.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The false positive rate of a filter whose builder did not ask for one. */
+#define DEFAULT_FPR 0.01
+
+/* ---- settings.c ---- */
+
+/* bloomx.overfill: what to do with a filter that holds more keys than its capacity. */
+typedef enum OverfillAction
+{
+	OVERFILL_OFF,
+	OVERFILL_NOTICE,
+	OVERFILL_ERROR
+} OverfillAction;
+
+extern int	bloomx_overfill;
+
+/* bloomx.build_mem in kB; -1 = as much as a hash table may take. */
+extern int	bloomx_build_mem;
+
+/* Its smallest value: a set of a few thousand hashes. */
+#define MIN_BUILD_MEM 64
+
+/* Defines the settings, when the module is loaded. */
+extern void DefineSettings(void);
+
+/* ---- error.c ---- */
+
+pg_noreturn extern void ThrowCoreError(const blx_error *error);
+
+/* ---- plans.c ---- */
+
+/* The geometry of the default layout for that capacity and rate, or an error.  Geometries are kept. */
+extern blx_geometry PlanDefaultLayout(uint64 capacity, double fpr);
+
+/* ---- memory.c: every filter is made in the current memory context ---- */
+
+/* Filters from palloc, for functions of the core. */
+extern const blx_memory FilterMemory;
+
+/* The filter that a function of the core gave, or its error. */
+static inline blx_filter *
+CheckResult(blx_filter *f, const blx_error *error)
+{
+	if (f == NULL)
+		ThrowCoreError(error);
+	return f;
+}
+
+/* Memory for a filter of `size` bytes, with its varlena length set. */
+extern blx_filter *AllocFilter(uint64 size);
+
+/*
+ * Moves f within its memory, which grows by a cache line, so that every block of
+ * a large filter stands in one line.  A block that straddles two takes a third
+ * longer to find, and twice as long when the memory is the limit.  *chunk is
+ * what pfree takes.
+ */
+extern blx_filter *AlignFilter(blx_filter *f, void **chunk);
+
+/* An empty filter. */
+extern blx_filter *NewFilter(const blx_geometry *geometry, const blx_identity *identity, uint64 capacity);
+
+/* The smallest empty filter, which stands for "no keys at all". */
+extern blx_filter *NewEmptyFilter(const blx_identity *identity);
+
+extern blx_filter *CopyFilter(const blx_filter *f);
+
+/* The keys of f in another geometry, one that a function of the core gave for f. */
+extern blx_filter *ResizeFilter(const blx_filter *f, const blx_geometry *geometry);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_BASE_H */

@@ -1,0 +1,53 @@
+/*
+ * objects.h - the OIDs of the extension's own objects.
+ */
+#ifndef BLOOMX_OBJECTS_H
+#define BLOOMX_OBJECTS_H
+
+#include "pg/base/compat.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The extension's functions that other code has to recognise. */
+typedef enum OwnFunction
+{
+	BLOOM_CONTAINS,
+	BLOOM_CONTAINED,
+	BLOOM_CONTAINS_HASH,
+	BLOOM_CONTAINS_ANY,
+	BLOOM_CONTAINS_ALL,
+	BLOOM_PREFILTER,
+	BLOOM_HOLDS_ALL,
+	BLOOM_HOLDS_ANY,
+	BLOOM_PROBE,
+	BLOOM_PROBE_ALL,
+	BLOOM_PROBE_HASH,
+	BLOOM_AGG,
+	BLOOM_AGG_CAPACITY,
+	BLOOM_AGG_RATE,
+	BLOOM_AGG_TEMPLATE,
+	BLOOM_UNION_AGG,
+	OWN_FUNCTIONS,
+	NOT_OWN						/* somebody else's, whatever its name */
+} OwnFunction;
+
+typedef enum OwnOperator
+{
+	HOLDS_ALL_OPERATOR,
+	HOLDS_ANY_OPERATOR,
+	OWN_OPERATORS
+} OwnOperator;
+
+extern OwnFunction WhichFunction(Oid function);
+
+/* InvalidOid if the extension has no such object, for example while it is being created. */
+extern Oid	OwnFunctionOid(OwnFunction which);
+extern Oid	OwnOperatorOid(OwnOperator which);
+extern Oid	FilterTypeOid(void);
+
+/* True for bloomfilter and for a domain over it. */
+extern bool IsFilterType(Oid type);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_OBJECTS_H */

@@ -1,0 +1,41 @@
+/*
+ * plans.c - the default layout's geometries, planned once.
+ */
+#include "pg/base/base.h"
+
+/*
+ * A plan is a search over geometries.  A GROUP BY with an aggregate asks for the
+ * same capacities over and over, once per group.  Small capacities, the numbers
+ * of keys in the groups, have a place each; larger ones share the places, for
+ * they are usually one constant in a query.  Only the two numbers of a geometry
+ * that differ are kept: a place takes 24 bytes.
+ */
+#define PLANS 1024
+
+typedef struct Plan
+{
+	uint64		capacity;		/* 0 = none yet */
+	double		fpr;
+	uint32		blocks;
+	uint16		parts;
+} Plan;
+
+blx_geometry
+PlanDefaultLayout(uint64 capacity, double fpr)
+{
+	static Plan plans[PLANS];
+	Plan	   *plan = &plans[capacity % PLANS];
+	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .probes = 1, .part_bits = 64};
+	blx_error	error;
+
+	if (plan->capacity == capacity && plan->fpr == fpr && capacity > 0)
+	{
+		geometry.blocks = plan->blocks;
+		geometry.parts = plan->parts;
+		return geometry;
+	}
+	if (!blx_plan(BLX_PARTITIONED_BLOCKED, capacity, fpr, NULL, &geometry, &error))
+		ThrowCoreError(&error);
+	*plan = (Plan) {capacity, fpr, geometry.blocks, geometry.parts};
+	return geometry;
+}

@@ -1,0 +1,110 @@
+/*
+ * functions.h - what the files of SQL functions share.
+ *
+ *   io.c          text, binary and bytea forms
+ *   compare.c     = <> < and hashing
+ *   build.c       bloom_empty, bloom_add, bloom_hash
+ *   remove.c      bloom_remove, bloom_to_bits
+ *   membership.c  @> <@ bloom_contains*
+ *   probe.c       bloom_probe, ?& and ?|
+ *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
+ *   aggplan.c     what the planner expects of an aggregate
+ *   algebra.c     | & disjoint, prefix, fold, shrink
+ *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
+ *   theory.c      the papers' formulas
+ *
+ * Only this room knows an fcinfo.  A function takes its arguments and the cache
+ * of its call site out of it, and hands these down.
+ */
+#ifndef BLOOMX_FUNCTIONS_H
+#define BLOOMX_FUNCTIONS_H
+
+#include "pg/base/base.h"
+
+#include "pg/value/callsite.h"
+#include "pg/value/live.h"
+#include "pg/value/value.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- arguments ---- */
+
+/* The SQL type of argument n, the call site's one key argument: looked for in the expression for the first row only. */
+static inline Oid
+ArgumentType(FunctionCallInfo fcinfo, const CallCache *cache, int n)
+{
+	return likely(OidIsValid(cache->key.type)) ? cache->key.type : get_fn_expr_argtype(fcinfo->flinfo, n);
+}
+
+/* Its key type. */
+static inline KeyType *
+ArgumentKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
+{
+	return GetCallKey(cache, ArgumentType(fcinfo, cache, n), PG_GET_COLLATION());
+}
+
+/* The same where argument n is an array of keys. */
+static inline KeyType *
+ElementKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
+{
+	if (likely(OidIsValid(cache->key.type)))
+		return &cache->key;
+	return LookupCallElement(cache, get_fn_expr_argtype(fcinfo->flinfo, n), PG_GET_COLLATION());
+}
+
+/*
+ * Functions that change a filter by keys are not strict, for a NULL key must not
+ * wipe the filter: if one of the first two arguments is NULL, the result is
+ * argument 0.
+ */
+static inline bool
+HasNothingToChange(FunctionCallInfo fcinfo)
+{
+	return PG_ARGISNULL(0) || PG_ARGISNULL(1);
+}
+
+static inline Datum
+UnchangedFilter(FunctionCallInfo fcinfo)
+{
+	fcinfo->isnull = PG_ARGISNULL(0);
+	return PG_GETARG_DATUM(0);
+}
+
+/* Frees the copy that detoasting argument n made, in functions that an index calls often. */
+static inline void
+FreeIfCopy(FunctionCallInfo fcinfo, blx_filter *f, int n)
+{
+	if (!DatumIsLive(PG_GETARG_DATUM(n)))
+		PG_FREE_IF_COPY(f, n);
+}
+
+/* ---- build.c ---- */
+
+/* The geometry for these arguments, or an error.  options as in blx_parse_options. */
+extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options);
+
+/* The same in the default layout. */
+extern blx_geometry PlanDefaultGeometry(int64 capacity, double fpr);
+
+/* ---- aggplan.c ---- */
+
+/* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
+extern double ExpectedRows(FunctionCallInfo fcinfo);
+
+/* How many keys the planner expects at most in an aggregate's result; 0 = no guess. */
+extern double ExpectedKeys(FunctionCallInfo fcinfo);
+
+/* True if a set of the hashes that are expected would be no smaller than the planned filter. */
+extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
+
+/* ---- inspect.c ---- */
+
+/*
+ * The keys that two filters share, by inclusion-exclusion, whose error may make
+ * it negative.  False if the filters cannot be compared.
+ */
+extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_FUNCTIONS_H */

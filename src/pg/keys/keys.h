@@ -1,0 +1,58 @@
+/*
+ * keys.h - from SQL values to key types and hashes.
+ *
+ *   lookup.c      the key type of an SQL type, and what keys and filters agree on
+ *   canonical.c   a hash function for each SQL type
+ *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
+ */
+#ifndef BLOOMX_KEYS_H
+#define BLOOMX_KEYS_H
+
+#include "pg/base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What is known of an SQL type whose values are keys. */
+typedef struct KeyType KeyType;
+
+struct KeyType
+{
+	Oid			type;			/* as the call passes it; InvalidOid = not looked up yet */
+	blx_identity identity;		/* its seed is unused */
+	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
+	int16		length;			/* of the base type, for arrays of it */
+	bool		by_value;
+	char		align;
+	Oid			collation;
+	FmgrInfo	hash_function;	/* the extended hash function, of types that are hashed by it */
+	KeyType    *parts;			/* the element of an array, the columns of a row, the bounds of a range */
+	int			n_parts;
+};
+
+/* Looks up the key type of an SQL type, or throws an error if its values cannot be keys.  Everything it keeps is in context. */
+extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+
+/* The hash of a key.  The value must be of the key type and not NULL. */
+static inline uint64
+HashKey(KeyType *key, Datum value, uint64 seed)
+{
+	return key->hash(key, value, seed);
+}
+
+/* The hashes of an array's elements that are not NULL: *n of them.  Sets *nulls if there is a NULL among the elements. */
+extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);
+
+extern void CompareKeyTypes(const blx_filter *f, const KeyType *key);
+
+/* Throws an error unless keys of that type belong into the filter. */
+static inline void
+CheckKeyType(const blx_filter *f, const KeyType *key)
+{
+	/* the common case, without a comparison of names */
+	if (f->key_type != key->identity.key_type || f->key_type == BLX_KEY_NAMED)
+		CompareKeyTypes(f, key);
+}
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_KEYS_H */

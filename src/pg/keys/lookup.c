@@ -1,0 +1,398 @@
+/*
+ * lookup.c - the key type of an SQL type, and what keys and filters agree on.
+ *
+ * A key type is a row of a table: the SQL types it takes, and the function that
+ * hashes the canonical bytes of a value.  Key types that consist of others
+ * (arrays, rows, ranges) are made from those.  The base types of extensions and
+ * users, and those that PostgreSQL may yet add, are hashed by their extended
+ * hash function.
+ */
+#include "pg/keys/keys.h"
+
+#include "access/htup_details.h"
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_range.h"
+#include "catalog/pg_type.h"
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+#include "miscadmin.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "core/base/hash.h"
+#include "pg/keys/canonical.h"
+
+/* ---- the table of key types ---- */
+
+static const struct
+{
+	Oid			type;
+	uint8		code;			/* BLX_KEY_NAMED: known by its SQL name */
+	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
+}			key_types[] =
+{
+	{INT2OID, BLX_KEY_INTEGER, HashInt2},
+	{INT4OID, BLX_KEY_INTEGER, HashInt4},
+	{INT8OID, BLX_KEY_INTEGER, HashInt8},
+	{FLOAT4OID, BLX_KEY_FLOAT, HashFloat4},
+	{FLOAT8OID, BLX_KEY_FLOAT, HashFloat8},
+	{NUMERICOID, BLX_KEY_NUMERIC, HashNumeric},
+	{TEXTOID, BLX_KEY_TEXT, HashVarlena},
+	{VARCHAROID, BLX_KEY_TEXT, HashVarlena},
+	{NAMEOID, BLX_KEY_TEXT, HashName},
+	{BPCHAROID, BLX_KEY_BPCHAR, HashBpchar},
+	{BYTEAOID, BLX_KEY_BYTEA, HashVarlena},
+	{UUIDOID, BLX_KEY_UUID, HashFixedBytes},
+	{BOOLOID, BLX_KEY_BOOLEAN, HashBool},
+	{DATEOID, BLX_KEY_DATE, Hash32Bits},
+	{TIMEOID, BLX_KEY_TIME, HashInt8},
+	{TIMETZOID, BLX_KEY_TIMETZ, HashTimeTz},
+	{TIMESTAMPOID, BLX_KEY_TIMESTAMP, HashInt8},
+	{TIMESTAMPTZOID, BLX_KEY_TIMESTAMPTZ, HashInt8},
+	{INTERVALOID, BLX_KEY_INTERVAL, HashInterval},
+	{INETOID, BLX_KEY_INET, HashInet},
+	{CIDROID, BLX_KEY_INET, HashInet},
+	{MACADDROID, BLX_KEY_MACADDR, HashFixedBytes},
+	{MACADDR8OID, BLX_KEY_MACADDR8, HashFixedBytes},
+	{OIDOID, BLX_KEY_OID, Hash32Bits},
+	{MONEYOID, BLX_KEY_MONEY, HashInt8},
+	{JSONBOID, BLX_KEY_NAMED, HashJsonb},
+	{CHAROID, BLX_KEY_NAMED, HashChar},
+	{XIDOID, BLX_KEY_NAMED, Hash32Bits},
+	{CIDOID, BLX_KEY_NAMED, Hash32Bits},
+	{XID8OID, BLX_KEY_NAMED, HashInt8},
+	{PG_LSNOID, BLX_KEY_NAMED, HashInt8},
+	{TIDOID, BLX_KEY_NAMED, HashTid},
+};
+
+/* ---- types that cannot be keys ---- */
+
+/*
+ * Under a nondeterministic collation strings that differ in bytes may be equal,
+ * and so may values that contain such strings: they are checked part by part.
+ */
+static void
+RefuseNondeterministic(Oid type, Oid collation)
+{
+	if (OidIsValid(collation) && type_is_collatable(type) && !get_collation_isdeterministic(collation))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("nondeterministic collations are not supported for bloom filter keys"),
+				 errdetail("Collation \"%s\" calls strings equal that differ in their bytes.", get_collation_name(collation)),
+				 errhint("Use COLLATE \"C\" on the key.")));
+}
+
+/*
+ * A regclass or an aclitem shows a name but is an OID: after a dump and restore
+ * the same name is another value.
+ */
+static void
+RefuseObjectIdentifiers(Oid base, Oid hash_function)
+{
+	if (hash_function == F_HASHOIDEXTENDED || hash_function == F_HASH_ACLITEM_EXTENDED)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
+				 errdetail("Its values are object identifiers, which differ after a dump and restore."),
+				 errhint("Cast the key to text, or a single identifier to oid.")));
+}
+
+/*
+ * ---- names ----
+ *
+ * The name of a container's key type says what it consists of, not what it is
+ * called: the rows of two types are comparable if their columns are, whatever
+ * the types are called and whatever schemas they are in.
+ */
+
+#define FINGERPRINT_LENGTH 17	/* '#' and 16 hexadecimal digits */
+
+/*
+ * Makes it a named key type.  A name that is too long is cut and ends in a
+ * fingerprint of the whole.  A name that does not say everything ends in a
+ * fingerprint of the rest, what_else (else NULL).
+ */
+static void
+SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryContext context)
+{
+	int			length = strlen(name);
+	char		result[BLX_MAX_NAME + 1];
+
+	if (what_else == NULL && length > BLX_MAX_NAME)
+		what_else = name;
+	if (what_else != NULL)
+	{
+		length = pg_mbcliplen(name, length, BLX_MAX_NAME - FINGERPRINT_LENGTH);
+		snprintf(result, sizeof result, "%.*s#%016" INT64_MODIFIER "x", length, name,
+				 blx_hash_bytes(what_else, strlen(what_else), 0));
+		name = result;
+	}
+	key->identity.key_type = BLX_KEY_NAMED;
+	key->identity.name_len = (uint8) strlen(name);
+	key->identity.name = MemoryContextStrdup(context, name);
+}
+
+static const char *
+PartName(const KeyType *part)
+{
+	return pstrdup(blx_key_type_name(&part->identity, (char[BLX_MAX_NAME + 1]) {0}));
+}
+
+/* ---- types that are hashed by their own function ---- */
+
+/* Says what a hash function computes, in any database: its language, its source and, if it is compiled, its library. */
+static char *
+DescribeFunction(Oid function)
+{
+	HeapTuple	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(function));
+	Datum		source,
+				library;
+	bool		isnull;
+	char	   *description;
+	const char *file = "";
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for function %u", function);
+	source = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_prosrc, &isnull);
+	library = SysCacheGetAttr(PROCOID, tuple, Anum_pg_proc_probin, &isnull);
+	if (!isnull)
+	{
+		const char *path = TextDatumGetCString(library);
+
+		file = last_dir_separator(path) ? last_dir_separator(path) + 1 : path;
+	}
+	description = psprintf("%s %s %s", get_language_name(((Form_pg_proc) GETSTRUCT(tuple))->prolang, false),
+						   file, TextDatumGetCString(source));
+	ReleaseSysCache(tuple);
+	return description;
+}
+
+static char *
+UnqualifiedName(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	name = pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
+/*
+ * The name of the key type has no schema, for a dump may be restored into
+ * another one.  It tells apart types of one name that hash differently.
+ */
+static void
+LookupHashedType(KeyType *key, Oid base, MemoryContext context)
+{
+	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC | TYPECACHE_HASH_EXTENDED_PROC_FINFO);
+	Oid			function = entry->hash_extended_proc_finfo.fn_oid;
+
+	if (!OidIsValid(entry->eq_opr) || !OidIsValid(function))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_FUNCTION),
+				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
+				 errdetail("The type has no hash operator class with an extended hash function."),
+				 errhint("Cast the key to a type that has one, for example to text.")));
+	RefuseObjectIdentifiers(base, function);
+	if (base < FirstUnpinnedObjectId)
+		SetKeyTypeName(key, format_type_be(base), NULL, context);
+	else
+		SetKeyTypeName(key, UnqualifiedName(base), DescribeFunction(function), context);
+	key->hash = HashByType;
+	fmgr_info_copy(&key->hash_function, &entry->hash_extended_proc_finfo, context);
+}
+
+/* ---- containers ---- */
+
+static KeyType *
+MakeParts(KeyType *key, int n, MemoryContext context)
+{
+	key->parts = MemoryContextAllocZero(context, sizeof(KeyType) * Max(n, 1));
+	key->n_parts = n;
+	return key->parts;
+}
+
+static void
+LookupArray(KeyType *key, Oid element, Oid collation, MemoryContext context)
+{
+	LookupKeyType(MakeParts(key, 1, context), element, collation, context);
+	SetKeyTypeName(key, psprintf("%s[]", PartName(key->parts)), NULL, context);
+	key->hash = HashArrayValue;
+}
+
+static void
+LookupRow(KeyType *key, Oid type, MemoryContext context)
+{
+	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
+	StringInfoData name;
+	int			n = 0;
+
+	MakeParts(key, columns->natts, context);
+	initStringInfo(&name);
+	appendStringInfoString(&name, "record(");
+	for (int i = 0; i < columns->natts; i++)
+	{
+		Form_pg_attribute column = TupleDescAttr(columns, i);
+
+		if (column->attisdropped)
+			continue;
+		LookupKeyType(&key->parts[n], column->atttypid, column->attcollation, context);
+		appendStringInfo(&name, "%s%s", n > 0 ? ", " : "", PartName(&key->parts[n]));
+		n++;
+	}
+	appendStringInfoChar(&name, ')');
+	key->n_parts = n;
+	SetKeyTypeName(key, name.data, NULL, context);
+	key->hash = HashRow;
+	pfree(name.data);
+	FreeTupleDesc(columns);
+}
+
+/* The operator class of a range type may call bounds equal that the subtype's own `=` calls different. */
+static void
+CheckRangeEquality(Oid range, Oid subtype, Oid opclass)
+{
+	Oid			input = get_opclass_input_type(opclass);
+	Oid			equal = get_opfamily_member(get_opclass_family(opclass), input, input, BTEqualStrategyNumber);
+
+	if (equal != lookup_type_cache(subtype, TYPECACHE_EQ_OPR)->eq_opr)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("type %s cannot be a bloom filter key", format_type_be(range)),
+				 errdetail("Its operator class compares bounds with another equality than that of type %s.", format_type_be(subtype)),
+				 errhint("Cast the key to text.")));
+}
+
+/*
+ * The built-in range types are known by their names, others by their subtype and
+ * their canonical function: two types with different canonical functions write
+ * the same range in different ways.
+ */
+static void
+LookupRange(KeyType *key, Oid type, MemoryContext context)
+{
+	bool		multi = get_typtype(type) == TYPTYPE_MULTIRANGE;
+	Oid			range = multi ? get_multirange_range(type) : type;
+	HeapTuple	tuple = SearchSysCache1(RANGETYPE, ObjectIdGetDatum(range));
+	FormData_pg_range row;
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for range type %u", range);
+	row = *(Form_pg_range) GETSTRUCT(tuple);
+	ReleaseSysCache(tuple);
+	CheckRangeEquality(range, row.rngsubtype, row.rngsubopc);
+	LookupKeyType(MakeParts(key, 1, context), row.rngsubtype, row.rngcollation, context);
+	if (type < FirstUnpinnedObjectId)
+		name = format_type_be(type);
+	else
+		name = psprintf("%s(%s%s%s)", multi ? "multirange" : "range", PartName(key->parts),
+						OidIsValid(row.rngcanonical) ? ", " : "",
+						OidIsValid(row.rngcanonical) ? get_func_name(row.rngcanonical) : "");
+	SetKeyTypeName(key, name, NULL, context);
+	key->hash = multi ? HashMultirange : HashRange;
+}
+
+/* False for types that are no container. */
+static bool
+LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context)
+{
+	Oid			element = get_element_type(base);
+
+	check_stack_depth();
+	if (OidIsValid(element))
+	{
+		LookupArray(key, element, collation, context);
+		return true;
+	}
+	switch (get_typtype(base))
+	{
+		case TYPTYPE_COMPOSITE:
+			LookupRow(key, base, context);
+			return true;
+		case TYPTYPE_RANGE:
+		case TYPTYPE_MULTIRANGE:
+			LookupRange(key, base, context);
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* ---- lookup ---- */
+
+void
+LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
+{
+	Oid			base = getBaseType(type);
+
+	RefuseNondeterministic(base, collation);
+	memset(key, 0, sizeof *key);
+	get_typlenbyvalalign(base, &key->length, &key->by_value, &key->align);
+	key->collation = collation;
+
+	/* a type of the table, an enum, a container, or else a type with a hash function of its own */
+	for (size_t i = 0; i < lengthof(key_types); i++)
+		if (key_types[i].type == base)
+		{
+			key->identity.key_type = key_types[i].code;
+			key->hash = key_types[i].hash;
+			if (key_types[i].code == BLX_KEY_NAMED)
+				SetKeyTypeName(key, format_type_be(base), NULL, context);
+		}
+	if (key->hash == NULL && get_typtype(base) == TYPTYPE_ENUM)
+	{
+		key->identity.key_type = BLX_KEY_ENUM;
+		key->hash = HashEnum;
+	}
+	if (key->hash == NULL && !LookupContainer(key, base, collation, context))
+		LookupHashedType(key, base, context);
+	key->type = type;			/* last, so that an error above leaves no half-made entry */
+}
+
+void
+CompareKeyTypes(const blx_filter *f, const KeyType *key)
+{
+	blx_identity of_filter,
+				of_key;
+	blx_error	error;
+
+	of_filter = blx_identity_of(f);
+	of_key = key->identity;
+	of_key.seed = of_filter.seed;
+	if (!blx_key_check(&of_filter, &of_key, &error))
+		ThrowCoreError(&error);
+}
+
+uint64 *
+HashArray(KeyType *key, Datum datum, uint64 seed, int *n, bool *nulls)
+{
+	ArrayType  *array = DatumGetArrayTypeP(datum);
+	Datum	   *values;
+	bool	   *is_null;
+	int			count;
+	uint64	   *hashes;
+
+	deconstruct_array(array, ARR_ELEMTYPE(array), key->length, key->by_value, key->align, &values, &is_null, &count);
+	hashes = palloc(sizeof(uint64) * Max(count, 1));
+	*n = 0;
+	*nulls = false;
+	for (int i = 0; i < count; i++)
+		if (is_null[i])
+			*nulls = true;
+		else
+			hashes[(*n)++] = HashKey(key, values[i], seed);
+	pfree(values);
+	pfree(is_null);
+	return hashes;
+}

@@ -1,0 +1,96 @@
+/*
+ * callsite.h - what a call site keeps between rows: the type of its keys and the
+ * last filter, checked and detoasted.
+ */
+#ifndef BLOOMX_CALLSITE_H
+#define BLOOMX_CALLSITE_H
+
+#include "pg/base/base.h"
+
+#include "access/detoast.h"
+
+#include "pg/keys/keys.h"
+#include "pg/value/stored.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The last filters of a call site. */
+typedef struct FilterCache
+{
+	blx_filter	checked;		/* header of the last one that was checked in flat memory */
+	/* the last one that came by a TOAST pointer */
+	Oid			toast_relation;
+	Oid			toast_value;
+	blx_filter *detoasted;		/* or NULL */
+	void	   *detoasted_chunk;	/* its memory */
+} FilterCache;
+
+/* Stands in fn_extra of a function that has a filter or a key among its arguments. */
+typedef struct CallCache
+{
+	MemoryContext context;		/* as long as the call site lives */
+	KeyType		key;			/* of its one key argument, whose type does not change */
+	FilterCache filter;
+	blx_filter	ready;			/* header of the last filter that was checked, also against the key type */
+	bool		in_aggregate;	/* the call site is an aggregate's transition */
+} CallCache;
+
+extern CallCache *MakeCallCache(FmgrInfo *function);
+
+static inline CallCache *
+GetCallCache(FmgrInfo *function)
+{
+	return function->fn_extra != NULL ? function->fn_extra : MakeCallCache(function);
+}
+
+/* Looks up the key type of the call site: an argument of that type, or the elements of an array of that type, are its keys. */
+extern KeyType *LookupCallKey(CallCache *cache, Oid type, Oid collation);
+extern KeyType *LookupCallElement(CallCache *cache, Oid array, Oid collation);
+
+static inline KeyType *
+GetCallKey(CallCache *cache, Oid type, Oid collation)
+{
+	return likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallKey(cache, type, collation);
+}
+
+/*
+ * The filter behind a datum if the call site has checked it before, also against
+ * the type of its keys; else NULL.  Most rows take this short way.
+ */
+static inline const blx_filter *
+ReadyFilter(const CallCache *cache, Datum datum)
+{
+	const blx_filter *f = (const blx_filter *) DatumGetPointer(datum);
+
+	if (VARATT_IS_EXTERNAL_ONDISK(f))
+	{
+		struct varatt_external pointer;
+
+		VARATT_EXTERNAL_GET_POINTER(pointer, (struct varlena *) f);
+		f = cache->filter.detoasted;
+		if (f == NULL || pointer.va_valueid != cache->filter.toast_value ||
+			pointer.va_toastrelid != cache->filter.toast_relation)
+			return NULL;
+	}
+	/* the first word is the varlena header: a datum that equals it is as long */
+	if (f->host != cache->ready.host || memcmp(f, &cache->ready, sizeof(blx_filter)) != 0)
+		return NULL;
+	return f;
+}
+
+/*
+ * The filter behind a datum, to be tested.  A TOASTed one is detoasted once for
+ * as long as the same value is passed; a large one not before it comes a second
+ * time.
+ */
+extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum);
+
+/* Before n tests of the filter: detoasts it if that costs less than n pieces. */
+extern void PrepareTests(CallCache *cache, TestedFilter *tested, int n);
+
+/* The slow way of a row, for one without a ready filter: checks filter and key type, and tests the key. */
+extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key, Oid type, Oid collation);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_CALLSITE_H */

@@ -1,0 +1,463 @@
+/*
+ * live.c - a filter that changes in memory, as an expanded object of PostgreSQL.
+ *
+ * In `f := bloom_add(f, x)` PL/pgSQL hands f over read-only: the old value must
+ * stay as it is, for somebody may look at it again.  Copying a megabyte for each
+ * key would cost thousands of times as much as adding the key.
+ *
+ * So the old value and the new one are versions of one filter, which they share:
+ * version n contains the first n of the hashes added to it.  The bits of the
+ * filter are those of a version that no living one precedes; later hashes wait
+ * in a queue.  Usually the old version dies with the assignment, and a batch of
+ * hashes is added when the queue is full or somebody looks.  A version that is
+ * looked at while an older one lives gets a copy of its own; so does a second
+ * successor of one version.  From PostgreSQL 18 on the variable comes read-write,
+ * and its version simply moves on.
+ *
+ * The state of an aggregate is the case of one version that is always
+ * read-write.  The executor would copy a flat state each time it moves; a live
+ * one is handed from call to call by reference.  Its queue makes batches, too:
+ * the core fetches the blocks of many keys at once, for the blocks of a large
+ * filter are rarely in the cache.
+ *
+ * The memory context of an expanded object may go away at any time, also at the
+ * end of an aborted transaction.  So what versions share is in a context of its
+ * own, which the last version takes along.  A state shares nothing: all of it is
+ * in the context of its object, where the executor counts its memory.
+ */
+#include "pg/value/live.h"
+
+#include "lib/ilist.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "pg/value/combine.h"
+#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
+
+#define LIVE_MAGIC 0x424c58
+
+/* One batch: 64 fetches at once keep the memory busy, and are one word of answers in a test. */
+#define QUEUE 64
+
+/* With more living versions than a function has variables, new ones no longer share. */
+#define MAX_ALIVE 8
+
+/* What the versions of a filter share. */
+typedef struct Versions
+{
+	MemoryContext context;
+	blx_filter *filter;			/* as of version `applied` */
+	void	   *chunk;			/* its memory */
+	double		expected;		/* keys in the end; 0 = not known */
+	uint64		applied;		/* no living version is older */
+	uint64		newest;			/* applied .. applied + QUEUE */
+	uint64		unchecked;		/* keys added by bloom_add since the last check for an overfill */
+	int			alive;
+	dlist_head	versions;
+	uint64		queue[QUEUE];	/* the hashes of versions applied + 1 .. newest */
+} Versions;
+
+typedef struct LiveFilter
+{
+	ExpandedObjectHeader header;
+	int			magic;
+	bool		is_state;
+	uint64		number;
+	Versions   *shared;
+	dlist_node	node;
+	MemoryContextCallback at_end;
+} LiveFilter;
+
+/* Both in one chunk. */
+typedef struct State
+{
+	LiveFilter	live;
+	Versions	versions;
+} State;
+
+/* ---- the filter that versions share ---- */
+
+static uint64
+OldestAlive(Versions *shared)
+{
+	uint64		oldest = shared->newest;
+	dlist_iter	i;
+
+	dlist_foreach(i, &shared->versions)
+		oldest = Min(oldest, dlist_container(LiveFilter, node, i.cur)->number);
+	return oldest;
+}
+
+static uint64
+NewestAlive(Versions *shared)
+{
+	uint64		newest = shared->applied;
+	dlist_iter	i;
+
+	dlist_foreach(i, &shared->versions)
+		newest = Max(newest, dlist_container(LiveFilter, node, i.cur)->number);
+	return newest;
+}
+
+/* f, allocated in the shared context, takes the place of the filter before. */
+static void
+Hold(Versions *shared, blx_filter *f)
+{
+	if (shared->filter == f)
+		return;
+	if (shared->filter != NULL)
+		pfree(shared->chunk);
+	shared->filter = AlignFilter(f, &shared->chunk);
+}
+
+static void
+AddToFilter(Versions *shared, const uint64 *hashes, size_t n)
+{
+	MemoryContext old = MemoryContextSwitchTo(shared->context);
+
+	Hold(shared, AddExpectedHashes(shared->filter, hashes, n, shared->expected));
+	MemoryContextSwitchTo(old);
+}
+
+/* Adds the hashes that every living version contains. */
+static void
+Apply(Versions *shared)
+{
+	uint64		n = OldestAlive(shared) - shared->applied;
+
+	if (n == 0)
+		return;
+	AddToFilter(shared, shared->queue, n);
+	shared->applied += n;
+	memmove(shared->queue, shared->queue + n, (shared->newest - shared->applied) * sizeof(uint64));
+}
+
+/* Around a copy of f, to which n hashes are added.  It has no version yet. */
+static Versions *
+MakeVersions(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bloom filter versions", ALLOCSET_START_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Versions   *shared = palloc0(sizeof(Versions));
+
+	shared->context = context;
+	shared->filter = CopyForKeys(f, keys);
+	shared->chunk = shared->filter;
+	MemoryContextSwitchTo(old);
+	AddToFilter(shared, hashes, n);
+	dlist_init(&shared->versions);
+	MemoryContextSetParent(context, TopMemoryContext);	/* the last version deletes it */
+	return shared;
+}
+
+/* ---- one object ---- */
+
+static void
+Leave(LiveFilter *live)
+{
+	Versions   *shared = live->shared;
+
+	dlist_delete(&live->node);
+	if (--shared->alive == 0)
+		MemoryContextDelete(shared->context);
+}
+
+static void
+AtEnd(void *live)
+{
+	Leave(live);
+}
+
+static void
+Enter(LiveFilter *live, Versions *shared, uint64 number)
+{
+	live->shared = shared;
+	live->number = number;
+	dlist_push_head(&shared->versions, &live->node);
+	shared->alive++;
+}
+
+/* The filter as of that version. */
+static blx_filter *
+Look(LiveFilter *live)
+{
+	Versions   *shared = live->shared;
+
+	Apply(shared);
+	if (live->number > shared->applied)
+	{
+		/* an older version lives: take a copy */
+		blx_identity identity = blx_identity_of(shared->filter);
+		Versions   *own = MakeVersions(shared->filter, &identity, shared->queue, live->number - shared->applied);
+
+		own->unchecked = shared->unchecked;
+		Leave(live);
+		Enter(live, own, 0);
+	}
+	return live->shared->filter;
+}
+
+/* The value leaves the variable, for a table or a result: the last moment to check bloom_add's keys for an overfill. */
+static Size
+FlatSize(ExpandedObjectHeader *header)
+{
+	LiveFilter *live = (LiveFilter *) header;
+	const blx_filter *f = Look(live);
+
+	if (live->shared->unchecked > 0)
+	{
+		live->shared->unchecked = 0;
+		ReportOverfill(f, KEYS_ADDED);
+	}
+	return blx_size(f);
+}
+
+static void
+Flatten(ExpandedObjectHeader *header, void *result, Size size)
+{
+	memcpy(result, Look((LiveFilter *) header), size);
+	SET_VARSIZE(result, size);
+}
+
+static const ExpandedObjectMethods methods = {FlatSize, Flatten};
+
+/* DatumGetEOHP, inline: each key looks several times. */
+static inline LiveFilter *
+GetLive(Datum datum)
+{
+	varatt_expanded pointer;
+
+	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
+	return (LiveFilter *) pointer.eohptr;
+}
+
+static LiveFilter *
+CheckLive(Datum datum)
+{
+	LiveFilter *live = GetLive(datum);
+
+	if (live->magic != LIVE_MAGIC)
+		elog(ERROR, "expanded object is not a bloom filter");
+	return live;
+}
+
+blx_filter *
+LiveFilterOf(Datum datum)
+{
+	return Look(CheckLive(datum));
+}
+
+const blx_filter *
+LiveHeaderOf(Datum datum)
+{
+	return CheckLive(datum)->shared->filter;
+}
+
+/* ---- versions ---- */
+
+/* A version that Publish completes: until then it may vanish without a trace. */
+static LiveFilter *
+NewVersion(void)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bloom filter version", ALLOCSET_SMALL_SIZES);
+	LiveFilter *live = MemoryContextAlloc(context, sizeof(LiveFilter));
+
+	EOH_init_header(&live->header, &methods, context);
+	live->magic = LIVE_MAGIC;
+	live->is_state = false;
+	live->at_end.func = AtEnd;
+	live->at_end.arg = live;
+	return live;
+}
+
+static Datum
+Publish(LiveFilter *live, Versions *shared, uint64 number)
+{
+	Enter(live, shared, number);
+	MemoryContextRegisterResetCallback(live->header.eoh_context, &live->at_end);
+	return EOHPGetRWDatum(&live->header);
+}
+
+Datum
+MakeVersion(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	LiveFilter *live = NewVersion();
+	Versions   *shared = MakeVersions(f, keys, hashes, n);
+	Datum		result = Publish(live, shared, 0);
+
+	ReportOverfill(shared->filter, KEYS_ADDED);
+	return result;
+}
+
+/*
+ * Before n more keys.  The check counts all bits of the filter, so it comes only
+ * once for as many keys as a 64th of the capacity.
+ */
+static inline void
+CheckOverfill(Versions *shared, size_t n)
+{
+	shared->unchecked += n;
+	if (likely(shared->unchecked <= shared->filter->capacity / 64 + QUEUE))
+		return;
+	shared->unchecked = 0;
+	Apply(shared);
+	ReportOverfill(shared->filter, KEYS_ADDED);
+}
+
+/* True if the version may have a successor that shares, with n more keys.  Makes room for them. */
+static inline bool
+CanExtend(LiveFilter *live, size_t n)
+{
+	Versions   *shared = live->shared;
+
+	if (live->number < shared->newest)
+		shared->newest = NewestAlive(shared);	/* forget the hashes of a dead successor */
+	if (live->number < shared->newest || shared->alive >= MAX_ALIVE)
+		return false;
+	if (shared->newest - shared->applied + n > QUEUE)
+		Apply(shared);
+	return shared->newest - shared->applied + n <= QUEUE;
+}
+
+static inline void
+Extend(Versions *shared, const uint64 *hashes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)	/* usually one: no string instruction pays */
+		shared->queue[shared->newest++ - shared->applied] = hashes[i];
+}
+
+/* Adds the hashes to a read-write object itself: it is the newest version from now on. */
+static Datum
+AddInPlace(Datum datum, const uint64 *hashes, size_t n)
+{
+	LiveFilter *live = GetLive(datum);
+
+	CheckOverfill(live->shared, n);
+	for (size_t i = 0; i < n;)
+	{
+		size_t		batch = Min(n - i, QUEUE);
+
+		if (!CanExtend(live, batch))
+		{
+			/* other versions are in the way: leave them */
+			blx_identity identity = blx_identity_of(live->shared->filter);
+			Versions   *own = MakeVersions(Look(live), &identity, NULL, 0);
+
+			Leave(live);
+			Enter(live, own, 0);
+		}
+		Extend(live->shared, hashes + i, batch);
+		live->number = live->shared->newest;
+		i += batch;
+	}
+	return datum;
+}
+
+static pg_attribute_always_inline Datum
+Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	LiveFilter *old = GetLive(datum);
+	LiveFilter *live;
+	Versions   *shared;
+
+	/* a state may be of no key type yet: the copy takes that of the keys */
+	if (old->is_state)
+		return MakeVersion(Look(old), keys, hashes, n);
+	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
+		return AddInPlace(datum, hashes, n);
+	if (n > QUEUE || !CanExtend(old, n))
+		return MakeVersion(Look(old), keys, hashes, n);
+	live = NewVersion();
+	shared = old->shared;
+	CheckOverfill(shared, n);
+	Extend(shared, hashes, n);
+	return Publish(live, shared, shared->newest);
+}
+
+Datum
+NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	return Succeed(datum, keys, hashes, n);
+}
+
+Datum
+NextVersionWithKey(Datum datum, KeyType *type, Datum key)
+{
+	const blx_filter *f = LiveHeaderOf(datum);
+	uint64		hash;
+
+	CheckKeyType(f, type);
+	hash = HashKey(type, key, f->seed);
+	return Succeed(datum, &type->identity, &hash, 1);
+}
+
+/* ---- states ---- */
+
+Datum
+MakeState(MemoryContext parent, double expected)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "bloom filter state", ALLOCSET_START_SMALL_SIZES);
+	State	   *state = MemoryContextAlloc(context, sizeof(State));
+	Versions   *alone = &state->versions;
+
+	memset(state, 0, offsetof(State, versions.queue));
+	EOH_init_header(&state->live.header, &methods, context);
+	state->live.magic = LIVE_MAGIC;
+	state->live.is_state = true;
+	alone->context = context;
+	alone->expected = expected;
+	dlist_init(&alone->versions);
+	Enter(&state->live, alone, 0);
+	return EOHPGetRWDatum(&state->live.header);
+}
+
+bool
+LiveIsState(Datum datum)
+{
+	return CheckLive(datum)->is_state;
+}
+
+static inline void
+Enqueue(LiveFilter *state, uint64 hash)
+{
+	Versions   *alone = state->shared;
+
+	alone->queue[alone->newest - alone->applied] = hash;
+	state->number = ++alone->newest;
+	if (alone->newest - alone->applied == QUEUE)
+		Apply(alone);
+}
+
+void
+AddToState(Datum state, uint64 hash)
+{
+	Enqueue(GetLive(state), hash);
+}
+
+/* In an aggregate of a user's own the state may have become another object on its way. */
+bool
+AddKeyToState(Datum datum, KeyType *type, Datum key)
+{
+	LiveFilter *live = GetLive(datum);
+
+	if (live->magic != LIVE_MAGIC || !live->is_state)
+		return false;
+	Enqueue(live, HashKey(type, key, live->shared->filter->seed));
+	return true;
+}
+
+MemoryContext
+StateContext(Datum state)
+{
+	return GetLive(state)->header.eoh_context;
+}
+
+blx_filter *
+SetState(Datum state, blx_filter *f)
+{
+	LiveFilter *live = CheckLive(state);
+
+	Hold(live->shared, f);
+	return live->shared->filter;
+}

@@ -1,0 +1,128 @@
+/*
+ * stored.c - a filter in a TOAST table, read in pieces.
+ *
+ * A query that looks into many stored filters sees each of them once.  It reads
+ * the header and the block of the key, not the megabyte around them.
+ */
+#include "pg/value/stored.h"
+
+#include "access/detoast.h"
+
+#include "pg/value/value.h"
+
+bool
+PiecesPay(const struct varlena *value)
+{
+	struct varatt_external pointer;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return false;
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	return pointer.va_rawsize >= PIECES_BYTES && !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
+}
+
+bool
+PiecesPayFor(const struct varlena *value, int keys)
+{
+	struct varatt_external pointer;
+
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	return pointer.va_rawsize >= (1 + (double) keys) * (PIECES_BYTES / 2);
+}
+
+/* Reads `bytes` bytes of a stored filter at offset `from`; offsets include the length word. */
+static struct varlena *
+FetchPiece(struct varlena *value, uint64 from, uint64 bytes)
+{
+	struct varlena *piece = detoast_attr_slice(value, (int32) (from - VARHDRSZ), (int32) bytes);
+
+	if (VARSIZE_ANY_EXHDR(piece) != bytes)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("stored bloom filter is shorter than its header says")));
+	return piece;
+}
+
+blx_filter *
+FetchHead(struct varlena *value, uint64 size)
+{
+	blx_filter *head = (blx_filter *) FetchPiece(value, VARHDRSZ, Min(size, BLX_HEAD_BYTES) - VARHDRSZ);
+	blx_error	error;
+
+	/* of other layouts the head cannot be checked: the caller reads the whole, which is */
+	if ((size < sizeof(blx_filter) || (blx_traits(head->layout) & TESTABLE_IN_PIECES)) && !blx_check(head, size, &error))
+		ThrowCoreError(&error);
+	return head;
+}
+
+const blx_filter *
+FetchFilterHeader(Datum datum, Size size)
+{
+	const blx_filter *head = FetchHead((struct varlena *) DatumGetPointer(datum), size);
+
+	return blx_traits(head->layout) & BLX_FETCHABLE ? head : NULL;
+}
+
+const blx_filter *
+DatumGetFilterHead(Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	struct varatt_external pointer;
+	const blx_filter *head;
+
+	if (!VARATT_IS_EXTERNAL_ONDISK(value))
+		return DatumGetFilter(datum);
+	VARATT_EXTERNAL_GET_POINTER(pointer, value);
+	head = FetchHead(value, pointer.va_rawsize);
+	return blx_traits(head->layout) & TESTABLE_IN_PIECES ? head : DatumGetFilter(datum);
+}
+
+/* A prefix is made of the beginning of the body: of a large stored filter the rest is not read. */
+blx_filter *
+DatumGetFilterPrefix(Datum datum, int64 parts)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+	const blx_filter *f = NULL;
+	blx_filter *start;
+	blx_geometry geometry;
+	blx_error	error;
+	bool		in_pieces;
+
+	/* the geometry of the prefix, from the header if that suffices */
+	if (PiecesPay(value))
+		f = FetchFilterHeader(datum, toast_raw_datum_size(datum));
+	in_pieces = f != NULL;
+	if (!in_pieces)
+		f = DatumGetFilter(datum);
+	if (!blx_prefix_geometry(f, parts, &geometry, &error))
+		ThrowCoreError(&error);
+	if (!in_pieces)
+		return ResizeFilter(f, &geometry);
+	/* the beginning of the body: often it is the prefix as it stands */
+	start = (blx_filter *) FetchPiece(value, VARHDRSZ,
+									  blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
+	return blx_cut(start, &geometry) ? start : ResizeFilter(start, &geometry);
+}
+
+/* blx_fetch: words of the body, from the head if it contains them, else from TOAST. */
+static const uint64 *
+FetchWords(void *arg, uint64 first, unsigned n)
+{
+	const TestedFilter *tested = arg;
+	static uint64 words[BLX_MAX_FETCH];
+	uint64		from = blx_header_bytes(tested->filter->name_len) + 8 * first;
+	struct varlena *piece;
+
+	if (from + 8 * n <= VARSIZE(tested->filter))
+		return blx_cwords(tested->filter) + first;
+	piece = FetchPiece(tested->stored, from, 8 * n);
+	memcpy(words, VARDATA_ANY(piece), 8 * n);
+	pfree(piece);
+	return words;
+}
+
+bool
+TestStoredFilter(const TestedFilter *tested, uint64 hash)
+{
+	return blx_test_fetched(tested->filter, hash, FetchWords, (void *) (uintptr_t) tested);
+}

@@ -1,0 +1,30 @@
+/*
+ * value.h - from a datum to a checked filter.
+ *
+ *   value.c     a filter as a PostgreSQL value
+ *   stored.c    a filter in a TOAST table, read in pieces (stored.h)
+ *   callsite.c  what a call site keeps between rows (callsite.h)
+ *   live.c      a filter that changes in memory: expanded objects (live.h)
+ *   growth.c    filters whose size is not known yet (growth.h)
+ *   combine.c   a filter made of others (combine.h)
+ *   estimate.c  how full a filter is, and the complaint if it is too full (estimate.h)
+ */
+#ifndef BLOOMX_VALUE_H
+#define BLOOMX_VALUE_H
+
+#include "pg/base/base.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Throws an error unless the memory is a filter; returns it. */
+extern blx_filter *CheckFilter(blx_filter *f);
+
+/* The checked filter behind a datum, which must not be changed: flat, detoasted, or inside a live object. */
+extern blx_filter *DatumGetFilter(Datum datum);
+
+#define PG_GETARG_FILTER(n) DatumGetFilter(PG_GETARG_DATUM(n))
+#define PG_RETURN_FILTER(f) PG_RETURN_POINTER(f)
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_VALUE_H */
