@@ -23,6 +23,7 @@
 #include <time.h>
 
 #include "core/filter/filter.h"
+#include "core/filter/inline.h"
 #include "instructions.h"
 #include "splitblock.h"
 
@@ -243,7 +244,7 @@ test_keys(candidate *c, const uint64_t *keys, size_t n)
 
 	if (c->kind == CORE)
 		for (size_t i = 0; i < n; i++)
-			hits += blx_test(c->core, keys[i]);
+			hits += blx_test_inline(c->core, keys[i]);
 	else if (c->kind == SPLIT)
 		for (size_t i = 0; i < n; i++)
 			hits += splitblock_test(&c->split, keys[i]);

@@ -4,6 +4,7 @@
 #include "core/base/identity.h"
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
+#include "core/filter/inline.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
@@ -57,9 +58,15 @@ blx_grow(blx_filter *dst, const blx_filter *f)
 }
 
 bool
-blx_test(const blx_filter *f, uint64_t hash)
+blx_test_other(const blx_filter *f, uint64_t hash)
 {
 	return blx_layout_row(f->layout)->test(f, hash);
+}
+
+bool
+blx_test(const blx_filter *f, uint64_t hash)
+{
+	return blx_test_inline(f, hash);
 }
 
 uint64_t

@@ -71,25 +71,22 @@ extern const blx_kernels blx_kernels_neon;
 #endif
 
 /*
- * The path in use, NULL before the first call.  Every thread that finds NULL
- * makes the same choice, and the tables are constant, so relaxed loads and
- * stores are enough.
+ * The path in use.  Before the first call it is a table whose kernels choose a
+ * path and hand over to it (paths.c), so that no call has to ask.  All threads
+ * make the same choice, and the tables are constant: relaxed loads and stores
+ * are enough.
  */
 extern _Atomic(const blx_kernels *) blx_path;
-extern const blx_kernels *blx_choose_path(void);
+
+static inline const blx_kernels *
+blx_kernels_in_use(void)
+{
+	return atomic_load_explicit(&blx_path, memory_order_relaxed);
+}
 
 /* The test_filter of that path.  A test that knows the layout starts here and saves one load (filter/inline.h). */
 typedef bool (*blx_test_function) (const struct blx_filter *f, uint64_t hash);
 extern _Atomic(blx_test_function) blx_test_default;
-
-/* Returns the path in use, never NULL; the first call chooses it. */
-static inline const blx_kernels *
-blx_kernels_in_use(void)
-{
-	const blx_kernels *path = atomic_load_explicit(&blx_path, memory_order_relaxed);
-
-	return __builtin_expect(path != NULL, 1) ? path : blx_choose_path();
-}
 
 /* ---- arrays of words, by the kernels in use ---- */
 

@@ -84,11 +84,101 @@ static const path paths[BLX_SIMD_PATHS] = {
 #endif
 };
 
-_Atomic(const blx_kernels *) blx_path;
+/* ---- the first call ---- */
 
-static bool first_test(const blx_filter *f, uint64_t hash);
+static const blx_kernels *choose(void);
 
-_Atomic(blx_test_function) blx_test_default = first_test;
+static void
+first_add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
+{
+	choose()->add(words, blocks, parts, hashes, n);
+}
+
+static bool
+first_test(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	return choose()->test(words, blocks, parts, hash);
+}
+
+static uint64_t
+first_test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
+{
+	return choose()->test_batch(words, blocks, parts, hashes, n);
+}
+
+static bool
+first_test_filter(const blx_filter *f, uint64_t hash)
+{
+	return choose()->test_filter(f, hash);
+}
+
+static void
+first_fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	choose()->fold(dst, dst_log2, src, src_log2);
+}
+
+static void
+first_expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	choose()->expand_or(dst, dst_log2, src, src_log2);
+}
+
+static void
+first_expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+{
+	choose()->expand_and(dst, dst_log2, src, src_log2);
+}
+
+static bool
+first_disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
+{
+	return choose()->disjoint(a, a_log2, b, b_log2);
+}
+
+static void
+first_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	choose()->or_words(dst, src, n);
+}
+
+static void
+first_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	choose()->and_words(dst, src, n);
+}
+
+static bool
+first_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
+{
+	return choose()->words_meet(a, b, n);
+}
+
+static uint64_t
+first_popcount(const uint64_t *words, uint64_t n)
+{
+	return choose()->popcount(words, n);
+}
+
+static const blx_kernels first_kernels = {
+	.add = first_add,
+	.test = first_test,
+	.test_batch = first_test_batch,
+	.test_filter = first_test_filter,
+	.fold = first_fold,
+	.expand_or = first_expand_or,
+	.expand_and = first_expand_and,
+	.disjoint = first_disjoint,
+	.or_words = first_or_words,
+	.and_words = first_and_words,
+	.words_meet = first_words_meet,
+	.popcount = first_popcount,
+};
+
+_Atomic(const blx_kernels *) blx_path = &first_kernels;
+_Atomic(blx_test_function) blx_test_default = first_test_filter;
+
+/* ---- the choice ---- */
 
 /* True if this processor runs the path; BLX_SIMD_AUTO always runs. */
 static bool
@@ -112,6 +202,22 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 					(unsigned) p < BLX_SIMD_PATHS ? paths[p].name : "unknown kernels");
 }
 
+/* The kernels of a path that runs here. */
+static const blx_kernels *
+kernels_of(enum blx_simd_path p)
+{
+	/* Automatic: the fastest path that runs here.  Scalar always does. */
+	if (p == BLX_SIMD_AUTO)
+		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
+			p--;
+	/* Counting bits by registers is an extension that not every AVX-512 processor has. */
+#if defined(__x86_64__)
+	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
+		return &blx_kernels_avx512_vpopcntdq;
+#endif
+	return paths[p].kernels;
+}
+
 void
 blx_simd_set(enum blx_simd_path p)
 {
@@ -119,39 +225,30 @@ blx_simd_set(enum blx_simd_path p)
 
 	if (!runs(p))
 		return;
-	/* Automatic: the fastest path that runs here.  Scalar always does. */
-	if (p == BLX_SIMD_AUTO)
-		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
-			p--;
-	kernels = paths[p].kernels;
-	/* Counting bits by registers is an extension that not every AVX-512 processor has. */
-#if defined(__x86_64__)
-	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
-		kernels = &blx_kernels_avx512_vpopcntdq;
-#endif
+	kernels = kernels_of(p);
 	atomic_store_explicit(&blx_path, kernels, memory_order_relaxed);
 	atomic_store_explicit(&blx_test_default, kernels->test_filter, memory_order_relaxed);
 }
 
-const blx_kernels *
-blx_choose_path(void)
+/* Chooses a path, unless another thread has taken one meanwhile. */
+static const blx_kernels *
+choose(void)
 {
+	const blx_kernels *none = &first_kernels,
+			   *best;
+	blx_test_function no_test = first_test_filter;
+
 #if defined(__x86_64__)
 	__builtin_cpu_init();
 #endif
-	blx_simd_set(BLX_SIMD_AUTO);
-	return atomic_load_explicit(&blx_path, memory_order_relaxed);
-}
-
-/* The value of blx_test_default until a path is chosen: chooses one and tests with it. */
-static bool
-first_test(const blx_filter *f, uint64_t hash)
-{
-	return blx_choose_path()->test_filter(f, hash);
+	best = kernels_of(BLX_SIMD_AUTO);
+	atomic_compare_exchange_strong(&blx_path, &none, best);
+	atomic_compare_exchange_strong(&blx_test_default, &no_test, best->test_filter);
+	return blx_kernels_in_use();
 }
 
 const char *
 blx_simd_name(void)
 {
-	return blx_kernels_in_use()->name;
+	return choose()->name;
 }
