@@ -64,28 +64,12 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 {
 	const blx_geometry none = {0};
 
-	/* The header: the planned filter's geometry, with its layout in `pending`. */
+	/* The planned filter's geometry, with its layout in `pending`; no hash, no salt, empty slots. */
 	if (planned == NULL)
 		planned = &none;
+	blx_init_sized(f, planned, id, capacity, blx_hashes_bytes(slots, id->name_len));
 	f->layout = BLX_HASHES;
-	memcpy(f->magic, "BLX\x01", 4);
-	f->key_type = id->key_type;
-	f->name_len = id->name_len;
-	f->hashing = planned->hashing;
-	f->blocks = planned->blocks;
-	f->seed = id->seed;
-	f->capacity = capacity;
-	f->part_bits = planned->part_bits;
-	f->parts = planned->parts;
-	f->probes = planned->probes;
-	f->fraction = planned->fraction;
-	f->expanded = 0;
 	f->pending = planned->layout;
-
-	/* The body: no hash, no salt, empty slots. */
-	memset((char *) f + sizeof(blx_filter), 0, blx_hashes_bytes(slots, id->name_len) - sizeof(blx_filter));
-	if (id->name_len > 0)
-		memcpy((char *) f + sizeof(blx_filter), id->name, id->name_len);
 	blx_words(f)[SLOTS] = slots;
 }
 
