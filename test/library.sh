@@ -29,6 +29,10 @@ same "soname" libbloomx.so.1 "$(objdump -p "$lib/libbloomx.so" | awk '$1 == "SON
 same "pkg-config file" "-I$prefix/include -L$lib -lbloomx" \
 	"$(PKG_CONFIG_PATH=$lib/pkgconfig pkg-config --define-variable=prefix="$prefix" --cflags --libs bloomx | sed 's/ *$//')"
 
+# The extension's own installation has the header, too.
+cmp -s "$top/src/core/bloomx.h" "$BLOOMX_STAGE$("$PG_CONFIG" --includedir-server)/extension/bloomx/bloomx.h"
+ok "make install of the extension installs the header" $?
+
 # Programs are compiled outside the tree, so that the compiler finds only what is installed.
 compile() { # compiler language linkage: $work/make_filter and $work/probe_filter
 	case $3 in
