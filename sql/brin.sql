@@ -68,7 +68,10 @@ SELECT attname, pg_relation_size(format('b_%s_idx', attname)::regclass) / 8192 A
 FROM pg_attribute WHERE attrelid = 'b'::regclass AND attname IN ('c_bool', 'c_int2', 'c_int4') ORDER BY 1;
 
 -- Later rows: in summarized ranges, in new ones, and in a table that was empty.
+-- (From PostgreSQL 16 on, CREATE TABLE AS leaves empty pages behind its rows: whether the last range gets too full depends on the version.)
+SET client_min_messages = warning;
 INSERT INTO b (i, c_int4, c_text) SELECT i, i * 7919, md5(i::text) FROM generate_series(8001, 11000) i;
+RESET client_min_messages;
 CREATE TABLE b_empty (k int8, t text);
 CREATE INDEX b_empty_idx ON b_empty USING brin (k int8_bloomx_ops, t text_bloomx_ops (fpr = 0.001)) WITH (pages_per_range = 4);
 INSERT INTO b_empty SELECT v, md5(v::text) FROM generate_series(1, 3000) v;

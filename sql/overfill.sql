@@ -128,7 +128,9 @@ RESET enable_seqscan;
 -- bloomx.build_mem: by default the memory of a hash table; the resulting filter may be larger.  The planner's estimate decides how large.
 SHOW bloomx.build_mem;
 SET bloomx.build_mem = 63;
-SET bloomx.build_mem = -2;
+\set VERBOSITY sqlstate
+SET bloomx.build_mem = -2;		-- the server's message depends on its version
+\set VERBOSITY default
 SET bloomx.build_mem = '64kB';
 SHOW bloomx.build_mem;
 SET bloomx.build_mem = -1;

@@ -12,19 +12,19 @@
  */
 #define PLANS 1024
 
-typedef struct Plan
+typedef struct KnownPlan
 {
 	uint64		capacity;		/* 0 = none yet */
 	double		fpr;
 	uint32		blocks;
 	uint16		parts;
-} Plan;
+} KnownPlan;
 
 blx_geometry
 PlanDefaultLayout(uint64 capacity, double fpr)
 {
-	static Plan plans[PLANS];
-	Plan	   *plan = &plans[capacity % PLANS];
+	static KnownPlan plans[PLANS];
+	KnownPlan  *plan = &plans[capacity % PLANS];
 	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .probes = 1, .part_bits = 64};
 	blx_error	error;
 
@@ -36,6 +36,6 @@ PlanDefaultLayout(uint64 capacity, double fpr)
 	}
 	if (!blx_plan(BLX_PARTITIONED_BLOCKED, capacity, fpr, NULL, &geometry, &error))
 		ThrowCoreError(&error);
-	*plan = (Plan) {capacity, fpr, geometry.blocks, geometry.parts};
+	*plan = (KnownPlan) {capacity, fpr, geometry.blocks, geometry.parts};
 	return geometry;
 }

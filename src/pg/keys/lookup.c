@@ -130,8 +130,8 @@ SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryCont
 	if (what_else != NULL)
 	{
 		length = pg_mbcliplen(name, length, BLX_MAX_NAME - FINGERPRINT_LENGTH);
-		snprintf(result, sizeof result, "%.*s#%016" INT64_MODIFIER "x", length, name,
-				 blx_hash_bytes(what_else, strlen(what_else), 0));
+		snprintf(result, sizeof result, "%.*s#%016llx", length, name,
+				 (unsigned long long) blx_hash_bytes(what_else, strlen(what_else), 0));
 		name = result;
 	}
 	key->identity.key_type = BLX_KEY_NAMED;
