@@ -72,13 +72,13 @@ extern unsigned blx_version(void);
 /* The largest filter, header included: PostgreSQL's value limit, 1 GB - 1. */
 #define BLX_MAX_BYTES UINT64_C(0x3fffffff)
 
-/* Bits that one key sets: k = parts * probes (of a ring of parts, fewer) is 1 .. BLX_MAX_K. */
+/* k, the bits that one key sets, is 1 .. BLX_MAX_K: parts * probes, or fewer in a ring of parts. */
 #define BLX_MAX_K 64
 
 /* The longest name of a key type, in bytes. */
 #define BLX_MAX_NAME 63
 
-/* Keys of one blx_test_batch: the bits of its answer. */
+/* The most keys of one blx_test_batch: its answer has a bit for each, in one word. */
 #define BLX_BATCH 64
 
 /* Layouts (docs/design.md).  The numbers are stored: never reuse one. */
@@ -182,7 +182,7 @@ typedef struct blx_geometry
 	uint64_t	parameters[BLX_MAX_PARAMETERS]; /* as many as the layout has, then 0 */
 } blx_geometry;
 
-/* What a layout can be asked for besides size and rate. */
+/* What a plan can ask of a layout besides size and rate. */
 enum blx_option
 {
 	BLX_OPT_HASHING,			/* enum blx_hashing */
@@ -194,7 +194,7 @@ enum blx_option
 	BLX_OPTIONS
 };
 
-/* One value for each option; what the layout does not have is ignored. */
+/* One value per option.  Options that the layout does not have are ignored. */
 typedef struct blx_options
 {
 	double		value[BLX_OPTIONS];
@@ -225,7 +225,7 @@ extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_opti
 /* The expected false positive rate with n keys, over random hashes: the exact formula of the layout (theory/theory.h). */
 extern double blx_fpr_expected(const blx_geometry *g, uint64_t n);
 
-/* The rate that a plan for that capacity promises: of a layout that takes any number of keys the most that it is with any. */
+/* The rate that a plan for that capacity promises.  If the layout takes any number of keys: its highest rate with any number. */
 extern double blx_fpr_planned(const blx_geometry *g, uint64_t capacity);
 
 /* The most keys for which blx_fpr_expected(g, n) < fpr. */
@@ -258,7 +258,7 @@ typedef struct blx_filter
 	uint16_t	parts;
 	uint16_t	probes;
 	uint16_t	fraction;
-	uint8_t		expanded;		/* log2 of the largest expansion among its sources */
+	uint8_t		expanded;		/* log2 of the largest expansion among the filters it was united of */
 	uint8_t		pending;		/* not 0 while it is open: see blx_finish */
 } blx_filter;
 
@@ -337,22 +337,28 @@ extern blx_filter *blx_finish(const blx_filter *open, double fpr, const blx_memo
 /* ---- algebra: each makes a new filter (docs/design.md, "The algebra") ---- */
 
 /*
- * The union, exact, and the intersection, which loses no key of both.  Filters
- * of the default layout and of layout partitioned combine in any two sizes,
- * others if their geometries are equal.  BLX_MISMATCH names what differs.
+ * The union, and the intersection, which loses no key that both hold.  Filters of
+ * layouts partitioned_blocked (the default), partitioned and hybrid may differ in
+ * parts and resolution, most others must have one geometry (docs/FORMAT.md,
+ * "Combining filters").  BLX_MISMATCH names what differs; BLX_UNSUPPORTED says why
+ * a layout does not have the operation.
  */
 extern blx_filter *blx_unite(const blx_filter *a, const blx_filter *b, const blx_memory *memory, blx_error *error);
 extern blx_filter *blx_intersect(const blx_filter *a, const blx_filter *b, const blx_memory *memory, blx_error *error);
 
-/* Sets *certain when no key can be in both. */
+/* Sets *certain to true if no key can be in both, else to false. */
 extern bool blx_disjoint(const blx_filter *a, const blx_filter *b, bool *certain, blx_error *error);
 
-/* The first `parts` parts; the filter of 2^-times the blocks; the smallest of these whose rate, with f's contents, is at most fpr. */
+/*
+ * Smaller filters of the same keys: the first `parts` parts; the blocks halved
+ * `times` times; the smallest of both kinds whose rate, with f's contents, is at
+ * most fpr.
+ */
 extern blx_filter *blx_prefix(const blx_filter *f, int64_t parts, const blx_memory *memory, blx_error *error);
 extern blx_filter *blx_fold(const blx_filter *f, int64_t times, const blx_memory *memory, blx_error *error);
 extern blx_filter *blx_shrink(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error);
 
-/* Order by key type, seed, geometry and words: 0 when they answer every query alike; and a hash of what it compares. */
+/* Orders filters by key type, seed, geometry and words: 0 if they answer every query alike.  And a hash of what it compares. */
 extern int	blx_compare(const blx_filter *a, const blx_filter *b);
 extern uint64_t blx_value_hash(const blx_filter *f, uint64_t seed);
 
@@ -371,7 +377,7 @@ extern double blx_cardinality_error(const blx_geometry *g, double n);
 /* The false positive rate for a key not in f, over random hashes: exact, from the bits as they are. */
 extern double blx_fpr(const blx_filter *f);
 
-/* What only this layout has to tell: each name with a number, or with a text. */
+/* Calls `tell` for each detail that is special to the layout: a name with a number (text is NULL) or with a text. */
 typedef void (*blx_tell) (void *arg, const char *name, double number, const char *text);
 extern void blx_details(const blx_filter *f, blx_tell tell, void *arg);
 
@@ -384,7 +390,7 @@ extern void blx_export(const blx_filter *f, uint8_t *out);
 /* The filter of interchange bytes, which may come from anywhere.  BLX_CORRUPT says what is wrong with them. */
 extern blx_filter *blx_import(const uint8_t *bytes, uint64_t length, const blx_memory *memory, blx_error *error);
 
-/* Is this memory of `size` bytes, aligned to 8, a filter that every function can walk? */
+/* True if this memory of `size` bytes, aligned to 8, is a filter that every function can read.  BLX_CORRUPT says why not. */
 extern bool blx_check(const blx_filter *f, uint64_t size, blx_error *error);
 
 /* ---- kernels ---- */
@@ -400,10 +406,10 @@ enum blx_simd_path
 	BLX_SIMD_PATHS
 };
 
-/* Do processor and operating system run that path?  The hint of BLX_UNSUPPORTED names those that they run. */
+/* True if processor and operating system run that path.  The hint of BLX_UNSUPPORTED names the paths that they run. */
 extern bool blx_simd_check(enum blx_simd_path path, blx_error *error);
 
-/* From now on that path, which must run here, for the whole process. */
+/* Uses that path from now on, in the whole process.  A path that does not run here changes nothing. */
 extern void blx_simd_set(enum blx_simd_path path);
 
 /* The path in use: "scalar", "avx2", "avx512" or "neon". */

@@ -111,7 +111,7 @@ compare_tests(enum blx_simd_path path)
 			for (size_t at = 0; at <= n; at += BLX_BATCH)
 			{
 				unsigned	m = (unsigned) (n - at < BLX_BATCH ? n - at : BLX_BATCH);
-				uint64_t	found = blx_groups_test_batch(words, shape, hashes + at, m);
+				uint64_t	found = blx_kernels_in_use()->test_batch(words, UINT64_C(1) << shape.log2, parts, hashes + at, m);
 
 				for (unsigned i = 0; i < m; i++)
 					CHECK((found >> i & 1) == expected[at + i], "%u parts, 2^%u blocks, %u of %u keys", parts, shape.log2, i, m);

@@ -11,13 +11,13 @@
 /* True if that is the code of a key type. */
 extern bool blx_key_type_known(uint8_t code);
 
-/* True if seed and key type agree, without a reason if not; BLX_KEY_NONE agrees with every type. */
+/* blx_identity_check for a caller that needs no reason. */
 extern bool blx_same_keys(const blx_identity *a, const blx_identity *b);
 
 /* False with the reason if the fields of an identity do not go together. */
 extern bool blx_identity_valid(const blx_identity *id, blx_error *error);
 
-/* The identity of a filter that has keys of both: the first's, with the key type of whichever has one. */
+/* The identity of a filter that has the keys of both: a's, or a's seed with b's key type if a has none. */
 extern blx_identity blx_joint_identity(const blx_identity *a, const blx_identity *b);
 
 #pragma GCC visibility pop

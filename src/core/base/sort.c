@@ -26,9 +26,9 @@ put_value(uint8_t *values, uint64_t i, uint64_t value)
 }
 
 /*
- * Up to this number values are sorted by insertion.  A radix pass walks
- * through 256 counters whatever n is, and insertion moves n^2/4 values on
- * average, which is 256 for n = 32.
+ * Up to this number of values are sorted by insertion.  A radix pass walks
+ * through 256 counters whatever n is; insertion moves n^2/4 values on average,
+ * which is 256 for n = 32.
  */
 #define FEW_VALUES 32
 
@@ -83,7 +83,7 @@ blx_sort_values(uint8_t *values, uint64_t n)
 		first = ends[b] += first;
 	}
 
-	/* Carry each misplaced value to its heap, take along what stood there, until one belongs here. */
+	/* Carry each misplaced value to its heap and take along the value that was there, until one belongs here. */
 	for (unsigned b = 0; b < 256; b++)
 		while (next[b] < ends[b])
 		{

@@ -10,7 +10,6 @@
  * expanded.  Such a filter answers exactly, but a copied block holds no new
  * information, so estimates of cardinality fold it back first.
  */
-#include <string.h>
 
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"

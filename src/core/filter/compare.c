@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/filter/filter.h"
 #include "core/layouts/layout.h"
 
 /* True if word i of a body says nothing about the keys. */

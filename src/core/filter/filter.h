@@ -29,12 +29,12 @@ extern size_t blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
 /* The size that f must grow to; BLX_LIMIT when that is larger than a filter can be. */
 extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error);
 
-/* f, grown, in that much memory (`host` is left alone); false if f does not grow, or is a set that must grow more. */
+/* Writes f, grown, into that much memory, except `host`.  False if f does not grow, or is a set that must grow more. */
 extern bool blx_grow(blx_filter *dst, const blx_filter *f);
 
 /*
- * The test, for a filter of which only the header is in memory, or the head
- * (enum blx_trait); fetch brings the words of its body that it needs.
+ * The test, if only the header of a filter is in memory, or its head (enum
+ * blx_trait).  fetch brings the words of the body that the test needs.
  */
 extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 
@@ -54,12 +54,16 @@ extern bool blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_op
 extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
 
 /*
- * Of a filter of which only the beginning is in memory: the words of its body
- * that blx_or_into needs for that prefix.  Only BLX_FETCHABLE layouts.
+ * How many words, from the start of the body, blx_or_into needs for that prefix.
+ * Only the filter's header need be in memory.  Only BLX_FETCHABLE layouts.
  */
 extern uint64_t blx_prefix_words(const blx_filter *header, const blx_geometry *g);
 
-/* Makes it the prefix, of as many words, where that needs no others: no part of a group is dropped without the group. */
+/*
+ * Truncates f, which has the words of the prefix at least, in place to the prefix
+ * of geometry g.  False if the prefix ends inside a group: then the words must be
+ * rewritten (blx_resize).
+ */
 extern bool blx_cut(blx_filter *f, const blx_geometry *g);
 
 /* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
@@ -118,9 +122,9 @@ extern double blx_keys_as_full(const blx_filter *f);
 /* ---- sizing.c ---- */
 
 /*
- * The geometry of a layout for that many keys in at most `bytes` bytes:
- * the smallest of rate fpr, or else the one of the lowest rate; false when even
- * that is above a half.
+ * The geometry of a layout for `keys` keys in at most `bytes` bytes: the smallest of
+ * rate fpr or, if there is none, the one of the lowest rate.  False if even that
+ * rate is above a half.
  */
 extern bool blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g);
 

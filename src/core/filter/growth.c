@@ -20,16 +20,20 @@
 #define DEFAULT_FPR 0.01
 
 /*
- * Sets are as large as the chunks that allocators make of their size, powers
- * of two.  Where there are many sets each leaves the chunk that it has grown
- * out of to nobody.  So a set begins with the size that the expected number of
- * keys asks for, within bounds, because the expectation may be wrong; and small
- * sets grow by four, to leave fewer chunks behind.
+ * Sets fill powers of two, which is what allocators round chunks up to.  If there
+ * are many sets, as in a GROUP BY, nobody reuses the chunks that they outgrow.  So
+ * a set begins with the size for the expected number of keys, and small sets grow
+ * by four, to outgrow fewer chunks.  The expectation may be wrong: it may not ask
+ * for more than a kilobyte, which is cheap even if the set stays empty.
  */
 #define LEAST_BYTES 128
 #define MOST_BYTES_TO_BEGIN 1024
 
-/* How much larger than expected the number of keys may be: the expectation is a guess. */
+/*
+ * Plan for a quarter more keys than expected, since the expectation is a guess.
+ * What is too much costs memory until the end, when the filter is cut; what is
+ * too little raises the rate.
+ */
 #define PENDING_MARGIN 1.25
 
 blx_growth
@@ -85,7 +89,7 @@ blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 
 /* ---- sets ---- */
 
-/* Hashes that stand too close get more slots: that ends at the limit of all filters at last. */
+/* If the hashes stand too close, tries twice the slots, up to the size limit of all filters. */
 blx_filter *
 blx_copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id, const blx_memory *memory, blx_error *error)
 {
@@ -191,7 +195,7 @@ grow_filter(const blx_filter *f, const blx_memory *memory, blx_error *error)
 
 /* ---- growing ---- */
 
-/* The filter that has taken the place of f, which only the caller frees.  NULL: f's place is lost. */
+/* Frees f, which has grown, unless the caller owns it.  Returns what it grew into; NULL if that failed. */
 static blx_filter *
 replace(blx_filter *f, blx_filter *grown, const blx_filter *callers, const blx_memory *memory)
 {
@@ -200,7 +204,7 @@ replace(blx_filter *f, blx_filter *grown, const blx_filter *callers, const blx_m
 	return grown;
 }
 
-/* Hashes between two calls of poll: a key costs 20 microseconds where chains of blocks are long, elsewhere much less. */
+/* Hashes between two calls of poll.  A key costs up to 20 microseconds, where chains of blocks are long. */
 #define HASHES_AT_ONCE 4096
 
 blx_filter *
@@ -291,9 +295,8 @@ blx_copy_for(const blx_filter *f, const blx_identity *keys, const blx_memory *me
 /* ---- finishing ---- */
 
 /*
- * The smallest fold and prefix that meets the rate; or f as it is, where it
- * does not meet the rate itself.  That one promises the keys that its size is
- * good for.
+ * Returns the smallest fold and prefix that meets the rate.  If the filter itself
+ * does not meet it, returns a copy, whose capacity is what its size is good for.
  */
 static blx_filter *
 cut_to_contents(const blx_filter *pending, double fpr, const blx_memory *memory, blx_error *error)
@@ -337,7 +340,7 @@ blx_filter *
 blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_error *error)
 {
 	blx_geometry g = blx_geometry_of(open);
-	uint64_t	count = blx_hashes_count(open);
+	uint64_t	count = blx_hashes_count(open); /* 0 for a filter */
 
 	if (!blx_check_rate(fpr, error))
 		return NULL;

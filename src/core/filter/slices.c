@@ -44,11 +44,11 @@ blx_signature_of_anything(uint64_t *words, const blx_geometry *g)
 static void
 add_hashes(uint64_t *words, blx_groups shape, const blx_filter *f)
 {
-	uint64_t	batch[64],
+	uint64_t	batch[BLX_BATCH],
 				cursor = 0;
 	size_t		n;
 
-	while ((n = blx_hashes_next(f, &cursor, batch, 64)) > 0)
+	while ((n = blx_hashes_next(f, &cursor, batch, BLX_BATCH)) > 0)
 		blx_groups_add(words, shape, batch, n);
 }
 

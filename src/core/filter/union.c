@@ -30,7 +30,7 @@ holds_nothing(const blx_filter *f)
 	return true;
 }
 
-/* More bits than the smallest filter of one key has would be a plan. */
+/* 128 bits are the plan for one key at 1 %, which stands for "no keys".  A larger filter was planned for keys. */
 #define BLANK_BITS 128
 
 bool
@@ -65,7 +65,7 @@ unite_with_empty(const blx_filter *f, const blx_filter *empty, const blx_memory 
 	return result;
 }
 
-/* Takes ownership of f: gives what it grew into when it has taken all hashes of the set, or NULL. */
+/* Adds all hashes of a set to f, which it owns.  Returns f or what it grew into; NULL if it cannot grow. */
 static blx_filter *
 pour_growing(blx_filter *f, const blx_filter *set, const blx_growth *growth, blx_error *error)
 {
@@ -73,7 +73,7 @@ pour_growing(blx_filter *f, const blx_filter *set, const blx_growth *growth, blx
 				cursor = 0;
 	size_t		n;
 
-	/* the room for all of them first: they come ascending, and would crowd in the first slots of a set */
+	/* make room for all of them first: they come in ascending order, and would crowd the first slots */
 	if (f->layout == BLX_HASHES)
 	{
 		blx_filter *roomy = blx_make_room(f, blx_hashes_union_count(f, set), growth, error);
@@ -136,8 +136,8 @@ unite_filters(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 }
 
 /*
- * A filter without any key is left out: the union is the other one, and is not
- * cut to the empty one's few parts.
+ * A filter without keys is left out: the union is the other one, not its prefix of
+ * as few parts as the empty one has.
  */
 blx_filter *
 blx_unite_within(const blx_filter *a, const blx_filter *b, const blx_growth *growth, blx_error *error)

@@ -9,12 +9,12 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * True for the filter of no keys at all, as an aggregate gives it over no rows.
- * It goes with any other of its key type: its own size and seed mean nothing.
+ * True for a filter of no keys at all, the result of an aggregate over no rows.
+ * Its size and seed mean nothing: it combines with any filter of its key type.
  */
 extern bool blx_is_blank(const blx_filter *f);
 
-/* Checks what a blank filter and another must agree in: the key type alone. */
+/* Checks that a blank filter and f agree in the key type, which is all that they must agree in. */
 extern bool blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_error *error);
 
 /* blx_unite, with open sets growing within these limits. */

@@ -13,16 +13,10 @@
 #define BLX_KERNELS_H
 
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "core/bloomx.h"
 
 #pragma GCC visibility push(hidden)
-
-struct blx_filter;
-
-/* The most keys of one test_batch: its answer has a bit for each, in one word. */
-#define BLX_BATCH 64
 
 typedef struct blx_kernels
 {

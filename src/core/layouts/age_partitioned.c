@@ -371,10 +371,12 @@ static uint64_t
 least_words(uint64_t capacity, double fpr, unsigned asked)
 {
 	uint64_t	least = BLX_MAX_BYTES / 8 - BLX_MAX_NAME;
+	unsigned	first = asked ? asked : 1,
+				last = asked ? asked : MAX_GENERATIONS;
 	bool		found = false;
 	blx_geometry g;
 
-	for (unsigned l = asked ? asked : 1; l <= (asked ? asked : MAX_GENERATIONS); l += l / 10 + 1)
+	for (unsigned l = first; l <= last; l += l / 10 + 1)
 	{
 		/* generations of that many keys may cover the window in fewer than l */
 		unsigned	needed = asked ? asked : (unsigned) ((capacity - 1) / keys_of_generation(capacity, l) + 1);
@@ -413,13 +415,18 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 	/* By the number of slices: the first that meets the rate within the budget; of several k the smallest. */
 	words += words / 16;
 	for (unsigned parts = asked + 1; !found; parts++)
-		for (unsigned k = asked ? parts - asked : 1; k <= (asked ? parts - asked : parts - 1) && k <= most_k(fpr); k++)
+	{
+		unsigned	first = asked ? parts - asked : 1,
+					last = asked ? parts - asked : parts - 1;
+
+		for (unsigned k = first; k <= last && k <= most_k(fpr); k++)
 			if (parts - k <= MAX_GENERATIONS && smallest_slices(k, parts - k, capacity, fpr, words, g))
 			{
 				words = parts * (g->part_bits / 64) - 1;
 				best = *g;
 				found = true;
 			}
+	}
 	*g = best;
 	return true;
 }

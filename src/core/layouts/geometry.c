@@ -6,7 +6,6 @@
  * The identity of a filter, its seed and key type, is checked here as well.
  */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "core/layouts/geometry.h"

@@ -132,19 +132,6 @@ blx_groups_test(const uint64_t *words, blx_groups shape, uint64_t hash)
 	return blx_kernels_in_use()->test(words, UINT64_C(1) << shape.log2, shape.parts, hash);
 }
 
-/* Tests n keys, at most BLX_BATCH.  Bit i of the result is the answer for hash i. */
-static inline __attribute__((always_inline)) uint64_t
-blx_groups_test_batch(const uint64_t *words, blx_groups shape, const uint64_t *hashes, unsigned n)
-{
-	uint64_t	found = 0;
-
-	if (!shape.counting)
-		return blx_kernels_in_use()->test_batch(words, UINT64_C(1) << shape.log2, shape.parts, hashes, n);
-	for (unsigned i = 0; i < n; i++)
-		found |= (uint64_t) blx_groups_test(words, shape, hashes[i]) << i;
-	return found;
-}
-
 /* ---- groups.c ---- */
 
 /* Adds n keys: sets their bits, or increments their counters. */

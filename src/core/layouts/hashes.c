@@ -210,8 +210,9 @@ add_with(blx_filter *f, const uint64_t *hashes, size_t n, bool by_top_bits)
 	return i;
 }
 
-size_t
-blx_hashes_add_some(blx_filter *f, const uint64_t *hashes, size_t n)
+/* Adds hashes until one finds no room; returns how many. */
+static size_t
+add_some(blx_filter *f, const uint64_t *hashes, size_t n)
 {
 	if (f->layout != BLX_HASHES)
 		return 0;
@@ -223,11 +224,12 @@ blx_hashes_add_some(blx_filter *f, const uint64_t *hashes, size_t n)
 bool
 blx_hashes_add(blx_filter *f, uint64_t hash)
 {
-	return blx_hashes_add_some(f, &hash, 1) == 1;
+	return add_some(f, &hash, 1) == 1;
 }
 
-bool
-blx_hashes_test(const blx_filter *f, uint64_t hash)
+/* True if the hash is in the set. */
+static bool
+test(const blx_filter *f, uint64_t hash)
 {
 	const uint64_t *words = blx_cwords(f);
 	uint64_t	slot;
@@ -300,6 +302,9 @@ check_table(const blx_filter *f, blx_error *error)
 	return true;
 }
 
+/* Hands out hashes as blx_hashes_next does: up to max at a time, 0 at the end. */
+typedef size_t (*hash_source) (const void *source, uint64_t *cursor, uint64_t *out, size_t max);
+
 /* ---- sets of given hashes ----
  *
  * Hashes are taken 256 at a time: 2 kB on the stack, few calls.
@@ -307,21 +312,21 @@ check_table(const blx_filter *f, blx_error *error)
 
 /* Adds all hashes of a source.  False at the first that is too far from its home. */
 static bool
-add_all(blx_filter *f, blx_hashes_source next, const void *source)
+add_all(blx_filter *f, hash_source next, const void *source)
 {
 	uint64_t	batch[256],
 				cursor = 0;
 	size_t		n;
 
 	while ((n = next(source, &cursor, batch, 256)) > 0)
-		if (blx_hashes_add_some(f, batch, n) < n)
+		if (add_some(f, batch, n) < n)
 			return false;
 	return true;
 }
 
 /* Returns a digest of the hashes.  It is a sum, so it does not depend on their order. */
 static uint64_t
-digest_of(blx_hashes_source next, const void *source)
+digest_of(hash_source next, const void *source)
 {
 	uint64_t	batch[256],
 				cursor = 0,
@@ -344,7 +349,7 @@ digest_of(blx_hashes_source next, const void *source)
 /* Fills f under one salt after another until the hashes do not crowd.  False if they always do. */
 
 static bool
-fill_with_salt(blx_filter *f, blx_hashes_source next, const void *source)
+fill_with_salt(blx_filter *f, hash_source next, const void *source)
 {
 	uint64_t   *words = blx_words(f);
 	uint64_t	digest = digest_of(next, source);
@@ -360,13 +365,18 @@ fill_with_salt(blx_filter *f, blx_hashes_source next, const void *source)
 	return false;
 }
 
-bool
-blx_hashes_fill(blx_filter *f, blx_hashes_source next, const void *source)
+/*
+ * Adds the hashes that `next` hands out to an empty set that has room for all of
+ * them.  False if they stand too close: then f is spoilt, and a larger set is
+ * needed.  The hashes are handed out again for each salt.
+ */
+static bool
+fill(blx_filter *f, hash_source next, const void *source)
 {
 	return f->layout == BLX_HASHES && (add_all(f, next, source) || fill_with_salt(f, next, source));
 }
 
-/* The blx_hashes_source of a set. */
+/* The hash_source of a set. */
 static size_t
 next_of_set(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
@@ -401,7 +411,7 @@ blx_hashes_copy(blx_filter *dst, const blx_filter *src)
 	if (is_crowded(src))
 		return fill_with_salt(dst, next_of_set, src);
 	blx_words(dst)[STATE] = blx_cwords(src)[STATE] & ~UINT64_C(1);
-	return blx_hashes_fill(dst, next_of_set, src);
+	return fill(dst, next_of_set, src);
 }
 
 /* ---- walking through a set ---- */
@@ -486,7 +496,7 @@ blx_hashes_union_count(const blx_filter *a, const blx_filter *b)
 				hash;
 
 	while (blx_hashes_next(b, &cursor, &hash, 1) > 0)
-		count += a->layout != BLX_HASHES || !blx_hashes_test(a, hash);
+		count += a->layout != BLX_HASHES || !test(a, hash);
 	return count;
 }
 
@@ -499,7 +509,7 @@ smallest_missing(const blx_filter *a, const blx_filter *b, uint64_t *smallest)
 	bool		found = false;
 
 	while (blx_hashes_next(a, &cursor, &hash, 1) > 0)
-		if ((!found || hash < *smallest) && !blx_hashes_test(b, hash))
+		if ((!found || hash < *smallest) && !test(b, hash))
 		{
 			*smallest = hash;
 			found = true;
@@ -677,7 +687,7 @@ wire_words(const uint8_t *body)
 	return PREFIX_WORDS + slots_for(blx_get_word(body));
 }
 
-/* The blx_hashes_source of an interchange form. */
+/* The hash_source of an interchange form. */
 static size_t
 next_of_wire(const void *source, uint64_t *cursor, uint64_t *out, size_t max)
 {
@@ -698,7 +708,7 @@ static bool
 from_wire(blx_filter *f, const uint8_t *body, blx_error *error)
 {
 	blx_words(f)[SLOTS] = slots_for(blx_get_word(body));
-	if (!blx_hashes_fill(f, next_of_wire, body))
+	if (!fill(f, next_of_wire, body))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "hashes are not spread as hashes are");
 	return true;
 }
@@ -736,8 +746,8 @@ const blx_layout blx_layout_hashes = {
 		[BLX_PREFIX] = NO_FILTER,
 		[BLX_FOLD] = NO_FILTER,
 	},
-	.add = blx_hashes_add_some,
-	.test = blx_hashes_test,
+	.add = add_some,
+	.test = test,
 	.body_words = body_words_of,
 	.words = words,
 	.init = init,

@@ -350,15 +350,12 @@ test(const blx_filter *f, uint64_t hash)
 	return test_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f));
 }
 
-/* Keys whose blocks are prefetched together, as in the kernels (BLX_BATCH). */
-#define BATCH 64
-
-/* The keys of a batch that are not known yet, by their numbers in it. */
+/* The keys of a batch of up to BLX_BATCH that are not known yet, by their numbers in it. */
 typedef struct batch
 {
 	const uint64_t *hashes;
 	unsigned	count;
-	uint8_t		number[BATCH];
+	uint8_t		number[BLX_BATCH];
 } batch;
 
 /* Prefetches the keys' blocks in the first group of a stage. */
@@ -409,7 +406,7 @@ set_bits(uint64_t *bits, blx_groups shape, uint64_t hash)
 	return news;
 }
 
-/* Adds up to BATCH keys.  Returns how many it took: fewer if the newest stage is full and a key is new. */
+/* Adds up to BLX_BATCH keys.  Returns how many it took: fewer if the newest stage is full and a key is new. */
 static size_t
 add_batch(blx_filter *f, const uint64_t *hashes, size_t n)
 {
@@ -454,7 +451,7 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 
 	while (taken < n)
 	{
-		size_t		size = n - taken < BATCH ? n - taken : BATCH;
+		size_t		size = n - taken < BLX_BATCH ? n - taken : BLX_BATCH;
 		size_t		of_batch = add_batch(f, hashes + taken, size);
 
 		taken += of_batch;

@@ -20,13 +20,13 @@ enum blx_operation
 	BLX_OPERATIONS
 };
 
-/* Does the layout have that operation?  If not, an error that says why. */
+/* True if the layout has that operation.  If not, the error says why. */
 extern bool blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error);
 
-/* What the rest of the world must know of a layout. */
+/* What other code must know of a layout. */
 enum blx_trait
 {
-	/* A key's second coming counts, or the order of keys does: distinct hashes are no substitute for the stream. */
+	/* Adding a key twice is not the same as adding it once, or the order of keys counts: distinct hashes are no substitute. */
 	BLX_STREAM = 1,
 	/* Takes any number of keys, by growing or by forgetting: never overfilled. */
 	BLX_UNBOUNDED = 2,

@@ -22,8 +22,8 @@
 #include <math.h>
 
 #include "core/base/hash.h"
-#include "core/layouts/flat.h"
 #include "core/layouts/geometry.h"
+#include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
 /*

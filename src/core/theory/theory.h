@@ -11,7 +11,6 @@
 #ifndef BLX_THEORY_H
 #define BLX_THEORY_H
 
-#include "core/bloomx.h"
 
 /* ---- false positive rates ---- */
 

@@ -93,9 +93,7 @@ CopyFilter(const blx_filter *f)
 blx_filter *
 ResizeFilter(const blx_filter *f, const blx_geometry *geometry)
 {
-	blx_identity identity = blx_identity_of(f);
-	blx_filter *result = NewFilter(geometry, &identity, f->capacity);
+	blx_error	error;
 
-	blx_or_into(result, f);
-	return result;
+	return CheckResult(blx_resize(f, geometry, &FilterMemory, &error), &error);
 }

@@ -9,7 +9,6 @@
 #include "pg/functions/functions.h"
 
 #include "nodes/primnodes.h"
-#include "utils/builtins.h"
 
 #include "core/base/identity.h"
 #include "core/filter/union.h"
@@ -119,7 +118,7 @@ StartState(Transition *state, const KeyType *key, const blx_geometry *planned, u
 	blx_identity identity = key->identity;
 
 	identity.seed = seed;
-	if (planned == NULL || (LayoutTakesHashes(planned->layout) && !BeginsAsFilter(state->call, planned)))
+	if (planned == NULL || (blx_takes_sets(planned->layout) && !BeginsAsFilter(state->call, planned)))
 		SetFilter(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(state->call)));
 	else
 	{
@@ -282,7 +281,7 @@ UniteState(Transition *state, const blx_filter *other)
 	{
 		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
 					cursor = 0,
-					batch[64];
+					batch[BLX_BATCH];
 		size_t		n;
 
 		if (f->layout == BLX_HASHES && blx_hashes_room(f) < count)

@@ -3,10 +3,8 @@
  */
 #include "pg/functions/functions.h"
 
-#include "core/layouts/hashes.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
-#include "pg/value/growth.h"
 
 PG_FUNCTION_INFO_V1(bloom_union);
 Datum

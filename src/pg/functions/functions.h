@@ -13,8 +13,8 @@
  *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
  *   theory.c      the papers' formulas
  *
- * Only this room knows an fcinfo.  A function takes its arguments and the cache
- * of its call site out of it, and hands these down.
+ * An SQL function takes its arguments and the cache of its call site out of
+ * fcinfo, and hands these down: no lower floor knows an fcinfo.
  */
 #ifndef BLOOMX_FUNCTIONS_H
 #define BLOOMX_FUNCTIONS_H

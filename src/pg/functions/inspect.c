@@ -12,7 +12,6 @@
 #include "utils/json.h"
 
 #include "core/filter/union.h"
-#include "pg/value/combine.h"
 #include "pg/value/estimate.h"
 
 static Datum

@@ -71,12 +71,12 @@ AnyIs(bool found, const TestedFilter *tested, const uint64 *hashes, int n)
 				return true;
 		return false;
 	}
-	for (int i = 0; i < n; i += 64)
+	for (int i = 0; i < n; i += BLX_BATCH)
 	{
-		unsigned	batch = Min(n - i, 64);
+		unsigned	batch = Min(n - i, BLX_BATCH);
 		uint64		are = blx_test_batch(tested->filter, hashes + i, batch);
 
-		if (found ? are != 0 : are != ~UINT64CONST(0) >> (64 - batch))
+		if (found ? are != 0 : are != ~UINT64CONST(0) >> (BLX_BATCH - batch))
 			return true;
 	}
 	return false;

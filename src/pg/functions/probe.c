@@ -88,7 +88,7 @@ bool
 FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 {
 	uint64		cursor = 0,
-				hashes[64];
+				hashes[BLX_BATCH];
 	size_t		n;
 
 	/* of no keys, all are held and none is, whatever the types */

@@ -28,7 +28,6 @@
 #include "core/layouts/hashes.h"
 #include "pg/functions/probe.h"
 #include "pg/keys/keys.h"
-#include "pg/value/combine.h"
 #include "pg/value/value.h"
 
 #define ALL_STRATEGY 10
@@ -86,10 +85,9 @@ CutToLength(const blx_filter *f, uint64 bytes)
 {
 	blx_filter *best = NULL;
 	blx_geometry geometry = blx_geometry_of(f);
-	blx_error	no_more;
 
 	/* fold 0 times, once, twice, and so on; of each fold keep as many parts as fit */
-	for (int64 times = 0; blx_fold_geometry(f, times, &geometry, &no_more); times++)
+	for (int64 times = 0; blx_fold_geometry(f, times, &geometry, NULL); times++)
 	{
 		uint64		parts = Min(geometry.parts, bytes / 8 / geometry.blocks);
 		blx_filter *cut;
@@ -177,13 +175,12 @@ FillsOf(const blx_filter *a, const blx_filter *b)
 	blx_identity ia = blx_identity_of(a),
 				ib = blx_identity_of(b);
 	blx_fills	fills;
-	blx_error	error;
 
 	if (a->layout != BLX_PARTITIONED_BLOCKED || b->layout != BLX_PARTITIONED_BLOCKED ||
 		2 * blx_union_words(a, b) > lengthof(scratch))
 		elog(ERROR, "a key of a GiST index on bloom filters is no signature");
 	fills = blx_fills_of_union(a, b, scratch);
-	if (!blx_identity_check(&ia, "", &ib, "", &error))
+	if (!blx_same_keys(&ia, &ib))
 		fills.either = 1;
 	return fills;
 }

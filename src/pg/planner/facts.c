@@ -23,7 +23,6 @@
 #include "utils/lsyscache.h"
 
 #include "pg/base/base.h"
-#include "pg/value/estimate.h"
 #include "pg/value/value.h"
 
 /*

@@ -175,7 +175,7 @@ ClassFollows(PlannerInfo *root, const EquivalenceClass *class, const int *partne
 	ListCell   *cell,
 			   *member_cell;
 
-	/* of each class of the query: does it have every member? */
+	/* look for a class of the query that has every member */
 	foreach(cell, root->eq_classes)
 	{
 		bool		has_all = true;

@@ -47,7 +47,7 @@ typedef struct MembershipForm
 /* NULL if it is no membership function. */
 extern const MembershipForm *FindMembershipForm(OwnFunction function);
 
-/* What a call asks, whatever its spelling: may the filter hold all, or any, of these keys? */
+/* A call that asks whether the filter may hold all, or any, of some keys, however it is spelled. */
 typedef struct Membership
 {
 	Node	   *filter;

@@ -18,7 +18,6 @@
 #include "utils/lsyscache.h"
 
 #include "pg/functions/functions.h"
-#include "pg/value/estimate.h"
 #include "pg/value/stored.h"
 #include "pg/value/value.h"
 

@@ -37,7 +37,7 @@ MostKeys(const blx_geometry *geometry, double n)
 /*
  * The rate that a union of filters of different sizes promised.  Its capacity is
  * the largest of its sources' capacities, usually that of the finest source.  If
- * so many keys would leave nine bits in ten unset, the union's size was not
+ * that many keys would leave nine bits in ten unset, the union's size was not
  * planned for them (or not planned at all), and the capacity is that of a
  * coarser source.
  */

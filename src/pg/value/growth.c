@@ -8,7 +8,6 @@
 #include "nodes/execnodes.h"
 
 #include "core/filter/growth.h"
-#include "core/filter/union.h"
 #include "core/layouts/hashes.h"
 
 uint64
@@ -76,40 +75,12 @@ NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capa
 	return CheckResult(blx_open_expecting(planned, identity, capacity, expected, &FilterMemory, &error), &error);
 }
 
-bool
-LayoutTakesHashes(uint8 layout)
-{
-	return blx_takes_sets(layout);
-}
-
-blx_filter *
-CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity)
-{
-	blx_error	error;
-
-	return CheckResult(blx_copy_set(open, slots, identity, &FilterMemory, &error), &error);
-}
-
 blx_filter *
 LargerHashes(const blx_filter *open)
 {
 	blx_error	error;
 
 	return CheckResult(blx_larger_set(open, &FilterMemory, &error), &error);
-}
-
-blx_filter *
-GrowFilter(const blx_filter *f)
-{
-	uint64		size;
-	blx_error	error;
-	blx_filter *result;
-
-	if (!blx_grown_bytes(f, &size, &error))
-		ThrowCoreError(&error);
-	result = AllocFilter(size);
-	blx_grow(result, f);
-	return result;
 }
 
 blx_filter *

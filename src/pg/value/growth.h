@@ -10,9 +10,6 @@
 
 #pragma GCC visibility push(hidden)
 
-/* True if keys of that layout may wait as distinct hashes; false if each must go into the filter as it comes. */
-extern bool LayoutTakesHashes(uint8 layout);
-
 /* How large a set of hashes without a planned size may get, in bytes. */
 extern uint64 BuildMemory(void);
 
@@ -22,14 +19,8 @@ extern blx_growth GrowthFor(double expected);
 /* An open set in the current context for about `expected` keys.  planned NULL = sized at the end. */
 extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected);
 
-/* A set of at least that many slots with the hashes of another, in the current context. */
-extern blx_filter *CopyHashes(const blx_filter *open, uint64 slots, const blx_identity *identity);
-
 /* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
-
-/* f with room for more keys, in the current context. */
-extern blx_filter *GrowFilter(const blx_filter *f);
 
 /*
  * Adds n hashes in place.  Returns f, or what it grew into (f is not freed).  A

@@ -37,8 +37,8 @@
 
 #define LIVE_MAGIC 0x424c58
 
-/* One batch: 64 fetches at once keep the memory busy, and are one word of answers in a test. */
-#define QUEUE 64
+/* 64 fetches at once keep the memory busy, and are one word of answers in a test. */
+#define QUEUE BLX_BATCH
 
 /* With more living versions than a function has variables, new ones no longer share. */
 #define MAX_ALIVE 8

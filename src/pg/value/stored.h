@@ -19,10 +19,10 @@
  */
 #define PIECES_BYTES 12288
 
-/* Layouts of which pieces can be tested. */
+/* Traits of layouts that can be tested in pieces. */
 #define TESTABLE_IN_PIECES (BLX_FETCHABLE | BLX_HEAD_FETCHABLE)
 
-/* True if it is a stored value of which two pieces cost less than the whole. */
+/* True if the value is stored and two pieces of it cost less than the whole. */
 extern bool PiecesPay(const struct varlena *value);
 
 /* The same for the header and one piece for each of n keys.  The value must be on disk. */
@@ -31,12 +31,12 @@ extern bool PiecesPayFor(const struct varlena *value, int keys);
 /* The head of a stored filter of `size` bytes: the header and whatever else the first chunk contains. */
 extern blx_filter *FetchHead(struct varlena *value, uint64 size);
 
-/* The header of a stored filter of `size` bytes, to look at.  NULL if the header of its layout does not tell its size. */
+/* The header of a stored filter of `size` bytes, for reading.  NULL if the header of its layout does not tell its size. */
 extern const blx_filter *FetchFilterHeader(Datum datum, Size size);
 
 /*
- * A filter of which the header, blx_size and blx_bits_in are wanted.  Of a
- * stored filter only the head is read, if that suffices.
+ * A filter, for its header, blx_size and blx_bits_in.  If the head of a stored
+ * filter suffices for these, only the head is read.
  */
 extern const blx_filter *DatumGetFilterHead(Datum datum);
 

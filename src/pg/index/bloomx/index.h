@@ -209,8 +209,8 @@ typedef struct BloomxMerge
 {
 	BloomxSegment segment;		/* 0 rows: no merge is under way */
 	uint32		written;		/* pages of it that are written */
-	uint32		pending;		/* so many of the first pending rows become part of it */
-	uint32		sources;		/* and so many segments, all on one page of the directory */
+	uint32		pending;		/* how many of the pending rows, from the first on, become part of it */
+	uint32		sources;		/* how many segments do, all on one page of the directory */
 	uint32		source[MAX_MERGED];
 } BloomxMerge;
 
@@ -498,9 +498,6 @@ extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structu
 
 /* Adds a segment to an index that nobody else knows yet. */
 extern void BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSource *source);
-
-/* True if there are too many pending rows. */
-extern bool BloomxPendingIsFull(const BloomxMeta *meta, Relation index);
 
 /*
  * The pages that a step of VACUUM writes.  Each step reads the pending rows and

@@ -63,8 +63,8 @@ TooManyPending(const BloomxPending *pending, uint32 rows, uint32 row_words, Rela
 	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
 }
 
-bool
-BloomxPendingIsFull(const BloomxMeta *meta, Relation index)
+static bool
+PendingIsFull(const BloomxMeta *meta, Relation index)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 
@@ -88,7 +88,7 @@ BloomxInsertStep(const BloomxMeta *meta, Relation index)
 
 	if (TooManyPending(pending, pending->rows, words, index, LONG_LIST))
 		due *= LONG_LIST;
-	else if (meta->merge.segment.rows == 0 && !BloomxPendingIsFull(meta, index))
+	else if (meta->merge.segment.rows == 0 && !PendingIsFull(meta, index))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
@@ -457,7 +457,7 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	}
 
 	/* otherwise begin one, if the list is too long; if pages are missing, getting them is the step */
-	if (!BloomxPendingIsFull(&structure->meta, index))
+	if (!PendingIsFull(&structure->meta, index))
 		return false;
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)

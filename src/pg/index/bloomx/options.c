@@ -36,7 +36,7 @@ bloomxoptions(Datum reloptions, bool validate)
 	BloomxOptions *options = build_reloptions(reloptions, validate, option_kind, sizeof(BloomxOptions), table, lengthof(table));
 	BloomxGeometrySample none = {0};
 
-	/* raises an error if no signature has so many bits and parts */
+	/* raises an error if no signature has that number of bits and parts */
 	if (validate && options != NULL)
 		(void) BloomxChooseGeometry(options, &none);
 	return (bytea *) options;

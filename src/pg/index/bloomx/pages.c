@@ -268,9 +268,8 @@ BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
 {
 	blx_identity ours = IdentityOf(keys),
 				theirs = blx_identity_of(f);
-	blx_error	error;
 
-	if (!blx_identity_check(&ours, "", &theirs, "", &error))
+	if (!blx_same_keys(&ours, &theirs))
 		return false;
 	/* an index of filters without a key type takes the first one that comes */
 	if (keys->key_type == BLX_KEY_NONE)

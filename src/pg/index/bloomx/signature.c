@@ -10,6 +10,7 @@
 
 #include "miscadmin.h"
 
+#include "core/base/identity.h"
 #include "core/layouts/hashes.h"
 
 void
@@ -115,9 +116,8 @@ BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, b
 	uint64		cursor = 0,
 				hash;
 	uint32	   *next;
-	blx_error	error;
 
-	condition.anything = !blx_identity_check(&structure->identity, "", &of_probe, "", &error);
+	condition.anything = !blx_same_keys(&structure->identity, &of_probe);
 	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
 	{
 		condition.anything |= !all;
