@@ -101,7 +101,10 @@ CREATE INDEX b_by_one ON b_shared USING brin (v int8_bloomx_ops) WITH (pages_per
 SELECT pg_relation_size('b_by_one') AS by_one \gset
 DROP INDEX b_by_one;
 SET max_parallel_maintenance_workers = 4;
+-- (A range whose pages were dealt out unevenly may get a notice that it is too full; few do.)
+SET client_min_messages = warning;
 CREATE INDEX b_by_many ON b_shared USING brin (v int8_bloomx_ops) WITH (pages_per_range = 16);
+RESET client_min_messages;
 SELECT pg_relation_size('b_by_many') < 1.5 * :by_one AS "not much larger", avg(pages / relpages) < 0.02 AS "absent keys read 1 % of the pages"
 FROM generate_series(1, 200) n, pg_class c, b_pages(format('SELECT FROM b_shared WHERE v = %s', -n)) WHERE c.oid = 'b_shared'::regclass GROUP BY relpages;
 SELECT count(*) FILTER (WHERE rows <> 1) AS lost FROM generate_series(1, 100000, 997) v, b_pages(format('SELECT FROM b_shared WHERE v = %s', v));
