@@ -205,24 +205,33 @@ IsSet(const BloomxBrinSummary *summary)
 /*
  * The geometry of the filter of a part of a range, with room for the values of
  * all parts.  The union takes the most blocks and the fewest parts of any, so all
- * must have the same number of parts: as many as suffice at half fill.
+ * must have the same number of parts: as many as suffice at half fill.  If the
+ * page has no room for so many values, the filter gets the most blocks that fit.
+ * A filter that had just room for its own values would be overfull after the
+ * union.
  */
 static bool
 PlanShare(const BloomxBrinSummary *summary, uint64 values, blx_geometry *geometry)
 {
 	uint64		parts = (uint64) ceil(-log2(summary->fpr));
-	uint64		bits = parts * 64;
-	blx_error	error;
+	bool		fits = false;
 
-	/* the first power of two of blocks that reaches the rate */
-	for (; bits / 8 < summary->room; bits *= 2)
+	/* the first power of two of blocks that reaches the rate, or the last with room */
+	for (uint64 bits = parts * 64; bits / 8 < summary->room; bits *= 2)
 	{
-		if (!blx_plan_bits(summary->layout, bits, parts, NULL, geometry, &error))
+		blx_geometry larger;
+		blx_error	error;
+
+		if (!blx_plan_bits(summary->layout, bits, parts, NULL, &larger, &error))
 			ThrowCoreError(&error);
-		if (blx_fpr_expected(geometry, values) < summary->fpr)
-			return blx_bytes(geometry, BLX_MAX_NAME) <= summary->room;
+		if (blx_bytes(&larger, BLX_MAX_NAME) > summary->room)
+			break;
+		*geometry = larger;
+		if (blx_fpr_expected(geometry, values * summary->shares) < summary->fpr)
+			return true;
+		fits = blx_fpr_expected(geometry, values) < summary->fpr;
 	}
-	return false;
+	return fits;
 }
 
 /* The capacity to store; at least 1, because 0 means that nothing was planned. */
@@ -239,7 +248,7 @@ MakePlan(const BloomxBrinSummary *summary, uint64 values)
 	BloomxBrinPlan plan = {.is_known = true};
 
 	/* in this order: room for the values of all shares, exactly united; room for them at all; room for these values */
-	plan.fits = (summary->shares > 1 && PlanShare(summary, of_all, &plan.geometry)) ||
+	plan.fits = (summary->shares > 1 && PlanShare(summary, values, &plan.geometry)) ||
 		blx_plan_within(summary->layout, summary->room, of_all, summary->fpr, &plan.geometry) ||
 		blx_plan_within(summary->layout, summary->room, values, summary->fpr, &plan.geometry);
 	if (plan.fits)
