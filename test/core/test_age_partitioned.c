@@ -385,7 +385,7 @@ plans(void)
 			options.value[BLX_OPT_GENERATIONS] = ls[i];
 			CHECK(blx_plan(BLX_AGE_PARTITIONED, 1000000, 0.01, &options, &g, &error), "%s", error.message);
 			CHECK(generations(&g) == ls[i] && blx_fpr_planned(&g, 1) < 0.01, "%s", describe(&g));
-			note("l = %u: k = %u, %.2f bits a key", ls[i], blx_k(&g), (double) blx_bits(&g) / 1e6);
+			note("l = %u: k = %u, %.2f bits per key", ls[i], blx_k(&g), (double) blx_bits(&g) / 1e6);
 			for (unsigned k = 1; k <= 20; k++)
 			{
 				blx_geometry half_full = ring(k, ls[i], g.parameters[1], (uint64_t) ((double) (k * g.parameters[1]) / 0.69314718056));

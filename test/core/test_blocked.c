@@ -152,7 +152,7 @@ planning(void)
 			CHECK(blx_parse_options(layout, i == 1 ? "block_bits=32768" : "", &options, &error) &&
 				  blx_plan(layout, 1000000, 1e-4, &options, &g, &error), "%s", error.message);
 			bits[i] = blx_bits(&g);
-			note("%s: %.3f bits a key", describe(&g), (double) bits[i] / 1e6);
+			note("%s: %.3f bits per key", describe(&g), (double) bits[i] / 1e6);
 		}
 		CHECK(bits[0] < bits[1] && bits[1] < bits[2] && (double) bits[1] < 1.02 * (double) bits[0], "not in order");
 	}

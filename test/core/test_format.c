@@ -287,7 +287,7 @@ header_limits(void)
 		release();
 	}
 
-	TEST("header: a geometry with a zero, with more than 64 bits a key, or that its layout cannot have")
+	TEST("header: a geometry with a zero, with more than 64 bits per key, or that its layout cannot have")
 	for (size_t i = 0; i < LENGTH(geometries); i++, release())
 	{
 		bytes		wire = exported(blank(&geometries[i], &no_identity, 0));

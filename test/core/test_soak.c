@@ -64,7 +64,7 @@ soak(double fpr)
 		recent[event % WINDOW] = hash;
 	}
 	mean = rates / (double) samples;
-	note("rate %g: k = %u, l = %u, %.2f bits a key of the window, %.0f ns an event", fpr, blx_k(&g), g.parts - blx_k(&g),
+	note("rate %g: k = %u, l = %u, %.2f bits per key of the window, %.0f ns per event", fpr, blx_k(&g), g.parts - blx_k(&g),
 		 (double) blx_bits(&g) / WINDOW, ((double) clock() - started) / CLOCKS_PER_SEC * 1e9 / EVENTS);
 	note("%" PRIu64 " duplicates, %" PRIu64 " lost; %" PRIu64 " new keys, found %.6e, by the bits %.6e (%+.2f sigma), bound %.6e",
 		 duplicates, lost, new_keys, (double) found / (double) new_keys, mean,

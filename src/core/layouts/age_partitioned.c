@@ -83,7 +83,7 @@ check(const blx_geometry *g, blx_error *error)
 
 	if (g->blocks != 1 || g->probes != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter has one block with one probe a slice, not %u with %u", g->blocks, g->probes);
+						"an age_partitioned filter has one block with one probe per slice, not %u with %u", g->blocks, g->probes);
 	if (k < 1 || k >= g->parts || g->parts - k > MAX_GENERATIONS)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
 						"an age_partitioned filter of %u slices cannot set bits in %llu of them",

@@ -16,7 +16,7 @@ check(const blx_geometry *g, blx_error *error)
 {
 	if (g->blocks != 1 || g->probes != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a partitioned filter has one block with one probe a part, not %u with %u", g->blocks, g->probes);
+						"a partitioned filter has one block with one probe per part, not %u with %u", g->blocks, g->probes);
 	return true;
 }
 

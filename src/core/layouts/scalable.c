@@ -595,7 +595,7 @@ union_words(const blx_filter *a, const blx_filter *b, uint64_t *total, blx_error
 	unsigned	n = join_both(joints, a, b);
 
 	if (n > MAX_UNITED_STAGES)
-		return blx_fail(error, BLX_LIMIT, "Each stage errs on its own: a union of so many is of little use.",
+		return blx_fail(error, BLX_LIMIT, "Each stage errs on its own: a union of this many stages is of little use.",
 						"Build one filter from the keys, or filters of a fixed size for the largest number of keys.",
 						"the union of the bloom filters has %u stages, more than %u", n, MAX_UNITED_STAGES);
 	*total = RECORDS + n;
