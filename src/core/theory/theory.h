@@ -11,6 +11,9 @@
 #ifndef BLX_THEORY_H
 #define BLX_THEORY_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 
 /* ---- false positive rates ---- */
 
