@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-
 /* ---- false positive rates ---- */
 
 /* The textbooks' "standard analysis", too low for every filter: (1 - (1 - 1/m)^(kn))^k.  Almeida 2022, eq. 5. */
