@@ -144,14 +144,22 @@ blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uin
 bool
 blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id)
 {
-	const blx_layout *row = blx_layout_row(a->layout);
-	uint64_t	capacity = a->capacity > b->capacity ? a->capacity : b->capacity;
-	blx_geometry ga = blx_geometry_of(a),
-				gb = blx_geometry_of(b);
 	uint64_t	bytes;
 
 	if (!blx_union_bytes(a, b, id->name_len, &bytes, NULL))
 		return false;
+	blx_union_sized(dst, bytes, a, b, id);
+	return true;
+}
+
+void
+blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id)
+{
+	const blx_layout *row = blx_layout_row(a->layout);
+	uint64_t	capacity = a->capacity > b->capacity ? a->capacity : b->capacity;
+	blx_geometry ga = blx_geometry_of(a),
+				gb = blx_geometry_of(b);
+
 	if (row->unite == NULL)		/* the size follows from the two geometries */
 	{
 		blx_geometry g = joint_geometry(&ga, &gb, true, false);
@@ -160,12 +168,11 @@ blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_i
 		blx_or_into(dst, a);
 		blx_or_into(dst, b);
 		dst->pending = a->pending > b->pending ? a->pending : b->pending;
-		return true;
+		return;
 	}
 	/* Otherwise the layout writes it, into a body of zeros. */
 	blx_init_sized(dst, &ga, id, capacity, bytes);
 	row->unite(dst, a, b);
-	return true;
 }
 
 bool

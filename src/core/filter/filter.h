@@ -77,6 +77,9 @@ extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned n
 							uint64_t *bytes, blx_error *error);
 extern bool blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
 
+/* The same, where blx_union_bytes has just given the size: to compute it takes as long as to unite. */
+extern void blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id);
+
 /*
  * The geometries of a | b and a & b (docs/FORMAT.md, "Combining filters"); the error names what differs.
  * Only layouts whose union has a size that follows from the two sizes.

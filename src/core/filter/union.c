@@ -131,7 +131,7 @@ unite_filters(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 		return a_empty ? unite_with_empty(b, a, memory, error) : unite_with_empty(a, b, memory, error);
 	result = blx_alloc(memory, bytes, error);
 	if (result != NULL)
-		blx_union(result, a, b, &joint);
+		blx_union_sized(result, bytes, a, b, &joint);
 	return result;
 }
 

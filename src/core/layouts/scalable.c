@@ -497,14 +497,18 @@ typedef struct joint
 	const uint64_t *more_bits;	/* or NULL */
 } joint;
 
-/* Counts the bits of a | b, 2 kB at a time, so that the OR stays in the first-level cache. */
+/*
+ * Counts the bits of a | b, 2 kB at a time, so that the OR stays in the
+ * first-level cache.  Stops beyond `most`: of two unions of a hundred full stages
+ * every pair is tried, and two half-full stages pass a half after two thirds.
+ */
 static uint64_t
-popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n)
+popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n, uint64_t most)
 {
 	uint64_t	both[256],
 				total = 0;
 
-	for (uint64_t done = 0; done < n;)
+	for (uint64_t done = 0; done < n && total <= most;)
 	{
 		uint64_t	size = n - done < 256 ? n - done : 256;
 
@@ -523,13 +527,17 @@ popcount_of_both(const uint64_t *a, const uint64_t *b, uint64_t n)
 static bool
 absorb(joint *j, const stage *s, const uint64_t *bits)
 {
-	uint64_t	set;
+	uint64_t	most,
+				set;
 
 	if (j->more_bits != NULL || j->stage.shape.log2 != s->shape.log2 || j->stage.shape.parts != s->shape.parts)
 		return false;
 	/* At most one stage of each filter; half full at most, or no fuller than the fuller one. */
-	set = popcount_of_both(j->bits, bits, blx_groups_words(s->shape));
-	if (2 * set > bits_of(s) && set > j->stage.set && set > s->set)
+	most = bits_of(s) / 2;
+	most = j->stage.set > most ? j->stage.set : most;
+	most = s->set > most ? s->set : most;
+	set = popcount_of_both(j->bits, bits, blx_groups_words(s->shape), most);
+	if (set > most)
 		return false;
 	j->stage.set = set;
 	j->more_bits = bits;
