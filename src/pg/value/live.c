@@ -104,11 +104,16 @@ NewestAlive(Versions *shared)
 static void
 Hold(Versions *shared, blx_filter *f)
 {
+	void	   *chunk;
+
 	if (shared->filter == f)
 		return;
+	/* the only step that may fail comes first: a version may be looked at after an error, too */
+	f = AlignFilter(f, &chunk);
 	if (shared->filter != NULL)
 		pfree(shared->chunk);
-	shared->filter = AlignFilter(f, &shared->chunk);
+	shared->filter = f;
+	shared->chunk = chunk;
 }
 
 static void
