@@ -331,7 +331,11 @@ extern bool blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *
 extern blx_filter *blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 							const blx_memory *memory, blx_error *error);
 
-/* The finished filter of an open set, a new one: the planned one, or the smallest of rate fpr for its keys.  A copy of any other filter. */
+/*
+ * The finished filter of an open set, a new one: the planned one, or the smallest
+ * of rate fpr for its keys.  A copy of any other filter.  A set that outgrew
+ * BLX_MAX_BYTES is a filter planned for 1 % by then, which may not meet a lower fpr.
+ */
 extern blx_filter *blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_error *error);
 
 /* ---- algebra: each makes a new filter (docs/design.md, "The algebra") ---- */
