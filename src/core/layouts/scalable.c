@@ -799,7 +799,7 @@ details(const blx_filter *f, blx_tell tell, void *arg)
 
 /*
  * The presets are the textbook's: stages double and their rates halve.  An r of
- * 0.85 is cheaper if a filter grows a hundredfold (docs/reference.md).  Faster
+ * 0.85 is cheaper if a filter grows a hundredfold (docs/layouts.md).  Faster
  * growth means fewer stages to test, but a new stage is empty, so a filter may take
  * up to `growth` times the memory that it needs; hence no more than 16.
  */
