@@ -52,16 +52,17 @@ def joins():
     axis.set_xticks([0.1, 1, 10, 50, 100], ['0.1 %', '1 %', '10 %', '50 %', '100 %'])
     axis.minorticks_off()
     axis.set_ylim(bottom=0)
-    axis.set_xlabel('rows of the large table that find a partner')
-    axis.set_ylabel('time with a filter before\nthe join / time without')
+    figure.suptitle('A filter before a join', fontsize=12)
+    axis.set_xlabel('share of the large table that finds a partner')
+    axis.set_ylabel('time with the filter /\ntime without (ratio)')
     axis.legend()
     save(figure, directory, 'joins')
 
 
-def bars(name, title, xlabel, colours=()):
-    rows = sql_table(title)
+def bars(name, table, title, xlabel, colours=()):
+    rows = sql_table(table)
     labels, values = list(rows), [ratio(row) for row in rows.values()]
-    figure, axis = plt.subplots(figsize=(7.2, 0.6 + 0.34 * len(labels)))
+    figure, axis = plt.subplots(figsize=(7.2, 0.9 + 0.34 * len(labels)))
     colour = [next((c for pattern, c in colours if re.search(pattern, label)), GREY) for label in labels]
     axis.barh(labels, values, color=colour, height=0.6)
     for i, value in enumerate(values):
@@ -69,6 +70,7 @@ def bars(name, title, xlabel, colours=()):
     axis.invert_yaxis()
     axis.grid(False, axis='y')
     axis.tick_params(axis='y', labelsize=9)
+    figure.suptitle(title, fontsize=12)
     axis.set_xlabel(xlabel)
     save(figure, directory, name)
 
@@ -96,14 +98,15 @@ def core_sizes():
         axis.minorticks_off()
         axis.set_yscale('log')
         axis.set_title(operation, fontsize=11)
-        axis.set_xlabel('filter, MB')
+        axis.set_xlabel('size of the filter (MB)')
     axes[0].set_yticks([2, 5, 10, 20, 50, 100], ['2', '5', '10', '20', '50', '100'])
-    axes[0].set_ylabel('ns a key')
+    axes[0].set_ylabel('nanoseconds per key')
     axes[0].legend(fontsize=9)
+    figure.suptitle('Adding and testing keys in the C core, by size of the filter', fontsize=12)
     save(figure, directory, 'core')
 
 
-bars('build', 'Build, one filter', 'time / that of count(k)', (('bloom', BLUE),))
-bars('probe', 'Probe, 1 %', 'time / that of k % 1000 = 1', (('<@', BLUE),))
+bars('build', 'Build, one filter', 'Aggregating 10 million keys into one value', 'time / time of count(k) (ratio)', (('bloom', BLUE),))
+bars('probe', 'Probe, 1 %', 'Probing a filter of 100,000 keys with 10 million rows, of which 1 % pass', 'time / time of WHERE k % 1000 = 1 (ratio)', (('<@', BLUE),))
 joins()
 core_sizes()

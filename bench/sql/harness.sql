@@ -81,11 +81,16 @@ CREATE FUNCTION milliseconds(ms float8) RETURNS text LANGUAGE sql AS $$
 	SELECT round(ms::numeric, CASE WHEN ms < 1 THEN 4 WHEN ms < 10 THEN 3 WHEN ms < 100 THEN 1 ELSE 0 END)::text
 $$;
 
+CREATE FUNCTION ratio(x float8) RETURNS text LANGUAGE sql AS $$
+	SELECT round(x::numeric, CASE WHEN x < 10 THEN 2 WHEN x < 100 THEN 1 ELSE 0 END)::text
+$$;
+
 CREATE FUNCTION megabytes(bytes float8) RETURNS text LANGUAGE sql AS $$
 	SELECT CASE WHEN bytes IS NULL THEN '' ELSE round((bytes / 1e6)::numeric, CASE WHEN bytes < 1e6 THEN 3 WHEN bytes < 1e7 THEN 1 ELSE 0 END)::text END
 $$;
 
--- Prints a Markdown table: medians, and medians of the ratios within the rounds.
+-- Prints a Markdown table.  The ratio is the median of the ratios within the rounds; the milliseconds are that ratio
+-- times the base's fastest round, so that the two columns agree.
 CREATE FUNCTION report(only_group text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	with_disk bool := (SELECT bool_or(disk IS NOT NULL) FROM candidate WHERE grp = only_group);
@@ -94,10 +99,10 @@ DECLARE
 	disk_column text := CASE WHEN with_disk THEN ' disk, MB |' ELSE '' END;
 	c record;
 BEGIN
-	RETURN NEXT '| ' || only_group || ' | ms, median | fastest | ratio to the base (median of the rounds'') |' || memory_columns || disk_column;
-	RETURN NEXT '|---|---|---|---|' || CASE WHEN with_memory THEN '---|---|' ELSE '' END || CASE WHEN with_disk THEN '---|' ELSE '' END;
+	RETURN NEXT '| ' || only_group || ' | ratio | ms |' || memory_columns || disk_column;
+	RETURN NEXT '|---|---|---|' || CASE WHEN with_memory THEN '---|---|' ELSE '' END || CASE WHEN with_disk THEN '---|' ELSE '' END;
 	FOR c IN
-		SELECT x.*, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms) AS median, min(t.ms) AS fastest, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms / b.ms) AS ratio
+		SELECT x.*, min(b.ms) AS base_ms, percentile_cont(0.5) WITHIN GROUP (ORDER BY t.ms / b.ms) AS ratio
 		FROM candidate x
 		JOIN timing t USING (id)
 		-- the base is the candidate itself or the nearest base before it
@@ -107,7 +112,7 @@ BEGIN
 		GROUP BY x.id, x.grp, x.label, x.query, x.base, x.settings, x.repeat, x.disk, x.big, x.memory, x.temp
 		ORDER BY x.id
 	LOOP
-		RETURN NEXT format('| %s | %s | %s | %s |', c.label, milliseconds(c.median), milliseconds(c.fastest), CASE WHEN c.base THEN '1' ELSE round(c.ratio::numeric, 2)::text END)
+		RETURN NEXT format('| %s | %s | %s |', c.label, CASE WHEN c.base THEN '1' ELSE ratio(c.ratio) END, milliseconds(c.ratio * c.base_ms))
 			|| CASE WHEN with_memory THEN format(' %s | %s |', megabytes(c.memory), megabytes(nullif(c.temp, 0))) ELSE '' END
 			|| CASE WHEN with_disk THEN format(' %s |', megabytes(c.disk)) ELSE '' END;
 	END LOOP;
