@@ -187,17 +187,17 @@ COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
-	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
+	options text DEFAULT '', seed bigint DEFAULT 0) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) IS
+COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, options text, seed bigint) IS
 	'make an empty filter whose false positive rate with capacity keys is below fpr';
 
 CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked',
-	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
+	options text DEFAULT '', seed bigint DEFAULT 0) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
+COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, options text, seed bigint) IS
 	'make an empty filter of at most the given number of bits, of which each key sets k';
 
 CREATE FUNCTION bloom_add_support(internal) RETURNS internal
@@ -460,6 +460,12 @@ CREATE FUNCTION bloom_info(f bloomfilter,
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_info(bloomfilter) IS
 	'geometry, key type, capacity, fill, estimated number of keys and false positive rate of a filter';
+
+CREATE FUNCTION bloom_summary(f bloomfilter) RETURNS text
+	AS 'MODULE_PATHNAME', 'bloom_summary'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_summary(bloomfilter) IS
+	'one line about a filter, for people: layout, keys, false positive rate, fill and size';
 
 CREATE FUNCTION bloom_header(f bloomfilter,
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,

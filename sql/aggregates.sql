@@ -23,11 +23,11 @@ FROM generate_series(1, 100) i;
 
 -- The filter of a template has its layout, seed and geometry, and not its keys.
 CREATE TABLE a_template AS
-SELECT n, l AS layout, bloom_add(bloom_empty(1000, 0.001, l, 42), -1) AS f
+SELECT n, l AS layout, bloom_add(bloom_empty(1000, 0.001, l, seed => 42), -1) AS f
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY u(l, n);
 SELECT t.layout, i.layout = t.layout AS layout, i.seed, i.capacity, i.key_type,
        i.bits = (bloom_info(t.f)).bits AS bits, g.f @> 77 AS "finds its key", g.f @> -1 AS "finds the template's",
-       g.f = bloom_add_all(bloom_empty(1000, 0.001, t.layout, 42), ARRAY(SELECT generate_series(1, 500))) AS "as by hand"
+       g.f = bloom_add_all(bloom_empty(1000, 0.001, t.layout, seed => 42), ARRAY(SELECT generate_series(1, 500))) AS "as by hand"
 FROM a_template t, LATERAL (SELECT bloom_agg(v, t.f) AS f FROM generate_series(1, 500) v) g, LATERAL bloom_info(g.f) i
 ORDER BY n;
 
@@ -199,7 +199,7 @@ CREATE TABLE a_queries AS SELECT * FROM (VALUES
 	(1, 'bloom_agg(k)', 'a_keys'),
 	(2, 'bloom_agg(k, 50000)', 'a_keys'),
 	(3, 'bloom_agg(k, 50000, 0.001)', 'a_keys'),
-	(4, 'bloom_agg(k, bloom_empty(50000, 0.001, ''blocked'', 7))', 'a_keys'),
+	(4, 'bloom_agg(k, bloom_empty(50000, 0.001, ''blocked'', seed => 7))', 'a_keys'),
 	(5, 'bloom_agg(k) FILTER (WHERE k <= 500)', 'a_keys'),
 	(6, 'bloom_agg(k, 3000) FILTER (WHERE k <= 2000)', 'a_keys'),
 	(7, 'bloom_agg(k) FILTER (WHERE k < 0)', 'a_keys'),
@@ -262,7 +262,7 @@ CREATE AGGREGATE a_partial(anycompatible, bigint, float8) (SFUNC = bloom_agg_tra
 CREATE AGGREGATE a_partial(anycompatible, bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
 CREATE TABLE a_states AS
 SELECT n, k % 4 AS part, a_partial(k) AS counted, a_partial(k, n) AS capacity, a_partial(k, n, 0.001) AS rate,
-       a_partial(k, bloom_empty(n, 0.01, 'standard', 5)) AS template
+       a_partial(k, bloom_empty(n, 0.01, 'standard', seed => 5)) AS template
 FROM (VALUES (10), (1000), (50000)) s(n), a_keys WHERE k <= n
 GROUP BY n, part;
 SELECT n, bloom_union_agg(counted) = (SELECT bloom_agg(k) FROM a_keys WHERE k <= n) AS counted,
@@ -270,7 +270,7 @@ SELECT n, bloom_union_agg(counted) = (SELECT bloom_agg(k) FROM a_keys WHERE k <=
        bloom_union_agg(counted::bytea::bloomfilter ORDER BY part DESC) = (SELECT bloom_agg(k) FROM a_keys WHERE k <= n) AS "as bytes",
        bloom_union_agg(capacity::text::bloomfilter) = (SELECT bloom_agg(k, n) FROM a_keys WHERE k <= n) AS capacity,
        bloom_union_agg(rate::text::bloomfilter) = (SELECT bloom_agg(k, n, 0.001) FROM a_keys WHERE k <= n) AS rate,
-       bloom_union_agg(template::text::bloomfilter) = (SELECT bloom_agg(k, bloom_empty(n, 0.01, 'standard', 5)) FROM a_keys WHERE k <= n) AS template
+       bloom_union_agg(template::text::bloomfilter) = (SELECT bloom_agg(k, bloom_empty(n, 0.01, 'standard', seed => 5)) FROM a_keys WHERE k <= n) AS template
 FROM a_states GROUP BY n ORDER BY n;
 
 -- A stored state can be probed, and united with a finished filter.

@@ -183,7 +183,7 @@ DROP TABLE g_pair, g_any, g_shrink;
 SELECT layout, f | none = f AS "f | none", none | f = f AS "none | f", f !&& none AS "f !&& none",
     (f & none) @> 1 AS "f & none", bloom_union_agg(u) = f AS union_agg, bloom_jaccard(f, none) AS jaccard
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout,
-    LATERAL (SELECT bloom_agg(i, bloom_empty(100, 0.01, layout, 7)) f FROM generate_series(1, 100) i) a,
+    LATERAL (SELECT bloom_agg(i, bloom_empty(100, 0.01, layout, seed => 7)) f FROM generate_series(1, 100) i) a,
     (SELECT bloom_agg(i) none FROM generate_series(1, 0) i) b,
     LATERAL unnest(ARRAY[none, f, none]) u
 GROUP BY layout, f, none ORDER BY layout;

@@ -16,7 +16,14 @@ SELECT i.layout, i.capacity, p.fpr < 0.001 AS below_target,
 
 -- ... with named arguments
 SELECT bloom_empty(capacity => 50, layout => 'standard', seed => 7)
-        = bloom_empty(50, 0.01, 'standard', 7) AS same;
+        = bloom_empty(50, 0.01, 'standard', seed => 7) AS same;
+
+-- ... the layout in any case
+SELECT bloom_empty(50, 0.01, 'Partitioned_BLOCKED') = bloom_empty(50) AS same, (bloom_plan(50, 0.01, 'STANDARD')).layout, (bloom_info(bloom_empty_bits(64, 2, 'hYbRiD'))).layout AS bits;
+
+-- ... bloom_plan takes the same arguments in the same order, and so does bloom_empty_bits from the third on
+SELECT (p.bits, p.parts, p.probes) = (i.bits, i.parts, i.probes) AS planned, (b.layout, b.probes, b.seed) = ('hybrid', 3, 7) AS bits
+    FROM bloom_plan(100, 0.01, 'hybrid', 'probes=3') p, bloom_info(bloom_empty(100, 0.01, 'hybrid', 'probes=3', 7)) i, bloom_info(bloom_empty_bits(999, 9, 'hybrid', 'probes=3', 7)) b;
 
 -- ... strict: a NULL gives NULL
 SELECT bloom_empty(NULL) IS NULL AS a, bloom_empty(10, NULL) IS NULL AS b, bloom_empty(10, 0.1, NULL) IS NULL AS c;
@@ -114,7 +121,7 @@ SELECT layout, seed,
             = bloom_add(bloom_add(e, 'first'::text), v)) AS same_filter
     FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout,
         unnest(ARRAY[0, 1, -1, 9223372036854775807]) seed,
-        LATERAL (SELECT bloom_empty(100, 0.01, layout, seed) AS e) x,
+        LATERAL (SELECT bloom_empty(100, 0.01, layout, seed => seed) AS e) x,
         unnest(ARRAY['', 'a', 'bb', 'a longer key of more than sixteen bytes']) v
     GROUP BY layout, seed ORDER BY layout COLLATE "C", seed;
 

@@ -38,7 +38,7 @@ SELECT attempt('SELECT bloom_empty(100, 0.999999) IS NOT NULL');
 SELECT attempt('SELECT bloom_empty(100, 0.01, ''nonsense'')');
 SELECT attempt('SELECT bloom_empty(100, 0.01, '''')');
 SELECT attempt('SELECT bloom_empty(100, 0.01, ''hashes'')');
-SELECT attempt('SELECT bloom_empty_bits(1000, 4, ''Standard'')');
+SELECT attempt('SELECT bloom_empty_bits(1000, 4, ''Standart'')');
 SELECT attempt('SELECT bloom_plan(100, 0.01, ''nonsense'')');
 -- A long name is cut between characters.
 DO $$

@@ -9,7 +9,7 @@ RESET client_min_messages;
 
 -- bloom_info of a filter of 100 keys, planned for 1000 at 1 %, in each layout.
 CREATE TABLE i_filter AS
-SELECT n, l AS layout, bloom_add_all(bloom_empty(1000, 0.01, l, n), i_keys(1, 100)) AS f
+SELECT n, l AS layout, bloom_add_all(bloom_empty(1000, 0.01, l, seed => n), i_keys(1, 100)) AS f
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY u(l, n);
 SELECT i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes, i.key_type, i.seed, i.capacity, i.overfilled
 FROM i_filter, bloom_info(f) i ORDER BY n;
@@ -38,6 +38,23 @@ SELECT (bloom_info(bloom_add_hash(bloom_empty(5), 1))).key_type AS hashes, (bloo
 
 -- NULL gives NULL.
 SELECT count(*) AS rows, count(i.layout) AS layouts FROM bloom_info(NULL) i;
+
+-- bloom_summary: one line for people.
+SELECT bloom_summary(f) FROM i_filter ORDER BY n;
+SELECT what, bloom_summary(f) FROM (VALUES
+    (1, 'empty', bloom_empty(1000)),
+    (2, 'empty, of a key type', (SELECT bloom_agg(NULL::text))),
+    (3, 'one key, no plan', bloom_add(bloom_empty_bits(256, 2), 'one')),
+    (4, 'a named key type', bloom_add(bloom_empty(1000, 0.01, 'standard'), ARRAY[1])),
+    (5, 'too many keys', bloom_add_all(bloom_empty(10), i_keys(1, 20))),
+    (6, 'full', bloom_add_all(bloom_empty(10), i_keys(1, 1000))),
+    (7, 'megabytes', bloom_empty(1000000)),
+    (8, 'a low rate', bloom_add_all(bloom_empty(100, 1e-9), i_keys(1, 100))),
+    (9, 'open', bloom_probe_all(i_keys(1, 20))),
+    (10, 'open, empty', bloom_probe_all('{}'::int[])),
+    (11, 'ready-made hashes', bloom_probe_hash(1)),
+    (12, 'null', NULL)) AS v(n, what, f) ORDER BY n;
+SELECT l, bloom_summary(bloom_add_all(bloom_empty(100, 0.001, l), i_keys(1, 200))) FROM unnest(ARRAY['scalable', 'counting', 'age_partitioned', 'dynamic_blocked', 'rational']) l ORDER BY l;
 SELECT bloom_cardinality(NULL) AS cardinality, bloom_fpr(NULL) AS fpr, bloom_fill(NULL) AS fill, bloom_jaccard(NULL, NULL) AS jaccard;
 
 -- bloom_plan: the sizes for 1000 keys, by layout and rate (bits per key).
@@ -77,7 +94,7 @@ CREATE FUNCTION i_sigma(n float8, f bloomfilter) RETURNS float8 LANGUAGE sql IMM
 SELECT n, count(*) AS filters, bool_and(abs(bloom_cardinality(f) - n) <= greatest(0.5, 3 * i_sigma(n, f))) AS "within 3 sigma",
        round(max(3 * i_sigma(n, f) / n * 100)) AS "3 sigma, %"
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 300, 1000, 3000]) n,
-     generate_series(1, 5) seed, bloom_empty(1000, 0.01, l, seed) e,
+     generate_series(1, 5) seed, bloom_empty(1000, 0.01, l, seed => seed) e,
      LATERAL (SELECT bloom_agg(v, e) AS f FROM generate_series(1, n) v) s
 GROUP BY n ORDER BY n;
 

@@ -235,6 +235,13 @@ SELECT attempt('SELECT bloom_contains_all(bloom_add(bloom_empty(10), current_dat
 SELECT attempt('SELECT bloom_add(bloom_empty(10), ''(1,x)''::pair) @> ''{1}''::int[]');
 SELECT attempt('SELECT bloom_add(bloom_empty(10), ''{a}''::text[]) @> ''{1}''::int[]');
 SELECT attempt('SELECT bloom_add(bloom_empty(10), ''a'') | bloom_add(bloom_empty(10), 1)');
+-- ... and where a cast is not the remedy the hint says what is
+SELECT attempt('SELECT bloom_add(bloom_empty(10), 1) @> bloom_empty(10)');
+SELECT attempt('SELECT bloom_empty(10) <@ bloom_add(bloom_empty(10), 1)');
+SELECT attempt('SELECT bloom_add(bloom_empty(10), 1) @> ARRAY[1]');
+SELECT attempt('SELECT bloom_add(bloom_add(bloom_empty(10), ''a''), ARRAY[''a''])');
+SELECT attempt('SELECT bloom_add_hash(bloom_empty(10), bloom_hash(1)) @> 1');
+SELECT attempt('SELECT bloom_add(bloom_add_hash(bloom_empty(10), bloom_hash(1)), 1)');
 SELECT attempt('SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10), 1.5))) v(f)');
 SELECT attempt('SELECT bloom_agg(x, bloom_add(bloom_empty(10), 1)) FROM unnest(ARRAY[''a'']) x');
 

@@ -128,7 +128,7 @@ SELECT refusal('SELECT bloom_remove(f, 1) FROM grown');
 
 -- ... and so are filters that do not combine, and too many stages
 SELECT refusal('SELECT f | bloom_agg(1, 10) FROM grown GROUP BY f');
-SELECT refusal('SELECT f | bloom_empty(1000, 0.01, ''scalable'', 7) FROM grown');
+SELECT refusal('SELECT f | bloom_empty(1000, 0.01, ''scalable'', seed => 7) FROM grown');
 SELECT refusal('SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(g * 100 + n, bloom_empty(40, 0.01, ''scalable'')) AS f FROM generate_series(1, 300) g, generate_series(1, 40) n GROUP BY g) s');
 
 -- United with a set of hashes: these are sorted, and must not crowd into the first blocks of a stage.

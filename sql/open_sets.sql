@@ -14,7 +14,7 @@ INSERT INTO o_sets VALUES
     ('state', (SELECT o_state(i) FROM generate_series(1, 1000) i)),
     ('large state', (SELECT o_state(i) FROM generate_series(1, 20000) i)),
     ('planned', (SELECT o_state(i, 2000) FROM generate_series(1, 10) i)),
-    ('planned, another layout', (SELECT o_state(i, bloom_empty(2000, 0.001, 'standard', 7)) FROM generate_series(1, 10) i)),
+    ('planned, another layout', (SELECT o_state(i, bloom_empty(2000, 0.001, 'standard', seed => 7)) FROM generate_series(1, 10) i)),
     ('planned, beyond its plan', (SELECT o_union(f) FROM (SELECT o_state(i, 10) AS f FROM generate_series(1, 5) i
                                                           UNION ALL SELECT o_state(i) FROM generate_series(1, 8) i) s));
 SELECT what, i.layout, i.key_type, i.seed, i.capacity, i.cardinality, i.fpr, i.fill, i.overfilled, i.blocks, i.parts FROM o_sets, bloom_info(f) i;
@@ -31,7 +31,7 @@ EXCEPTION WHEN OTHERS THEN
     RETURN SQLSTATE || ': ' || SQLERRM;
 END $$;
 SELECT what, o_try(format('SELECT bloom_info(bloom_agg(x, %L::bloomfilter)) = bloom_info(bloom_agg(x, %L::bloomfilter)) FROM generate_series(1, 10) x',
-                          f, CASE WHEN what ~ 'layout' THEN bloom_empty(2000, 0.001, 'standard', 7) WHEN what ~ 'beyond' THEN bloom_empty(10) ELSE bloom_empty(2000) END)) AS "as the planned filter"
+                          f, CASE WHEN what ~ 'layout' THEN bloom_empty(2000, 0.001, 'standard', seed => 7) WHEN what ~ 'beyond' THEN bloom_empty(10) ELSE bloom_empty(2000) END)) AS "as the planned filter"
 FROM o_sets WHERE what <> 'text';
 SELECT call, o_try(format(query, f)) AS "of an unplanned set"
 FROM (VALUES ('window', 'SELECT bloom_agg(x, %L::bloomfilter) OVER (ORDER BY x) FROM generate_series(1, 3) x'),

@@ -16,7 +16,7 @@ INSERT INTO st_external
     SELECT layout, n, bloom_add_all(bloom_empty_bits(bits, k, layout), ARRAY(SELECT 'key ' || i FROM generate_series(1, n) i))
     FROM st_all_layouts, (VALUES (5, 5000), (1000, 200001)) v(n, bits);
 INSERT INTO st_external VALUES ('open', 1000, (SELECT bloom_agg('key ' || i) FROM generate_series(1, 1000) i));
-INSERT INTO st_external SELECT 'planned ' || layout, 1000, (SELECT bloom_agg(ARRAY[i], bloom_empty(50000, 0.001, layout, 9)) FROM generate_series(1, 1000) i)
+INSERT INTO st_external SELECT 'planned ' || layout, 1000, (SELECT bloom_agg(ARRAY[i], bloom_empty(50000, 0.001, layout, seed => 9)) FROM generate_series(1, 1000) i)
     FROM unnest(ARRAY['partitioned_blocked', 'partitioned', 'scalable']) layout;
 INSERT INTO st_compressed SELECT layout, 2, bloom_add_all(bloom_empty_bits(2000001, k, layout), ARRAY['a', 'b']) FROM st_all_layouts;
 SELECT tableoid::regclass AS "table", count(*) FILTER (WHERE pg_column_size(f) < 2000) AS inline, count(*) FILTER (WHERE pg_column_size(f) > 20000) AS large,

@@ -6,7 +6,7 @@
 CREATE TABLE samples (id int PRIMARY KEY, f bloomfilter);
 INSERT INTO samples
     SELECT row_number() OVER (ORDER BY layout COLLATE "C", seed),
-        bloom_add_all(bloom_empty(200, 0.01, layout, seed), ARRAY(SELECT generate_series(1, 200)))
+        bloom_add_all(bloom_empty(200, 0.01, layout, seed => seed), ARRAY(SELECT generate_series(1, 200)))
     FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) layout, unnest(ARRAY[0, -5]) seed;
 INSERT INTO samples VALUES
     (9, bloom_empty(1000)),

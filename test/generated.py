@@ -406,7 +406,7 @@ def kinds(layouts):
         yield f"{layout}, one key", f"bloom_add({empty}, 1)", "hashes(1, 1)", "424242", True
         yield f"{layout}, at capacity", f"bloom_add_all({empty}, (SELECT array_agg(i) FROM generate_series(1, 100) i))", "hashes(91, 100)", "424242", False
         yield f"{layout}, overfull", f"bloom_add_all({empty}, (SELECT array_agg(i) FROM generate_series(1, 3000) i))", "hashes(2990, 3000)", "424242", False
-        yield f"{layout}, of another seed", f"bloom_add(bloom_empty(100, 0.01, '{layout}', 7), 1)", "hashes(1, 1, 7)", "424242", False
+        yield f"{layout}, of another seed", f"bloom_add(bloom_empty(100, 0.01, '{layout}', seed => 7), 1)", "hashes(1, 1, 7)", "424242", False
         yield f"{layout}, smallest", f"bloom_add(bloom_empty(1, 0.5, '{layout}'), 1)", one_key, "424242", False
         yield f"{layout}, one probe", f"bloom_add(bloom_empty_bits(64, 1, '{layout}'), 1)", one_key, "424242", False
         yield f"{layout}, many probes", f"bloom_add(bloom_empty_bits(5000, 60, '{layout}'), 1)", "hashes(1, 1)", "424242", False
@@ -443,7 +443,7 @@ def kinds(layouts):
     yield "folded", f"bloom_fold({many}, 3)", "hashes(31, 50)", "424242", False
     yield "shrunk", f"bloom_shrink({few}, 0.5)", "hashes(1, 1)", "424242", False
     yield "without counters", "bloom_to_bits(bloom_add(bloom_empty(100, 0.01, 'counting'), 1))", "hashes(1, 1)", "424242", False
-    yield "of the least seed", f"bloom_add(bloom_empty(100, 0.01, 'partitioned_blocked', (-{BIG} - 1)), 1)", f"hashes(1, 1, (-{BIG} - 1))", "424242", False
+    yield "of the least seed", f"bloom_add(bloom_empty(100, 0.01, 'partitioned_blocked', seed => (-{BIG} - 1)), 1)", f"hashes(1, 1, (-{BIG} - 1))", "424242", False
     yield "automatic", "(SELECT bloom_agg(i) FROM generate_series(1, 100) i)", "hashes(81, 100)", "424242", False
     yield "automatic, empty", "(SELECT bloom_agg(i) FROM generate_series(1, 0) i)", "'{}'", "424242", False
     yield "automatic, toasted", "(SELECT bloom_agg(i) FROM generate_series(1, 30000) i)", "hashes(81, 100)", "424242", False

@@ -62,7 +62,7 @@ sql $from "
 	CREATE TABLE filters (id serial PRIMARY KEY, layout text, n int, f bloomfilter NOT NULL, CHECK (bloom_cardinality(f) >= 0));
 	-- layouts, from a few bytes to several TOAST chunks; keys of several types; unplanned, with a seed, empty, expanded
 	INSERT INTO filters (layout, n, f)
-	SELECT l, n, (SELECT bloom_agg(v, bloom_empty(n, 0.001, l, s)) FROM generate_series(1, n) v)
+	SELECT l, n, (SELECT bloom_agg(v, bloom_empty(n, 0.001, l, seed => s)) FROM generate_series(1, n) v)
 	FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 1000, 5000]) n,
 	     unnest(ARRAY[0, -7]) s;
 	INSERT INTO filters (layout, n, f)

@@ -203,7 +203,7 @@ typedef struct blx_options
 /* "partitioned_blocked", ...; "unknown" for a number that is none. */
 extern const char *blx_layout_name(uint8_t layout);
 
-/* The layout of that name.  BLX_INVALID_PARAMETER with a hint that lists the names. */
+/* The layout of that name, in upper or lower case.  BLX_INVALID_PARAMETER with a hint that lists the names. */
 extern bool blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error);
 
 /* Reads "name=value, name=value" (or "") over the presets of the layout.  BLX_INVALID_PARAMETER names the option and its range. */

@@ -281,7 +281,8 @@ def split_layout(layout):
 
 def empty_call(layout, options, bits, k, seed):
     """The SQL expression of an empty filter."""
-    return f"bloom_empty_bits({bits}, {k}, '{layout}', {seed}" + (f", '{options}')" if options else ")")
+    named = (f", options => '{options}'" if options else "") + (f", seed => {seed}" if seed else "")
+    return f"bloom_empty_bits({bits}, {k}, '{layout}'{named})"
 
 
 def make_filter(layout, bits, k, seed, keys):

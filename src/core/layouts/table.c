@@ -62,24 +62,47 @@ blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *err
 					"a filter of layout %s cannot be %s", blx_layout_name(layout), done[operation]);
 }
 
+/*
+ * The layouts that can be asked for, those that most users need first: the
+ * default, what grows and what forgets, then those for comparison.
+ */
+static const uint8_t by_use[] = {
+	BLX_PARTITIONED_BLOCKED, BLX_SCALABLE, BLX_COUNTING, BLX_AGE_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED,
+	BLX_STANDARD, BLX_HYBRID, BLX_DYNAMIC_BLOCKED, BLX_RATIONAL, BLX_VARIABLE_BLOCKED,
+};
+
+_Static_assert(sizeof by_use == BLX_LAYOUTS - 1, "every layout but BLX_HASHES can be asked for");
+
+/* True if a, in upper or lower case, is the lower-case name b.  ASCII alone counts: a locale may have letters of its own. */
+static bool
+same_name(const char *a, const char *b)
+{
+	for (;; a++, b++)
+	{
+		char		lower = *a >= 'A' && *a <= 'Z' ? (char) (*a - 'A' + 'a') : *a;
+
+		if (lower != *b)
+			return false;
+		if (lower == '\0')
+			return true;
+	}
+}
+
 bool
 blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 {
 	char		hint[300] = "Layouts are";
 	size_t		used = strlen(hint);
 
-	/* The names go into the hint as they are passed; BLX_HASHES is no layout to ask for. */
-	for (size_t i = BLX_LAYOUTS; --i > BLX_HASHES;)
+	for (size_t i = 0; i < sizeof by_use / sizeof by_use[0]; i++)
 	{
-		if (blx_layouts[i] == NULL)
-			continue;
-		if (strcmp(name, blx_layouts[i]->name) == 0)
+		if (same_name(name, blx_layouts[by_use[i]]->name))
 		{
-			*layout = (uint8_t) i;
+			*layout = by_use[i];
 			return true;
 		}
-		used += (size_t) snprintf(hint + used, sizeof hint - used, "%s%s",
-								  i + 1 == BLX_LAYOUTS ? " " : ", ", blx_layouts[i]->name);
+		used += (size_t) snprintf(hint + used, sizeof hint - used, "%s %s%s", i == 0 ? "" : ",",
+								  blx_layouts[by_use[i]]->name, i == 0 ? " (the default)" : "");
 	}
 	snprintf(hint + used, sizeof hint - used, ".");
 	return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint, "unknown filter layout \"%s\"", name);

@@ -10,7 +10,7 @@
  *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   aggplan.c     what the planner expects of an aggregate
  *   algebra.c     | & disjoint, prefix, fold, shrink
- *   inspect.c     bloom_info, bloom_header, bloom_plan, estimates
+ *   inspect.c     bloom_info, bloom_summary, bloom_header, bloom_plan, estimates
  *   theory.c      the papers' formulas
  *
  * An SQL function takes its arguments and the cache of its call site out of

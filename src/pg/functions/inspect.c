@@ -116,6 +116,48 @@ bloom_info(PG_FUNCTION_ARGS)
 	return MakeRow(fcinfo, values, nulls);
 }
 
+/* "about 1000 integer keys", "no keys" */
+static void
+DescribeKeys(StringInfo line, const blx_filter *f)
+{
+	blx_identity identity = blx_identity_of(f);
+	char		buffer[BLX_MAX_NAME + 1];
+	double		keys = blx_cardinality(f);
+
+	if (isinf(keys))
+		appendStringInfoString(line, "too many");
+	else if (keys == 0)
+		appendStringInfoString(line, "no");
+	else
+		appendStringInfo(line, "%s%.0f", f->layout == BLX_HASHES ? "" : "about ", keys);
+	if (f->key_type != BLX_KEY_NONE)
+		appendStringInfo(line, " %s", blx_key_type_name(&identity, buffer));
+	appendStringInfoString(line, keys >= 0.5 && keys < 1.5 ? " key" : " keys");
+	if (f->capacity > 0)
+		appendStringInfo(line, " (planned for " UINT64_FORMAT "%s)", f->capacity, FilterIsOverfilled(f) ? ", overfilled" : "");
+}
+
+/* bloom_summary(f): one line for people, whose words may change; programs use bloom_info */
+PG_FUNCTION_INFO_V1(bloom_summary);
+Datum
+bloom_summary(PG_FUNCTION_ARGS)
+{
+	const blx_filter *f = PG_GETARG_FILTER(0);
+	double		percent = fabs(100 * blx_fpr(f));	/* a rate may be -0 */
+	StringInfoData line;
+
+	initStringInfo(&line);
+	appendStringInfo(&line, "%s: ", f->layout == BLX_HASHES ? "open set" : blx_layout_name(f->layout));
+	DescribeKeys(&line, f);
+	if (f->layout == BLX_HASHES)
+		appendStringInfoString(&line, ", not yet a filter");
+	else
+		appendStringInfo(&line, ", false positive rate %.*g %%, %.0f %% of the bits set", percent < 10 ? 2 : 3,
+						 percent, 100 * (double) blx_bits_set(f) / (double) blx_bits_in(f));
+	appendStringInfo(&line, ", %s", TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) blx_size(f)))));
+	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
+}
+
 /* bloom_plan(capacity bigint, fpr float8, layout text, options text) */
 PG_FUNCTION_INFO_V1(bloom_plan);
 Datum

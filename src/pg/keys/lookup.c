@@ -27,6 +27,7 @@
 #include "utils/typcache.h"
 
 #include "core/base/hash.h"
+#include "pg/base/objects.h"
 #include "pg/keys/canonical.h"
 
 /* ---- the table of key types ---- */
@@ -360,6 +361,19 @@ LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 	key->type = type;			/* last, so that an error above leaves no half-made entry */
 }
 
+/* What to do if a cast of the key is not it; else NULL. */
+static const char *
+HintForKey(const blx_filter *f, const KeyType *key)
+{
+	if (IsFilterType(key->type))
+		return "To combine or compare two filters, use |, &, && or bloom_intersection_cardinality.";
+	if (f->key_type == BLX_KEY_HASH)
+		return "The filter was built from hashes: use bloom_add_hash or bloom_contains_hash with the bloom_hash of the key.";
+	if (f->key_type != BLX_KEY_NAMED && type_is_array_domain(key->type))
+		return "For the elements of an array, use bloom_add_all, bloom_contains_any or bloom_contains_all.";
+	return NULL;
+}
+
 void
 CompareKeyTypes(const blx_filter *f, const KeyType *key)
 {
@@ -371,7 +385,13 @@ CompareKeyTypes(const blx_filter *f, const KeyType *key)
 	of_key = key->identity;
 	of_key.seed = of_filter.seed;
 	if (!blx_key_check(&of_filter, &of_key, &error))
+	{
+		const char *hint = HintForKey(f, key);
+
+		if (hint != NULL)
+			strlcpy(error.hint, hint, sizeof error.hint);
 		ThrowCoreError(&error);
+	}
 }
 
 uint64 *
