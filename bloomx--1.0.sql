@@ -187,17 +187,17 @@ COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
-	options text DEFAULT '', seed bigint DEFAULT 0) RETURNS bloomfilter
+	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, options text, seed bigint) IS
+COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) IS
 	'make an empty filter whose false positive rate with capacity keys is below fpr';
 
 CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked',
-	options text DEFAULT '', seed bigint DEFAULT 0) RETURNS bloomfilter
+	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, options text, seed bigint) IS
+COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
 	'make an empty filter of at most the given number of bits, of which each key sets k';
 
 CREATE FUNCTION bloom_add_support(internal) RETURNS internal
@@ -476,12 +476,13 @@ CREATE FUNCTION bloom_header(f bloomfilter,
 COMMENT ON FUNCTION bloom_header(bloomfilter) IS
 	'columns of bloom_info that do not depend on the keys; reads only the beginning of a stored filter';
 
-CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked', options text DEFAULT '',
+CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
+	seed bigint DEFAULT 0, options text DEFAULT '',
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
 	OUT part_bits bigint, OUT probes integer, OUT fpr float8) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_plan'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_plan(bigint, float8, text, text) IS
+COMMENT ON FUNCTION bloom_plan(bigint, float8, text, bigint, text) IS
 	'geometry, size and false positive rate of the filter that bloom_empty makes';
 
 CREATE FUNCTION bloom_cardinality(f bloomfilter) RETURNS float8

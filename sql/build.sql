@@ -21,9 +21,9 @@ SELECT bloom_empty(capacity => 50, layout => 'standard', seed => 7)
 -- ... the layout in any case
 SELECT bloom_empty(50, 0.01, 'Partitioned_BLOCKED') = bloom_empty(50) AS same, (bloom_plan(50, 0.01, 'STANDARD')).layout, (bloom_info(bloom_empty_bits(64, 2, 'hYbRiD'))).layout AS bits;
 
--- ... bloom_plan takes the same arguments in the same order, and so does bloom_empty_bits from the third on
+-- ... bloom_plan takes the same arguments in the same order (the seed changes no size), and so does bloom_empty_bits from the third on
 SELECT (p.bits, p.parts, p.probes) = (i.bits, i.parts, i.probes) AS planned, (b.layout, b.probes, b.seed) = ('hybrid', 3, 7) AS bits
-    FROM bloom_plan(100, 0.01, 'hybrid', 'probes=3') p, bloom_info(bloom_empty(100, 0.01, 'hybrid', 'probes=3', 7)) i, bloom_info(bloom_empty_bits(999, 9, 'hybrid', 'probes=3', 7)) b;
+    FROM bloom_plan(100, 0.01, 'hybrid', 7, 'probes=3') p, bloom_info(bloom_empty(100, 0.01, 'hybrid', 7, 'probes=3')) i, bloom_info(bloom_empty_bits(999, 9, 'hybrid', 7, 'probes=3')) b;
 
 -- ... strict: a NULL gives NULL
 SELECT bloom_empty(NULL) IS NULL AS a, bloom_empty(10, NULL) IS NULL AS b, bloom_empty(10, 0.1, NULL) IS NULL AS c;

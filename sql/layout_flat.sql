@@ -21,7 +21,7 @@ SELECT target, p.parts, p.probes, round(p.bits / 10000.0, 2) AS bits_per_key, p.
     FROM unnest(ARRAY[0.1, 0.01, 0.001]) target, bloom_plan(10000, target, 'hybrid') p,
         bloom_info(bloom_empty(10000, target, 'hybrid')) i;
 SELECT options, parts, probes, fpr < 0.01 AS below_target
-    FROM unnest(ARRAY['probes=1', 'probes=7', 'probes=40']) options, bloom_plan(10000, 0.01, 'hybrid', options);
+    FROM unnest(ARRAY['probes=1', 'probes=7', 'probes=40']) options, bloom_plan(10000, 0.01, 'hybrid', options => options);
 
 -- Every key is found, and few others are; the rate is that of the formula
 SELECT count(*) FILTER (WHERE f @> x AND x <= 1000) AS found,
@@ -105,7 +105,7 @@ SELECT bloom_prefix(f, 3) = bloom_agg(x, bloom_empty_bits(512 * 3, 3, 'partition
 
 -- Only for filters of a given size, because no formula plans them, and only in flat layouts
 SELECT bloom_empty(1000, 0.01, 'standard', options => 'hashing=double');
-SELECT * FROM bloom_plan(1000, 0.01, 'partitioned', 'hashing=triple');
+SELECT * FROM bloom_plan(1000, 0.01, 'partitioned', options => 'hashing=triple');
 SELECT bloom_empty_bits(4096, 8, 'standard', options => 'hashing=quadruple');
 SELECT bloom_empty_bits(4096, 8, 'blocked', options => 'hashing=double');
 SELECT bloom_empty_bits(4096, 8, 'partitioned_blocked', options => 'hashing=double');

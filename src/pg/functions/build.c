@@ -51,27 +51,27 @@ PlanDefaultGeometry(int64 capacity, double fpr)
 	return PlanDefaultLayout((uint64) capacity, fpr);
 }
 
-/* bloom_empty(capacity bigint, fpr float8, layout text, options text, seed bigint): the first four as in bloom_plan */
+/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) */
 PG_FUNCTION_INFO_V1(bloom_empty);
 Datum
 bloom_empty(PG_FUNCTION_ARGS)
 {
 	int64		capacity = PG_GETARG_INT64(0);
 	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-										 text_to_cstring(PG_GETARG_TEXT_PP(3)));
-	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(4)};
+										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
 
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, (uint64) capacity));
 }
 
-/* bloom_empty_bits(bits bigint, k float8, layout text, options text, seed bigint) */
+/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) */
 PG_FUNCTION_INFO_V1(bloom_empty_bits);
 Datum
 bloom_empty_bits(PG_FUNCTION_ARGS)
 {
 	blx_options options;
-	uint8		layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(3)), &options);
-	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(4)};
+	uint8		layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
+	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
 	blx_geometry geometry;
 	blx_error	error;
 

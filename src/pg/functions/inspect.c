@@ -158,14 +158,14 @@ bloom_summary(PG_FUNCTION_ARGS)
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
 }
 
-/* bloom_plan(capacity bigint, fpr float8, layout text, options text) */
+/* bloom_plan(capacity bigint, fpr float8, layout text, seed bigint, options text): as bloom_empty's; the seed changes nothing here */
 PG_FUNCTION_INFO_V1(bloom_plan);
 Datum
 bloom_plan(PG_FUNCTION_ARGS)
 {
 	int64		capacity = PG_GETARG_INT64(0);
 	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-										 text_to_cstring(PG_GETARG_TEXT_PP(3)));
+										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	Datum		values[8];
 	bool		nulls[8] = {false};
 	int			i = 0;
