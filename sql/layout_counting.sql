@@ -106,7 +106,7 @@ SELECT c_attempt(format('SELECT bloom_remove(bloom_empty(10, 0.01, %L), 1)', l))
 SELECT c_attempt('SELECT bloom_remove_all(plain, ''{}''::int[]) FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(plain) FROM c_filters');
 SELECT c_attempt('SELECT bloom_remove(f, ''a''::text) FROM c_filters');
-SELECT c_attempt('SELECT bloom_empty(10, 0.01, ''counting'', ''growth=2'')');
+SELECT c_attempt('SELECT bloom_empty(10, 0.01, ''counting'', options => ''growth=2'')');
 SELECT c_attempt('SELECT bloom_empty(1000000000, 0.01, ''counting'')');
 
 -- Too many keys are reported as for the default layout; one key many times is not too many.
