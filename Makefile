@@ -16,12 +16,12 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
-	$(patsubst %,src/pg/functions/%.o, io compare build remove membership probe aggregates aggplan algebra inspect theory) \
+	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options pages segment pending space merge build scan vacuum cost check handler)
 
-REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect theory \
+REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.

@@ -8,10 +8,10 @@
 -- ---------------------------------------------------------------------------
 
 CREATE TYPE bloomfilter;
-CREATE FUNCTION bloomfilter_in(cstring) RETURNS bloomfilter
+CREATE FUNCTION bloomfilter_in(cstring, oid, integer) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloomfilter_in'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomfilter_in(cstring) IS
+COMMENT ON FUNCTION bloomfilter_in(cstring, oid, integer) IS
 	'I/O';
 
 CREATE FUNCTION bloomfilter_out(bloomfilter) RETURNS cstring
@@ -20,10 +20,10 @@ CREATE FUNCTION bloomfilter_out(bloomfilter) RETURNS cstring
 COMMENT ON FUNCTION bloomfilter_out(bloomfilter) IS
 	'I/O';
 
-CREATE FUNCTION bloomfilter_recv(internal) RETURNS bloomfilter
+CREATE FUNCTION bloomfilter_recv(internal, oid, integer) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloomfilter_recv'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomfilter_recv(internal) IS
+COMMENT ON FUNCTION bloomfilter_recv(internal, oid, integer) IS
 	'I/O';
 
 CREATE FUNCTION bloomfilter_send(bloomfilter) RETURNS bytea
@@ -31,6 +31,18 @@ CREATE FUNCTION bloomfilter_send(bloomfilter) RETURNS bytea
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomfilter_send(bloomfilter) IS
 	'I/O';
+
+CREATE FUNCTION bloomfilter_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomfilter_typmod_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_typmod_in(cstring[]) IS
+	'I/O typmod';
+
+CREATE FUNCTION bloomfilter_typmod_out(integer) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_typmod_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomfilter_typmod_out(integer) IS
+	'I/O typmod';
 
 CREATE FUNCTION bloomfilter_typanalyze(internal) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomfilter_typanalyze'
@@ -43,6 +55,8 @@ CREATE TYPE bloomfilter (
 	OUTPUT = bloomfilter_out,
 	RECEIVE = bloomfilter_recv,
 	SEND = bloomfilter_send,
+	TYPMOD_IN = bloomfilter_typmod_in,
+	TYPMOD_OUT = bloomfilter_typmod_out,
 	ANALYZE = bloomfilter_typanalyze,
 	INTERNALLENGTH = VARIABLE,
 	ALIGNMENT = double,
@@ -50,6 +64,15 @@ CREATE TYPE bloomfilter (
 );
 COMMENT ON TYPE bloomfilter IS
 	'Bloom filter: a compact set of keys, with false positives but no false negatives';
+
+CREATE FUNCTION bloomfilter(bloomfilter, integer, boolean) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomfilter_apply_typmod'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloomfilter(bloomfilter, integer, boolean) IS
+	'adjust bloomfilter() to typmod geometry';
+
+CREATE CAST (bloomfilter AS bloomfilter) WITH FUNCTION bloomfilter(bloomfilter, integer, boolean) AS IMPLICIT;
+COMMENT ON CAST (bloomfilter AS bloomfilter) IS 'geometry of a type modifier';
 
 CREATE FUNCTION bytea(bloomfilter) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'

@@ -374,7 +374,8 @@ BIG = 2**63 - 1
 ARGUMENTS = {
     "bigint": ["NULL::bigint", "0::bigint", "1::bigint", "(-1)::bigint", "5::bigint", "100::bigint", "65536::bigint", "2147483647::bigint",
                "4294967296::bigint", "8589934592::bigint", f"{BIG}::bigint", f"(-{BIG} - 1)::bigint"],
-    "integer": ["NULL::int", "0", "1", "-1", "2", "7", "8", "64", "65", "1000", "2147483647", "(-2147483647 - 1)"],
+    "integer": ["NULL::int", "0", "1", "-1", "2", "7", "8", "64", "65", "1000", "2147483647", "(-2147483647 - 1)",
+                "525600090", "394560090", "525602790"],  # the modifiers of bloomfilter(1000), (1000, 0.01, blocked) and (1001, 1e-16)
     "smallint": ["NULL::int2", "0::int2", "1::int2", "(-32768)::int2", "32767::int2"],
     "double precision": ["NULL::float8", "0::float8", "(-0.0)::float8", "1::float8", "(-1)::float8", "0.5::float8", "0.01::float8", "1e-300::float8", "1e300::float8",
                          "7.3::float8", "64::float8", "'NaN'::float8", "'Infinity'::float8", "'-Infinity'::float8"],
@@ -382,6 +383,8 @@ ARGUMENTS = {
     "bytea": ["NULL::bytea", "''::bytea", "'\\x00'::bytea", "'\\x424c5801'::bytea", "decode(repeat('ff', 52), 'hex')", "decode('424c5801' || repeat('ff', 48), 'hex')",
               "decode('424c5801' || repeat('00', 48), 'hex')", "decode(repeat('00', 3000), 'hex')"],
     "cstring": ["NULL::cstring", "''::cstring", "'x'::cstring", "'===='::cstring", "'QkxYAQ=='::cstring", "repeat('A', 10000)::cstring"],
+    "cstring[]": ["NULL::cstring[]", "'{}'::cstring[]", "'{1000}'::cstring[]", "'{1e6,0.001,Blocked}'::cstring[]", "'{NULL,1}'::cstring[]", "'{{1},{2}}'::cstring[]", "'[5:6]={7,0.5}'::cstring[]",
+                  "'{1e9999}'::cstring[]", "ARRAY[repeat('9', 10000)]::cstring[]", "'{\"\",-,x,y}'::cstring[]", "'{1,0.01,age_partitioned}'::cstring[]"],
     "regclass": ["NULL::regclass", "0::regclass", "1::regclass", "4294967295::regclass", "'pg_class'::regclass", "'kind'::regclass", "'kind_pkey'::regclass", "'bloomx_kept'::regclass"],
     "oid": ["NULL::oid", "0::oid", "1::oid", "4294967295::oid"],
     "anycompatible": ["5", "NULL::int", "'k5'::text", "NULL::text", "''::text", "repeat('x', 100000)::text", f"{BIG}::bigint", "(-32768)::int2", "0.5::float8", "'NaN'::float8",
@@ -913,7 +916,7 @@ def main():
     _, _, _ = session.run("SELECT 1")
     rows, _, _ = session.run("DO $$ DECLARE h text; BEGIN PERFORM bloom_empty(1, 0.1, '?'); EXCEPTION WHEN OTHERS THEN GET STACKED DIAGNOSTICS h = PG_EXCEPTION_HINT; "
                              "PERFORM set_config('generated.layouts', substring(h from 'are (.*)\\.'), false); END $$; SELECT current_setting('generated.layouts')")
-    layouts = sorted(rows[0].split(", "))
+    layouts = sorted(name.split(" ")[0] for name in rows[0].split(", "))
     values = make_kinds(tests, session, layouts)
     plain = [v for v in values if not v.mutant]
     reps = [v for v in values if v.rep]
@@ -1075,7 +1078,7 @@ def large(tests, functions, layouts, longest):
         for function in functions:
             types = function["types"]
             if function["kind"] == "f" and "bloomfilter" in types and "internal" not in types and "transfn" not in function["name"] and re.search(wanted, function["name"]):
-                row = ["bloom_add_hash(bloom_empty(10), 1)" if t == "bloomfilter" else domain_of(t, p, layouts)[5 if t != "anycompatible" else 0] for t, p in zip(types, function["parameters"])]
+                row = ["bloom_add_hash(bloom_empty(10), 1)" if t == "bloomfilter" else (domain_of(t, p, layouts)[:6] if t != "anycompatible" else ["5"])[-1] for t, p in zip(types, function["parameters"])]
                 row[types.index("bloomfilter")] = huge
                 yield function["signature"], f"SELECT pg_column_size({function['schema']}.{function['name']}({', '.join(row)}))"
 

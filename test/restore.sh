@@ -83,6 +83,9 @@ sql $from "
 	CREATE TABLE named AS SELECT 'array' AS what, bloom_agg(ARRAY[v, v + 1]) AS f FROM generate_series(1, 50) v
 	UNION ALL SELECT 'text', bloom_agg(v::text) FROM generate_series(1, 50) v
 	UNION ALL SELECT 'hash', bloom_add_hash(bloom_empty(9), 1);
+	CREATE TABLE typed (n int, f bloomfilter(1000, 0.01), g bloomfilter(5e4, 0.0005, blocked), fs bloomfilter(1000)[]);
+	INSERT INTO typed SELECT n, bloom_agg(v, 1000), bloom_agg(v, bloom_empty(50000, 0.0005, 'blocked')), ARRAY[bloom_agg(v, 1000), NULL]
+	FROM unnest(ARRAY[0, 1, 900]) n LEFT JOIN generate_series(1, 900) v ON v <= n GROUP BY n;
 	CREATE VIEW v AS SELECT id FROM filters WHERE 1 <@ f AND layout <> 'hashes' AND NOT f !&& f;
 	CREATE TABLE defaults (id int, f bloomfilter DEFAULT bloom_empty(100), has boolean GENERATED ALWAYS AS (f @> 1) STORED);
 	INSERT INTO defaults (id) VALUES (1);
@@ -94,7 +97,9 @@ wanted_text=$(sql $from "$text")
 wanted_order=$(sql $from "$order")
 wanted_found=$(found $from)
 small="SELECT count(*) || ' ' || md5(string_agg(md5(f::bytea), ',' ORDER BY id)) FROM small"
-others="SELECT md5(string_agg(what || f::text, ',' ORDER BY what)) FROM named; SELECT count(*) FROM v; SELECT * FROM defaults ORDER BY id"
+others="SELECT md5(string_agg(what || f::text, ',' ORDER BY what)) FROM named; SELECT count(*) FROM v; SELECT * FROM defaults ORDER BY id;
+	SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'typed'::regclass AND attnum > 0;
+	SELECT md5(string_agg(md5(f::bytea) || md5(g::bytea) || fs::text, ',' ORDER BY n)) FROM typed"
 wanted_small=$(sql $from "$small")
 wanted_others=$(sql $from "$others")
 
@@ -114,7 +119,7 @@ for form in plain inserts custom; do
 	ok "pg_dump $form: restored" $?
 	unchanged "pg_dump $form" $to
 	same "pg_dump $form: small filters" "$wanted_small" "$(sql $to "$small")"
-	same "pg_dump $form: named key types, view, default, generated column" "$wanted_others" "$(sql $to "$others")"
+	same "pg_dump $form: named key types, view, default, generated column, type modifiers" "$wanted_others" "$(sql $to "$others")"
 done
 
 # 2. A dump of the restored database is the same dump, because the text is canonical.  (PostgreSQL 18 adds a random
@@ -131,6 +136,15 @@ for form in text csv binary; do
 		psql -XqAt -v ON_ERROR_STOP=1 -d $to -c "COPY filters FROM STDIN (FORMAT $form)" <"$work/copy"
 	ok "COPY $form: loaded" $?
 	unchanged "COPY $form" $to
+done
+for form in text csv binary; do
+	sql $from "COPY typed TO STDOUT (FORMAT $form)" >"$work/typed" && sql $to "TRUNCATE typed" &&
+		psql -XqAt -v ON_ERROR_STOP=1 -d $to -c "COPY typed FROM STDIN (FORMAT $form)" <"$work/typed"
+	ok "COPY $form: columns with a type modifier" $?
+	same "COPY $form: and their filters" "$wanted_others" "$(sql $to "$others")"
+	sql $to "CREATE TABLE IF NOT EXISTS smaller (n int, f bloomfilter(500, 0.01), g bloomfilter, fs bloomfilter[])"
+	psql -XqAt -d $to -c "COPY smaller FROM STDIN (FORMAT $form)" <"$work/typed" 2>&1 | grep -q 'does not have the geometry of type bloomfilter(500,0.01)'
+	ok "COPY $form: another geometry is refused" $?
 done
 sql $to "COPY (SELECT * FROM filters ORDER BY id) TO STDOUT (FORMAT binary)" >"$work/copy2"
 cmp -s "$work/copy" "$work/copy2"

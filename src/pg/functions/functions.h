@@ -1,6 +1,7 @@
 /*
  * functions.h - what the files of SQL functions share.
  *
+ *   typmod.c      bloomfilter(capacity, rate): types with a modifier (typmod.h)
  *   io.c          text, binary and bytea forms
  *   compare.c     = <> < and hashing
  *   build.c       bloom_empty, bloom_add, bloom_hash

@@ -10,6 +10,8 @@
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
 
+#include "pg/functions/typmod.h"
+
 /* The filter of these bytes of the interchange format; NULL after a soft error. */
 static blx_filter *
 ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
@@ -35,6 +37,7 @@ ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 	return NULL;
 }
 
+/* bloomfilter_in(cstring, oid, integer): with the modifier of the column, or -1; after a soft error, no value */
 PG_FUNCTION_INFO_V1(bloomfilter_in);
 Datum
 bloomfilter_in(PG_FUNCTION_ARGS)
@@ -60,7 +63,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 	pfree(bytes);
 	if (f == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_FILTER(f);
+	return FitFilter(PointerGetDatum(f), PG_GETARG_INT32(2), false, context);
 }
 
 PG_FUNCTION_INFO_V1(bloomfilter_out);
@@ -92,6 +95,7 @@ bloomfilter_out(PG_FUNCTION_ARGS)
 	PG_RETURN_CSTRING(text);
 }
 
+/* bloomfilter_recv(internal, oid, integer) */
 PG_FUNCTION_INFO_V1(bloomfilter_recv);
 Datum
 bloomfilter_recv(PG_FUNCTION_ARGS)
@@ -100,7 +104,8 @@ bloomfilter_recv(PG_FUNCTION_ARGS)
 	int			length = buffer->len - buffer->cursor;
 	const uint8 *bytes = (const uint8 *) pq_getmsgbytes(buffer, length);
 
-	PG_RETURN_FILTER(ImportFilter(bytes, length, ERRCODE_INVALID_BINARY_REPRESENTATION, NULL));
+	return FitFilter(PointerGetDatum(ImportFilter(bytes, length, ERRCODE_INVALID_BINARY_REPRESENTATION, NULL)),
+					 PG_GETARG_INT32(2), false, NULL);
 }
 
 static bytea *
