@@ -268,6 +268,18 @@ CREATE FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) RETURNS bloomfilte
 COMMENT ON FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) IS
 	'remove a key, given by its bloom_hash, from a filter of layout counting';
 
+CREATE FUNCTION bloom_count(f bloomfilter, v anycompatible) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloom_count'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_count(f bloomfilter, v anycompatible) IS
+	'at least how often a key was added to a filter of layout counting; 15 means 15 or more';
+
+CREATE FUNCTION bloom_count_hash(f bloomfilter, hash bigint) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloom_count_hash'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_count_hash(f bloomfilter, hash bigint) IS
+	'bloom_count of a key given by its bloom_hash';
+
 CREATE FUNCTION bloom_to_bits(f bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_to_bits'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
@@ -690,6 +702,12 @@ CREATE FUNCTION bloom_fpr_standard(n bigint, m bigint, k integer) RETURNS float8
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 1000;
 COMMENT ON FUNCTION bloom_fpr_standard(bigint, bigint, integer) IS
 	'exact expected false positive rate of a standard filter (Almeida 2022, equation 10)';
+
+CREATE FUNCTION bloom_fpr_distinct(n bigint, m bigint, k integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloom_fpr_distinct'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10000;
+COMMENT ON FUNCTION bloom_fpr_distinct(bigint, bigint, integer) IS
+	'exact expected false positive rate of a filter whose keys set k different bits (Bloom 1970)';
 
 CREATE FUNCTION bloom_fpr_partitioned(n bigint, m bigint, k integer) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fpr_partitioned'

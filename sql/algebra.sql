@@ -66,6 +66,20 @@ SELECT layout, bloom_fold(bloom_prefix(f, 3), 2) = bloom_prefix(bloom_fold(f, 2)
        bloom_fold(f) = bloom_fold(f, 1) AS "fold once by default", bloom_fold(f, 0) = f AND bloom_prefix(f, 8) = f AS "by nothing"
 FROM g_any WHERE part_blocks = 8 AND k = 8 ORDER BY layout;
 
+-- Layouts without parts fold, too: to half the bits, or half the blocks, whatever the size of a block.
+SELECT l AS layout, options, k, bool_and(bloom_fold(big, t) = small) AS fold, bool_and(g_lost(bloom_fold(big, t), 1, 400) = 0) AS "loses none",
+       bool_and(bloom_fold(big, t) | bloom_add(big, -1) = big | bloom_add(big, -1) OR t > 0) AS "by nothing",
+       bool_and(g_lost(bloom_fold(big, t) | bloom_add_all(empty, g_keys(401, 420)), 1, 420) = 0) AS "| loses none",
+       bool_and(g_lost(bloom_fold(big, t) & big, 1, 400) = 0) AS "& loses none", bool_and(NOT (bloom_fold(big, t) !&& bloom_add(empty, 7))) AS "common key"
+FROM (VALUES ('standard', '', 4.0::float8), ('standard', '', 1), ('blocked', '', 5), ('blocked', 'block_bits=100', 4), ('rational', '', 3.5), ('rational', '', 0.5)) v(l, options, k),
+     generate_series(0, 4) t, bloom_empty_bits(16 * 700, k, l, options => options) empty, bloom_empty_bits((16 >> t) * 700, k, l, options => options) less,
+     LATERAL (SELECT bloom_agg(v, empty) AS big, bloom_agg(v, less) AS small FROM generate_series(1, 400) v) s
+WHERE (bloom_info(empty)).bits = (bloom_info(less)).bits << t
+GROUP BY l, options, k ORDER BY l, options, k;
+SELECT layout, bloom_fpr(s) <= 0.3 AS "meets the rate", (bloom_info(s)).bits < (bloom_info(f)).bits / 2 AS smaller, g_lost(s, 1, 100) AS lost
+FROM unnest(ARRAY['standard', 'blocked', 'rational']) layout,
+     LATERAL (SELECT bloom_add_all(bloom_empty_bits(16384, 3, layout), g_keys(1, 100)) AS f) x, bloom_shrink(f, 0.3) s;
+
 -- Folding and uniting commute: the fold of a union is the union of the folds.
 SELECT layout, bloom_fold(a.f | bloom_add(a.f, -1)) = (bloom_fold(a.f) | bloom_fold(bloom_add(a.f, -1))) AS same
 FROM g_any a WHERE part_blocks = 32 ORDER BY layout;
@@ -122,15 +136,17 @@ SELECT i.blocks, i.parts, i.part_bits FROM bloom_info(bloom_shrink(bloom_empty(1
 SELECT bloom_shrink(f, 1e-30) FROM g_any WHERE part_blocks = 1 AND k = 1 AND layout = 'partitioned_blocked';
 SELECT bloom_shrink(f, 0) FROM g_any LIMIT 1;
 SELECT bloom_shrink(f, 1.5) FROM g_any LIMIT 1;
-SELECT bloom_shrink(a, 0.1) FROM g_pair WHERE layout = 'standard';
+SELECT bloom_shrink(bloom_empty_bits(1000, 4, 'variable_blocked'), 0.1);
 
 -- Impossible prefixes and folds.
 SELECT bloom_prefix(f, 0) FROM g_any WHERE k = 8 LIMIT 1;
 SELECT bloom_prefix(f, 9) FROM g_any WHERE k = 8 LIMIT 1;
 SELECT bloom_fold(f, 4) FROM g_any WHERE part_blocks = 8 AND k = 8 AND layout = 'partitioned_blocked';
 SELECT bloom_fold(f, -1) FROM g_any WHERE k = 8 AND layout = 'partitioned_blocked';
-SELECT bloom_fold(a) FROM g_pair WHERE layout = 'standard';
-SELECT bloom_fold(a) FROM g_pair WHERE layout = 'blocked';
+SELECT bloom_fold(bloom_empty_bits(1000, 4, 'standard'), 4);
+SELECT bloom_fold(bloom_empty_bits(1536, 4, 'blocked'));
+SELECT bloom_fold(bloom_empty_bits(1024, 4, 'standard', options => 'hashing=double'));
+SELECT bloom_fold(bloom_empty_bits(1000, 4, 'variable_blocked'));
 SELECT bloom_prefix(a, 2) FROM g_pair WHERE layout = 'standard';
 
 -- |, & and !&& refuse filters that differ in layout, seed or key type or, in layouts that do not resize, in geometry.
@@ -156,7 +172,7 @@ FROM (VALUES (1, 'layout', bloom_add(bloom_empty(10, 0.01, 'standard'), 1), bloo
              (4, 'key type', bloom_add(bloom_empty(10), 1), bloom_add(bloom_empty(10), 'one'::text)),
              (5, 'standard bits', bloom_add(bloom_empty_bits(1000, 4, 'standard'), 1), bloom_add(bloom_empty_bits(1001, 4, 'standard'), 1)),
              (6, 'standard k', bloom_add(bloom_empty_bits(1000, 4, 'standard'), 1), bloom_add(bloom_empty_bits(1000, 5, 'standard'), 1)),
-             (7, 'blocked blocks', bloom_add(bloom_empty_bits(1024, 4, 'blocked'), 1), bloom_add(bloom_empty_bits(2048, 4, 'blocked'), 1)),
+             (7, 'blocked blocks', bloom_add(bloom_empty_bits(1024, 4, 'blocked'), 1), bloom_add(bloom_empty_bits(1536, 4, 'blocked'), 1)),
              (8, 'blocked k', bloom_add(bloom_empty_bits(1024, 4, 'blocked'), 1), bloom_add(bloom_empty_bits(1024, 5, 'blocked'), 1)),
              (9, 'partitioned, not a power of two', bloom_add(bloom_empty_bits(300, 3, 'partitioned'), 1), bloom_add(bloom_empty_bits(450, 3, 'partitioned'), 1)),
              (10, 'partitioned, twice the size', bloom_add(bloom_empty_bits(300, 3, 'partitioned'), 1), bloom_add(bloom_empty_bits(600, 3, 'partitioned'), 1)),

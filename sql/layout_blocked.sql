@@ -38,7 +38,8 @@ SELECT size, f | blocked(size, 301, 600) = blocked(size, 1, 600) AS "union",
     FROM unnest(ARRAY[60, 100, 512]) size, blocked(size, 1, 400) f;
 SELECT blocked(100, 1, 5) | blocked(512, 1, 5);
 SELECT blocked(100, 1, 5) & blocked(200, 1, 5);
-SELECT bloom_fold(blocked(100, 1, 5));
+SELECT bloom_fold(blocked(100, 1, 5), 3) = bloom_add_all(bloom_empty_bits(12500, 6, 'blocked', options => 'block_bits=100'), ARRAY[1, 2, 3, 4, 5]) AS fold;
+SELECT bloom_fold(blocked(100, 1, 5), 4);
 SELECT bloom_prefix(blocked(100, 1, 5), 1) = blocked(100, 1, 5) AS same;
 
 -- Spare bits of a block (the last 28 of its 128) must be 0

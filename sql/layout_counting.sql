@@ -59,6 +59,15 @@ SELECT bloom_agg(i % 100, bloom_empty(100, 0.001, 'counting')) = bloom_add_all(b
 FROM generate_series(1, 300) i;
 SELECT bloom_agg(NULL::int, f) IS NOT NULL AS "no keys" FROM c_filters GROUP BY f;
 
+-- How often a key was added: at least that often, 15 for more, 0 for an absent key.
+SELECT n, bloom_count(g, 1) AS one, bloom_count(g, 1::bigint) AS bigint, bloom_count_hash(g, bloom_hash(1)) AS by_hash, bloom_count(g, 2) AS two, bloom_count(g, 3) AS three
+FROM unnest(ARRAY[1, 3, 14, 15, 100]) n, bloom_add_all(bloom_empty(10, 0.001, 'counting'), array_fill(1, ARRAY[n]) || 2) g;
+SELECT i, bloom_count(f, i) AS times FROM (SELECT bloom_agg(i % 7, bloom_empty(100, 0.001, 'counting')) AS f FROM generate_series(1, 40) i) s, generate_series(0, 8) i;
+SELECT count(*) FILTER (WHERE bloom_count(f | f, i) < 2) AS too_low, count(*) FILTER (WHERE bloom_count(f | f, i) = 2) > 950 AS doubled,
+       count(*) FILTER (WHERE (bloom_count(f, i) > 0) <> (f @> i)) AS "other than @>"
+FROM c_filters, generate_series(1, 1000) i;
+SELECT bloom_count(f, NULL::int) IS NULL AS key, bloom_count(NULL, 1) IS NULL AS filter, bloom_count_hash(f, NULL) IS NULL AS hash FROM c_filters;
+
 -- A counter sticks at 15: its keys can no longer be removed.
 SELECT n, g @> 1 AS found, i.details, c_lost(bloom_remove_all(g, array_fill(1, ARRAY[n])), 1, 1) AS "gone when removed as often"
 FROM unnest(ARRAY[14, 15, 100]) n, bloom_add_all(bloom_empty(10, layout => 'counting'), array_fill(1, ARRAY[n])) g, bloom_info(g) i;
@@ -103,6 +112,9 @@ SELECT c_attempt('SELECT f & f FROM c_filters');
 SELECT c_attempt('SELECT f | plain FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(f) | plain FROM c_filters');
 SELECT c_attempt(format('SELECT bloom_remove(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
+SELECT c_attempt(format('SELECT bloom_count(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
+SELECT c_attempt('SELECT bloom_count(f, ''a''::text) FROM c_filters');
+SELECT c_attempt('SELECT bloom_count(bloom_agg(x), 1) FROM generate_series(1, 0) x');
 SELECT c_attempt('SELECT bloom_remove_all(plain, ''{}''::int[]) FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(plain) FROM c_filters');
 SELECT c_attempt('SELECT bloom_remove(f, ''a''::text) FROM c_filters');

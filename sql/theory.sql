@@ -40,6 +40,18 @@ SELECT bloom_fpr_rational(100, 1000, 7) = bloom_fpr_standard(100, 1000, 7) AS ra
        bloom_fpr_partitioned_blocked(40, 1, 8) = bloom_fpr_partitioned(40, 512, 8) AS partitioned_blocked,
        bloom_false_overlap('standard', 1000, 1, 20, 30) = bloom_false_overlap('partitioned', 1000, 1, 20, 30) AS overlap;
 
+-- Fewer bits than keys: below one bit per key a fraction is better than one. An empty filter finds the keys that have no bit.
+SELECT k, round(bloom_fpr_rational(2000, 1000, k)::numeric, 6) AS fpr, bloom_fpr_rational(0, 1000, k) AS empty
+FROM unnest(ARRAY[0.125, 0.25, 0.5, 0.75, 1]) k;
+
+-- Bloom's own filter, of k different bits per key: his formula (Almeida's equation 3), which is also that of the parts, is too high.
+SELECT n, m, k, round(bloom_fpr_partitioned(n, m, k)::numeric, 8) AS eq_3, round(bloom_fpr_distinct(n, m, k)::numeric, 8) AS exact,
+       round(bloom_fpr_standard(n, m, k)::numeric, 8) AS standard
+FROM (VALUES (11, 64, 4), (5, 64, 8), (44, 512, 8), (354, 4096, 8)) v(n, m, k);
+-- One key of two bits in four: six equal sets, one of which is the tested key's. All bits: every key is found.
+SELECT bloom_fpr_distinct(1, 4, 2) AS one_sixth, bloom_fpr_distinct(1, 64, 64) AS all_bits, bloom_fpr_distinct(0, 64, 8) AS none,
+       bloom_fpr_distinct(9223372036854775807, 9223372036854775807, 8) AS large, bloom_fpr_distinct(9223372036854775807, 64, 64) AS full_up;
+
 -- The fewer distinct bits, the more false positives.
 SELECT d, bloom_fpr_element(44, 512, 8, d) AS fpr, bloom_collisions(512, 8, 8 - d) AS keys FROM generate_series(8, 1, -1) d;
 
@@ -66,7 +78,9 @@ SELECT bloom_fpr_partitioned(1, 7, 8);
 SELECT bloom_fpr_element(1, 100, 3, 0);
 SELECT bloom_fpr_element(1, 100, 3, 4);
 SELECT bloom_fpr_element(1, 2, 3, 3);
-SELECT bloom_fpr_rational(1, 100, 0.5);
+SELECT bloom_fpr_distinct(1, 7, 8);
+SELECT bloom_fpr_rational(1, 100, 0);
+SELECT bloom_fpr_rational(1, 100, 64.5);
 SELECT bloom_fpr_rational(1, 100, 'nan');
 SELECT bloom_fpr_blocked(1, 1000, 3);
 SELECT bloom_fpr_blocked(1, 33554432, 3, 33554432);

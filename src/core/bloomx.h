@@ -218,7 +218,7 @@ extern bool blx_parse_options(uint8_t layout, const char *text, blx_options *opt
 extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,
 					 blx_geometry *g, blx_error *error);
 
-/* The largest geometry of at most `bits` bits (1 or more) and k probes (1 .. BLX_MAX_K; whole, but for layouts that take a fraction). */
+/* The largest geometry of at most `bits` bits (1 or more) and k probes (1 .. BLX_MAX_K, whole; layouts that take a fraction also take less than 1). */
 extern bool blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options,
 						  blx_geometry *g, blx_error *error);
 
@@ -322,6 +322,13 @@ extern uint64_t blx_test_batch(const blx_filter *f, const uint64_t *hashes, unsi
  */
 extern bool blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx_error *error);
 
+/*
+ * Sets *count to at least the number of times that a key was added to a counting
+ * filter and not removed.  The bound is exact unless other keys share all of
+ * its counters.  15 means 15 or more.
+ */
+extern bool blx_count(const blx_filter *f, uint64_t hash, unsigned *count, blx_error *error);
+
 /* ---- open sets: filters whose size is not known yet ---- */
 
 /*
@@ -342,9 +349,9 @@ extern blx_filter *blx_finish(const blx_filter *open, double fpr, const blx_memo
 
 /*
  * The union, and the intersection, which loses no key that both hold.  Filters of
- * layouts partitioned_blocked (the default), partitioned and hybrid may differ in
- * parts and resolution, most others must have one geometry (docs/FORMAT.md,
- * "Combining filters").  BLX_MISMATCH names what differs; BLX_UNSUPPORTED says why
+ * a fixed size, but for variable_blocked, may differ in resolution by a power of
+ * two, and in parts where they have any.  The others, but for scalable, must have
+ * one geometry (docs/FORMAT.md, "Combining filters").  BLX_MISMATCH names what differs; BLX_UNSUPPORTED says why
  * a layout does not have the operation.
  */
 extern blx_filter *blx_unite(const blx_filter *a, const blx_filter *b, const blx_memory *memory, blx_error *error);

@@ -189,7 +189,7 @@ exercise_filter(blx_filter *f, bool tidy)
 		CHECK(identical(intersection_of(f, f), f) || f->pending != 0 || !tidy, "%s: f & f", describe(&g));
 	}
 	CHECK(blx_disjoint(f, f, &certain, &error) && !certain, "%s is not disjoint from itself", describe(&g));
-	if (!resizes(g.layout))
+	if (!resizes(&g) && g.hashing == BLX_INDEPENDENT)
 	{
 		CHECK(!blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &h, &error), "shrink %s", describe(&g));
 		return;

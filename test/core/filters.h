@@ -44,18 +44,28 @@ static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
 static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID,
 BLX_RATIONAL, BLX_VARIABLE_BLOCKED};
 
-/* True if filters of this layout combine although their sizes differ. */
+/* True if filters of this geometry combine although their sizes differ. */
 static inline bool
-resizes(uint8_t layout)
+resizes(const blx_geometry *g)
 {
-	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_HYBRID || layout == BLX_COUNTING;
+	uint8_t		layout = g->hashing == BLX_INDEPENDENT ? g->layout : 0;
+
+	return layout == BLX_STANDARD || layout == BLX_PARTITIONED || layout == BLX_BLOCKED || layout == BLX_PARTITIONED_BLOCKED ||
+		layout == BLX_HYBRID || layout == BLX_RATIONAL || layout == BLX_COUNTING;
 }
 
 /* True if folding halves the blocks, false if it halves the bits of a part. */
 static inline bool
 sized_by_blocks(uint8_t layout)
 {
-	return layout == BLX_PARTITIONED_BLOCKED || layout == BLX_COUNTING;
+	return layout == BLX_BLOCKED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_COUNTING;
+}
+
+/* True if filters of this layout have parts that can be dropped. */
+static inline bool
+has_parts(uint8_t layout)
+{
+	return layout == BLX_PARTITIONED || layout == BLX_PARTITIONED_BLOCKED || layout == BLX_HYBRID || layout == BLX_COUNTING;
 }
 
 static inline uint64_t
@@ -117,13 +127,13 @@ random_geometry(uint8_t layout)
 	{
 		case BLX_STANDARD:
 			g.probes = (uint16_t) k;
-			g.part_bits = one_in(5) ? random_between(1, 70) : random_between(1, 6000);
+			g.part_bits = one_in(5) ? random_between(1, 70) : one_in(2) ? random_between(1, 6000) : random_between(1, 40) << random_between(0, 7);
 			g.hashing = one_in(3) ? (uint8_t) random_between(BLX_DOUBLE, BLX_TRIPLE) : BLX_INDEPENDENT;
 			break;
 		case BLX_RATIONAL:
-			g.probes = (uint16_t) (k < BLX_MAX_K ? k : k - 1);
-			g.fraction = (uint16_t) random64();
-			g.part_bits = random_between(1, one_in(5) ? 70 : 6000);
+			g.probes = (uint16_t) (one_in(4) ? 0 : k < BLX_MAX_K ? k : k - 1);
+			g.fraction = (uint16_t) (random64() | (g.probes == 0));
+			g.part_bits = one_in(5) ? random_between(1, 70) : one_in(2) ? random_between(1, 6000) : random_between(1, 40) << random_between(0, 7);
 			break;
 		case BLX_VARIABLE_BLOCKED:	/* the sum of all k is below twice the k of the largest block */
 			g.probes = (uint16_t) (k < 2 ? 1 : k / 2);
@@ -162,10 +172,18 @@ random_relative(const blx_geometry *g)
 {
 	blx_geometry other = *g;
 
-	if (!resizes(g->layout))
+	if (!resizes(g))
 		return other;
-	other.parts = (uint16_t) random_between(1, (one_in(10) ? 64 : 20) / g->probes);
-	if (sized_by_blocks(g->layout))
+	if (has_parts(g->layout))
+		other.parts = (uint16_t) random_between(1, (one_in(10) ? 64 : 20) / g->probes);
+	if (g->layout == BLX_BLOCKED)
+	{
+		while (other.blocks % 2 == 0 && one_in(2))
+			other.blocks /= 2;
+		while (other.blocks < 60 && one_in(3))
+			other.blocks *= 2;
+	}
+	else if (sized_by_blocks(g->layout))
 		other.blocks = UINT32_C(1) << random_between(0, 7);
 	else
 	{
@@ -437,7 +455,7 @@ most_folds(const blx_filter *f)
 	uint64_t	resolution = resolution_of(&g);
 	int			times = 0;
 
-	if (!resizes(g.layout) || g.hashing != BLX_INDEPENDENT)
+	if (!resizes(&g))
 		return 0;
 	for (; resolution % 2 == 0; resolution /= 2)
 		times++;

@@ -55,6 +55,16 @@ missing(const blx_filter *f, const uint64_t *keys, size_t n)
 	return count;
 }
 
+static unsigned
+count_of(const blx_filter *f, uint64_t key)
+{
+	unsigned	count = 99;
+	blx_error	error;
+
+	CHECK(blx_count(f, key, &count, &error), "%s", error.message);
+	return count;
+}
+
 /* The plain filter of the same geometry with these keys. */
 static blx_filter *
 plain_of(const blx_geometry *g, const uint64_t *keys, size_t n)
@@ -343,9 +353,47 @@ removal(void)
 		for (unsigned i = 0; i < copies; i++)
 			blx_add(f, &key, 1);
 		CHECK(detail(f, "saturated_cells") == (copies >= 15 ? 11 : 0), "%u copies: %g", copies, detail(f, "saturated_cells"));
+		CHECK(count_of(f, key) == (copies < 15 ? copies : 15), "%u copies: %u", copies, count_of(f, key));
 		for (unsigned i = 0; i < 60; i++)
 			CHECK(removed_of(f, &key, 1) == (copies >= 15 || i < copies), "%u copies, removal %u", copies, i + 1);
 		CHECK(blx_test(f, key) == (copies >= 15), "%u copies", copies);
+	}
+
+	TEST("the count of a key is never too low, 0 just where the test says no, and mostly exact")
+	{
+		int			exact = 0,
+					counted = 0;
+
+		for (int round = 0; round < ROUNDS; round++, release())
+		{
+			blx_geometry g = random_counting();
+			size_t		n = random_between(1, 100);
+			uint64_t   *keys = random_hashes(n),
+					   *others = new_hashes(20);
+			unsigned	times[100];
+			blx_filter *f = blank(&g, &no_identity, 7);
+
+			for (size_t i = 0; i < n; i++)
+			{
+				times[i] = (unsigned) random_between(0, 18);
+				for (unsigned j = 0; j < times[i]; j++)
+					blx_add(f, &keys[i], 1);
+			}
+			if (one_in(3))
+				f = folded(f, (int64_t) random_between(0, (uint64_t) most_folds(f)));
+			for (size_t i = 0; i < n; i++, counted++)
+			{
+				unsigned	least = times[i] < 15 ? times[i] : 15,
+							count = count_of(f, keys[i]);
+
+				CHECK(count >= least && count <= 15, "%s: %u for %u", describe(&g), count, times[i]);
+				exact += count == least;
+			}
+			for (int i = 0; i < 20; i++)
+				CHECK((count_of(f, others[i]) > 0) == blx_test(f, others[i]), "%s: %u", describe(&g), count_of(f, others[i]));
+		}
+		CHECK(exact > counted / 4, "%d of %d", exact, counted);
+		printf("# %d of %d counts are exact\n", exact, counted);
 	}
 
 	TEST("only counting filters have removal and counters; the others say why not")
@@ -357,10 +405,12 @@ removal(void)
 			blx_geometry g = random_geometry(static_layouts[i]);
 			blx_filter *f = built(&g, 0, &key, 1);
 			size_t		removed;
+			unsigned	count;
 			blx_error	error;
 
 			CHECK(!blx_remove(f, &key, 1, &removed, &error) && error.code == BLX_UNSUPPORTED && strstr(error.hint, "counting"), "%s", error.message);
 			CHECK(!blx_remove(f, NULL, 0, &removed, &error), "no keys");
+			CHECK(!blx_count(f, key, &count, &error) && error.code == BLX_UNSUPPORTED && strstr(error.hint, "counting"), "%s", error.message);
 			CHECK(!blx_to_bits_geometry(f, &g, &error) && error.code == BLX_UNSUPPORTED, "%s", error.message);
 		}
 	}

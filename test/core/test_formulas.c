@@ -213,13 +213,16 @@ cardinality(void)
 	TEST("cardinality: an expanded filter, folded to what it was, gives the same estimate")
 	for (int round = 0; round < 400; round++, release())
 	{
-		const uint8_t resizable[] = {BLX_PARTITIONED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID};
-		blx_geometry g = random_geometry(resizable[round % 3]),
-					h = finer(g, 3),
+		const uint8_t resizable[] = {BLX_PARTITIONED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID, BLX_STANDARD, BLX_BLOCKED, BLX_RATIONAL};
+		blx_geometry g = random_geometry(resizable[round % (int) LENGTH(resizable)]),
+					h,
 					back;
-		blx_filter *f = built(&g, 0, new_hashes(20), 20),
+		blx_filter *f,
 				   *large;
 
+		g.hashing = BLX_INDEPENDENT;
+		h = finer(g, 3);
+		f = built(&g, 0, new_hashes(20), 20);
 		large = union_of(f, blank(&h, &no_identity, 0));
 		back = blx_unexpanded_geometry(large);
 		CHECK(blx_cardinality(resized(large, &back)) == blx_cardinality(f), "%s", describe(&g));

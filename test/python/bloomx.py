@@ -557,7 +557,8 @@ def check_geometry(layout, g):
         if not true:
             raise ValueError(f"impossible geometry for layout {layout}: {rule}, not {tuple(g)} (B, P, S, H)")
 
-    require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and g.probes >= 1, "no field may be 0")
+    some_probe = g.probes >= 1 or layout == "rational" and g.fraction >= 1
+    require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and some_probe, "no field may be 0")
     require((g.parameters[0] if layout == "age_partitioned" else bits_of_key(layout, g)) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
     require(g.hashing == 0 or layout in FLAT and g.hashing in HASHINGS, "this layout has no such hashing")
     require(g.fraction == 0 or layout in FRACTIONAL, "this layout has no fraction of a probe")
@@ -977,6 +978,11 @@ class BloomFilter:
                     target = 8 * _grouped_word(small.geometry, block >> x, part)
                     for i in range(8):
                         small.body[target + i] |= self.body[source + i]
+        elif self.layout == "blocked":
+            small = BloomFilter(self.layout, g._replace(blocks=g.blocks >> x), self.seed, self.key_code, self.key_name)
+            block_bytes = 8 * g.part_words
+            for i, byte in enumerate(self.body):
+                small.body[(i // block_bytes >> x) * block_bytes + i % block_bytes] |= byte
         else:
             small = BloomFilter(self.layout, g._replace(part_bits=g.part_bits >> x), self.seed, self.key_code, self.key_name)
             for part in range(g.parts):
@@ -1063,7 +1069,11 @@ class BloomFilter:
 
 def _check_expanded(layout, g, expanded):
     """`expanded` counts doublings, so as many halvings must be possible."""
-    resolution = {"partitioned_blocked": g.blocks, "counting": g.blocks, "partitioned": g.part_bits, "hybrid": g.part_bits}.get(layout, 1)
+    resolution = 1
+    if layout in ("partitioned_blocked", "counting", "blocked"):
+        resolution = g.blocks
+    elif layout in (*FLAT, "rational"):
+        resolution = g.part_bits
     if g.hashing != 0:
         resolution = 1
     if resolution % 2**expanded != 0:

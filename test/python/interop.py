@@ -33,6 +33,7 @@ SHAPES = [
     ("hybrid: probes=3", 6001, 9, 12),
     ("standard: hashing=double", 6001, 7, 0),
     ("rational", 6001, 6.75, 1),
+    ("rational", 6001, 0.25, 0),
     ("variable_blocked", 6001, 7.5, 2),
     ("partitioned_blocked", 8192, 13, -5000000000),
     ("counting", 8192, 13, 5),

@@ -78,6 +78,11 @@ def fpr_standard(n, m, k):
     return mean_over_keys(m, k, lambda i: number(i, m, n * k) ** (n * k))
 
 
+def fpr_distinct(n, m, k):
+    # a key, k different bits, misses i given ones
+    return all_set(lambda i: number(1 - Fraction(math.comb(m - i, k), math.comb(m, k)), 1, n) ** n, k)
+
+
 def fpr_partitioned(n, m, k):
     return (1 - number(k, m, n * k) ** n) ** k
 
@@ -158,6 +163,7 @@ def cases():
                     yield fpr_goel_gupta, (n, m, k)
                 if m >= k:
                     yield fpr_partitioned, (n, m, k)
+                    yield fpr_distinct, (n, m, k)
                 if k <= m and m >= 64:
                     yield from ((fpr_element, (n, m, k, d)) for d in sorted({1, k // 2 + 1, k}))
     # large filters, and both sides of the limit between few and many throws
@@ -167,12 +173,13 @@ def cases():
         yield fpr_standard, (n, m, k)
         yield fpr_approx, (n, m, k)
         yield fpr_partitioned, (n, m, k)
+        yield fpr_distinct, (n, m, k)
         yield fpr_element, (n, m, k, k)
     for m in (1, 10, 100, 1000):
-        for k in (1.0, 1.5, 2.25, 7.0, 7.0625, 7.9375, 16.5):
+        for k in (0.5, 1 / 65536, 0.9375, 1.0, 1.5, 2.25, 7.0, 7.0625, 7.9375, 16.5):
             for n in (0, 1, 3, 30, 200, 1000):
                 yield fpr_rational, (n, m, k)
-    for n, m, k in ((60000, 131072, 1.5), (10**6, 10**7, 6.75), (10**12, 10**13, 3.5)):
+    for n, m, k in ((60000, 131072, 1.5), (10**6, 10**7, 6.75), (10**12, 10**13, 3.5), (2**62, 2**40, 0.25), (2**62, 2**61, 0.75)):
         yield fpr_rational, (n, m, k)
     for block_bits in (1, 64, 512, 32768):
         for blocks in (1, 2, 10, 1000):

@@ -67,13 +67,22 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 		uint64_t	ra = row->resolution(&ga),
 					rb = row->resolution(&gb);
 
+		/* what a fold leaves as it is */
 		if (a->probes != b->probes)
 			return blx_differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
+		if (a->fraction != b->fraction)
+			return blx_differ("fraction of a probe", a->fraction, b->fraction, "Build both filters with the same k.", error);
+		row->set_resolution(&ga, rb);
+		if (ga.part_bits != gb.part_bits)
+			return blx_differ("part_bits", ga.part_bits, gb.part_bits, "Build both filters with blocks of the same size.", error);
+		/* and the sizes */
 		if (ra != rb && a->hashing != BLX_INDEPENDENT)
 			return blx_differ("part_bits", ra, rb, "Only filters of independent hashing combine when their sizes differ.", error);
-		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) < 0)
-			return blx_differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
-		return true;
+		if (ratio_log2(ra < rb ? ra : rb, ra < rb ? rb : ra) >= 0)
+			return true;
+		return a->blocks != b->blocks
+			? blx_differ("blocks", ra, rb, "Numbers of blocks must be equal or differ by a power of two.", error)
+			: blx_differ("part_bits", ra, rb, "Sizes of parts must be equal or differ by a power of two.", error);
 	}
 	return blx_check_equal_geometry(a, b, error);
 }
@@ -237,6 +246,9 @@ merges(const blx_filter *dst, const blx_filter *src)
 		uint64_t	d = row->resolution(&gd),
 					s = row->resolution(&gs);
 
+		row->set_resolution(&gd, s);
+		if (gd.blocks != gs.blocks || gd.part_bits != gs.part_bits || gd.fraction != gs.fraction)
+			return false;
 		return d == s || (dst->hashing == BLX_INDEPENDENT && ratio_log2(d < s ? d : s, d < s ? s : d) > 0);
 	}
 	return dst->blocks == src->blocks && dst->parts == src->parts && dst->fraction == src->fraction &&

@@ -109,6 +109,19 @@ blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx
 }
 
 bool
+blx_count(const blx_filter *f, uint64_t hash, unsigned *count, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	if (row->count == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, "A bit does not say how often it was set.",
+						"Build the filter with layout counting.",
+						"keys are not counted in a filter of layout %s", blx_layout_name(f->layout));
+	*count = row->count(f, hash);
+	return true;
+}
+
+bool
 blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);

@@ -356,10 +356,12 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 	if (bits < 1)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"bits must be at least 1, not %lld", (long long) bits);
-	if (!(k >= 1 && k <= BLX_MAX_K && (row->fractional || k == floor(k))))
+	if (row->fractional && !(k >= 1.0 / BLX_FRACTION_ONE && k <= BLX_MAX_K))
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"k must be a %snumber between 1 and %u for layout %s, not %g",
-						row->fractional ? "" : "whole ", BLX_MAX_K, row->name, k);
+						"k must be a number between 1/%d and %u for layout %s, not %g", BLX_FRACTION_ONE, BLX_MAX_K, row->name, k);
+	if (!row->fractional && !(k >= 1 && k <= BLX_MAX_K && k == floor(k)))
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
+						"k must be a whole number between 1 and %u for layout %s, not %g", BLX_MAX_K, row->name, k);
 	/* 256 bytes are more than any header takes.  blx_geometry_check has the exact limit. */
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",

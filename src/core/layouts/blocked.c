@@ -15,8 +15,10 @@
  * few bits are left, the values of x fall on the positions unevenly.  Therefore
  * at least SPARE bits stay unused.
  *
- * Filters of this layout combine only with an equal geometry, and a block has no
- * parts to drop.
+ * The block is found by the top of the hash, and the bits in it do not depend on
+ * the number of blocks.  So if that number is even, blocks 2i and 2i + 1 fold into
+ * block i, exactly.  Filters combine if their blocks have one size and their
+ * numbers of blocks differ by a power of two.  A block has no parts to drop.
  */
 #include "core/base/hash.h"
 #include "core/layouts/geometry.h"
@@ -181,17 +183,86 @@ fpr_prefixes(const blx_filter *f, double *rates)
 	rates[1] = sum / f->blocks;
 }
 
+static uint64_t
+resolution(const blx_geometry *g)
+{
+	return g->blocks;
+}
+
+static void
+set_resolution(blx_geometry *g, uint64_t value)
+{
+	g->blocks = (uint32_t) value;
+}
+
+static uint64_t
+folded_bits_set(const blx_filter *f, unsigned times)
+{
+	uint64_t	words = block_words(f),
+				children = UINT64_C(1) << times,
+				set = 0;
+	const uint64_t *block = blx_cwords(f);
+
+	for (uint64_t i = 0; i < f->blocks; i += children, block += children * words)
+		for (uint64_t w = 0; w < words; w++)
+		{
+			uint64_t	any = 0;
+
+			for (uint64_t c = 0; c < children; c++)
+				any |= block[c * words + w];
+			set += (uint64_t) __builtin_popcountll(any);
+		}
+	return set;
+}
+
+/* Returns by how many bits the number of a block is shifted, from a filter of `finer` blocks to f. */
+static unsigned
+coarser_by(const blx_filter *f, uint64_t finer)
+{
+	return (unsigned) __builtin_ctzll(finer / f->blocks);
+}
+
+static inline uint64_t
+more_blocks(const blx_filter *a, const blx_filter *b)
+{
+	return a->blocks > b->blocks ? a->blocks : b->blocks;
+}
+
+/* A block of the coarser filter stands for all blocks of the finer one that it covers. */
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
-	(op == BLX_OR ? blx_or_words : blx_and_words) (blx_words(dst), blx_cwords(src), src->blocks * block_words(src));
+	uint64_t	words = block_words(src),
+				finer = more_blocks(dst, src);
+	unsigned	d = coarser_by(dst, finer),
+				s = coarser_by(src, finer);
+	void		(*combine) (uint64_t *, const uint64_t *, uint64_t) = op == BLX_OR ? blx_or_words : blx_and_words;
+
+	/* equal filters are one array of words */
+	if (dst->blocks == src->blocks)
+	{
+		combine(blx_words(dst), blx_cwords(src), finer * words);
+		return;
+	}
+	for (uint64_t b = 0; b < finer; b++)
+		combine(blx_words(dst) + (b >> d) * words, blx_cwords(src) + (b >> s) * words, words);
 }
 
 /* A common key would leave a common bit in its block. */
 static bool
-disjoint(const blx_filter *a, const blx_filter *b)
+disjoint(const blx_filter *x, const blx_filter *y)
 {
-	return !blx_words_meet(blx_cwords(a), blx_cwords(b), a->blocks * block_words(a));
+	uint64_t	words = block_words(x),
+				finer = more_blocks(x, y);
+	unsigned	i = coarser_by(x, finer),
+				j = coarser_by(y, finer);
+
+	if (x->blocks == y->blocks)
+		return !blx_words_meet(blx_cwords(x), blx_cwords(y), finer * words);
+	for (uint64_t b = 0; b < finer; b++)
+		if (blx_words_meet(blx_cwords(x) + (b >> i) * words, blx_cwords(y) + (b >> j) * words, words))
+			return false;
+	return true;
 }
 
 static const blx_option_range option_ranges[] = {{BLX_OPT_BLOCK_BITS, 1, (double) MAX_BLOCK_BITS, CACHE_LINE}, {0}};
@@ -200,8 +271,6 @@ const blx_layout blx_layout_blocked = {
 	.name = "blocked",
 	.traits = BLX_FETCHABLE,
 	.options = option_ranges,
-	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
-	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,
@@ -211,6 +280,9 @@ const blx_layout blx_layout_blocked = {
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
+	.resolution = resolution,
+	.set_resolution = set_resolution,
+	.folded_bits_set = folded_bits_set,
 	.merge = merge,
 	.disjoint = disjoint,
 };

@@ -20,6 +20,9 @@
 
 #define BLX_PLANES 4
 
+/* The highest value of a counter: this or more. */
+#define BLX_SATURATED ((1u << BLX_PLANES) - 1)
+
 /* Returns the mask of the counters that are not 0. */
 static inline uint64_t
 blx_counters_nonzero(const uint64_t *planes, size_t stride)
@@ -32,6 +35,17 @@ static inline uint64_t
 blx_counters_saturated(const uint64_t *planes, size_t stride)
 {
 	return planes[0] & planes[stride] & planes[2 * stride] & planes[3 * stride];
+}
+
+/* Returns the counter c. */
+static inline unsigned
+blx_counters_value(const uint64_t *planes, size_t stride, unsigned c)
+{
+	unsigned	value = 0;
+
+	for (size_t p = 0; p < BLX_PLANES; p++)
+		value |= (unsigned) (planes[p * stride] >> c & 1) << p;
+	return value;
 }
 
 /* Adds 1 to each counter in the mask `which`, except saturated ones. */

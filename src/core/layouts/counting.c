@@ -130,6 +130,12 @@ remove_key(blx_filter *f, uint64_t hash)
 	return true;
 }
 
+static unsigned
+count(const blx_filter *f, uint64_t hash)
+{
+	return blx_groups_least_counter(ccells_of(f), shape_of(f), hash);
+}
+
 /* ---- the cells as they are ---- */
 
 static void
@@ -239,6 +245,7 @@ const blx_layout blx_layout_counting = {
 	.notes = NOTES,
 	.body_words = body_words,
 	.remove = remove_key,
+	.count = count,
 	.to_bits_geometry = to_bits_geometry,
 	.to_bits = to_bits,
 	.bits_set = bits_set,

@@ -71,11 +71,29 @@ blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash)
 	}
 }
 
-/*
- * An absent key picks any block of a group with equal chance, and passes its
- * first parts with the product of their fills.  Groups are independent: the
- * mean over the blocks of one multiplies that of the groups before it.
- */
+unsigned
+blx_groups_least_counter(const uint64_t *words, blx_groups shape, uint64_t hash)
+{
+	unsigned	least = BLX_SATURATED;
+
+	for (unsigned g = 0; g < blx_groups_count(shape); g++)
+	{
+		unsigned	parts = blx_group_parts(shape, g);
+		uint64_t	h = blx_derive(hash, g);
+		const uint64_t *block = words + blx_group_block(h, shape.log2) * blx_block_words(shape, parts);
+
+		for (unsigned j = 0; j < parts; j++)
+		{
+			unsigned	counter = blx_counters_value(block + j, parts, blx_group_bit(blx_group_mix(h), j));
+
+			if (counter < least)
+				least = counter;
+		}
+		words += blx_group_words(shape, g);
+	}
+	return least;
+}
+
 /* Adjacent blocks become one: a part of it has the bits that any of them has. */
 uint64_t
 blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned times)
@@ -102,6 +120,11 @@ blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned tim
 	return set;
 }
 
+/*
+ * An absent key picks any block of a group with equal chance, and passes its
+ * first parts with the product of their fills.  Groups are independent: the
+ * mean over the blocks of one multiplies that of the groups before it.
+ */
 void
 blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 {

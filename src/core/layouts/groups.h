@@ -140,6 +140,9 @@ extern void blx_groups_add(uint64_t *words, blx_groups shape, const uint64_t *ha
 /* Decrements the counters of a key.  The shape is counting, and the test must have found the key. */
 extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
 
+/* Returns the least counter of a key.  The shape is counting. */
+extern unsigned blx_groups_least_counter(const uint64_t *words, blx_groups shape, uint64_t hash);
+
 /* Counts the cells that are not 0 after that many folds. */
 extern uint64_t blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned times);
 

@@ -83,7 +83,8 @@ typedef struct blx_layout
 
 	/*
 	 * Sets g to the largest geometry of at most `bits` bits, at least 1.  k is
-	 * from 1 to BLX_MAX_K, and whole unless the layout is fractional.
+	 * from 1 to BLX_MAX_K and whole; in a fractional layout it may also be any
+	 * number from 1/BLX_FRACTION_ONE on.
 	 */
 	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 
@@ -205,6 +206,12 @@ typedef struct blx_layout
 	/* Removes a key once.  False if f does not find it; then no cell has changed. */
 	bool		(*remove) (blx_filter *f, uint64_t hash);
 
+	/*
+	 * Returns an upper bound of how often the key was added and not removed.
+	 * BLX_SATURATED stands for that or more, 0 for a key that is not in f.
+	 */
+	unsigned	(*count) (const blx_filter *f, uint64_t hash);
+
 	/* The filter of bits that answers as f does: its geometry, and the conversion into an empty one. */
 	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
 	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
@@ -222,9 +229,6 @@ typedef struct blx_layout
 	double		(*fpr) (const blx_filter *f);
 	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
 } blx_layout;
-
-/* The hint for layouts that cannot be folded. */
-#define BLX_FOLDABLE "Layouts partitioned_blocked, partitioned, hybrid and counting can be folded."
 
 extern const blx_layout blx_layout_hashes;
 extern const blx_layout blx_layout_standard;

@@ -13,6 +13,11 @@
  * A fraction averages over keys, and an arithmetic mean is never below the
  * geometric one.  So the false positive rate is lowest at a whole k, and a plan
  * by capacity has a whole k: it is the standard filter's.
+ *
+ * The exception is a k below 1, for filters of fewer bits than keys.  Then a
+ * fraction k of the keys has one bit, and the others have none: they are found
+ * in every such filter, an empty one included.  So two filters are never proven
+ * disjoint.
  */
 #include <math.h>
 
@@ -24,10 +29,9 @@
 static bool
 check(const blx_geometry *g, blx_error *error)
 {
-	if (g->blocks != 1 || g->parts != 1 || g->probes == 0)
+	if (g->blocks != 1 || g->parts != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a rational filter has one block of one part with at least one probe, not %u of %u with %u",
-						g->blocks, g->parts, g->probes);
+						"a rational filter has one block of one part, not %u of %u", g->blocks, g->parts);
 	return true;
 }
 
@@ -109,6 +113,13 @@ fpr_prefixes(const blx_filter *f, double *rates)
 	rates[1] = blx_power(fill, f->probes) * (1 - f->fraction * (1 - fill) / BLX_FRACTION_ONE);
 }
 
+/* A common key would leave a common bit, if every key has a bit. */
+static bool
+disjoint(const blx_filter *a, const blx_filter *b)
+{
+	return a->probes > 0 && blx_flat_disjoint(a, b);
+}
+
 static void
 details(const blx_filter *f, blx_tell tell, void *arg)
 {
@@ -121,8 +132,6 @@ const blx_layout blx_layout_rational = {
 	.name = "rational",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
-	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
-	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,
@@ -132,7 +141,10 @@ const blx_layout blx_layout_rational = {
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
+	.resolution = blx_flat_resolution,
+	.set_resolution = blx_flat_set_resolution,
+	.folded_bits_set = blx_flat_folded_bits_set,
 	.merge = blx_flat_merge,
-	.disjoint = blx_flat_disjoint,
+	.disjoint = disjoint,
 	.details = details,
 };

@@ -2,9 +2,9 @@
  * standard.c - the standard Bloom filter: one part of m bits, k probes.
  *
  * Bloom 1970.  The probes are in flat.c.  This is the baseline of the
- * literature: it needs the fewest bits, but filters of different sizes do not
- * combine, and keys whose probes collide have a higher false positive rate than
- * others ("weak spots", Almeida 2022, section 4).
+ * literature: it needs the fewest bits, but keys whose probes collide have a
+ * higher false positive rate than others ("weak spots", Almeida 2022, section 4).
+ * It can be folded (the same, section 6.3), but has no parts to drop.
  */
 #include "core/layouts/flat.h"
 
@@ -47,11 +47,12 @@ const blx_layout blx_layout_standard = {
 	.name = "standard",
 	BLX_FLAT_ROW,
 	.options = option_ranges,
-	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
-	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,
 	.at_bits = at_bits,
 	.fpr_expected = fpr_expected,
+	.resolution = blx_flat_resolution,
+	.set_resolution = blx_flat_set_resolution,
+	.folded_bits_set = blx_flat_folded_bits_set,
 };

@@ -2,7 +2,7 @@
  * variable_blocked.c - blocks of variable size: m bits as a sum of powers of
  * two, each of which is a filter of all keys.
  *
- * Walther, Mansour, Zollner and Werner (VSBBF).  There is one block for each bit
+ * Walther, Mansour and Werner (VSBBF).  There is one block for each bit
  * that is set in m, the largest first.  Every key goes into every block and sets
  * a number of bits in proportion to the block's size: a block of 2^i bits takes
  * k_i = K / 2^(top - i), where K belongs to the largest block, of 2^top bits.
@@ -141,14 +141,7 @@ fpr_expected(const blx_geometry *g, uint64_t n)
 	double		rate = 1;
 
 	EACH_BLOCK(b, g)
-	{
-		double		k = (double) b.k / BLX_FRACTION_ONE;
-
-		if (k >= 1)
-			rate *= blx_fpr_rational((double) n, (double) b.size, k);
-		else					/* 1 minus the chance that the key has its one bit there, and it is unset */
-			rate *= 1 - k * exp((double) n * log1p(-k / (double) b.size));
-	}
+		rate *= blx_fpr_rational((double) n, (double) b.size, (double) b.k / BLX_FRACTION_ONE);
 	return rate;
 }
 
@@ -331,8 +324,8 @@ const blx_layout blx_layout_variable_blocked = {
 	.name = "variable_blocked",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
-	.why_not = {[BLX_FOLD] = "Filters of this layout combine only in equal sizes."},
-	.instead = {[BLX_FOLD] = BLX_FOLDABLE},
+	.why_not = {[BLX_FOLD] = "Its blocks have different sizes, and a key has bits in each of them."},
+	.instead = {[BLX_FOLD] = "Take a prefix of its blocks."},
 	.check = check,
 	.bits_per_key = bits_per_key,
 	.smallest = smallest,

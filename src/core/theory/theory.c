@@ -32,6 +32,81 @@ blx_fpr_standard(double n, uint64_t m, unsigned k)
 	return blx_occupancy_power(m, k, n * k);
 }
 
+/*
+ * Returns the chance that a key, k different bits of m, has exactly `hits` of u
+ * given bits.  All factors are positive: k choose hits ways to order them, the
+ * hits, the misses.
+ */
+static double
+hits_chance(double m, unsigned k, unsigned u, unsigned hits)
+{
+	double		chance = 1;
+
+	for (unsigned j = 0; j < hits; j++)
+		chance *= (k - j) / (j + 1.0) * ((u - j) / (m - j));
+	for (unsigned j = 0; j < k - hits; j++)
+		chance *= fmax(0, (m - u - j) / (m - hits - j));
+	return chance;
+}
+
+/* Returns the logarithm of the chance that a key has none of u given bits.  Exact also where that is close to 1. */
+static double
+log_no_hit(double m, unsigned k, unsigned u)
+{
+	double		sum = 0;
+
+	for (unsigned j = 0; j < k; j++)
+		sum += log1p(-fmin(1, u / (m - j)));
+	return sum;
+}
+
+/*
+ * The number of the absent key's k bits that are set only grows.  One key is a
+ * step of this chain, a triangular matrix, and n keys are its nth power, by
+ * repeated squaring: 63 squarings take a few milliseconds.  All entries are
+ * positive, so no digits cancel.  The diagonal is computed anew for each power,
+ * because its rounding errors would double with every squaring.
+ */
+double
+blx_fpr_distinct(uint64_t n, double m, unsigned k)
+{
+	double		power[BLX_MAX_K + 1][BLX_MAX_K + 1],	/* [bits set before][and after] 2^i keys */
+				square[BLX_MAX_K + 1],
+				set[BLX_MAX_K + 1] = {1};
+	double		keys = 1;
+
+	for (unsigned before = 0; before <= k; before++)
+		for (unsigned after = before; after <= k; after++)
+			power[before][after] = hits_chance(m, k, k - before, after - before);
+	for (; n > 0; n >>= 1, keys *= 2)
+	{
+		/* from the top, because only entries below the one computed are needed */
+		if (n & 1)
+			for (unsigned after = k + 1; after-- > 0;)
+			{
+				double		sum = 0;
+
+				for (unsigned before = 0; before <= after; before++)
+					sum += set[before] * power[before][after];
+				set[after] = sum;
+			}
+		/* row by row, because only rows below the one computed are needed */
+		for (unsigned before = 0; before <= k; before++)
+		{
+			square[before] = exp(2 * keys * log_no_hit(m, k, k - before));
+			for (unsigned after = before + 1; after <= k; after++)
+			{
+				square[after] = 0;
+				for (unsigned between = before; between <= after; between++)
+					square[after] += power[before][between] * power[between][after];
+			}
+			for (unsigned after = before; after <= k; after++)
+				power[before][after] = square[after];
+		}
+	}
+	return fmin(set[k], 1);		/* the last digit may be rounded up */
+}
+
 double
 blx_fpr_partitioned(double n, double m, unsigned k)
 {
@@ -58,6 +133,9 @@ blx_fpr_rational(double n, double m, double k)
 				sum = 0;
 	blx_cover	cover;
 
+	/* 1 minus the chance that the key has a bit, and that bit is unset */
+	if (whole == 0)
+		return 1 - k * exp(n * log1p(-k / m));
 	blx_cover_keys(&cover, m, most, n, whole, fraction);
 	blx_distinct(m, whole, distinct);
 	for (unsigned d = 0; d <= whole; d++)

@@ -25,6 +25,13 @@ extern double blx_fpr_goel_gupta(double n, double m, unsigned k);
 /* A standard filter, exact.  Almeida 2022, eq. 10. */
 extern double blx_fpr_standard(double n, uint64_t m, unsigned k);
 
+/*
+ * The filter that Bloom proposed in 1970, exact: a key sets k different bits, all
+ * sets of k bits being equally likely.  m is at least k.  Bloom's own formula
+ * for it, Almeida 2022, eq. 3, is that of blx_fpr_partitioned, and too high.
+ */
+extern double blx_fpr_distinct(uint64_t n, double m, unsigned k);
+
 /* A partitioned filter of k parts of m/k bits, exact.  m is at least k.  Almeida 2022, eq. 11. */
 extern double blx_fpr_partitioned(double n, double m, unsigned k);
 
@@ -32,9 +39,9 @@ extern double blx_fpr_partitioned(double n, double m, unsigned k);
 extern double blx_fpr_element(double n, double m, unsigned k, unsigned d);
 
 /*
- * A rational filter (Walther et al.): a standard filter with a k of at least 1
- * that need not be whole.  Every key sets floor(k) bits, and a fraction k -
- * floor(k) of the keys sets one more.  The rate is a mean over keys.
+ * A rational filter (Walther et al.): a standard filter with a k above 0 that need
+ * not be whole.  Every key sets floor(k) bits, and a fraction k - floor(k) of
+ * the keys sets one more.  The rate is a mean over keys.
  */
 extern double blx_fpr_rational(double n, double m, double k);
 

@@ -5,7 +5,7 @@
  *   io.c          text, binary and bytea forms
  *   compare.c     = <> < and hashing
  *   build.c       bloom_empty, bloom_add, bloom_hash
- *   remove.c      bloom_remove, bloom_to_bits
+ *   remove.c      bloom_remove, bloom_count, bloom_to_bits
  *   membership.c  @> <@ bloom_contains*
  *   probe.c       bloom_probe, ?& and ?|
  *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg

@@ -1,6 +1,6 @@
 /*
- * remove.c - taking keys out of a filter that counts them, and dropping its
- * counters.
+ * remove.c - filters that count their keys: taking keys out, reading their
+ * counters, and dropping the counters.
  */
 #include "pg/functions/functions.h"
 
@@ -79,6 +79,44 @@ bloom_remove_hash(PG_FUNCTION_ARGS)
 		return UnchangedFilter(fcinfo);
 	hash = (uint64) PG_GETARG_INT64(1);
 	PG_RETURN_FILTER(WithoutHashes(PG_GETARG_FILTER(0), &hash, 1));
+}
+
+/* The counters of a key, of which the least counts. */
+static Datum
+CountOf(CallCache *cache, TestedFilter *tested, uint64 hash)
+{
+	unsigned	count;
+	blx_error	error;
+
+	/* A block has as many planes as a counter has bits, so the filter is read whole. */
+	PrepareTests(cache, tested, PG_INT32_MAX);
+	if (!blx_count(tested->filter, hash, &count, &error))
+		ThrowCoreError(&error);
+	PG_RETURN_INT32((int32) count);
+}
+
+/* bloom_count(f bloomfilter, v anycompatible) */
+PG_FUNCTION_INFO_V1(bloom_count);
+Datum
+bloom_count(PG_FUNCTION_ARGS)
+{
+	CallCache  *cache = GetCallCache(fcinfo->flinfo);
+	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	KeyType    *key = ArgumentKeyType(fcinfo, cache, 1);
+
+	CheckKeyType(tested.filter, key);
+	return CountOf(cache, &tested, HashKey(key, PG_GETARG_DATUM(1), tested.filter->seed));
+}
+
+/* bloom_count_hash(f bloomfilter, hash bigint) */
+PG_FUNCTION_INFO_V1(bloom_count_hash);
+Datum
+bloom_count_hash(PG_FUNCTION_ARGS)
+{
+	CallCache  *cache = GetCallCache(fcinfo->flinfo);
+	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+
+	return CountOf(cache, &tested, (uint64) PG_GETARG_INT64(1));
 }
 
 /* bloom_to_bits(f bloomfilter) */

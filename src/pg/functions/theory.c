@@ -68,6 +68,15 @@ bloom_fpr_standard(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8(blx_fpr_standard(GetKeys(fcinfo, 0), (uint64) GetBits(fcinfo, 1, 1), GetProbes(fcinfo, 2)));
 }
 
+PG_FUNCTION_INFO_V1(bloom_fpr_distinct);
+Datum
+bloom_fpr_distinct(PG_FUNCTION_ARGS)
+{
+	unsigned	k = GetProbes(fcinfo, 2);
+
+	PG_RETURN_FLOAT8(blx_fpr_distinct((uint64) GetKeys(fcinfo, 0), GetBits(fcinfo, 1, k), k));
+}
+
 PG_FUNCTION_INFO_V1(bloom_fpr_partitioned);
 Datum
 bloom_fpr_partitioned(PG_FUNCTION_ARGS)
@@ -96,10 +105,10 @@ bloom_fpr_rational(PG_FUNCTION_ARGS)
 {
 	double		k = PG_GETARG_FLOAT8(2);
 
-	if (!(k >= 1 && k <= BLX_MAX_K))
+	if (!(k > 0 && k <= BLX_MAX_K))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("k, the number of probes, must be between 1 and %d, not %g", BLX_MAX_K, k)));
+				 errmsg("k, the number of probes, must be above 0 and at most %d, not %g", BLX_MAX_K, k)));
 	PG_RETURN_FLOAT8(blx_fpr_rational(GetKeys(fcinfo, 0), GetBits(fcinfo, 1, 1), k));
 }
 
