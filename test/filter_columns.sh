@@ -54,7 +54,7 @@ run() { # name, clients, script@weight...
 
 psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db TEMPLATE template0" || exit 1
 awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$top/docs/filter-columns.md" >"$work/recipes.sql"
-psql -Xq -v ON_ERROR_STOP=1 -d $db -f "$work/recipes.sql" >/dev/null
+psql -Xq -v ON_ERROR_STOP=1 -d $db -c "CREATE EXTENSION bloomx" -f "$work/recipes.sql" >/dev/null
 same "the document's SQL runs" 0 $?
 sql "TRUNCATE visit, visit_day, session, reading, reading_filter, reading_log;
 	-- readers call this function: an error ends the session and fails the test

@@ -114,9 +114,10 @@ CREATE FUNCTION median(float8[]) RETURNS numeric LANGUAGE sql AS
 CREATE FUNCTION digits(x numeric) RETURNS text LANGUAGE sql AS
 	'SELECT CASE WHEN x < 10 THEN round(x, 2) WHEN x < 100 THEN round(x, 1) ELSE round(x) END::text';
 
--- Milliseconds, buffers, and the ratio to the sequential scan of the same round.
+-- Milliseconds, buffers, and how many times faster than the sequential scan: the median of the ratios within the rounds.
+-- The milliseconds of an index are those of the sequential scan over that ratio, so that the two agree.
 CREATE FUNCTION cell(of_kind text, of_method text) RETURNS text LANGUAGE sql AS $$
-	SELECT coalesce(digits(median(array_agg(t.ms))) || ' ms, ' || digits(round(median(array_agg(t.buffers)))) ||
+	SELECT coalesce(digits(median(array_agg(s.ms)) / median(array_agg(s.ms / t.ms))) || ' ms, ' || digits(round(median(array_agg(t.buffers)))) ||
 		CASE WHEN of_method <> 'seq' THEN ', **' || digits(median(array_agg(s.ms / t.ms))) || '**' ELSE '' END, '')
 	FROM timing t JOIN timing s USING (kind, round) WHERE kind = of_kind AND t.method = of_method AND s.method = 'seq'
 $$;
