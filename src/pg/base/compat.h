@@ -83,6 +83,15 @@ ArgumentChangedInPlace(Node *request)
 #define ArgumentChangedInPlace(request) NULL
 #endif
 
+/*
+ * up to 18: a generic WAL record is known to consist of offset, length and bytes of each change; the index
+ * bloomx writes it by hand (test/index.sh replays it with wal_consistency_checking).  Look at generic_xlog.c
+ * before you raise the number.
+ */
+#ifndef GENERIC_RECORD_IS_KNOWN
+#define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 190000)
+#endif
+
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")

@@ -85,20 +85,25 @@ AddRow(BloomxBuildState *state, const ItemPointerData *tid, const blx_filter *f)
 		FlushRows(state);
 }
 
-/* Writes the geometry, and the key type of the rows so far, to the metapage. */
+/* Writes the geometry, and the key type of the rows so far, to the metapage, which is locked. */
 static void
-WriteKeys(Relation index, const BloomxKeys *keys)
+WriteKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
+{
+	GenericXLogState *state = GenericXLogStart(index);
+	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+
+	meta->keys = *keys;
+	BloomxSealPending(meta);
+	GenericXLogFinish(state);
+}
+
+static void
+LockAndWriteKeys(Relation index, const BloomxKeys *keys)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state;
-	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->keys = *keys;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
+	WriteKeys(index, buffer, keys);
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -115,7 +120,7 @@ StartRows(BloomxBuildState *state)
 		BloomxSetGeometry(&state->keys, &geometry);
 	}
 	/* the metapage must have it before the first segment is added */
-	WriteKeys(state->index, &state->keys);
+	LockAndWriteKeys(state->index, &state->keys);
 	geometry = BloomxGeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
 	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
@@ -202,7 +207,7 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 		StartRows(state);
 	if (state->rows > 0)
 		FlushRows(state);
-	WriteKeys(index, &state->keys); /* the last rows may have brought the key type */
+	LockAndWriteKeys(index, &state->keys);	/* the last rows may have brought the key type */
 	result->index_tuples = state->indexed;
 	if (state->signatures != NULL)
 		pfree(state->signatures);
@@ -226,40 +231,150 @@ bloomxbuildempty(Relation index)
 
 /* ---- INSERT ---- */
 
-/*
- * Appends a row to the pending ones under the metapage's lock, which makes them
- * and the first row's geometry and key type known in one WAL record.  *meta is a
- * copy of the metapage as it is to become: if there are too few free pages, the
- * page itself must not have changed.  Returns false then.
- */
+/* Lets keys include those of f; returns true if f's keys are of the index's type. */
 static bool
-AppendRow(Relation index, Buffer buffer, ItemPointer tid, const blx_filter *f, BloomxMeta *meta)
+JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
 {
-	blx_geometry geometry;
-	bool		comparable,
-				appended;
-	uint64	   *row;
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	*meta = *BloomxGetMeta(index, BufferGetPage(buffer));
-	if (meta->keys.parts == 0)
+	/* the first row of an empty index decides */
+	if (keys->parts == 0)
 	{
 		BloomxOptions options = BloomxGetOptions(index);
 		BloomxGeometrySample sample = {0};
+		blx_geometry geometry;
 
-		/* the first row of an empty index decides */
 		BloomxSampleGeometry(&sample, f);
 		geometry = BloomxChooseGeometry(&options, &sample);
-		BloomxSetGeometry(&meta->keys, &geometry);
+		BloomxSetGeometry(keys, &geometry);
 	}
-	geometry = BloomxGeometryOf(&meta->keys);
-	comparable = BloomxJoinKeyType(&meta->keys, f);
-	row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
+	return BloomxJoinKeyType(keys, f);
+}
+
+static bool
+SameKeys(const BloomxKeys *a, const BloomxKeys *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+/*
+ * Makes *keys those of the index, which it may know already, and the index's those
+ * that include f's.  Returns true if f's keys are of the index's type.
+ */
+static bool
+KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
+{
+	BloomxKeys	joined;
+	bool		comparable;
+
+	if (keys->parts == 0)
+	{
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	joined = *keys;
+	comparable = JoinKeys(index, &joined, f);
+	if (!SameKeys(&joined, keys))
+	{
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		*keys = BloomxGetMeta(index, BufferGetPage(buffer))->keys;
+		comparable = JoinKeys(index, keys, f);
+		WriteKeys(index, buffer, keys);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	return comparable;
+}
+
+/* The row as the list of pending rows has it: a word with the TID, then the signature. */
+static uint64 *
+MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+{
+	bool		comparable = KnowKeys(index, buffer, f, keys);
+	blx_geometry geometry = BloomxGeometryOf(keys);
+	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
+
+	row[0] = 0;					/* the TID is shorter than the word */
+	memcpy(row, tid, sizeof *tid);
 	BloomxMakeSignature(row + 1, &geometry, f, comparable);
-	appended = BloomxAppendPending(index, buffer, meta, tid, row);
+	return row;
+}
+
+/* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
+typedef struct BloomxInsertState
+{
+	MemoryContext memory;		/* reset after every row */
+	BloomxKeys	keys;			/* of the index when they were read; 0 parts: not read yet */
+} BloomxInsertState;
+
+static BloomxInsertState *
+GetInsertState(IndexInfo *info)
+{
+	BloomxInsertState *state = info->ii_AmCache;
+
+	if (state == NULL)
+	{
+		state = info->ii_AmCache = MemoryContextAllocZero(info->ii_Context, sizeof(BloomxInsertState));
+		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
+	}
+	return state;
+}
+
+typedef enum BloomxAppended
+{
+	APPENDED,
+	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
+	NO_ROOM						/* on the last page, or, under the exclusive lock, among the free pages */
+} BloomxAppended;
+
+/* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
+static BloomxAppended
+AppendRow(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+{
+	const BloomxMeta *meta;
+	BloomxAppended result = NO_ROOM;
+	uint32		rows;
+
+	LockBuffer(buffer, mode);
+	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
+	if (!SameKeys(&meta->keys, keys))
+		result = OTHER_KEYS;
+	else if (BloomxAppendToLastPage(index, meta, row, &rows) ||
+			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, row, &rows)))
+	{
+		result = APPENDED;
+		*step = BloomxInsertStep(meta, rows, index);
+	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	pfree(row);
-	return appended;
+	return result;
+}
+
+/*
+ * Makes a filter a pending row; returns the step of a merge that is due then, or
+ * 0.  The signature is made without a lock, because a large filter takes its time.
+ */
+static uint32
+InsertFilter(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	BloomxAppended result = OTHER_KEYS;
+	uint64	   *row = NULL;
+	uint32		step = 0;
+
+	while (result != APPENDED)
+	{
+		if (result == OTHER_KEYS)
+		{
+			if (row != NULL)
+				keys->parts = 0;	/* read them again */
+			row = MakeRow(index, buffer, f, tid, keys);
+		}
+		result = AppendRow(index, buffer, BUFFER_LOCK_SHARE, keys, row, &step);
+		if (result == NO_ROOM)
+			result = AppendRow(index, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, &step);
+		if (result == NO_ROOM)
+			BloomxExtendIndex(index, NEW_PAGES);
+	}
+	ReleaseBuffer(buffer);
+	return step;
 }
 
 /*
@@ -272,30 +387,21 @@ bool
 bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
-	MemoryContext memory,
-				old;
-	Buffer		buffer;
-	blx_filter *f;
-	BloomxMeta *meta;
+	BloomxInsertState *state;
+	MemoryContext old;
 	uint32		step;
 
 	if (isnull[0])
 		return false;
-	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(memory);
-	f = DatumGetFilter(values[0]);
-	meta = palloc(sizeof(BloomxMeta));
-	buffer = ReadBuffer(index, META_BLOCK);
-	while (!AppendRow(index, buffer, tid, f, meta))
-		BloomxExtendIndex(index, NEW_PAGES);
-	ReleaseBuffer(buffer);
-	step = BloomxInsertStep(meta, index);
+	state = GetInsertState(info);
+	old = MemoryContextSwitchTo(state->memory);
+	step = InsertFilter(index, DatumGetFilter(values[0]), tid, &state->keys);
 	if (step > 0 && BloomxTryLockStructure(index))
 	{
 		(void) BloomxMergeStep(index, step, MERGE_PAGES);
 		BloomxUnlockStructure(index);
 	}
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(memory);
+	MemoryContextReset(state->memory);
 	return false;
 }

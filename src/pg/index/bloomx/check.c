@@ -136,7 +136,7 @@ AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 static void
 CollectPending(BloomxCheck *check)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_rows, NULL);
 	const uint64 *words;
 
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
@@ -150,7 +150,7 @@ static void
 CollectPlaces(BloomxCheck *check)
 {
 	const BloomxStructure *structure = check->structure;
-	Size		rows = structure->meta.pending.rows;
+	Size		rows = structure->pending_rows;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 		rows += structure->segments[i].rows;
@@ -226,7 +226,7 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->meta.pending.rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_rows, NULL);
 	Size		words = blx_body_words(&check->structure->geometry),
 				i = 0;
 	const uint64 *row;
@@ -481,7 +481,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(rows);
 	values[4] = Int64GetDatum(removed);
 	pages = structure->blocks;
-	values[5] = Int64GetDatum(structure->meta.pending.rows);
+	values[5] = Int64GetDatum(structure->pending_rows);
 	values[6] = Int64GetDatum(pages);
 	values[7] = Int64GetDatum(free);
 	values[8] = Int64GetDatum(merging);

@@ -100,7 +100,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 		BloomxStructure *structure = BloomxReadStructure(index, NULL);
 
 		*pages = PagesRead(structure, keys, matches, &slices);
-		pending = structure->meta.pending.rows;
+		pending = structure->pending_rows;
 		index_close(index, NoLock);
 	}
 

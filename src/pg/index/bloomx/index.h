@@ -5,9 +5,11 @@
  *
  *   signature.c  filters -> signatures, conditions -> slices
  *   options.c    the options of an index
- *   pages.c      pages, the metapage, the directory of segments, free pages
- *   segment.c    writes and reads a segment
+ *   change.c     one change of one page, and its WAL record
+ *   pages.c      pages, the metapage, free pages
  *   pending.c    rows that are in no segment yet
+ *   structure.c  what the index consists of, and the lock of that
+ *   segment.c    writes and reads a segment
  *   space.c      which pages are used, and by what
  *   merge.c      from pending rows and small segments to larger ones
  *   build.c      CREATE INDEX and INSERT
@@ -29,17 +31,22 @@
  * Who may do what at the same time (docs/design.md, "The bit-sliced index"):
  *
  * - The metapage says what the index consists of: the directory's pages, the
- *   list of pending rows, free pages, the merge under way.  The metapage and the
+ *   pages of pending rows, free pages, the merge under way.  The metapage and the
  *   directory change only under the metapage's exclusive buffer lock, in one WAL
- *   record that is written after all pages that it refers to.
+ *   record that is written after all pages that it refers to.  A record names the
+ *   metapage first: replay locks pages in the order of the record.
  * - A process that merges, replaces or empties segments, or makes TIDs invalid,
  *   holds the structure lock (a heavyweight lock on the metapage) while it
  *   changes something.  VACUUM and bloomx_check_index release it between their
  *   steps.
- * - INSERT never waits for the structure lock.  It appends a pending row under
- *   the metapage's exclusive lock; the list of pending rows has no largest size.
- *   If the list is too long, INSERT does one small step of a merge, provided that
- *   nobody else holds the structure lock.
+ * - INSERT never waits for the structure lock.  It appends a pending row to the
+ *   last page of the list, under that page's exclusive lock and the metapage's
+ *   share lock, so that the page stays the last one.  The last page itself says
+ *   how far it is used; the number of pending rows follows from that, and is the
+ *   same as long as somebody holds the metapage's exclusive lock.  Only a row that
+ *   does not fit on the page needs the metapage's exclusive lock.  The list has no
+ *   largest size.  If it is too long, INSERT does one small step of a merge,
+ *   provided that nobody else holds the structure lock.
  * - A merge proceeds from step to step, perhaps in another process: the metapage
  *   says what is merged, into which pages, and how many of them are written.  A
  *   process that is interrupted leaves a merge that the next one continues, and
@@ -143,11 +150,15 @@ typedef enum BloomxPageKind
 	FREE_PAGE					/* written only at the end of the file, when it is extended */
 } BloomxPageKind;
 
-/* The end of every page. */
+/*
+ * The end of every page.  `extra` has the rows of the segment, the checksum of the
+ * directory page, or the page after a page of pending rows; the last of these has
+ * a checksum of its pd_lower, to which it is filled.
+ */
 typedef struct BloomxPageTail
 {
 	uint64		stamp;			/* of the segment, or of the pending page */
-	uint32		extra;			/* rows of the segment, next page of pending rows, or checksum of the directory page */
+	uint32		extra;
 	uint16		kind;
 	uint16		page_id;		/* tells tools whose page it is */
 } BloomxPageTail;
@@ -189,7 +200,9 @@ typedef struct BloomxRun
 
 /*
  * Pending rows, one after the other on a chain of pages.  The pages are numbered
- * in order, for ever, and the number is the page's stamp.
+ * in order, for ever, and the number is the page's stamp.  All pages are full,
+ * except the last one, which says how far it is used.  There is at least one row
+ * if there are pages.
  */
 typedef struct BloomxPending
 {
@@ -197,11 +210,9 @@ typedef struct BloomxPending
 	BlockNumber first;
 	BlockNumber last;
 	uint32		pages;
-	uint32		rows;
 	uint32		skip;			/* words of the first page that are no longer pending */
 	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
 	uint32		unused;
-	uint32		checksum;
 } BloomxPending;
 
 /* A segment in the making. */
@@ -228,32 +239,57 @@ typedef struct BloomxMeta
 {
 	uint32		magic;
 	uint32		version;
-	uint32		checksum;		/* of all that follows, except `pending` */
+	uint32		checksum;		/* of what follows `pending` */
+	uint32		append_checksum;	/* of keys and pending: all that an insert reads, so it need not sum up the rest */
+	BloomxPending pending;
+	BloomxKeys	keys;
+
 	uint32		pass;			/* number of VACUUM's last pass */
 	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
 	uint64		next_stamp;		/* of the next segment */
-
-	BloomxKeys	keys;
-
 	uint32		segments;		/* entries of the directory, free ones included */
 	uint32		directory_pages;
 	uint32		free_runs;
 	BloomxMerge merge;
 	BlockNumber directory[MAX_DIRECTORY_PAGES];
 	BloomxRun	free[MAX_FREE_RUNS];
-
-	BloomxPending pending;		/* has a checksum of its own, since every insert changes it */
 } BloomxMeta;
 
 /* What the index consists of at one moment. */
 typedef struct BloomxStructure
 {
 	BloomxMeta	meta;
+	uint32		pending_rows;
 	BlockNumber blocks;			/* length of the file at that moment */
 	blx_geometry geometry;		/* valid if meta.keys.parts > 0 */
 	blx_identity identity;
 	BloomxSegment *segments;	/* meta.segments of them */
 } BloomxStructure;
+
+/* ---- change.c ---- */
+
+/*
+ * A change of one page by a caller who knows which bytes change.  Where the format
+ * of a generic WAL record is known (compat.h), these are logged as they are: the
+ * server would compare the page with a copy of it, byte by byte.
+ */
+typedef struct BloomxChange
+{
+	Relation	index;
+	Buffer		buffer;
+	GenericXLogState *state;	/* NULL: the record is written by hand */
+	Page		page;			/* to be read; only BloomxChangeBytes may write */
+	uint32		length;			/* of the record */
+	char		record[BLCKSZ + 64];	/* the whole page, and the offsets and lengths of some changes */
+} BloomxChange;
+
+/*
+ * Begins a change of a page that the caller has locked exclusively.  Until
+ * BloomxFinishChange there must be no error: it may be a critical section.
+ */
+extern void BloomxStartChange(BloomxChange *change, Relation index, Buffer buffer);
+extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length);
+extern void BloomxFinishChange(BloomxChange *change);
 
 /* ---- pages.c ---- */
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
@@ -269,14 +305,25 @@ BloomxGetPageTail(Page page)
 extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
 extern void BloomxInitMetaPage(Relation index, Page page);
 
-/* Computes the checksums after a change: to the metapage, to its `pending` alone, to a page of the directory. */
+/* The same for a file of that length, to be read. */
+extern const BloomxMeta *BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks);
+
+/*
+ * The same for an insert, which believes only keys and pending: only these are
+ * checked.  Any lock will do.
+ */
+extern const BloomxMeta *BloomxGetMetaForInsert(Relation index, Page page);
+
+/* Computes the checksums after a change: to the metapage, to its keys and `pending` alone, to a page of the directory. */
 extern void BloomxSealMeta(BloomxMeta *meta);
 extern void BloomxSealPending(BloomxMeta *meta);
 extern void BloomxSealDirectory(Page page);
 
-/* What the index consists of now, in the current memory context. */
-extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
+extern bool BloomxDirectoryIsSound(Page page);
+extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks);
+
 extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
+extern blx_identity BloomxIdentityOf(const BloomxKeys *keys);
 extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
 
 /* Makes the key type of the rows include f's.  False if f has keys of another type. */
@@ -293,10 +340,6 @@ extern void BloomxExtendIndex(Relation index, uint32 pages);
 /* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
 extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
 extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
-
-extern void BloomxLockStructure(Relation index);
-extern bool BloomxTryLockStructure(Relation index);
-extern void BloomxUnlockStructure(Relation index);
 
 /* Raises the error that the index is damaged, and in what way. */
 pg_noreturn extern void BloomxReportCorruption(Relation index, const char *what);
@@ -332,6 +375,15 @@ typedef struct BloomxCondition
 
 extern BloomxCondition BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all);
 extern bool BloomxSignatureMeets(const uint64 *words, const BloomxCondition *condition);
+
+/* ---- structure.c ---- */
+
+/* What the index consists of now, in the current memory context. */
+extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
+
+extern void BloomxLockStructure(Relation index);
+extern bool BloomxTryLockStructure(Relation index);
+extern void BloomxUnlockStructure(Relation index);
 
 /* ---- segment.c ---- */
 
@@ -437,6 +489,7 @@ typedef struct BloomxPendingReader
 	uint32		pages;			/* read so far */
 	BlockNumber next;			/* the page to be read next */
 	uint32		place;			/* of the next word on the page in memory */
+	uint32		end;			/* of the words on it */
 	bool		gone;			/* true if a page is something else by now */
 	uint64	   *row;
 	uint64		words[PAGE_WORDS];
@@ -455,17 +508,25 @@ BloomxPendingPlace(const BloomxPending *pending, uint32 row_words, uint64 row)
 	return pending->skip + row * row_words;
 }
 
+/* The number of pending rows, under any lock of the metapage. */
+extern uint32 BloomxCountPending(Relation index, const BloomxMeta *meta);
+
 /*
- * Appends a row under the metapage's exclusive lock, which `buffer` has.  meta is
- * what the metapage will say; row has room for the TID in front of the signature.
- * False if there are too few free pages.
+ * These append a row, of which the first word is the TID.  The first one wants it
+ * to fit on the last page, and any lock of the metapage.  The second one takes
+ * pages, and wants the exclusive lock, which `buffer` has.  False: there is no room
+ * on the page, or too few pages are free.  *rows is the number of rows in the list.
  */
-extern bool BloomxAppendPending(Relation index, Buffer buffer, BloomxMeta *meta, ItemPointer tid, uint64 *row);
+extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 *rows);
+extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 *rows);
 
 /* The blocks of the first pages of pending rows; NULL if one of them is gone. */
 extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages);
 
-/* Takes the first pending rows, which are on these pages, out of meta and frees pages that become empty. */
+/*
+ * Takes the first pending rows, which are on these pages, out of meta and frees
+ * pages that become empty.  Needs the metapage's exclusive lock.
+ */
 extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks);
 
 /* ---- space.c ---- */
@@ -507,7 +568,7 @@ extern void BloomxAddSegment(Relation index, const blx_geometry *geometry, const
 #define VACUUM_STEP 1024
 
 /* The pages that the step of a merge which is due after an insert writes; 0 if none is due. */
-extern uint32 BloomxInsertStep(const BloomxMeta *meta, Relation index);
+extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint32 pending_rows, Relation index);
 
 /* ---- what handler.c hands to PostgreSQL ---- */
 extern bytea *bloomxoptions(Datum reloptions, bool validate);

@@ -63,14 +63,6 @@ TooManyPending(const BloomxPending *pending, uint32 rows, uint32 row_words, Rela
 	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
 }
 
-static bool
-PendingIsFull(const BloomxMeta *meta, Relation index)
-{
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-
-	return TooManyPending(&meta->pending, meta->pending.rows, BloomxPendingWords(&geometry), index, 1);
-}
-
 /*
  * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
  * list too long begins the merge; after it a step is due whenever the rows since
@@ -78,7 +70,7 @@ PendingIsFull(const BloomxMeta *meta, Relation index)
  * larger step.
  */
 uint32
-BloomxInsertStep(const BloomxMeta *meta, Relation index)
+BloomxInsertStep(const BloomxMeta *meta, uint32 rows, Relation index)
 {
 	const BloomxPending *pending = &meta->pending;
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
@@ -86,14 +78,14 @@ BloomxInsertStep(const BloomxMeta *meta, Relation index)
 				due = words * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period;			/* rows per step */
 
-	if (TooManyPending(pending, pending->rows, words, index, LONG_LIST))
+	if (TooManyPending(pending, rows, words, index, LONG_LIST))
 		due *= LONG_LIST;
-	else if (meta->merge.segment.rows == 0 && !PendingIsFull(meta, index))
+	else if (meta->merge.segment.rows == 0 && !TooManyPending(pending, rows, words, index, 1))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
 	period = INSERT_STEP * PAGE_WORDS / due;
-	if (pending->rows % period == 0 || !TooManyPending(pending, pending->rows - 1, words, index, 1))
+	if (rows % period == 0 || !TooManyPending(pending, rows - 1, words, index, 1))
 		return INSERT_STEP;
 	return 0;
 }
@@ -435,7 +427,7 @@ static BloomxMerge
 PlanMerge(const BloomxStructure *structure, uint32 most)
 {
 	uint64		rows = most * (uint64) PAGE_WORDS / BloomxPendingWords(&structure->geometry);
-	BloomxMerge merge = {.pending = (uint32) Min(structure->meta.pending.rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
+	BloomxMerge merge = {.pending = (uint32) Min(structure->pending_rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
 
 	ChooseSources(structure, &merge);
 	if (merge.sources == 0 && FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
@@ -457,7 +449,7 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	}
 
 	/* otherwise begin one, if the list is too long; if pages are missing, getting them is the step */
-	if (!PendingIsFull(&structure->meta, index))
+	if (!TooManyPending(&structure->meta.pending, structure->pending_rows, BloomxPendingWords(&structure->geometry), index, 1))
 		return false;
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)

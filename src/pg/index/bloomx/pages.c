@@ -1,5 +1,5 @@
 /*
- * pages.c - pages, the metapage, the directory of segments, free pages.
+ * pages.c - pages, the metapage, checksums of the directory, free pages.
  *
  * Free pages are runs in the metapage.  A run that does not fit there is
  * forgotten until VACUUM collects the pages that nothing refers to (space.c),
@@ -32,7 +32,20 @@ BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp)
 	tail->stamp = stamp;
 	tail->kind = kind;
 	tail->page_id = BLOOMX_PAGE_ID;
-	((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;	/* all of it is data */
+	/* all of it is data; only a page of pending rows is filled little by little */
+	if (kind != PENDING_PAGE)
+		((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
+}
+
+/* What lies between pd_lower and pd_upper does not survive a WAL record. */
+static bool
+LowerIsValid(const PageHeaderData *header, BloomxPageKind kind)
+{
+	uint32		first = MAXALIGN(SizeOfPageHeaderData);
+
+	if (kind != PENDING_PAGE)
+		return header->pd_lower == header->pd_special;
+	return header->pd_lower >= first && header->pd_lower <= header->pd_special && (header->pd_lower - first) % sizeof(uint64) == 0;
 }
 
 bool
@@ -41,10 +54,9 @@ BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp)
 	PageHeader	header = (PageHeader) page;
 	const BloomxPageTail *tail;
 
-	/* what lies between pd_lower and pd_upper does not survive a WAL record */
 	if (PageIsNew(page) || PageGetPageSize(page) != BLCKSZ || PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
 		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageTail)) ||
-		header->pd_lower != header->pd_special || header->pd_upper != header->pd_special)
+		header->pd_upper != header->pd_special || !LowerIsValid(header, kind))
 		return false;
 	tail = BloomxGetPageTail(page);
 	return tail->page_id == BLOOMX_PAGE_ID && tail->kind == kind && tail->stamp == stamp;
@@ -83,12 +95,13 @@ MetaChecksum(const BloomxMeta *meta)
 }
 
 static uint32
-PendingChecksum(const BloomxPending *pending)
+AppendChecksum(const BloomxMeta *meta)
 {
 	pg_crc32c	sum;
 
 	INIT_CRC32C(sum);
-	sum = Checksum(sum, pending, offsetof(BloomxPending, checksum));
+	sum = Checksum(sum, &meta->pending, sizeof(BloomxPending));
+	sum = Checksum(sum, &meta->keys, offsetof(BloomxKeys, name) + meta->keys.name_len);
 	FIN_CRC32C(sum);
 	return sum;
 }
@@ -107,7 +120,7 @@ DirectoryChecksum(Page page)
 void
 BloomxSealPending(BloomxMeta *meta)
 {
-	meta->pending.checksum = PendingChecksum(&meta->pending);
+	meta->append_checksum = AppendChecksum(meta);
 }
 
 void
@@ -123,6 +136,12 @@ BloomxSealDirectory(Page page)
 	BloomxGetPageTail(page)->extra = DirectoryChecksum(page);
 }
 
+bool
+BloomxDirectoryIsSound(Page page)
+{
+	return BloomxGetPageTail(page)->extra == DirectoryChecksum(page);
+}
+
 static bool
 RunIsValid(BlockNumber start, uint32 pages, BlockNumber blocks)
 {
@@ -133,17 +152,15 @@ static bool
 PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
 {
 	const BloomxPending *pending = &meta->pending;
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 
-	if (pending->rows == 0)
-		return pending->pages == 0 && pending->skip == 0;
-	return pending->pages < blocks && pending->skip < PAGE_WORDS &&
-		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks) &&
-		pending->pages == (BloomxPendingPlace(pending, BloomxPendingWords(&geometry), pending->rows) + PAGE_WORDS - 1) / PAGE_WORDS;
+	if (pending->pages == 0)
+		return pending->skip == 0;
+	return meta->keys.parts > 0 && pending->pages < blocks && pending->skip < PAGE_WORDS &&
+		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
 }
 
-static bool
-SegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
+bool
+BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 
@@ -160,8 +177,8 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 
 	if (merge->segment.rows == 0)
 		return true;
-	if (!SegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&geometry, merge->segment.rows) ||
-		merge->pending > meta->pending.rows || merge->sources > MAX_MERGED)
+	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&geometry, merge->segment.rows) ||
+		merge->sources > MAX_MERGED)
 		return false;
 	for (uint32 i = 0; i < merge->sources; i++)
 		if (merge->source[i] >= meta->segments || merge->source[i] / DIRECTORY_SEGMENTS != merge->source[0] / DIRECTORY_SEGMENTS)
@@ -169,27 +186,36 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 	return true;
 }
 
-/* True if all counts fit and the geometry and the key type can exist. */
+/* True if the geometry and the key type can exist. */
 static bool
-NumbersAreValid(const BloomxMeta *meta)
+KeysAreValid(const BloomxKeys *keys)
 {
-	const BloomxKeys *keys = &meta->keys;
-
-	if (meta->directory_pages > MAX_DIRECTORY_PAGES || meta->segments > meta->directory_pages * DIRECTORY_SEGMENTS ||
-		meta->free_runs > MAX_FREE_RUNS)
-		return false;
 	if (keys->parts > BLX_MAX_K || keys->log2_blocks > 20 || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
-		return false;
-	if (keys->parts == 0 && (meta->pending.rows > 0 || meta->segments > 0 || meta->merge.segment.rows > 0))
 		return false;
 	return keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
 		(keys->key_type == BLX_KEY_NONE || blx_key_type_known(keys->key_type));
 }
 
+/* True if all counts fit. */
+static bool
+NumbersAreValid(const BloomxMeta *meta)
+{
+	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->segments <= meta->directory_pages * DIRECTORY_SEGMENTS &&
+		meta->free_runs <= MAX_FREE_RUNS &&
+		(meta->keys.parts > 0 || (meta->segments == 0 && meta->merge.segment.rows == 0));
+}
+
+/* True if what an insert reads is in order. */
+static bool
+AppendIsValid(const BloomxMeta *meta, BlockNumber blocks)
+{
+	return KeysAreValid(&meta->keys) && meta->append_checksum == AppendChecksum(meta) && PendingIsValid(meta, blocks);
+}
+
 static bool
 MetaIsValid(const BloomxMeta *meta, BlockNumber blocks)
 {
-	if (!NumbersAreValid(meta) || meta->checksum != MetaChecksum(meta) || meta->pending.checksum != PendingChecksum(&meta->pending))
+	if (!AppendIsValid(meta, blocks) || !NumbersAreValid(meta) || meta->checksum != MetaChecksum(meta))
 		return false;
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 		if (!RunIsValid(meta->directory[i], 1, blocks))
@@ -197,19 +223,25 @@ MetaIsValid(const BloomxMeta *meta, BlockNumber blocks)
 	for (uint32 i = 0; i < meta->free_runs; i++)
 		if (meta->free[i].pages == 0 || !RunIsValid(meta->free[i].start, meta->free[i].pages, blocks))
 			return false;
-	return PendingIsValid(meta, blocks) && MergeIsValid(meta, blocks);
+	return MergeIsValid(meta, blocks);
 }
 
 static BloomxMeta *
-GetCheckedMeta(Relation index, Page page, BlockNumber blocks)
+GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
 {
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
 		BloomxReportCorruption(index, "its first page is not that of a bloomx index");
-	if (!MetaIsValid(meta, blocks))
+	if (!is_valid(meta, blocks))
 		BloomxReportCorruption(index, "its first page contradicts itself");
 	return meta;
+}
+
+const BloomxMeta *
+BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks)
+{
+	return GetCheckedMeta(index, page, blocks, MetaIsValid);
 }
 
 /*
@@ -219,7 +251,13 @@ GetCheckedMeta(Relation index, Page page, BlockNumber blocks)
 BloomxMeta *
 BloomxGetMeta(Relation index, Page page)
 {
-	return GetCheckedMeta(index, page, MaxBlockNumber);
+	return GetCheckedMeta(index, page, MaxBlockNumber, MetaIsValid);
+}
+
+const BloomxMeta *
+BloomxGetMetaForInsert(Relation index, Page page)
+{
+	return GetCheckedMeta(index, page, MaxBlockNumber, AppendIsValid);
 }
 
 void
@@ -257,8 +295,8 @@ BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry)
 	keys->parts = (uint8) geometry->parts;
 }
 
-static blx_identity
-IdentityOf(const BloomxKeys *keys)
+blx_identity
+BloomxIdentityOf(const BloomxKeys *keys)
 {
 	return (blx_identity) {.key_type = keys->key_type, .name_len = keys->name_len, .name = keys->name};
 }
@@ -266,7 +304,7 @@ IdentityOf(const BloomxKeys *keys)
 bool
 BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
 {
-	blx_identity ours = IdentityOf(keys),
+	blx_identity ours = BloomxIdentityOf(keys),
 				theirs = blx_identity_of(f);
 
 	if (!blx_same_keys(&ours, &theirs))
@@ -279,69 +317,6 @@ BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
 		memcpy(keys->name, theirs.name, theirs.name_len);
 	}
 	return true;
-}
-
-/* ---- what the index consists of ---- */
-
-static void
-ReadDirectory(Relation index, BloomxStructure *structure)
-{
-	BloomxMeta *meta = &structure->meta;
-
-	/* under the metapage's lock: the directory cannot change between two of its pages */
-	structure->segments = palloc(Max(1, meta->directory_pages) * DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
-	for (uint32 i = 0; i < meta->directory_pages; i++)
-	{
-		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
-		Page		page = BufferGetPage(buffer);
-
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
-			BloomxReportCorruption(index, "a page of the directory is something else");
-		if (BloomxGetPageTail(page)->extra != DirectoryChecksum(page))
-			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
-		memcpy(structure->segments + i * DIRECTORY_SEGMENTS, PageGetContents(page), DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
-		UnlockReleaseBuffer(buffer);
-	}
-	for (uint32 i = 0; i < meta->segments; i++)
-		if (!SegmentIsValid(meta, &structure->segments[i], structure->blocks))
-			BloomxReportCorruption(index, "the directory names a segment that cannot be");
-}
-
-BloomxStructure *
-BloomxReadStructure(Relation index, Snapshot snapshot)
-{
-	BloomxStructure *structure = palloc(sizeof(BloomxStructure));
-	BloomxMeta *meta = &structure->meta;
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
-	structure->blocks = RelationGetNumberOfBlocks(index);
-	memcpy(meta, GetCheckedMeta(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
-	ReadDirectory(index, structure);
-	UnlockReleaseBuffer(buffer);
-	structure->geometry = BloomxGeometryOf(&meta->keys);
-	structure->identity = IdentityOf(&meta->keys);
-	return structure;
-}
-
-void
-BloomxLockStructure(Relation index)
-{
-	LockPage(index, META_BLOCK, ExclusiveLock);
-}
-
-bool
-BloomxTryLockStructure(Relation index)
-{
-	return ConditionalLockPage(index, META_BLOCK, ExclusiveLock);
-}
-
-void
-BloomxUnlockStructure(Relation index)
-{
-	UnlockPage(index, META_BLOCK, ExclusiveLock);
 }
 
 /* ---- free pages ---- */

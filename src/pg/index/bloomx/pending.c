@@ -2,17 +2,75 @@
  * pending.c - rows that are in no segment yet.
  *
  * The pending rows are one string of words, cut into pages.  A row has
- * BloomxPendingWords() words, and the metapage says how many rows there are.  A
- * new row is written after the last one and then counted; merged rows are cut
- * off in front.  Each page names the next one, as soon as there is one.
+ * BloomxPendingWords() words.  A new row is written after the last one; merged
+ * rows are cut off in front.  Each page names the next one, as soon as there is
+ * one.  The last page's pd_lower says where the string ends, and so how many rows
+ * there are.  Its tail has a checksum of pd_lower: a lookup that believed a wrong
+ * one would overlook rows.
  */
 #include "pg/index/bloomx/index.h"
 
 #include "miscadmin.h"
+#include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
 
-/* A row of the largest signatures may begin in the middle of a page, so it touches one page more than it fills. */
-#define MAX_ROW_PAGES (((1 + MAX_SIGNATURE_BITS / 64) + PAGE_WORDS - 1) / PAGE_WORDS + 1)
+/* The most new pages that a row of the largest signatures takes: those that it fills, and one in part. */
+#define MAX_NEW_PAGES (((1 + MAX_SIGNATURE_BITS / 64) + PAGE_WORDS - 1) / PAGE_WORDS)
+
+/* ---- the last page ---- */
+
+/* The words that are in use on a page of the list. */
+static uint32
+WordsOf(Page page)
+{
+	return (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(uint64);
+}
+
+/* What the last page's tail says if the page, which has that stamp, is filled to `lower`. */
+static uint32
+EndMark(uint64 stamp, LocationIndex lower)
+{
+	pg_crc32c	sum;
+
+	INIT_CRC32C(sum);
+	COMP_CRC32C(sum, &stamp, sizeof stamp);
+	COMP_CRC32C(sum, &lower, sizeof lower);
+	FIN_CRC32C(sum);
+	return sum;
+}
+
+/* Pins and locks the last page; *rows is the number of rows in the list. */
+static Buffer
+LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint32 *rows)
+{
+	const BloomxPending *pending = &meta->pending;
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint32		row_words = BloomxPendingWords(&geometry);
+	Buffer		buffer = ReadBuffer(index, pending->last);
+	Page		page = BufferGetPage(buffer);
+	uint64		stamp = pending->stamp + pending->pages - 1,
+				words;
+
+	LockBuffer(buffer, mode);
+	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
+	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) ||
+		words <= pending->skip || (words - pending->skip) % row_words != 0)
+		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
+	*rows = (uint32) ((words - pending->skip) / row_words);
+	return buffer;
+}
+
+uint32
+BloomxCountPending(Relation index, const BloomxMeta *meta)
+{
+	uint32		rows = 0;
+
+	if (meta->pending.pages > 0)
+		UnlockReleaseBuffer(LockLastPage(index, meta, BUFFER_LOCK_SHARE, &rows));
+	return rows;
+}
 
 /* ---- reading ---- */
 
@@ -61,7 +119,11 @@ NextPage(BloomxPendingReader *reader)
 	if (!LockPendingPage(reader->index, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
-	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), sizeof reader->words);
+	/* all pages but the last one were full when the structure was read */
+	reader->end = WordsOf(BufferGetPage(buffer));
+	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
+		BloomxReportCorruption(reader->index, "a page of pending rows is not full");
+	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
 	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
@@ -80,12 +142,14 @@ BloomxNextPending(BloomxPendingReader *reader)
 	{
 		uint32		n;
 
-		if ((reader->pages == 0 || reader->place == PAGE_WORDS) && !NextPage(reader))
+		if (reader->place >= reader->end && !NextPage(reader))
 		{
 			reader->gone = true;
 			return NULL;
 		}
-		n = Min(reader->row_words - have, PAGE_WORDS - reader->place);
+		if (reader->place >= reader->end)
+			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
+		n = Min(reader->row_words - have, reader->end - reader->place);
 		memcpy(reader->row + have, reader->words + reader->place, n * sizeof(uint64));
 		reader->place += n;
 		have += n;
@@ -120,107 +184,151 @@ BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pag
 /* ---- appending ---- */
 
 /*
- * Takes as many free pages as words up to `end` need.  blocks gets the pages of
- * the list from number `first` on.  False if too few are free.
+ * Writes words behind the last one on the page, and moves pd_lower.  A page of the
+ * list is zero from pd_lower on, here and where the record is replayed: runs of
+ * zeros need not be logged.
  */
-static bool
-TakePendingPages(BloomxPending *pending, BloomxMeta *meta, uint32 first, uint64 end, BlockNumber *blocks)
+static void
+ChangeWords(BloomxChange *change, const uint64 *words, uint32 n)
 {
-	uint32		n = 0;
+	PageHeader	header = (PageHeader) change->page;
+	uint64	   *place = (uint64 *) ((char *) change->page + header->pd_lower);
+	LocationIndex lower = header->pd_lower + n * sizeof(uint64);
 
-	if (first < pending->pages)
-		blocks[n++] = pending->last;
-	while (pending->pages * (uint64) PAGE_WORDS < end)
+	BloomxChangeBytes(change, &header->pd_lower, &lower, sizeof lower);
+	for (uint32 from = 0, to; from < n; from = to)
 	{
-		BlockNumber block = BloomxTakeFreePages(meta, 1);
-
-		if (block == InvalidBlockNumber)
-			return false;
-		if (pending->pages++ == 0)
-			pending->first = block;
-		pending->last = blocks[n++] = block;
+		for (to = from; to < n && words[to] != 0; to++)
+			;
+		if (to > from)
+			BloomxChangeBytes(change, place + from, words + from, (to - from) * sizeof(uint64));
+		for (; to < n && words[to] == 0; to++)
+			;
 	}
+}
+
+bool
+BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 *rows)
+{
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint32		n = BloomxPendingWords(&geometry),
+				mark;
+	BloomxPageTail *tail;
+	Buffer		buffer;
+	BloomxChange change;
+	bool		fits;
+
+	if (meta->pending.pages == 0)
+		return false;
+	buffer = LockLastPage(index, meta, BUFFER_LOCK_EXCLUSIVE, rows);
+	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
+	if (fits)
+	{
+		BloomxStartChange(&change, index, buffer);
+		ChangeWords(&change, row, n);
+		tail = BloomxGetPageTail(change.page);
+		mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
+		BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
+		BloomxFinishChange(&change);
+		++*rows;
+	}
+	UnlockReleaseBuffer(buffer);
+	return fits;
+}
+
+/* Adds free pages to the list, in meta; blocks gets them.  False if too few are free. */
+static bool
+TakePendingPages(BloomxMeta *meta, uint32 pages, BlockNumber *blocks)
+{
+	BloomxPending *pending = &meta->pending;
+
+	for (uint32 i = 0; i < pages; i++)
+	{
+		blocks[i] = BloomxTakeFreePages(meta, 1);
+		if (blocks[i] == InvalidBlockNumber)
+			return false;
+	}
+	if (pending->pages == 0)
+		pending->first = blocks[0];
+	pending->pages += pages;
+	pending->last = blocks[pages - 1];
 	return true;
 }
 
-/* Of words first .. first + n - 1 of the string, writes those that belong on page `number` of the list. */
-static void
-WriteWords(Page page, uint32 number, uint64 first, uint32 n, const uint64 *words)
+/* Writes a new page of the list with the first words of a row, as far as they fit; returns how many do. */
+static uint32
+WriteNewPage(Relation index, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
 {
-	uint64		page_first = number * (uint64) PAGE_WORDS,
-				from = Max(first, page_first),
-				to = Min(first + n, page_first + PAGE_WORDS);
+	Buffer		buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+	GenericXLogState *state = GenericXLogStart(index);
+	Page		page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
+	LocationIndex *lower = &((PageHeader) page)->pd_lower;
 
-	if (from < to)
-		memcpy((uint64 *) PageGetContents(page) + (from - page_first), words + (from - first), (to - from) * sizeof(uint64));
+	n = Min(n, PAGE_WORDS);
+	BloomxInitPage(page, PENDING_PAGE, stamp);
+	memcpy(PageGetContents(page), words, n * sizeof(uint64));
+	*lower += n * sizeof(uint64);
+	BloomxGetPageTail(page)->extra = next != InvalidBlockNumber ? next : EndMark(stamp, *lower);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	return n;
+}
+
+/* Fills the page that was the last one of the list with a row's first words, and lets it name the next page. */
+static void
+FillPage(Page page, const uint64 *words, BlockNumber next)
+{
+	PageHeader	header = (PageHeader) page;
+
+	memcpy((char *) page + header->pd_lower, words, header->pd_special - header->pd_lower);
+	header->pd_lower = header->pd_special;
+	BloomxGetPageTail(page)->extra = next;
 }
 
 /*
- * The metapage changes in the same WAL record as the row's last page.  Until then
- * nobody counts what earlier records wrote: after a crash in between, the new
- * pages are still free, and the next row overwrites what follows the last one.
+ * The new pages come first, each in a record of its own: nobody counts them, and
+ * after a crash they are still free, until the last record makes the metapage and
+ * the page that was the last one name them.
  */
 bool
-BloomxAppendPending(Relation index, Buffer buffer, BloomxMeta *meta, ItemPointer tid, uint64 *row)
+BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 *rows)
 {
-	BloomxPending *pending = &meta->pending;
+	GenericXLogState *state = GenericXLogStart(index);
+	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint32		row_words = BloomxPendingWords(&geometry),
-				old_pages = pending->pages,
-				number;
-	uint64		first = BloomxPendingPlace(pending, row_words, pending->rows);
-	GenericXLogState *state;
-	Buffer		written[MAX_GENERIC_XLOG_PAGES - 1];
-	BlockNumber blocks[MAX_ROW_PAGES + 1];
-	BloomxMeta *changed;
-	int			n = 0;
+				done = 0,		/* words of the row that have a place */
+				pages;
+	uint64		stamp = meta->pending.stamp + meta->pending.pages;
+	BlockNumber blocks[MAX_NEW_PAGES];
+	Buffer		last = InvalidBuffer;
+	bool		enough;
 
-	/* begin with the last page of the list, even if it is full: it must name the next one */
-	number = old_pages == 0 ? 0 : old_pages - 1;
-	if (!TakePendingPages(pending, meta, number, first + row_words, blocks))
-		return false;
-
-	/* the row's first word is its TID; the rest of the word is zero */
-	row[0] = 0;
-	memcpy(row, tid, sizeof *tid);
-
-	state = GenericXLogStart(index);
-	for (uint32 i = 0; number + i < pending->pages; i++)
+	/* the row begins on the page that is the last one so far */
+	*rows = 0;
+	if (meta->pending.pages > 0)
 	{
-		Page		page;
-
-		/* the record is full: one place is the metapage's */
-		if (n == lengthof(written))
-		{
-			GenericXLogFinish(state);
-			while (n > 0)
-				UnlockReleaseBuffer(written[--n]);
-			state = GenericXLogStart(index);
-		}
-		written[n] = ReadBuffer(index, blocks[i]);
-		LockBuffer(written[n], BUFFER_LOCK_EXCLUSIVE);
-		if (number + i < old_pages && !BloomxPageIs(BufferGetPage(written[n]), PENDING_PAGE, pending->stamp + number + i))
-			BloomxReportCorruption(index, "a page of pending rows is something else");
-
-		/* a new page needs a full image; an old one only what has changed */
-		page = GenericXLogRegisterBuffer(state, written[n], number + i < old_pages ? 0 : GENERIC_XLOG_FULL_IMAGE);
-		if (number + i >= old_pages)
-			BloomxInitPage(page, PENDING_PAGE, pending->stamp + number + i);
-		if (number + i + 1 < pending->pages)
-			BloomxGetPageTail(page)->extra = blocks[i + 1];
-		WriteWords(page, number + i, first, row_words, row);
-		n++;
+		last = LockLastPage(index, meta, BUFFER_LOCK_EXCLUSIVE, rows);
+		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
 	}
-
-	/* the row counts from here on */
-	pending->rows++;
-	changed = (BloomxMeta *) PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
-	*changed = *meta;
-	BloomxSealMeta(changed);
-	GenericXLogFinish(state);
-	while (n > 0)
-		UnlockReleaseBuffer(written[--n]);
-	return true;
+	pages = (row_words - done + PAGE_WORDS - 1) / PAGE_WORDS;
+	enough = TakePendingPages(meta, pages, blocks);
+	if (enough)
+	{
+		if (BufferIsValid(last))
+			FillPage(GenericXLogRegisterBuffer(state, last, 0), row, blocks[0]);
+		for (uint32 i = 0; i < pages; i++)
+			done += WriteNewPage(index, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
+								 row + done, row_words - done);
+		BloomxSealMeta(meta);
+		GenericXLogFinish(state);
+		++*rows;
+	}
+	else
+		GenericXLogAbort(state);
+	if (BufferIsValid(last))
+		UnlockReleaseBuffer(last);
+	return enough;
 }
 
 /* ---- dropping ---- */
@@ -268,7 +376,7 @@ BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *bl
 	BloomxPending *pending = &meta->pending;
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint64		end = BloomxPendingPlace(pending, BloomxPendingWords(&geometry), rows);
-	bool		all = rows == pending->rows;
+	bool		all = rows == BloomxCountPending(index, meta);
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
@@ -276,6 +384,5 @@ BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *bl
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
 	pending->stamp += pages;
-	pending->rows -= rows;
 	pending->skip = all ? 0 : (uint32) (end % PAGE_WORDS);
 }

@@ -193,7 +193,7 @@ static bool
 SearchPending(BloomxSearch *search)
 {
 	const BloomxStructure *structure = search->structure;
-	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->meta.pending.rows, search->snapshot);
+	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->pending_rows, search->snapshot);
 	const uint64 *row;
 
 	while ((row = BloomxNextPending(reader)) != NULL)

@@ -103,7 +103,7 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
 
 	/* the first row that begins on this page, and the others up to the page's end */
-	for (; row < pending->rows; row++)
+	for (; row < structure->pending_rows; row++)
 	{
 		uint64		place = BloomxPendingPlace(pending, row_words, row) - page_first;
 		ItemPointerData tid;
@@ -386,7 +386,7 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	BloomxUnlockStructure(info->index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
-	stats->num_index_tuples = structure->meta.pending.rows;
+	stats->num_index_tuples = structure->pending_rows;
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 		stats->num_index_tuples += structure->segments[i].rows - structure->segments[i].dead;
 	MemoryContextSwitchTo(old);

@@ -1,0 +1,70 @@
+/*
+ * structure.c - what the index consists of at one moment, and the structure lock.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "storage/lmgr.h"
+
+static void
+ReadDirectory(Relation index, BloomxStructure *structure)
+{
+	BloomxMeta *meta = &structure->meta;
+
+	/* under the metapage's lock: the directory cannot change between two of its pages */
+	structure->segments = palloc(Max(1, meta->directory_pages) * DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
+	for (uint32 i = 0; i < meta->directory_pages; i++)
+	{
+		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
+		Page		page = BufferGetPage(buffer);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
+			BloomxReportCorruption(index, "a page of the directory is something else");
+		if (!BloomxDirectoryIsSound(page))
+			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
+		memcpy(structure->segments + i * DIRECTORY_SEGMENTS, PageGetContents(page), DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
+		UnlockReleaseBuffer(buffer);
+	}
+	for (uint32 i = 0; i < meta->segments; i++)
+		if (!BloomxSegmentIsValid(meta, &structure->segments[i], structure->blocks))
+			BloomxReportCorruption(index, "the directory names a segment that cannot be");
+}
+
+BloomxStructure *
+BloomxReadStructure(Relation index, Snapshot snapshot)
+{
+	BloomxStructure *structure = palloc(sizeof(BloomxStructure));
+	BloomxMeta *meta = &structure->meta;
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
+	structure->blocks = RelationGetNumberOfBlocks(index);
+	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
+	structure->pending_rows = BloomxCountPending(index, meta);
+	if (meta->merge.segment.rows > 0 && meta->merge.pending > structure->pending_rows)
+		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
+	ReadDirectory(index, structure);
+	UnlockReleaseBuffer(buffer);
+	structure->geometry = BloomxGeometryOf(&meta->keys);
+	structure->identity = BloomxIdentityOf(&meta->keys);
+	return structure;
+}
+
+void
+BloomxLockStructure(Relation index)
+{
+	LockPage(index, META_BLOCK, ExclusiveLock);
+}
+
+bool
+BloomxTryLockStructure(Relation index)
+{
+	return ConditionalLockPage(index, META_BLOCK, ExclusiveLock);
+}
+
+void
+BloomxUnlockStructure(Relation index)
+{
+	UnlockPage(index, META_BLOCK, ExclusiveLock);
+}
