@@ -77,8 +77,8 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \set ECHO none
 
 \echo
-\echo 'D. A stored filter. In B the planner saw that filter and join drop the same rows, and did not count that twice. Of a stored'
-\echo 'filter it cannot know: with <@ the join is estimated too small, which can lead to a bad plan. bloom_prefilter says it.'
+\echo 'D. A stored filter. In B the planner saw that filter and join drop the same rows, and did not count them twice. It cannot see'
+\echo 'this of a stored filter: with <@ the estimate of the join is too low, which can lead to a bad plan. bloom_prefilter tells it.'
 \set ECHO queries
 CREATE TABLE host_filter AS SELECT bloom_agg(addr) AS f FROM host WHERE cc IN ('DE', 'FR', 'NL');
 EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
