@@ -12,14 +12,28 @@ BLUE, ORANGE, GREEN, RED, PURPLE, CYAN = '#2a78c8', '#c2640c', '#2a8f50', '#c940
 plt.rcParams.update({
     'svg.fonttype': 'none', 'svg.hashsalt': 'bloomx', 'figure.facecolor': 'white', 'figure.figsize': (7.2, 4.2),
     'font.family': 'sans-serif', 'font.sans-serif': ['DejaVu Sans', 'Helvetica', 'Arial'], 'font.size': 11,
-    'text.color': TEXT, 'axes.labelcolor': TEXT, 'axes.edgecolor': GREY, 'axes.titlecolor': TEXT, 'axes.titlesize': 11,
+    'text.color': TEXT, 'axes.labelcolor': TEXT, 'axes.edgecolor': GREY, 'axes.titlecolor': TEXT, 'axes.titlesize': 11, 'figure.titlesize': 12,
     'xtick.color': TEXT, 'ytick.color': TEXT, 'legend.labelcolor': TEXT, 'legend.frameon': False, 'legend.fontsize': 10,
     'axes.spines.top': False, 'axes.spines.right': False, 'grid.color': GREY, 'grid.alpha': 0.25, 'axes.grid': True,
     'axes.axisbelow': True, 'lines.linewidth': 1.6, 'lines.markersize': 5,
 })
 
 
-def save(figure, directory, name):
-    figure.tight_layout()
+def check(figure, name):
+    """A title, and a name for every axis that has numbers; panels side by side may share one."""
+    titles = [axis.get_title() for axis in figure.axes] + [figure._suptitle.get_text() if figure._suptitle else '']
+    if not any(titles):
+        raise ValueError(f'{name} has no title')
+    for axis in figure.axes:
+        place = axis.get_subplotspec()
+        numbers = not any(label.get_text()[:1].isalpha() for label in axis.get_yticklabels())
+        if place.is_last_row() and not axis.get_xlabel() or numbers and place.is_first_col() and not axis.get_ylabel():
+            raise ValueError(f'{name} has an axis without a name')
+
+
+def save(figure, directory, name, legend=False):
+    """Writes the figure; with room for a legend below it."""
+    check(figure, name)
+    figure.tight_layout(rect=(0, 0.1, 1, 1) if legend else None)
     figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
     plt.close(figure)

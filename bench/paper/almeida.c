@@ -1,7 +1,7 @@
 /*
  * almeida.c - measurements for P. S. Almeida, A Case for Partitioned Bloom
- * Filters (2020, arXiv 2009.11789): what the paper computes, counted with real
- * filters.  exact.py computes the exact values for comparison.
+ * Filters (IEEE Transactions on Computers 2022): what the paper computes,
+ * counted with real filters.  exact.py computes the exact values for comparison.
  *
  *     almeida [--quick] DIRECTORY
  *
@@ -33,7 +33,7 @@ distinct_bits(blx_filter *scratch, const blx_geometry *g, uint64_t hash)
 	return (unsigned) blx_bits_set(scratch);
 }
 
-/* Table 1 (eq. 1 and 8): the number of keys of a standard filter with fewer than k bits. */
+/* Table 4 (eq. 1 and 8): the number of keys of a standard filter with fewer than k bits. */
 static void
 collisions(void)
 {
@@ -85,6 +85,15 @@ random_filters(FILE *csv, const char *prefix, const blx_geometry *g, uint64_t n,
 	free_filter(f);
 }
 
+/* The paper's nominal number of keys is (m/k) ln 2; these are shares of it. */
+static const double occupations[] = {1, 0.5, 0.25};
+
+static uint64_t
+keys_at(double occupation, uint64_t m, unsigned k)
+{
+	return (uint64_t) floor(occupation * (double) m / k * log(2));
+}
+
 /* The largest number of keys with which the fill is at most p. */
 static uint64_t
 keys_at_fill(uint64_t m, unsigned k, double p)
@@ -92,31 +101,27 @@ keys_at_fill(uint64_t m, unsigned k, double p)
 	return (uint64_t) floor(-log1p(-p) * (double) m / k);
 }
 
-/* Tables 2 and 3 (eq. 10 and 11): F_p and F_s at half and quarter occupation. */
+/* Tables 1 and 2 (eq. 10 and 11): F_p and F_s at full, half and quarter occupation. */
 static void
 rates(void)
 {
-	static const uint64_t sizes[] = {64, 128, 256, 512, 1024, 4096};
-	static const unsigned ks[] = {4, 8, 16};
-	static const double fills[] = {0.5, 0.25};
-	FILE	   *csv = open_csv(directory, "almeida-rates", "fill,m,k,n,layout,positives,probes,sigma");
+	static const struct { uint64_t m; unsigned k; } cases[] = {{64, 4}, {64, 8}, {512, 4}, {512, 8}, {512, 16}, {4096, 4}, {4096, 8}, {4096, 16}};
+	FILE	   *csv = open_csv(directory, "almeida-rates", "occupation,m,k,n,layout,positives,probes,sigma");
 
-	for (size_t o = 0; o < LENGTH(fills); o++)
-		for (size_t s = 0; s < LENGTH(sizes); s++)
-			for (size_t j = 0; j < LENGTH(ks); j++)
-			{
-				uint64_t	n = keys_at_fill(sizes[s], ks[j], fills[o]);
-				uint64_t	filters = (quick ? 2000000 : 20000000) / (20 * n + 500);
-				blx_geometry gs = standard(sizes[s], ks[j]);
-				blx_geometry gp = partitioned(sizes[s], ks[j]);
-				char		prefix[100];
+	for (size_t c = 0; c < LENGTH(cases); c++)
+		for (size_t o = 0; o < LENGTH(occupations); o++)
+		{
+			uint64_t	m = cases[c].m,
+						n = keys_at(occupations[o], m, cases[c].k);
+			uint64_t	filters = (quick ? 2000000 : 20000000) / (20 * n + 500);
+			blx_geometry gs = standard(m, cases[c].k);
+			blx_geometry gp = partitioned(m, cases[c].k);
+			char		prefix[100];
 
-				if (n == 0)
-					continue;
-				snprintf(prefix, sizeof prefix, "%g,%" PRIu64 ",%u,%" PRIu64, fills[o], sizes[s], ks[j], n);
-				random_filters(csv, prefix, &gs, n, filters, 500);
-				random_filters(csv, prefix, &gp, n, filters, 500);
-			}
+			snprintf(prefix, sizeof prefix, "%g,%" PRIu64 ",%u,%" PRIu64, occupations[o], m, cases[c].k, n);
+			random_filters(csv, prefix, &gs, n, filters, 500);
+			random_filters(csv, prefix, &gp, n, filters, 500);
+		}
 	fclose(csv);
 }
 
@@ -138,47 +143,45 @@ keys_with_collisions(const blx_geometry *g, unsigned collided, uint64_t *out, si
 	return found;
 }
 
-/* Table 4 (eq. 14): the rate of keys with c collisions, over many filters. */
+/* Table 3 (eq. 14): the rate of keys with c collisions, over many filters. */
 static void
 elements(void)
 {
-	static const struct { uint64_t m; unsigned k; } cases[] = {{128, 8}, {512, 8}, {1024, 8}, {512, 4}, {64, 8}};
-	FILE	   *csv = open_csv(directory, "almeida-elements", "m,k,n,layout,collisions,positives,probes");
+	static const struct { uint64_t m; unsigned k; } cases[] = {{64, 4}, {64, 8}, {512, 8}, {512, 16}};
+	FILE	   *csv = open_csv(directory, "almeida-elements", "occupation,m,k,n,collisions,positives,probes");
 	enum { KEYS = 256 };
 	uint64_t	hashes[KEYS];
 
-	for (size_t s = 0; s < LENGTH(cases); s++)
-	{
-		uint64_t	m = cases[s].m;
-		unsigned	k = cases[s].k;
-		uint64_t	n = keys_at_fill(m, k, 0.5);
-		uint64_t	filters = (quick ? 200000 : 2000000) / (n + KEYS / 4);
-		blx_geometry g[2] = {standard(m, k), partitioned(m, k)};
+	for (size_t o = 0; o < LENGTH(occupations); o++)
+		for (size_t s = 0; s < LENGTH(cases); s++)
+		{
+			uint64_t	m = cases[s].m;
+			unsigned	k = cases[s].k;
+			uint64_t	n = keys_at(occupations[o], m, k);
+			uint64_t	filters = (quick ? 200000 : 2000000) / (n + KEYS / 4);
+			blx_geometry g = standard(m, k);
 
-		for (unsigned l = 0; l < 2; l++)
-			for (unsigned c = 0; c <= (l == 0 ? 3 : 0); c++)
+			for (unsigned c = 0; c <= 3; c++)
 			{
-				size_t		keys = keys_with_collisions(&g[l], c, hashes, KEYS);
-				blx_filter *f = new_filter(&g[l]);
+				size_t		keys = keys_with_collisions(&g, c, hashes, KEYS);
+				blx_filter *f = new_filter(&g);
 				uint64_t	positives = 0;
 
 				for (uint64_t i = 0; i < filters; i++)
 				{
-					blank(f, &g[l]);
+					blank(f, &g);
 					add_range(f, i * n, n);
 					for (size_t q = 0; q < keys; q++)
 						positives += blx_test(f, hashes[q]);
 				}
-				if (keys > 0)
-					fprintf(csv, "%" PRIu64 ",%u,%" PRIu64 ",%s,%u,%" PRIu64 ",%" PRIu64 "\n", m, k, n,
-							blx_layout_name(g[l].layout), c, positives, filters * keys);
+				fprintf(csv, "%g,%" PRIu64 ",%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 "\n", occupations[o], m, k, n, c, positives, filters * keys);
 				free_filter(f);
 			}
-	}
+		}
 	fclose(csv);
 }
 
-/* Figure 3: the same keys, tested in many filters; a histogram of keys by their positives. */
+/* Beside Figure 4: the same keys, tested in many filters; a histogram of keys by their positives. */
 static void
 spread(void)
 {

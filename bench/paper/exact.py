@@ -9,6 +9,8 @@ from math import comb, exp, expm1, floor, lgamma, log, log1p
 
 import numpy
 
+import published
+
 
 @lru_cache(None)
 def occupancy_fractions(m, throws):
@@ -148,6 +150,84 @@ def window_fills(k, l, linear=False):
     return young + [0.5] * l
 
 
+def keys_at(occupation, m, k):
+    """The paper's number of keys: a share of (m/k) ln 2, rounded down."""
+    return floor(occupation * m / k * log(2))
+
+
+def occupancy_without_last(m, throws):
+    """The occupancy without its last term, all throws on different bits: what explains the printed Tables 2 and 3."""
+    p = occupancy(m, throws).copy()
+    if throws < len(p):
+        p[throws] = 0
+    return p
+
+
+def ratio_without_last(n, m, k):
+    p = occupancy_without_last(m, n * k)
+    return fpr_partitioned(n, m, k) / float(p @ (numpy.arange(len(p)) / m) ** k)
+
+
+def element_without_last(n, m, k, d):
+    p = occupancy_without_last(m, n * k)
+    x = numpy.arange(len(p))
+    hit = numpy.ones(len(p))
+    for i in range(d):
+        hit *= numpy.maximum(x - i, 0) / (m - i)
+    return float(p @ hit) / float(p @ (x / m) ** k)
+
+
+def is_printed(text, value):
+    """True if the value, rounded or cut off, has the printed digits."""
+    digits = len(text.partition('.')[2])
+    return abs(float(text) - value) <= 0.501 * 10 ** -digits or f'{value:.{digits + 6}f}'[:len(text)] == text
+
+
+def check_published():
+    """How many printed cells of Tables 2 and 3 are right, and how many come out without the last term of equations 10 and 14."""
+    ratios = [(text, fpr_partitioned(n, m, k) / fpr_standard(n, m, k), ratio_without_last(n, m, k))
+              for (m, k), row in published.RATIOS.items() for o, text in zip(published.OCCUPATIONS, row) for n in [keys_at(o, m, k)]]
+    elements = [(text, fpr_element(n, m, k, k - c) / fpr_standard(n, m, k), element_without_last(n, m, k, k - c))
+                for (o, m, k), row in published.ELEMENTS.items() for c, text in enumerate(row) for n in [keys_at(o, m, k)]]
+    for name, cells in (('Table 2', ratios), ('Table 3', elements)):
+        yield name, len(cells), sum(is_printed(text, right) for text, right, _ in cells), sum(is_printed(text, cut) for text, _, cut in cells)
+
+
+def fpr_power(n, m, k):
+    """What a proof takes the rate of a rational filter for: the fill to the power of a fractional k."""
+    return fill(m, n * k) ** k
+
+
+def fpr_rational_fraction(n, m, k):
+    """A rational filter, exactly: k is a Fraction. By inclusion and exclusion over the distinct bits of the absent key."""
+    whole, extra = floor(k), k - floor(k)
+
+    def all_set(d):
+        return sum((-1) ** i * comb(d, i) * ((1 - Fraction(i, m)) ** whole * (1 - extra * Fraction(i, m))) ** n for i in range(d + 1))
+
+    def rate(probes):
+        return sum(p * all_set(d) for d, p in enumerate(occupancy_fractions(m, probes)) if p)
+    return (1 - extra) * rate(whole) + extra * rate(whole + 1)
+
+
+def fpr_rational_any(n, m, k):
+    """A rational filter of any k above 0 by its mean fill, as fpr_rational, which starts at k = 1."""
+    whole, extra = floor(k), k - floor(k)
+    f = -expm1(n * (whole * log1p(-1 / m) + log1p(-extra / m)))
+    return f ** whole * (1 - extra + extra * f)
+
+
+def clashes(m, k):
+    """The expected pairs of a key's k probes, perhaps a fractional k, that hit one of m bits."""
+    whole, extra = floor(k), k - floor(k)
+    return ((1 - extra) * whole * (whole - 1) + extra * (whole + 1) * whole) / 2 / m
+
+
+def clashes_of_blocks(m, k):
+    """The same in blocks of powers of two that sum to m."""
+    return sum(clashes(1 << b, k * (1 << b) / m) for b in range(m.bit_length()) if m >> b & 1)
+
+
 if __name__ == '__main__':
     ratio = fpr_partitioned_fraction(5, 64, 8) / fpr_standard_fraction(5, 64, 8)
     print(float(ratio))
@@ -155,3 +235,12 @@ if __name__ == '__main__':
     for m, k, n in ((64, 8, 5), (128, 4, 22)):
         assert abs(fpr_standard(n, m, k) / float(fpr_standard_fraction(n, m, k)) - 1) < 1e-12
     assert abs(sum(comb(3, j) * (-1) ** j * (1 - j / 64) ** 40 for j in range(4)) / fpr_element(5, 64, 8, 3) - 1) < 1e-10
+    for table, cells, right, explained in check_published():
+        print(f'{table}: {cells} cells, {right} as printed, {explained} without the last term')
+        assert explained == cells
+    # Walther, Theorem 4.4, by the paper's first example: m = 10, n = 5, k = 2 ln 2
+    rational = fpr_rational_fraction(5, 10, Fraction(2 * log(2)))
+    assert rational > fpr_rational_fraction(5, 10, Fraction(1)) == Fraction(40951, 100000)
+    print(f'm = 10, n = 5: k = 2 ln 2 {float(rational):.6f}, k = 1 0.40951')
+    # Theorem 4.12 without its condition
+    assert all(clashes_of_blocks(m, k) < clashes(m, k) for m in range(3, 5000) if m & (m - 1) for k in (2, 2.5, 3, 4, 5, 7, 8, 10, 13.3, 21))

@@ -1,4 +1,4 @@
-"""The figures of docs/theory.md, from the measurements in docs/theory/*.csv and from exact.py.
+"""The figures of docs/theory.md and docs/theory/papers.md, from the measurements in docs/theory/*.csv and from exact.py.
 
     plot.py DIRECTORY [PREFIX]
 
@@ -13,7 +13,7 @@ import numpy
 import exact
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir))
-from figures import BLUE, CYAN, GREEN, GREY, ORANGE, PURPLE, RED, plt, save  # noqa: E402
+from figures import BLUE, CYAN, GREEN, GREY, ORANGE, PURPLE, RED, TEXT, plt, save  # noqa: E402
 
 directory = sys.argv[1]
 only = sys.argv[2] if len(sys.argv) > 2 else ''
@@ -31,26 +31,54 @@ def select(table, x, y, **equal):
     return [p[0] for p in found], [p[1] for p in found]
 
 
+def legend_below(figure, axis):
+    figure.legend(*axis.get_legend_handles_labels(), loc='lower center', ncol=3, fontsize=8)
+
+
 def almeida_ratio():
-    """Figures of F_p / F_s over n."""
-    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 3.9))
-    for axis, k in zip(axes, (4, 8)):
-        for m, colour in ((64, BLUE), (128, ORANGE), (256, GREEN), (1024, RED)):
-            top = int(1.6 * 0.6931 * m / k)
-            n = sorted({max(1, round(top * i / 40)) for i in range(1, 41)})
-            axis.plot([i * k / m for i in n], [exact.fpr_partitioned(i, m, k) / exact.fpr_standard(i, m, k) for i in n], color=colour, label=f'm = {m:,}')
-        measured = [r for r in rows('almeida-rates') if r['k'] == str(k)]
-        for r in measured:
-            if r['layout'] != 'standard' or int(r['m']) not in (64, 128, 256, 1024) or r['fill'] != '0.5':
-                continue
-            p = next(q for q in measured if q['layout'] == 'partitioned' and all(q[c] == r[c] for c in ('m', 'n', 'fill')))
-            colour = {64: BLUE, 128: ORANGE, 256: GREEN, 1024: RED}[int(r['m'])]
-            axis.plot(int(r['n']) * k / int(r['m']), int(p['positives']) / int(r['positives']), 'o', color=colour)
-        axis.axvline(0.6931, color=GREY, linestyle=':')
-        axis.set(title=f'k = {k}', xlabel='load kn/m (dotted: half full)')
-    axes[0].set(ylabel='rate: partitioned / standard', ylim=(0.97, 1.4))
+    """Almeida's figure 3, F_p / F_s over m at nominal occupation; and beside it over the load."""
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 4.2))
+    table = [r for r in rows('almeida-rates') if r['occupation'] == '1']
+    for k, colour in ((4, BLUE), (8, ORANGE), (16, GREEN)):
+        sizes = sorted({8 * k * round(2 ** (i / 6)) for i in range(0, 43)})
+        sizes = [m for m in sizes if 32 <= m <= 4096 and exact.keys_at(1, m, k) > 0]
+        axes[0].plot(sizes, [exact.fpr_partitioned(n, m, k) / exact.fpr_standard(n, m, k) for m in sizes for n in [exact.keys_at(1, m, k)]], color=colour, label=f'k = {k}')
+        measured = {(r['m'], r['layout']): int(r['positives']) for r in table if r['k'] == str(k)}
+        points = [m for m in (64, 512, 4096) if measured.get((str(m), 'standard'), 0) >= 300]
+        axes[0].plot(points, [measured[str(m), 'partitioned'] / measured[str(m), 'standard'] for m in points], 'o', color=colour)
+    axes[0].set(title='at nominal occupation, n = (m/k) ln 2', xscale='log', xlabel='m, bits', ylabel='rate: partitioned / standard', ylim=(0.97, 1.6))
+    axes[0].set_xticks([64, 512, 4096], ['64', '512', '4,096'])
+    axes[0].minorticks_off()
     axes[0].legend()
+    for m, colour in ((64, BLUE), (128, ORANGE), (256, GREEN), (1024, RED)):
+        n = sorted({max(1, round(1.6 * 0.6931 * m / 8 * i / 40)) for i in range(1, 41)})
+        axes[1].plot([i * 8 / m for i in n], [exact.fpr_partitioned(i, m, 8) / exact.fpr_standard(i, m, 8) for i in n], color=colour, label=f'm = {m:,} bits')
+    axes[1].axvline(0.6931, color=GREY, linestyle=':')
+    axes[1].set(title='k = 8', xlabel='load, probes per bit (dotted: half full)')
+    axes[1].legend()
+    figure.suptitle('What parts cost: rate of the partitioned filter over that of the standard one')
     save(figure, directory, 'almeida-ratio')
+
+
+def almeida_tail():
+    """Almeida's figure 4: one key in how many has at least this multiple of the mean rate."""
+    figure, axis = plt.subplots()
+    for m, k, colour in ((64, 4, BLUE), (64, 8, ORANGE), (512, 8, GREEN), (512, 16, RED)):
+        n = exact.keys_at(1, m, k)
+        mean, tail, x, y = exact.fpr_standard(n, m, k), 1.0, [], []
+        for c in range(k):
+            x.append(exact.fpr_element(n, m, k, k - c) / mean)
+            y.append(1 / tail)
+            tail -= exact.collisions(m, k, c)
+            if tail < 1e-8:
+                break
+        axis.plot(x, y, 'o-', color=colour, label=f'm = {m}, k = {k}')
+    axis.set(xscale='log', yscale='log', xlabel="a key's own rate / mean rate", ylabel='one key in', title='Weak spots of the standard filter at nominal occupation')
+    axis.set_xticks([1, 2, 4, 8, 16, 32], ['1', '2', '4', '8', '16', '32'])
+    axis.set_yticks([1, 100, 10 ** 4, 10 ** 6, 10 ** 8], ['1', '100', '10,000', '10$^6$', '10$^8$'])
+    axis.minorticks_off()
+    axis.legend()
+    save(figure, directory, 'almeida-tail')
 
 
 def almeida_spread():
@@ -71,6 +99,7 @@ def almeida_spread():
         axis.legend(loc='upper right')
     axes[1].set(xlabel=f"a key's own rate / mean rate of standard   (m = {m}, k = {k}, n = {n})", xticks=[1, 2, 4, 8, 16], xticklabels=['1', '2', '4', '8', '16'])
     axes[1].minorticks_off()
+    figure.suptitle('4,000 keys, each tested in 60,000 filters')
     save(figure, directory, 'almeida-spread')
 
 
@@ -92,6 +121,7 @@ def almeida_share():
     axis.set(xscale='log', yscale='log', xlabel='bits of the standard filter', ylabel='keys with a collision: share', ylim=(1e-4, 1.2))
     axis.set_xticks([64, 256, 1024, 4096], ['64', '256', '1,024', '4,096'])
     axis.minorticks_off()
+    axis.set_title('Keys with a collision, and the false positives that they cause')
     axis.legend(ncol=2, loc='lower left', fontsize=9)
     save(figure, directory, 'almeida-share')
 
@@ -105,7 +135,7 @@ def almeida_disjoint():
         axis.plot(x, [exact.false_overlap(layout, int(n), m, k) for n in x], color=COLOURS[layout], linestyle='--' if layout == 'blocked' else '-')
         axis.plot(x, y, 's' if layout == 'blocked' else 'o', color=COLOURS[layout], label=layout,
                   fillstyle='none' if layout == 'blocked' else 'full')
-    axis.set(xscale='log', xlabel=f'keys in each of two disjoint sets (m = {m:,}, k = {k})', ylabel='not recognised as disjoint')
+    axis.set(xscale='log', xlabel=f'keys in each of two disjoint sets (m = {m:,}, k = {k})', ylabel='share of pairs not recognised as disjoint', title='Two disjoint sets and their filters')
     axis.set_xticks([2, 8, 32, 128, 512, 2048], ['2', '8', '32', '128', '512', '2,048'])
     axis.minorticks_off()
     axis.legend()
@@ -120,7 +150,7 @@ def almeida_reduction():
         axis.plot(x, y, color=colour, linestyle='--' if mark == 's' else '-')
         x, y = select(table, 'divided_by', lambda r: int(r['positives']) / int(r['probes']), method=method)
         axis.plot(x, y, mark, color=colour, label=method, fillstyle='none' if mark == 's' else 'full')
-    axis.set(xscale='log', yscale='log', xlabel='cut to', ylabel='false positive rate')
+    axis.set(xscale='log', yscale='log', xlabel='size, as a part of the whole filter', ylabel='false positive rate', title='A half-full filter of 2$^{20}$ bits and 16 probes, cut down')
     axis.set_xticks([1, 2, 4, 8, 16], ['whole', '1/2', '1/4', '1/8', '1/16'])
     axis.minorticks_off()
     axis.legend(loc='lower right')
@@ -128,7 +158,7 @@ def almeida_reduction():
 
 
 def kaler_blocks():
-    """Figure 3, rates: the price of the unequal load of blocks."""
+    """Beside Kaler's figure 3: the price of the unequal load of blocks."""
     table = rows('kaler-blocks')
     figure, axis = plt.subplots()
     for keys, colour, mark, label in (('random', GREEN, 'o', 'blocked, keys as they come'), ('dealt', ORANGE, 's', 'blocked, every block with the same load')):
@@ -138,7 +168,7 @@ def kaler_blocks():
         axis.plot(x, y, mark, color=colour, label=label)
     m, n, k = (int(table[0][c]) for c in ('m', 'n', 'k'))
     axis.axhline(exact.fpr_approx(n, m, k), color=BLUE, linestyle='--', label='standard')
-    axis.set(xscale='log', xlabel=f'bits of a block (10 bits a key, k = {k})', ylabel='false positive rate', ylim=(0, 0.022))
+    axis.set(xscale='log', xlabel=f'bits of a block (10 bits per key, k = {k})', ylabel='false positive rate', ylim=(0, 0.022), title='The price of blocks is the difference of their loads')
     axis.set_xticks([64, 512, 4096, 32768, 262144], ['64', '512\ncache line', '4,096', '32,768\npage', '262,144'])
     axis.minorticks_off()
     axis.legend()
@@ -146,7 +176,7 @@ def kaler_blocks():
 
 
 def kaler_times():
-    """Figure 3, times, relative to the standard filter in the same rounds."""
+    """Times at 10 bits per key, relative to the standard filter in the same rounds."""
     table = rows('kaler-times')
     figure, axes = plt.subplots(1, 3, sharey=True, figsize=(7.2, 3.6))
     for axis, operation, title in zip(axes, ('add', 'absent', 'present'), ('add', 'test an absent key', 'test a present key')):
@@ -156,29 +186,74 @@ def kaler_times():
         axis.axhline(1, color=BLUE, linestyle='--', label='standard')
         axis.set(xscale='log', title=title)
         axis.set_xticks([2 ** 16, 2 ** 20, 2 ** 24], ['64 KB', '1 MB', '16 MB'], fontsize=8)
+        axis.set_xlabel('size of the filter, bytes')
         axis.minorticks_off()
     axes[0].set(ylabel='time / time of standard', ylim=(0, 1.5))
-    figure.legend(*axes[0].get_legend_handles_labels(), loc='lower center', ncol=5, fontsize=8)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(f'{directory}/kaler-times.svg', metadata={'Date': None, 'Creator': None})
-    plt.close(figure)
+    figure.suptitle('Time per key, relative to the standard filter (10 bits per key)')
+    legend_below(figure, axes[0])
+    save(figure, directory, 'kaler-times', legend=True)
+
+
+def kaler_speedup():
+    """Kaler's figure 5: the standard filter's time over that of static and dynamic blocks, k = 15."""
+    table = rows('kaler-speedup')
+    figure, axis = plt.subplots()
+    for layout, colour in (('blocked, 2,944 keys', GREEN), ('blocked, 512 bits', CYAN), ('partitioned_blocked', RED), ('dynamic_blocked', PURPLE)):
+        x, y = select(table, 'bytes', lambda r: float(r['speedup']), layout=layout)
+        axis.plot([value / 2 ** 20 for value in x], y, 'o-', color=colour, label=layout)
+    axis.axhline(1, color=BLUE, linestyle='--', label='standard')
+    axis.set(xscale='log', xlabel='size of the filter, MB', ylabel='speedup over the standard filter', ylim=(0, None), title='One insertion to two tests, half of which find their key; k = 15')
+    axis.set_xticks([1, 4, 16, 64], ['1', '4', '16', '64'])
+    axis.minorticks_off()
+    axis.legend(fontsize=9)
+    save(figure, directory, 'kaler-speedup')
+
+
+def walther_best():
+    """Walther's figure 3: the best k over n and over m, and the rate over k for m = 8,192."""
+    figure, axes = plt.subplots(1, 3, figsize=(9.6, 3.9))
+    n = numpy.arange(200, 8001, 50)
+    for m, colour in ((2048, BLUE), (8192, ORANGE), (32768, GREEN)):
+        axes[0].plot(n, m / n * numpy.log(2), color=colour, label=f'm = {m:,} bits')
+    axes[0].set(xlabel='n, keys', ylabel='k*, probes per key', yscale='log', title='the best k over n')
+    m = numpy.arange(512, 32769, 256)
+    for keys, colour in ((500, BLUE), (1000, ORANGE), (4000, GREEN)):
+        axes[1].plot(m, m / keys * numpy.log(2), color=colour, label=f'n = {keys:,} keys')
+    axes[1].set(xlabel='m, bits', ylabel='k*, probes per key', yscale='log', title='over m')
+    k = numpy.arange(0.25, 16.01, 0.125)
+    for keys, colour in ((500, BLUE), (1000, ORANGE), (2000, GREEN), (4000, RED)):
+        best = 8192 / keys * numpy.log(2)
+        axes[2].plot(k, [exact.fpr_power(keys, 8192, x) for x in k], ':', color=colour)
+        axes[2].plot(k, [exact.fpr_rational_any(keys, 8192, x) for x in k], color=colour, label=f'n = {keys:,} keys')
+        if best <= 16:
+            axes[2].plot([best], [0.5 ** best], 'x', color=colour, markersize=8)
+    axes[2].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', ylim=(5e-6, 1), title='the rate, m = 8,192 bits')
+    for axis in axes:
+        axis.legend(fontsize=8)
+    save(figure, directory, 'walther-best')
 
 
 def walther_fractional():
-    """Figure 7, with the mixture over keys as a line."""
+    """Figure 7, with the mixture over keys as a line, the optimum of the approximation as a cross, and half-full filters shaded."""
     table = rows('walther-fractional')
-    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 4.2))
+    figure, axes = plt.subplots(1, 2, sharey=True, figsize=(7.2, 4.8))
     for axis, m in zip(axes, ('8192', '131072')):
-        for n, colour in zip(sorted({int(r['n']) for r in table if r['m'] == m}), (BLUE, ORANGE, GREEN, RED)):
+        for n, colour in zip(sorted({int(r['n']) for r in table if r['m'] == m}), (BLUE, ORANGE, GREEN, RED, PURPLE)):
             x, y = select(table, 'k', lambda r: float(r['expected']), m=m, n=n)
-            fine = numpy.arange(1, max(x) + 0.01, 1 / 64)
-            axis.plot(fine, [exact.fpr_rational(n, int(m), k) for k in fine], color=colour)
-            axis.plot(fine, [exact.fill(int(m), n * k) ** k for k in fine], color=colour, linestyle=':', linewidth=1)
+            half = [float(r['k']) for r in table if r['m'] == m and r['n'] == str(n) and abs(float(r['fill']) - 0.5) <= 0.02]
+            if half:
+                axis.axvspan(min(half) - 0.06, max(half) + 0.06, color=GREY, alpha=0.15, linewidth=0)
+            fine = numpy.arange(0.25, max(x) + 0.01, 1 / 64)
+            axis.plot(fine, [exact.fpr_rational_any(n, int(m), k) for k in fine], color=colour)
+            axis.plot(fine, [exact.fpr_power(n, int(m), k) for k in fine], color=colour, linestyle=':', linewidth=1)
             x, y = select(table, 'k', lambda r: int(r['positives']) / int(r['probes']), m=m, n=n)
-            axis.plot(x, y, 'o', color=colour, markersize=3, label=f'n = {n:,}')
-        axis.set(yscale='log', title=f'm = {int(m):,}', xlabel='k')
-        axis.legend(fontsize=9)
-    axes[0].set(ylabel='false positive rate', ylim=(2e-5, 1))
+            axis.plot(x, y, 'o', color=colour, markersize=2.5, label=f'n = {n:,} keys')
+            best = int(m) / n * numpy.log(2)
+            axis.plot([best], [0.5 ** best], 'x', color=TEXT, markersize=8)
+        axis.set(yscale='log', title=f'm = {int(m):,} bits', xlabel='k, probes per key')
+        axis.legend(fontsize=8)
+    axes[0].set(ylabel='false positive rate', ylim=(2e-5, 1.1))
+    figure.suptitle('A fractional k: counted, computed, and the fill to the power k (dotted)')
     save(figure, directory, 'walther-fractional')
 
 
@@ -189,13 +264,13 @@ def window_age():
     for scheme, colour in (('active and warm-up', BLUE), ('two generations', ORANGE), ('ring of 5', GREEN), ('age_partitioned, l = 10', PURPLE), ('age_partitioned', RED)):
         x, y = select(table, 'age', lambda r: int(r['found']) / int(r['asked']), scheme=scheme)
         axis.plot(x, y, color=colour, label=scheme, linestyle='--' if scheme == 'two generations' else '-')
-    axis.set(xlabel='age of a key, in windows', ylabel='still found')
+    axis.set(xlabel='age of a key, in windows', ylabel='share of keys still found', title='How keys are forgotten: a window of 20,000 keys, 0.1 %')
     axis.legend()
     save(figure, directory, 'window-age')
 
 
 def growth_k():
-    """Kaler's figures 1 and 2: memory and rate of scalable filters over k."""
+    """Memory and rate over k of the layout scalable, which is told nothing."""
     table = rows('growth-k')
     figure, axes = plt.subplots(1, 2)
     for kind, colour in (('standard', BLUE), ('scalable, r = 1/2', RED), ('scalable, r = 1/2, s = 4', PURPLE), ('scalable, r = 0.85', ORANGE)):
@@ -206,14 +281,15 @@ def growth_k():
     k = numpy.arange(2, 17)
     axes[1].plot(k, 0.5 ** k, color=GREY, linestyle=':')
     axes[1].annotate('asked for', (11, 0.5 ** 10.3), color=GREY, fontsize=9)
-    axes[0].set(xlabel='k: rate asked for is 1/2$^k$', ylabel='bits a key', ylim=(0, None))
+    axes[0].set(xlabel='k: the rate asked for is 1/2$^k$', ylabel='bits per key', ylim=(0, None))
     axes[1].set(xlabel='k', ylabel='false positive rate', yscale='log')
     axes[0].legend(fontsize=9)
+    figure.suptitle('A million keys in filters that began with room for 1,000')
     save(figure, directory, 'growth-k')
 
 
 def growth_overload():
-    """Kaler's figures 4 to 6: rate, memory and time beyond the plan."""
+    """Rate, memory and time beyond the plan."""
     table = rows('growth-overload')
     figure, axes = plt.subplots(1, 3, figsize=(7.2, 3.8))
     planned = int(table[0]['planned'])
@@ -225,15 +301,57 @@ def growth_overload():
         axis.set(xscale='log', xlabel='keys / planned')
         axis.set_xticks([1, 4, 16, 64], ['1', '4', '16', '64'])
         axis.minorticks_off()
-    axes[0].set(title='false positive rate', yscale='log')
-    axes[1].set(title='bits a key', ylim=(0, None))
-    axes[2].set(title='test of absent / standard', ylim=(0, None))
+    axes[0].set(title='rate', ylabel='false positive rate', yscale='log')
+    axes[1].set(title='memory', ylabel='bits per key', ylim=(0, None))
+    axes[2].set(title='test of an absent key', ylabel='time / time of standard', ylim=(0, None))
     for axis in axes:
         axis.title.set_fontsize(10)
-    figure.legend(*axes[0].get_legend_handles_labels(), loc='lower center', ncol=5, fontsize=8)
-    figure.tight_layout(rect=(0, 0.06, 1, 1))
-    figure.savefig(f'{directory}/growth-overload.svg', metadata={'Date': None, 'Creator': None})
-    plt.close(figure)
+    figure.suptitle('Planned for 100,000 keys at 1 %, and given more')
+    legend_below(figure, axes[0])
+    save(figure, directory, 'growth-overload', legend=True)
+
+
+def growth_chains():
+    """Kaler's figures 1 and 2: memory and rate of his scalable filters over k, with his hashing and with independent hashes."""
+    table = rows('growth-chains')
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 4.4))
+    k = sorted({int(r['k']) for r in table})
+    axes[0].plot(k, [next(int(r['standard_bits']) for r in table if r['k'] == str(x)) / int(table[0]['n']) for x in k], color=BLUE, label='standard')
+    axes[1].plot(k, [0.5 ** x for x in k], color=BLUE)
+    for start, colour in (('512', RED), ('2048', ORANGE)):
+        for hashing, style in (('double', 'o-'), ('independent', 'o:')):
+            x, y = select(table, 'k', lambda r: int(r['positives']) / int(r['probes']), start=start, hashing=hashing)
+            axes[1].plot(x, y, style, color=colour, markersize=4, fillstyle='full' if hashing == 'double' else 'none',
+                         label=f'from {int(start):,} keys, {hashing}')
+        x, y = select(table, 'k', lambda r: int(r['bits']) / int(r['n']), start=start, hashing='double')
+        axes[0].plot(x, y, 'o-', color=colour, markersize=4, label=f'from {int(start):,} keys')
+    axes[0].set(xlabel='k, probes per key', ylabel='bits per key', ylim=(0, None), title='memory')
+    axes[1].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', title='rate')
+    axes[0].legend(fontsize=8)
+    axes[1].legend(fontsize=8)
+    figure.suptitle("Kaler's scalable filters, 2$^{20}$ keys")
+    save(figure, directory, 'growth-chains')
+
+
+def growth_dynamic():
+    """Kaler's figures 4 and 6: memory and rate of blocks that grow over k, with as many keys as planned."""
+    table = rows('growth-dynamic')
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 4.6))
+    for kind, colour, label in (("Kaler's blocks of 51.2 keys", RED, 'his blocks, 51.2 keys'), ("Kaler's blocks of 2944 keys", ORANGE, 'his blocks, 2,944 keys'),
+                                ('dynamic_blocked', PURPLE, 'dynamic_blocked'), ('blocked, 51.2 keys', GREEN, 'static, 51.2 keys'), ('blocked, 2944 keys', CYAN, 'static, 2,944 keys')):
+        x, y = select(table, 'k', lambda r: float(r['bits_per_key']) / (int(r['k']) / 0.7), kind=kind)
+        if not kind.startswith('blocked'):
+            axes[0].plot(x, y, 'o-', color=colour, markersize=4)
+        x, y = select(table, 'k', lambda r: float(r['rate']), kind=kind)
+        axes[1].plot(x, y, 'o-', color=colour, markersize=4, label=label)
+    k = numpy.arange(3, 17)
+    axes[0].axhline(1, color=BLUE, linestyle='--')
+    axes[1].plot(k, 0.5 ** k, color=BLUE, linestyle='--', label='standard')
+    axes[0].set(xlabel='k, probes per key', ylabel='bits / bits of standard', ylim=(0, None), title='memory')
+    axes[1].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', title='rate')
+    figure.suptitle('Blocks that grow, with as many keys as planned')
+    legend_below(figure, axes[1])
+    save(figure, directory, 'growth-dynamic', legend=True)
 
 
 def almeida_schemes():
@@ -245,11 +363,12 @@ def almeida_schemes():
             for axis, table, field, count in ((axes[0][column], bits, 'bits', 'keys'), (axes[1][column], pairs, 'common', 'pairs')):
                 found = [(int(r[field]), int(r[count]) / int(r['trials'])) for r in table if r['layout'] == layout and r['scheme'] == scheme and int(r[count]) > 0]
                 axis.plot([x for x, _ in found], [y for _, y in found], mark + '-', color=colour, label=scheme.replace('_', ' '), markersize=4, linewidth=1)
-        axes[0][column].set(title=layout, yscale='log')
-        axes[1][column].set(yscale='log', xlabel='bits')
-    axes[0][0].set(ylabel='keys with so many bits')
-    axes[1][0].set(ylabel='pairs that share so many')
+        axes[0][column].set(title=f'{layout}: bits of a key', yscale='log')
+        axes[1][column].set(title=f'{layout}: common bits of two keys', yscale='log', xlabel='bits')
+    axes[0][0].set(ylabel='share of keys')
+    axes[1][0].set(ylabel='share of pairs')
     axes[1][1].legend(fontsize=9)
+    figure.suptitle('Hashing schemes in a filter of 512 bits with k = 8')
     save(figure, directory, 'almeida-schemes')
 
 

@@ -1,16 +1,17 @@
-"""The tables of docs/theory.md, from the measurements in docs/theory/*.csv and from exact.py.
+"""The tables of docs/theory.md and docs/theory/papers.md, from the measurements in docs/theory/*.csv and from exact.py.
 
-    tables.py DIRECTORY THEORY.md
+    tables.py DIRECTORY DOCUMENT ...
 
-Rewrites the text between <!-- table NAME --> and <!-- end --> in THEORY.md.
+Rewrites the text between <!-- table NAME --> and <!-- end --> in the documents.
 """
 import csv
 import re
 import sys
 
 import exact
+import published
 
-directory, document = sys.argv[1:]
+directory, *documents = sys.argv[1:]
 
 
 def rows(name):
@@ -65,44 +66,91 @@ def almeida_collisions():
     return markdown(['m', 'k', 'no collision', 'measured', 'one', 'measured', 'two', 'measured'], lines)
 
 
-def almeida_rates():
-    cases = {}
-    for r in rows('almeida-rates'):
-        cases.setdefault((r['fill'], r['m'], r['k'], r['n']), {})[r['layout']] = r
+def beside(printed, value):
+    """The printed number if it is right, otherwise with the right one."""
+    digits = len(printed.partition('.')[2])
+    return printed if exact.is_printed(printed, value) else f'{printed}, right: **{value:.{digits}f}**'
+
+
+def measured_rate(r, expected):
+    """A measured rate with its distance in standard errors, if there were enough positives."""
+    if r['positives'] < 30:
+        return ''
+    return f"{short(r['positives'] / r['probes'], 3)} ({(r['positives'] - expected * r['probes']) / r['sigma']:+.1f})"
+
+
+def rates_of(occupation):
+    return {(r['m'], r['k'], r['layout']): r for r in rows('almeida-rates') if r['occupation'] == occupation}
+
+
+def almeida_table1():
+    found = rates_of(1)
     lines = []
-    for (fill, m, k, n), found in cases.items():
-        if k == 16 and fill < 0.5:
-            continue  # too rare to measure
+    for (m, k), printed in published.RATES.items():
+        n = exact.keys_at(1, m, k)
         s, p = exact.fpr_standard(n, m, k), exact.fpr_partitioned(n, m, k)
-        line = ['1/2' if fill == 0.5 else '1/4', f'{m:,}', k, n, short(exact.fpr_approx(n, m, k)), short(s), short(p), f'{p / s:.8f}']
-        for layout, expected in (('standard', s), ('partitioned', p)):
-            r = found[layout]
-            measured = r['positives'] / r['probes']
-            sigmas = f" ({(r['positives'] - expected * r['probes']) / r['sigma']:+.1f})" if r['positives'] >= 10 else ''
-            line.append(short(measured, 3) + sigmas)
-        lines.append(line)
-    return markdown(['fill', 'm', 'k', 'n', 'F_a', 'F_s', 'F_p', 'F_p / F_s', 'F_s measured', 'F_p measured'], lines)
+        values = (exact.fpr_approx(n, m, k), s, p, p / s)
+        lines.append([f'{m:,}', k, n, *map(beside, printed, values), measured_rate(found[m, k, 'standard'], s), measured_rate(found[m, k, 'partitioned'], p)])
+    return markdown(['m', 'k', 'n', 'F_a', 'F_s', 'F_p', 'F_p / F_s', 'F_s measured', 'F_p measured'], lines)
 
 
-def almeida_elements():
-    cases = {}
-    for r in rows('almeida-elements'):
-        cases.setdefault((r['m'], r['k'], r['n']), {})[r['layout'], r['collisions']] = r
+def almeida_table2():
     lines = []
-    for (m, k, n), found in cases.items():
-        mean = exact.fpr_standard(n, m, k)
-        line = [f'{m:,}', k, n]
-        for c in range(4):
-            r = found.get(('standard', c))
-            if r is None:
-                line.append('')
-                continue
-            expected = exact.fpr_element(n, m, k, k - c)
-            line.append(f"{expected / mean:.3f} ({r['positives'] / r['probes'] / mean:.3f})")
-        r = found['partitioned', 0]
-        line.append(f"{exact.fpr_partitioned(n, m, k) / mean:.3f} ({r['positives'] / r['probes'] / mean:.3f})")
+    for (m, k), printed in published.RATIOS.items():
+        line = [f'{m:,}', k]
+        for occupation, text in zip(published.OCCUPATIONS, printed):
+            n = exact.keys_at(occupation, m, k)
+            line += [n, beside(text, exact.fpr_partitioned(n, m, k) / exact.fpr_standard(n, m, k))]
         lines.append(line)
-    return markdown(['m', 'k', 'n', 'no collision', 'one', 'two', 'three', 'partitioned, any key'], lines)
+    return markdown(['m', 'k', 'n', 'occupation 1/4', 'n', '1/2', 'n', '1/1'], lines)
+
+
+def almeida_table3():
+    found = {(r['occupation'], r['m'], r['k'], r['collisions']): r for r in rows('almeida-elements')}
+    lines = []
+    for (occupation, m, k), printed in published.ELEMENTS.items():
+        n = exact.keys_at(occupation, m, k)
+        mean = exact.fpr_standard(n, m, k)
+        measured = []
+        for c in range(4):
+            r = found[occupation, m, k, c]
+            measured.append(f"{r['positives'] / r['probes'] / mean:.2f}" if r['positives'] >= 30 else '-')
+        lines.append([{1: '1/1', 0.5: '1/2', 0.25: '1/4'}[occupation], m, k, n,
+                      *(beside(text, exact.fpr_element(n, m, k, k - c) / mean) for c, text in enumerate(printed)), ' / '.join(measured)])
+    return markdown(['occupation', 'm', 'k', 'n', 'no collision', 'one', 'two', 'three', 'measured'], lines)
+
+
+def almeida_table4():
+    found = {(r['m'], r['k'], r['collisions']): r for r in rows('almeida-collisions')}
+    lines = []
+    for (m, k), printed in published.COLLISIONS.items():
+        values = [1 - exact.collisions(m, k, 0)] + [exact.collisions(m, k, c) for c in range(4)]
+        lines.append([m, k, *map(beside, printed, values), ' / '.join(f"{found[m, k, c]['keys'] / found[m, k, c]['trials']:.4f}" for c in range(4))])
+    return markdown(['m', 'k', 'some', 'none', 'one', 'two', 'three', 'measured, none to three'], lines)
+
+
+def almeida_colliding():
+    return markdown(['m', 'k', 'printed, per cent', 'exact'],
+                    [[m, k, text, f'{100 * (1 - exact.collisions(m, k, 0)):.2f}'] for (m, k), text in published.COLLIDING.items()])
+
+
+def almeida_overlap():
+    lines = []
+    for m, k, n in ((512, 8, 2), (512, 8, 4), (512, 8, 8), (8192, 8, 8), (8192, 8, 32), (8192, 8, 64)):
+        by_parts = (1 - (1 - k / m) ** (n * n)) ** k
+        lines.append([f'{m:,}', n, short(1 - (1 - 1 / m) ** (k * k * n * n), 5), short(exact.false_overlap('standard', n, m, k), 5),
+                      short(1 - (1 - k / m) ** (n * n), 5), short(by_parts, 5), short(exact.false_overlap('partitioned', n, m, k), 5)])
+    return markdown(['m', 'keys in each set', 'P_s, the paper', 'P_s, exact', 'one given part, the paper', 'P_p, the paper', 'P_p, exact'], lines)
+
+
+def almeida_extra_bits():
+    """Bits that the intersection of two half-full filters of disjoint sets has too many, parts over standard."""
+    lines = []
+    for m, k in ((512, 8), (512, 16), (64, 4), (64, 8)):
+        n = exact.keys_at(1, m, k)
+        ratio = (exact.fill(m / k, n) / exact.fill(m, n * k)) ** 2
+        lines.append([m, k, n, f'{100 * (ratio - 1):+.1f} %'])
+    return markdown(['m', 'k', 'n', 'common bits of disjoint sets, parts over standard'], lines)
 
 
 def almeida_reduction():
@@ -159,7 +207,7 @@ def window_published():
             chord = exact.fpr_window(k, l, exact.window_fills(k, l, linear=True))
             rate = exact.fpr_window(k, l, exact.window_fills(k, l))
             lines.append([short(target), k, l, short(chord), f'{short(rate)} ({100 * (rate / target - 1):+.1f} %)', f'{(k + l) * k / l / 0.693147:.1f}'])
-    return markdown(['target', 'k', 'l', 'with the chord', 'exact (against the target)', 'bits a key of the window'], lines)
+    return markdown(['target', 'k', 'l', 'with the chord', 'exact (against the target)', 'bits per key of the window'], lines)
 
 
 def window_stream():
@@ -167,7 +215,7 @@ def window_stream():
     for r in rows('window-stream'):
         lines.append([f"{r['window']:,}", short(r['fpr']), r['scheme'], f"{r['bits_a_key']:.1f}", f"{100 * r['missed'] / r['repeats']:.3g} %" if r['missed'] else 'none',
                       short(r['positives'] / r['fresh'], 3), f"{r['ratio']:.2f}"])
-    return markdown(['window', 'rate asked for', 'scheme', 'bits a key of the window', 'keys of the window forgotten', 'rate', 'time'], lines)
+    return markdown(['window', 'rate asked for', 'scheme', 'bits per key of the window', 'keys of the window forgotten', 'rate', 'time'], lines)
 
 
 def table5_layouts():
@@ -181,7 +229,7 @@ def table5_layouts():
         apart = 'refused' if r['apart_1000'] == '' else f"{100 * r['apart_100']:.0f} % / {100 * r['apart_1000']:.0f} %"
         lines.append([r['layout'], f"{r['bits_a_key']:.1f}", short(r['positives'] / r['probes'], 3), 'yes' if r['removes'] else 'no', f"{r['add_ratio']:.2f}", f"{r['absent_ratio']:.2f}",
                       f"{r['present_ratio']:.2f}", weak, both, apart, views])
-    return markdown(['layout', 'bits a key', 'rate', 'keys can be removed', 'add', 'test absent', 'test present', 'weak keys', 'rate of a & b / of the filter of the common keys',
+    return markdown(['layout', 'bits per key', 'rate', 'keys can be removed', 'add', 'test absent', 'test present', 'weak keys', 'rate of a & b / of the filter of the common keys',
                      'disjoint recognised, 100 / 1,000 keys', 'rate at half size'], lines)
 
 
@@ -190,6 +238,60 @@ def table5_cuckoo():
     for r in rows('table5-cuckoo'):
         lines.append([r['operation'] + (', ns' if r['ratio'] != '' else ''), r['cuckoo_ns'], r['core_ns'], r['ratio']])
     return markdown(['', 'cuckoo, 8 bits', 'partitioned_blocked', 'ratio'], lines)
+
+
+def kaler_figure3():
+    measured = rows('kaler-figure3')
+    first = {r['bits_per_key']: r['ns'] for r in measured if r['kind'] == 'standard'}
+    base = published.KALER_3['standard']
+    lines = []
+    for r in measured:
+        printed = published.KALER_3.get(r['kind'])
+        lines.append([r['kind'], r['bits_per_key'], f"{r['block_bytes']:,}" if r['kind'] != 'standard' else '', f'{printed[2]} %' if printed else '',
+                      f"{100 * r['expected']:.4f} %", f"{100 * r['positives'] / r['probes']:.4f} %", f'{printed[1] / base[1]:.2f}' if printed else '',
+                      f"{r['ns'] / first[r['bits_per_key']]:.2f}"])
+    return markdown(['filter', 'bits per key', 'bytes of a block', 'rate printed', 'computed', 'measured', 'time printed, relative', 'measured'], lines)
+
+
+def growth_chains():
+    found = {(r['start'], r['hashing'], r['k']): r for r in rows('growth-chains')}
+    lines = []
+    for k in sorted({key[2] for key in found}):
+        line = [k]
+        for start in (512, 2048):
+            for hashing in ('double', 'independent'):
+                r = found[start, hashing, k]
+                line.append(f"{r['positives'] / r['probes'] / r['standard']:.2f}")
+        line.append(f"{found[512, 'double', k]['bits'] / found[2048, 'double', k]['bits']:.2f}")
+        lines.append(line)
+    return markdown(['k', 'from 512, double hashing', 'independent', 'from 2,048, double hashing', 'independent', 'memory, 512 over 2,048'], lines)
+
+
+def growth_dynamic():
+    found = {(r['kind'], r['k']): r for r in rows('growth-dynamic')}
+    kinds = ["Kaler's blocks of 51.2 keys", "Kaler's blocks of 2944 keys", 'dynamic_blocked', 'dynamic_blocked, block_bits=32704', 'dynamic_blocked, block_bits=32704,growth=1,tightening=0.5']
+    lines = []
+    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
+        line = [k]
+        for kind in kinds:
+            r = found[kind, k]
+            line.append(f"{r['bits_per_key'] / (k / 0.7):.2f}, {r['rate'] * 2 ** k:.2f}" + (f" ({r['plain'] * 2 ** k:.2f})" if r['plain'] != '' else ''))
+        line += [f"{found[f'blocked, {size} keys', k]['rate'] * 2 ** k:.2f}" for size in ('51.2', '2944')]
+        lines.append(line)
+    return markdown(['k', "Kaler's blocks of 51.2 keys", 'of 2,944 keys', 'dynamic_blocked', '32,704 bits', '32,704 bits, growth 1, tightening 1/2', 'static, 51.2 keys', 'static, 2,944 keys'], lines)
+
+
+def kaler_bins():
+    return markdown(['', 'mean', 'least', 'most'], [['printed', '51', 20, 90]] + [[f"run {r['run'] + 1}", r['mean'], r['least'], r['most']] for r in rows('kaler-bins')])
+
+
+def walther_whole():
+    lines = []
+    for m, n in ((10, 5), (1000, 462), (131072, 60000), (8192, 4000), (8192, 16000)):
+        best = m / n * 0.6931471805599453
+        rate = {k: exact.fpr_rational_fraction(n, m, exact.Fraction(k)) if m == 10 else exact.fpr_rational_any(n, m, k) for k in (1, best, 2)}
+        lines.append([f'{m:,}', f'{n:,}', f'{best:.3f}', *(f'{float(rate[k]):.5f}' for k in (best, 1, 2)), f'{exact.fpr_power(n, m, best):.5f}'])
+    return markdown(['m', 'n', 'k*', 'rate at k*', 'k = 1', 'k = 2', 'fill to the power k*'], lines)
 
 
 def almeida_schemes():
@@ -214,7 +316,7 @@ def growth_overload():
         if r['n'] / r['planned'] in (1, 8, 64):
             lines.append([r['layout'], int(r['n'] / r['planned']), short(r['positives'] / r['probes'], 3), f"{r['bits'] / r['n']:.1f}",
                           f"{r['add_ns']:.0f}", f"{r['absent_ratio']:.2f}", f"{r['present_ratio']:.2f}"])
-    return markdown(['layout', 'keys / planned', 'rate', 'bits a key', 'add, ns', 'test absent', 'test present'], sorted(lines, key=lambda line: line[1]))
+    return markdown(['layout', 'keys / planned', 'rate', 'bits per key', 'add, ns', 'test absent', 'test present'], sorted(lines, key=lambda line: line[1]))
 
 
 TABLES = {name.replace('_', '-'): function for name, function in list(globals().items())
@@ -227,8 +329,9 @@ def fill_in(match):
     return f'<!-- table {name} -->\n' + '\n'.join(TABLES[name]()) + '\n<!-- end -->'
 
 
-with open(document) as file:
-    text = file.read()
-text = re.sub(r'<!-- table ([\w-]+) -->\n.*?<!-- end -->', fill_in, text, flags=re.S)
-with open(document, 'w') as file:
-    file.write(text)
+for document in documents:
+    with open(document) as file:
+        text = file.read()
+    text = re.sub(r'<!-- table ([\w-]+) -->\n.*?<!-- end -->', fill_in, text, flags=re.S)
+    with open(document, 'w') as file:
+        file.write(text)

@@ -31,11 +31,11 @@ static void
 fractional(void)
 {
 	static const struct { uint64_t m, n; } cases[] = {
-		{8192, 500}, {8192, 1000}, {8192, 2000}, {8192, 4000},
-		{131072, 10000}, {131072, 20000}, {131072, 40000}, {131072, 60000}
+		{8192, 500}, {8192, 1000}, {8192, 2000}, {8192, 4000}, {8192, 16000},
+		{131072, 10000}, {131072, 20000}, {131072, 40000}, {131072, 60000}, {131072, 200000}
 	};
 	uint64_t	probes = quick ? 100000 : 2000000;
-	FILE	   *csv = open_csv(directory, "walther-fractional", "m,n,k,positives,probes,filters,expected");
+	FILE	   *csv = open_csv(directory, "walther-fractional", "m,n,k,positives,probes,filters,expected,fill");
 
 	for (size_t c = 0; c < LENGTH(cases); c++)
 	{
@@ -44,20 +44,22 @@ fractional(void)
 		uint64_t	filters = m == 8192 ? (quick ? 10 : 100) : quick ? 1 : 5;
 		double		best = (double) m / (double) n * log(2);
 
-		for (unsigned eighths = 8; eighths <= 8 * fmax(4, 1.6 * best); eighths++)
+		for (unsigned eighths = 2; eighths <= 8 * fmax(4, 1.6 * best); eighths++)
 		{
 			blx_geometry g = geometry_of_bits("rational", m, eighths / 8.0);
 			blx_filter *f = new_filter(&g);
 			uint64_t	positives = 0;
+			double		set = 0;
 
 			for (uint64_t i = 0; i < filters; i++)
 			{
 				blank(f, &g);
 				add_range(f, i * n, n);
 				positives += count_true(f, ABSENT + i * (probes / filters), probes / filters);
+				set += (double) blx_bits_set(f);
 			}
-			fprintf(csv, "%" PRIu64 ",%" PRIu64 ",%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.8g\n", m, n, eighths / 8.0,
-					positives, probes / filters * filters, filters, blx_fpr_expected(&g, n));
+			fprintf(csv, "%" PRIu64 ",%" PRIu64 ",%.3f,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%.8g,%.5f\n", m, n, eighths / 8.0,
+					positives, probes / filters * filters, filters, blx_fpr_expected(&g, n), set / (double) (filters * m));
 			free_filter(f);
 		}
 	}
