@@ -201,6 +201,8 @@ def fpr_power(n, m, k):
 def fpr_rational_fraction(n, m, k):
     """A rational filter, exactly: k is a Fraction. By inclusion and exclusion over the distinct bits of the absent key."""
     whole, extra = floor(k), k - floor(k)
+    if whole == 0:
+        return 1 - k * (1 - k / m) ** n         # the key has a bit, and it is unset
 
     def all_set(d):
         return sum((-1) ** i * comb(d, i) * ((1 - Fraction(i, m)) ** whole * (1 - extra * Fraction(i, m))) ** n for i in range(d + 1))
@@ -241,6 +243,9 @@ if __name__ == '__main__':
     # Walther, Theorem 4.4, by the paper's first example: m = 10, n = 5, k = 2 ln 2
     rational = fpr_rational_fraction(5, 10, Fraction(2 * log(2)))
     assert rational > fpr_rational_fraction(5, 10, Fraction(1)) == Fraction(40951, 100000)
-    print(f'm = 10, n = 5: k = 2 ln 2 {float(rational):.6f}, k = 1 0.40951')
+    # Corollary 4.11 by the same: blocks of 8 and 2 bits
+    blocks = fpr_rational_fraction(5, 8, Fraction(2 * log(2)) * Fraction(8, 10)) * fpr_rational_fraction(5, 2, Fraction(2 * log(2)) * Fraction(2, 10))
+    assert blocks > rational
+    print(f'm = 10, n = 5: blocks {float(blocks):.6f}, k = 2 ln 2 {float(rational):.6f}, k = 1 0.40951')
     # Theorem 4.12 without its condition
     assert all(clashes_of_blocks(m, k) < clashes(m, k) for m in range(3, 5000) if m & (m - 1) for k in (2, 2.5, 3, 4, 5, 7, 8, 10, 13.3, 21))
