@@ -7,7 +7,8 @@ EXTVERSION = 1.0
 DISTVERSION = 1.0.0
 DISTDIR = dist
 MODULE_big = bloomx
-DATA = bloomx--$(EXTVERSION).sql
+# this version's script, and the ways from published ones
+DATA = $(sort $(notdir $(wildcard $(srcdir)/bloomx--*.sql)))
 HEADERS_bloomx = src/core/bloomx.h
 
 include $(srcdir)/src/core/sources.mk
@@ -35,6 +36,9 @@ PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
 
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+ifeq ($(PGXS),)
+$(error no pg_config at "$(PG_CONFIG)": install PostgreSQL's headers for servers (README.md), or set PG_CONFIG)
+endif
 include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object

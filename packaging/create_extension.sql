@@ -1,0 +1,2 @@
+-- Run by the image in the database that it creates.
+CREATE EXTENSION bloomx;
