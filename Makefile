@@ -18,7 +18,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
-	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts implied selectivity support) \
+	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space merge build scan vacuum cost check handler)
 

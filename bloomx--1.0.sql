@@ -1009,6 +1009,12 @@ CREATE OPERATOR CLASS bloomx_ops
 	OPERATOR 2 ?|;
 COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
 
+-- The default of every other type: CREATE INDEX gets as far as the access method, which says what to write instead.
+CREATE OPERATOR CLASS not_a_filter_ops
+	DEFAULT FOR TYPE anyelement USING bloomx AS
+	STORAGE anyelement;
+COMMENT ON OPERATOR CLASS not_a_filter_ops USING bloomx IS 'refuses values that are not filters, with a hint';
+
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'
 	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;

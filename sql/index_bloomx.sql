@@ -47,6 +47,8 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE 5 <@ f;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_any(f, ARRAY[5, 6]);
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_all(f, ARRAY[5, 6]) AND f @> 7;
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_hash(f, bloom_hash(5));
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> ANY (ARRAY[5, 6]);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> ALL (ARRAY[5, 6]);
 RESET enable_seqscan;
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, $1 + 1, -1])');
 SELECT * FROM differences('bloom_contains_all(f, (keys($1))[1:3])');
@@ -55,11 +57,18 @@ SELECT * FROM differences('bloom_contains_hash(f, bloom_hash($1))');
 SELECT * FROM differences('f ?| bloom_probe_all(ARRAY[$1, 5])');
 SELECT * FROM differences('f @> $1::bigint OR f @> $1 + 1');
 SELECT * FROM differences('NOT f @> $1');
+SELECT * FROM differences('f @> ANY (ARRAY[$1, $1 + 1, NULL])');
+SELECT * FROM differences('f @> ALL ((keys($1))[1:3])');
+SELECT * FROM differences('f @> ALL (ARRAY[$1, NULL])');
+SELECT * FROM differences('f @> ANY (ARRAY[[$1, 3], [$1 + 1, 4]]) AND NOT f @> ALL (ARRAY[$1, 3])');
 
 -- No keys: all of them are in every filter, any of them in none. NULL is in no filter. A key of another type is refused as without the index.
 SELECT * FROM differences('bloom_contains_all(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('f @> NULL::int AND $1 > 0', 'SELECT 1');
+-- All of no keys are in a filter that is NULL, too: then the index, which does not have it, is not used.
+SELECT * FROM differences('f @> ALL ((keys(1))[1:$1])', 'SELECT 0');
+SELECT * FROM differences('f @> ANY ((keys(1))[1:$1])', 'SELECT 0');
 SET enable_seqscan = off;
 SELECT id FROM docs WHERE f @> 'word'::text;
 SELECT id FROM docs WHERE f ?& bloom_empty(1);
@@ -75,6 +84,11 @@ SET enable_seqscan = off;
 PREPARE find(int) AS SELECT count(*) FROM docs WHERE f @> $1;
 SET plan_cache_mode = force_generic_plan;
 EXPLAIN (COSTS OFF) EXECUTE find(5);
+PREPARE find_any(int[]) AS SELECT count(*) FROM docs WHERE f @> ANY ($1);
+EXPLAIN (COSTS OFF) EXECUTE find_any('{5,6}');
+PREPARE find_all(int[]) AS SELECT count(*) FROM docs WHERE f @> ALL ($1);
+EXPLAIN (COSTS OFF) EXECUTE find_all('{}');
+EXECUTE find_all('{}');
 EXPLAIN (COSTS OFF) SELECT k, id FROM generate_series(1, 20) k JOIN docs ON f @> k;
 SELECT count(*) FILTER (WHERE present) AS present, count(*) FILTER (WHERE NOT present) < 300 AS few_others
 FROM (SELECT k = ANY (keys(id)) AS present FROM generate_series(1, 20) k JOIN docs ON f @> k) s;
@@ -185,7 +199,12 @@ SELECT bloomx_check_index('unlogged_f');
 DROP TABLE unlogged, temporary;
 
 -- What is refused.
+\set VERBOSITY default
 CREATE INDEX ON docs USING bloomx (id);
+CREATE INDEX ON docs USING bloomx ((id || 'th'));
+CREATE INDEX ON docs USING bloomx (f not_a_filter_ops);
+\set VERBOSITY terse
+SELECT opcname, amvalidate(c.oid) FROM pg_opclass c JOIN pg_am a ON a.oid = opcmethod WHERE amname = 'bloomx' ORDER BY 1;
 CREATE INDEX ON docs USING bloomx (f, f);
 CREATE UNIQUE INDEX ON docs USING bloomx (f);
 CREATE INDEX ON docs USING bloomx (f) WITH (bits = 100, probes = 2);
@@ -256,3 +275,32 @@ SELECT g AS "is full" FROM wide WHERE f ?& (SELECT keys FROM many);
 RESET bloomx.overfill;
 RESET enable_seqscan;
 DROP TABLE wide, many;
+
+-- A column of bloomfilter(capacity, rate), or of a domain over it, tells the geometry before there are rows.
+CREATE DOMAIN declared AS bloomfilter(200, 0.001);
+CREATE TABLE typed (a bloomfilter(50), b declared, c bloomfilter(50, 0.01, 'standard'));
+CREATE INDEX typed_a ON typed USING bloomx (a);
+CREATE INDEX typed_b ON typed USING bloomx (b);
+CREATE INDEX typed_c ON typed USING bloomx (c);
+SELECT i.indexrelid::regclass, s.bits, s.probes FROM pg_index i, bloomx_index_info(indexrelid) s WHERE indrelid = 'typed'::regclass ORDER BY 1;
+SELECT bits, parts FROM bloom_plan(50) UNION ALL SELECT bits, parts FROM bloom_plan(200, 0.001);
+DROP TABLE typed;
+DROP DOMAIN declared;
+
+-- Progress. The function of an index's expression sees how far CREATE INDEX is.
+CREATE FUNCTION watched(f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    progress record;
+BEGIN
+    PERFORM pg_stat_clear_snapshot();
+    SELECT * INTO progress FROM pg_stat_progress_create_index WHERE pid = pg_backend_pid();
+    IF progress.tuples_done IN (0, 700) THEN
+        RAISE INFO '%: % of % tuples, blocks %', progress.phase, progress.tuples_done, progress.tuples_total, progress.blocks_done <= progress.blocks_total;
+    END IF;
+    RETURN f;
+END $$;
+CREATE TABLE watched AS SELECT bloom_agg(i, 10) AS f FROM generate_series(1, 1000) i GROUP BY i;
+VACUUM ANALYZE watched;
+CREATE INDEX watched_f ON watched USING bloomx (watched(f));
+DROP TABLE watched;
+DROP FUNCTION watched;

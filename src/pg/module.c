@@ -6,6 +6,7 @@
 #include "utils/guc.h"
 
 #include "pg/index/bloomx/index.h"
+#include "pg/planner/planner.h"
 
 BLOOMX_MODULE_MAGIC;
 
@@ -17,4 +18,5 @@ _PG_init(void)
 	DefineSettings();
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
+	InstallArrayConditions();
 }

@@ -4,6 +4,7 @@
  *   statistics.c        what ANALYZE keeps of a column of filters
  *   membership.c        reads a membership call from a plan tree
  *   index_condition.c   membership as a condition that an index can take
+ *   array_condition.c   f @> ANY (array), of which PostgreSQL asks no support function
  *   facts.c             what is known of a filter before the query runs
  *   implied.c           what a join already says of a pre-filter
  *   selectivity.c       the share of rows that membership keeps
@@ -67,6 +68,11 @@ extern const blx_filter *ProbeOfConstant(const Const *keys, KeysForm form);
 
 /* A list of the one condition, or NIL if this index cannot take it. */
 extern List *MembershipIndexCondition(SupportRequestIndexCondition *request);
+
+/* ---- array_condition.c ---- */
+
+/* At load time: lets indexes serve f @> ANY (array) and f @> ALL (array). */
+extern void InstallArrayConditions(void);
 
 /* ---- statistics.c ---- */
 

@@ -8,13 +8,24 @@
  */
 #include "pg/index/bloomx/index.h"
 
+#include "access/htup_details.h"
 #include "access/tableam.h"
 #include "access/xloginsert.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/progress.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "pgstat.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
+#include "pg/base/objects.h"
+#include "pg/functions/typmod.h"
 #include "pg/value/value.h"
 
 /*
@@ -37,6 +48,35 @@
  * leave the choice to the second largest filter.  They wait in memory.
  */
 #define SAMPLE_FILTERS 1000
+
+/*
+ * Phases in pg_stat_progress_create_index.  The server numbers the one before
+ * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
+ */
+#define SCANNING_PHASE 2
+#define WRITING_PHASE 3
+
+char *
+bloomxbuildphasename(int64 phase)
+{
+	switch (phase)
+	{
+		case PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE:
+			return "initializing";
+		case SCANNING_PHASE:
+			return "scanning table";
+		case WRITING_PHASE:
+			return "writing segment";
+		default:
+			return NULL;
+	}
+}
+
+static void
+EnterPhase(int64 phase)
+{
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
+}
 
 typedef struct BloomxBuildState
 {
@@ -68,7 +108,9 @@ FlushRows(BloomxBuildState *state)
 	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
+	EnterPhase(WRITING_PHASE);
 	BloomxAddSegment(state->index, &geometry, &source);
+	EnterPhase(SCANNING_PHASE);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;
@@ -105,6 +147,28 @@ LockAndWriteKeys(Relation index, const BloomxKeys *keys)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	WriteKeys(index, buffer, keys);
 	UnlockReleaseBuffer(buffer);
+}
+
+/*
+ * The geometry without a filter to look at: that of the type, if the column is
+ * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
+ */
+static void
+ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	int32		typmod = column->atttypmod;
+	const FilterType *type;
+	BloomxGeometrySample sample = {0};
+
+	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
+	type = LookupFilterType(typmod);
+	if (type != NULL && BloomxSampleType(&sample, &type->geometry))
+	{
+		blx_geometry geometry = BloomxChooseGeometry(options, &sample);
+
+		BloomxSetGeometry(keys, &geometry);
+	}
 }
 
 /* Chooses the geometry, unless an option has set it, and makes room for rows of it. */
@@ -166,7 +230,7 @@ BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->row_memory);
-	state->indexed++;
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, ++state->indexed);
 }
 
 static void
@@ -183,12 +247,53 @@ WriteMetaPage(Relation index)
 	UnlockReleaseBuffer(buffer);
 }
 
+/* The name of the BRIN class for values of a type; that for integers, as an example, if the type has none of its own. */
+static char *
+BrinClassFor(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(getBaseType(type)));
+	char	   *class = psprintf("%s_bloomx_ops", NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	char	   *schema = get_namespace_name(get_func_namespace(OwnFunctionOid(BLOOM_CONTAINS)));
+
+	ReleaseSysCache(tuple);
+	if (OidIsValid(get_opclass_oid(BRIN_AM_OID, list_make2(makeString(schema), makeString(class)), true)))
+		return class;
+	return "int4_bloomx_ops";
+}
+
+/*
+ * The default class of all other types has no operators.  It is there so that an
+ * index on values gets this far, and its user learns what to write instead.
+ */
+static void
+CheckColumn(Relation heap, Relation index)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	bool		is_expression = index->rd_index->indkey.values[0] == 0;
+
+	if (!IsFilterType(column->atttypid))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("access method bloomx indexes filters, not values of type %s", format_type_be(column->atttypid)),
+				 errdetail("It finds the rows whose filter may hold a key."),
+				 errhint("To find the blocks of the table that may have a value, use a BRIN class of the extension, for example: CREATE INDEX ON %s USING brin (%s %s).",
+						 quote_identifier(RelationGetRelationName(heap)),
+						 is_expression ? "(expression)" : quote_identifier(NameStr(column->attname)),
+						 BrinClassFor(column->atttypid))));
+	if (index->rd_opcintype[0] == ANYELEMENTOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
+				 errmsg("the operator class of index \"%s\" is not for filters", RelationGetRelationName(index)),
+				 errhint("Leave the operator class out: bloomx_ops is the default for filters.")));
+}
+
 IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	BloomxBuildState *state = palloc0(sizeof(BloomxBuildState));
 
+	CheckColumn(heap, index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	WriteMetaPage(index);
@@ -198,9 +303,14 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
-	if (state->keys.parts > 0)	/* set by an option: no filters need wait */
+	if (state->keys.parts == 0)
+		ChooseByType(index, &state->options, &state->keys);
+	if (state->keys.parts > 0)	/* set by an option or the type: no filters need wait */
 		StartRows(state);
 
+	if (heap->rd_rel->reltuples > 0)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
+	EnterPhase(SCANNING_PHASE);
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, state, NULL);
 	/* a small table: its filters still wait */
 	if (state->signatures == NULL && state->rows > 0)

@@ -79,7 +79,8 @@ bloomxvalidate(Oid class)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", class);
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	valid = ValidateOperators(NameStr(form->opcname), form->opcfamily, form->opcintype);
+	/* the class of all types that are refused (build.c) needs no operators */
+	valid = form->opcintype == ANYELEMENTOID || ValidateOperators(NameStr(form->opcname), form->opcfamily, form->opcintype);
 	valid &= ValidateFunctions(NameStr(form->opcname), form->opcfamily);
 	ReleaseSysCache(tuple);
 	return valid;
@@ -98,6 +99,7 @@ bloomx_handler(PG_FUNCTION_ARGS)
 
 	routine->ambuild = bloomxbuild;
 	routine->ambuildempty = bloomxbuildempty;
+	routine->ambuildphasename = bloomxbuildphasename;
 	routine->aminsert = bloomxinsert;
 	routine->ambulkdelete = bloomxbulkdelete;
 	routine->amvacuumcleanup = bloomxvacuumcleanup;

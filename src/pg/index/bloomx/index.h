@@ -357,6 +357,9 @@ typedef struct BloomxGeometrySample
 
 extern void BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f);
 
+/* The same for a filter that a column's type is declared for; false if it can have no signature. */
+extern bool BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry);
+
 /* The geometry that the options ask for; what they leave open is taken from the filters. */
 extern blx_geometry BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *sample);
 
@@ -574,6 +577,7 @@ extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint32 pending_rows, Rela
 extern bytea *bloomxoptions(Datum reloptions, bool validate);
 extern IndexBuildResult *bloomxbuild(Relation heap, Relation index, struct IndexInfo *info);
 extern void bloomxbuildempty(Relation index);
+extern char *bloomxbuildphasename(int64 phase);
 extern bool bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 						 IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
 extern IndexScanDesc bloomxbeginscan(Relation index, int keys, int orderbys);

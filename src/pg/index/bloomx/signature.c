@@ -13,6 +13,14 @@
 #include "core/base/identity.h"
 #include "core/layouts/hashes.h"
 
+static void
+AddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
+{
+	sample->filters++;
+	sample->log2_blocks[pg_leftmost_one_pos32(geometry->blocks)]++;
+	sample->parts[geometry->parts]++;
+}
+
 void
 BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 {
@@ -20,10 +28,18 @@ BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 
 	if (!blx_signature_geometry(f, &geometry))
 		return;
-	sample->filters++;
+	AddToSample(sample, &geometry);
 	sample->planned = f->capacity > 0;
-	sample->log2_blocks[pg_leftmost_one_pos32(geometry.blocks)]++;
-	sample->parts[geometry.parts]++;
+}
+
+bool
+BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry)
+{
+	if (geometry->layout != BLX_PARTITIONED_BLOCKED)
+		return false;
+	AddToSample(sample, geometry);
+	sample->planned = true;
+	return true;
 }
 
 /*

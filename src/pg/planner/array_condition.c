@@ -1,0 +1,113 @@
+/*
+ * array_condition.c - f @> ANY (array) and f @> ALL (array) as conditions that an
+ * index can take.
+ *
+ * PostgreSQL turns `f @> v` into an index condition by asking the support function
+ * of @>, but asks nobody about an operator over an array.  So when the paths of a
+ * table have been made, its indexes are tried a second time.  Beside each such
+ * condition they see the one that follows from it: bloom_contains_any(f, array) or
+ * bloom_contains_all(f, array).  What an index finds is tested with the condition
+ * as it was written.
+ *
+ * The hook is set when the module is loaded.  A session that plans such a
+ * condition has loaded it by then, for the operator's selectivity.
+ *
+ * Conditions between two tables are left alone: bloom_contains_any says them.
+ */
+#include "pg/planner/planner.h"
+
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
+
+static set_rel_pathlist_hook_type next_hook;
+
+/*
+ * True if the array has elements for certain.  A filter that is NULL meets ALL of
+ * an empty array, and no index has its row.
+ */
+static bool
+HasElements(Node *array)
+{
+	if (IsA(array, Const) && !((Const *) array)->constisnull)
+		return ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(((Const *) array)->constvalue)),
+							  ARR_DIMS(DatumGetArrayTypeP(((Const *) array)->constvalue))) > 0;
+	return IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims && ((ArrayExpr *) array)->elements != NIL;
+}
+
+/* Returns what is true wherever the condition is, or NULL. */
+static RestrictInfo *
+ImpliedCondition(PlannerInfo *root, const RestrictInfo *condition)
+{
+	const ScalarArrayOpExpr *array = (const ScalarArrayOpExpr *) condition->clause;
+	RestrictInfo *implied;
+	Oid			function;
+
+	if (!IsA(array, ScalarArrayOpExpr) || WhichFunction(get_opcode(array->opno)) != BLOOM_CONTAINS ||
+		!(array->useOr || HasElements(lsecond(array->args))))
+		return NULL;
+	function = OwnFunctionOid(array->useOr ? BLOOM_CONTAINS_ANY : BLOOM_CONTAINS_ALL);
+	if (!OidIsValid(function))
+		return NULL;
+	implied = make_simple_restrictinfo(root, (Expr *) makeFuncExpr(function, BOOLOID, array->args, InvalidOid,
+																   array->inputcollid, COERCE_EXPLICIT_CALL));
+	/* behind a security barrier it stays behind it */
+	implied->security_level = condition->security_level;
+	return implied;
+}
+
+/* What follows from the conditions, added to them; the same list if nothing does. */
+static List *
+WithImplied(PlannerInfo *root, List *conditions)
+{
+	List	   *all = conditions;
+	ListCell   *lc;
+
+	foreach(lc, conditions)
+	{
+		RestrictInfo *implied = ImpliedCondition(root, lfirst_node(RestrictInfo, lc));
+
+		if (implied != NULL)
+			all = lappend(all == conditions ? list_copy(all) : all, implied);
+	}
+	return all;
+}
+
+static void
+TryIndexesAgain(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	List	   *conditions,
+			   *before = NIL;
+	ListCell   *lc,
+			   *old;
+
+	if (next_hook)
+		next_hook(root, rel, rti, rte);
+	if (rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL || rel->indexlist == NIL || IS_DUMMY_REL(rel))
+		return;
+	conditions = WithImplied(root, rel->baserestrictinfo);
+	if (conditions == rel->baserestrictinfo)
+		return;
+
+	/* a partial index has a list without the conditions that its predicate implies; what is added follows from the others, too */
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+
+		before = lappend(before, index->indrestrictinfo);
+		index->indrestrictinfo = WithImplied(root, index->indrestrictinfo);
+	}
+	create_index_paths(root, rel);
+	forboth(lc, rel->indexlist, old, before)
+		lfirst_node(IndexOptInfo, lc)->indrestrictinfo = lfirst(old);
+}
+
+void
+InstallArrayConditions(void)
+{
+	next_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = TryIndexesAgain;
+}
