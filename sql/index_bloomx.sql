@@ -7,7 +7,7 @@ SET jit = off;
 SELECT amvalidate(oid) FROM pg_opclass WHERE opcname = 'bloomx_ops';
 
 -- Filters of 1 to 80 keys, all in 1 .. 4000; some rows have no filter.
-CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
+CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE FUNCTION keys(id int) RETURNS int[] LANGUAGE sql IMMUTABLE AS
 $$ SELECT array_agg((id * 7919 + i * i * 31) % 4000 + 1) FROM generate_series(1, 1 + id % 80) i $$;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 1500) id;
@@ -161,7 +161,7 @@ SELECT * FROM differences('id = 1000 AND f @> $1::text', 'SELECT generate_series
 DROP TABLE docs;
 
 -- Signatures larger than a page, for filters of 10,000 keys.
-CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter);
+CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE INDEX docs_f ON docs USING bloomx (f) WITH (pending_limit = 64);
 SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
 INSERT INTO docs SELECT id, bloom_agg(k, 10000) FROM generate_series(1, 40) id, generate_series(id * 500, id * 500 + 9999) k GROUP BY id;
