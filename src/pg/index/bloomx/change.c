@@ -1,5 +1,5 @@
 /*
- * change.c - one change of one page, and its WAL record.
+ * change.c - a change of one page or two, and its WAL record.
  *
  * GenericXLogFinish finds what has changed by comparing the page with the copy
  * that the caller has written to, byte by byte.  For a row of some 40 bytes that
@@ -19,18 +19,24 @@
 #include "utils/rel.h"
 
 void
-BloomxStartChange(BloomxChange *change, Relation index, Buffer buffer)
+BloomxStartChanges(BloomxChange *changes, int n, Relation index)
 {
-	change->index = index;
-	change->buffer = buffer;
-	change->length = 0;
 #if GENERIC_RECORD_IS_KNOWN
-	change->state = NULL;
-	change->page = BufferGetPage(buffer);
+	for (int i = 0; i < n; i++)
+	{
+		changes[i].state = NULL;
+		changes[i].page = BufferGetPage(changes[i].buffer);
+		changes[i].length = 0;
+	}
 	START_CRIT_SECTION();
 #else
-	change->state = GenericXLogStart(index);
-	change->page = GenericXLogRegisterBuffer(change->state, buffer, 0);
+	GenericXLogState *state = GenericXLogStart(index);
+
+	for (int i = 0; i < n; i++)
+	{
+		changes[i].state = state;
+		changes[i].page = GenericXLogRegisterBuffer(state, changes[i].buffer, 0);
+	}
 #endif
 }
 
@@ -55,24 +61,54 @@ BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 l
 	}
 }
 
+/* Some words at a time: what is equal is passed by as fast as memcmp goes. */
+#define CHUNK 8
+
 void
-BloomxFinishChange(BloomxChange *change)
+BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n)
 {
-	if (change->state != NULL)
+	uint64	   *old = place;
+	const uint64 *new = words;
+
+	for (uint32 chunk = 0; chunk < n; chunk += CHUNK)
 	{
-		GenericXLogFinish(change->state);
+		uint32		end = Min(n, chunk + CHUNK);
+
+		if (memcmp(old + chunk, new + chunk, (end - chunk) * sizeof(uint64)) == 0)
+			continue;
+		for (uint32 from = chunk, to; from < end; from = to + 1)
+		{
+			for (to = from; to < end && old[to] != new[to]; to++)
+				;
+			if (to > from)
+				BloomxChangeBytes(change, old + from, new + from, (to - from) * sizeof(uint64));
+		}
+	}
+}
+
+void
+BloomxFinishChanges(BloomxChange *changes, int n, Relation index)
+{
+	if (changes->state != NULL)
+	{
+		GenericXLogFinish(changes->state);
 		return;
 	}
-	MarkBufferDirty(change->buffer);
-	if (RelationNeedsWAL(change->index))
+	for (int i = 0; i < n; i++)
+		MarkBufferDirty(changes[i].buffer);
+	if (RelationNeedsWAL(index))
 	{
 		XLogRecPtr	lsn;
 
 		XLogBeginInsert();
-		XLogRegisterBuffer(0, change->buffer, REGBUF_STANDARD);
-		XLogRegisterBufData(0, change->record, change->length);
+		for (int i = 0; i < n; i++)
+		{
+			XLogRegisterBuffer(i, changes[i].buffer, REGBUF_STANDARD);
+			XLogRegisterBufData(i, changes[i].record, changes[i].length);
+		}
 		lsn = XLogInsert(RM_GENERIC_ID, 0);
-		PageSetLSN(change->page, lsn);
+		for (int i = 0; i < n; i++)
+			PageSetLSN(changes[i].page, lsn);
 	}
 	END_CRIT_SECTION();
 }

@@ -5,7 +5,7 @@
  *
  *   signature.c  filters -> signatures, conditions -> slices
  *   options.c    the options of an index
- *   change.c     one change of one page, and its WAL record
+ *   change.c     a change of one page or two, and its WAL record
  *   pages.c      pages, the metapage, free pages
  *   pending.c    rows that are in no segment yet
  *   structure.c  what the index consists of, and the lock of that
@@ -275,21 +275,23 @@ typedef struct BloomxStructure
  */
 typedef struct BloomxChange
 {
-	Relation	index;
-	Buffer		buffer;
+	Buffer		buffer;			/* set by the caller, who has locked it exclusively */
 	GenericXLogState *state;	/* NULL: the record is written by hand */
-	Page		page;			/* to be read; only BloomxChangeBytes may write */
+	Page		page;			/* to be read; only these functions write */
 	uint32		length;			/* of the record */
-	char		record[BLCKSZ + 64];	/* the whole page, and the offsets and lengths of some changes */
+	char		record[BLCKSZ + BLCKSZ / 2];	/* the page, at worst every second word with offset and length */
 } BloomxChange;
 
 /*
- * Begins a change of a page that the caller has locked exclusively.  Until
- * BloomxFinishChange there must be no error: it may be a critical section.
+ * A WAL record of changes to n pages, of which the metapage comes first.  Between
+ * start and finish there must be no error: it may be a critical section.
  */
-extern void BloomxStartChange(BloomxChange *change, Relation index, Buffer buffer);
+extern void BloomxStartChanges(BloomxChange *changes, int n, Relation index);
+extern void BloomxFinishChanges(BloomxChange *changes, int n, Relation index);
 extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length);
-extern void BloomxFinishChange(BloomxChange *change);
+
+/* The same for those of n words that differ. */
+extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
 
 /* ---- pages.c ---- */
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);

@@ -20,6 +20,7 @@
 #include "core/base/identity.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
+StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
 StaticAssertDecl(sizeof(BloomxKeys) == 4 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
 
 void
