@@ -5,7 +5,7 @@ RESET client_min_messages;
 SELECT bloom_empty(1) @> 1 AS found;	-- loads the module
 
 -- The default is the processor's fastest path, shown by its name.
-SELECT current_setting('bloomx.simd') IN ('scalar', 'avx2', 'avx512', 'neon') AS chosen;
+SELECT current_setting('bloomx.simd') IN ('scalar', 'avx2', 'avx512', 'avx512_vbmi', 'neon') AS chosen;
 SET bloomx.simd = sse;
 
 -- A path is accepted, or refused with the reason if the processor lacks it; then the former path stays.
@@ -16,7 +16,7 @@ DECLARE
 	before text;
 	hint text;
 BEGIN
-	FOREACH p IN ARRAY '{scalar,avx2,avx512,neon}'::text[] LOOP
+	FOREACH p IN ARRAY '{scalar,avx2,avx512,avx512_vbmi,neon}'::text[] LOOP
 		before := current_setting('bloomx.simd');
 		BEGIN
 			PERFORM set_config('bloomx.simd', p, false);
@@ -25,14 +25,14 @@ BEGIN
 		EXCEPTION WHEN feature_not_supported THEN
 			GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 			ASSERT SQLERRM = 'this processor does not run ' || p, SQLERRM;
-			ASSERT hint ~ '^It runs scalar(, (avx2|avx512|neon))*\.$' AND hint !~ ('\m' || p || '\M'), hint;
+			ASSERT hint ~ '^It runs scalar(, (avx2|avx512|avx512_vbmi|neon))*\.$' AND hint !~ ('\m' || p || '\M'), hint;
 			ASSERT current_setting('bloomx.simd') = before;
 			INSERT INTO paths VALUES (p, false);
 		END;
 	END LOOP;
 END $$;
 SELECT runs AS scalar_runs FROM paths WHERE path = 'scalar';
--- No processor runs all four.
+-- No processor runs all five.
 SELECT count(*) AS paths, bool_and(runs) AS all_run FROM paths;
 
 -- Builds and probes filters, once for each path that runs here: full and partial groups, k of 1 to 64.

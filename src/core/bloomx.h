@@ -412,7 +412,8 @@ enum blx_simd_path
 	BLX_SIMD_AUTO,				/* the fastest that this processor runs: what the first call chooses */
 	BLX_SIMD_SCALAR,
 	BLX_SIMD_AVX2,
-	BLX_SIMD_AVX512,
+	BLX_SIMD_AVX512,			/* with BW, DQ and VL */
+	BLX_SIMD_AVX512_VBMI,		/* with VBMI, BITALG and VPOPCNTDQ, too */
 	BLX_SIMD_NEON,
 	BLX_SIMD_PATHS
 };
@@ -423,7 +424,7 @@ extern bool blx_simd_check(enum blx_simd_path path, blx_error *error);
 /* Uses that path from now on, in the whole process.  A path that does not run here changes nothing. */
 extern void blx_simd_set(enum blx_simd_path path);
 
-/* The path in use: "scalar", "avx2", "avx512" or "neon". */
+/* The path in use: "scalar", "avx2", "avx512", "avx512_vbmi" or "neon". */
 extern const char *blx_simd_name(void);
 
 #pragma GCC visibility pop

@@ -4,10 +4,15 @@
  *
  * A path that this processor cannot run is skipped, and the output says so.
  */
+#define _DEFAULT_SOURCE			/* MAP_ANONYMOUS */
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "core/filter/inline.h"
 #include "core/layouts/groups.h"
 #include "filters.h"
 
-static const char *const names[BLX_SIMD_PATHS] = {"auto", "scalar", "avx2", "avx512", "neon"};
+static const char *const names[BLX_SIMD_PATHS] = {"auto", "scalar", "avx2", "avx512", "avx512_vbmi", "neon"};
 
 static void
 use(enum blx_simd_path path)
@@ -119,6 +124,79 @@ compare_tests(enum blx_simd_path path)
 			}
 			release();
 		}
+}
+
+/*
+ * Whole filters, whose single keys have kernels of their own: any number of
+ * parts, key types with a name or without, words anywhere in a cache line.  A
+ * group of 2^15 blocks is large enough for batches to prefetch.
+ */
+static void
+compare_filters(enum blx_simd_path path)
+{
+	static const blx_identity identities[] = {{.key_type = BLX_KEY_INTEGER}, {.key_type = BLX_KEY_NAMED, .name_len = 3, .name = "abc"}};
+
+	for (unsigned parts = 1; parts <= BLX_MAX_K; parts++)
+		for (unsigned named = 0; named <= 1; named++)
+		{
+			unsigned	log2 = parts <= 8 && !named ? 15 : (unsigned) random_between(0, 6);
+			blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << log2, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+			size_t		n = random_between(1, 200);
+			uint64_t   *hashes = random_hashes(n),
+						size = blx_bytes(&g, identities[named].name_len) / 8;
+			blx_filter *expected = (blx_filter *) (void *) take_words(size, 0),
+					   *f = (blx_filter *) (void *) take_words(size, (unsigned) random_between(0, 7));
+
+			blx_init(expected, &g, &identities[named], n);
+			blx_init(f, &g, &identities[named], n);
+			use(BLX_SIMD_SCALAR);
+			blx_groups_add(blx_words(expected), (blx_groups) {.log2 = log2, .parts = parts}, hashes, n / 2);
+			use(path);
+			if (one_in(2))
+				CHECK(blx_add(f, hashes, n / 2) == n / 2, "keys taken");
+			else
+				for (size_t i = 0; i < n / 2; i++)
+					CHECK(blx_add(f, hashes + i, 1) == 1, "a key taken");
+			CHECK(equal((uint64_t *) (void *) f, (uint64_t *) (void *) expected, size), "%u parts, 2^%u blocks, named %u", parts, log2, named);
+			for (size_t i = 0; i < n; i++)
+			{
+				bool		has = blx_groups_test_fetched((blx_groups) {.log2 = log2, .parts = parts}, 0, hashes[i], blx_fetch_memory, blx_words(expected));
+
+				CHECK(blx_test(f, hashes[i]) == has, "%u parts, 2^%u blocks, named %u", parts, log2, named);
+				CHECK(blx_test_batch(f, hashes + i, 1) == has, "%u parts in a batch of one", parts);
+			}
+			release();
+		}
+}
+
+/* Kernels touch no memory outside the words that they are given: those end, or begin, where a page that cannot be read does. */
+static void
+touch_nothing_else(enum blx_simd_path path)
+{
+	size_t		page = (size_t) sysconf(_SC_PAGESIZE);
+	char	   *pages = mmap(NULL, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (!CHECK(pages != MAP_FAILED && mprotect(pages, page, PROT_NONE) == 0 && mprotect(pages + 2 * page, page, PROT_NONE) == 0, "pages"))
+		return;
+	use(path);
+	for (unsigned parts = 1; parts <= 16; parts++)
+		for (unsigned at_end = 0; at_end <= 1; at_end++)
+		{
+			blx_groups	shape = {.log2 = (unsigned) random_between(0, 4), .parts = parts};
+			uint64_t   *words = (uint64_t *) (void *) (pages + page + (at_end ? page - 8 * blx_groups_words(shape) : 0));
+			uint64_t   *hashes = random_hashes(200);
+
+			memset(pages + page, 0, page);
+			for (int i = 0; i < 64; i++)
+				blx_groups_add(words, shape, hashes + i, 1);
+			blx_groups_add(words, shape, hashes, 200);
+			for (int i = 0; i < 200; i++)
+				CHECK(blx_groups_test(words, shape, hashes[i]), "lost a key");
+			CHECK(blx_kernels_in_use()->test_batch(words, UINT64_C(1) << shape.log2, parts, hashes, 64) == ~UINT64_C(0), "lost a key");
+			CHECK(blx_popcount(words, blx_groups_words(shape)) > 0, "no bits");
+			release();
+		}
+	munmap(pages, 3 * page);
 }
 
 static void
@@ -235,6 +313,12 @@ main(void)
 		snprintf(title, sizeof title, "%s tests as scalar does, one by one and in batches", names[path]);
 		TEST(title)
 			compare_tests(path);
+		snprintf(title, sizeof title, "%s adds and tests filters as scalar does, of any size, name and place", names[path]);
+		TEST(title)
+			compare_filters(path);
+		snprintf(title, sizeof title, "%s touches no memory outside the words", names[path]);
+		TEST(title)
+			touch_nothing_else(path);
 		snprintf(title, sizeof title, "%s counts, joins and masks arrays as scalar does", names[path]);
 		TEST(title)
 			compare_arrays(path);

@@ -24,7 +24,7 @@ blx_new(const blx_geometry *g, const blx_identity *id, uint64_t capacity, const 
 size_t
 blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
-	return blx_layout_row(f->layout)->add(f, hashes, n);
+	return blx_add_inline(f, hashes, n);
 }
 
 bool
@@ -55,6 +55,12 @@ blx_grow(blx_filter *dst, const blx_filter *f)
 	dst->layout = f->layout;
 	dst->pending = f->pending;
 	return row->grow(dst, f);
+}
+
+size_t
+blx_add_other(blx_filter *f, const uint64_t *hashes, size_t n)
+{
+	return blx_layout_row(f->layout)->add(f, hashes, n);
 }
 
 bool

@@ -15,6 +15,7 @@
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
 #include "core/filter/growth.h"
+#include "core/filter/inline.h"
 #include "core/layouts/hashes.h"
 
 #define DEFAULT_FPR 0.01
@@ -222,7 +223,7 @@ blx_add_growing(blx_filter *f, const uint64_t *hashes, size_t n, const blx_growt
 
 		if (growth->poll != NULL)
 			growth->poll();
-		taken = blx_add(f, hashes, now);
+		taken = blx_add_inline(f, hashes, now);
 		hashes += taken;
 		n -= taken;
 		if (taken == now)

@@ -5,9 +5,9 @@
  * A path is a table of kernels.  All paths set the same bits and give the same
  * answers; they differ only in the instructions that they use.  The first call
  * in a process chooses a path (paths.c).  Kernels work on bare words and know
- * no layout, except test_filter; the addressing is that of block.h.  Sizes are
- * the caller's to check: a kernel reads and writes exactly the words that its
- * arguments describe.
+ * no layout, except those that take a filter; the addressing is that of
+ * block.h.  Sizes are the caller's to check: a kernel reads and writes exactly
+ * the words that its arguments describe.
  */
 #ifndef BLX_KERNELS_H
 #define BLX_KERNELS_H
@@ -32,8 +32,14 @@ typedef struct blx_kernels
 	bool		(*test) (const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash);
 	uint64_t	(*test_batch) (const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n);
 
-	/* The same test, with words and shape taken from a partitioned_blocked filter. */
-	bool		(*test_filter) (const struct blx_filter *f, uint64_t hash);
+	/*
+	 * One key in a default filter (filter/inline.h), whose words follow the
+	 * header directly: with any number of parts, or with one full group ("plain").
+	 */
+	bool		(*test_default) (const struct blx_filter *f, uint64_t hash);
+	bool		(*test_plain) (const struct blx_filter *f, uint64_t hash);
+	void		(*add_default) (struct blx_filter *f, uint64_t hash);
+	void		(*add_plain) (struct blx_filter *f, uint64_t hash);
 
 	/*
 	 * One group of BLX_GROUP parts at two resolutions.  fold ORs src into dst,
@@ -59,7 +65,7 @@ extern const blx_kernels blx_kernels_scalar;
 #if defined(__x86_64__)
 extern const blx_kernels blx_kernels_avx2;
 extern const blx_kernels blx_kernels_avx512;
-extern const blx_kernels blx_kernels_avx512_vpopcntdq;	/* with the VPOPCNTDQ extension, which counts bits in a 512-bit register */
+extern const blx_kernels blx_kernels_avx512_vbmi;
 #elif defined(__aarch64__)
 extern const blx_kernels blx_kernels_neon;
 #endif
@@ -78,9 +84,13 @@ blx_kernels_in_use(void)
 	return atomic_load_explicit(&blx_path, memory_order_relaxed);
 }
 
-/* The test_filter of that path.  A test that knows the layout starts here and saves one load (filter/inline.h). */
+/* Four kernels of that path, for calls that save the load of the table's address (filter/inline.h). */
 typedef bool (*blx_test_function) (const struct blx_filter *f, uint64_t hash);
+typedef void (*blx_add_function) (struct blx_filter *f, uint64_t hash);
 extern _Atomic(blx_test_function) blx_test_default;
+extern _Atomic(blx_test_function) blx_test_plain;
+extern _Atomic(blx_add_function) blx_add_default;
+extern _Atomic(blx_add_function) blx_add_plain;
 
 /* ---- arrays of words, by the kernels in use ---- */
 

@@ -35,24 +35,24 @@ pair_shifted(const uint64_t *block, unsigned j, uint64_t mixed)
 }
 
 static inline __attribute__((always_inline)) bool
-block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
+block_has(const uint64_t *block, uint64_t parts, uint64_t mixed)
 {
 	uint64x2_t	all = vdupq_n_u64(1);
-	unsigned	pairs = parts / 2 * 2;
+	unsigned	pairs = (unsigned) parts / 2 * 2;
 
 	for (unsigned j = 0; j < pairs; j += 2)
 		all = vandq_u64(all, pair_shifted(block, j, mixed));
-	return (vgetq_lane_u64(all, 0) & vgetq_lane_u64(all, 1)) != 0 && blx_parts_have(block, pairs, parts, mixed);
+	return (vgetq_lane_u64(all, 0) & vgetq_lane_u64(all, 1)) != 0 && blx_parts_have(block, pairs, (unsigned) parts, mixed);
 }
 
 static inline __attribute__((always_inline)) void
-block_set(uint64_t *block, unsigned parts, uint64_t mixed)
+block_set(uint64_t *block, uint64_t parts, uint64_t mixed)
 {
-	unsigned	pairs = parts / 2 * 2;
+	unsigned	pairs = (unsigned) parts / 2 * 2;
 
 	for (unsigned j = 0; j < pairs; j += 2)
 		vst1q_u64(block + j, vorrq_u64(vld1q_u64(block + j), vshlq_u64(vdupq_n_u64(1), bits_of(mixed, j))));
-	blx_parts_set(block, pairs, parts, mixed);
+	blx_parts_set(block, pairs, (unsigned) parts, mixed);
 }
 
 static inline bool

@@ -43,13 +43,21 @@ static bool
 has_avx2(void)
 {
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-		system_saves(SAVES_YMM);
+		__builtin_cpu_supports("popcnt") && system_saves(SAVES_YMM);
 }
 
 static bool
 has_avx512(void)
 {
-	return has_avx2() && __builtin_cpu_supports("avx512f") && system_saves(SAVES_ZMM);
+	return has_avx2() && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+		__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && system_saves(SAVES_ZMM);
+}
+
+static bool
+has_avx512_vbmi(void)
+{
+	return has_avx512() && __builtin_cpu_supports("avx512vbmi") && __builtin_cpu_supports("avx512bitalg") &&
+		__builtin_cpu_supports("avx512vpopcntdq");
 }
 #endif
 
@@ -72,14 +80,17 @@ static const path paths[BLX_SIMD_PATHS] = {
 #if defined(__x86_64__)
 	[BLX_SIMD_AVX2] = {"avx2", has_avx2, &blx_kernels_avx2},
 	[BLX_SIMD_AVX512] = {"avx512", has_avx512, &blx_kernels_avx512},
+	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", has_avx512_vbmi, &blx_kernels_avx512_vbmi},
 	[BLX_SIMD_NEON] = {"neon", NULL, NULL},
 #elif defined(__aarch64__)
 	[BLX_SIMD_AVX2] = {"avx2", NULL, NULL},
 	[BLX_SIMD_AVX512] = {"avx512", NULL, NULL},
+	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", NULL, NULL},
 	[BLX_SIMD_NEON] = {"neon", always, &blx_kernels_neon},
 #else
 	[BLX_SIMD_AVX2] = {"avx2", NULL, NULL},
 	[BLX_SIMD_AVX512] = {"avx512", NULL, NULL},
+	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", NULL, NULL},
 	[BLX_SIMD_NEON] = {"neon", NULL, NULL},
 #endif
 };
@@ -107,9 +118,27 @@ first_test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const u
 }
 
 static bool
-first_test_filter(const blx_filter *f, uint64_t hash)
+first_test_default(const blx_filter *f, uint64_t hash)
 {
-	return choose()->test_filter(f, hash);
+	return choose()->test_default(f, hash);
+}
+
+static bool
+first_test_plain(const blx_filter *f, uint64_t hash)
+{
+	return choose()->test_plain(f, hash);
+}
+
+static void
+first_add_default(blx_filter *f, uint64_t hash)
+{
+	choose()->add_default(f, hash);
+}
+
+static void
+first_add_plain(blx_filter *f, uint64_t hash)
+{
+	choose()->add_plain(f, hash);
 }
 
 static void
@@ -164,7 +193,10 @@ static const blx_kernels first_kernels = {
 	.add = first_add,
 	.test = first_test,
 	.test_batch = first_test_batch,
-	.test_filter = first_test_filter,
+	.test_default = first_test_default,
+	.test_plain = first_test_plain,
+	.add_default = first_add_default,
+	.add_plain = first_add_plain,
 	.fold = first_fold,
 	.expand_or = first_expand_or,
 	.expand_and = first_expand_and,
@@ -176,7 +208,10 @@ static const blx_kernels first_kernels = {
 };
 
 _Atomic(const blx_kernels *) blx_path = &first_kernels;
-_Atomic(blx_test_function) blx_test_default = first_test_filter;
+_Atomic(blx_test_function) blx_test_default = first_test_default;
+_Atomic(blx_test_function) blx_test_plain = first_test_plain;
+_Atomic(blx_add_function) blx_add_default = first_add_default;
+_Atomic(blx_add_function) blx_add_plain = first_add_plain;
 
 /* ---- the choice ---- */
 
@@ -210,11 +245,6 @@ kernels_of(enum blx_simd_path p)
 	if (p == BLX_SIMD_AUTO)
 		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
 			p--;
-	/* Counting bits by registers is an extension that not every AVX-512 processor has. */
-#if defined(__x86_64__)
-	if (p == BLX_SIMD_AVX512 && __builtin_cpu_supports("avx512vpopcntdq"))
-		return &blx_kernels_avx512_vpopcntdq;
-#endif
 	return paths[p].kernels;
 }
 
@@ -227,7 +257,10 @@ blx_simd_set(enum blx_simd_path p)
 		return;
 	kernels = kernels_of(p);
 	atomic_store_explicit(&blx_path, kernels, memory_order_relaxed);
-	atomic_store_explicit(&blx_test_default, kernels->test_filter, memory_order_relaxed);
+	atomic_store_explicit(&blx_test_default, kernels->test_default, memory_order_relaxed);
+	atomic_store_explicit(&blx_test_plain, kernels->test_plain, memory_order_relaxed);
+	atomic_store_explicit(&blx_add_default, kernels->add_default, memory_order_relaxed);
+	atomic_store_explicit(&blx_add_plain, kernels->add_plain, memory_order_relaxed);
 }
 
 /* Chooses a path, unless another thread has taken one meanwhile. */
@@ -236,14 +269,20 @@ choose(void)
 {
 	const blx_kernels *none = &first_kernels,
 			   *best;
-	blx_test_function no_test = first_test_filter;
+	blx_test_function no_test_default = first_test_default,
+				no_test_plain = first_test_plain;
+	blx_add_function no_add_default = first_add_default,
+				no_add_plain = first_add_plain;
 
 #if defined(__x86_64__)
 	__builtin_cpu_init();
 #endif
 	best = kernels_of(BLX_SIMD_AUTO);
 	atomic_compare_exchange_strong(&blx_path, &none, best);
-	atomic_compare_exchange_strong(&blx_test_default, &no_test, best->test_filter);
+	atomic_compare_exchange_strong(&blx_test_default, &no_test_default, best->test_default);
+	atomic_compare_exchange_strong(&blx_test_plain, &no_test_plain, best->test_plain);
+	atomic_compare_exchange_strong(&blx_add_default, &no_add_default, best->add_default);
+	atomic_compare_exchange_strong(&blx_add_plain, &no_add_plain, best->add_plain);
 	return blx_kernels_in_use();
 }
 

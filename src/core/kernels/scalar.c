@@ -11,15 +11,15 @@
 #define VECTOR 16				/* nearly every 64-bit processor has such registers; elsewhere the compiler splits them */
 
 static inline __attribute__((always_inline)) bool
-block_has(const uint64_t *block, unsigned parts, uint64_t mixed)
+block_has(const uint64_t *block, uint64_t parts, uint64_t mixed)
 {
-	return blx_parts_have(block, 0, parts, mixed);
+	return blx_parts_have(block, 0, (unsigned) parts, mixed);
 }
 
 static inline __attribute__((always_inline)) void
-block_set(uint64_t *block, unsigned parts, uint64_t mixed)
+block_set(uint64_t *block, uint64_t parts, uint64_t mixed)
 {
-	blx_parts_set(block, 0, parts, mixed);
+	blx_parts_set(block, 0, (unsigned) parts, mixed);
 }
 
 static inline bool

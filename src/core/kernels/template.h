@@ -5,20 +5,20 @@
  *
  * Before that, it defines
  *   PATH          the name of the path
- *   KERNELS       the table that this file fills (KERNEL_TABLE fills another one, with its own popcount)
+ *   KERNELS       the table that this file fills
  *   TARGET        the function attribute that allows the instructions, or nothing
  *   VECTOR        bytes of a register
  *   block_has(block, parts, mixed)   true if the block has the key's bit in each of its parts
  *   block_set(block, parts, mixed)   sets these bits
  *   blocks_meet(a, b)                true if two blocks of 8 parts have a common bit in each part
- * and, if there is a faster way for one key alone,
- *   full_block_has(block, mixed)     block_has for 8 parts
+ * and, as macros, those that have a faster way than the one below:
+ *   batch_has(found, block, parts, mixed)   found shifted right, with the answer of block_has as its top bit
+ *   batch_set(block, parts, mixed)          block_set in a loop over many keys
+ *   deposit(bits, places)                   bit i of bits, moved to the i-th set bit of places
+ *   popcount(words, n)                      the number of set bits
  *
- * Where speed matters, block_has and block_set are called with a constant 8 for
+ * Where speed matters, the functions of blocks are called with a constant 8 for
  * parts, so that the compiler drops the other cases.
- *
- * Memory decides the speed of large filters, so a batch prefetches the blocks of
- * all its keys before it looks at the first.
  */
 #include "core/base/hash.h"
 #include "core/base/words.h"
@@ -30,22 +30,84 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alia
 
 #define VECTOR_WORDS (VECTOR / 8)
 
-#ifndef full_block_has
-#define full_block_has(block, mixed) block_has(block, BLX_GROUP, mixed)
+/*
+ * Memory decides the speed of large filters, so a batch prefetches the blocks of
+ * all its keys before it looks at the first.  Up to this size a group is in a
+ * second-level cache, or soon will be: there the prefetches are nothing but one
+ * more instruction per key (measured: a sixth of the time of a batch).
+ */
+#define CACHED_WORDS ((UINT64_C(1) << 20) / 8)
+
+#ifndef batch_has
+#define batch_has(found, block, parts, mixed) ((found) >> 1 | (uint64_t) block_has(block, parts, mixed) << 63)
+#endif
+
+#ifndef batch_set
+#define batch_set block_set
 #endif
 
 /*
- * Returns the first word of the block that blx_group_block names.  The number of
- * blocks is a power of two, so scaling by it is the same as a shift, without
- * the logarithm.
+ * ---- blocks ----
+ *
+ * The number of blocks is a power of two, so scaling by it and shifting by its
+ * logarithm are the same.  Scaling needs no logarithm: block_at is for one key.
+ * A batch computes the logarithm once: block_by_shift takes 63 less it.
  */
+
+/* Returns the first word of the block that blx_group_block names. */
 static inline __attribute__((always_inline)) uint64_t
-block_at(uint64_t blocks, unsigned parts, uint64_t group_hash)
+block_at(uint64_t blocks, uint64_t parts, uint64_t group_hash)
 {
-	return blx_scale(group_hash, blocks) * parts;
+	return blx_scale(blocks, group_hash) * parts;
 }
 
-/* ---- keys ---- */
+static inline __attribute__((always_inline)) unsigned
+shift_of(uint64_t blocks)
+{
+	return 63 - (unsigned) __builtin_ctzll(blocks);
+}
+
+/* The same.  In a full group one shift leaves the block's number times 8, with bits below it. */
+static inline __attribute__((always_inline)) uint64_t
+block_by_shift(unsigned shift, unsigned parts, uint64_t group_hash)
+{
+	return parts == BLX_GROUP ? group_hash >> (shift - 2) & ~UINT64_C(7) : (group_hash >> 1 >> shift) * parts;
+}
+
+/* ---- derived hashes ---- */
+
+/*
+ * Sets out[i] to blx_derive(in[i], g), g at least 1.  XXH3 of eight bytes is a
+ * few operations on one word, here on a register of words: this is the function
+ * of the xxHash specification for lengths of 4 to 8, whose constants are the
+ * specification's.  Narrow registers have no multiplication of words and gain
+ * nothing.
+ */
+TARGET static inline __attribute__((always_inline)) void
+derive_all(uint64_t *out, const uint64_t *in, size_t n, unsigned g)
+{
+	size_t		i = 0;
+
+#if VECTOR >= 32
+	const uint64_t flip = UINT64_C(0xC73AB174C5ECD5A2) - ((uint64_t) __builtin_bswap32(g) << 32 ^ g);
+
+	for (; i + VECTOR_WORDS <= n; i += VECTOR_WORDS)
+	{
+		vector		x = *(const vector *) (in + i);
+
+		x = (x << 32 | x >> 32) ^ flip;
+		x ^= (x << 49 | x >> 15) ^ (x << 24 | x >> 40);
+		x *= UINT64_C(0x9FB21C651E98DF25);
+		x ^= (x >> 35) + 8;
+		x *= UINT64_C(0x9FB21C651E98DF25);
+		*(vector *) (out + i) = x ^ x >> 28;
+	}
+#endif
+	for (; i < n; i++)
+		out[i] = blx_derive(in[i], g);
+}
+
+/* ---- tests ---- */
 
 /*
  * Tests the groups after the first.  It is not inlined, so that a test of the
@@ -69,16 +131,14 @@ test_rest(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
 }
 
 TARGET static inline __attribute__((always_inline)) bool
-test_words(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+test_words(const uint64_t *words, uint64_t blocks, uint64_t parts, uint64_t hash)
 {
 	uint64_t	mixed = blx_group_mix(hash);
 
-	if (parts == BLX_GROUP)
-		return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed);
 	if (parts < BLX_GROUP)
 		return block_has(words + block_at(blocks, parts, hash), parts, mixed);
-	return full_block_has(words + block_at(blocks, BLX_GROUP, hash), mixed) &&
-		test_rest(words + BLX_GROUP * blocks, blocks, parts - BLX_GROUP, hash);
+	return block_has(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed) &&
+		(parts == BLX_GROUP || test_rest(words + BLX_GROUP * blocks, blocks, (unsigned) parts - BLX_GROUP, hash));
 }
 
 TARGET static bool
@@ -88,70 +148,124 @@ test(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
 }
 
 TARGET static bool
-test_filter(const blx_filter *f, uint64_t hash)
+test_default(const blx_filter *f, uint64_t hash)
 {
-	return test_words(blx_cwords(f), f->blocks, f->parts, hash);
+	return test_words((const uint64_t *) (f + 1), f->blocks, f->parts, hash);
+}
+
+TARGET static bool
+test_plain(const blx_filter *f, uint64_t hash)
+{
+	return test_words((const uint64_t *) (f + 1), f->blocks, BLX_GROUP, hash);
 }
 
 /*
- * Tests up to BLX_BATCH keys in one group, by their hashes for this group.  Bit
- * i of the result is the answer for hash i.
+ * Tests up to BLX_BATCH keys in one group, at least one, by their hashes for
+ * this group.  Bit i of the result is the answer for hash i.
  */
 TARGET static inline __attribute__((always_inline)) uint64_t
 test_group(const uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
+	const unsigned shift = shift_of(blocks);
 	uint64_t	found = 0;
 
+	if (parts * blocks > CACHED_WORDS)
+		for (unsigned i = 0; i < n; i++)
+			__builtin_prefetch(group + block_by_shift(shift, parts, hashes[i]));
 	for (unsigned i = 0; i < n; i++)
-		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]));
-	for (unsigned i = 0; i < n; i++)
-		found |= (uint64_t) block_has(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i])) << i;
-	return found;
+		found = batch_has(found, group + block_by_shift(shift, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
+	return found >> (64 - n);
 }
+
+#ifndef deposit
+static inline uint64_t
+deposit(uint64_t bits, uint64_t places)
+{
+	uint64_t	moved = 0;
+
+	for (; places != 0; places &= places - 1, bits >>= 1)
+		moved |= (places & -places) & -(bits & 1);
+	return moved;
+}
+#endif
 
 /* Tests each group only for those keys that all groups before it had. */
 TARGET static uint64_t
 test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
 {
 	uint64_t	found = n < 64 ? (UINT64_C(1) << n) - 1 : ~UINT64_C(0);
-	uint64_t	derived[BLX_BATCH];
+	uint64_t	left[BLX_BATCH];
 
 	for (unsigned g = 0; parts > 0 && found != 0; g++)
 	{
 		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
-		uint64_t	hits;
+		const uint64_t *group_hashes = hashes;
 
 		/* The keys that are left, by their hashes for this group; group 0 takes the hashes as they are. */
 		if (g > 0)
 		{
 			n = 0;
 			for (uint64_t rest = found; rest != 0; rest &= rest - 1)
-				derived[n++] = blx_derive(hashes[__builtin_ctzll(rest)], g);
+				left[n++] = hashes[__builtin_ctzll(rest)];
+			derive_all(left, left, n, g);
+			group_hashes = left;
 		}
-		if (in_group == BLX_GROUP)
-			hits = test_group(words, blocks, BLX_GROUP, g > 0 ? derived : hashes, n);
-		else
-			hits = test_group(words, blocks, in_group, g > 0 ? derived : hashes, n);
-		/* Answer i belongs to the i-th set bit of found: clear the bits whose answer is no. */
-		if (g == 0)
-			found = hits;
-		else
-			for (uint64_t rest = found; rest != 0; rest &= rest - 1, hits >>= 1)
-				found ^= (rest & -rest) & ((hits & 1) - 1);
+		/* Answer i belongs to the i-th key that is left. */
+		found = deposit(in_group == BLX_GROUP ? test_group(words, blocks, BLX_GROUP, group_hashes, n)
+						: test_group(words, blocks, in_group, group_hashes, n), found);
 		words += in_group * blocks;
 		parts -= in_group;
 	}
 	return found;
 }
 
+/* ---- adds ---- */
+
+/* Adds one key to the groups after the first. */
+TARGET static __attribute__((noinline)) void
+add_rest(uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
+{
+	for (unsigned g = 1; parts > 0; g++)
+	{
+		unsigned	in_group = parts < BLX_GROUP ? parts : BLX_GROUP;
+		uint64_t	h = blx_derive(hash, g);
+		uint64_t   *block = words + block_at(blocks, in_group, h);
+
+		if (in_group == BLX_GROUP)
+			block_set(block, BLX_GROUP, blx_group_mix(h));
+		else
+			block_set(block, in_group, blx_group_mix(h));
+		words += in_group * blocks;
+		parts -= in_group;
+	}
+}
+
+TARGET static inline __attribute__((always_inline)) void
+add_words(uint64_t *words, uint64_t blocks, uint64_t parts, uint64_t hash)
+{
+	uint64_t	mixed = blx_group_mix(hash);
+
+	if (parts < BLX_GROUP)
+	{
+		block_set(words + block_at(blocks, parts, hash), parts, mixed);
+		return;
+	}
+	block_set(words + block_at(blocks, BLX_GROUP, hash), BLX_GROUP, mixed);
+	if (parts > BLX_GROUP)
+		add_rest(words + BLX_GROUP * blocks, blocks, (unsigned) parts - BLX_GROUP, hash);
+}
+
 /* Adds n keys to one group, by their hashes for this group. */
 TARGET static inline __attribute__((always_inline)) void
 add_group(uint64_t *group, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
+	const unsigned shift = shift_of(blocks);
+
+	if (parts * blocks > CACHED_WORDS)
+		for (size_t i = 0; i < n; i++)
+			__builtin_prefetch(group + block_by_shift(shift, parts, hashes[i]), 1);
 	for (size_t i = 0; i < n; i++)
-		__builtin_prefetch(group + block_at(blocks, parts, hashes[i]), 1);
-	for (size_t i = 0; i < n; i++)
-		block_set(group + block_at(blocks, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
+		batch_set(group + block_by_shift(shift, parts, hashes[i]), parts, blx_group_mix(hashes[i]));
 }
 
 /* Adds any number of keys, BLX_BATCH at a time, and each batch group by group. */
@@ -172,8 +286,7 @@ add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *ha
 
 			/* group 0 takes the keys' own hashes */
 			if (g > 0)
-				for (size_t i = 0; i < batch; i++)
-					derived[i] = blx_derive(hashes[i], g);
+				derive_all(derived, hashes, batch, g);
 			/* a constant number of parts, where speed counts */
 			if (in_group == BLX_GROUP)
 				add_group(group, blocks, BLX_GROUP, g > 0 ? derived : hashes, batch);
@@ -188,10 +301,22 @@ add_batches(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *ha
 TARGET static void
 add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
 {
-	if (n == 1 && parts == BLX_GROUP)	/* one key at a time skips the loops */
-		block_set(words + block_at(blocks, BLX_GROUP, *hashes), BLX_GROUP, blx_group_mix(*hashes));
+	if (n == 1)					/* one key at a time skips the loops */
+		add_words(words, blocks, parts, *hashes);
 	else
 		add_batches(words, blocks, parts, hashes, n);
+}
+
+TARGET static void
+add_default(blx_filter *f, uint64_t hash)
+{
+	add_words((uint64_t *) (f + 1), f->blocks, f->parts, hash);
+}
+
+TARGET static void
+add_plain(blx_filter *f, uint64_t hash)
+{
+	add_words((uint64_t *) (f + 1), f->blocks, BLX_GROUP, hash);
 }
 
 /* ---- one full group at two resolutions ---- */
@@ -309,6 +434,8 @@ words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return false;
 }
 
+#ifndef popcount
+
 /* A full adder for every column of bits: *ones + *a + *b becomes 2 * *twos + *ones. */
 static inline __attribute__((always_inline)) void
 add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
@@ -395,20 +522,23 @@ popcount(const uint64_t *words, uint64_t n)
 	return sum;
 }
 
-#define KERNEL_TABLE(count_bits) { \
-	.name = PATH, \
-	.add = add, \
-	.test = test, \
-	.test_filter = test_filter, \
-	.test_batch = test_batch, \
-	.fold = fold, \
-	.expand_or = expand_or, \
-	.expand_and = expand_and, \
-	.disjoint = disjoint, \
-	.or_words = or_words, \
-	.and_words = and_words, \
-	.words_meet = words_meet, \
-	.popcount = count_bits, \
-}
+#endif
 
-const blx_kernels KERNELS = KERNEL_TABLE(popcount);
+const blx_kernels KERNELS = {
+	.name = PATH,
+	.add = add,
+	.test = test,
+	.test_batch = test_batch,
+	.test_default = test_default,
+	.test_plain = test_plain,
+	.add_default = add_default,
+	.add_plain = add_plain,
+	.fold = fold,
+	.expand_or = expand_or,
+	.expand_and = expand_and,
+	.disjoint = disjoint,
+	.or_words = or_words,
+	.and_words = and_words,
+	.words_meet = words_meet,
+	.popcount = popcount,
+};

@@ -70,7 +70,7 @@ test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 static bool
 test(const blx_filter *f, uint64_t hash)
 {
-	return blx_kernels_in_use()->test_filter(f, hash);
+	return blx_kernels_in_use()->test(blx_cwords(f), f->blocks, f->parts, hash);
 }
 
 static uint64_t

@@ -22,6 +22,7 @@ static const struct config_enum_entry simd_options[] = {
 	{"scalar", BLX_SIMD_SCALAR, false},
 	{"avx2", BLX_SIMD_AVX2, false},
 	{"avx512", BLX_SIMD_AVX512, false},
+	{"avx512_vbmi", BLX_SIMD_AVX512_VBMI, false},
 	{"neon", BLX_SIMD_NEON, false},
 	{NULL, 0, false}
 };
