@@ -149,6 +149,53 @@ present_rate(void)
 	}
 }
 
+/* Groups: the product, over groups, of the mean over blocks of the product of the parts' fills, word by word. */
+static long double
+rate_by_words(const blx_geometry *g, const uint64_t *words)
+{
+	long double rate = 1;
+
+	for (unsigned left = g->parts; left > 0;)
+	{
+		unsigned	parts = left < 8 ? left : 8;
+		long double sum = 0;
+
+		for (uint32_t b = 0; b < g->blocks; b++)
+		{
+			long double product = 1;
+
+			for (unsigned j = 0; j < parts; j++)
+				product *= __builtin_popcountll(*words++) / 64.0L;
+			sum += product;
+		}
+		rate *= sum / g->blocks;
+		left -= parts;
+	}
+	return rate;
+}
+
+static void
+rate_of_groups(void)
+{
+	static const unsigned log2s[] = {0, 1, 5, 9, 13, 14, 17};
+
+	TEST("blx_fpr of partitioned_blocked is its definition, for few blocks and many, empty and full")
+	for (unsigned parts = 1; parts <= 17; parts++)
+		for (size_t i = 0; i < LENGTH(log2s); i++, release())
+		{
+			blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << log2s[i], .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+			blx_filter *f = blank(&g, &no_identity, 0);
+			long double rate;
+
+			for (uint64_t w = 0; w < (uint64_t) parts << log2s[i]; w++)
+				blx_words(f)[w] = random64() | (w % 3 == 0 ? random64() : 0);
+			rate = rate_by_words(&g, blx_words(f));
+			CHECK(fabsl(blx_fpr(f) / rate - 1) < 1e-13L, "%s: %.17g, not %.17Lg", describe(&g), blx_fpr(f), rate);
+			blx_set_all(f);
+			CHECK(blx_fpr(f) == 1, "%s, full: %.17g", describe(&g), blx_fpr(f));
+		}
+}
+
 static void
 cardinality(void)
 {
@@ -273,5 +320,6 @@ main(void)
 	loads();
 	present_rate();
 	cardinality();
+	rate_of_groups();
 	return report();
 }

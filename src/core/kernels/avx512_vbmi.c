@@ -17,6 +17,7 @@
 #define KERNELS blx_kernels_avx512_vbmi
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq,bmi,bmi2,popcnt")))
 #define popcount popcount
+#define count_words count_words
 
 #include "core/kernels/avx512.h"
 
@@ -74,6 +75,14 @@ popcount(const uint64_t *words, uint64_t n)
 	for (uint64_t i = 0; i < n; i++)
 		sum += (uint64_t) __builtin_popcountll(words[i]);
 	return sum;
+}
+
+TARGET static void
+count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
+{
+	for (; n >= 8; n -= 8, words += 8, counts += 8)
+		_mm512_storeu_si512(counts, _mm512_popcnt_epi64(_mm512_loadu_si512(words)));
+	_mm512_mask_storeu_epi64(counts, lanes[n], _mm512_popcnt_epi64(_mm512_maskz_loadu_epi64(lanes[n], words)));
 }
 
 #include "core/kernels/template.h"

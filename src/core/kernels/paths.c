@@ -189,6 +189,24 @@ first_popcount(const uint64_t *words, uint64_t n)
 	return choose()->popcount(words, n);
 }
 
+static void
+first_count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
+{
+	choose()->count_words(counts, words, n);
+}
+
+static void
+first_halve_words(uint64_t *words, uint64_t n)
+{
+	choose()->halve_words(words, n);
+}
+
+static void
+first_double_words(uint64_t *words, uint64_t n)
+{
+	choose()->double_words(words, n);
+}
+
 static const blx_kernels first_kernels = {
 	.add = first_add,
 	.test = first_test,
@@ -205,6 +223,9 @@ static const blx_kernels first_kernels = {
 	.and_words = first_and_words,
 	.words_meet = first_words_meet,
 	.popcount = first_popcount,
+	.count_words = first_count_words,
+	.halve_words = first_halve_words,
+	.double_words = first_double_words,
 };
 
 _Atomic(const blx_kernels *) blx_path = &first_kernels;

@@ -16,6 +16,7 @@
  *   batch_set(block, parts, mixed)          block_set in a loop over many keys
  *   deposit(bits, places)                   bit i of bits, moved to the i-th set bit of places
  *   popcount(words, n)                      the number of set bits
+ *   count_words(counts, words, n)           that of each word
  *
  * Where speed matters, the functions of blocks are called with a constant 8 for
  * parts, so that the compiler drops the other cases.
@@ -434,16 +435,30 @@ words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return false;
 }
 
-#ifndef popcount
+/*
+ * ---- words by themselves ----
+ *
+ * A function of one register, for all that the words fill, and for one that the
+ * last of them fill in part.
+ */
 
-/* A full adder for every column of bits: *ones + *a + *b becomes 2 * *twos + *ones. */
-static inline __attribute__((always_inline)) void
-add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
+TARGET static inline __attribute__((always_inline)) void
+each_register(uint64_t *to, const uint64_t *from, uint64_t n, void (*change) (vector *v))
 {
-	vector		half = *ones ^ *a;
+	vector		v;
 
-	*twos = (*ones & *a) | (half & *b);
-	*ones = half ^ *b;
+	for (; n >= VECTOR_WORDS; n -= VECTOR_WORDS, to += VECTOR_WORDS, from += VECTOR_WORDS)
+	{
+		v = *(const vector *) from;
+		change(&v);
+		*(vector *) to = v;
+	}
+	if (n == 0)
+		return;
+	v = (vector) {0};
+	memcpy(&v, from, 8 * n);
+	change(&v);
+	memcpy(to, &v, 8 * n);
 }
 
 /* Replaces each word of a register by the number of its set bits: sums of 2, 4, 8 bits, then of the bytes. */
@@ -459,6 +474,68 @@ count_lanes(vector *v)
 	x += x >> 16;
 	x += x >> 32;
 	*v = x & 0x7f;
+}
+
+/* In each step, groups of 1, 2, ... 16 bits move together in pairs, over the gap that the step before left. */
+static inline __attribute__((always_inline)) void
+halve_lanes(vector *v)
+{
+	vector		x = *v;
+
+	x = (x | x >> 1) & UINT64_C(0x5555555555555555);
+	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
+	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
+	*v = (x | x >> 16) & UINT64_C(0x00000000ffffffff);
+}
+
+/* The same steps backwards. */
+static inline __attribute__((always_inline)) void
+double_lanes(vector *v)
+{
+	vector		x = *v & UINT64_C(0x00000000ffffffff);
+
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x << 2) & UINT64_C(0x3333333333333333);
+	x = (x | x << 1) & UINT64_C(0x5555555555555555);
+	*v = x | x << 1;
+}
+
+TARGET static void
+halve_words(uint64_t *words, uint64_t n)
+{
+	each_register(words, words, n, halve_lanes);
+}
+
+TARGET static void
+double_words(uint64_t *words, uint64_t n)
+{
+	each_register(words, words, n, double_lanes);
+}
+
+#ifndef count_words
+TARGET static void
+count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
+{
+	each_register(counts, words, n, count_lanes);
+}
+#endif
+
+/* ---- all set bits ---- */
+
+#ifndef popcount
+
+/* A full adder for every column of bits: *ones + *a + *b becomes 2 * *twos + *ones. */
+static inline __attribute__((always_inline)) void
+add_columns(vector *twos, vector *ones, const vector *a, const vector *b)
+{
+	vector		half = *ones ^ *a;
+
+	*twos = (*ones & *a) | (half & *b);
+	*ones = half ^ *b;
 }
 
 /*
@@ -541,4 +618,7 @@ const blx_kernels KERNELS = {
 	.and_words = and_words,
 	.words_meet = words_meet,
 	.popcount = popcount,
+	.count_words = count_words,
+	.halve_words = halve_words,
+	.double_words = double_words,
 };

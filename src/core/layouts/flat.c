@@ -20,6 +20,8 @@
  * these schemes cannot be resized, since positions modulo S/2 are different
  * ones, and all formulas suppose independent hashes.
  */
+#include <string.h>
+
 #include "core/base/hash.h"
 #include "core/layouts/flat.h"
 #include "core/layouts/geometry.h"
@@ -170,123 +172,130 @@ blx_flat_set_resolution(blx_geometry *g, uint64_t resolution)
 
 /*
  * Parts of unequal size are combined part by part.  Bit i of the coarser part
- * stands for 2^log2 adjacent bits of the finer one.  The loops take a word of
- * the finer part at a time and halve or double the distance of its bits, since
- * looking at single bits would take too long for filters of many megabytes.
+ * stands for a power of two of adjacent bits of the finer one.  A ratio of up to
+ * 64 is that many halvings of a word; what is beyond it is whole words that
+ * become one, a span.  The work is done in tiles, arrays of up to TILE words that
+ * stand for as many spans, since looking at single bits would take too long for
+ * filters of many megabytes.
  */
+#define TILE 64					/* the spans that one word of the coarser part may stand for */
 
-/* Returns the even-numbered bits, side by side in the lower half. */
-static inline uint64_t
-even_bits(uint64_t x)
+typedef struct ratio
 {
-	x &= UINT64_C(0x5555555555555555);
-	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
-	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
-	return (x | x >> 16) & UINT64_C(0x00000000ffffffff);
+	unsigned	halvings;		/* 0 .. 6 */
+	uint64_t	span;			/* in words of the finer part; 1 unless there are six halvings */
+} ratio;
+
+static ratio
+ratio_of(uint64_t fine_bits, uint64_t coarse_bits)
+{
+	unsigned	log2 = (unsigned) __builtin_ctzll(fine_bits / coarse_bits),
+				halvings = log2 < 6 ? log2 : 6;
+
+	return (ratio) {.halvings = halvings, .span = UINT64_C(1) << (log2 - halvings)};
 }
 
-/* Returns the bits of the lower half, each of them twice. */
+/* Returns the words of the coarser part that stand for that many spans; the last one may stand for more. */
 static inline uint64_t
-double_bits(uint64_t x)
+words_for_spans(uint64_t spans, ratio r)
 {
-	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
-	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x << 2) & UINT64_C(0x3333333333333333);
-	x = (x | x << 1) & UINT64_C(0x5555555555555555);
-	return x | x << 1;
+	return (spans + (UINT64_C(1) << r.halvings) - 1) >> r.halvings;
 }
 
-/* Returns where the coarser part's bits for word w of the finer part begin. */
-static inline uint64_t
-coarse_bit(uint64_t w, unsigned log2)
+/* Folds up to TILE spans of the finer part to the first words of the tile.  Returns how many. */
+static uint64_t
+fold_tile(uint64_t *tile, const uint64_t *fine, uint64_t spans, ratio r)
 {
-	return log2 >= 6 ? w >> (log2 - 6) : w << (6 - log2);
+	uint64_t	n = words_for_spans(spans, r) << r.halvings;
+
+	for (uint64_t i = 0; i < spans; i++, fine += r.span)
+	{
+		uint64_t	any = *fine;
+
+		for (uint64_t w = 1; w < r.span; w++)
+			any |= fine[w];
+		tile[i] = any;
+	}
+	memset(tile + spans, 0, 8 * (n - spans));
+	for (unsigned h = 0; h < r.halvings; h++)
+	{
+		blx_halve_words(tile, n);
+		n /= 2;
+		for (uint64_t i = 0; i < n; i++)
+			tile[i] = tile[2 * i] | tile[2 * i + 1] << 32;
+	}
+	return n;
 }
 
-/* Folds a word of the finer part to the coarser part's bits, which begin at the lowest. */
-static inline uint64_t
-folded(uint64_t word, unsigned log2)
+/* Expands words of the coarser part to the tile, one word for each of up to TILE spans. */
+static void
+stretch_tile(uint64_t *tile, const uint64_t *coarse, uint64_t spans, ratio r)
 {
-	if (log2 >= 6)
-		return word != 0;
-	for (; log2 > 0; log2--)
-		word = even_bits(word | word >> 1);
-	return word;
+	uint64_t	n = words_for_spans(spans, r);
+
+	memcpy(tile, coarse, 8 * n);
+	for (unsigned h = 0; h < r.halvings; h++)
+	{
+		for (uint64_t i = n; i-- > 0;)	/* backwards: the halves of a word take the place of later ones */
+		{
+			tile[2 * i + 1] = tile[i] >> 32;
+			tile[2 * i] = tile[i];
+		}
+		n *= 2;
+		blx_double_words(tile, n);
+	}
 }
 
-/* Expands the coarser part's bits, which begin at the lowest, to a word of the finer part. */
+/* Returns the spans of the tile that begins at span `at` of a part that has that many words. */
 static inline uint64_t
-stretched(uint64_t bits, unsigned log2)
+spans_from(uint64_t at, uint64_t fine_words, ratio r)
 {
-	if (log2 >= 6)
-		return -(bits & 1);
-	for (bits &= ~UINT64_C(0) >> (64 - (64 >> log2)); log2 > 0; log2--)
-		bits = double_bits(bits & UINT64_C(0xffffffff));
-	return bits;
-}
+	uint64_t	left = fine_words / r.span - at;
 
-/* Returns word w of the coarser part expanded to the finer resolution. */
-static inline uint64_t
-stretched_at(const uint64_t *coarse, uint64_t w, unsigned log2)
-{
-	uint64_t	bit = coarse_bit(w, log2);
-
-	return stretched(coarse[bit / 64] >> bit % 64, log2);
-}
-
-static unsigned
-ratio_log2(uint64_t fine_bits, uint64_t coarse_bits)
-{
-	return (unsigned) __builtin_ctzll(fine_bits / coarse_bits);
+	return left < TILE ? left : TILE;
 }
 
 uint64_t
 blx_flat_folded_bits_set(const blx_filter *f, unsigned times)
 {
-	const uint64_t *part = blx_cwords(f);
+	const ratio r = ratio_of(f->part_bits, f->part_bits >> times);
 	uint64_t	words = blx_words_for_bits(f->part_bits),
-				span = times > 6 ? UINT64_C(1) << (times - 6) : 1,	/* words that become one bit */
+				tile[TILE],
 				set = 0;
+	const uint64_t *part = blx_cwords(f);
 
 	for (unsigned j = 0; j < f->parts; j++, part += words)
-		for (uint64_t w = 0; w < words; w += span)
-		{
-			uint64_t	any = 0;
-
-			for (uint64_t i = w; i < w + span && i < words; i++)
-				any |= part[i];
-			set += (uint64_t) __builtin_popcountll(folded(any, times));
-		}
+		for (uint64_t n, at = 0; (n = spans_from(at, words, r)) > 0; at += n)
+			set += blx_popcount(tile, fold_tile(tile, part + at * r.span, n, r));
 	return set;
 }
 
-/* Combines one part into another of a different size. */
+/* ORs a part into a coarser one: a set bit of src sets the bit that covers it. */
 static void
-merge_part(uint64_t *dst, uint64_t dst_bits, const uint64_t *src, uint64_t src_bits, blx_op op)
+fold_part(uint64_t *dst, const uint64_t *src, uint64_t src_words, ratio r)
 {
-	if (dst_bits < src_bits)	/* fold; only for BLX_OR: a set bit of src sets the bit that covers it */
+	uint64_t	tile[TILE];
+
+	for (uint64_t n, at = 0; (n = spans_from(at, src_words, r)) > 0; at += n)
+		blx_or_words(dst + (at >> r.halvings), tile, fold_tile(tile, src + at * r.span, n, r));
+}
+
+/* Combines a part into a finer one: a bit of src stands for the bits that it covers. */
+static void
+expand_part(uint64_t *dst, uint64_t dst_words, const uint64_t *src, ratio r, blx_op op)
+{
+	uint64_t	tile[TILE];
+
+	for (uint64_t n, at = 0; (n = spans_from(at, dst_words, r)) > 0; at += n)
 	{
-		unsigned	log2 = ratio_log2(src_bits, dst_bits);
-
-		for (uint64_t w = 0; w < blx_words_for_bits(src_bits); w++)
-		{
-			uint64_t	bit = coarse_bit(w, log2);
-
-			dst[bit / 64] |= folded(src[w], log2) << bit % 64;
-		}
-	}
-	else						/* expand: a bit of src stands for the bits that it covers */
-	{
-		unsigned	log2 = ratio_log2(dst_bits, src_bits);
-
-		for (uint64_t w = 0; w < blx_words_for_bits(dst_bits); w++)
-			if (op == BLX_OR)
-				dst[w] |= stretched_at(src, w, log2);
-			else
-				dst[w] &= stretched_at(src, w, log2);
+		stretch_tile(tile, src + (at >> r.halvings), n, r);
+		if (r.span == 1)
+			(op == BLX_OR ? blx_or_words : blx_and_words) (dst + at, tile, n);
+		else
+			/* a word of the tile is all zeros or all ones: only one of them changes anything */
+			for (uint64_t i = 0; i < n; i++)
+				if ((tile[i] != 0) == (op == BLX_OR))
+					memset(dst + (at + i) * r.span, op == BLX_OR ? 0xff : 0, 8 * r.span);
 	}
 }
 
@@ -306,20 +315,27 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 		return;
 	}
 	for (unsigned j = 0; j < parts; j++, d += dst_words, s += src_words)
-		merge_part(d, dst->part_bits, s, src->part_bits, op);
+		if (dst->part_bits < src->part_bits)	/* only for BLX_OR */
+			fold_part(d, s, src_words, ratio_of(src->part_bits, dst->part_bits));
+		else
+			expand_part(d, dst_words, s, ratio_of(dst->part_bits, src->part_bits), op);
 }
 
 /* True if the parts share a bit.  A bit of the coarser one stands for all the bits that it covers. */
 static bool
-parts_meet(const uint64_t *fine, uint64_t fine_bits, const uint64_t *coarse, uint64_t coarse_bits)
+parts_meet(const uint64_t *fine, uint64_t fine_words, const uint64_t *coarse, ratio r)
 {
-	unsigned	log2 = ratio_log2(fine_bits, coarse_bits);
+	uint64_t	tile[TILE];
 
-	if (log2 == 0)
-		return blx_words_meet(fine, coarse, blx_words_for_bits(fine_bits));
-	for (uint64_t w = 0; w < blx_words_for_bits(fine_bits); w++)
-		if (fine[w] & stretched_at(coarse, w, log2))
+	if (r.halvings == 0)
+		return blx_words_meet(fine, coarse, fine_words);
+	for (uint64_t n, at = 0; (n = spans_from(at, fine_words, r)) > 0; at += n)
+	{
+		uint64_t	folded = fold_tile(tile, fine + at * r.span, n, r);
+
+		if (blx_words_meet(tile, coarse + (at >> r.halvings), folded))
 			return true;
+	}
 	return false;
 }
 
@@ -332,10 +348,10 @@ blx_flat_disjoint(const blx_filter *a, const blx_filter *b)
 	unsigned	parts = a->parts < b->parts ? a->parts : b->parts;
 	uint64_t	fine_words = blx_words_for_bits(fine->part_bits);
 	uint64_t	coarse_words = blx_words_for_bits(coarse->part_bits);
+	const ratio r = ratio_of(fine->part_bits, coarse->part_bits);
 
 	for (unsigned j = 0; j < parts; j++)
-		if (!parts_meet(blx_cwords(fine) + j * fine_words, fine->part_bits,
-						blx_cwords(coarse) + j * coarse_words, coarse->part_bits))
+		if (!parts_meet(blx_cwords(fine) + j * fine_words, fine_words, blx_cwords(coarse) + j * coarse_words, r))
 			return true;
 	return false;
 }

@@ -6,6 +6,7 @@
  * are exact, and any two filters combine (filter/algebra.c).
  */
 #include <math.h>
+#include <string.h>
 
 #include "core/layouts/groups.h"
 
@@ -121,6 +122,64 @@ blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned tim
 }
 
 /*
+ * The false positive rate as it is.  A part's fill times 64 is a whole number, its
+ * set bits.  So is the product of those of a block's parts, at most 2^48, and the
+ * sum of such products over SUMMED blocks, which a word holds.  Sums of whole
+ * numbers are exact, in whatever order.
+ */
+#define SUMMED 8192
+
+/* The words whose bits are counted at once, before their blocks are looked at: a buffer of 4 KB stays in the first-level cache. */
+#define COUNTED 512
+
+/* Adds to sums[j] the products of the set bits of parts 0 .. j, over the blocks whose counts are given. */
+static inline __attribute__((always_inline)) void
+add_products(uint64_t *sums, const uint64_t *counts, uint64_t blocks, unsigned parts)
+{
+	for (uint64_t b = 0; b < blocks; b++, counts += parts)
+	{
+		uint64_t	product = 1;
+
+		for (unsigned j = 0; j < parts; j++)
+		{
+			product *= counts[j];
+			sums[j] += product;
+		}
+	}
+}
+
+/* Sets sums[j], j = 0 .. parts-1, to those sums over at most SUMMED blocks of a group. */
+static void
+sum_products(uint64_t *sums, blx_groups shape, const uint64_t *block, uint64_t blocks, unsigned parts)
+{
+	uint64_t	counts[COUNTED];
+	const uint64_t most = COUNTED / parts;
+
+	memset(sums, 0, parts * sizeof *sums);
+	for (uint64_t n; blocks > 0; blocks -= n, block += n * blx_block_words(shape, parts))
+	{
+		const uint64_t *bits = block;
+
+		n = blocks < most ? blocks : most;
+		if (shape.counting)
+		{
+			uint64_t   *out = counts;
+
+			for (uint64_t b = 0; b < n; b++)
+				for (unsigned j = 0; j < parts; j++)
+					*out++ = blx_block_part(shape, block + b * blx_block_words(shape, parts), parts, j);
+			bits = counts;
+		}
+		blx_count_words(counts, bits, n * parts);
+		/* a constant number of parts, where speed counts */
+		if (parts == BLX_GROUP)
+			add_products(sums, counts, n, BLX_GROUP);
+		else
+			add_products(sums, counts, n, parts);
+	}
+}
+
+/*
  * An absent key picks any block of a group with equal chance, and passes its
  * first parts with the product of their fills.  Groups are independent: the
  * mean over the blocks of one multiplies that of the groups before it.
@@ -138,15 +197,14 @@ blx_groups_fpr_prefixes(const uint64_t *words, blx_groups shape, double *rates)
 		double		sums[BLX_GROUP] = {0};
 
 		/* The sums over the blocks, for one part, for two, ... */
-		for (uint64_t b = 0; b < blocks; b++, block += blx_block_words(shape, parts))
+		for (uint64_t n, left = blocks; left > 0; left -= n, block += n * blx_block_words(shape, parts))
 		{
-			double		rate = 1;
+			uint64_t	products[BLX_GROUP];
 
+			n = left < SUMMED ? left : SUMMED;
+			sum_products(products, shape, block, n, parts);
 			for (unsigned j = 0; j < parts; j++)
-			{
-				rate *= (double) __builtin_popcountll(blx_block_part(shape, block, parts, j)) / 64;
-				sums[j] += rate;
-			}
+				sums[j] += ldexp((double) products[j], -6 * (int) (j + 1));
 		}
 
 		/* The mean of this group times those of the whole groups before it. */
