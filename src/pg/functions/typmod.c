@@ -35,7 +35,8 @@
  * filter, for which a gigabyte is the limit.
  *
  * A rate is a mantissa of 10 to 99 and an exponent: from 99 * 10^-2 to 10 * 10^-17.
- * 10^-16 takes 53 probes of the 64 that a filter can have, and more than 60 bits per key.
+ * At half fill, 10^-16 takes 53 of the 64 probes that a filter can have, and 77 bits
+ * per key.
  */
 #define LEAST_MANTISSA 1000
 #define SMALL_CAPACITIES (10 * LEAST_MANTISSA)
@@ -421,7 +422,7 @@ ReportMisfit(const blx_filter *f, const FilterType *type, int32 typmod, Node *co
 	if (f->seed != 0)
 		errsave(context,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("bloom filter of seed " INT64_FORMAT " is no value of type bloomfilter%s", (int64) f->seed, PrintModifier(&m)),
+				 errmsg("bloom filter with seed " INT64_FORMAT " cannot be a value of type bloomfilter%s", (int64) f->seed, PrintModifier(&m)),
 				 errdetail("Types with a modifier are for filters of seed 0."),
 				 errhint("Use type bloomfilter without a modifier, and a CHECK constraint on (bloom_header(f)).seed.")));
 	else
@@ -430,7 +431,7 @@ ReportMisfit(const blx_filter *f, const FilterType *type, int32 typmod, Node *co
 				 errmsg("bloom filter does not have the geometry of type bloomfilter%s", PrintModifier(&m)),
 				 errdetail("%s %s; the type has %s.", expanded ? "Part of the filter was expanded from" : "The filter has",
 						   DescribeGeometry(&geometry), DescribeGeometry(&type->geometry)),
-				 errhint("Build it by %s%s.", WhatToBuild(&m),
+				 errhint("Build it with %s%s.", WhatToBuild(&m),
 						 CanFold(f, type) ? ", or fold this one by an explicit cast to the type" : "")));
 }
 
