@@ -7,7 +7,7 @@ RESULTS.md is the output of bench/run.
 import re
 import sys
 
-from figures import BLUE, GREY, ORANGE, PURPLE, RED, plt, save
+from figures import BLUE, GREEN, GREY, ORANGE, PURPLE, RED, plt, save
 
 results, directory = sys.argv[1:]
 
@@ -78,7 +78,7 @@ def bars(name, table, title, xlabel, colours=()):
 def core_sizes():
     series = {}
     for heading, head, rows in TABLES:
-        size = re.match(r'(\d+) KB, .*by path', heading)
+        size = re.match(r'(\d+) KB, k = 8, .*by path', heading)
         if size:
             columns = {'one test, absent key': head.index('test absent'), 'batch of 64 tests, absent keys': head.index('64 absent'),
                        'batch of 64 adds': head.index('add 64')}
@@ -86,7 +86,8 @@ def core_sizes():
                 for operation, column in columns.items():
                     if row[column]:
                         series.setdefault((operation, row[0]), []).append((int(size[1]) / 1024, float(row[column].split()[0])))
-    lines = (('floor: read one line', GREY, ':'), ('split block 8 x 32', PURPLE, '--'), ('k = 8, scalar', RED, '-'), ('k = 8, avx2', ORANGE, '-'), ('k = 8, avx512', BLUE, '-'))
+    lines = (('floor: read one line', GREY, ':'), ('split block 8 x 32', PURPLE, '--'), ('k = 8, scalar', RED, '-'), ('k = 8, avx2', ORANGE, '-'), ('k = 8, avx512', BLUE, '-'),
+             ('k = 8, avx512_vbmi', GREEN, '-'))
     operations = list(columns)
     figure, axes = plt.subplots(1, len(operations), sharey=True, figsize=(9.6, 3.6))
     for axis, operation in zip(axes, operations):
