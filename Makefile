@@ -15,14 +15,14 @@ include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
-	$(patsubst %,src/pg/keys/%.o, lookup canonical containers) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space merge build scan vacuum cost check handler)
 
-REGRESS = install types build versions keys key_pairs seeds membership stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
+REGRESS = install types build versions keys key_pairs seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.

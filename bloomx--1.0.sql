@@ -210,17 +210,17 @@ COMMENT ON OPERATOR CLASS bloomfilter_hash_ops USING hash IS
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloom_empty(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
-	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
+	seed bigint DEFAULT 0, options text DEFAULT '', key_type regtype DEFAULT NULL) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) IS
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text, key_type regtype) IS
 	'make an empty filter whose false positive rate with capacity keys is below fpr';
 
 CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'partitioned_blocked',
-	seed bigint DEFAULT 0, options text DEFAULT '') RETURNS bloomfilter
+	seed bigint DEFAULT 0, options text DEFAULT '', key_type regtype DEFAULT NULL) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_empty_bits'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) IS
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text, key_type regtype) IS
 	'make an empty filter of at most the given number of bits, of which each key sets k';
 
 CREATE FUNCTION bloom_add_support(internal) RETURNS internal
@@ -416,6 +416,41 @@ CREATE OPERATOR ?| (
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
 COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'possibly contains any key of a set made by bloom_probe';
+
+-- The same for keys without a type, whose text is read as a key of the filter's type: f @> '42' becomes f ?& '42'::text.
+CREATE FUNCTION bloom_holds_text(f bloomfilter, v text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_holds_text'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_holds_text(f bloomfilter, v text) IS
+	'implementation of ?& operator';
+
+CREATE FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_holds_all_texts'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) IS
+	'implementation of ?& operator';
+
+CREATE FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_holds_any_text'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+COMMENT ON FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) IS
+	'implementation of ?| operator';
+
+CREATE OPERATOR ?& (
+	LEFTARG = bloomfilter, RIGHTARG = text, FUNCTION = bloom_holds_text,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+);
+COMMENT ON OPERATOR ?& (bloomfilter, text) IS 'possibly contains the key that a text is, read as a key of the filter''s type';
+CREATE OPERATOR ?& (
+	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_all_texts,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+);
+COMMENT ON OPERATOR ?& (bloomfilter, text[]) IS 'possibly contains all keys that texts are, read as keys of the filter''s type';
+CREATE OPERATOR ?| (
+	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_any_text,
+	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+);
+COMMENT ON OPERATOR ?| (bloomfilter, text[]) IS 'possibly contains any key that texts are, read as keys of the filter''s type';
 
 -- ---------------------------------------------------------------------------
 -- Set operations
@@ -984,6 +1019,7 @@ CREATE FUNCTION bloomx_gist_options(internal) RETURNS void
 COMMENT ON FUNCTION bloomx_gist_options(internal) IS 'GiST support';
 CREATE OPERATOR CLASS bloomfilter_gist_ops DEFAULT FOR TYPE bloomfilter USING gist AS
 	OPERATOR 3 && (bloomfilter, bloomfilter), OPERATOR 10 ?& (bloomfilter, bloomfilter), OPERATOR 11 ?| (bloomfilter, bloomfilter),
+	OPERATOR 12 ?& (bloomfilter, text), OPERATOR 13 ?& (bloomfilter, text[]), OPERATOR 14 ?| (bloomfilter, text[]),
 	FUNCTION 1 bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal), FUNCTION 2 bloomx_gist_union(internal, internal),
 	FUNCTION 3 bloomx_gist_compress(internal), FUNCTION 5 bloomx_gist_penalty(internal, internal, internal),
 	FUNCTION 6 bloomx_gist_picksplit(internal, internal), FUNCTION 7 bloomx_gist_same(bloomfilter, bloomfilter, internal),
@@ -1006,7 +1042,10 @@ COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index access method for columns o
 CREATE OPERATOR CLASS bloomx_ops
 	DEFAULT FOR TYPE bloomfilter USING bloomx AS
 	OPERATOR 1 ?&,
-	OPERATOR 2 ?|;
+	OPERATOR 2 ?|,
+	OPERATOR 3 ?& (bloomfilter, text),
+	OPERATOR 4 ?& (bloomfilter, text[]),
+	OPERATOR 5 ?| (bloomfilter, text[]);
 COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
 
 -- The default of every other type: CREATE INDEX gets as far as the access method, which says what to write instead.

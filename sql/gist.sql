@@ -68,8 +68,8 @@ SELECT bool_and(by_index = by_scan) AS same
 FROM generate_series(1, 1200, 313) n, LATERAL (SELECT count(*) AS by_index FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE f && q) i,
      LATERAL (SELECT count(*) AS by_scan FROM g_near, (SELECT f AS q FROM g_near WHERE id = n OFFSET 0) s WHERE (f && q) IS TRUE) s;
 
--- A text key: the original condition raises an error, as without an index.
-SELECT count(*) FROM g_near WHERE f @> 'a'::text;
+-- A key of another type: the original condition raises an error, as without an index.
+SELECT count(*) FROM g_near WHERE f @> 'a'::varchar;
 
 -- Rows are inserted and deleted.
 INSERT INTO g SELECT 8000 + n, (SELECT bloom_agg(v) FROM generate_series(20000 + 5 * n, 20000 + 5 * n + 30) v) FROM generate_series(1, 400) n;

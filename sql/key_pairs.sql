@@ -209,8 +209,36 @@ END $$;
 SELECT * FROM scans WHERE by_table <> by_index;
 SELECT count(DISTINCT a) > 25 AS types, count(DISTINCT (a, b)) > 100 AS pairs, sum(by_index) > 500 AS found FROM scans;
 
+-- A literal without a type, and a parameter, is the key that it is in `column = '...'`: found, or refused with an error
+CREATE TABLE texts (type text, key text, literal boolean, parameter boolean, added boolean, refusal text);
+DO $$
+DECLARE
+    s record;
+    literal boolean;
+    parameter boolean;
+    added boolean;
+BEGIN
+    FOR s IN SELECT type, key FROM samples, unnest(vals) key WHERE key IS NOT NULL LOOP
+        BEGIN
+            EXECUTE format('SELECT f @> %1$L, f @> $1, bloom_add(bloom_empty(1, 1e-9, key_type => %3$L), %1$L) = f
+                FROM (SELECT bloom_add(bloom_empty(1, 1e-9), %1$L::%2$s)) x(f)', s.key, s.type, regexp_replace(s.type, '\(.*\)', ''))
+                INTO literal, parameter, added USING s.key;
+            INSERT INTO texts VALUES (s.type, s.key, literal, parameter, added);
+        EXCEPTION WHEN datatype_mismatch OR invalid_text_representation THEN
+            INSERT INTO texts VALUES (s.type, s.key, NULL, NULL, NULL, SQLERRM);
+        END;
+    END LOOP;
+END $$;
+SELECT * FROM texts WHERE NOT (literal AND parameter AND added);
+-- ... refused are: a text that is another value as real than as double precision; a container of floats; a vector, which is an array
+-- as a key; a container of enums, whose labels the filter does not know; a range that is known by its subtype only; and rows
+SELECT CASE WHEN refusal ~ '^text ' THEN 'real' WHEN refusal ~ 'malformed array' THEN 'vector' ELSE substring(refusal, 'match: ([a-z0-9]*(\(|\[|$|.*$))') END AS refused,
+       count(*) > 0 AS some, array_agg(DISTINCT type ORDER BY type) AS types
+    FROM texts WHERE refusal IS NOT NULL GROUP BY 1 ORDER BY 1;
+SELECT count(*) > 350 AS found FROM texts WHERE literal;
+
 SET client_min_messages = warning;
-DROP TABLE samples, questions, answers, compared, scans;
+DROP TABLE texts, samples, questions, answers, compared, scans;
 DROP FUNCTION accepted;
 DROP SCHEMA pairs_1, pairs_2 CASCADE;
 RESET client_min_messages;

@@ -113,11 +113,11 @@ SELECT c_attempt('SELECT f | plain FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(f) | plain FROM c_filters');
 SELECT c_attempt(format('SELECT bloom_remove(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
 SELECT c_attempt(format('SELECT bloom_count(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
-SELECT c_attempt('SELECT bloom_count(f, ''a''::text) FROM c_filters');
+SELECT c_attempt('SELECT bloom_count(f, ''a''::varchar) FROM c_filters');
 SELECT c_attempt('SELECT bloom_count(bloom_agg(x), 1) FROM generate_series(1, 0) x');
 SELECT c_attempt('SELECT bloom_remove_all(plain, ''{}''::int[]) FROM c_filters');
 SELECT c_attempt('SELECT bloom_to_bits(plain) FROM c_filters');
-SELECT c_attempt('SELECT bloom_remove(f, ''a''::text) FROM c_filters');
+SELECT c_attempt('SELECT bloom_remove(f, ''a''::varchar) FROM c_filters');
 SELECT c_attempt('SELECT bloom_empty(10, 0.01, ''counting'', options => ''growth=2'')');
 SELECT c_attempt('SELECT bloom_empty(1000000000, 0.01, ''counting'')');
 

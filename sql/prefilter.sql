@@ -145,7 +145,7 @@ SELECT count(*) FILTER (WHERE movie <@ :'f'::bloomfilter) AS contained,
 FROM info;
 SELECT bloom_prefilter(NULL::int, bloom_empty(9)) IS NULL AS "null key", bloom_prefilter(1, NULL) IS NULL AS "null filter", bloom_prefilter(1, bloom_empty(9)) AS empty;
 \set VERBOSITY terse
-SELECT bloom_prefilter('x'::text, :'f');
+SELECT bloom_prefilter('x'::varchar, :'f');
 \set VERBOSITY default
 SELECT prosupport, provolatile, proparallel, procost FROM pg_proc WHERE proname = 'bloom_prefilter';
 

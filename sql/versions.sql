@@ -95,7 +95,7 @@ DECLARE f bloomfilter := v_empty();
 BEGIN
     FOR i IN 1..10 LOOP f := bloom_add(f, i); END LOOP;
     BEGIN
-        f := bloom_add(f, 'a text'::text);
+        f := bloom_add(f, 'a text'::varchar);
     EXCEPTION WHEN datatype_mismatch THEN
         RAISE INFO '%', SQLERRM;
     END;

@@ -387,6 +387,9 @@ ARGUMENTS = {
                   "'{1e9999}'::cstring[]", "ARRAY[repeat('9', 10000)]::cstring[]", "'{\"\",-,x,y}'::cstring[]", "'{1,0.01,age_partitioned}'::cstring[]"],
     "regclass": ["NULL::regclass", "0::regclass", "1::regclass", "4294967295::regclass", "'pg_class'::regclass", "'kind'::regclass", "'kind_pkey'::regclass", "'bloomx_kept'::regclass"],
     "oid": ["NULL::oid", "0::oid", "1::oid", "4294967295::oid"],
+    "regtype": ["NULL::regtype", "0::regtype", "'int'::regtype", "'color'::regtype", "'pair'::regtype", "'pair[]'::regtype", "'json'::regtype", "'anyelement'::regtype", "'record'::regtype",
+                "'unknown'::regtype", "'small'::regtype", "4294967295::regtype"],
+    "text[]": ["'{1}'::text[]", "NULL::text[]", "'{}'::text[]", "'{NULL}'::text[]", "'{{1,424242},{k5,red}}'::text[]", "ARRAY['(1,x)', '{1,2}']", "ARRAY['5', repeat('9', 10000)]"],
     "anycompatible": ["5", "NULL::int", "'k5'::text", "NULL::text", "''::text", "repeat('x', 100000)::text", f"{BIG}::bigint", "(-32768)::int2", "0.5::float8", "'NaN'::float8",
                       "1.50::numeric", "'NaN'::numeric", "'\\x00'::bytea", "true", "'red'::color", "ARRAY[1, NULL]", "'{}'::int[]", "'(1,x)'::pair", "ROW(1, 2)",
                       "'{\"a\": 1}'::jsonb", "'{}'::json", "point(1, 1)", "'[1,5)'::int4range", "'infinity'::timestamptz", "'1 mon'::interval", "'::1'::inet", "7::small", "'x'::char(6)",
@@ -682,13 +685,13 @@ AGREE = r"""
 CREATE FUNCTION agree(t regclass, key anycompatible) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE q text; by_index bigint; by_table bigint;
 BEGIN
-	FOREACH q IN ARRAY ARRAY['f @> $1', 'f ?& bloom_probe($1)', 'f ?| bloom_probe_all(ARRAY[$1, $1])'] LOOP
+	FOREACH q IN ARRAY ARRAY['f @> $1', 'f ?& bloom_probe($1)', 'f ?| bloom_probe_all(ARRAY[$1, $1])', 'f @> $2', 'f ?& $2', 'bloom_contains_any(f, ARRAY[$2])'] LOOP
 		SET LOCAL enable_seqscan = off;
-		EXECUTE format('SELECT count(*) FROM %s WHERE %s', t, q) INTO by_index USING key;
+		EXECUTE format('SELECT count(*) FROM %s WHERE %s', t, q) INTO by_index USING key, key::text;
 		SET LOCAL enable_seqscan = on;
 		SET LOCAL enable_indexscan = off;
 		SET LOCAL enable_bitmapscan = off;
-		EXECUTE format('SELECT count(*) FROM %s WHERE (%s) IS TRUE', t, q) INTO by_table USING key;
+		EXECUTE format('SELECT count(*) FROM %s WHERE (%s) IS TRUE', t, q) INTO by_table USING key, key::text;
 		RESET enable_indexscan;
 		RESET enable_bitmapscan;
 		IF by_index <> by_table THEN
@@ -973,6 +976,8 @@ def main():
             for other in (v, reps[v.id % len(reps)], reps[(v.id + 1) % len(reps)]):
                 a = form if left == "bloomfilter" else v.one or "5"
                 b = list(other.forms())[(v.id + 1) % 4] if right == "bloomfilter" else other.one or "5"
+                if right in ("text", "_text"):
+                    b = f"({b})::text" if right == "text" else f"ARRAY[({b})::text, NULL]"
                 calls.append((f"{v.name} and {other.name}", f"SELECT CASE WHEN length((({a}) OPERATOR(public.{operator}) ({b}))::text) < 0 THEN '' END"))
         tests.run(name, batches_of(calls))
     session.run(PAIRS.format(name="laws", expression="""CASE

@@ -17,9 +17,19 @@
 #include "varatt.h"
 #include "nodes/miscnodes.h"
 #define SOFT_ERROR_CONTEXT(fcinfo) ((fcinfo)->context)
+#define InputFunctionCallSoftly InputFunctionCallSafe
+#define NewSoftErrors() ((Node *) makeNode(ErrorSaveContext))
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
+#define NewSoftErrors() NULL
+
+static inline bool
+InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typmod, Node *soft, Datum *value)
+{
+	*value = InputFunctionCall(function, text, io_param, typmod);
+	return true;
+}
 #endif
 
 /* up to 16: old_snapshot_threshold lets VACUUM remove what an old snapshot still sees */

@@ -49,6 +49,9 @@ static const struct
 	[BLOOM_PREFILTER] = {"bloom_prefilter", 2, {ANYCOMPATIBLEOID, FILTER}},
 	[BLOOM_HOLDS_ALL] = {"bloom_holds_all", 2, {FILTER, FILTER}},
 	[BLOOM_HOLDS_ANY] = {"bloom_holds_any", 2, {FILTER, FILTER}},
+	[BLOOM_HOLDS_TEXT] = {"bloom_holds_text", 2, {FILTER, TEXTOID}},
+	[BLOOM_HOLDS_ALL_TEXTS] = {"bloom_holds_all_texts", 2, {FILTER, TEXTARRAYOID}},
+	[BLOOM_HOLDS_ANY_TEXT] = {"bloom_holds_any_text", 2, {FILTER, TEXTARRAYOID}},
 	[BLOOM_PROBE] = {"bloom_probe", 1, {ANYCOMPATIBLEOID}},
 	[BLOOM_PROBE_ALL] = {"bloom_probe_all", 1, {ANYCOMPATIBLEARRAYOID}},
 	[BLOOM_PROBE_HASH] = {"bloom_probe_hash", 1, {INT8OID}},
@@ -59,10 +62,17 @@ static const struct
 	[BLOOM_UNION_AGG] = {"bloom_union_agg", 1, {FILTER}},
 };
 
-/* Both sides are filters. */
-static const char *const operators[OWN_OPERATORS] = {
-	[HOLDS_ALL_OPERATOR] = "?&",
-	[HOLDS_ANY_OPERATOR] = "?|",
+/* The left side is a filter. */
+static const struct
+{
+	const char *name;
+	Oid			right;
+} operators[OWN_OPERATORS] = {
+	[HOLDS_ALL_OPERATOR] = {"?&", FILTER},
+	[HOLDS_ANY_OPERATOR] = {"?|", FILTER},
+	[HOLDS_TEXT_OPERATOR] = {"?&", TEXTOID},
+	[HOLDS_ALL_TEXTS_OPERATOR] = {"?&", TEXTARRAYOID},
+	[HOLDS_ANY_TEXT_OPERATOR] = {"?|", TEXTARRAYOID},
 };
 
 /* InvalidOid = there is no such object */
@@ -114,15 +124,28 @@ Member(Oid class, Oid object, Oid extension)
 }
 
 static Oid
+TypeOr(Oid type, Oid filter)
+{
+	return type == FILTER ? filter : type;
+}
+
+static Oid
 FindFunction(OwnFunction which, Oid filter, Oid schema)
 {
 	Oid			types[MAX_ARGUMENTS];
 	int			arguments = signatures[which].arguments;
 
 	for (int i = 0; i < arguments; i++)
-		types[i] = signatures[which].types[i] == FILTER ? filter : signatures[which].types[i];
+		types[i] = TypeOr(signatures[which].types[i], filter);
 	return GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(signatures[which].name),
 						   PointerGetDatum(buildoidvector(types, arguments)), ObjectIdGetDatum(schema));
+}
+
+static Oid
+FindOperator(OwnOperator which, Oid filter, Oid schema)
+{
+	return GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid, CStringGetDatum(operators[which].name), ObjectIdGetDatum(filter),
+						   ObjectIdGetDatum(TypeOr(operators[which].right, filter)), ObjectIdGetDatum(schema));
 }
 
 static Objects
@@ -141,10 +164,7 @@ FindObjects(void)
 	for (int i = 0; i < OWN_FUNCTIONS; i++)
 		found.functions[i] = Member(ProcedureRelationId, FindFunction(i, found.type, schema), extension);
 	for (int i = 0; i < OWN_OPERATORS; i++)
-		found.operators[i] = Member(OperatorRelationId,
-									GetSysCacheOid4(OPERNAMENSP, Anum_pg_operator_oid, CStringGetDatum(operators[i]),
-													ObjectIdGetDatum(found.type), ObjectIdGetDatum(found.type),
-													ObjectIdGetDatum(schema)), extension);
+		found.operators[i] = Member(OperatorRelationId, FindOperator(i, found.type, schema), extension);
 	return found;
 }
 

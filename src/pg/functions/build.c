@@ -4,6 +4,7 @@
 #include "pg/functions/functions.h"
 
 #include "utils/builtins.h"
+#include "utils/syscache.h"
 
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
@@ -51,32 +52,70 @@ PlanDefaultGeometry(int64 capacity, double fpr)
 	return PlanDefaultLayout((uint64) capacity, fpr);
 }
 
-/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text) */
+/*
+ * Arguments 3 and 5 of bloom_empty and bloom_empty_bits: seed bigint and
+ * key_type regtype.  NULL or - is no key type: that of the first key.
+ */
+static blx_identity
+IdentityArguments(FunctionCallInfo fcinfo)
+{
+	KeyType		key = {0};
+	Oid			type = PG_ARGISNULL(5) ? InvalidOid : PG_GETARG_OID(5);
+
+	if (OidIsValid(type) && !SearchSysCacheExists1(TYPEOID, ObjectIdGetDatum(type)))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_OBJECT),
+				 errmsg("type with OID %u does not exist", type)));
+	if (OidIsValid(type))
+		LookupKeyType(&key, type, InvalidOid, CurrentMemoryContext);
+	key.identity.seed = (uint64) PG_GETARG_INT64(3);
+	return key.identity;
+}
+
+/* The functions are not strict because of the key type, but any other NULL makes them NULL. */
+static bool
+AnyOtherIsNull(FunctionCallInfo fcinfo)
+{
+	for (int i = 0; i < 5; i++)
+		if (PG_ARGISNULL(i))
+			return true;
+	return false;
+}
+
+/* bloom_empty(capacity bigint, fpr float8, layout text, seed bigint, options text, key_type regtype) */
 PG_FUNCTION_INFO_V1(bloom_empty);
 Datum
 bloom_empty(PG_FUNCTION_ARGS)
 {
-	int64		capacity = PG_GETARG_INT64(0);
-	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
-	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
+	int64		capacity;
+	blx_geometry geometry;
+	blx_identity identity;
 
+	if (AnyOtherIsNull(fcinfo))
+		PG_RETURN_NULL();
+	capacity = PG_GETARG_INT64(0);
+	geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	identity = IdentityArguments(fcinfo);
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, (uint64) capacity));
 }
 
-/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text) */
+/* bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text, key_type regtype) */
 PG_FUNCTION_INFO_V1(bloom_empty_bits);
 Datum
 bloom_empty_bits(PG_FUNCTION_ARGS)
 {
 	blx_options options;
-	uint8		layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
-	blx_identity identity = {.seed = (uint64) PG_GETARG_INT64(3)};
+	uint8		layout;
+	blx_identity identity;
 	blx_geometry geometry;
 	blx_error	error;
 
+	if (AnyOtherIsNull(fcinfo))
+		PG_RETURN_NULL();
+	layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
 	if (!blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &options, &geometry, &error))
 		ThrowCoreError(&error);
+	identity = IdentityArguments(fcinfo);
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, 0));
 }
 

@@ -30,18 +30,13 @@
 
 /* ---- arguments ---- */
 
-/* The SQL type of argument n, the call site's one key argument: looked for in the expression for the first row only. */
-static inline Oid
-ArgumentType(FunctionCallInfo fcinfo, const CallCache *cache, int n)
-{
-	return likely(OidIsValid(cache->key.type)) ? cache->key.type : get_fn_expr_argtype(fcinfo->flinfo, n);
-}
-
-/* Its key type. */
+/* The type of argument n, the call site's one key argument: looked up for the first row only. */
 static inline KeyType *
 ArgumentKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 {
-	return GetCallKey(cache, ArgumentType(fcinfo, cache, n), PG_GET_COLLATION());
+	if (likely(OidIsValid(cache->key.type)))
+		return &cache->key;
+	return LookupCallKey(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
 }
 
 /* The same where argument n is an array of keys. */
@@ -50,7 +45,7 @@ ElementKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 {
 	if (likely(OidIsValid(cache->key.type)))
 		return &cache->key;
-	return LookupCallElement(cache, get_fn_expr_argtype(fcinfo->flinfo, n), PG_GET_COLLATION());
+	return LookupCallElement(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
 }
 
 /*

@@ -12,8 +12,8 @@ ContainsKeySlowly(FunctionCallInfo fcinfo, int filter, int element)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
 
-	PG_RETURN_BOOL(CheckAndTestKey(cache, PG_GETARG_DATUM(filter), PG_GETARG_DATUM(element),
-								   ArgumentType(fcinfo, cache, element), PG_GET_COLLATION()));
+	ArgumentKeyType(fcinfo, cache, element);
+	PG_RETURN_BOOL(CheckAndTestKey(cache, PG_GETARG_DATUM(filter), PG_GETARG_DATUM(element)));
 }
 
 static pg_attribute_always_inline Datum
@@ -118,4 +118,38 @@ Datum
 bloom_contains_all(PG_FUNCTION_ARGS)
 {
 	return ContainsArray(fcinfo, false);
+}
+
+/*
+ * ---- texts read as keys ----
+ *
+ * An untyped key as an index condition: its text, whatever expression it comes
+ * from, is read as a key of the filter's type.
+ */
+
+/* f ?& text */
+PG_FUNCTION_INFO_V1(bloom_holds_text);
+Datum
+bloom_holds_text(PG_FUNCTION_ARGS)
+{
+	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
+	return ContainsKey(fcinfo, 0, 1);
+}
+
+/* f ?& text[] */
+PG_FUNCTION_INFO_V1(bloom_holds_all_texts);
+Datum
+bloom_holds_all_texts(PG_FUNCTION_ARGS)
+{
+	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
+	return ContainsArray(fcinfo, false);
+}
+
+/* f ?| text[] */
+PG_FUNCTION_INFO_V1(bloom_holds_any_text);
+Datum
+bloom_holds_any_text(PG_FUNCTION_ARGS)
+{
+	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
+	return ContainsArray(fcinfo, true);
 }

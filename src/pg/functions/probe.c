@@ -8,13 +8,18 @@
  * seed 0.  The condition is lossy: the original one is asked again for every row
  * found.
  *
+ * The hashes of an untyped key depend on the filters' key type, so an index takes
+ * its text (ProbeOfTexts).
+ *
  * These hashes say nothing about a filter with another seed: it may hold any
  * key.  So may a filter of another key type, and there the original condition
  * raises the error.
  */
 #include "pg/functions/probe.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "utils/array.h"
 
 #include "core/base/identity.h"
 #include "core/layouts/hashes.h"
@@ -38,6 +43,37 @@ ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
 			probe = larger;
 		}
 	return probe;
+}
+
+/* NULL elements are left out, as by HashArray. */
+static bool
+HashTexts(KeyType *untyped, ArrayType *array, uint64 **hashes, int *n)
+{
+	Datum	   *values;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
+	*hashes = palloc(sizeof(uint64) * Max(count, 1));
+	*n = 0;
+	for (int i = 0; i < count; i++)
+		if (!nulls[i] && !HashTextSoftly(untyped, values[i], 0, &(*hashes)[(*n)++]))
+			return false;
+	return true;
+}
+
+const blx_filter *
+ProbeOfTexts(KeyType *untyped, Datum texts, bool is_array, const blx_identity *keys)
+{
+	uint64		hash,
+			   *hashes = &hash;
+	int			n = 1;
+
+	if (!ReadAs(untyped, keys))
+		return NULL;
+	if (is_array ? !HashTexts(untyped, DatumGetArrayTypeP(texts), &hashes, &n) : !HashTextSoftly(untyped, texts, 0, &hash))
+		return NULL;
+	return ProbeOfHashes(untyped, hashes, n);
 }
 
 /* bloom_probe(v anycompatible) */
@@ -91,6 +127,8 @@ FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 				hashes[BLX_BATCH];
 	size_t		n;
 
+	if (probe == NULL)
+		return true;
 	/* of no keys, all are held and none is, whatever the types */
 	if (blx_hashes_count(probe) == 0)
 		return all;

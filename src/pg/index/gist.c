@@ -28,10 +28,14 @@
 #include "core/layouts/hashes.h"
 #include "pg/functions/probe.h"
 #include "pg/keys/keys.h"
+#include "pg/value/callsite.h"
 #include "pg/value/value.h"
 
 #define ALL_STRATEGY 10
 #define ANY_STRATEGY 11
+#define TEXT_STRATEGY 12
+#define ALL_TEXTS_STRATEGY 13
+#define ANY_TEXT_STRATEGY 14
 
 /*
  * Bytes of a signature.  A longer one keeps more apart, but fewer fit a page, and
@@ -200,6 +204,15 @@ bloomx_gist_compress(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(compressed);
 }
 
+/* The keys that the texts on the right side are as keys of the signature's type. */
+static const blx_filter *
+ProbeForSignature(FunctionCallInfo fcinfo, const blx_filter *signature, bool is_array)
+{
+	blx_identity keys = blx_identity_of(signature);
+
+	return ProbeOfTexts(GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION()), PG_GETARG_DATUM(1), is_array, &keys);
+}
+
 PG_FUNCTION_INFO_V1(bloomx_gist_consistent);
 Datum
 bloomx_gist_consistent(PG_FUNCTION_ARGS)
@@ -223,6 +236,11 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 		case ALL_STRATEGY:
 		case ANY_STRATEGY:
 			PG_RETURN_BOOL(FilterMayHold(signature, DatumGetProbe(PG_GETARG_DATUM(1)), strategy == ALL_STRATEGY));
+		case TEXT_STRATEGY:
+		case ALL_TEXTS_STRATEGY:
+		case ANY_TEXT_STRATEGY:
+			PG_RETURN_BOOL(FilterMayHold(signature, ProbeForSignature(fcinfo, signature, strategy != TEXT_STRATEGY),
+										 strategy != ANY_TEXT_STRATEGY));
 		default:
 			elog(ERROR, "unknown strategy number %u of a GiST index on bloom filters", strategy);
 	}

@@ -4,6 +4,7 @@
  *   lookup.c      the key type of an SQL type, and what keys and filters agree on
  *   canonical.c   a hash function for each SQL type
  *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
+ *   reading.c     constants of type text that are read as keys of another type
  */
 #ifndef BLOOMX_KEYS_H
 #define BLOOMX_KEYS_H
@@ -14,6 +15,9 @@
 
 /* What is known of an SQL type whose values are keys. */
 typedef struct KeyType KeyType;
+
+/* How a text is read as a key of another type (reading.c). */
+typedef struct KeyReader KeyReader;
 
 struct KeyType
 {
@@ -27,6 +31,7 @@ struct KeyType
 	FmgrInfo	hash_function;	/* the extended hash function, of types that are hashed by it */
 	KeyType    *parts;			/* the element of an array, the columns of a row, the bounds of a range */
 	int			n_parts;
+	KeyReader  *reader;			/* of an untyped key: a text that stands for a key of whatever type the filter has */
 };
 
 /* Looks up the key type of an SQL type, or throws an error if its values cannot be keys.  Everything it keeps is in context. */
@@ -42,16 +47,33 @@ HashKey(KeyType *key, Datum value, uint64 seed)
 /* The hashes of an array's elements that are not NULL: *n of them.  Sets *nulls if there is a NULL among the elements. */
 extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);
 
-extern void CompareKeyTypes(const blx_filter *f, const KeyType *key);
+extern void CompareKeyTypes(const blx_filter *f, KeyType *key);
 
-/* Throws an error unless keys of that type belong into the filter. */
+/* Throws an error unless keys of that type belong into the filter.  An untyped key becomes one of the filter's type. */
 static inline void
-CheckKeyType(const blx_filter *f, const KeyType *key)
+CheckKeyType(const blx_filter *f, KeyType *key)
 {
 	/* the common case, without a comparison of names */
 	if (f->key_type != key->identity.key_type || f->key_type == BLX_KEY_NAMED)
 		CompareKeyTypes(f, key);
 }
+
+/* ---- reading.c ---- */
+
+/* The key type of texts that stand for keys of whatever type a filter has. */
+extern void LookupTextKey(KeyType *key, Oid collation, MemoryContext context);
+
+/* The widest SQL type of a key type with a code of its own; InvalidOid if there is none. */
+extern Oid	TypeOfKeys(uint8 code);
+
+/* An untyped key becomes one of that key type.  False, and it is a text, if texts cannot be read as such keys. */
+extern bool ReadAs(KeyType *key, const blx_identity *keys);
+
+/*
+ * The hash of an untyped key, which ReadAs has given a type.  False if its text
+ * is no value of that type; before PostgreSQL 16 that is an error.
+ */
+extern bool HashTextSoftly(KeyType *key, Datum value, uint64 seed, uint64 *hash);
 
 #pragma GCC visibility pop
 

@@ -1,5 +1,5 @@
 /*
- * lookup.c - the key type of an SQL type, and what keys and filters agree on.
+ * lookup.c - the key type of an SQL type.
  *
  * A key type is a row of a table: the SQL types it takes, and the function that
  * hashes the canonical bytes of a value.  Key types that consist of others
@@ -27,10 +27,9 @@
 #include "utils/typcache.h"
 
 #include "core/base/hash.h"
-#include "pg/base/objects.h"
 #include "pg/keys/canonical.h"
 
-/* ---- the table of key types ---- */
+/* ---- the table of key types: of those with one code the widest comes last ---- */
 
 static const struct
 {
@@ -45,9 +44,9 @@ static const struct
 	{FLOAT4OID, BLX_KEY_FLOAT, HashFloat4},
 	{FLOAT8OID, BLX_KEY_FLOAT, HashFloat8},
 	{NUMERICOID, BLX_KEY_NUMERIC, HashNumeric},
-	{TEXTOID, BLX_KEY_TEXT, HashVarlena},
-	{VARCHAROID, BLX_KEY_TEXT, HashVarlena},
 	{NAMEOID, BLX_KEY_TEXT, HashName},
+	{VARCHAROID, BLX_KEY_TEXT, HashVarlena},
+	{TEXTOID, BLX_KEY_TEXT, HashVarlena},
 	{BPCHAROID, BLX_KEY_BPCHAR, HashBpchar},
 	{BYTEAOID, BLX_KEY_BYTEA, HashVarlena},
 	{UUIDOID, BLX_KEY_UUID, HashFixedBytes},
@@ -58,8 +57,8 @@ static const struct
 	{TIMESTAMPOID, BLX_KEY_TIMESTAMP, HashInt8},
 	{TIMESTAMPTZOID, BLX_KEY_TIMESTAMPTZ, HashInt8},
 	{INTERVALOID, BLX_KEY_INTERVAL, HashInterval},
-	{INETOID, BLX_KEY_INET, HashInet},
 	{CIDROID, BLX_KEY_INET, HashInet},
+	{INETOID, BLX_KEY_INET, HashInet},
 	{MACADDROID, BLX_KEY_MACADDR, HashFixedBytes},
 	{MACADDR8OID, BLX_KEY_MACADDR8, HashFixedBytes},
 	{OIDOID, BLX_KEY_OID, Hash32Bits},
@@ -361,37 +360,15 @@ LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 	key->type = type;			/* last, so that an error above leaves no half-made entry */
 }
 
-/* What to do if a cast of the key is not it; else NULL. */
-static const char *
-HintForKey(const blx_filter *f, const KeyType *key)
+Oid
+TypeOfKeys(uint8 code)
 {
-	if (IsFilterType(key->type))
-		return "To combine or compare two filters, use |, &, && or bloom_intersection_cardinality.";
-	if (f->key_type == BLX_KEY_HASH)
-		return "The filter was built from hashes: use bloom_add_hash or bloom_contains_hash with the bloom_hash of the key.";
-	if (f->key_type != BLX_KEY_NAMED && type_is_array_domain(key->type))
-		return "For the elements of an array, use bloom_add_all, bloom_contains_any or bloom_contains_all.";
-	return NULL;
-}
+	Oid			type = code == BLX_KEY_ENUM ? TEXTOID : InvalidOid;
 
-void
-CompareKeyTypes(const blx_filter *f, const KeyType *key)
-{
-	blx_identity of_filter,
-				of_key;
-	blx_error	error;
-
-	of_filter = blx_identity_of(f);
-	of_key = key->identity;
-	of_key.seed = of_filter.seed;
-	if (!blx_key_check(&of_filter, &of_key, &error))
-	{
-		const char *hint = HintForKey(f, key);
-
-		if (hint != NULL)
-			strlcpy(error.hint, hint, sizeof error.hint);
-		ThrowCoreError(&error);
-	}
+	for (size_t i = 0; i < lengthof(key_types); i++)
+		if (key_types[i].code == code)
+			type = key_types[i].type;
+	return type;
 }
 
 uint64 *

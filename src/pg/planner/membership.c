@@ -14,12 +14,16 @@
 #include "pg/functions/probe.h"
 
 static const MembershipForm forms[] = {
-	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
-	{BLOOM_CONTAINED, 1, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
-	{BLOOM_CONTAINS_HASH, 0, ONE_HASH, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_HASH},
-	{BLOOM_CONTAINS_ANY, 0, KEY_ARRAY, false, true, HOLDS_ANY_OPERATOR, BLOOM_PROBE_ALL},
-	{BLOOM_CONTAINS_ALL, 0, KEY_ARRAY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_ALL},
-	{BLOOM_PREFILTER, 1, ONE_KEY, true, false, HOLDS_ALL_OPERATOR, BLOOM_PROBE},
+	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE, HOLDS_TEXT_OPERATOR},
+	{BLOOM_CONTAINED, 1, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE, HOLDS_TEXT_OPERATOR},
+	{BLOOM_CONTAINS_HASH, 0, ONE_HASH, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_HASH, NO_OPERATOR},
+	{BLOOM_CONTAINS_ANY, 0, KEY_ARRAY, false, true, HOLDS_ANY_OPERATOR, BLOOM_PROBE_ALL, HOLDS_ANY_TEXT_OPERATOR},
+	{BLOOM_CONTAINS_ALL, 0, KEY_ARRAY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_ALL, HOLDS_ALL_TEXTS_OPERATOR},
+	{BLOOM_PREFILTER, 1, ONE_KEY, true, false, HOLDS_ALL_OPERATOR, BLOOM_PROBE, NO_OPERATOR},
+	/* these are index conditions themselves */
+	{BLOOM_HOLDS_TEXT, 0, ONE_KEY, true, false, HOLDS_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
+	{BLOOM_HOLDS_ALL_TEXTS, 0, KEY_ARRAY, true, false, HOLDS_ALL_TEXTS_OPERATOR, NOT_OWN, NO_OPERATOR},
+	{BLOOM_HOLDS_ANY_TEXT, 0, KEY_ARRAY, false, false, HOLDS_ANY_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
 };
 
 const MembershipForm *
@@ -42,7 +46,7 @@ ReadProbe(Node *probe, Membership *m)
 	if (!IsA(probe, FuncExpr))
 		return;
 	function = WhichFunction(((FuncExpr *) probe)->funcid);
-	for (int i = 0; i < lengthof(forms); i++)
+	for (int i = 0; i < lengthof(forms) && function != NOT_OWN; i++)
 		if (forms[i].probe == function && list_length(((FuncExpr *) probe)->args) == 1)
 		{
 			m->keys = linitial(((FuncExpr *) probe)->args);

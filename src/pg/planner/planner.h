@@ -43,6 +43,7 @@ typedef struct MembershipForm
 	bool		indexed;		/* false if no index is asked */
 	OwnOperator operator;		/* filter operator probe(keys) */
 	OwnFunction probe;
+	OwnOperator text_operator;	/* filter text_operator keys, for untyped keys; NO_OPERATOR if these have a type */
 } MembershipForm;
 
 /* NULL if it is no membership function. */

@@ -6,6 +6,9 @@
  */
 #include "pg/value/callsite.h"
 
+#include "catalog/pg_type.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
@@ -23,36 +26,112 @@ MakeCallCache(FmgrInfo *function)
 
 /* ---- the key type ---- */
 
-static void
-RequireType(Oid type)
+/* The expression of argument n, or NULL. */
+static Node *
+ArgumentExpression(const FmgrInfo *function, int n)
 {
+	Node	   *call = function->fn_expr;
+	List	   *args = NIL;
+
+	if (call != NULL && IsA(call, FuncExpr))
+		args = ((FuncExpr *) call)->args;
+	else if (call != NULL && IsA(call, OpExpr))
+		args = ((OpExpr *) call)->args;
+	else if (call != NULL && IsA(call, ScalarArrayOpExpr))
+		args = ((ScalarArrayOpExpr *) call)->args;
+	return n < list_length(args) ? list_nth(args, n) : NULL;
+}
+
+/* True unless it is made of constants and parameters only, by nodes that the planner computes beforehand. */
+static bool
+DependsOnRow(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Param:
+			return ((Param *) node)->paramkind != PARAM_EXTERN; /* others: a subquery's result, a row of a join */
+		case T_List:
+		case T_Const:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_CollateExpr:
+		case T_CaseExpr:
+		case T_CaseTestExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_ArrayExpr:
+		case T_SubscriptingRef:
+		case T_RowExpr:
+		case T_FieldSelect:
+			return expression_tree_walker(node, DependsOnRow, context);
+		default:
+			return true;
+	}
+}
+
+/*
+ * A parameter is a constant in one plan and a Param in another, and what the
+ * planner can compute from it is a constant in the first.  The answer must not
+ * depend on the plan: so whatever the planner could compute is constant.
+ */
+bool
+IsConstantExpression(Node *expression)
+{
+	return expression != NULL && !DependsOnRow(expression, NULL) && !contain_mutable_functions(expression);
+}
+
+/* The type of argument n. */
+static Oid
+ArgumentType(const FmgrInfo *function, int n)
+{
+	Oid			type = get_fn_expr_argtype((FmgrInfo *) function, n);
+
 	if (!OidIsValid(type))
 		ereport(ERROR,
 				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
 				 errmsg("could not determine the type of the bloom filter key")));
+	return type;
 }
 
-KeyType *
-LookupCallKey(CallCache *cache, Oid type, Oid collation)
+/* A constant text may be meant as a key of any type. */
+static KeyType *
+LookupKey(CallCache *cache, FmgrInfo *function, int n, Oid type, Oid collation)
 {
-	RequireType(type);
-	LookupKeyType(&cache->key, type, collation, cache->context);
+	if (type == TEXTOID && IsConstantExpression(ArgumentExpression(function, n)))
+		LookupTextKey(&cache->key, collation, cache->context);
+	else
+		LookupKeyType(&cache->key, type, collation, cache->context);
 	return &cache->key;
 }
 
 KeyType *
-LookupCallElement(CallCache *cache, Oid array, Oid collation)
+LookupCallKey(CallCache *cache, FmgrInfo *function, int n, Oid collation)
 {
-	Oid			element;
+	return LookupKey(cache, function, n, ArgumentType(function, n), collation);
+}
 
-	RequireType(array);
-	element = get_base_element_type(array);
+KeyType *
+LookupCallElement(CallCache *cache, FmgrInfo *function, int n, Oid collation)
+{
+	Oid			array = ArgumentType(function, n),
+				element = get_base_element_type(array);
+
 	if (!OidIsValid(element))
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("bloom filter keys must be given as an array, not as %s", format_type_be(array))));
-	LookupKeyType(&cache->key, element, collation, cache->context);
-	return &cache->key;
+	return LookupKey(cache, function, n, element, collation);
 }
 
 /* ---- the filter ---- */
@@ -148,13 +227,15 @@ SetReady(CallCache *cache, const blx_filter *f)
 }
 
 bool
-CheckAndTestKey(CallCache *cache, Datum filter, Datum key, Oid type, Oid collation)
+CheckAndTestKey(CallCache *cache, Datum filter, Datum key)
 {
 	TestedFilter tested = GetTestedFilter(cache, filter);
-	KeyType    *key_type = GetCallKey(cache, type, collation);
 
-	CheckKeyType(tested.filter, key_type);
+	/* a filter is ready for the key's type, which an untyped key may change now */
+	if (cache->key.reader != NULL)
+		memset(&cache->ready, 0, sizeof cache->ready);
+	CheckKeyType(tested.filter, &cache->key);
 	if (tested.stored == NULL)
 		SetReady(cache, tested.filter);
-	return TestFilter(&tested, HashKey(key_type, key, tested.filter->seed));
+	return TestFilter(&tested, HashKey(&cache->key, key, tested.filter->seed));
 }

@@ -43,14 +43,23 @@ GetCallCache(FmgrInfo *function)
 	return function->fn_extra != NULL ? function->fn_extra : MakeCallCache(function);
 }
 
-/* Looks up the key type of the call site: an argument of that type, or the elements of an array of that type, are its keys. */
-extern KeyType *LookupCallKey(CallCache *cache, Oid type, Oid collation);
-extern KeyType *LookupCallElement(CallCache *cache, Oid array, Oid collation);
+/* True if the value is the same for all rows and executions, or depends on parameters only. */
+extern bool IsConstantExpression(Node *expression);
 
+/*
+ * The type of the call site's one key argument, the nth: the argument is a key, or
+ * an array of keys.  Looked up for the first row.
+ */
+extern KeyType *LookupCallKey(CallCache *cache, FmgrInfo *function, int n, Oid collation);
+extern KeyType *LookupCallElement(CallCache *cache, FmgrInfo *function, int n, Oid collation);
+
+/* The same if the argument is a text, or an array of texts, that is read as a key of whatever type the filter has. */
 static inline KeyType *
-GetCallKey(CallCache *cache, Oid type, Oid collation)
+GetTextKey(CallCache *cache, Oid collation)
 {
-	return likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallKey(cache, type, collation);
+	if (unlikely(!OidIsValid(cache->key.type)))
+		LookupTextKey(&cache->key, collation, cache->context);
+	return &cache->key;
 }
 
 /*
@@ -88,8 +97,8 @@ extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum);
 /* Before n tests of the filter: detoasts it if that costs less than n pieces. */
 extern void PrepareTests(CallCache *cache, TestedFilter *tested, int n);
 
-/* The slow way of a row, for one without a ready filter: checks filter and key type, and tests the key. */
-extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key, Oid type, Oid collation);
+/* The slow way of a row, for one without a ready filter: checks it against the call site's key type, and tests the key. */
+extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key);
 
 #pragma GCC visibility pop
 

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
@@ -36,6 +37,8 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 	Node	   *probe = get_rightop(qual->clause);
 	Node	   *value = estimate_expression_value(root, probe);
 
+	if (exprType(value) == TEXTARRAYOID)
+		return ESTIMATE_ARRAY_LENGTH(root, value);
 	if (IsA(value, Const) && IsFilterType(((Const *) value)->consttype))
 		return ((Const *) value)->constisnull ? 0 : (double) blx_hashes_count(DatumGetProbe(((Const *) value)->constvalue));
 	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOM_PROBE_ALL ? UNKNOWN_KEYS : 1;

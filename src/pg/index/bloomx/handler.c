@@ -27,29 +27,38 @@ Invalid(const char *class, const char *problem, const char *object)
 	return false;
 }
 
-/* Operators ?& and ?| between filters, for searching, and no support functions. */
+/* What the operators have on their right side. */
+static const Oid right_types[] = {
+	[HOLDS_ALL_STRATEGY] = InvalidOid,	/* a filter */
+	[HOLDS_ANY_STRATEGY] = InvalidOid,
+	[HOLDS_TEXT_STRATEGY] = TEXTOID,
+	[HOLDS_ALL_TEXTS_STRATEGY] = TEXTARRAYOID,
+	[HOLDS_ANY_TEXT_STRATEGY] = TEXTARRAYOID,
+};
+
+/* The operators are for searching.  A class need not have those of texts: without them an untyped key is looked up in all rows. */
 static bool
 ValidateOperators(const char *name, Oid family, Oid type)
 {
-	CatCList   *operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
-	bool		seen[HOLDS_ANY_STRATEGY + 1] = {false};
+	CatCList   *members = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
+	bool		seen[lengthof(right_types)] = {false};
 	bool		valid = true;
 
-	for (int i = 0; i < operators->n_members; i++)
+	for (int i = 0; i < members->n_members; i++)
 	{
-		Form_pg_amop form = (Form_pg_amop) GETSTRUCT(&operators->members[i]->tuple);
+		Form_pg_amop form = (Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
 		char	   *shown = format_operator(form->amopopr);
 
-		if (form->amopstrategy < HOLDS_ALL_STRATEGY || form->amopstrategy > HOLDS_ANY_STRATEGY)
+		if (form->amopstrategy < HOLDS_ALL_STRATEGY || form->amopstrategy >= lengthof(right_types))
 			valid = Invalid(name, "has an invalid strategy number for operator", shown);
 		else if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
 			valid = Invalid(name, "cannot order by operator", shown);
-		else if (!check_amop_signature(form->amopopr, BOOLOID, type, type))
+		else if (!check_amop_signature(form->amopopr, BOOLOID, type, OidIsValid(right_types[form->amopstrategy]) ? right_types[form->amopstrategy] : type))
 			valid = Invalid(name, "has a wrong signature for operator", shown);
 		else
 			seen[form->amopstrategy] = true;
 	}
-	ReleaseCatCacheList(operators);
+	ReleaseCatCacheList(members);
 	for (int strategy = HOLDS_ALL_STRATEGY; strategy <= HOLDS_ANY_STRATEGY; strategy++)
 		if (!seen[strategy])
 			valid = Invalid(name, "is missing operator", strategy == HOLDS_ALL_STRATEGY ? "1, all keys" : "2, any key");
@@ -92,7 +101,7 @@ bloomx_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
-	routine->amstrategies = HOLDS_ANY_STRATEGY;
+	routine->amstrategies = lengthof(right_types) - 1;
 	routine->amsupport = 0;
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	routine->amkeytype = InvalidOid;

@@ -105,6 +105,9 @@
 /* Strategies of the operator class. */
 #define HOLDS_ALL_STRATEGY 1	/* ?& */
 #define HOLDS_ANY_STRATEGY 2	/* ?| */
+#define HOLDS_TEXT_STRATEGY 3	/* ?& text, and the next two: keys that have the type of the filters */
+#define HOLDS_ALL_TEXTS_STRATEGY 4	/* ?& text[] */
+#define HOLDS_ANY_TEXT_STRATEGY 5	/* ?| text[] */
 
 /* ---- options.c ---- */
 

@@ -238,6 +238,18 @@ SearchIndex(BloomxSearch *search)
 	return next == NULL || SearchSegment(search, next);
 }
 
+/* The keys of a condition.  The index knows the type of those that are texts. */
+static const blx_filter *
+ProbeOf(ScanKey key, const BloomxStructure *structure)
+{
+	KeyType		untyped;
+
+	if (key->sk_strategy == HOLDS_ALL_STRATEGY || key->sk_strategy == HOLDS_ANY_STRATEGY)
+		return DatumGetProbe(key->sk_argument);
+	LookupTextKey(&untyped, key->sk_collation, CurrentMemoryContext);
+	return ProbeOfTexts(&untyped, key->sk_argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &structure->identity);
+}
+
 /* False if nothing can match. */
 static bool
 MakeConditions(BloomxSearch *search, IndexScanDesc scan)
@@ -247,11 +259,12 @@ MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
 		ScanKey		key = &scan->keyData[i];
+		bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
 
 		if (key->sk_flags & SK_ISNULL)
 			return false;
 		search->conditions[search->nconditions++] =
-			BloomxMakeCondition(search->structure, DatumGetProbe(key->sk_argument), key->sk_strategy == HOLDS_ALL_STRATEGY);
+			BloomxMakeCondition(search->structure, ProbeOf(key, search->structure), !any);
 	}
 	return search->structure->meta.keys.parts > 0;
 }

@@ -127,12 +127,16 @@ BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filte
 BloomxCondition
 BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all)
 {
-	blx_identity of_probe = blx_identity_of(probe);
-	BloomxCondition condition = {.all = all, .keys = (uint32) blx_hashes_count(probe), .parts = structure->geometry.parts};
+	BloomxCondition condition = {.all = all, .parts = structure->geometry.parts, .anything = probe == NULL};
+	blx_identity of_probe;
 	uint64		cursor = 0,
 				hash;
 	uint32	   *next;
 
+	if (condition.anything)
+		return condition;
+	of_probe = blx_identity_of(probe);
+	condition.keys = (uint32) blx_hashes_count(probe);
 	condition.anything = !blx_same_keys(&structure->identity, &of_probe);
 	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
 	{
