@@ -22,7 +22,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space merge build scan vacuum cost check handler)
 
-REGRESS = install types build versions keys key_pairs seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
+REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.

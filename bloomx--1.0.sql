@@ -243,6 +243,12 @@ CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloo
 COMMENT ON FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) IS
 	'add the elements of an array to a filter; null elements are ignored';
 
+CREATE FUNCTION bloom_add_new(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new boolean) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloom_add_new'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
+COMMENT ON FUNCTION bloom_add_new(f bloomfilter, v anycompatible) IS
+	'add a key to a filter, and say whether it was certainly new; null keys are ignored';
+
 CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_hash'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50

@@ -254,7 +254,7 @@ SELECT attempt('SELECT bloom_empty(10) @> ''((1,2),(3,4))''::box');
 CREATE TYPE spot AS (name text, place point);
 SELECT attempt('SELECT bloom_agg(''(x,"(1,2)")''::spot)');
 DROP TYPE spot;
--- ... nor anonymous rows, whose type has no name to check
+-- ... nor an array of rows without a named type; such a row alone is a key (rows.sql)
 SELECT attempt('SELECT bloom_agg(ROW(1, 2))');
 SELECT attempt('SELECT bloom_empty(10) @> (1, 2)');
 SELECT attempt('SELECT bloom_agg(ARRAY[ROW(1, 2)])');

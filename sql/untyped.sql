@@ -177,7 +177,7 @@ CREATE TABLE u_texts (v text);
 INSERT INTO u_texts VALUES ('425'), ('436');
 CREATE INDEX u_index ON u_many USING bloomx (f);
 SELECT v, g FROM u_texts, u_many WHERE f @> v;
-EXPLAIN (COSTS off) SELECT v FROM u_texts, u_many WHERE f ?& v AND g BETWEEN 42 AND 43;
+EXPLAIN (COSTS off) SELECT v FROM unnest('{425,436}'::text[]) v, u_many WHERE f ?& v AND g BETWEEN 42 AND 43;
 SELECT v, g FROM u_texts, u_many WHERE f ?& v AND g BETWEEN 42 AND 43 ORDER BY v;
 SELECT g FROM u_many WHERE f ?& '{425,426}'::text[] AND g BETWEEN 42 AND 43;
 SELECT g FROM u_many WHERE f ?| '{425,436}'::text[] AND g BETWEEN 42 AND 43 ORDER BY g;

@@ -113,9 +113,9 @@ AddHash(Transition *state, uint64 hash)
 
 /* A state for these keys, open where its layout allows that; planned NULL = sized at the end. */
 static void
-StartState(Transition *state, const KeyType *key, const blx_geometry *planned, uint64 seed, uint64 capacity)
+StartState(Transition *state, const blx_identity *keys, const blx_geometry *planned, uint64 seed, uint64 capacity)
 {
-	blx_identity identity = key->identity;
+	blx_identity identity = *keys;
 
 	identity.seed = seed;
 	if (planned == NULL || (blx_takes_sets(planned->layout) && !BeginsAsFilter(state->call, planned)))
@@ -180,7 +180,7 @@ bloom_agg_transfn(PG_FUNCTION_ARGS)
 	{
 		if (PG_ARGISNULL(1))
 			PG_RETURN_NULL();
-		StartState(&state, ArgumentKeyType(fcinfo, state.cache, 1), NULL, 0, 0);
+		StartState(&state, &ArgumentKeyType(fcinfo, state.cache, 1)->identity, NULL, 0, 0);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -218,7 +218,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 			fpr = PG_GETARG_FLOAT8(3);
 		}
 		planned = PlanDefaultGeometry(capacity, fpr);
-		StartState(&state, ArgumentKeyType(fcinfo, state.cache, 1), &planned, 0, (uint64) capacity);
+		StartState(&state, &ArgumentKeyType(fcinfo, state.cache, 1)->identity, &planned, 0, (uint64) capacity);
 	}
 	return AddRow(fcinfo, &state);
 }
@@ -254,12 +254,16 @@ bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 		const blx_filter *template;
 		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
 		blx_geometry planned;
+		blx_identity of_template,
+					joint;
 
 		RequireArgument(fcinfo, 2, "template");
 		template = PG_GETARG_FILTER(2);
 		CheckKeyType(template, key);
 		planned = TemplateGeometry(template);
-		StartState(&state, key, &planned, template->seed, template->capacity);
+		of_template = blx_identity_of(template);
+		joint = blx_joint_identity(&key->identity, &of_template);	/* a null row has no key type */
+		StartState(&state, &joint, &planned, template->seed, template->capacity);
 	}
 	return AddRow(fcinfo, &state);
 }

@@ -3,6 +3,8 @@
  */
 #include "pg/functions/functions.h"
 
+#include "access/htup_details.h"
+#include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
@@ -68,6 +70,11 @@ IdentityArguments(FunctionCallInfo fcinfo)
 				 errmsg("type with OID %u does not exist", type)));
 	if (OidIsValid(type))
 		LookupKeyType(&key, type, InvalidOid, CurrentMemoryContext);
+	if (key.row_context != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("type record does not say which columns the keys have"),
+				 errhint("Give a composite type.")));
 	key.identity.seed = (uint64) PG_GETARG_INT64(3);
 	return key.identity;
 }
@@ -183,6 +190,34 @@ bloom_add_all(PG_FUNCTION_ARGS)
 	CheckKeyType(f, key);
 	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, hashes, n));
+}
+
+/*
+ * bloom_add_new(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new
+ * boolean).  The key is added in any case: some layouts count keys, or forget old ones.
+ */
+PG_FUNCTION_INFO_V1(bloom_add_new);
+Datum
+bloom_add_new(PG_FUNCTION_ARGS)
+{
+	TupleDesc	columns;
+	Datum		values[2] = {PG_GETARG_DATUM(0), BoolGetDatum(false)};
+	bool		nulls[2] = {PG_ARGISNULL(0), PG_ARGISNULL(0) || PG_ARGISNULL(1)};
+
+	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
+		elog(ERROR, "return type must be a row type");
+	if (!HasNothingToChange(fcinfo))
+	{
+		KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
+		const blx_filter *f = DatumGetFilter(PG_GETARG_DATUM(0));
+		uint64		hash;
+
+		CheckKeyType(f, key);
+		hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
+		values[1] = BoolGetDatum(!blx_test_inline(f, hash));
+		values[0] = WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1);
+	}
+	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
 }
 
 /*

@@ -30,22 +30,26 @@
 
 /* ---- arguments ---- */
 
-/* The type of argument n, the call site's one key argument: looked up for the first row only. */
+/* The type of argument n, the call site's one key argument: looked up for the first row only, and that of a row without a named type by its value. */
 static inline KeyType *
 ArgumentKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 {
-	if (likely(OidIsValid(cache->key.type)))
-		return &cache->key;
-	return LookupCallKey(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
+	KeyType    *key = likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallKey(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
+
+	if (unlikely(key->row_context != NULL) && !PG_ARGISNULL(n))
+		LookupRowOf(key, PG_GETARG_DATUM(n));
+	return key;
 }
 
 /* The same where argument n is an array of keys. */
 static inline KeyType *
 ElementKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 {
-	if (likely(OidIsValid(cache->key.type)))
-		return &cache->key;
-	return LookupCallElement(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
+	KeyType    *key = likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallElement(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
+
+	if (unlikely(key->row_context != NULL) && !PG_ARGISNULL(n))
+		LookupRowOfArray(key, PG_GETARG_DATUM(n));
+	return key;
 }
 
 /*

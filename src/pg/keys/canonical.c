@@ -116,6 +116,13 @@ HashBpchar(KeyType *key, Datum value, uint64 seed)
 	return hash;
 }
 
+/* unknown */
+uint64
+HashCString(KeyType *key, Datum value, uint64 seed)
+{
+	return blx_hash_bytes(DatumGetCString(value), strlen(DatumGetCString(value)), seed);
+}
+
 uint64
 HashName(KeyType *key, Datum value, uint64 seed)
 {

@@ -18,6 +18,7 @@ extern uint64 HashFloat8(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashNumeric(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashVarlena(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashBpchar(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashCString(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashName(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashFixedBytes(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashBool(KeyType *key, Datum value, uint64 seed);

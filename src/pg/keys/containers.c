@@ -98,7 +98,14 @@ HashArrayValue(KeyType *key, Datum value, uint64 seed)
 static void
 CheckColumn(const KeyType *key, int n, Oid type)
 {
-	if (n >= key->n_parts || key->parts[n].type != type)
+	if (n < key->n_parts && key->parts[n].type == type)
+		return;
+	if (key->row_context != NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATATYPE_MISMATCH),
+				 errmsg("rows with different columns cannot be keys of one filter"),
+				 errhint("Cast the columns to the same types, or the rows to a composite type.")));
+	else
 		ereport(ERROR,
 				(errcode(ERRCODE_DATATYPE_MISMATCH),
 				 errmsg("a row of type %s does not have the columns of its type", format_type_be(key->type)),

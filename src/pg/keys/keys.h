@@ -1,7 +1,7 @@
 /*
  * keys.h - from SQL values to key types and hashes.
  *
- *   lookup.c      the key type of an SQL type, and what keys and filters agree on
+ *   lookup.c      the key type of an SQL type
  *   canonical.c   a hash function for each SQL type
  *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
  *   reading.c     constants of type text that are read as keys of another type
@@ -31,11 +31,23 @@ struct KeyType
 	FmgrInfo	hash_function;	/* the extended hash function, of types that are hashed by it */
 	KeyType    *parts;			/* the element of an array, the columns of a row, the bounds of a range */
 	int			n_parts;
+	/* of a row without a named type, whose columns only a value tells; else NULL */
+	MemoryContext row_context;	/* of the parts and the name */
+	Oid			row_type;		/* of the last value; InvalidOid = none yet */
+	int32		row_typmod;
 	KeyReader  *reader;			/* of an untyped key: a text that stands for a key of whatever type the filter has */
 };
 
 /* Looks up the key type of an SQL type, or throws an error if its values cannot be keys.  Everything it keeps is in context. */
 extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+
+/*
+ * A row without a named type becomes one of the columns of that value, of the
+ * first element of an array that is not NULL, or of that type modifier.
+ */
+extern void LookupRowOf(KeyType *key, Datum value);
+extern void LookupRowOfArray(KeyType *key, Datum array);
+extern void LookupRowOfTypmod(KeyType *key, int32 typmod);
 
 /* The hash of a key.  The value must be of the key type and not NULL. */
 static inline uint64

@@ -23,6 +23,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
@@ -44,6 +45,7 @@ static const struct
 	{FLOAT4OID, BLX_KEY_FLOAT, HashFloat4},
 	{FLOAT8OID, BLX_KEY_FLOAT, HashFloat8},
 	{NUMERICOID, BLX_KEY_NUMERIC, HashNumeric},
+	{UNKNOWNOID, BLX_KEY_TEXT, HashCString},	/* a literal inside ROW(...) */
 	{NAMEOID, BLX_KEY_TEXT, HashName},
 	{VARCHAROID, BLX_KEY_TEXT, HashVarlena},
 	{TEXTOID, BLX_KEY_TEXT, HashVarlena},
@@ -225,15 +227,37 @@ MakeParts(KeyType *key, int n, MemoryContext context)
 static void
 LookupArray(KeyType *key, Oid element, Oid collation, MemoryContext context)
 {
+	if (element == RECORDOID)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("an array of rows without a named type cannot be a bloom filter key"),
+				 errhint("Cast it to an array of a composite type.")));
 	LookupKeyType(MakeParts(key, 1, context), element, collation, context);
 	SetKeyTypeName(key, psprintf("%s[]", PartName(key->parts)), NULL, context);
 	key->hash = HashArrayValue;
 }
 
+/* ---- rows ---- */
+
+/* A column that is itself a row without a named type: its columns are known from its value, or from its type modifier. */
 static void
-LookupRow(KeyType *key, Oid type, MemoryContext context)
+LookupRowColumn(KeyType *part, Form_pg_attribute column, Datum value, bool isnull)
 {
-	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
+	if (column->atttypmod >= 0)
+		LookupRowOfTypmod(part, column->atttypmod);
+	else if (!isnull)
+		LookupRowOf(part, value);
+	else
+		ereport(ERROR,
+				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+				 errmsg("a null row inside a bloom filter key must have a named type"),
+				 errhint("Cast it to a composite type.")));
+}
+
+/* The values matter only for columns that are rows without a named type. */
+static void
+LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *nulls, MemoryContext context)
+{
 	StringInfoData name;
 	int			n = 0;
 
@@ -247,6 +271,8 @@ LookupRow(KeyType *key, Oid type, MemoryContext context)
 		if (column->attisdropped)
 			continue;
 		LookupKeyType(&key->parts[n], column->atttypid, column->attcollation, context);
+		if (key->parts[n].row_context != NULL)
+			LookupRowColumn(&key->parts[n], column, values ? values[i] : (Datum) 0, values == NULL || nulls[i]);
 		appendStringInfo(&name, "%s%s", n > 0 ? ", " : "", PartName(&key->parts[n]));
 		n++;
 	}
@@ -255,8 +281,87 @@ LookupRow(KeyType *key, Oid type, MemoryContext context)
 	SetKeyTypeName(key, name.data, NULL, context);
 	key->hash = HashRow;
 	pfree(name.data);
+}
+
+static void
+LookupRow(KeyType *key, Oid type, MemoryContext context)
+{
+	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
+
+	LookupColumns(key, columns, NULL, NULL, context);
 	FreeTupleDesc(columns);
 }
+
+/* The columns are not known yet. */
+static void
+LookupAnonymousRow(KeyType *key, MemoryContext context)
+{
+	key->row_context = AllocSetContextCreate(context, "bloom filter key row", ALLOCSET_SMALL_SIZES);
+	key->row_type = InvalidOid;
+	key->hash = HashRow;
+}
+
+static void
+SetRow(KeyType *key, Oid type, int32 typmod, const Datum *values, const bool *nulls, TupleDesc columns)
+{
+	key->row_type = InvalidOid; /* until all is done */
+	key->identity = (blx_identity) {0};
+	key->n_parts = 0;
+	MemoryContextReset(key->row_context);
+	LookupColumns(key, columns, values, nulls, key->row_context);
+	key->row_type = type;
+	key->row_typmod = typmod;
+}
+
+void
+LookupRowOf(KeyType *key, Datum value)
+{
+	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
+	Oid			type = HeapTupleHeaderGetTypeId(row);
+	int32		typmod = HeapTupleHeaderGetTypMod(row);
+
+	if (key->row_type != type || key->row_typmod != typmod)
+	{
+		TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, typmod);
+		HeapTupleData tuple = {.t_len = HeapTupleHeaderGetDatumLength(row), .t_data = row, .t_tableOid = InvalidOid};
+		Datum	   *values = palloc(sizeof(Datum) * Max(columns->natts, 1));
+		bool	   *nulls = palloc(sizeof(bool) * Max(columns->natts, 1));
+
+		check_stack_depth();
+		ItemPointerSetInvalid(&tuple.t_self);
+		heap_deform_tuple(&tuple, columns, values, nulls);
+		SetRow(key, type, typmod, values, nulls, columns);
+		pfree(values);
+		pfree(nulls);
+		FreeTupleDesc(columns);
+	}
+	if ((Pointer) row != DatumGetPointer(value))
+		pfree(row);
+}
+
+void
+LookupRowOfArray(KeyType *key, Datum array)
+{
+	ArrayIterator iterator = array_create_iterator(DatumGetArrayTypeP(array), 0, NULL);
+	Datum		element;
+	bool		isnull = true;
+
+	while (isnull && array_iterate(iterator, &element, &isnull))
+		if (!isnull)
+			LookupRowOf(key, element);
+	array_free_iterator(iterator);
+}
+
+void
+LookupRowOfTypmod(KeyType *key, int32 typmod)
+{
+	TupleDesc	columns = lookup_rowtype_tupdesc_copy(RECORDOID, typmod);
+
+	SetRow(key, RECORDOID, typmod, NULL, NULL, columns);
+	FreeTupleDesc(columns);
+}
+
+/* ---- ranges ---- */
 
 /* The operator class of a range type may call bounds equal that the subtype's own `=` calls different. */
 static void
@@ -313,6 +418,11 @@ LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context)
 	if (OidIsValid(element))
 	{
 		LookupArray(key, element, collation, context);
+		return true;
+	}
+	if (base == RECORDOID)
+	{
+		LookupAnonymousRow(key, context);
 		return true;
 	}
 	switch (get_typtype(base))

@@ -13,7 +13,7 @@
  * that the filter was built from.  The header does not tell this type, only its
  * key type.  The widest SQL type of a key type reads all that the others read, to
  * the same key.  There are two exceptions.  '0.1' is one value as real and another
- * one as double precision: it is refused, as are such keys inside arrays.  An
+ * one as double precision: it is refused, as are such keys inside arrays and rows.  An
  * enum's labels are known to the enum only: any text is taken for one.
  */
 #include "pg/keys/keys.h"
@@ -23,6 +23,7 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "catalog/pg_type.h"
+#include "funcapi.h"
 #include "nodes/nodes.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
@@ -40,16 +41,10 @@ struct KeyReader
 	KeyType		type;			/* what is read */
 	FmgrInfo	input;
 	Oid			io_param;
+	int32		typmod;			/* of a row without a named type */
 };
 
 /* ---- from the name of a key type to an SQL type ---- */
-
-/* The elements of an array may not be floats: that '0.1' is refused is decided for single keys only. */
-static Oid
-ArrayOf(Oid element)
-{
-	return element == FLOAT8OID || !OidIsValid(element) ? InvalidOid : get_array_type(element);
-}
 
 /* True if keys of that SQL type are such keys. */
 static bool
@@ -95,11 +90,75 @@ FindTypeByName(const blx_identity *keys)
 	return count == 1 ? found : InvalidOid;
 }
 
-/* An SQL type whose values are such keys; InvalidOid if none is found. */
+static Oid	FindType(const blx_identity *keys, int32 *typmod);
+
+/*
+ * A part of an array or a row.  It may not be a float, because that '0.1' is
+ * refused is decided for single keys only; nor an enum, whose values are no texts.
+ */
 static Oid
-FindType(const blx_identity *keys)
+FindPart(const char *name, int length, int32 *typmod)
 {
-	blx_identity element = *keys;
+	blx_identity part = {.key_type = BLX_KEY_NAMED, .name_len = (uint8) length, .name = name};
+	Oid			type = FindType(&part, typmod);
+	const char *enum_name = "enum";
+
+	if (type == FLOAT8OID || (length == strlen(enum_name) && memcmp(name, enum_name, length) == 0))
+		return InvalidOid;
+	return type;
+}
+
+/* The length of the part of a row that begins at `name`: to the next comma outside of parentheses, or to the end. */
+static int
+PartLength(const char *name, const char *end)
+{
+	int			depth = 0,
+				length = 0;
+
+	for (; name + length < end && (name[length] != ',' || depth > 0); length++)
+		depth += (name[length] == '(') - (name[length] == ')');
+	return length;
+}
+
+/* The part that follows one of that length, after a comma and a blank. */
+static const char *
+NextPart(const char *name, int length, const char *end)
+{
+	return end - name > length + 2 ? name + length + 2 : end;
+}
+
+/* The parts of record(...) as a row type of this session. */
+static Oid
+FindRow(const char *name, int length, int32 *typmod)
+{
+	const char *end = name + length;
+	TupleDesc	columns;
+	int			n = 0;
+
+	for (const char *part = name; part < end; part = NextPart(part, PartLength(part, end), end))
+		n++;
+	columns = CreateTemplateTupleDesc(n);
+	n = 0;
+	for (const char *part = name; part < end; part = NextPart(part, PartLength(part, end), end))
+	{
+		int32		part_typmod = -1;
+		Oid			type = FindPart(part, PartLength(part, end), &part_typmod);
+
+		if (!OidIsValid(type))
+			return InvalidOid;
+		TupleDescInitEntry(columns, (AttrNumber) ++n, NULL, type, part_typmod, 0);
+	}
+	*typmod = BlessTupleDesc(columns)->tdtypmod;
+	return RECORDOID;
+}
+
+/* An SQL type whose values are such keys, with the type modifier of a row; InvalidOid if none is found. */
+static Oid
+FindType(const blx_identity *keys, int32 *typmod)
+{
+	const char *name = keys->name,
+			   *row = "record(";
+	int			length = keys->name_len;
 	char		buffer[BLX_MAX_NAME + 1];
 
 	if (keys->key_type != BLX_KEY_NAMED)
@@ -107,16 +166,19 @@ FindType(const blx_identity *keys)
 	for (int code = BLX_KEY_NONE + 1; code < BLX_KEY_NAMED; code++)
 	{
 		blx_identity coded = {.key_type = (uint8) code};
-		const char *name = blx_key_type_name(&coded, buffer);
+		const char *its_name = blx_key_type_name(&coded, buffer);
 
-		if (blx_key_type_known((uint8) code) && strlen(name) == keys->name_len && memcmp(name, keys->name, keys->name_len) == 0)
+		if (blx_key_type_known((uint8) code) && strlen(its_name) == length && memcmp(its_name, name, length) == 0)
 			return TypeOfKeys((uint8) code);
 	}
-	if (keys->name_len > 2 && memcmp(keys->name + keys->name_len - 2, "[]", 2) == 0)
+	if (length > 2 && memcmp(name + length - 2, "[]", 2) == 0)
 	{
-		element.name_len -= 2;
-		return ArrayOf(FindType(&element));
+		Oid			element = FindPart(name, length - 2, typmod);
+
+		return OidIsValid(element) && element != RECORDOID ? get_array_type(element) : InvalidOid;
 	}
+	if (length > strlen(row) && memcmp(name, row, strlen(row)) == 0 && name[length - 1] == ')')
+		return FindRow(name + strlen(row), length - strlen(row) - 1, typmod);
 	return FindTypeByName(keys);
 }
 
@@ -152,7 +214,7 @@ ReadText(KeyType *key, char *string, Node *soft, Datum *value)
 	bool		done;
 
 	error_context_stack = &callback;
-	done = InputFunctionCallSoftly(&reader->input, string, reader->io_param, -1, soft, value);
+	done = InputFunctionCallSoftly(&reader->input, string, reader->io_param, reader->typmod, soft, value);
 	if (done && key->identity.key_type == BLX_KEY_FLOAT && !IsOneFloat(DatumGetFloat8(*value)))
 	{
 		done = false;
@@ -241,11 +303,14 @@ ReadAs(KeyType *key, const blx_identity *keys)
 	BeText(key);
 	if (AreSame(&key->identity, keys))
 		return true;
-	type = FindType(keys);
+	reader->typmod = -1;
+	type = FindType(keys, &reader->typmod);
 	if (!OidIsValid(type))
 		return false;
 	MemoryContextReset(reader->context);
 	LookupKeyType(&reader->type, type, InvalidOid, reader->context);
+	if (type == RECORDOID)
+		LookupRowOfTypmod(&reader->type, reader->typmod);
 	if (keys->key_type == BLX_KEY_ENUM)
 		reader->type.identity.key_type = BLX_KEY_ENUM;	/* a label is hashed as a text */
 	if (!AreSame(&reader->type.identity, keys))

@@ -118,6 +118,10 @@ ProbeOfConstant(const Const *keys, KeysForm form)
 	else
 		LookupKeyType(&key, form == KEY_ARRAY ? get_base_element_type(keys->consttype) : keys->consttype,
 					  keys->constcollid, CurrentMemoryContext);
+	if (key.row_context != NULL && form == KEY_ARRAY)
+		LookupRowOfArray(&key, keys->constvalue);
+	else if (key.row_context != NULL)
+		LookupRowOf(&key, keys->constvalue);
 	if (form == ONE_KEY)
 		hash = HashKey(&key, keys->constvalue, 0);
 	if (form == KEY_ARRAY)
