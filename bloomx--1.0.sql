@@ -1073,3 +1073,25 @@ CREATE FUNCTION bloomx_index_info(index regclass, OUT bits bigint, OUT probes in
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomx_index_info(regclass) IS
 	'signature size, segments, rows and pages of a bloomx index; needs SELECT on the table or pg_stat_scan_tables';
+
+-- ---------------------------------------------------------------------------
+-- Join filters: what bloomx.join_filter did
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_join_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
+	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
+	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'bloomx_join_filters'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
+COMMENT ON FUNCTION bloomx_join_filters() IS 'what the join filters of this session''s last statement did';
+
+CREATE FUNCTION bloomx_join_filter_totals(OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
+	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint)
+	AS 'MODULE_PATHNAME', 'bloomx_join_filter_totals'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
+COMMENT ON FUNCTION bloomx_join_filter_totals() IS 'what all join filters of this session did';
+
+CREATE VIEW bloomx_join_filter_stats AS SELECT * FROM bloomx_join_filter_totals();
+COMMENT ON VIEW bloomx_join_filter_stats IS 'what all join filters of this session did';
+GRANT SELECT ON bloomx_join_filter_stats TO PUBLIC;

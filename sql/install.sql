@@ -23,7 +23,7 @@ SELECT opcname, amname, opcdefault, opcintype::regtype, amvalidate(c.oid)
 SELECT pg_describe_object(classid, objid, 0)
     FROM members
     WHERE classid <> 'pg_opfamily'::regclass
-        AND NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory = 'A'))
+        AND NOT (classid = 'pg_type'::regclass AND EXISTS (SELECT FROM pg_type WHERE oid = objid AND typcategory IN ('A', 'C')))
         AND obj_description(objid, classid::regclass::name) IS NULL
     ORDER BY 1;
 

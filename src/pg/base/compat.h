@@ -67,6 +67,38 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define AnalyzeDelayPoint() vacuum_delay_point()
 #endif
 
+/* 16: hash joins may return rows of the inner side without a match; 18: one copy of those with a match */
+#if PG_VERSION_NUM >= 180000
+#define IS_RIGHT_SEMI_OR_ANTI(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
+#elif PG_VERSION_NUM >= 160000
+#define IS_RIGHT_SEMI_OR_ANTI(type) ((type) == JOIN_RIGHT_ANTI)
+#else
+#define IS_RIGHT_SEMI_OR_ANTI(type) false
+#endif
+
+/* 16: the counters of a table's statistics have other names */
+#if PG_VERSION_NUM >= 160000
+#define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
+#else
+#define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
+#endif
+
+/* up to 16: BRIN lookups take a snapshot, for old_snapshot_threshold */
+#if PG_VERSION_NUM >= 170000
+#define BrinRevmapInitialize(index, pages_per_range, snapshot) brinRevmapInitialize(index, pages_per_range)
+#define BrinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot) \
+	brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode)
+#else
+#define BrinRevmapInitialize(index, pages_per_range, snapshot) brinRevmapInitialize(index, pages_per_range, snapshot)
+#define BrinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot) \
+	brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot)
+#endif
+
+/* 18: EXPLAIN asks extensions for more about a node */
+#if PG_VERSION_NUM >= 180000
+#define HAS_EXPLAIN_NODE_HOOK
+#endif
+
 /* 18: functions that do not return are marked in front */
 #ifndef pg_noreturn
 #define pg_noreturn __attribute__((noreturn))

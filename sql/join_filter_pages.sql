@@ -1,0 +1,209 @@
+--
+-- Joins that do not read the pages and partitions that their keys miss.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS bloomx;
+RESET client_min_messages;
+SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SET max_parallel_workers_per_gather = 0;
+SET synchronize_seqscans = off;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SET enable_bitmapscan = off;
+SET bloomx.join_filter_min_rows = 0;
+SET bloomx.join_filter_min_drop = 0;
+SET bloomx.join_filter_min_pages = 0;
+
+-- Runs a query with filters off and on.  Says whether the rows are the same, how many there are, and what was skipped.
+CREATE FUNCTION skipped(query text, OUT same boolean, OUT count bigint, OUT pages text, OUT partitions text) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text;
+	rows text;
+BEGIN
+	query := format('SELECT count(*), md5(string_agg(q::text, ''|'' ORDER BY q::text COLLATE "C")) FROM (%s) q', query);
+	SET LOCAL bloomx.join_filter = off;
+	EXECUTE query INTO count, plain;
+	SET LOCAL bloomx.join_filter = on;
+	EXECUTE query INTO count, rows;
+	same := plain IS NOT DISTINCT FROM rows;
+	-- roughly, so that it does not depend on how many rows a page has
+	SELECT string_agg(CASE WHEN j.pages = 0 THEN NULL WHEN j.pages_skipped = 0 THEN 'none' WHEN j.pages_skipped > 0.85 * j.pages THEN 'nearly all' ELSE 'some' END, ', ' ORDER BY pages_skipped),
+	       sum(j.partitions_skipped) || ' of ' || sum(j.partitions)
+	INTO pages, partitions FROM bloomx_join_filters() j WHERE j.pages > 0 OR j.partitions > 0;
+END $$;
+
+-- Ordered by d; bursts of one tenant, in no order; one row in 40 of key k is NULL, and so are 1,000 rows at once.
+CREATE TABLE fact AS
+	SELECT g AS id, DATE '2020-01-01' + g / 100 AS d, g / 100 AS i4, (g / 100)::int8 AS i8, (g / 100)::int2 AS i2, TIMESTAMP '2020-01-01' + g * INTERVAL '1 minute' AS ts,
+	       (hashint4(g / 200)::bigint & 1048575)::int AS tenant, (hashint4(g / 200)::bigint & 1048575) AS tenant8,
+	       CASE WHEN g % 40 > 0 AND g / 1000 <> 5 THEN g / 100 END AS k, (g / 100)::oid AS o, repeat('x', 200) AS pad
+	FROM generate_series(0, 39999) g;
+CREATE TABLE dim AS SELECT DATE '2020-01-01' + g AS d, g AS i4, g::int8 AS i8, g::int2 AS i2, g::oid AS o, g / 30 AS month, g % 30 AS day, TIMESTAMP '2020-01-01' + g * INTERVAL '1 hour' AS ts FROM generate_series(0, 399) g;
+CREATE TABLE account AS SELECT DISTINCT tenant, tenant8, i4 / 2 AS i FROM fact;
+ANALYZE fact, dim, account;
+
+-- Without an index, all is read.
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+-- A min/max index: a range of keys, and a set.
+CREATE INDEX ON fact USING brin (d, i8) WITH (pages_per_range = 4);
+CREATE INDEX ON fact USING brin (i4, i2, ts, o) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (i4) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (i8) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (i2) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (o) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (ts) WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim ON f.i4 = dim.i8 WHERE day = 5');
+SELECT * FROM skipped('SELECT f.id FROM fact f WHERE d IN (SELECT d FROM dim WHERE month = 12)');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 99');
+-- Two filters, and a key of two columns.
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim a ON f.d = a.d JOIN dim b ON f.i4 = b.i4 WHERE a.month BETWEEN 3 AND 5 AND b.month BETWEEN 5 AND 7');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d, i4) WHERE month = 5');
+-- More keys than a set has room for are a bitmap, which is searched as well.
+SELECT * FROM skipped('SELECT f.id FROM fact f WHERE i4 IN (SELECT CASE WHEN g % 2 = 0 THEN g ELSE -g END FROM generate_series(380, 40000) g)');
+-- NULL is not a key: neither a row's, nor that of a range that has nothing else.
+CREATE INDEX ON fact USING brin (k) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim ON f.k = dim.i4 WHERE month = 2 OR month IS NULL');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN (SELECT nullif(i4, 60) AS i4 FROM dim WHERE month = 2) d ON f.k = d.i4');
+
+-- The row of the outer side that a join may read before it has built its table must not start the scan without a filter.
+SELECT pages_skipped > 0.9 * pages AS skips FROM (SELECT skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5')) q, bloomx_join_filters();
+
+-- Other classes of BRIN indexes, on values in no order.
+CREATE INDEX by_bounds ON fact USING brin (tenant) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+DROP INDEX by_bounds;
+CREATE INDEX by_multi ON fact USING brin (tenant int4_minmax_multi_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+DROP INDEX by_multi;
+CREATE INDEX by_bloom ON fact USING brin (tenant int4_bloom_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+DROP INDEX by_bloom;
+CREATE INDEX by_bloomx ON fact USING brin (tenant int4_bloomx_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account ON f.tenant = account.tenant8 WHERE i < 10');
+-- Both at once: each excludes what it can.
+CREATE INDEX by_bounds ON fact USING brin (tenant) WITH (pages_per_range = 8);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+DROP INDEX by_bloomx, by_bounds;
+-- Indexes that do not tell: of some of the rows, of an expression, or in another order.
+CREATE INDEX partial ON fact USING brin (tenant int4_bloomx_ops) WITH (pages_per_range = 4) WHERE id > 39900;
+CREATE INDEX ON fact USING brin ((tenant + 1)) WITH (pages_per_range = 4);
+CREATE OPERATOR CLASS backwards FOR TYPE int4 USING brin AS
+	OPERATOR 1 > , OPERATOR 2 >=, OPERATOR 3 =, OPERATOR 4 <=, OPERATOR 5 <,
+	FUNCTION 1 brin_minmax_opcinfo (internal), FUNCTION 2 brin_minmax_add_value (internal, internal, internal, internal),
+	FUNCTION 3 brin_minmax_consistent (internal, internal, internal), FUNCTION 4 brin_minmax_union (internal, internal, internal);
+CREATE INDEX ON fact USING brin (tenant backwards) WITH (pages_per_range = 4);
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
+SELECT pages_skipped FROM bloomx_join_filters();
+
+-- Ranges without a summary may hold anything: rows that came later, and ranges whose summary was removed.
+INSERT INTO fact SELECT 100000 + g, DATE '2020-05-31' + g / 1000, 150, 150, 150, NULL, 0, 0, 150, 150, repeat('y', 200) FROM generate_series(0, 999) g;
+UPDATE fact SET d = DATE '2020-06-01', i4 = 151 WHERE id = 7;
+DELETE FROM fact WHERE id BETWEEN 15000 AND 15099;
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SELECT brin_desummarize_range('fact_d_i8_idx', 8);
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 0');
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SELECT brin_summarize_new_values('fact_d_i8_idx') > 0;
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+-- A transaction sees its own rows.
+BEGIN;
+INSERT INTO fact SELECT 200000 + g, DATE '2020-06-02', 153, 153, 153, NULL, 0, 0, 153, 153, 'z' FROM generate_series(0, 9) g;
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+ROLLBACK;
+
+-- What a scan computes with side effects is computed for all rows.
+CREATE SEQUENCE page_calls;
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5 AND f.id < nextval(''page_calls'') + 1000000');
+SELECT last_value = 2 * count(*) AS calls_for_all FROM page_calls, fact GROUP BY last_value;
+
+-- LIMIT, rescans, cursors, SERIALIZABLE.
+SET bloomx.join_filter = on;
+SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 13 LIMIT 2;
+SELECT count(*), sum(id) FROM dim a, LATERAL (SELECT f.id FROM fact f JOIN dim b USING (d) WHERE b.month = a.i4 OFFSET 0) x WHERE a.i4 IN (2, 90, 3, 4);
+SELECT pages_skipped > pages * 0.8 AS skips FROM bloomx_join_filters();
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+SELECT count(*) FROM fact f JOIN dim USING (d) WHERE month = 4;
+SELECT count(*) > 0 AS locked FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'fact'::regclass AND page IS NULL AND tuple IS NULL;
+COMMIT;
+-- A scan counts once, whatever it skips, and so does each of its rescans.
+CREATE FUNCTION scans() RETURNS bigint LANGUAGE sql AS 'SELECT pg_stat_get_xact_numscans(''fact''::regclass)';
+BEGIN;
+SELECT scans() AS before \gset
+SELECT count(*) FROM fact f JOIN dim USING (d) WHERE day = 5;
+SELECT scans() - :before AS scans;
+SELECT scans() AS before \gset
+SELECT count(*) FROM dim a, LATERAL (SELECT f.id FROM fact f JOIN dim b USING (d) WHERE b.month = a.i4 OFFSET 0) x WHERE a.i4 IN (2, 3, 4);
+SELECT scans() - :before AS scans;
+COMMIT;
+-- Small tables are not worth it.
+SET bloomx.join_filter_min_pages = 100000;
+SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SET bloomx.join_filter_min_pages = 0;
+-- Neither are questions that exclude too little: they pause.
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
+SELECT pages_skipped > 0.4 * pages AS skips FROM bloomx_join_filters();
+SET bloomx.join_filter_min_drop = 0.9;
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
+SELECT pages_skipped < 0.35 * pages AS pauses FROM bloomx_join_filters();
+SET bloomx.join_filter_min_drop = 0;
+
+-- Parallel scans, with a hash table in each process and with one for all.
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_parallel_hash = off;
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SET enable_parallel_hash = on;
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+SET work_mem = '64kB';
+SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant)');
+RESET work_mem;
+SELECT same, count FROM skipped('SELECT f.id, g.id FROM fact f JOIN dim USING (d) JOIN fact g ON f.id = g.id WHERE month = 5');
+SET max_parallel_workers_per_gather = 0;
+
+-- Partitions: by range, by list, by hash, by two columns, within partitions, with other places of columns.
+CREATE TABLE by_range (id int, i4 int, d date, pad text) PARTITION BY RANGE (d);
+CREATE TABLE by_range_1 PARTITION OF by_range FOR VALUES FROM (MINVALUE) TO ('2020-03-01');
+CREATE TABLE by_range_2 (pad text, d date, junk int, i4 int, id int);
+ALTER TABLE by_range_2 DROP COLUMN junk;
+ALTER TABLE by_range ATTACH PARTITION by_range_2 FOR VALUES FROM ('2020-03-01') TO ('2020-06-01');
+CREATE TABLE by_range_3 PARTITION OF by_range FOR VALUES FROM ('2020-06-01') TO ('2020-12-01') PARTITION BY LIST (i4);
+CREATE TABLE by_range_3_a PARTITION OF by_range_3 FOR VALUES IN (152, 153, 154, NULL);
+CREATE TABLE by_range_3_b PARTITION OF by_range_3 DEFAULT;
+CREATE TABLE by_range_4 PARTITION OF by_range DEFAULT;
+INSERT INTO by_range SELECT id, i4, d, 'x' FROM fact WHERE id < 40000;
+CREATE TABLE by_hash (LIKE by_range) PARTITION BY HASH (i4);
+CREATE TABLE by_hash_0 PARTITION OF by_hash FOR VALUES WITH (MODULUS 4, REMAINDER 0);
+CREATE TABLE by_hash_1 PARTITION OF by_hash FOR VALUES WITH (MODULUS 4, REMAINDER 1);
+CREATE TABLE by_hash_2 PARTITION OF by_hash FOR VALUES WITH (MODULUS 4, REMAINDER 2);
+CREATE TABLE by_hash_3 PARTITION OF by_hash FOR VALUES WITH (MODULUS 4, REMAINDER 3);
+INSERT INTO by_hash SELECT * FROM by_range;
+CREATE TABLE by_two (LIKE by_range) PARTITION BY RANGE (i4, id);
+CREATE TABLE by_two_1 PARTITION OF by_two FOR VALUES FROM (MINVALUE, MINVALUE) TO (100, 10050);
+CREATE TABLE by_two_2 PARTITION OF by_two FOR VALUES FROM (100, 10050) TO (200, MINVALUE);
+CREATE TABLE by_two_3 PARTITION OF by_two FOR VALUES FROM (200, MINVALUE) TO (MAXVALUE, MAXVALUE);
+INSERT INTO by_two SELECT * FROM by_range WHERE i4 IS NOT NULL;
+ANALYZE by_range, by_hash, by_two;
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d) WHERE dim.i4 < 50');
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d) WHERE dim.i4 BETWEEN 70 AND 80');
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d) WHERE dim.i4 IN (10, 170)');
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (i4) WHERE dim.i4 BETWEEN 152 AND 153');
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d, i4) WHERE dim.i4 = 160');
+SELECT * FROM skipped('SELECT f.id FROM by_range f JOIN dim ON f.d = dim.d AND f.i4 = dim.i8 WHERE dim.i4 = 160');
+SELECT * FROM skipped('SELECT f.id FROM by_hash f JOIN dim USING (i4) WHERE dim.i4 IN (152, 153)');
+SELECT * FROM skipped('SELECT f.id FROM by_two f JOIN dim USING (i4) WHERE dim.i4 IN (100, 101)');
+SELECT * FROM skipped('SELECT f.id FROM by_two f JOIN dim USING (i4) WHERE dim.i4 IN (199, 200)');
+SELECT * FROM skipped('SELECT f.id FROM by_two f JOIN dim USING (i4) WHERE dim.i4 = 99');
+-- Other keys for each row of the outer query.
+SELECT * FROM skipped('SELECT a.i4, x.id FROM dim a, LATERAL (SELECT f.id FROM by_range f JOIN dim b USING (d) WHERE b.month = a.i4 OFFSET 0) x WHERE a.i4 IN (1, 3, 99, 6)');
+-- In order, and in parallel.
+SELECT * FROM skipped('SELECT f.id FROM (SELECT * FROM by_range ORDER BY id) f JOIN dim USING (d) WHERE dim.i4 < 50');
+SET max_parallel_workers_per_gather = 2;
+SET enable_parallel_append = on;
+SELECT same, count FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d) WHERE dim.i4 < 50');
+RESET ALL;
+DROP TABLE fact, dim, account, by_range, by_hash, by_two CASCADE;

@@ -1,0 +1,364 @@
+/*
+ * brin.c - asks a BRIN index whether a page range may hold a key of a set.
+ *
+ * The index's own scan answers for one key, and reads the whole index each time.
+ * Here ranges are asked about one by one, as the table's scan gets there, for all
+ * keys of the set:
+ *
+ *   - min/max classes: is there a key between the two?  That is a search in the
+ *     sorted keys, or in their bitmap, and costs no more than one key would.
+ *   - this extension's classes: the range's filter is looked at once, and tested
+ *     with the hashes of the keys, which are computed once per set.
+ *   - other classes (minmax_multi, bloom): their consistent function, per key.
+ *
+ * A range without a summary, or one that is being summarised, may hold anything.
+ * Rows that the query's snapshot sees are in the summary: an insert adds them to
+ * it before it commits.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/brin_internal.h"
+#include "access/brin_revmap.h"
+#include "access/brin_tuple.h"
+#include "access/htup_details.h"
+#include "access/genam.h"
+#include "access/stratnum.h"
+#include "access/transam.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "joinfilter/joinfilter.h"
+#include "pg/base/objects.h"
+#include "pg/keys/keys.h"
+
+/*
+ * Nanoseconds, measured: to find, copy and read a summary with its bounds; to test
+ * one key in a filter of this extension; to call another class's function for one.
+ */
+#define SUMMARY_COST 150
+#define FILTER_KEY_COST 10
+#define FUNCTION_KEY_COST 400
+
+typedef enum RangeMethod
+{
+	BY_BOUNDS,
+	BY_FILTER,
+	BY_FUNCTION
+} RangeMethod;
+
+struct RangeIndex
+{
+	Relation	index;
+	int			column;			/* of the index, from 0 */
+	RangeMethod method;
+	Oid			type;
+	WordKind	kind;
+	Snapshot	snapshot;
+
+	BrinRevmap *revmap;
+	BrinDesc   *desc;
+	BlockNumber pages_per_range;
+	Buffer		buffer;
+	BrinTuple  *tuple;			/* a copy of the last summary */
+	Size		tuple_size;
+	BrinMemTuple *summary;
+	MemoryContext range;		/* of one question */
+
+	FmgrInfo	consistent;
+	ScanKeyData key;			/* equality; its argument changes */
+
+	/* the hashes of the keys of the set with that serial */
+	KeyType		key_type;
+	uint64		serial;
+	uint64	   *hashes;
+	MemoryContext context;
+};
+
+/* This extension's function, which says that a summary is a filter of the values. */
+static PGFunction filter_function;
+
+void
+SetFilterFunction(PGFunction function)
+{
+	filter_function = function;
+}
+
+static bool
+IsBrin(Oid index)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(index));
+	bool		is_brin;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	is_brin = ((Form_pg_class) GETSTRUCT(tuple))->relam == BRIN_AM_OID;
+	ReleaseSysCache(tuple);
+	return is_brin;
+}
+
+bool
+HasRangeIndex(Relation table)
+{
+	List	   *indexes = RelationGetIndexList(table);
+	bool		found = false;
+	ListCell   *lc;
+
+	foreach(lc, indexes)
+		found = found || IsBrin(lfirst_oid(lc));
+	list_free(indexes);
+	return found;
+}
+
+/* True if the index is complete, has all rows, and no chain of updates that this query might see hides one. */
+static bool
+IsTrustworthy(Relation index)
+{
+	Form_pg_index form = index->rd_index;
+
+	return form->indisvalid && form->indisready && form->indislive &&
+		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL) &&
+		(!form->indcheckxmin ||
+		 TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+}
+
+/* The place of a table's column among the index's columns; -1 if it is not there. */
+static int
+ColumnInIndex(Relation index, AttrNumber column)
+{
+	for (int i = 0; i < index->rd_index->indnkeyatts; i++)
+		if (index->rd_index->indkey.values[i] == column)
+			return i;
+	return -1;
+}
+
+/*
+ * How to ask the index.  Its class must order, or compare, values as their type
+ * does: somebody may have made a class that does otherwise.
+ */
+static bool
+ChooseMethod(RangeIndex *index)
+{
+	int			i = index->column;
+	Oid			family = index->index->rd_opfamily[i];
+	TypeCacheEntry *type = lookup_type_cache(index->type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
+	int			equality = get_op_opfamily_strategy(type->eq_opr, family);
+
+	if (index->index->rd_opcintype[i] != index->type || !IntegerKind(index->type, &index->kind) || equality == 0)
+		return false;
+	fmgr_info_copy(&index->consistent, index_getprocinfo(index->index, i + 1, BRIN_PROCNUM_CONSISTENT),
+				   CurrentMemoryContext);
+	if (index->consistent.fn_oid == F_BRIN_MINMAX_CONSISTENT)
+	{
+		index->method = BY_BOUNDS;
+		return get_opfamily_member(family, index->type, index->type, BTLessStrategyNumber) == type->lt_opr;
+	}
+	if (index->consistent.fn_addr == filter_function)
+	{
+		index->method = BY_FILTER;
+		LookupKeyType(&index->key_type, index->type, InvalidOid, index->context);
+		return true;
+	}
+	index->method = BY_FUNCTION;
+	ScanKeyEntryInitialize(&index->key, 0, i + 1, equality, index->type,
+						   index->index->rd_indcollation[i], get_opcode(type->eq_opr), (Datum) 0);
+	return true;
+}
+
+/* Opens one index, without waiting for a lock; NULL if it cannot be used. */
+static RangeIndex *
+OpenRangeIndex(Oid oid, AttrNumber column, Oid type, Snapshot snapshot)
+{
+	RangeIndex *index;
+	Relation	relation;
+
+	if (!IsBrin(oid) || !ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	relation = index_open(oid, NoLock);
+	index = palloc0(sizeof(RangeIndex));
+	index->index = relation;
+	index->column = ColumnInIndex(relation, column);
+	index->type = type;
+	index->snapshot = snapshot;
+	index->context = CurrentMemoryContext;
+	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index))
+	{
+		index_close(relation, AccessShareLock);
+		pfree(index);
+		return NULL;
+	}
+	index->revmap = BrinRevmapInitialize(relation, &index->pages_per_range, snapshot);
+	index->desc = brin_build_desc(relation);
+	index->summary = brin_new_memtuple(index->desc);
+	index->range = AllocSetContextCreate(CurrentMemoryContext, "join filter page range", ALLOCSET_DEFAULT_SIZES);
+	return index;
+}
+
+List *
+OpenRangeIndexes(Relation table, AttrNumber column, Oid type, Snapshot snapshot)
+{
+	List	   *oids = RelationGetIndexList(table),
+			   *opened = NIL;
+	ListCell   *lc;
+
+	foreach(lc, oids)
+	{
+		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), column, type, snapshot);
+
+		if (index != NULL)
+			opened = lappend(opened, index);
+	}
+	list_free(oids);
+	return opened;
+}
+
+void
+CloseRangeIndex(RangeIndex *index)
+{
+	ReleaseRangePage(index);
+	brinRevmapTerminate(index->revmap);
+	brin_free_desc(index->desc);
+	index_close(index->index, NoLock);
+}
+
+void
+ReleaseRangePage(RangeIndex *index)
+{
+	if (BufferIsValid(index->buffer))
+		ReleaseBuffer(index->buffer);
+	index->buffer = InvalidBuffer;
+}
+
+BlockNumber
+PagesPerRange(const RangeIndex *index)
+{
+	return index->pages_per_range;
+}
+
+double
+RangeQuestionCost(const RangeIndex *index, const KeySet *set)
+{
+	if (set->form == KEYS_NONE || index->method == BY_BOUNDS)
+		return SUMMARY_COST;
+	if (set->sorted == NULL)
+		return INFINITY;
+	return SUMMARY_COST + (double) set->n_sorted * (index->method == BY_FILTER ? FILTER_KEY_COST : FUNCTION_KEY_COST);
+}
+
+/* The values of the index's column in that range; NULL if nothing is known of it. */
+static BrinValues *
+ReadSummary(RangeIndex *index, BlockNumber start)
+{
+	OffsetNumber offset;
+	Size		size;
+	BrinTuple  *tuple = BrinGetTupleForHeapBlock(index->revmap, start, &index->buffer, &offset, &size,
+												 BUFFER_LOCK_SHARE, index->snapshot);
+
+	if (tuple == NULL)
+		return NULL;
+	index->tuple = brin_copy_tuple(tuple, size, index->tuple, &index->tuple_size);
+	LockBuffer(index->buffer, BUFFER_LOCK_UNLOCK);
+	index->summary = brin_deform_tuple(index->desc, index->tuple, index->summary);
+	return index->summary->bt_placeholder ? NULL : &index->summary->bt_columns[index->column];
+}
+
+/* The hashes of the set's keys, as this extension's classes make them. */
+static const uint64 *
+HashesOf(RangeIndex *index, const KeySet *set)
+{
+	if (index->serial == set->serial)
+		return index->hashes;
+	if (index->hashes != NULL)
+		pfree(index->hashes);
+	index->hashes = MemoryContextAlloc(index->context, set->n_sorted * sizeof(uint64));
+	for (uint32 i = 0; i < set->n_sorted; i++)
+		index->hashes[i] = HashKey(&index->key_type, DatumOfInteger(index->kind, set->sorted[i]), 0);
+	index->serial = set->serial;
+	return index->hashes;
+}
+
+/* Asks a filter of this extension. */
+static bool
+FilterMayHold(RangeIndex *index, const KeySet *set, Datum value)
+{
+	const blx_filter *f = (const blx_filter *) PG_DETOAST_DATUM(value);
+	const uint64 *hashes = HashesOf(index, set);
+	blx_identity identity;
+
+	if (!blx_check(f, VARSIZE(f), NULL))
+		return true;
+	identity = blx_identity_of(f);
+	if (!blx_key_check(&identity, &index->key_type.identity, NULL))
+		return true;
+	for (uint32 i = 0; i < set->n_sorted; i++)
+		if (blx_test_inline(f, hashes[i]))
+			return true;
+	return false;
+}
+
+/* Asks the class's function about each key.  It gets an array of conditions since PostgreSQL 14, one of them here. */
+static bool
+FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
+{
+	ScanKey		keys = &index->key;
+
+	for (uint32 i = 0; i < set->n_sorted; i++)
+	{
+		Datum		answer;
+
+		index->key.sk_argument = DatumOfInteger(index->kind, set->sorted[i]);
+		if (index->consistent.fn_nargs >= 4)
+			answer = FunctionCall4Coll(&index->consistent, index->key.sk_collation, PointerGetDatum(index->desc),
+									   PointerGetDatum(values), PointerGetDatum(&keys), Int32GetDatum(1));
+		else
+			answer = FunctionCall3Coll(&index->consistent, index->key.sk_collation, PointerGetDatum(index->desc),
+									   PointerGetDatum(values), PointerGetDatum(keys));
+		if (DatumGetBool(answer))
+			return true;
+	}
+	return false;
+}
+
+static bool
+SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
+{
+	/* NULL matches nothing */
+	if (values->bv_allnulls || set->form == KEYS_NONE)
+		return false;
+	if (index->method == BY_BOUNDS)
+		return KeySetMeetsRange(set, IntegerOf(index->kind, values->bv_values[0]),
+								IntegerOf(index->kind, values->bv_values[1]));
+	if (set->sorted == NULL)
+		return true;
+	return index->method == BY_FILTER ? FilterMayHold(index, set, values->bv_values[0]) :
+		FunctionMayHold(index, set, values);
+}
+
+bool
+RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start)
+{
+	MemoryContext old;
+	BrinValues *values;
+	bool		may_hold;
+
+	/* the copy of the tuple is kept from one question to the next, all else is not */
+	values = ReadSummary(index, start);
+	if (values == NULL)
+		return true;
+	old = MemoryContextSwitchTo(index->range);
+	may_hold = SummaryMayHold(index, set, values);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(index->range);
+	return may_hold;
+}

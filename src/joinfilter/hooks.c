@@ -1,0 +1,73 @@
+/*
+ * hooks.c - the server's hooks.
+ *
+ * Whatever was installed before is called first, or last at the end, so that all
+ * work beside one another.  While bloomx.join_filter is off, each hook is one
+ * branch.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+
+#include "joinfilter/joinfilter.h"
+
+static ExecutorStart_hook_type next_start;
+static ExecutorFinish_hook_type next_finish;
+static ExecutorEnd_hook_type next_end;
+
+static void
+StartHook(QueryDesc *query, int eflags)
+{
+	if (next_start)
+		next_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (bloomx_join_filter && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && query->planstate != NULL)
+		AttachJoinFilters(query->estate, query->planstate);
+}
+
+/* EXPLAIN ANALYZE prints the plan after this. */
+static void
+FinishHook(QueryDesc *query)
+{
+	FilteredQuery *filtered;
+
+	if (next_finish)
+		next_finish(query);
+	else
+		standard_ExecutorFinish(query);
+	if (AnyFilteredQuery() && (filtered = FindFilteredQuery(query->estate)) != NULL)
+		UpdateNotes(filtered);
+}
+
+static void
+EndHook(QueryDesc *query)
+{
+	FilteredQuery *filtered;
+
+	if (AnyFilteredQuery() && (filtered = FindFilteredQuery(query->estate)) != NULL)
+	{
+		ListCell   *lc;
+
+		ReportQuery(filtered);
+		foreach(lc, filtered->sites)
+			EndPages(lfirst(lc));
+	}
+	if (next_end)
+		next_end(query);
+	else
+		standard_ExecutorEnd(query);
+}
+
+void
+InstallJoinFilters(PGFunction filter_function)
+{
+	SetFilterFunction(filter_function);
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = StartHook;
+	next_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = FinishHook;
+	next_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = EndHook;
+	InstallExplain();
+}

@@ -1,0 +1,315 @@
+/*
+ * joinfilter.h - joins that filter their outer side by themselves.
+ *
+ * While a hash join's inner side is read, its keys are collected.  Then the rows
+ * of the outer side whose keys cannot match are dropped where they are read, and
+ * page ranges and partitions without such keys are not read at all.  Plans stay as
+ * they are: the methods of plan nodes are replaced after the executor has started.
+ *
+ *   settings.c    the settings bloomx.join_filter...
+ *   words.c       values of join keys as 64-bit words
+ *   keyset.c      a set of such words: table, bitmap or Bloom filter
+ *   query.c       what is known of running queries; finding a node's site
+ *   build.c       collects the keys of one join
+ *   rows.c        tests the rows of a site
+ *   brin.c        asks a BRIN index whether a page range may hold a key
+ *   pages.c       scans a table's page ranges that may
+ *   partitions.c  asks whether a partition may
+ *   site.c        the method that stands in for a node's own
+ *   places.c      finds the sites of a key below a join
+ *   joins.c       finds the joins of a query that can have a filter
+ *   report.c      what filters did
+ *   explain.c     the same in EXPLAIN
+ *   hooks.c       the server's hooks
+ *
+ * A join filter lives in the memory of its query (es_query_cxt).
+ */
+#ifndef JOINFILTER_H
+#define JOINFILTER_H
+
+#include "pg/base/compat.h"
+
+#include "datatype/timestamp.h"
+#include "lib/ilist.h"
+#include "nodes/execnodes.h"
+
+#include "joinfilter/keyset.h"
+#include "joinfilter/words.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct JoinFilter JoinFilter;
+typedef struct Site Site;
+typedef struct SiteFilter SiteFilter;
+typedef struct FilteredQuery FilteredQuery;
+typedef struct PageSkip PageSkip;
+typedef struct PartitionBounds PartitionBounds;
+
+/* ---- settings.c ---- */
+
+extern bool bloomx_join_filter;
+extern int	bloomx_join_filter_min_rows;
+extern int	bloomx_join_filter_min_pages;
+extern double bloomx_join_filter_min_drop;
+extern bool bloomx_join_filter_log;
+
+extern void DefineJoinFilterSettings(void);
+
+/* ---- a filter: one per join ---- */
+
+/* One of the join's keys. */
+typedef struct BuildKey
+{
+	AttrNumber	attno;			/* of the inner side's rows; 0: expr computes it */
+	ExprState  *expr;
+	WordReader	inner,
+				outer;
+	bool		is_used;		/* some site tests it */
+	bool		is_alone;		/* some site tests it by itself */
+	KeySet		set;
+	uint64		word;			/* of the row that is being collected */
+} BuildKey;
+
+/* Several keys of the join that one site has all of: their words as one. */
+typedef struct CombinedKey
+{
+	Bitmapset  *keys;
+	KeySet		set;
+} CombinedKey;
+
+struct JoinFilter
+{
+	FilteredQuery *query;
+	HashJoinState *join;
+	HashState  *hash;
+	bool		is_shared;		/* Parallel Hash: keys are read from the shared table */
+
+	int			n_keys;
+	BuildKey   *keys;
+	List	   *combined;		/* of CombinedKey */
+
+	bool		is_collecting;
+	bool		is_complete;	/* all keys of the present hash table are in the sets */
+	uint32		generation;		/* counts completions */
+	uint64		rows;			/* collected */
+	double		expected;		/* rows */
+	double		most_shared;	/* rows of a shared table that are worth reading */
+	uint64		budget;			/* bytes per set */
+	MemoryContext sets;			/* the sets' memory; emptied when the table is built anew */
+	MemoryContext scratch;		/* of one row */
+	ExprContext *econtext;		/* for keys that are expressions */
+};
+
+/* A filter as one site applies it. */
+struct SiteFilter
+{
+	JoinFilter *filter;
+	Site	   *site;
+	int			n_keys;
+	int		   *keys;			/* numbers in filter->keys */
+	AttrNumber *attnos;			/* in the site's rows */
+	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
+	KeySet	   *set;			/* against which rows are tested */
+
+	/* of the present window of rows */
+	uint32		window_checked,
+				window_dropped;
+	uint32		generation;		/* of the filter, to which the following belongs */
+	uint64		paused;			/* rows to pass without a test */
+	uint64		pause;			/* length of the next pause */
+	double		drop_rate;		/* in the last window */
+
+	/* totals */
+	uint64		checked;
+	uint64		dropped;
+	uint64		pauses;
+	uint64		pages_skipped;
+	uint64		partitions;		/* that were asked about */
+	uint64		partitions_skipped;
+	bool		asks_pages;		/* about page ranges */
+
+	text	   *note;			/* of EXPLAIN */
+};
+
+/* A plan node whose method is replaced: rows are dropped there, or collected, or both. */
+struct Site
+{
+	PlanState  *ps;
+	ExecProcNodeMtd own;		/* the node's method */
+	FilteredQuery *query;
+	int			n_filters;
+	SiteFilter **filters;		/* in the order of what they drop per cost */
+	List	   *builds;			/* JoinFilters that collect this node's rows */
+	PageSkip   *pages;			/* if page ranges can be skipped */
+	PartitionBounds *bounds;	/* if it scans a partition */
+};
+
+/*
+ * True if the filter holds the keys of the join's present hash table.  The table's
+ * pointer is NULL from a rescan that will build the table anew until that begins.
+ * So a filter of the table before is never used, even if the outer side is read in
+ * between.
+ */
+static inline bool
+FilterIsReady(const JoinFilter *filter)
+{
+	return filter->is_complete && filter->join->hj_HashTable != NULL;
+}
+
+/* ---- query.c ---- */
+
+struct FilteredQuery
+{
+	dlist_node	node;
+	EState	   *estate;
+	MemoryContext context;		/* es_query_cxt */
+	MemoryContextCallback at_end;
+	List	   *filters;		/* of JoinFilter */
+	List	   *sites;			/* of Site */
+	TimestampTz statement;		/* when the client's statement began */
+};
+
+/* What is kept of a query that is starting. */
+extern FilteredQuery *NewFilteredQuery(EState *estate);
+
+/* True if some query that runs has filters, or might have. */
+extern bool AnyFilteredQuery(void);
+
+/* NULL if the query has none. */
+extern FilteredQuery *FindFilteredQuery(EState *estate);
+
+/* The site of a node; NULL if it has none. */
+extern Site *FindSite(PlanState *ps);
+
+/* The site of a node, which is made with that method if there is none. */
+extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
+
+/* ---- build.c ---- */
+
+/* Takes one row of the inner side, or its end (no row). */
+extern void CollectRow(JoinFilter *filter, TupleTableSlot *slot);
+
+/* Reads the keys from a shared hash table, as soon as it is complete. */
+extern void CollectShared(JoinFilter *filter);
+
+/* ---- rows.c ---- */
+
+/* False if the row cannot match. */
+extern bool RowPasses(Site *site, TupleTableSlot *slot);
+
+/* ---- brin.c ---- */
+
+typedef struct RangeIndex RangeIndex;
+
+/* The function by which an index class's summaries are known to be filters of this extension. */
+extern void SetFilterFunction(PGFunction function);
+
+/* True if the table has a BRIN index at all. */
+extern bool HasRangeIndex(Relation table);
+
+/* The BRIN indexes that know the values of a column as keys of that type: a List of RangeIndex. */
+extern List *OpenRangeIndexes(Relation table, AttrNumber column, Oid type, Snapshot snapshot);
+extern void CloseRangeIndex(RangeIndex *index);
+
+/* Lets go of the page that the last question has pinned. */
+extern void ReleaseRangePage(RangeIndex *index);
+
+/* False if no key of the set is on the pages of the range that begins with that page. */
+extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start);
+
+/* What a question costs, in nanoseconds; infinite if the answer would always be yes. */
+extern double RangeQuestionCost(const RangeIndex *index, const KeySet *set);
+extern BlockNumber PagesPerRange(const RangeIndex *index);
+
+/* ---- pages.c ---- */
+
+/* Prepares a sequential scan to skip pages.  Does nothing where that is not possible. */
+extern void ConsiderPages(Site *site);
+
+/* The next row of a scan that may skip pages. */
+extern TupleTableSlot *NextRowFromPages(Site *site);
+
+/* Gives back what the scan's questions hold. */
+extern void EndPages(Site *site);
+
+/* The pages of the scans in which the filter asked about page ranges. */
+extern uint64 PagesSeen(const SiteFilter *sf);
+
+/* ---- partitions.c ---- */
+
+/* Prepares the scan of a partition.  Does nothing if the table is none. */
+extern void ConsiderPartition(Site *site);
+
+/* True if a filter says that the partition has no matching row. */
+extern bool PartitionIsExcluded(Site *site);
+
+/* ---- site.c ---- */
+
+/* The method of a site. */
+extern TupleTableSlot *ExecSite(PlanState *ps);
+
+/* ---- places.c ---- */
+
+/* A column of a node's rows. */
+typedef struct Place
+{
+	PlanState  *ps;
+	AttrNumber	attno;
+} Place;
+
+/*
+ * The lowest nodes below an eligible join where column attno of its outer side
+ * can be tested: a List of Place.
+ */
+extern List *FindPlaces(JoinFilter *filter, AttrNumber attno);
+
+/* ---- joins.c ---- */
+
+/* Gives filters to the joins of a query that has been started. */
+extern void AttachJoinFilters(EState *estate, PlanState *top);
+
+/* ---- report.c ---- */
+
+/* What a filter did at a site. */
+typedef struct FilterReport
+{
+	int			join_node,
+				site_node;		/* numbers in the plan */
+	NameData	table;			/* its name in the query; empty if the site is no scan */
+	NameData	column;			/* the first key's; empty if it is not a plain column */
+	int			n_keys;
+	char		kind[16];
+	uint64		build_rows,
+				bytes,
+				checked,
+				dropped,
+				pages,
+				pages_skipped,
+				partitions,
+				partitions_skipped,
+				pauses;
+} FilterReport;
+
+extern FilterReport MakeFilterReport(const SiteFilter *sf);
+
+/* One line. */
+extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
+
+/* A query ends: keeps what its filters did. */
+extern void ReportQuery(FilteredQuery *query);
+
+/* ---- explain.c ---- */
+
+/* EXPLAIN ANALYZE will show what the filters did. */
+extern void PrepareNotes(FilteredQuery *query);
+extern void UpdateNotes(FilteredQuery *query);
+extern void InstallExplain(void);
+
+/* ---- hooks.c ---- */
+
+/* When the module is loaded. */
+extern void InstallJoinFilters(PGFunction filter_function);
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_H */

@@ -1,0 +1,473 @@
+/*
+ * keyset.c - the keys of a join's build side, collected while they pass by.
+ *
+ * Nobody knows in advance how many keys will come, and memory is bounded.  So a
+ * set starts as a table of distinct words.  If they become too many, integers go
+ * into a bitmap as long as their range fits into the memory, and whatever else
+ * into a Bloom filter.  A bitmap has no false positives, needs no hash, and is
+ * smaller than a filter if at least one in eleven integers of its range is there.
+ *
+ * A filter is made for four times the keys that the planner expects, as far as
+ * memory goes.  At the end it is folded to the size that its contents need, which
+ * gives the filter that would have been built in that size (docs/design.md, "The
+ * algebra").
+ */
+#include "postgres.h"
+
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "joinfilter/keyset.h"
+
+/*
+ * The most distinct words that are kept as they are.  16384 words take 256 kB,
+ * what a second-level cache holds; a larger table would cost a cache miss per row.
+ */
+#define MOST_FEW 16384
+
+/* The slots of a new table; it is never more than half full. */
+#define FIRST_SLOTS 64
+
+/*
+ * Bits of a bitmap per key that are better than a Bloom filter.  A filter has
+ * eleven bits per key; a bitmap six times as large is still exact, and a test
+ * touches one word of it instead of a block.
+ */
+#define BITMAP_BITS_PER_KEY 64
+
+/* A bitmap of 8 kB is always good: it stays in the first-level cache. */
+#define SMALL_BITMAP 65536
+
+/*
+ * The rate of a Bloom filter.  One row in a hundred that is not dropped costs one
+ * hundredth of the gain, and each halving of the rate costs a tenth more memory.
+ */
+#define FILTER_FPR 0.01
+
+/* A filter that passes half of what it should drop is not worth its tests. */
+#define WORST_FPR 0.5
+
+void
+KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only,
+		   uint64 budget, double expected)
+{
+	memset(set, 0, sizeof(KeySet));
+	set->context = context;
+	set->is_integer = is_integer;
+	set->bounds_only = bounds_only;
+	set->budget = budget;
+	set->expected = expected;
+	set->lowest = PG_INT64_MAX;
+	set->highest = PG_INT64_MIN;
+}
+
+static uint32
+SlotOf(const KeySet *set, uint64 word)
+{
+	uint32		slot = (uint32) MixWord(word) & (set->n_slots - 1);
+
+	while (set->slots[slot] != 0 && set->slots[slot] != word)
+		slot = (slot + 1) & (set->n_slots - 1);
+	return slot;
+}
+
+/* Doubles the table of words.  False if it has as many as it may have. */
+static bool
+GrowFew(KeySet *set)
+{
+	uint64	   *old = set->slots;
+	uint32		n_old = set->n_slots;
+
+	if (n_old / 2 >= MOST_FEW || (n_old > 0 && (uint64) n_old * 2 * sizeof(uint64) > set->budget))
+		return false;
+	set->n_slots = n_old == 0 ? FIRST_SLOTS : n_old * 2;
+	set->slots = MemoryContextAllocZero(set->context, set->n_slots * sizeof(uint64));
+	for (uint32 i = 0; i < n_old; i++)
+		if (old[i] != 0)
+			set->slots[SlotOf(set, old[i])] = old[i];
+	if (old != NULL)
+		pfree(old);
+	return true;
+}
+
+/* Adds a word to the table.  False if there is no room for it. */
+static bool
+AddToFew(KeySet *set, uint64 word)
+{
+	uint32		slot;
+
+	if (word == 0)
+	{
+		set->n_few += !set->has_zero;
+		set->has_zero = true;
+		return true;
+	}
+	if (set->n_slots > 0)
+	{
+		slot = SlotOf(set, word);
+		if (set->slots[slot] == word)
+			return true;
+	}
+	if (set->n_few >= set->n_slots / 2 && !GrowFew(set))
+		return false;
+	set->slots[SlotOf(set, word)] = word;
+	set->n_few++;
+	return true;
+}
+
+/* The words of the table, in no order, in an array of n_few. */
+static uint64 *
+WordsOfFew(const KeySet *set)
+{
+	uint64	   *words = MemoryContextAlloc(set->context, Max(set->n_few, 1) * sizeof(uint64));
+	uint32		n = 0;
+
+	if (set->has_zero)
+		words[n++] = 0;
+	for (uint32 i = 0; i < set->n_slots; i++)
+		if (set->slots[i] != 0)
+			words[n++] = set->slots[i];
+	Assert(n == set->n_few);
+	return words;
+}
+
+static void
+FreeFew(KeySet *set)
+{
+	if (set->slots != NULL)
+		pfree(set->slots);
+	set->slots = NULL;
+	set->n_slots = 0;
+}
+
+/* ---- bitmaps ---- */
+
+static inline void
+SetBit(KeySet *set, int64 integer)
+{
+	uint64		offset = (uint64) integer - (uint64) set->base;
+
+	set->bits[offset >> 6] |= UINT64CONST(1) << (offset & 63);
+}
+
+/* The integers from low to high, less one: all of them would be too many for 64 bits. */
+static inline uint64
+Span(int64 low, int64 high)
+{
+	return (uint64) high - (uint64) low;
+}
+
+static bool
+BitmapFits(const KeySet *set, int64 low, int64 high)
+{
+	/* up to 127 bits are lost to alignment */
+	return Span(low, high) < set->budget * 8 - 128;
+}
+
+static void
+AllocBitmap(KeySet *set, int64 low, int64 high)
+{
+	set->base = (int64) ((uint64) low & ~UINT64CONST(63));
+	set->n_bits = (Span(set->base, high) | 63) + 1;
+	set->bits = MemoryContextAllocExtended(set->context, set->n_bits / 8, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+}
+
+/*
+ * Makes a bitmap that has room for `integer` take the place of the present one.
+ * Half as much again is added on the side where it grows, so that copying costs a
+ * constant time per bit.  False if the memory does not suffice.
+ */
+static bool
+GrowBitmap(KeySet *set, int64 integer)
+{
+	int64		low = set->base,
+				high = (int64) ((uint64) set->base + set->n_bits - 1),
+				old_base = set->base;
+	uint64		slack = set->n_bits / 2,
+			   *old = set->bits,
+				n_old = set->n_bits;
+
+	if (integer < low)
+	{
+		if (!BitmapFits(set, integer, high))
+			return false;
+		low = integer;
+		if (Span(PG_INT64_MIN, low) > slack && BitmapFits(set, low - (int64) slack, high))
+			low -= (int64) slack;
+	}
+	else
+	{
+		if (!BitmapFits(set, low, integer))
+			return false;
+		high = integer;
+		if (Span(high, PG_INT64_MAX) > slack && BitmapFits(set, low, high + (int64) slack))
+			high += (int64) slack;
+	}
+	AllocBitmap(set, low, high);
+	memcpy(set->bits + ((uint64) old_base - (uint64) set->base) / 64, old, n_old / 8);
+	pfree(old);
+	return true;
+}
+
+/* ---- filters ---- */
+
+static void
+FlushBatch(KeySet *set)
+{
+	(void) blx_add(set->filter, set->batch, set->n_batch);
+	set->n_batch = 0;
+}
+
+static inline void
+AddToFilter(KeySet *set, uint64 word)
+{
+	set->batch[set->n_batch++] = MixWord(word);
+	if (set->n_batch == KEY_BATCH)
+		FlushBatch(set);
+}
+
+/* An empty filter for that many keys, or the largest that memory allows. */
+static void
+MakeFilter(KeySet *set, double keys)
+{
+	blx_identity identity = {.key_type = BLX_KEY_HASH};
+	uint64		capacity = (uint64) Min(Max(keys, 1), (double) (BLX_MAX_BYTES * 8));
+	uint64		budget = Min(set->budget, BLX_MAX_BYTES / 2);
+	MemoryContext old = MemoryContextSwitchTo(set->context);
+	blx_geometry geometry;
+	blx_error	error;
+
+	if ((!blx_plan(BLX_PARTITIONED_BLOCKED, capacity, FILTER_FPR, NULL, &geometry, NULL) ||
+		 blx_bytes(&geometry, 0) > budget) &&
+		!blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64) budget * 8, 8, NULL, &geometry, &error))
+		ThrowCoreError(&error);
+	set->filter = AlignFilter(NewFilter(&geometry, &identity, capacity), &set->filter_chunk);
+	set->form = KEYS_FILTER;
+	MemoryContextSwitchTo(old);
+}
+
+static void
+BitmapToFilter(KeySet *set)
+{
+	uint64	   *bits = set->bits;
+
+	MakeFilter(set, Max(set->expected, (double) set->keys) * 4);
+	for (uint64 i = 0; i < set->n_bits / 64; i++)
+		for (uint64 word = bits[i]; word != 0; word &= word - 1)
+			AddToFilter(set, (uint64) set->base + i * 64 + pg_rightmost_one_pos64(word));
+	pfree(bits);
+	set->bits = NULL;
+}
+
+/* The table of words is full: chooses what they become. */
+static void
+LeaveFew(KeySet *set)
+{
+	uint64	   *words = WordsOfFew(set);
+
+	FreeFew(set);
+	if (set->bounds_only)
+		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
+	else if (set->is_integer && BitmapFits(set, set->lowest, set->highest))
+	{
+		set->form = KEYS_BITMAP;
+		AllocBitmap(set, set->lowest, set->highest);
+		for (uint32 i = 0; i < set->n_few; i++)
+			SetBit(set, (int64) words[i]);
+	}
+	else
+	{
+		MakeFilter(set, Max(set->expected, (double) set->keys) * 4);
+		for (uint32 i = 0; i < set->n_few; i++)
+			AddToFilter(set, words[i]);
+	}
+	pfree(words);
+}
+
+void
+KeySetAddWord(KeySet *set, uint64 word)
+{
+	set->keys++;
+	if (set->is_integer)
+	{
+		set->lowest = Min(set->lowest, (int64) word);
+		set->highest = Max(set->highest, (int64) word);
+	}
+	if (set->form == KEYS_FEW)
+	{
+		if (AddToFew(set, word))
+			return;
+		LeaveFew(set);
+	}
+	if (set->form == KEYS_BITMAP)
+	{
+		if ((uint64) word - (uint64) set->base < set->n_bits || GrowBitmap(set, (int64) word))
+		{
+			SetBit(set, (int64) word);
+			return;
+		}
+		BitmapToFilter(set);
+	}
+	if (set->form == KEYS_FILTER)
+		AddToFilter(set, word);
+}
+
+/* ---- the end ---- */
+
+static int
+CompareIntegers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a,
+				y = *(const int64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* A bitmap or a filter of the words in the table, of just the size. */
+static void
+FinishFew(KeySet *set)
+{
+	uint64	   *words = WordsOfFew(set);
+	uint64		bits = Max((uint64) set->n_few * BITMAP_BITS_PER_KEY, SMALL_BITMAP);
+
+	FreeFew(set);
+	if (set->is_integer)
+	{
+		qsort(words, set->n_few, sizeof(int64), CompareIntegers);
+		set->sorted = (int64 *) words;
+		set->n_sorted = set->n_few;
+	}
+	if (set->n_few == 0)
+		set->form = KEYS_NONE;
+	else if (set->bounds_only)
+		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
+	else if (set->is_integer && Span(set->lowest, set->highest) < bits && BitmapFits(set, set->lowest, set->highest))
+	{
+		set->form = KEYS_BITMAP;
+		AllocBitmap(set, set->lowest, set->highest);
+		for (uint32 i = 0; i < set->n_few; i++)
+			SetBit(set, (int64) words[i]);
+	}
+	else
+	{
+		MakeFilter(set, set->n_few);
+		for (uint32 i = 0; i < set->n_few; i++)
+			AddToFilter(set, words[i]);
+		FlushBatch(set);
+	}
+}
+
+/* Folds a filter that has room for many more keys, and gives up one that passes too much. */
+static void
+FinishFilter(KeySet *set)
+{
+	MemoryContext old = MemoryContextSwitchTo(set->context);
+	blx_filter *shrunk = NULL;
+
+	FlushBatch(set);
+	if (set->keys < set->filter->capacity / 2)
+		shrunk = blx_shrink(set->filter, FILTER_FPR, &FilterMemory, NULL);
+	if (shrunk != NULL)
+	{
+		pfree(set->filter_chunk);
+		set->filter = AlignFilter(shrunk, &set->filter_chunk);
+	}
+	if (blx_fpr(set->filter) > WORST_FPR)
+		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
+	MemoryContextSwitchTo(old);
+}
+
+void
+KeySetFinish(KeySet *set)
+{
+	static uint64 last_serial = 0;
+
+	set->serial = ++last_serial;
+	if (set->form == KEYS_FEW)
+		FinishFew(set);
+	else if (set->form == KEYS_FILTER)
+		FinishFilter(set);
+}
+
+/* ---- questions ---- */
+
+uint64
+KeySetBytes(const KeySet *set)
+{
+	switch (set->form)
+	{
+		case KEYS_BITMAP:
+			return set->n_bits / 8;
+		case KEYS_FILTER:
+			return blx_size(set->filter);
+		default:
+			return (uint64) set->n_sorted * sizeof(int64);
+	}
+}
+
+const char *
+KeySetFormName(const KeySet *set)
+{
+	switch (set->form)
+	{
+		case KEYS_FEW:
+			return "not built";
+		case KEYS_NONE:
+			return "empty";
+		case KEYS_BITMAP:
+			return "bitmap";
+		case KEYS_FILTER:
+			return "bloom";
+		case KEYS_RANGE:
+			return "range";
+		case KEYS_UNKNOWN:
+			break;
+	}
+	return "given up";
+}
+
+/* True if a bit is set from offset `low` to offset `high`. */
+static bool
+BitmapMeetsRange(const KeySet *set, uint64 low, uint64 high)
+{
+	uint64		first = low / 64,
+				last = high / 64,
+				mask = ~UINT64CONST(0) << (low & 63);
+
+	for (uint64 i = first; i <= last; i++)
+	{
+		if (i == last)
+			mask &= ~UINT64CONST(0) >> (63 - (high & 63));
+		if ((set->bits[i] & mask) != 0)
+			return true;
+		mask = ~UINT64CONST(0);
+	}
+	return false;
+}
+
+bool
+KeySetMeetsRange(const KeySet *set, int64 low, int64 high)
+{
+	uint32		from = 0,
+				to = set->n_sorted;
+
+	low = Max(low, set->lowest);
+	high = Min(high, set->highest);
+	if (set->form == KEYS_NONE || low > high)
+		return false;
+	if (set->form == KEYS_BITMAP && set->sorted == NULL)
+		return BitmapMeetsRange(set, (uint64) low - (uint64) set->base, (uint64) high - (uint64) set->base);
+	if (set->sorted == NULL)
+		return true;
+	/* the first key that is not below low */
+	while (from < to)
+	{
+		uint32		middle = from + (to - from) / 2;
+
+		if (set->sorted[middle] < low)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from < set->n_sorted && set->sorted[from] <= high;
+}

@@ -1,0 +1,123 @@
+/*
+ * keyset.h - the keys of a join's build side, collected while they pass by.
+ *
+ * A key is a 64-bit word (words.h).  If keys are integers, the word is the
+ * integer, and the set knows its lowest and highest one; otherwise it is a hash.
+ */
+#ifndef JOINFILTER_KEYSET_H
+#define JOINFILTER_KEYSET_H
+
+#include "pg/base/base.h"
+
+#include "core/filter/inline.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef enum KeySetForm
+{
+	KEYS_FEW,					/* being collected: distinct words */
+	KEYS_NONE,					/* complete: no key at all */
+	KEYS_BITMAP,				/* exact: one bit per integer from `base` on */
+	KEYS_FILTER,				/* a Bloom filter */
+	KEYS_RANGE,					/* integers of which only the bounds are known */
+	KEYS_UNKNOWN				/* given up: every key may be there */
+} KeySetForm;
+
+/* Keys are given to the core in batches of this many: it fetches all their blocks at once. */
+#define KEY_BATCH 64
+
+typedef struct KeySet
+{
+	MemoryContext context;		/* of all that is allocated here */
+	bool		is_integer;
+	bool		bounds_only;	/* rows are tested by another set: keep bounds and a few keys */
+	uint64		budget;			/* bytes */
+	double		expected;		/* keys, says the planner */
+
+	KeySetForm	form;
+	uint64		serial;			/* of a complete set: no other set had or will have it */
+	uint64		keys;			/* that were added, repeated ones too */
+	int64		lowest,
+				highest;		/* of integers */
+
+	/* distinct words in open addressing, 0 for a free slot; has_zero stands for the word 0 */
+	uint64	   *slots;
+	uint32		n_slots,
+				n_few;
+	bool		has_zero;
+
+	int64		base;			/* a multiple of 64 */
+	uint64		n_bits;
+	uint64	   *bits;
+
+	blx_filter *filter;
+	void	   *filter_chunk;	/* what pfree takes */
+	uint64		batch[KEY_BATCH];
+	int			n_batch;
+
+	/* when it is complete, if it is a set of few integers: they, ascending */
+	int64	   *sorted;
+	uint32		n_sorted;
+} KeySet;
+
+extern void KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only,
+					   uint64 budget, double expected);
+extern void KeySetAddWord(KeySet *set, uint64 word);
+
+/* No more keys will come. */
+extern void KeySetFinish(KeySet *set);
+
+/* Bytes that tests of rows go through. */
+extern uint64 KeySetBytes(const KeySet *set);
+
+/* "bitmap", "bloom", ... */
+extern const char *KeySetFormName(const KeySet *set);
+
+/* False if no key is in [low, high].  The keys must be integers. */
+extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);
+
+/* Spreads a word over 64 bits: Stafford's variant 13 of the finisher of MurmurHash3, as in splitmix64. */
+static inline uint64
+MixWord(uint64 word)
+{
+	word = (word ^ (word >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	word = (word ^ (word >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return word ^ (word >> 31);
+}
+
+/* One word for several keys, added one after the other to 0. */
+static inline uint64
+CombineWords(uint64 so_far, uint64 word)
+{
+	return MixWord(so_far ^ word) + UINT64CONST(0x9E3779B97F4A7C15);
+}
+
+/* False if the word is certainly not in the complete set. */
+static inline bool
+KeySetMayHold(const KeySet *set, uint64 word)
+{
+	uint64		offset;
+
+	switch (set->form)
+	{
+		case KEYS_BITMAP:
+			offset = word - (uint64) set->base;
+			return offset < set->n_bits && (set->bits[offset >> 6] >> (offset & 63) & 1) != 0;
+		case KEYS_FILTER:
+			if (set->is_integer && ((int64) word < set->lowest || (int64) word > set->highest))
+				return false;
+			return blx_test_inline(set->filter, MixWord(word));
+		case KEYS_NONE:
+			return false;
+		case KEYS_RANGE:
+			return (int64) word >= set->lowest && (int64) word <= set->highest;
+		case KEYS_FEW:
+		case KEYS_UNKNOWN:
+			break;
+	}
+	return true;
+}
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_KEYSET_H */

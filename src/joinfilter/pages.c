@@ -1,0 +1,532 @@
+/*
+ * pages.c - scans a table's page ranges that may hold a key.
+ *
+ * A sequential scan becomes a series of scans over runs of pages.  Ranges are
+ * asked about as the scan gets there, and a run grows as the scan proceeds, so that
+ * a LIMIT near the start of the table costs nothing.  Questions that exclude too
+ * few ranges pause, and those that would cost more than they can save are not asked.
+ *
+ * A serial scan limits its own descriptor to one run after the other.
+ *
+ * A parallel scan deals out blocks through shared memory, one by one to whoever asks
+ * next.  That stays as it is: each participant takes blocks in the same way as the
+ * scan itself, and does not read those that it knows to be without a key.  The rest
+ * is read through a private scan.  Each block still goes to exactly one participant,
+ * so participants may disagree, or not filter at all.  The shared descriptor is
+ * never limited.
+ *
+ * What a scan is in the statistics: one sequential scan, however many runs it has.
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "pgstat.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "joinfilter/joinfilter.h"
+#include "joinfilter/stable.h"
+
+/*
+ * The pages that a scan reads before it opens an index.  To open one costs about
+ * 40 us, as much as to read 8 pages: whatever comes then, the scan has not cost
+ * more than twice of what it had to.
+ */
+#define PAGES_BEFORE 8
+
+/* A run has at most so many pages.  To start one costs 3 us, to read so many 5 ms. */
+#define LONGEST_RUN 1024
+
+/* Of a parallel scan, which gets blocks one by one; it stops at the end of its chunk anyway. */
+#define LONGEST_PARALLEL_RUN 64
+
+/* What it costs to read a page that is in the cache, with its rows, in nanoseconds. */
+#define PAGE_COST 5000
+
+/* Questions are judged in windows of so many ranges; the first pause is as long, and the longest 64 times. */
+#define WINDOW_RANGES 64
+#define LONGEST_PAUSE (64 * WINDOW_RANGES)
+
+typedef enum ScanMode
+{
+	SCAN_PLAIN,					/* nothing to skip: the node's own scan */
+	SCAN_SERIAL,
+	SCAN_PARALLEL
+} ScanMode;
+
+/* A key of a filter that an index can be asked about. */
+typedef struct Question
+{
+	SiteFilter *sf;
+	const BuildKey *key;
+	RangeIndex *index;
+	bool		is_asked;		/* in this scan */
+	BlockNumber range;			/* of the last answer */
+	bool		answer;
+	uint32		asked,
+				excluded;		/* in this window */
+	uint32		pause,
+				paused;			/* ranges */
+} Question;
+
+struct PageSkip
+{
+	SeqScanState *node;
+	bool		are_open;		/* the indexes */
+	List	   *questions;
+	ScanMode	mode;
+	bool		in_run;
+	BlockNumber n_blocks;
+	BlockNumber next;			/* of a serial scan */
+	BlockNumber pending;		/* taken from a parallel scan, but not read yet */
+	BlockNumber longest;		/* the next run */
+	TableScanDesc private_scan; /* of a parallel scan */
+	uint64		seen;			/* blocks, in all scans, that were read or skipped */
+};
+
+static bool
+HasPlainKey(const SiteFilter *sf)
+{
+	for (int i = 0; i < sf->n_keys; i++)
+		if (sf->columns[i] != 0 && IsInteger(&sf->filter->keys[sf->keys[i]].outer))
+			return true;
+	return false;
+}
+
+void
+ConsiderPages(Site *site)
+{
+	SeqScanState *node = (SeqScanState *) site->ps;
+	Relation	table;
+	bool		has_key = false;
+
+	if (!IsA(site->ps, SeqScanState))
+		return;
+	table = node->ss.ss_currentRelation;
+	for (int i = 0; i < site->n_filters; i++)
+		has_key = has_key || HasPlainKey(site->filters[i]);
+	/* what the scan computes with side effects has to be computed for all rows */
+	if (!has_key || table->rd_tableam != GetHeapamTableAmRoutine() ||
+		!IsMVCCSnapshot(site->query->estate->es_snapshot) ||
+		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist) ||
+		!HasRangeIndex(table))
+		return;
+	site->pages = palloc0(sizeof(PageSkip));
+	site->pages->node = node;
+}
+
+/* ---- questions ---- */
+
+static void
+OpenQuestions(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	MemoryContext old = MemoryContextSwitchTo(site->query->context);
+
+	pages->are_open = true;
+	for (int i = 0; i < site->n_filters; i++)
+		for (int j = 0; j < site->filters[i]->n_keys; j++)
+		{
+			SiteFilter *sf = site->filters[i];
+			BuildKey   *key = &sf->filter->keys[sf->keys[j]];
+			List	   *indexes = NIL;
+			ListCell   *lc;
+
+			if (sf->columns[j] != 0 && IsInteger(&key->outer))
+				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], key->outer.type,
+										   site->query->estate->es_snapshot);
+			foreach(lc, indexes)
+			{
+				Question   *question = palloc0(sizeof(Question));
+
+				question->sf = sf;
+				question->key = key;
+				question->index = lfirst(lc);
+				pages->questions = lappend(pages->questions, question);
+			}
+		}
+	MemoryContextSwitchTo(old);
+}
+
+static bool
+IsAskedAbout(PageSkip *pages, SiteFilter *sf)
+{
+	ListCell   *lc;
+
+	foreach(lc, pages->questions)
+		if (((Question *) lfirst(lc))->sf == sf && ((Question *) lfirst(lc))->is_asked)
+			return true;
+	return false;
+}
+
+/*
+ * Chooses what to ask in the scan that begins: filters that are ready, if an answer
+ * costs less than half of the range.  False if there is nothing to ask.
+ */
+static bool
+ChooseQuestions(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	bool		any = false;
+	ListCell   *lc;
+
+	if (!pages->are_open)
+		OpenQuestions(site);
+
+	foreach(lc, pages->questions)
+	{
+		Question   *question = lfirst(lc);
+
+		question->is_asked = FilterIsReady(question->sf->filter) &&
+			RangeQuestionCost(question->index, &question->key->set) <
+			(double) PagesPerRange(question->index) * PAGE_COST / 2;
+		question->range = InvalidBlockNumber;
+		question->paused = question->pause = question->asked = question->excluded = 0;
+		any = any || question->is_asked;
+	}
+	for (int i = 0; i < site->n_filters; i++)
+		site->filters[i]->asks_pages = IsAskedAbout(pages, site->filters[i]);
+	return any;
+}
+
+static void
+JudgeQuestion(Question *question)
+{
+	if (question->excluded < bloomx_join_filter_min_drop * question->asked)
+	{
+		question->pause = question->pause == 0 ? WINDOW_RANGES : Min(question->pause * 2, LONGEST_PAUSE);
+		question->paused = question->pause;
+	}
+	else
+		question->pause = 0;
+	question->asked = question->excluded = 0;
+}
+
+/* The answer for a range; true while the question pauses.  (The keys cannot change in the middle of a scan.) */
+static bool
+Ask(Question *question, BlockNumber range)
+{
+	if (question->range == range)
+		return question->answer;
+	question->range = range;
+	question->answer = true;
+	if (question->paused > 0)
+	{
+		question->paused--;
+		return true;
+	}
+	if (!FilterIsReady(question->sf->filter))
+		return true;
+	question->answer = RangeMayHold(question->index, &question->key->set, range);
+	question->excluded += !question->answer;
+	if (++question->asked == WINDOW_RANGES)
+		JudgeQuestion(question);
+	return question->answer;
+}
+
+/* True if the page may hold a matching row.  The answer holds up to the page *until. */
+static bool
+PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
+{
+	ListCell   *lc;
+
+	*until = pages->n_blocks;
+	foreach(lc, pages->questions)
+	{
+		Question   *question = lfirst(lc);
+		BlockNumber per_range = PagesPerRange(question->index),
+					range = page - page % per_range;
+		BlockNumber end = pages->n_blocks - range <= per_range ? pages->n_blocks : range + per_range;
+
+		if (!question->is_asked)
+			continue;
+		if (!Ask(question, range))
+		{
+			/* the blocks of a parallel scan come one by one */
+			question->sf->pages_skipped += pages->mode == SCAN_SERIAL ? end - page : 1;
+			*until = end;
+			return false;
+		}
+		*until = Min(*until, end);
+	}
+	return true;
+}
+
+static void
+ReleaseQuestions(PageSkip *pages)
+{
+	ListCell   *lc;
+
+	foreach(lc, pages->questions)
+		ReleaseRangePage(((Question *) lfirst(lc))->index);
+}
+
+/* ---- runs of pages ---- */
+
+/* The scan counts already. */
+static void
+UncountSeqScan(Relation table)
+{
+	if (pgstat_should_count_relation(table))
+		SEQSCANS_OF(table)--;
+}
+
+/* Limits a scan to a run. */
+static void
+StartRun(TableScanDesc scan, BlockNumber start, BlockNumber n)
+{
+	table_rescan_set_params(scan, NULL, true, false, true);
+	UncountSeqScan(scan->rs_rd);
+	heap_setscanlimits(scan, start, n);
+}
+
+/* The next run of a serial scan. */
+static bool
+NextSerialRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
+{
+	BlockNumber until = 0;
+	bool		may_match = true;
+
+	while (pages->next < pages->n_blocks)
+	{
+		may_match = PageMayMatch(pages, pages->next, &until);
+		if (may_match)
+			break;
+		CHECK_FOR_INTERRUPTS();
+		pages->next = until;
+	}
+	if (pages->next >= pages->n_blocks)
+		return false;
+	*start = pages->next;
+	while (may_match && until < pages->n_blocks && until - *start < pages->longest)
+	{
+		pages->next = until;
+		may_match = PageMayMatch(pages, pages->next, &until);
+	}
+	*n = (may_match ? until : pages->next) - *start;
+	pages->next = until;
+	pages->longest = Min(pages->longest * 2, LONGEST_RUN);
+	return true;
+}
+
+/* The next block that a parallel scan gives to this process and that may match. */
+static BlockNumber
+NextParallelBlock(PageSkip *pages)
+{
+	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
+	BlockNumber block = pages->pending,
+				until;
+
+	pages->pending = InvalidBlockNumber;
+	while (block == InvalidBlockNumber)
+	{
+		CHECK_FOR_INTERRUPTS();
+		block = table_block_parallelscan_nextpage(scan->rs_base.rs_rd, scan->rs_parallelworkerdata,
+												  (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel);
+		if (block == InvalidBlockNumber)
+			break;
+		pages->seen++;
+		if (PageMayMatch(pages, block, &until))
+			break;
+		block = InvalidBlockNumber;
+	}
+	return block;
+}
+
+/* The next run of a parallel scan: blocks that follow one another. */
+static bool
+NextParallelRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
+{
+	*start = NextParallelBlock(pages);
+	if (*start == InvalidBlockNumber)
+		return false;
+	for (*n = 1; *n < LONGEST_PARALLEL_RUN; (*n)++)
+	{
+		BlockNumber block = NextParallelBlock(pages);
+
+		if (block != *start + *n)
+		{
+			pages->pending = block;
+			break;
+		}
+	}
+	return true;
+}
+
+static bool
+NextRun(PageSkip *pages)
+{
+	BlockNumber start,
+				n;
+	bool		found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) :
+		NextParallelRun(pages, &start, &n);
+
+	ReleaseQuestions(pages);
+	if (found)
+		StartRun(pages->mode == SCAN_SERIAL ? pages->node->ss.ss_currentScanDesc : pages->private_scan, start, n);
+	return found;
+}
+
+/* ---- the scan ---- */
+
+static bool
+AnyFilterIsReady(Site *site)
+{
+	bool		any = false;
+
+	for (int i = 0; i < site->n_filters; i++)
+	{
+		JoinFilter *filter = site->filters[i]->filter;
+
+		if (filter->is_shared)
+			CollectShared(filter);
+		any = any || (FilterIsReady(filter) && HasPlainKey(site->filters[i]));
+	}
+	return any;
+}
+
+static void
+BeginSerial(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	SeqScanState *node = pages->node;
+
+	if (node->ss.ss_currentScanDesc == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(site->query->context);
+
+		node->ss.ss_currentScanDesc = table_beginscan(node->ss.ss_currentRelation, site->query->estate->es_snapshot,
+													  0, NULL);
+		MemoryContextSwitchTo(old);
+	}
+	pages->n_blocks = ((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_nblocks;
+	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
+		return;
+	if (pages->are_open && !ChooseQuestions(site))
+		return;
+	pages->mode = SCAN_SERIAL;
+	pages->seen += pages->n_blocks;
+	pages->longest = 1;
+	pages->next = 0;
+	if (!pages->are_open && pages->n_blocks > PAGES_BEFORE)
+	{
+		/* the first pages are read before anything is asked */
+		StartRun(node->ss.ss_currentScanDesc, 0, PAGES_BEFORE);
+		pages->next = PAGES_BEFORE;
+		pages->in_run = true;
+	}
+}
+
+static void
+BeginParallel(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
+	ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
+
+	pages->n_blocks = shared->phs_nblocks;
+	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
+		return;
+	if (!ChooseQuestions(site))
+		return;
+	if (pages->private_scan == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(site->query->context);
+
+		pages->private_scan = table_beginscan(scan->rs_base.rs_rd, site->query->estate->es_snapshot, 0, NULL);
+		UncountSeqScan(scan->rs_base.rs_rd);
+		MemoryContextSwitchTo(old);
+	}
+	table_block_parallelscan_startblock_init(scan->rs_base.rs_rd, scan->rs_parallelworkerdata, shared);
+	scan->rs_inited = true;		/* until it is rescanned */
+	pages->mode = SCAN_PARALLEL;
+	pages->pending = InvalidBlockNumber;
+}
+
+/* A scan of the table begins: decides how. */
+static void
+BeginScan(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	TableScanDesc scan = pages->node->ss.ss_currentScanDesc;
+
+	pages->mode = SCAN_PLAIN;
+	pages->in_run = false;
+	if (!AnyFilterIsReady(site))
+		return;
+	if (scan != NULL && scan->rs_parallel != NULL)
+		BeginParallel(site);
+	else
+		BeginSerial(site);
+}
+
+static TupleTableSlot *
+NextRowOfRun(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	TableScanDesc shared = pages->node->ss.ss_currentScanDesc;
+	TupleTableSlot *slot;
+
+	if (pages->mode == SCAN_SERIAL)
+		return site->own(site->ps);
+	pages->node->ss.ss_currentScanDesc = pages->private_scan;
+	slot = site->own(site->ps);
+	pages->node->ss.ss_currentScanDesc = shared;
+	return slot;
+}
+
+TupleTableSlot *
+NextRowFromPages(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
+
+	/* also after a rescan in the middle of a run */
+	if (scan == NULL || !scan->rs_inited)
+		BeginScan(site);
+	if (pages->mode == SCAN_PLAIN)
+		return site->own(site->ps);
+	for (;;)
+	{
+		if (pages->in_run)
+		{
+			TupleTableSlot *slot = NextRowOfRun(site);
+
+			if (!TupIsNull(slot))
+				return slot;
+		}
+		/* a serial scan has read its first pages: now it pays to open the indexes */
+		if (!pages->are_open)
+			(void) ChooseQuestions(site);
+		pages->in_run = NextRun(pages);
+		if (!pages->in_run)
+			return NULL;
+	}
+}
+
+uint64
+PagesSeen(const SiteFilter *sf)
+{
+	return sf->asks_pages ? sf->site->pages->seen : 0;
+}
+
+void
+EndPages(Site *site)
+{
+	PageSkip   *pages = site->pages;
+	ListCell   *lc;
+
+	if (pages == NULL)
+		return;
+	foreach(lc, pages->questions)
+		CloseRangeIndex(((Question *) lfirst(lc))->index);
+	pages->questions = NIL;
+	if (pages->private_scan != NULL)
+		table_endscan(pages->private_scan);
+	pages->private_scan = NULL;
+}

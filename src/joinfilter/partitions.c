@@ -1,0 +1,273 @@
+/*
+ * partitions.c - asks whether a partition may have a matching row.
+ *
+ * Each bound of a partition, and of the partitions that it is a part of, limits the
+ * values of a column.  If a filter on that column has no key within a bound, no row
+ * of the partition matches.  Only the first column of a key of several columns is
+ * looked at, and a default partition may have anything.
+ *
+ * The bounds hold for all rows that the query sees, since the query's lock of the
+ * partition keeps others from giving it other bounds.
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/partition.h"
+#include "catalog/pg_class.h"
+#include "nodes/parsenodes.h"
+#include "partitioning/partbounds.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/partcache.h"
+#include "utils/rel.h"
+#include "utils/syscache.h"
+#include "utils/typcache.h"
+
+#include "joinfilter/joinfilter.h"
+
+/* What one bound says about a column of the partition. */
+typedef struct Bound
+{
+	char		strategy;
+	AttrNumber	column;
+	Oid			type;
+	WordKind	kind;
+
+	int64		low,
+				high;			/* range: both are included */
+	List	   *values;			/* list: of Const */
+	int			modulus,
+				remainder;		/* hash */
+	FmgrInfo	hash;
+	Oid			collation;
+} Bound;
+
+struct PartitionBounds
+{
+	List	   *bounds;
+	uint64		asked_of;		/* the state of the filters at the last answer */
+	bool		is_excluded;
+};
+
+static PartitionBoundSpec *
+ReadBoundSpec(Oid partition)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(partition));
+	PartitionBoundSpec *spec = NULL;
+	bool		is_null;
+	Datum		bound;
+
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	bound = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relpartbound, &is_null);
+	if (!is_null)
+		spec = stringToNode(TextDatumGetCString(bound));
+	ReleaseSysCache(tuple);
+	return spec;
+}
+
+/* The ends of a range; false if it has none.  (Of several columns the first may equal the upper end.) */
+static bool
+ReadRange(Bound *bound, const PartitionBoundSpec *spec, int columns)
+{
+	PartitionRangeDatum *low = linitial_node(PartitionRangeDatum, spec->lowerdatums);
+	PartitionRangeDatum *high = linitial_node(PartitionRangeDatum, spec->upperdatums);
+
+	bound->low = PG_INT64_MIN;
+	bound->high = PG_INT64_MAX;
+	if (low->kind == PARTITION_RANGE_DATUM_VALUE)
+		bound->low = IntegerOf(bound->kind, castNode(Const, low->value)->constvalue);
+	if (high->kind == PARTITION_RANGE_DATUM_VALUE)
+	{
+		bound->high = IntegerOf(bound->kind, castNode(Const, high->value)->constvalue);
+		if (columns == 1 && bound->high > PG_INT64_MIN)
+			bound->high--;
+	}
+	return bound->low != PG_INT64_MIN || bound->high != PG_INT64_MAX;
+}
+
+/* What the bound says of the first column of the key; NULL if that is of no use. */
+static Bound *
+ReadBound(Oid leaf, Relation parent, const PartitionBoundSpec *spec)
+{
+	PartitionKey key = RelationGetPartitionKey(parent);
+	Bound	   *bound = palloc0(sizeof(Bound));
+	TypeCacheEntry *type = lookup_type_cache(key->parttypid[0], TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
+	bool		is_hash = key->strategy == PARTITION_STRATEGY_HASH;
+
+	bound->strategy = key->strategy;
+	bound->type = key->parttypid[0];
+	if (spec->is_default || key->partattrs[0] == 0 || !IntegerKind(bound->type, &bound->kind) ||
+		key->partopfamily[0] != (is_hash ? type->hash_opf : type->btree_opf))
+		return NULL;
+	bound->column = get_attnum(leaf, get_attname(RelationGetRelid(parent), key->partattrs[0], false));
+	switch (bound->strategy)
+	{
+		case PARTITION_STRATEGY_RANGE:
+			return ReadRange(bound, spec, key->partnatts) ? bound : NULL;
+		case PARTITION_STRATEGY_LIST:
+			bound->values = spec->listdatums;
+			return bound;
+		case PARTITION_STRATEGY_HASH:
+			bound->modulus = spec->modulus;
+			bound->remainder = spec->remainder;
+			bound->collation = key->partcollation[0];
+			fmgr_info(key->partsupfunc[0].fn_oid, &bound->hash);
+			return key->partnatts == 1 ? bound : NULL;
+	}
+	return NULL;
+}
+
+void
+ConsiderPartition(Site *site)
+{
+	Relation	table;
+	Oid			leaf,
+				partition;
+	List	   *bounds = NIL;
+	bool		has_column = false;
+
+	for (int i = 0; i < site->n_filters; i++)
+		for (int j = 0; j < site->filters[i]->n_keys; j++)
+			has_column = has_column || site->filters[i]->columns[j] != 0;
+	if (!has_column)
+		return;
+	table = ((ScanState *) site->ps)->ss_currentRelation;
+	if (!table->rd_rel->relispartition)
+		return;
+	leaf = partition = RelationGetRelid(table);
+	while (get_rel_relispartition(partition))
+	{
+		Oid			parent_oid = get_partition_parent(partition, true);
+		Relation	parent = table_open(parent_oid, AccessShareLock);
+		PartitionBoundSpec *spec = ReadBoundSpec(partition);
+		Bound	   *bound = spec == NULL ? NULL : ReadBound(leaf, parent, spec);
+
+		if (bound != NULL)
+			bounds = lappend(bounds, bound);
+		/* a parallel worker has no lock of its own on the parent, so it takes one */
+		table_close(parent, AccessShareLock);
+		partition = parent_oid;
+	}
+	if (bounds == NIL)
+		return;
+	site->bounds = palloc0(sizeof(PartitionBounds));
+	site->bounds->bounds = bounds;
+}
+
+static bool
+HashMeets(Bound *bound, const KeySet *set)
+{
+	if (set->sorted == NULL)
+		return set->form != KEYS_NONE;
+	for (uint32 i = 0; i < set->n_sorted; i++)
+	{
+		Datum		value = DatumOfInteger(bound->kind, set->sorted[i]);
+		bool		is_null = false;
+		uint64		hash = compute_partition_hash_value(1, &bound->hash, &bound->collation, &value, &is_null);
+
+		if (hash % bound->modulus == bound->remainder)
+			return true;
+	}
+	return false;
+}
+
+static bool
+ListMeets(const Bound *bound, const KeySet *set)
+{
+	ListCell   *lc;
+
+	foreach(lc, bound->values)
+	{
+		Const	   *constant = lfirst_node(Const, lc);
+		int64		value;
+
+		if (constant->constisnull)
+			continue;
+		value = IntegerOf(bound->kind, constant->constvalue);
+		if (KeySetMeetsRange(set, value, value) && KeySetMayHold(set, (uint64) value))
+			return true;
+	}
+	return false;
+}
+
+/* True if a key of the set lies within the bound. */
+static bool
+BoundMeets(Bound *bound, const KeySet *set)
+{
+	switch (bound->strategy)
+	{
+		case PARTITION_STRATEGY_RANGE:
+			return KeySetMeetsRange(set, bound->low, bound->high);
+		case PARTITION_STRATEGY_LIST:
+			return ListMeets(bound, set);
+		default:
+			return HashMeets(bound, set);
+	}
+}
+
+/* True if the filter has no key within one of the bounds. */
+static bool
+FilterExcludes(PartitionBounds *bounds, const SiteFilter *sf)
+{
+	for (int i = 0; i < sf->n_keys; i++)
+	{
+		const BuildKey *key = &sf->filter->keys[sf->keys[i]];
+		ListCell   *lc;
+
+		foreach(lc, bounds->bounds)
+		{
+			Bound	   *bound = lfirst(lc);
+
+			if (bound->column == sf->columns[i] && IsInteger(&key->outer) && bound->type == key->outer.type &&
+				!BoundMeets(bound, &key->set))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A number that changes whenever a filter of the site becomes ready, gets other keys, or is no longer ready. */
+static uint64
+StateOfFilters(const Site *site)
+{
+	uint64		state = 0;
+
+	/* in any order: filters change places */
+	for (int i = 0; i < site->n_filters; i++)
+	{
+		const JoinFilter *filter = site->filters[i]->filter;
+
+		if (FilterIsReady(filter))
+			state += MixWord(CombineWords((uintptr_t) filter, filter->generation));
+	}
+	return state;
+}
+
+bool
+PartitionIsExcluded(Site *site)
+{
+	PartitionBounds *bounds = site->bounds;
+	uint64		state;
+
+	for (int i = 0; i < site->n_filters; i++)
+		if (site->filters[i]->filter->is_shared)
+			CollectShared(site->filters[i]->filter);
+	state = StateOfFilters(site);
+	if (state == bounds->asked_of)
+		return bounds->is_excluded;
+	bounds->asked_of = state;
+	bounds->is_excluded = false;
+	for (int i = 0; i < site->n_filters && !bounds->is_excluded; i++)
+	{
+		SiteFilter *sf = site->filters[i];
+
+		if (!FilterIsReady(sf->filter))
+			continue;
+		sf->partitions++;
+		bounds->is_excluded = FilterExcludes(bounds, sf);
+		sf->partitions_skipped += bounds->is_excluded;
+	}
+	return bounds->is_excluded;
+}

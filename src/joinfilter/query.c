@@ -1,0 +1,159 @@
+/*
+ * query.c - what is known of running queries, and the way from a plan node to
+ * its site.
+ *
+ * A plan node has no room for a pointer of ours, and its method gets nothing but
+ * the node.  So sites are found in a hash table, once per row: a multiplication
+ * and mostly one comparison.  The table belongs to the backend.  Entries leave it
+ * when the memory of their query is freed, so after an error as well.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "joinfilter/joinfilter.h"
+
+static dlist_head queries = DLIST_STATIC_INIT(queries);
+
+/* Open addressing with linear probing, at most half full. */
+static Site **slots;
+static uint32 n_slots,
+			n_sites;
+
+#define FIRST_SITES 64
+
+static inline uint32
+HomeOf(const PlanState *ps)
+{
+	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_slots - 1);
+}
+
+Site *
+FindSite(PlanState *ps)
+{
+	if (n_slots == 0)
+		return NULL;
+	for (uint32 i = HomeOf(ps); slots[i] != NULL; i = (i + 1) & (n_slots - 1))
+		if (slots[i]->ps == ps)
+			return slots[i];
+	return NULL;
+}
+
+static void
+PutSite(Site *site)
+{
+	uint32		i = HomeOf(site->ps);
+
+	while (slots[i] != NULL)
+		i = (i + 1) & (n_slots - 1);
+	slots[i] = site;
+}
+
+static void
+GrowTable(void)
+{
+	Site	  **old = slots;
+	uint32		n_old = n_slots,
+				n_new = n_old == 0 ? FIRST_SITES : n_old * 2;
+	Site	  **larger = MemoryContextAllocZero(TopMemoryContext, n_new * sizeof(Site *));
+
+	slots = larger;
+	n_slots = n_new;
+	for (uint32 i = 0; i < n_old; i++)
+		if (old[i] != NULL)
+			PutSite(old[i]);
+	if (old != NULL)
+		pfree(old);
+}
+
+/* Removes a site, and moves up those that had to step over it. */
+static void
+RemoveSite(Site *site)
+{
+	uint32		i = HomeOf(site->ps);
+
+	while (slots[i] != site)
+		i = (i + 1) & (n_slots - 1);
+	slots[i] = NULL;
+	n_sites--;
+	for (i = (i + 1) & (n_slots - 1); slots[i] != NULL; i = (i + 1) & (n_slots - 1))
+	{
+		Site	   *moved = slots[i];
+
+		slots[i] = NULL;
+		PutSite(moved);
+	}
+}
+
+/* Called when the memory of the query is freed: the last moment at which its lists can be read. */
+static void
+ForgetQuery(void *arg)
+{
+	FilteredQuery *query = arg;
+	ListCell   *lc;
+
+	foreach(lc, query->sites)
+		RemoveSite(lfirst(lc));
+	dlist_delete(&query->node);
+}
+
+FilteredQuery *
+NewFilteredQuery(EState *estate)
+{
+	FilteredQuery *query = MemoryContextAllocZero(estate->es_query_cxt, sizeof(FilteredQuery));
+
+	query->estate = estate;
+	query->context = estate->es_query_cxt;
+	query->statement = GetCurrentStatementStartTimestamp();
+	query->at_end.func = ForgetQuery;
+	query->at_end.arg = query;
+	dlist_push_head(&queries, &query->node);
+	MemoryContextRegisterResetCallback(query->context, &query->at_end);
+	return query;
+}
+
+bool
+AnyFilteredQuery(void)
+{
+	return !dlist_is_empty(&queries);
+}
+
+FilteredQuery *
+FindFilteredQuery(EState *estate)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &queries)
+	{
+		FilteredQuery *query = dlist_container(FilteredQuery, node, iter.cur);
+
+		if (query->estate == estate)
+			return query;
+	}
+	return NULL;
+}
+
+Site *
+GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
+{
+	Site	   *site = FindSite(ps);
+	MemoryContext old;
+
+	if (site != NULL)
+		return site;
+	if (n_sites >= n_slots / 2)
+		GrowTable();
+	old = MemoryContextSwitchTo(query->context);
+	site = palloc0(sizeof(Site));
+	site->ps = ps;
+	site->query = query;
+	site->own = ps->ExecProcNodeReal;
+	query->sites = lappend(query->sites, site);
+	MemoryContextSwitchTo(old);
+	PutSite(site);
+	n_sites++;
+	ExecSetExecProcNode(ps, method);
+	return site;
+}

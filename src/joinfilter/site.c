@@ -1,0 +1,42 @@
+/*
+ * site.c - the method that stands in for a plan node's own.
+ *
+ * One node may be both: the place where rows are dropped for a join above, and the
+ * inner side of another join, whose keys are collected after that.
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+
+#include "joinfilter/joinfilter.h"
+
+/* The node's next row that no filter drops. */
+static TupleTableSlot *
+NextPassingRow(Site *site)
+{
+	/* to stop is right at any moment: the rows that are left would all be dropped */
+	if (site->bounds != NULL && PartitionIsExcluded(site))
+		return NULL;
+	for (;;)
+	{
+		TupleTableSlot *slot = site->pages != NULL ? NextRowFromPages(site) : site->own(site->ps);
+
+		if (TupIsNull(slot) || RowPasses(site, slot))
+			return slot;
+		InstrCountFiltered1(site->ps, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+TupleTableSlot *
+ExecSite(PlanState *ps)
+{
+	Site	   *site = FindSite(ps);
+	TupleTableSlot *slot = site->n_filters > 0 ? NextPassingRow(site) : site->own(ps);
+	ListCell   *lc;
+
+	foreach(lc, site->builds)
+		CollectRow(lfirst(lc), slot);
+	return slot;
+}

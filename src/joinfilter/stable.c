@@ -1,0 +1,91 @@
+/*
+ * stable.c - what a plan yields each time that it runs.
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+
+#include "joinfilter/stable.h"
+
+Var *
+PlainColumn(Node *expression)
+{
+	while (IsA(expression, RelabelType))
+		expression = (Node *) ((RelabelType *) expression)->arg;
+	return IsA(expression, Var) ? (Var *) expression : NULL;
+}
+
+bool
+IsVolatile(Node *expression)
+{
+	return contain_volatile_functions(expression) || contain_subplans(expression);
+}
+
+/* The expressions of a node that are not in its target list or its qual.  False if the node is of no known kind. */
+static bool
+OtherExpressions(Plan *plan, List **expressions)
+{
+	*expressions = NIL;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+		case T_BitmapAnd:
+		case T_BitmapOr:
+		case T_SubqueryScan:
+		case T_Append:
+		case T_MergeAppend:
+		case T_Sort:
+		case T_IncrementalSort:
+		case T_Material:
+		case T_Unique:
+		case T_Agg:
+		case T_Group:
+		case T_Hash:
+			return true;
+		case T_Result:
+			*expressions = (List *) ((Result *) plan)->resconstantqual;
+			return true;
+		case T_IndexScan:
+			*expressions = ((IndexScan *) plan)->indexqual;
+			return true;
+		case T_IndexOnlyScan:
+			*expressions = ((IndexOnlyScan *) plan)->indexqual;
+			return true;
+		case T_BitmapIndexScan:
+			*expressions = ((BitmapIndexScan *) plan)->indexqual;
+			return true;
+		case T_BitmapHeapScan:
+			*expressions = ((BitmapHeapScan *) plan)->bitmapqualorig;
+			return true;
+		case T_ValuesScan:
+			*expressions = ((ValuesScan *) plan)->values_lists;
+			return true;
+		case T_NestLoop:
+		case T_MergeJoin:
+		case T_HashJoin:
+			/* clauses that a join sorts or hashes by are never volatile */
+			*expressions = ((Join *) plan)->joinqual;
+			return true;
+		default:
+			return false;
+	}
+}
+
+static bool
+IsUnstable(PlanState *ps, void *context)
+{
+	List	   *expressions;
+
+	if (!OtherExpressions(ps->plan, &expressions) || IsVolatile((Node *) expressions) ||
+		IsVolatile((Node *) ps->plan->targetlist) || IsVolatile((Node *) ps->plan->qual))
+		return true;
+	return planstate_tree_walker(ps, IsUnstable, context);
+}
+
+bool
+PlanIsStable(PlanState *ps)
+{
+	return !IsUnstable(ps, NULL);
+}

@@ -1,0 +1,24 @@
+/*
+ * stable.h - what a plan yields each time that it runs.
+ */
+#ifndef JOINFILTER_STABLE_H
+#define JOINFILTER_STABLE_H
+
+#include "pg/base/compat.h"
+
+#include "nodes/execnodes.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The plain column behind relabelings that change nothing; NULL if the expression is something else. */
+extern Var *PlainColumn(Node *expression);
+
+/* True if the expression may have a side effect, or another value next time.  That includes all subplans. */
+extern bool IsVolatile(Node *expression);
+
+/* True if the plan certainly yields the same rows each time, as long as its parameters are the same. */
+extern bool PlanIsStable(PlanState *ps);
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_STABLE_H */

@@ -1,0 +1,146 @@
+/*
+ * words.c - from the values of a join key to 64-bit words that are equal if the
+ * join's operator says that the values are.
+ *
+ * If the operator is the equality of integers, dates, times, timestamps or OIDs,
+ * the word is the integer that the value is.  Such words have an order, and their
+ * equality is exact, between types of different sizes as well.  A type is not
+ * enough to know this: the operator decides what is equal, so its function is
+ * looked up in a table.
+ *
+ * For all other keys the word is a hash.  The filter lives for one query and has to
+ * agree with the join, so the hash functions are those of the join's operator:
+ * they know about collations, numeric scales and minus zero, and functions of two
+ * types in one operator family agree.  The bytes of a value are never hashed here.
+ */
+#include "postgres.h"
+
+#include "access/hash.h"
+#include "access/htup_details.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_amop.h"
+#include "catalog/pg_type.h"
+#include "utils/catcache.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/syscache.h"
+
+#include "joinfilter/words.h"
+
+/* The functions of operators that compare values as integers, and the types of their sides. */
+static const struct
+{
+	Oid			function;
+	Oid			left,
+				right;
+}			integer_equalities[] = {
+	{F_INT2EQ, INT2OID, INT2OID},
+	{F_INT24EQ, INT2OID, INT4OID},
+	{F_INT28EQ, INT2OID, INT8OID},
+	{F_INT42EQ, INT4OID, INT2OID},
+	{F_INT4EQ, INT4OID, INT4OID},
+	{F_INT48EQ, INT4OID, INT8OID},
+	{F_INT82EQ, INT8OID, INT2OID},
+	{F_INT84EQ, INT8OID, INT4OID},
+	{F_INT8EQ, INT8OID, INT8OID},
+	{F_OIDEQ, OIDOID, OIDOID},
+	{F_DATE_EQ, DATEOID, DATEOID},
+	{F_TIME_EQ, TIMEOID, TIMEOID},
+	{F_TIMESTAMP_EQ, TIMESTAMPOID, TIMESTAMPOID},
+	{F_TIMESTAMPTZ_EQ, TIMESTAMPTZOID, TIMESTAMPTZOID},
+};
+
+bool
+IntegerKind(Oid type, WordKind *kind)
+{
+	switch (type)
+	{
+		case INT2OID:
+			*kind = WORD_INT16;
+			return true;
+		case INT4OID:
+		case DATEOID:
+			*kind = WORD_INT32;
+			return true;
+		case OIDOID:
+			*kind = WORD_UINT32;
+			return true;
+		case INT8OID:
+		case TIMEOID:
+		case TIMESTAMPOID:
+		case TIMESTAMPTZOID:
+			*kind = WORD_INT64;
+			return true;
+		default:
+			return false;
+	}
+}
+
+/*
+ * The extended hash functions of both sides, from the operator family in which
+ * the operator is the equality.  Containers have one even if the type of their
+ * elements has not, and it would throw an error.
+ */
+static bool
+ExtendedHashFunctions(Oid operator, Oid left, Oid right, Oid *left_hash, Oid *right_hash)
+{
+	CatCList   *entries;
+	bool		found = false;
+
+	if (IsPolymorphicType(left) || IsPolymorphicType(right) || left == RECORDOID || right == RECORDOID)
+		return false;
+	entries = SearchSysCacheList1(AMOPOPID, ObjectIdGetDatum(operator));
+	for (int i = 0; i < entries->n_members && !found; i++)
+	{
+		Form_pg_amop entry = (Form_pg_amop) GETSTRUCT(&entries->members[i]->tuple);
+
+		if (entry->amopmethod != HASH_AM_OID || entry->amopstrategy != HTEqualStrategyNumber)
+			continue;
+		*left_hash = get_opfamily_proc(entry->amopfamily, left, left, HASHEXTENDED_PROC);
+		*right_hash = get_opfamily_proc(entry->amopfamily, right, right, HASHEXTENDED_PROC);
+		found = OidIsValid(*left_hash) && OidIsValid(*right_hash);
+	}
+	ReleaseSysCacheList(entries);
+	return found;
+}
+
+bool
+MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inner)
+{
+	Oid			function = get_opcode(operator),
+				outer_hash,
+				inner_hash;
+	WordKind	kind;
+
+	outer->collation = inner->collation = collation;
+	for (int i = 0; i < lengthof(integer_equalities); i++)
+		if (integer_equalities[i].function == function)
+		{
+			outer->type = integer_equalities[i].left;
+			inner->type = integer_equalities[i].right;
+			return IntegerKind(outer->type, &outer->kind) && IntegerKind(inner->type, &inner->kind);
+		}
+
+	op_input_types(operator, &outer->type, &inner->type);
+	kind = WORD_HASH64;
+	if (!ExtendedHashFunctions(operator, outer->type, inner->type, &outer_hash, &inner_hash))
+	{
+		kind = WORD_HASH32;
+		if (!get_op_hash_functions(operator, &outer_hash, &inner_hash))
+			return false;
+	}
+	if (!op_strict(operator))
+		return false;
+	outer->kind = inner->kind = kind;
+	fmgr_info(outer_hash, &outer->hash);
+	fmgr_info(inner_hash, &inner->hash);
+	return true;
+}
+
+uint64
+HashWord(WordReader *reader, Datum value)
+{
+	if (reader->kind == WORD_HASH64)
+		return DatumGetUInt64(FunctionCall2Coll(&reader->hash, reader->collation, value, UInt64GetDatum(0)));
+	return DatumGetUInt32(FunctionCall1Coll(&reader->hash, reader->collation, value));
+}

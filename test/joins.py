@@ -1,0 +1,451 @@
+#!/usr/bin/env python3
+"""Random joins give the same rows with bloomx.join_filter on and off, and the filters really work.
+
+    scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N]
+
+Makes tables of several key types, with NULLs, duplicates and skew; partitioned by range, list and hash; with
+BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
+queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY,
+LIMIT, UNION ALL, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
+and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  A query
+whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
+
+Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows dropped,
+pages skipped and partitions skipped, and EXPLAIN must show rows dropped in parallel workers.
+
+Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last
+line is "N passed, N failed".
+"""
+
+import argparse
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+
+DATABASE = "bloomx_joins"
+BATCH = 100  # queries per psql: few enough that a crash is soon found
+
+# Any function of the extension loads the module.
+LOAD = "DO 'BEGIN PERFORM bloom_hash(1); END';"
+
+FORCED = """
+SET bloomx.join_filter_min_rows = 0; SET bloomx.join_filter_min_pages = 0; SET bloomx.join_filter_min_drop = 0;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+SET client_min_messages = warning; SET synchronize_seqscans = off;
+"""
+
+# Columns that all tables have, with the class of types that may be joined with one another.
+COLUMNS = {
+    "i2": "integer", "i4": "integer", "i8": "integer", "d": "date", "ts": "timestamp", "o": "oid",
+    "t": "text", "v": "text", "n": "numeric", "f": "float", "u": "uuid", "b": "bpchar", "e": "enum", "a": "array",
+}
+
+SCHEMA = """
+CREATE EXTENSION bloomx;
+CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'odd', 'even');
+CREATE FUNCTION make(target text, n int, keys int, shift int, nulls int) RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format($q$INSERT INTO %I
+		SELECT g, nullif(k, k0)::int2, nullif(k, k0), nullif(k::int8 * 1, k0), DATE '2020-01-01' + nullif(k, k0),
+		       TIMESTAMP '2020-01-01' + nullif(k, k0) * INTERVAL '1 hour', nullif(k, k0)::oid,
+		       'key ' || nullif(k, k0), ('key ' || nullif(k, k0))::varchar(40), nullif(k, k0) * 1.50, nullif(k, k0) - 0.5,
+		       md5(nullif(k, k0)::text)::uuid, left(nullif(k, k0) || '   ', 6)::char(8),
+		       (enum_range(NULL::mood))[1 + nullif(k, k0) %% 5], ARRAY[nullif(k, k0), 7], repeat('p', 100 + g %% 90)
+		FROM (SELECT g, %s + CASE WHEN g %% 60 = 0 THEN 3 ELSE (g::bigint * %s / %s)::int END AS k,
+		             CASE WHEN %s > 0 AND g %% %s = 0 THEN %s + CASE WHEN g %% 60 = 0 THEN 3 ELSE (g::bigint * %s / %s)::int END END AS k0
+		      FROM generate_series(1, %s) g) s$q$, target, shift, keys, n, nulls, greatest(nulls, 1), shift, keys, n, n);
+END $$;
+CREATE TABLE template (id int, i2 int2, i4 int, i8 int8, d date, ts timestamp, o oid, t text, v varchar(40), n numeric, f float8,
+                       u uuid, b char(8), e mood, a int[], pad text);
+"""
+
+# name, rows, distinct keys, first key, one NULL in so many rows (0: none)
+TABLES = [
+    ("big", 2500, 1200, 0, 13), ("mid", 400, 300, 100, 7), ("tiny", 25, 20, 250, 0), ("nothing", 0, 1, 0, 0),
+    ("far", 100, 40, 30000, 9), ("dups", 150, 15, 90, 5),
+]
+BRIN = {"big": ["int4_minmax_multi_ops", "int4_bloom_ops", "int4_bloomx_ops"], "dups": [], "mid": []}
+
+
+def setup():
+    sql = [SCHEMA]
+    for name, rows, keys, first, nulls in TABLES:
+        sql.append(f"CREATE TABLE {name} (LIKE template);")
+        sql.append(f"SELECT make('{name}', {rows}, {keys}, {first}, {nulls});")
+    for kind, spec, parts in (
+            ("ranged", "RANGE (i4)", ["DEFAULT"] + [f"FOR VALUES FROM ({lo}) TO ({lo + 150})" for lo in range(0, 900, 150)]),
+            ("listed", "LIST (i2)", ["DEFAULT", "FOR VALUES IN (NULL, 1, 2, 3)", "FOR VALUES IN (250, 251, 252)", "FOR VALUES IN (%s)" % ", ".join(map(str, range(300, 500)))]),
+            ("hashed", "HASH (i8)", [f"FOR VALUES WITH (MODULUS 5, REMAINDER {r})" for r in range(5)]),
+            ("dated", "RANGE (d, i4)", ["FOR VALUES FROM (MINVALUE, MINVALUE) TO ('2020-06-01', 100)",
+                                        "FOR VALUES FROM ('2020-06-01', 100) TO ('2021-01-01', 0)", "DEFAULT"])):
+        sql.append(f"CREATE TABLE {kind} (LIKE template) PARTITION BY {spec};")
+        for i, bound in enumerate(parts):
+            # one partition has another order of columns, one is partitioned further
+            if i == 1:
+                sql.append(f"CREATE TABLE {kind}_{i} (junk int, LIKE template); ALTER TABLE {kind}_{i} DROP COLUMN junk;"
+                           f"ALTER TABLE {kind} ATTACH PARTITION {kind}_{i} {bound};")
+            elif i == 2 and kind == "ranged":
+                sql.append(f"CREATE TABLE {kind}_{i} PARTITION OF {kind} {bound} PARTITION BY LIST (o);"
+                           f"CREATE TABLE {kind}_{i}_x PARTITION OF {kind}_{i} FOR VALUES IN ({', '.join(map(str, range(170, 260)))});"
+                           f"CREATE TABLE {kind}_{i}_y PARTITION OF {kind}_{i} DEFAULT;")
+            else:
+                sql.append(f"CREATE TABLE {kind}_{i} PARTITION OF {kind} {bound};")
+        sql.append(f"SELECT make('{kind}', 1200, 1000, 0, 17);")
+    for column in ("i2", "i4", "i8", "d", "ts", "o"):
+        sql.append(f"CREATE INDEX ON big USING brin ({column}) WITH (pages_per_range = 2);")
+        sql.append(f"CREATE INDEX ON ranged_1 USING brin ({column}) WITH (pages_per_range = 1);")
+    for table, classes in BRIN.items():
+        for c in classes:
+            sql.append(f"CREATE INDEX ON {table} USING brin (i4 {c}) WITH (pages_per_range = 1);")
+    sql += [
+        "CREATE INDEX ON mid USING brin (i4, d) WITH (pages_per_range = 1);",
+        "CREATE INDEX ON dups USING brin (i8 int8_bloomx_ops, ts timestamp_bloomx_ops) WITH (pages_per_range = 1);",
+        "CREATE INDEX ON mid (i4); CREATE INDEX ON tiny (i8);",
+        # rows in ranges without a summary, dead rows, updated ones
+        "SELECT make('big', 500, 1200, 0, 13); DELETE FROM big WHERE id % 19 = 0; UPDATE big SET i4 = i4 + 5 WHERE id % 23 = 0;",
+        "SELECT brin_desummarize_range(indexrelid, 4) FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'brin') AND indrelid = 'big'::regclass;",
+        "CREATE TABLE secret (LIKE template); SELECT make('secret', 500, 400, 0, 7);",
+        "ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret USING (i4 % 3 = 0);",
+        "CREATE ROLE bloomx_joins; GRANT ALL ON ALL TABLES IN SCHEMA public TO bloomx_joins;",
+        "CREATE VIEW evens AS SELECT * FROM mid WHERE i4 % 2 = 0;",
+        "GRANT SELECT ON evens TO bloomx_joins;",
+        "CREATE FUNCTION matches(k int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM big JOIN mid USING (i4) WHERE mid.i8 = k';",
+        "CREATE FUNCTION fails(k int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF k = 260 THEN RAISE EXCEPTION 'stop'; END IF; RETURN k; END $$;",
+        "VACUUM ANALYZE;",
+    ]
+    return "\n".join(sql)
+
+
+class Generator:
+    def __init__(self, seed):
+        self.r = random.Random(seed)
+
+    def one_of(self, *what):
+        return self.r.choice(what)
+
+    def chance(self, p):
+        return self.r.random() < p
+
+    def table(self):
+        return self.r.choices(["big", "mid", "tiny", "nothing", "far", "dups", "ranged", "listed", "hashed", "dated", "secret", "evens"],
+                              [8, 6, 6, 1, 2, 3, 4, 3, 3, 3, 2, 2])[0]
+
+    def column(self, kind=None):
+        return self.r.choice([c for c, k in COLUMNS.items() if kind is None or k == kind] +
+                             (["i4", "i4", "i4", "i8", "d"] if kind is None else []))
+
+    def condition(self, alias):
+        k = self.r.randrange(0, 1200)
+        return self.one_of(
+            f"{alias}.i4 BETWEEN {k} AND {k + self.one_of(0, 3, 30, 300)}", f"{alias}.i8 < {k}", f"{alias}.id % {self.one_of(2, 5, 30)} = 1",
+            f"{alias}.i4 IN ({k}, {k // 2}, 251, 255)", f"{alias}.d > DATE '2020-01-01' + {k}", f"{alias}.n > {k}", f"{alias}.e = 'ok'",
+            f"{alias}.i2 IS NOT NULL", f"{alias}.i4 % 97 = {k % 97}")
+
+    def equality(self, left, right, first=True):
+        column = self.column()
+        # few values: as the only key they make queries slow
+        while first and column == "e" and self.chance(0.9):
+            column = self.column()
+        kind = COLUMNS[column]
+        other = self.column(kind) if kind in ("integer", "text") else column
+        if self.chance(0.05):
+            return f"{left}.i4 + 1 = {right}.i8"
+        if self.chance(0.04):
+            return f"{left}.i4 IS NOT DISTINCT FROM {right}.i4"
+        if kind == "text" and self.chance(0.15):
+            return f'{left}.{column} COLLATE "C" = {right}.{other}'
+        return f"{left}.{column} = {right}.{other}"
+
+    def on(self, left, right):
+        clauses = [self.equality(left, right, i == 0) for i in range(self.r.choices([1, 2, 3], [8, 3, 1])[0])]
+        if self.chance(0.1):
+            clauses.append(f"{left}.id {self.one_of('<', '<>')} {right}.id")
+        return " AND ".join(clauses)
+
+    def source(self, alias, depth):
+        """A table or a subquery, with all columns."""
+        table = self.table()
+        if depth <= 0 or self.chance(0.65):
+            return f"{table} {alias}"
+        inner = f"SELECT s.* FROM {table} s WHERE {self.condition('s')}"
+        kind = self.r.randrange(9)
+        if kind == 0:
+            inner = f"SELECT DISTINCT ON (i4) * FROM {table} ORDER BY i4, id, pad"
+        elif kind == 1:
+            inner = f"SELECT * FROM {table} ORDER BY i8, id, pad, i4 LIMIT {self.one_of(1, 10, 100, 700)} OFFSET {self.one_of(0, 5, 50)}"
+        elif kind == 2:
+            inner = f"SELECT * FROM {table} UNION ALL SELECT * FROM {self.table()}"
+        elif kind == 3:
+            inner = f"SELECT x.* FROM {table} x JOIN {self.table()} y ON {self.on('x', 'y')} WHERE {self.condition('y')}"
+        elif kind == 4:
+            inner = (f"SELECT * FROM {table} x WHERE {self.one_of('EXISTS', 'NOT EXISTS')} "
+                     f"(SELECT FROM {self.table()} y WHERE {self.on('x', 'y')} AND {self.condition('y')})")
+        elif kind == 5:
+            columns = ", ".join("min(%s::text)::uuid AS u" % c if c == "u" else f"min({c}) AS {c}" for c in COLUMNS if c != "i4")
+            inner = f"SELECT min(id) AS id, i4, {columns}, min(pad) AS pad FROM {table} GROUP BY i4"
+        elif kind == 6:
+            inner = f"SELECT * FROM {table} OFFSET 0"
+        elif kind == 7:
+            inner = f"SELECT * FROM {table} x WHERE x.i4 {self.one_of('IN', 'NOT IN')} (SELECT y.i4 FROM {self.table()} y WHERE {self.condition('y')} AND y.i4 IS NOT NULL)"
+        return f"({inner}) {alias}"
+
+    def select(self):
+        n = self.r.choices([2, 3, 4, 5, 6], [8, 6, 3, 2, 1])[0]
+        aliases = [f"r{i}" for i in range(n)]
+        text = self.source(aliases[0], 1)
+        lateral = False
+        for i in range(1, n):
+            left = aliases[self.r.randrange(i)]
+            join = self.r.choices(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LATERAL"], [10, 4, 3, 2, 1.5])[0]
+            if join == "LATERAL" and not lateral:
+                lateral = True
+                inner = (f"SELECT x.* FROM {self.table()} x JOIN {self.table()} y ON {self.on('x', 'y')} "
+                         f"WHERE {self.one_of('x', 'y')}.i4 = {left}.i4 + {self.one_of(0, 1, 2)} ")
+                text += f" CROSS JOIN LATERAL ({inner} {self.one_of('', 'OFFSET 0', 'LIMIT 1000')}) {aliases[i]}"
+                continue
+            if join == "LATERAL":
+                join = "JOIN"
+            on = self.on(left, aliases[i])
+            if join == "FULL JOIN":
+                column = self.one_of("i4", "d", "t")
+                on = f"{left}.{column} = {aliases[i]}.{column}"
+            text += f" {join} {self.source(aliases[i], 1)} ON {on}"
+        where = [self.condition(self.r.choice(aliases)) for _ in range(self.r.choices([0, 1, 2], [3, 6, 2])[0])]
+        if self.chance(0.15):
+            a = self.r.choice(aliases)
+            where.append(f"{self.one_of('EXISTS', 'NOT EXISTS')} (SELECT FROM {self.table()} z WHERE {self.on(a, 'z')})")
+        if self.chance(0.1):
+            where.append(f"{self.r.choice(aliases)}.i4 {self.one_of('IN', 'NOT IN')} (SELECT z.i4 FROM {self.table()} z WHERE z.i4 IS NOT NULL AND {self.condition('z')})")
+        if self.chance(0.05):
+            where.append(f"(SELECT count(*) FROM {self.table()} z WHERE z.i4 = {self.r.choice(aliases)}.i4) > 1")
+        outputs = [f"{a}.{self.column()}::text" for a in self.r.sample(aliases, min(2, n))]
+        text = f"SELECT {', '.join(f'{o} AS c{i}' for i, o in enumerate(outputs))} FROM {text}"
+        if where:
+            text += " WHERE " + " AND ".join(where)
+        shape = self.r.random()
+        if shape < 0.1:
+            text = f"SELECT c0, count(*) FROM ({text}) g GROUP BY c0"
+        elif shape < 0.15:
+            text = f"SELECT DISTINCT c0 FROM ({text}) g"
+        elif shape < 0.2:
+            text = f"({text} ORDER BY 1, 2 LIMIT {self.one_of(1, 20, 300)})" if len(outputs) > 1 else text
+        elif shape < 0.25:
+            text = f"WITH m AS MATERIALIZED ({text}) SELECT m.* FROM m JOIN mid ON mid.t = m.c0 UNION ALL SELECT m.* FROM m"
+        return text
+
+    def recursive(self):
+        return (f"WITH RECURSIVE w(k, depth) AS (SELECT i4, 0 FROM tiny UNION ALL SELECT x.i8::int, depth + 1 FROM w JOIN {self.one_of('mid', 'big', 'ranged')} x ON x.i4 = w.k + 1 "
+                f"JOIN mid y ON y.i8 = x.i8 AND {self.condition('y')} WHERE depth < 4) SELECT k::text, count(*) FROM w GROUP BY k")
+
+    def change(self):
+        """A statement that changes a table, as a query of what it changed."""
+        table = self.one_of("big", "mid", "dups", "ranged", "hashed")
+        on = self.on("x", "y")
+        kind = self.r.randrange(4)
+        if kind == 0:
+            text = f"UPDATE {table} x SET pad = 'new' FROM {self.table()} y WHERE {on} AND {self.condition('y')} RETURNING x.id, x.i4, x.pad"
+        elif kind == 1:
+            text = f"DELETE FROM {table} x USING {self.table()} y WHERE {on} AND {self.condition('y')} RETURNING x.id, x.i4"
+        elif kind == 2:
+            text = f"INSERT INTO {table} SELECT x.* FROM {self.table()} x JOIN {self.table()} y ON {on} WHERE {self.condition('x')} RETURNING id, i4"
+        else:
+            return f"SELECT x.id, x.i4 FROM {table} x WHERE x.i4 IN (SELECT y.i4 FROM {self.table()} y WHERE {self.condition('y')}) FOR UPDATE"
+        return f"WITH changed AS ({text}) SELECT * FROM changed"
+
+    def settings(self):
+        s = []
+        for name, p in (("enable_nestloop", 0.6), ("enable_mergejoin", 0.6), ("enable_hashjoin", 0.05), ("enable_indexscan", 0.4), ("enable_bitmapscan", 0.5),
+                        ("enable_indexonlyscan", 0.4), ("enable_material", 0.3), ("enable_memoize", 0.3), ("enable_sort", 0.1), ("enable_parallel_hash", 0.4)):
+            s.append(f"SET {name} = {'off' if self.chance(p) else 'on'};")
+        s.append(f"SET enable_partitionwise_join = {self.one_of('on', 'off')};")
+        s.append(f"SET work_mem = '{self.r.choices(['64kB', '256kB', '4MB'], [3, 1, 3])[0]}';")
+        s.append(f"SET max_parallel_workers_per_gather = {self.r.choices([0, 2], [3, 1])[0]};")
+        s.append(f"SET plan_cache_mode = {self.one_of('auto', 'force_generic_plan')};")
+        return " ".join(s)
+
+
+DIGEST = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|' ORDER BY q::text COLLATE \"C\"), ''))"
+
+
+def statements(g, number):
+    """The script of one query: settings, then the same with filters off and on."""
+    kind = g.r.random()
+    before, after = "", ""
+    if kind < 0.80:
+        query = g.select()
+    elif kind < 0.84:
+        query = g.recursive()
+    else:
+        query = g.change() if kind < 0.96 else g.select()
+        before, after = "BEGIN;", "ROLLBACK;"
+        if g.chance(0.3):
+            before = "BEGIN ISOLATION LEVEL SERIALIZABLE;"
+    digest = f"SELECT {DIGEST} FROM ({query}) q"
+    if "changed AS" in query or "FOR UPDATE" in query:
+        if "changed AS" not in query:
+            query = f"WITH changed AS ({query}) SELECT * FROM changed"
+        digest = query.replace("SELECT * FROM changed", f"SELECT {DIGEST} FROM changed q")
+    form = g.r.random()
+    if before == "" and form < 0.1:
+        body = f"PREPARE p AS {digest}; EXECUTE p; EXECUTE p; DEALLOCATE p;"
+    elif before == "" and form < 0.2:
+        fetch = " ".join(f"FETCH {k} FROM c;" for k in (1, 3))
+        hold = g.one_of("", " WITH HOLD")
+        body = (f"BEGIN; DECLARE c {g.one_of('', 'SCROLL ')}CURSOR{hold} FOR {digest}; {fetch} "
+                f"SAVEPOINT s; SELECT fails(r.i4) FROM big r JOIN mid m ON r.i4 = m.i4; ROLLBACK TO s; CLOSE c; COMMIT;")
+    elif form < 0.25:
+        body = f"SET ROLE bloomx_joins; {before} {digest}; {after} RESET ROLE;"
+    else:
+        body = f"{before} {digest}; {after}"
+    out = [g.settings()]
+    for mode in ("off", "on"):
+        out.append(f"SET bloomx.join_filter = {mode};")
+        out.append(f"\\echo @ {number} {mode}")
+        out.append(body)
+    out.append("\\echo @ end")
+    return "\n".join(out)
+
+
+def psql(script, database=DATABASE):
+    return subprocess.run(["psql", "-XAtq", "-d", database], input=script, capture_output=True, text=True, errors="replace")
+
+
+def results(text):
+    """{(number, mode): lines}"""
+    found, key = {}, None
+    for line in text.splitlines():
+        if line.startswith("@ "):
+            key = tuple(line.split()[1:3]) if line != "@ end" else None
+            if key:
+                found[key] = []
+        elif key:
+            found[key].append(line)
+    return found
+
+
+# A hash join in each of the workers: rows are dropped there, and pages skipped.
+WORKERS = """
+SET max_parallel_workers_per_gather = 2; SET enable_nestloop = off; SET enable_mergejoin = off; SET parallel_leader_participation = off;
+SET enable_bitmapscan = off; SET enable_parallel_hash = %s; SET bloomx.join_filter = %s;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, VERBOSE, SUMMARY OFF) SELECT count(*) FROM big JOIN mid ON big.i4 = mid.i4 AND mid.id %% 10 = 1;
+"""
+
+
+def workers_filter(parallel_hash):
+    """Rows that leave the workers' scans of big, with filters off and on."""
+    rows = []
+    for mode in ("off", "on"):
+        text = psql(LOAD + FORCED + WORKERS % (parallel_hash, mode)).stdout
+        scan = re.search(r"Parallel Seq Scan on public.big.*\(actual rows=([\d.]+) loops=(\d+)", text)
+        if not scan:
+            return False
+        rows.append(float(scan.group(1)) * int(scan.group(2)))
+    return rows[1] < rows[0] / 3
+
+
+# Statements that fail, and statements that are cancelled, in one session.
+LEAKS = """
+SET client_min_messages = error; SET bloomx.join_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
+CREATE FUNCTION fail_often(n int) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE failures int := 0;
+BEGIN
+	FOR i IN 1..n LOOP
+		BEGIN
+			PERFORM fails(b.i4) FROM big b JOIN mid m ON b.i4 = m.i4 JOIN ranged r ON r.i4 = m.i4;
+		EXCEPTION WHEN raise_exception THEN failures := failures + 1;
+		END;
+	END LOOP;
+	RETURN failures;
+END $$;
+SELECT fail_often(10) \\gset before_
+SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset before_
+SELECT fail_often(%d) \\gset after_
+SET statement_timeout = 2;
+%s
+SET statement_timeout = 0;
+SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset after_
+SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'join filter%%'),
+	(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'big'::regclass));
+"""
+
+
+def leaks_nothing(n):
+    cancelled = "SELECT count(*) FROM big b JOIN mid m ON b.i4 = m.i4 JOIN ranged r ON r.t = m.t JOIN dups d ON d.e = m.e;\n" * n
+    out = psql(LOAD + FORCED + LEAKS.replace("\\\\", "\\") % (n, cancelled)).stdout.strip().splitlines()
+    print("failures, bytes, contexts, locks left:", out[-1] if out else "nothing")
+    failures, left, contexts, locks = map(int, out[-1].split("|")) if out else (0, 1, 1, 1)
+    # what catalog caches learn takes some kilobytes
+    return failures == n and left < 65536 and contexts == 0 and locks == 0
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--queries", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
+    parser.add_argument("--failures", type=int, default=500, help="statements that fail, and as many that are cancelled")
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+
+    psql(f"DROP DATABASE IF EXISTS {DATABASE};", "postgres")
+    psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
+    psql(f"CREATE DATABASE {DATABASE};", "postgres")
+    made = psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + setup())
+    if made.returncode != 0:
+        sys.exit("setup failed: " + made.stderr)
+
+    g = Generator(options.seed)
+    start = time.time()
+    passed = failed = number = errors = 0
+    totals = [0, 0, 0]
+    while number < options.queries and (options.seconds == 0 or time.time() - start < options.seconds):
+        queries, script = {}, [LOAD + FORCED + "SET statement_timeout = '1s';"]
+        for _ in range(min(BATCH, options.queries - number)):
+            number += 1
+            text = statements(g, number)
+            queries[str(number)] = text
+            script.append(text)
+        script.append("RESET ROLE; \\echo @ totals on\nSELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_join_filter_stats;")
+        run = psql("\n".join(script))
+        found = results(run.stdout)
+        if ("totals", "on") not in found or not found["totals", "on"]:
+            failed += 1
+            print("the session was lost:", run.stderr[-2000:])
+            last = [q for q in queries if (q, "off") in found]
+            print("\n".join(queries[q] for q in last[-1:]))
+            time.sleep(3)
+            continue
+        totals = [a + int(b) for a, b in zip(totals, found["totals", "on"][-1].split("|"))]
+        errors += run.stderr.count("ERROR:")
+        for q, text in queries.items():
+            if found.get((q, "off")) == found.get((q, "on")):
+                passed += 1
+            elif "canceling statement due to statement timeout" in run.stderr and [] in (found.get((q, "off")), found.get((q, "on"))):
+                passed += 1
+            else:
+                failed += 1
+                print(f"query {q} differs: {found.get((q, 'off'))} without, {found.get((q, 'on'))} with filters\n{text}\n")
+        wrong = set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}
+        for message in sorted(wrong):
+            if "statement timeout" not in message:
+                print("note:", message)
+
+    print(f"{number} queries, {errors} errors; dropped {totals[0]} rows, skipped {totals[1]} pages and {totals[2]} partitions")
+    checks = [("rows were dropped", totals[0] > 0), ("pages were skipped", totals[1] > 0), ("partitions were skipped", totals[2] > 0),
+              (f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures)),
+              ("workers with private hash tables filter", workers_filter("off")), ("workers with a shared hash table filter", workers_filter("on"))]
+    for what, ok in checks:
+        print(("ok      " if ok else "FAILED  ") + what)
+        passed += ok
+        failed += not ok
+    psql(f"DROP DATABASE {DATABASE};", "postgres")
+    psql("DROP ROLE bloomx_joins;", "postgres")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
