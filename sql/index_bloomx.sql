@@ -87,7 +87,9 @@ EXPLAIN (COSTS OFF) EXECUTE find(5);
 PREPARE find_any(int[]) AS SELECT count(*) FROM docs WHERE f @> ANY ($1);
 EXPLAIN (COSTS OFF) EXECUTE find_any('{5,6}');
 PREPARE find_all(int[]) AS SELECT count(*) FROM docs WHERE f @> ALL ($1);
+RESET enable_seqscan;
 EXPLAIN (COSTS OFF) EXECUTE find_all('{}');
+SET enable_seqscan = off;
 EXECUTE find_all('{}');
 EXPLAIN (COSTS OFF) SELECT k, id FROM generate_series(1, 20) k JOIN docs ON f @> k;
 SELECT count(*) FILTER (WHERE present) AS present, count(*) FILTER (WHERE NOT present) < 300 AS few_others
