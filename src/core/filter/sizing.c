@@ -4,8 +4,9 @@
  * itself").
  *
  * Every k is tried, with the smallest size that meets the target by the layout's
- * exact formula, and the smallest of all sizes wins.  A k that cannot beat the
- * best size so far is ruled out with one evaluation, so only a few need a search.
+ * exact formula, and the smallest of all sizes wins, unless a little more memory
+ * makes the filter much faster (prefer_lines).  A k that cannot beat the best
+ * size so far is ruled out with one evaluation, so only a few need a search.
  * There are at most 64 k, a search is a bisection, and a formula takes
  * milliseconds at most, so no plan takes long, whatever the arguments.
  *
@@ -150,9 +151,44 @@ most_k(double fpr)
 	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
 }
 
-/* Sets *best to the best geometry of at most max_words words.  False if none meets the target. */
+/*
+ * How much larger than the smallest geometry a faster one may be.
+ *
+ * Measured with AVX-512 at 1e3 to 1e8 keys and rates of 1e-2 to 1e-4.  Eight parts
+ * in place of seven take a fifth less time per test and a quarter to a half less per
+ * key added, since their blocks do not straddle cache lines.  Eight parts in place
+ * of fifteen take 1.1 ns more for an absent key and 40 to 60 % less time for a
+ * present key or one that is added: one line instead of two.  15 % reaches these
+ * two steps and makes the filters 1.2 % larger on average.  25 % would reach 13 parts,
+ * too, with filters 3.7 % larger, and 34 % 6 and 12 parts, with filters 9.2 % larger.
+ */
+#define FASTER_SIZE 1.15
+
+/*
+ * Replaces the smallest geometry by the one of whole cache lines, if the layout has
+ * such a k and it needs little more memory.  A step doubles the memory, so at most
+ * one step lies within the bound without being smaller than the smallest.
+ */
+static void
+prefer_lines(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
+{
+	uint64_t	bound = (uint64_t) (FASTER_SIZE * (double) blx_body_words(best)),
+				step;
+	blx_geometry g;
+
+	if (row->line_k == 0)
+		return;
+	step = largest_step(row, options, row->line_k, bound < max_words ? bound : max_words);
+	if (step == 0)
+		return;
+	row->at_step(row->line_k, step, options, &g);
+	if (rate_of(row, &g, n) < fpr)
+		*best = g;
+}
+
+/* Sets *best to the smallest geometry of at most max_words words.  False if none meets the target. */
 static bool
-search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
+search_smallest(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
 	unsigned	max_k = most_k(fpr);
 	bool		tried = false,
@@ -191,6 +227,16 @@ search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr
 		}
 	}
 	return found;
+}
+
+/* Sets *best to the best geometry of at most max_words words.  False if none meets the target. */
+static bool
+search(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
+{
+	if (!search_smallest(row, options, n, fpr, max_words, best))
+		return false;
+	prefer_lines(row, options, n, fpr, max_words, best);
+	return true;
 }
 
 /* Beyond a hundred keys per bit of the largest filter every bit is set: skip the formulas. */

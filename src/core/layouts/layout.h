@@ -71,6 +71,9 @@ typedef struct blx_layout
 	void		(*at_step) (unsigned k, uint64_t step, const blx_options *options, blx_geometry *g);
 	uint64_t	max_step;
 
+	/* The k whose blocks are whole cache lines, if a step doubles the memory: a plan prefers it (filter/sizing.c).  0: none. */
+	unsigned	line_k;
+
 	/*
 	 * Sizing where k follows from the size.  Sets g to the smallest geometry
 	 * whose rate with n keys is below fpr, if it has at most max_words words;

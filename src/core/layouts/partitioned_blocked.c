@@ -133,6 +133,7 @@ const blx_layout blx_layout_partitioned_blocked = {
 	.check = check,
 	.at_step = at_step,
 	.max_step = 28,				/* 2^27 blocks: one part of them is 1 GB */
+	.line_k = BLX_GROUP,
 	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,
