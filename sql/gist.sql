@@ -39,8 +39,10 @@ EXPLAIN (COSTS OFF) SELECT id FROM g WHERE bloom_contains_hash(f, 12345);
 EXPLAIN (COSTS OFF) SELECT k, id FROM generate_series(1, 5) k, g WHERE f @> k;
 PREPARE g_prepared(int) AS SELECT count(*) FROM g WHERE f @> $1 AND id < 2000;
 SET plan_cache_mode = force_generic_plan;
+SET enable_bitmapscan = off;
 EXPLAIN (COSTS OFF) EXECUTE g_prepared(5000);
 EXECUTE g_prepared(5000);
+RESET enable_bitmapscan;
 RESET plan_cache_mode;
 
 -- No row is lost, and none is added.

@@ -78,7 +78,7 @@ RESET parallel_tuple_cost;
 \set VERBOSITY default
 
 -- No notice for an explicit cut, nor for adding to the cut filter or uniting it within the planned number of keys.
-SELECT bloom_fpr(bloom_prefix(f, 2)) > 0.1 AS prefix, bloom_fpr(bloom_fold(f, 2)) > 0.5 AS folded, bloom_fpr(bloom_shrink(f, 0.2)) BETWEEN 0.1 AND 0.2 AS shrunk,
+SELECT bloom_fpr(bloom_prefix(f, 2)) > 0.1 AS prefix, bloom_fpr(bloom_fold(f, 3)) > 0.5 AS folded, bloom_fpr(bloom_shrink(f, 0.2)) BETWEEN 0.1 AND 0.2 AS shrunk,
        bloom_add(bloom_prefix(f, 2), 1) = bloom_prefix(f, 2) AS added, bloom_fold(f, 9) | bloom_fold(f, 9) = bloom_fold(f, 9) AS united, (bloom_info(bloom_fold(f, 9))).overfilled
 FROM (SELECT bloom_agg(i) AS f FROM generate_series(1, 20000) i) s;
 
