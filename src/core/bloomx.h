@@ -211,9 +211,10 @@ extern bool blx_parse_options(uint8_t layout, const char *text, blx_options *opt
 
 /*
  * The smallest geometry whose false positive rate with `capacity` keys is below
- * fpr, by the exact formula of the layout.  In its place, partitioned_blocked
- * takes one of 8 parts that is at most 15 % larger: it is faster.  capacity is 1 .. 2^63 - 1, fpr
- * between 0 and 1, both excluded; options NULL stands for the presets.
+ * fpr, by the exact formula of the layout.  In its place, partitioned_blocked and
+ * counting take one of 8 parts that is at most 15 % larger: it is faster.
+ * capacity is 1 .. 2^63 - 1, fpr between 0 and 1, both excluded; options NULL
+ * stands for the presets.
  * BLX_LIMIT when no filter of at most BLX_MAX_BYTES does; the hint says how many keys fit.
  */
 extern bool blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *options,

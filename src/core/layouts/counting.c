@@ -230,6 +230,7 @@ const blx_layout blx_layout_counting = {
 	.check = check,
 	.at_step = at_step,
 	.max_step = 28,				/* that of partitioned_blocked; the limit of 1 GB comes first */
+	.line_k = BLX_GROUP,		/* so that its plans are those of partitioned_blocked */
 	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,
