@@ -597,6 +597,14 @@ CREATE FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) RETURNS float8
 COMMENT ON FUNCTION bloom_jaccard(a bloomfilter, b bloomfilter) IS
 	'estimated Jaccard index: distinct keys in both filters over those in either';
 
+CREATE FUNCTION bloom_compare(a bloomfilter, b bloomfilter,
+							  OUT union_keys float8, OUT union_error float8, OUT intersection_keys float8, OUT intersection_error float8,
+							  OUT jaccard float8, OUT jaccard_error float8)
+	AS 'MODULE_PATHNAME', 'bloom_compare'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_compare(a bloomfilter, b bloomfilter) IS
+	'estimated distinct keys in either filter and in both, and their Jaccard index, each with its standard error';
+
 -- ---------------------------------------------------------------------------
 -- Aggregates.  The transition type is the filter type itself: partial states
 -- combine in parallel workers and can be stored or sent.

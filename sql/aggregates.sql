@@ -69,11 +69,29 @@ ORDER BY n;
 SELECT count(*) FROM generate_series(1, 5) v WHERE NOT v <@ (SELECT bloom_agg(i) FROM generate_series(1, 0) i);
 SELECT bloom_agg(i) @> 'one'::varchar FROM generate_series(1, 0) i;
 
--- A null or out-of-range capacity, rate or template is an error.
-SELECT bloom_agg(i, NULL::bigint) FROM generate_series(1, 3) i;
+-- A null capacity is not known: the filter is sized at the end, for the rate asked for.
+SELECT bloom_agg(i, NULL::bigint) = bloom_agg(i) AS "default rate" FROM generate_series(1, 100) i;
+SELECT fpr, bool_and(f = bloom_add_all(bloom_empty(n, fpr), ARRAY(SELECT generate_series(1, n)))) AS "as planned for its keys",
+       bool_and((bloom_info(f)).capacity = n) AS capacity, bool_and(bloom_info(f) = bloom_info(grouped)) AS "in groups, too"
+FROM unnest(ARRAY[0.1, 0.001, 1e-6]) fpr, unnest(ARRAY[1, 100, 3000]) n,
+     LATERAL (SELECT bloom_agg(i, NULL, fpr) AS f FROM generate_series(1, n) i) a,
+     LATERAL (SELECT bloom_agg(i % (n + 1), NULL, fpr) AS grouped FROM generate_series(1, 3 * n + 2) i WHERE i % (n + 1) > 0 GROUP BY i > 0) b
+GROUP BY fpr ORDER BY fpr;
+SELECT bool_and(f = (SELECT bloom_agg(j, NULL, 0.001) FROM generate_series(1, i) j)) AS "window"
+FROM (SELECT i, bloom_agg(i, NULL, 0.001) OVER (ORDER BY i) AS f FROM generate_series(1, 100) i) s;
+SELECT bloom_agg(i, NULL, 0.001) = bloom_agg(i) AS "over no rows" FROM generate_series(1, 0) i;
+-- ... also beyond bloomx.build_mem, where it is a filter that is cut at the end
+SET bloomx.build_mem = '64kB';
+SELECT n, i.fpr <= 0.001 AS "meets the rate", i.bits <= 1.25 * p.bits AS "at most a quarter over the plan"
+FROM unnest(ARRAY[10000, 20000, 25000]) n, LATERAL (SELECT bloom_agg(v, NULL, 0.001) AS f FROM generate_series(1, n) v) a,
+     bloom_info(f) i, bloom_plan(n, 0.001) p;
+RESET bloomx.build_mem;
+
+-- A null rate or template, or an out-of-range capacity or rate, is an error.
 SELECT bloom_agg(i, 0) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, -1) FROM generate_series(1, 3) i;
-SELECT bloom_agg(i, NULL::bigint, 0.1) FROM generate_series(1, 3) i;
+SELECT bloom_agg(i, NULL, NULL) FROM generate_series(1, 3) i;
+SELECT bloom_agg(i, NULL, 1.5) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 10, NULL) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 10, 0) FROM generate_series(1, 3) i;
 SELECT bloom_agg(i, 10, 1) FROM generate_series(1, 3) i;
@@ -341,3 +359,31 @@ DROP AGGREGATE more_of(integer);
 SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)', bloom_empty(100)) \gexec
 SELECT i.key_type, f @> 2 AS two, round(i.cardinality) AS keys FROM (SELECT more_of(v) AS f FROM generate_series(1, 3) v) s, bloom_info(f) i;
 DROP AGGREGATE more_of(integer);
+
+-- Many keys, sized at the end: hashes as long as they take a few megabytes, then a filter that is cut.  The result meets its rate,
+-- is at most 12 % larger than the plan, and is the same whatever the number of processes: all keys different, and two rows each.
+CREATE TABLE a_many AS SELECT i FROM generate_series(1, 1800000) i;
+ANALYZE a_many;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE a_sized AS SELECT 0 AS workers, bloom_agg(i) AS f, bloom_agg(i / 2) AS halves, bloom_agg(i, NULL, 0.002) AS strict FROM a_many;
+SET max_parallel_workers_per_gather = 1;
+EXPLAIN (COSTS OFF) SELECT bloom_agg(i) FROM a_many;
+CREATE TABLE a_sized_1 AS SELECT 1 AS workers, bloom_agg(i) AS f, bloom_agg(i / 2) AS halves, bloom_agg(i, NULL, 0.002) AS strict FROM a_many;
+SET max_parallel_workers_per_gather = 3;
+CREATE TABLE a_sized_3 AS SELECT 3 AS workers, bloom_agg(i) AS f, bloom_agg(i / 2) AS halves, bloom_agg(i, NULL, 0.002) AS strict FROM a_many;
+INSERT INTO a_sized TABLE a_sized_1 UNION ALL TABLE a_sized_3;
+SELECT what, count(*) AS runs, count(DISTINCT md5(filter::bytea)) AS different, bool_and(i.fpr <= rate) AS "meets the rate", bool_and(i.bits <= 1.12 * p.bits) AS "near the plan",
+       bool_and(NOT i.overfilled AND abs(i.capacity - keys) < keys * 0.001) AS capacity
+FROM a_sized, LATERAL (VALUES ('all different', f, 1800000, 0.01), ('two rows each', halves, 900001, 0.01), ('at 0.2 %', strict, 1800000, 0.002)) v(what, filter, keys, rate),
+     bloom_info(filter) i, bloom_plan(keys, rate) p
+GROUP BY what ORDER BY what;
+SELECT count(*) FILTER (WHERE NOT i <@ f) AS lost, count(*) FILTER (WHERE NOT i <@ strict) AS "lost at 0.2 %"
+FROM a_many, (SELECT f, strict FROM a_sized WHERE workers = 3) s;
+RESET max_parallel_workers_per_gather;
+RESET min_parallel_table_scan_size;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+DROP TABLE a_many, a_sized, a_sized_1, a_sized_3;

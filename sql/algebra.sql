@@ -204,9 +204,9 @@ FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) 
     LATERAL unnest(ARRAY[none, f, none]) u
 GROUP BY layout, f, none ORDER BY layout;
 SELECT bloom_agg(i) | (SELECT bloom_agg(t) FROM unnest('{}'::text[]) t) FROM generate_series(1, 100) i;
--- Estimates for filters of very different sizes: the union is at most the sum, the intersection is unknown.
+-- Estimates for filters of very different sizes: compared at the size of the larger one.
 SELECT bloom_union_cardinality(few, many) BETWEEN 99000 AND 101000 AS "union",
-    bloom_intersection_cardinality(few, many) AS intersection, bloom_jaccard(few, many) AS jaccard
+    bloom_intersection_cardinality(few, many) < 30 AS intersection, bloom_jaccard(few, many) < 0.0003 AS jaccard
 FROM (SELECT bloom_agg(i) few FROM generate_series(1, 3) i) a, (SELECT bloom_agg(i) many FROM generate_series(1, 100000) i) b;
 -- Open states are equal if they hold the same hashes, however their tables grew.
 CREATE AGGREGATE open_agg(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);

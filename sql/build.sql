@@ -179,3 +179,9 @@ SELECT bloom_agg(x, 100) @> 1000 AS found FROM generate_series(1, 1000) x;
 RESET bloomx.overfill;
 SET bloomx.overfill = maybe;
 DROP FUNCTION overfill;
+
+-- A plan that is asked for again is remembered; each of two that alternate stays what it is.
+SELECT layout, count(DISTINCT bits) AS sizes, bool_and(bits = (SELECT bits FROM bloom_plan(capacity, 0.01, layout))) AS "as planned alone"
+FROM unnest(ARRAY['dynamic_blocked', 'standard']) layout, generate_series(1, 6) n, LATERAL (VALUES (CASE n % 3 WHEN 0 THEN 100 ELSE 5000 END)) c(capacity),
+     LATERAL (SELECT (bloom_info(bloom_empty(capacity, 0.01, layout))).bits) i
+GROUP BY layout ORDER BY layout;

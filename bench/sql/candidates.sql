@@ -83,6 +83,11 @@ FROM (VALUES
 	(3, 'a := array_append(a, i)', 'SELECT loop_array_append(100000)', false)
 ) v (n, label, query, base) ORDER BY n;
 
+-- The template is made for each of 500 rows, but planned once.
+INSERT INTO silence
+SELECT candidate('A template with arguments from an outer row', label, format('SELECT sum(bloom_cardinality(f)) FROM generate_series(1000, 1000) n, LATERAL (SELECT bloom_agg(i, bloom_empty(n, 0.01, %L)) AS f FROM generate_series(1, 500) i) s', label), base)
+FROM (VALUES (1, 'partitioned_blocked', true), (2, 'dynamic_blocked', false), (3, 'age_partitioned', false)) v (n, label, base) ORDER BY n;
+
 INSERT INTO silence
 SELECT candidate('One probe of a stored filter of 1.2 MB', label, query, base, NULL, repeat)
 FROM (VALUES

@@ -387,6 +387,25 @@ extern double blx_cardinality(const blx_filter *f);
 /* The standard error of blx_cardinality for a filter of geometry g that holds n keys. */
 extern double blx_cardinality_error(const blx_geometry *g, double n);
 
+/* Estimates of the keys of two filters, each with its standard error.  in_both may be below 0 where chance wants it so. */
+typedef struct blx_pair
+{
+	double		in_either,
+				in_either_error;
+	double		in_both,
+				in_both_error;
+	double		jaccard,		/* in_both / in_either, within 0 .. 1; 1 if there are no keys */
+				jaccard_error;
+} blx_pair;
+
+/*
+ * Compares two filters at the finer of their resolutions.  Layouts and sizes are
+ * those that blx_unite combines by bits; BLX_UNSUPPORTED says why a layout does not
+ * have the operation.  Where every bit is set, in_either is the largest number
+ * possible, or INFINITY, and what is not known is NAN.
+ */
+extern bool blx_estimate_pair(const blx_filter *a, const blx_filter *b, const blx_memory *memory, blx_pair *pair, blx_error *error);
+
 /* The false positive rate for a key not in f, over random hashes: exact, from the bits as they are. */
 extern double blx_fpr(const blx_filter *f);
 

@@ -7,7 +7,7 @@ CORE_SOURCES = \
 	layouts/standard.c layouts/partitioned.c layouts/hybrid.c layouts/rational.c \
 	layouts/blocked.c layouts/partitioned_blocked.c layouts/counting.c layouts/variable_blocked.c \
 	layouts/scalable.c layouts/dynamic_blocked.c layouts/dynamic_blocked_plan.c layouts/age_partitioned.c \
-	filter/options.c filter/sizing.c filter/filter.c filter/growth.c filter/algebra.c filter/union.c filter/resize.c filter/compare.c filter/estimate.c filter/format.c filter/slices.c
+	filter/options.c filter/sizing.c filter/filter.c filter/growth.c filter/algebra.c filter/union.c filter/resize.c filter/compare.c filter/estimate.c filter/pair.c filter/format.c filter/slices.c
 
 CORE_HEADERS = \
 	bloomx.h base/error.h base/identity.h base/hash.h base/words.h base/memory.h base/sort.h \

@@ -322,10 +322,69 @@ time_and_room(void)
 	}
 }
 
+/* f as a filter that is to be cut, and meets `rate` then. */
+static blx_filter *
+pending(blx_filter *f, double rate)
+{
+	f->pending = 1;
+	f->capacity = blx_capacity_of_rate(rate);
+	return f;
+}
+
+static void
+rates(void)
+{
+	TEST("open set: the rate that the result is to meet survives growth and unions, the lower of two; it is no capacity")
+	{
+		blx_identity id = {.key_type = BLX_KEY_INTEGER};
+		uint64_t   *hashes = new_hashes(5000);
+		blx_filter *open = blx_open(NULL, &id, blx_capacity_of_rate(0.001), NULL, NULL),
+				   *stricter = blx_open(NULL, &id, blx_capacity_of_rate(1e-4), NULL, NULL),
+				   *plain = blx_open(NULL, &id, blx_capacity_of_rate(0.01), NULL, NULL),
+				   *of_both,
+				   *of_three;
+
+		CHECK(plain->capacity == 0 && blx_rate_wanted(plain) == 0.01, "%g", blx_rate_wanted(plain));
+		CHECK(blx_grow_add(&open, hashes, 4000, NULL, NULL) && blx_grow_add(&plain, hashes + 4000, 1000, NULL, NULL), "no room");
+		CHECK(blx_rate_wanted(open) == 0.001 && blx_capacity_promised(open) == 0, "%g", blx_rate_wanted(open));
+		of_both = blx_unite(plain, open, NULL, NULL);
+		of_three = blx_unite(of_both, stricter, NULL, NULL);
+		CHECK(blx_rate_wanted(of_both) == 0.001 && blx_rate_wanted(of_three) == 1e-4, "%g, %g", blx_rate_wanted(of_both), blx_rate_wanted(of_three));
+		CHECK(blx_hashes_count(of_three) == 5000, "%" PRIu64, blx_hashes_count(of_three));
+		CHECK(!blx_is_rate(0) && !blx_is_rate(UINT64_C(1) << 40) && !blx_is_rate(INT64_MAX), "a capacity");
+		CHECK(blx_is_rate(blx_capacity_of_rate(5e-324)) && blx_is_rate(blx_capacity_of_rate(0.9999)), "a rate");
+		blx_free(open, NULL);
+		blx_free(stricter, NULL);
+		blx_free(plain, NULL);
+		blx_free(of_both, NULL);
+		blx_free(of_three, NULL);
+		release();
+	}
+
+	TEST("pending filters of two sizes: united at the coarser one while that is enough for the keys of both, else at the finer")
+	for (unsigned n = 300; n <= 3000; n += 300, release())
+	{
+		blx_geometry coarse = {BLX_PARTITIONED_BLOCKED, 32, 8, 1, 64},
+					fine = {BLX_PARTITIONED_BLOCKED, 256, 8, 1, 64};
+		uint64_t   *hashes = new_hashes(n);
+		blx_filter *a = pending(built(&coarse, 0, hashes, n / 2), 0.01),
+				   *b = pending(built(&fine, 0, hashes + n / 2, n - n / 2), 0.01),
+				   *both = blx_unite(a, b, NULL, NULL);
+
+		CHECK(both->pending == 1 && both->blocks == (n <= 1500 ? 32 : 256), "%u keys: %u blocks", n, both->blocks);
+		if (both->blocks == 32)
+			CHECK(memcmp(blx_cwords(both), blx_cwords(built(&coarse, 0, hashes, n)), 8 * 32 * 8) == 0, "%u keys: not the filter of all", n);
+		for (unsigned i = 0; i < n; i++)
+			CHECK(blx_test(both, hashes[i]), "key %u of %u is lost", i, n);
+		blx_free(both, NULL);
+	}
+}
+
 int
 main(void)
 {
 	random_seed(4);
+	rates();
 	sets();
 	pouring();
 	adversaries();

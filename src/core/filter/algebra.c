@@ -13,6 +13,7 @@
 
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
+#include "core/layouts/hashes.h"
 #include "core/layouts/layout.h"
 
 /* Returns log2 of fine / coarse if that is a power of two, 1 included; otherwise -1. */
@@ -165,7 +166,8 @@ void
 blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id)
 {
 	const blx_layout *row = blx_layout_row(a->layout);
-	uint64_t	capacity = a->capacity > b->capacity ? a->capacity : b->capacity;
+	uint8_t		pending = a->pending > b->pending ? a->pending : b->pending;
+	uint64_t	capacity = blx_joint_capacity(a, b, pending != 0);
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
 
@@ -176,7 +178,7 @@ blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_
 		blx_init(dst, &g, id, capacity);
 		blx_or_into(dst, a);
 		blx_or_into(dst, b);
-		dst->pending = a->pending > b->pending ? a->pending : b->pending;
+		dst->pending = pending;
 		return;
 	}
 	/* Otherwise the layout writes it, into a body of zeros. */
@@ -215,7 +217,7 @@ inherit(blx_filter *dst, const blx_filter *src)
 {
 	const blx_layout *row = blx_layout_row(dst->layout);
 
-	if (src->capacity > dst->capacity)
+	if (blx_capacity_promised(src) > dst->capacity)
 		dst->capacity = src->capacity;
 	if (row->resolution != NULL)
 	{

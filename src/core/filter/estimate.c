@@ -33,12 +33,11 @@ blx_bits_set(const blx_filter *f)
 }
 
 /*
- * Returns the logarithm of the chance that all probes of a key in a part miss
- * `bits` given bits of it.  Each probe misses them with probability 1 - bits/S,
- * and a probe that only a fraction of the keys have with 1 - fraction bits/S.
+ * Each probe misses the bits with probability 1 - bits/S, and a probe that only a
+ * fraction of the keys have with 1 - fraction bits/S.
  */
-static double
-log_miss(const blx_geometry *g, double bits)
+double
+blx_log_miss(const blx_geometry *g, double bits)
 {
 	double		share = fmin(1, bits / (double) g->part_bits),
 				k = blx_bits_per_key(g) / g->parts,
@@ -51,7 +50,7 @@ log_miss(const blx_geometry *g, double bits)
 static double
 hit_probability(const blx_geometry *g)
 {
-	return -expm1(log_miss(g, 1)) / g->blocks;
+	return -expm1(blx_log_miss(g, 1)) / g->blocks;
 }
 
 /*
@@ -116,8 +115,8 @@ blx_cardinality_error(const blx_geometry *g, double n)
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;
 	double		hit = hit_probability(g);
-	double		log1 = log_miss(g, 1);
-	double		log2 = log_miss(g, 2);
+	double		log1 = blx_log_miss(g, 1);
+	double		log2 = blx_log_miss(g, 2);
 	double		unset = exp(n * log1p(-hit));
 
 	/*

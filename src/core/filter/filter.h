@@ -114,6 +114,9 @@ extern uint64_t blx_shrink_scratch(const blx_filter *f);
 extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
 								blx_geometry *g, blx_error *error);
 
+/* As blx_shrink, with the geometry that a plan prefers among those that keep the rate. */
+extern blx_filter *blx_shrink_for_speed(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error);
+
 /* f at a geometry that one of the functions above gave. */
 extern blx_filter *blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error);
 
@@ -121,6 +124,9 @@ extern blx_filter *blx_resize(const blx_filter *f, const blx_geometry *g, const 
 
 /* How many keys would fill f as it is: blx_cardinality, if f was not expanded. */
 extern double blx_keys_as_full(const blx_filter *f);
+
+/* The logarithm of the chance that all probes of a key in a part miss `bits` given bits of it. */
+extern double blx_log_miss(const blx_geometry *g, double bits);
 
 /* ---- sizing.c ---- */
 
@@ -130,6 +136,9 @@ extern double blx_keys_as_full(const blx_filter *f);
  * rate is above a half.
  */
 extern bool blx_plan_within(uint8_t layout, uint64_t bytes, uint64_t keys, double fpr, blx_geometry *g);
+
+/* The most words of body that a faster geometry may have in place of the smallest one. */
+extern uint64_t blx_faster_size(uint64_t smallest);
 
 /* The partitioned_blocked geometry that carries the most keys at rate fpr in at most `bytes` bytes. */
 extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);

@@ -10,21 +10,21 @@
 
 /*
  * What an open set may become.  An unplanned set that would take more than
- * set_bytes becomes a partitioned_blocked filter, marked `pending`.  Its size is
- * that for the keys expected in all, but at least set_bytes and at most
- * filter_bytes.  blx_finish cuts it to what its contents need.
+ * set_bytes becomes a partitioned_blocked filter, marked `pending`, of at most
+ * filter_bytes; one of more than early_bytes does so if many more keys are
+ * expected.  blx_finish cuts it to what its contents need.
  */
 typedef struct blx_growth
 {
 	const blx_memory *memory;
+	uint64_t	early_bytes;	/* at most set_bytes */
 	uint64_t	set_bytes;
-	uint64_t	filter_bytes;	/* at least set_bytes */
-	double		expected;		/* keys; 0: not known */
-	double		fpr;
+	uint64_t	filter_bytes;	/* at least set_bytes.  Equal to early_bytes: whoever set them wants the best filter of that size */
+	double		expected;		/* keys in the end; 0: not known */
 	void		(*poll) (void); /* called now and then; need not return.  Or NULL */
 } blx_growth;
 
-/* No limits but the one of all filters, and a rate of 1 %. */
+/* No limits but the one of all filters. */
 extern blx_growth blx_unlimited_growth(const blx_memory *memory);
 
 /* As blx_open, but the set begins with room for the `expected` keys, within bounds. */

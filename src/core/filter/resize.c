@@ -93,15 +93,18 @@ blx_shrink_scratch(const blx_filter *f)
  * Tries every fold with every prefix of it.  Each round folds once more, into
  * scratch behind the last fold, and computes the rates of all prefixes at once.
  * Of two equal sizes the one with more blocks and fewer parts is kept, since it
- * was found first; it has fewer probes.
+ * was found first; it has fewer probes.  With for_speed the result may be somewhat
+ * larger, as a plan may (blx_faster_size).
  */
-bool
-blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
+static bool
+shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scratch, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 	const blx_identity anonymous = {0};
+	unsigned	line_k = for_speed ? row->line_k : 0;
 	double		rates[BLX_MAX_K + 1];
-	blx_geometry folded;
+	blx_geometry folded,
+				lines = {0};	/* the smallest of line_k parts */
 
 	if (!blx_check_rate(fpr, error) || !blx_check_operation(f->layout, BLX_FOLD, error))
 		return false;
@@ -115,6 +118,11 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 	*g = folded;
 	while (rates[f->parts] <= fpr)
 	{
+		if (line_k > 0 && f->parts >= line_k && rates[line_k] <= fpr)
+		{
+			lines = folded;
+			lines.parts = (uint16_t) line_k;
+		}
 		/* the fewest parts that keep the rate */
 		while (folded.parts > 1 && rates[folded.parts - 1] <= fpr)
 			folded.parts--;
@@ -130,7 +138,15 @@ blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_ge
 		scratch = (blx_filter *) (void *) ((char *) scratch + blx_size(scratch));
 		row->fpr_prefixes(f, rates);
 	}
+	if (lines.parts > 0 && blx_body_words(&lines) <= blx_faster_size(blx_body_words(g)))
+		*g = lines;
 	return true;
+}
+
+bool
+blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
+{
+	return shrink_geometry(f, fpr, false, scratch, g, error);
 }
 
 /* ---- new filters ---- */
@@ -165,13 +181,25 @@ blx_fold(const blx_filter *f, int64_t times, const blx_memory *memory, blx_error
 	return blx_fold_geometry(f, times, &g, error) ? blx_resize(f, &g, memory, error) : NULL;
 }
 
-blx_filter *
-blx_shrink(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error)
+static blx_filter *
+shrink(const blx_filter *f, double fpr, bool for_speed, const blx_memory *memory, blx_error *error)
 {
 	blx_filter *scratch = blx_alloc(memory, sizeof(blx_filter) + blx_shrink_scratch(f), error);
 	blx_geometry g;
-	bool		shrinks = scratch != NULL && blx_shrink_geometry(f, fpr, scratch, &g, error);
+	bool		shrinks = scratch != NULL && shrink_geometry(f, fpr, for_speed, scratch, &g, error);
 
 	blx_free(scratch, memory);
 	return shrinks ? blx_resize(f, &g, memory, error) : NULL;
+}
+
+blx_filter *
+blx_shrink(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error)
+{
+	return shrink(f, fpr, false, memory, error);
+}
+
+blx_filter *
+blx_shrink_for_speed(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error)
+{
+	return shrink(f, fpr, true, memory, error);
 }

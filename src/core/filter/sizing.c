@@ -164,6 +164,12 @@ most_k(double fpr)
  */
 #define FASTER_SIZE 1.15
 
+uint64_t
+blx_faster_size(uint64_t smallest)
+{
+	return (uint64_t) (FASTER_SIZE * (double) smallest);
+}
+
 /*
  * Replaces the smallest geometry by the one of whole cache lines, if the layout has
  * such a k and it needs little more memory.  A step doubles the memory, so at most
@@ -172,7 +178,7 @@ most_k(double fpr)
 static void
 prefer_lines(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
-	uint64_t	bound = (uint64_t) (FASTER_SIZE * (double) blx_body_words(best)),
+	uint64_t	bound = blx_faster_size(blx_body_words(best)),
 				step;
 	blx_geometry g;
 

@@ -3,6 +3,8 @@
  * open sets, whose hashes are added, and of filters that hold nothing, which
  * are left out.
  */
+#include <math.h>
+
 #include "core/base/identity.h"
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
@@ -50,6 +52,13 @@ blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_error *error)
 	return blx_identity_check(&of_f, first, &of_blank, second, error);
 }
 
+/* True if the number of its keys will decide how large f becomes. */
+static bool
+is_open(const blx_filter *f)
+{
+	return (f->layout == BLX_HASHES) == (f->pending == 0);
+}
+
 /* The union of a filter and another that adds no keys to it. */
 static blx_filter *
 unite_with_empty(const blx_filter *f, const blx_filter *empty, const blx_memory *memory, blx_error *error)
@@ -60,8 +69,8 @@ unite_with_empty(const blx_filter *f, const blx_filter *empty, const blx_memory 
 	if (!blx_check_blank(f, empty, error))
 		return NULL;
 	result = blx_copy_for(f, &id, memory, error);
-	if (result != NULL && empty->capacity > result->capacity)
-		result->capacity = empty->capacity;
+	if (result != NULL)
+		result->capacity = blx_joint_capacity(f, empty, is_open(result));
 	return result;
 }
 
@@ -106,8 +115,35 @@ unite_with_set(const blx_filter *f, const blx_filter *set, const blx_growth *gro
 	result = blx_copy_for(f, &of_set, growth->memory, error);
 	if (result != NULL)
 		result = pour_growing(result, set, growth, error);
-	if (result != NULL && set->capacity > result->capacity)
-		result->capacity = set->capacity;
+	if (result != NULL)
+		result->capacity = blx_joint_capacity(f, set, is_open(result));
+	return result;
+}
+
+/*
+ * The union of two pending filters of different sizes, at the coarser resolution;
+ * NULL without an error if the keys of both need the finer one.  Both will be
+ * cut, so it is better to fold one now than to expand the other: the result is
+ * as if the keys had come together.
+ */
+static blx_filter *
+unite_pending(const blx_filter *a, const blx_filter *b, const blx_identity *joint, const blx_memory *memory, blx_error *error)
+{
+	uint64_t	capacity = blx_joint_capacity(a, b, true);
+	blx_geometry g;
+	blx_filter *result;
+
+	if (a->pending == 0 || b->pending == 0 || !blx_common_geometry(a, b, &g, NULL) ||
+		blx_cardinality(a) + blx_cardinality(b) > (double) blx_capacity(&g, fmin(blx_rate_wanted(a), blx_rate_wanted(b))))
+		return NULL;
+	result = blx_alloc(memory, blx_bytes(&g, joint->name_len), error);
+	if (result != NULL)
+	{
+		blx_init(result, &g, joint, capacity);
+		result->pending = 1;
+		blx_or_into(result, a);
+		blx_or_into(result, b);
+	}
 	return result;
 }
 
@@ -129,6 +165,9 @@ unite_filters(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 	b_empty = holds_nothing(b);
 	if (a_empty != b_empty)
 		return a_empty ? unite_with_empty(b, a, memory, error) : unite_with_empty(a, b, memory, error);
+	result = unite_pending(a, b, &joint, memory, error);
+	if (result != NULL)
+		return result;
 	result = blx_alloc(memory, bytes, error);
 	if (result != NULL)
 		blx_union_sized(result, bytes, a, b, &joint);

@@ -26,6 +26,7 @@
  * the geometry of the planned filter, and its layout in `pending`; `pending` is
  * 0 if the count will decide.
  */
+#include <float.h>
 #include <string.h>
 
 #include "core/base/hash.h"
@@ -51,6 +52,9 @@ enum
  */
 #define MAX_WALK 512
 #define NOWHERE UINT64_MAX
+
+/* The rate of a result that nobody asked another rate for. */
+#define DEFAULT_FPR 0.01
 
 uint64_t
 blx_hashes_bytes(uint64_t slots, unsigned name_len)
@@ -538,6 +542,68 @@ static uint64_t
 digest(const blx_filter *f)
 {
 	return blx_hashes_count(f) + digest_of(next_of_set, f);
+}
+
+/* ---- the rate that the result is to meet ---- */
+
+/*
+ * The bits of a double between 2^-1022 and 1, as a number, are above 2^52: no
+ * filter has room for so many keys.
+ */
+bool
+blx_is_rate(uint64_t capacity)
+{
+	return capacity >> 52 != 0 && capacity >> 52 < 0x3ff;
+}
+
+/* True if f is open and has a rate.  The same number is a capacity in a finished filter. */
+static bool
+has_rate(const blx_filter *f)
+{
+	return (f->layout == BLX_HASHES) == (f->pending == 0) && blx_is_rate(f->capacity);
+}
+
+uint64_t
+blx_capacity_promised(const blx_filter *f)
+{
+	return has_rate(f) ? 0 : f->capacity;
+}
+
+uint64_t
+blx_joint_capacity(const blx_filter *a, const blx_filter *b, bool open)
+{
+	uint64_t	of_a = a->capacity,
+				of_b = b->capacity;
+
+	if (has_rate(a) && has_rate(b))
+		return !open ? 0 : of_a < of_b ? of_a : of_b;	/* the lower rate */
+	if (has_rate(a) || has_rate(b))
+		return has_rate(a) == open ? of_a : of_b;
+	return of_a > of_b ? of_a : of_b;
+}
+
+uint64_t
+blx_capacity_of_rate(double fpr)
+{
+	uint64_t	bits;
+
+	if (fpr == DEFAULT_FPR)
+		return 0;
+	if (fpr < DBL_MIN)
+		fpr = DBL_MIN;			/* which no filter reaches, either */
+	memcpy(&bits, &fpr, sizeof bits);
+	return bits;
+}
+
+double
+blx_rate_wanted(const blx_filter *open)
+{
+	double		fpr;
+
+	if (!blx_is_rate(open->capacity))
+		return DEFAULT_FPR;
+	memcpy(&fpr, &open->capacity, sizeof fpr);
+	return fpr;
 }
 
 /* ---- the row of the table ---- */

@@ -57,6 +57,21 @@ extern size_t blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t 
 /* Adds all hashes of a set to a filter of a fixed size; false if another did not take all. */
 extern bool blx_hashes_pour(blx_filter *dst, const blx_filter *src);
 
+/*
+ * An unplanned set and a pending filter have no capacity, but may have the rate
+ * that their result is to meet.  It stands in `capacity`, as the bits of the
+ * double, which are larger than any number of keys; 0 is the default, 1 %.
+ */
+extern bool blx_is_rate(uint64_t capacity);
+extern uint64_t blx_capacity_of_rate(double fpr);
+extern double blx_rate_wanted(const blx_filter *open);
+
+/* The capacity of a filter; 0 if it promises none, or a rate instead. */
+extern uint64_t blx_capacity_promised(const blx_filter *f);
+
+/* The capacity of a union: the larger one.  A rate is kept only if the union is open, too: of two rates the lower. */
+extern uint64_t blx_joint_capacity(const blx_filter *a, const blx_filter *b, bool open);
+
 #pragma GCC visibility pop
 
 #endif							/* BLX_HASHES_H */

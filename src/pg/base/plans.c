@@ -1,5 +1,5 @@
 /*
- * plans.c - the default layout's geometries, planned once.
+ * plans.c - geometries that are planned once.
  */
 #include "pg/base/base.h"
 
@@ -38,4 +38,36 @@ PlanDefaultLayout(uint64 capacity, double fpr)
 		ThrowCoreError(&error);
 	*plan = (KnownPlan) {capacity, fpr, geometry.blocks, geometry.parts};
 	return geometry;
+}
+
+/*
+ * The plan of some layouts takes milliseconds.  In bloom_agg(v, bloom_empty(capacity,
+ * fpr, 'dynamic_blocked')) the template is made for each input row, if its arguments
+ * come from an outer query or from the row.  They seldom change from one row to
+ * the next: the last plan is remembered.
+ */
+blx_geometry
+PlanLayout(uint8 layout, uint64 capacity, double fpr, const blx_options *options)
+{
+	static struct
+	{
+		uint8		layout;		/* BLX_HASHES, which is never planned: none yet */
+		uint64		capacity;
+		double		fpr;
+		blx_options options;
+		blx_geometry geometry;
+	}			last;
+	blx_error	error;
+
+	if (last.layout == layout && last.capacity == capacity && last.fpr == fpr &&
+		memcmp(&last.options, options, sizeof(blx_options)) == 0)
+		return last.geometry;
+	last.layout = BLX_HASHES;
+	if (!blx_plan(layout, capacity, fpr, options, &last.geometry, &error))
+		ThrowCoreError(&error);
+	last.capacity = capacity;
+	last.fpr = fpr;
+	last.options = *options;
+	last.layout = layout;
+	return last.geometry;
 }

@@ -3,9 +3,12 @@
  */
 #include "pg/functions/functions.h"
 
+#include <math.h>
+
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 
 #include "pg/value/growth.h"
 
@@ -27,6 +30,20 @@ ExpectedRows(FunctionCallInfo fcinfo)
 }
 
 /*
+ * By what the planner divides the rows among the processes of a parallel plan: the
+ * workers, and a leader who has less time the more workers he serves.  A process
+ * does not know how many workers were planned.  For a large table they usually are
+ * as many as the setting allows; more are expected if they are not.
+ */
+static double
+ParallelDivisor(void)
+{
+	double		workers = max_parallel_workers_per_gather;
+
+	return workers + (parallel_leader_participation ? fmax(0, 1 - 0.3 * workers) : 0);
+}
+
+/*
  * Each process of a parallel plan sees a share of the rows, but the filters of
  * all processes become one.  A node that combines them sees only states: it may
  * get as many sets of hashes as there are processes.
@@ -35,11 +52,10 @@ double
 ExpectedKeys(FunctionCallInfo fcinfo)
 {
 	const Agg  *plan = AggPlan(fcinfo);
-	double		processes = max_parallel_workers_per_gather + 1;
 
 	if (plan != NULL && DO_AGGSPLIT_COMBINE(plan->aggsplit))
-		return processes * (double) (BuildMemory() / sizeof(uint64));
-	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? processes : 1);
+		return (max_parallel_workers_per_gather + 1) * (double) (GrowthFor(0).early_bytes / sizeof(uint64));
+	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? fmax(1, ParallelDivisor()) : 1);
 }
 
 /* There may be many more groups in a hash table than the planner thinks: they begin small. */

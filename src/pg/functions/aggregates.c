@@ -12,6 +12,7 @@
 
 #include "core/base/identity.h"
 #include "core/filter/union.h"
+#include "core/layouts/geometry.h"
 #include "core/layouts/hashes.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
@@ -194,7 +195,7 @@ RequireArgument(FunctionCallInfo fcinfo, int n, const char *name)
 				 errmsg("%s of bloom_agg must not be null", name)));
 }
 
-/* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count */
+/* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count.  A NULL capacity is not known: sized at the end. */
 PG_FUNCTION_INFO_V1(bloom_agg_capacity_transfn);
 Datum
 bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
@@ -207,18 +208,27 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 	if (state.filter == NULL)
 	{
 		double		fpr = DEFAULT_FPR;
-		int64		capacity;
-		blx_geometry planned;
+		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
 
-		RequireArgument(fcinfo, 2, "capacity");
-		capacity = PG_GETARG_INT64(2);
 		if (PG_NARGS() > 3)
 		{
 			RequireArgument(fcinfo, 3, "false positive rate");
 			fpr = PG_GETARG_FLOAT8(3);
 		}
-		planned = PlanDefaultGeometry(capacity, fpr);
-		StartState(&state, &ArgumentKeyType(fcinfo, state.cache, 1)->identity, &planned, 0, (uint64) capacity);
+		if (PG_ARGISNULL(2))
+		{
+			blx_error	error;
+
+			if (!blx_check_rate(fpr, &error))
+				ThrowCoreError(&error);
+			StartState(&state, &key->identity, NULL, 0, blx_capacity_of_rate(fpr));
+		}
+		else
+		{
+			blx_geometry planned = PlanDefaultGeometry(PG_GETARG_INT64(2), fpr);
+
+			StartState(&state, &key->identity, &planned, 0, (uint64) PG_GETARG_INT64(2));
+		}
 	}
 	return AddRow(fcinfo, &state);
 }

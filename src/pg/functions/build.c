@@ -38,13 +38,9 @@ PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options
 {
 	blx_options parsed;
 	uint8		number = ParseLayout(layout, options, &parsed);
-	blx_geometry geometry;
-	blx_error	error;
 
 	CheckCapacity(capacity);
-	if (!blx_plan(number, (uint64) capacity, fpr, &parsed, &geometry, &error))
-		ThrowCoreError(&error);
-	return geometry;
+	return PlanLayout(number, (uint64) capacity, fpr, &parsed);
 }
 
 blx_geometry

@@ -100,10 +100,10 @@ extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)
 /* ---- inspect.c ---- */
 
 /*
- * The keys that two filters share, by inclusion-exclusion, whose error may make
- * it negative.  False if the filters cannot be compared.
+ * The keys that two filters share, with the standard error, which may make them
+ * negative.  False if the filters cannot be compared, or tell nothing.
  */
-extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys);
+extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys, double *error);
 
 #pragma GCC visibility pop
 

@@ -11,7 +11,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 
-#include "core/filter/union.h"
+#include "core/layouts/hashes.h"
 #include "pg/value/estimate.h"
 
 static Datum
@@ -75,7 +75,7 @@ DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
 	nulls[i] = f->key_type == BLX_KEY_NONE;
 	values[i++] = CStringGetTextDatum(blx_key_type_name(&identity, buffer));
 	values[i++] = Int64GetDatum((int64) f->seed);
-	nulls[i] = f->capacity == 0;
+	nulls[i] = blx_capacity_promised(f) == 0;
 	values[i++] = Int64GetDatum((int64) f->capacity);
 	Assert(i == HEADER_COLUMNS);
 	return i;
@@ -133,7 +133,7 @@ DescribeKeys(StringInfo line, const blx_filter *f)
 	if (f->key_type != BLX_KEY_NONE)
 		appendStringInfo(line, " %s", blx_key_type_name(&identity, buffer));
 	appendStringInfoString(line, keys >= 0.5 && keys < 1.5 ? " key" : " keys");
-	if (f->capacity > 0)
+	if (blx_capacity_promised(f) > 0)
 		appendStringInfo(line, " (planned for " UINT64_FORMAT "%s)", f->capacity, FilterIsOverfilled(f) ? ", overfilled" : "");
 }
 
@@ -207,95 +207,52 @@ bloom_fill(PG_FUNCTION_ARGS)
 	PG_RETURN_FLOAT8((double) blx_bits_set(f) / (double) blx_bits_in(f));
 }
 
-/*
- * Cardinalities of a, b and their union, estimated at the largest geometry that
- * both fold and prefix to.  There each is exactly the filter that would have been
- * built, and the errors of the three estimates cancel best.
- *
- * If one filter is so much larger that it is full at that geometry, a and b are
- * estimated as they are, and the union by their sum.  That is wrong by at most
- * the keys of the smaller one.
- */
-typedef struct PairEstimate
-{
-	double		a,
-				b,
-				both;			/* the union */
-	bool		bounded;		/* the union is only known to be at most `both` */
-} PairEstimate;
+/* ---- two filters ---- */
 
-static PairEstimate
+static blx_pair
 EstimatePair(const blx_filter *a, const blx_filter *b)
 {
-	PairEstimate estimate = {0};
-	blx_geometry geometry;
+	blx_pair	pair;
 	blx_error	error;
 
-	if (blx_is_blank(a) || blx_is_blank(b))
-	{
-		if (!blx_check_blank(a, b, &error))
-			ThrowCoreError(&error);
-	}
-	else if (!blx_common_geometry(a, b, &geometry, &error))
+	if (!blx_estimate_pair(a, b, &FilterMemory, &pair, &error))
 		ThrowCoreError(&error);
-	else if (blx_bits_set(a) > 0 && blx_bits_set(b) > 0)
-	{
-		blx_filter *folded_a,
-				   *folded_b;
-
-		folded_a = ResizeFilter(a, &geometry);
-		folded_b = ResizeFilter(b, &geometry);
-		estimate.a = blx_cardinality(folded_a);
-		estimate.b = blx_cardinality(folded_b);
-		blx_or_into(folded_a, folded_b);
-		estimate.both = blx_cardinality(folded_a);
-		if (!isinf(estimate.both))
-			return estimate;
-		estimate.bounded = true;
-	}
-	estimate.a = blx_cardinality(a);
-	estimate.b = blx_cardinality(b);
-	estimate.both = estimate.a + estimate.b;
-	return estimate;
+	return pair;
 }
 
 bool
-EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys)
+EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys, double *error)
 {
-	blx_geometry geometry;
-	blx_error	error;
-	PairEstimate estimate;
+	blx_pair	pair;
 
-	if (a->layout == BLX_HASHES || b->layout == BLX_HASHES || !blx_common_geometry(a, b, &geometry, &error))
+	if (a->layout == BLX_HASHES || b->layout == BLX_HASHES || !blx_estimate_pair(a, b, &FilterMemory, &pair, NULL) || isnan(pair.in_both))
 		return false;
-	estimate = EstimatePair(a, b);
-	*keys = estimate.a + estimate.b - estimate.both;
-	return !estimate.bounded && !isinf(estimate.both);
+	*keys = pair.in_both;
+	*error = pair.in_both_error;
+	return true;
 }
 
-/* By inclusion-exclusion, within the possible range; NaN if nothing is known. */
+/* At least 0, and at most the keys in either; NaN if nothing is known. */
 static double
-IntersectionEstimate(const PairEstimate *e)
+KeysInBoth(const blx_pair *pair)
 {
-	if (e->bounded || isinf(e->both))
-		return get_float8_nan();
-	return fmax(0, fmin(e->a + e->b - e->both, fmin(e->a, e->b)));
+	return isnan(pair->in_both) ? pair->in_both : fmax(0, fmin(pair->in_both, pair->in_either));
 }
 
 PG_FUNCTION_INFO_V1(bloom_union_cardinality);
 Datum
 bloom_union_cardinality(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FLOAT8(EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)).both);
+	PG_RETURN_FLOAT8(EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)).in_either);
 }
 
 PG_FUNCTION_INFO_V1(bloom_intersection_cardinality);
 Datum
 bloom_intersection_cardinality(PG_FUNCTION_ARGS)
 {
-	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+	blx_pair	pair = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
 
-	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate));
+	PG_RETURN_FLOAT8(KeysInBoth(&pair));
 }
 
 /* |a and b| / |a or b|; 1 for two empty filters, as for any set and itself */
@@ -303,9 +260,25 @@ PG_FUNCTION_INFO_V1(bloom_jaccard);
 Datum
 bloom_jaccard(PG_FUNCTION_ARGS)
 {
-	PairEstimate estimate = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+	PG_RETURN_FLOAT8(EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1)).jaccard);
+}
 
-	if (estimate.both == 0)
-		PG_RETURN_FLOAT8(1);
-	PG_RETURN_FLOAT8(IntersectionEstimate(&estimate) / estimate.both);
+/* bloom_compare(a bloomfilter, b bloomfilter): the three estimates and their standard errors */
+PG_FUNCTION_INFO_V1(bloom_compare);
+Datum
+bloom_compare(PG_FUNCTION_ARGS)
+{
+	blx_pair	pair = EstimatePair(PG_GETARG_FILTER(0), PG_GETARG_FILTER(1));
+	Datum		values[6];
+	bool		nulls[6] = {false};
+	int			i = 0;
+
+	values[i++] = Float8GetDatum(pair.in_either);
+	values[i++] = Float8GetDatum(pair.in_either_error);
+	values[i++] = Float8GetDatum(KeysInBoth(&pair));
+	values[i++] = Float8GetDatum(pair.in_both_error);
+	values[i++] = Float8GetDatum(pair.jaccard);
+	values[i++] = Float8GetDatum(pair.jaccard_error);
+	Assert(i == lengthof(values));
+	return MakeRow(fcinfo, values, nulls);
 }

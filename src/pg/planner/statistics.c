@@ -17,6 +17,7 @@
 #include "commands/vacuum.h"
 #include "utils/lsyscache.h"
 
+#include "core/layouts/hashes.h"
 #include "pg/functions/functions.h"
 #include "pg/value/stored.h"
 #include "pg/value/value.h"
@@ -48,7 +49,7 @@ typedef struct FilterSample
 	double		bytes;
 	double		budget;			/* bytes that may still be read */
 	blx_filter *previous;		/* the last filter that was read whole */
-	int			pairs;			/* neighbours in the sample that can be compared */
+	int			pairs;			/* neighbours in the sample that can be compared, to within the keys of the filter */
 	double		shared;
 	double		shared_squared;
 } FilterSample;
@@ -58,13 +59,14 @@ static void
 CountFilter(FilterSample *sample, blx_filter *f)
 {
 	double		keys = blx_cardinality(f),
-				overlap;
+				overlap,
+				error;
 
 	/* a full filter says "perhaps" to everything, and has no estimate of its keys: its rate tells enough */
 	if (!isinf(keys))
 		sample->keys += keys;
 	sample->fpr += blx_fpr(f);
-	if (sample->previous != NULL && keys >= 1 && EstimateOverlap(f, sample->previous, &overlap))
+	if (sample->previous != NULL && keys >= 1 && EstimateOverlap(f, sample->previous, &overlap, &error) && error <= keys)
 	{
 		sample->pairs++;
 		sample->shared += overlap / keys;
@@ -80,7 +82,7 @@ CountHeader(FilterSample *sample, Datum datum, Size size)
 	const blx_filter *header = FetchFilterHeader(datum, size);
 	blx_geometry geometry;
 
-	if (header == NULL || header->capacity == 0)
+	if (header == NULL || blx_capacity_promised(header) == 0)
 		return false;
 	geometry = blx_geometry_of(header);
 	sample->keys += (double) header->capacity;

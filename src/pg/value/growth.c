@@ -21,6 +21,15 @@ BuildMemory(void)
 /* ---- limits ---- */
 
 /*
+ * With the default settings a set of more than this becomes a filter early, if the
+ * planner expects many more keys, however much memory it may take.  Ten million
+ * keys take 64 to 128 MB as hashes, which costs twice as much time as the filter
+ * itself, and a parallel worker must send them.  A table of 8 MB is about what
+ * the caches of a processor hold.
+ */
+#define EARLY_BYTES (8 * 1024 * 1024)
+
+/*
  * The filter that takes over when an unplanned set has become too large.  With a
  * bloomx.build_mem that somebody set, it is the one of that size that carries
  * the most keys at the default rate.
@@ -57,10 +66,10 @@ GrowthFor(double expected)
 
 	return (blx_growth) {
 		.memory = &FilterMemory,
+		.early_bytes = bloomx_build_mem >= 0 ? least : Min(least, EARLY_BYTES),
 		.set_bytes = least,
 		.filter_bytes = bloomx_build_mem >= 0 ? least : Min(PENDING_FACTOR * least, BLX_MAX_BYTES),
 		.expected = expected,
-		.fpr = DEFAULT_FPR,
 		.poll = Poll,
 	};
 }
@@ -112,13 +121,14 @@ FinishFilter(const blx_filter *open)
 {
 	blx_identity identity = blx_identity_of(open);
 	blx_geometry geometry = blx_geometry_of(open);
+	double		fpr = blx_rate_wanted(open);
 	blx_error	error;
 
 	if (open->layout == BLX_HASHES && !open->pending)
 	{
 		if (blx_hashes_count(open) == 0)
 			return NewEmptyFilter(&identity);
-		geometry = PlanDefaultLayout(blx_hashes_count(open), DEFAULT_FPR);
+		geometry = PlanDefaultLayout(blx_hashes_count(open), fpr);
 	}
-	return CheckResult(blx_finish_as(open, &geometry, DEFAULT_FPR, &FilterMemory, &error), &error);
+	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, &error), &error);
 }
