@@ -144,7 +144,7 @@ SELECT * FROM filtered('SELECT a.k FROM extreme a JOIN extreme b USING (k) WHERE
 -- Rescans.  The inner side depends on the outer query's row, so each row has other keys: a filter of the row before
 -- must not be used, not even for the first row of the outer side, which a join may read before it has built its table.
 SELECT * FROM filtered('SELECT o.id, x.* FROM dim o, LATERAL (SELECT fact.id, d.id FROM fact JOIN dim d ON fact.i4 = d.i4 WHERE d.grp = o.id OFFSET 0) x (a, b) WHERE o.id IN (3, 40, 5, 6)');
-SELECT * FROM filtered('SELECT o.id, m.id, x.a FROM (VALUES (1), (2), (50), (3)) o (id), LATERAL (SELECT * FROM (VALUES (100000), (2), (1), (100000)) v (id) WHERE v.id > o.id - 10 OFFSET 0) m,
+SELECT * FROM filtered('SELECT o.id, m.id, x.a FROM (VALUES (3), (2), (50), (1)) o (id), LATERAL (SELECT * FROM (VALUES (100000), (2), (1), (100000)) v (id) WHERE v.id > o.id - 10 OFFSET 0) m,
 	LATERAL (SELECT f.id FROM (SELECT * FROM fact WHERE ten = m.id OFFSET 0) f JOIN dim d ON f.i4 = d.i4 WHERE d.grp = o.id OFFSET 0) x (a)');
 -- Nodes that keep their rows must not be asked to drop them for one set of keys: a sort, a materialised scan, a hash table.
 SET enable_mergejoin = on;
