@@ -221,7 +221,6 @@ NewJoinFilter(FilteredQuery *query, HashJoinState *join)
 	filter->keys = palloc0(filter->n_keys * sizeof(BuildKey));
 	filter->expected = outerPlan(filter->hash->ps.plan)->plan_rows;
 	filter->most_shared = MostSharedRows(join);
-	filter->budget = Max((uint64) work_mem * 1024, LEAST_BUDGET);
 	return filter;
 }
 
@@ -230,7 +229,12 @@ static void
 StartFilter(JoinFilter *filter)
 {
 	FilteredQuery *query = filter->query;
+	int			n_sets = list_length(filter->combined);
 
+	/* the sets share the memory */
+	for (int i = 0; i < filter->n_keys; i++)
+		n_sets += filter->keys[i].is_alone;
+	filter->budget = Max((uint64) work_mem * 1024 / n_sets, LEAST_BUDGET);
 	filter->sets = AllocSetContextCreate(query->context, "join filter", ALLOCSET_DEFAULT_SIZES);
 	filter->scratch = AllocSetContextCreate(query->context, "join filter key", ALLOCSET_SMALL_SIZES);
 	query->filters = lappend(query->filters, filter);

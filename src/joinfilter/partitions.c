@@ -17,6 +17,7 @@
 #include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
 #include "partitioning/partbounds.h"
+#include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
@@ -140,14 +141,25 @@ ConsiderPartition(Site *site)
 	while (get_rel_relispartition(partition))
 	{
 		Oid			parent_oid = get_partition_parent(partition, true);
-		Relation	parent = table_open(parent_oid, AccessShareLock);
-		PartitionBoundSpec *spec = ReadBoundSpec(partition);
-		Bound	   *bound = spec == NULL ? NULL : ReadBound(leaf, parent, spec);
+		Relation	parent;
+		PartitionBoundSpec *spec;
+		Bound	   *bound;
 
+		/*
+		 * A query of the partition alone has no lock on the parent, and neither has
+		 * a parallel worker.  Nobody waits for one here: whoever changes the parent
+		 * may be waiting for the partition.
+		 */
+		if (!ConditionalLockRelationOid(parent_oid, AccessShareLock))
+			break;
+		parent = try_table_open(parent_oid, NoLock);
+		spec = parent == NULL ? NULL : ReadBoundSpec(partition);
+		bound = spec == NULL ? NULL : ReadBound(leaf, parent, spec);
 		if (bound != NULL)
 			bounds = lappend(bounds, bound);
-		/* a parallel worker has no lock of its own on the parent, so it takes one */
-		table_close(parent, AccessShareLock);
+		if (parent != NULL)
+			table_close(parent, NoLock);
+		UnlockRelationOid(parent_oid, AccessShareLock);
 		partition = parent_oid;
 	}
 	if (bounds == NIL)
