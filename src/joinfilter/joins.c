@@ -196,7 +196,8 @@ SetUpKey(JoinFilter *filter, int i)
 	{
 		if (filter->econtext == NULL)
 			filter->econtext = CreateExprContext(filter->query->estate);
-		key->expr = ExecInitExpr((Expr *) expression, &filter->hash->ps);
+		/* no parent: the rows of a shared table come in other slots than those of the inner side */
+		key->expr = ExecInitExpr((Expr *) expression, NULL);
 	}
 	return outer->varattno;
 }
