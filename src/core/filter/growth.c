@@ -210,7 +210,7 @@ pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometr
 			g->blocks *= 2;
 		return true;
 	}
-	if (blx_plan(BLX_PARTITIONED_BLOCKED, (uint64_t) fmin(keys, INT64_MAX / 2), fpr, NULL, g, NULL) &&
+	if (blx_plan(BLX_PARTITIONED_BLOCKED, (uint64_t) fmin(keys, BLX_MAX_BYTES), fpr, NULL, g, NULL) &&
 		blx_bytes(g, BLX_MAX_NAME) <= growth->filter_bytes)
 		return true;
 	return blx_plan_bytes(growth->filter_bytes, fpr, g, error);
