@@ -361,11 +361,14 @@ BEGIN
 	RETURN failures;
 END $$;
 SELECT fail_often(10) \\gset before_
+SET statement_timeout = 300;
+SELECT count(*) FROM big b JOIN mid m ON b.i4 = m.i4 JOIN ranged r ON r.t = m.t JOIN dups d ON d.e = m.e;
+SET statement_timeout = 0;
 SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset before_
 SELECT fail_often(%d) \\gset after_
 SET statement_timeout = 2;
 %s
-SET statement_timeout = 0;
+SET statement_timeout = 0; SET bloomx.join_filter = off;
 SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset after_
 SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'join filter%%'),
 	(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'big'::regclass));
