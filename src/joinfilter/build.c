@@ -21,6 +21,8 @@
 
 #include "joinfilter/joinfilter.h"
 
+uint64		completed_filters;
+
 static void
 StartSets(JoinFilter *filter)
 {
@@ -56,6 +58,7 @@ FinishSets(JoinFilter *filter)
 	filter->is_collecting = false;
 	filter->is_complete = true;
 	filter->generation++;
+	completed_filters++;
 }
 
 /* Reads the words of a row's keys.  False if a key is NULL: then the row matches nothing. */

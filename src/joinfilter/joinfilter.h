@@ -142,6 +142,10 @@ struct Site
 	List	   *builds;			/* JoinFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */
+
+	/* while all filters pause: how many rows more, unless some filter gets other keys */
+	uint64		asleep;
+	uint64		asleep_since;	/* completed_filters at that time */
 };
 
 /*
@@ -178,13 +182,35 @@ extern bool AnyFilteredQuery(void);
 /* NULL if the query has none. */
 extern FilteredQuery *FindFilteredQuery(EState *estate);
 
+/* Sites by node: open addressing with linear probing, at most half full. */
+extern Site **site_slots;
+extern uint32 n_site_slots;
+
+static inline uint32
+HomeOfSite(const PlanState *ps)
+{
+	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_site_slots - 1);
+}
+
 /* The site of a node; NULL if it has none. */
-extern Site *FindSite(PlanState *ps);
+static inline Site *
+FindSite(const PlanState *ps)
+{
+	if (n_site_slots == 0)
+		return NULL;
+	for (uint32 i = HomeOfSite(ps); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
+		if (site_slots[i]->ps == ps)
+			return site_slots[i];
+	return NULL;
+}
 
 /* The site of a node, which is made with that method if there is none. */
 extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
 
 /* ---- build.c ---- */
+
+/* Counts how often some filter became complete: whatever was learned of filters before may be void. */
+extern uint64 completed_filters;
 
 /* Takes one row of the inner side, or its end (no row). */
 extern void CollectRow(JoinFilter *filter, TupleTableSlot *slot);

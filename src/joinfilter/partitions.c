@@ -47,7 +47,8 @@ typedef struct Bound
 struct PartitionBounds
 {
 	List	   *bounds;
-	uint64		asked_of;		/* the state of the filters at the last answer */
+	uint64		asked_at;		/* completed_filters at the last answer */
+	uint64		asked_of;		/* the state of the site's filters then */
 	bool		is_excluded;
 };
 
@@ -266,6 +267,11 @@ PartitionIsExcluded(Site *site)
 	for (int i = 0; i < site->n_filters; i++)
 		if (site->filters[i]->filter->is_shared)
 			CollectShared(site->filters[i]->filter);
+
+	/* the common case, for each row: a filter that is no longer ready could only exclude less */
+	if (!bounds->is_excluded && bounds->asked_at == completed_filters)
+		return false;
+	bounds->asked_at = completed_filters;
 	state = StateOfFilters(site);
 	if (state == bounds->asked_of)
 		return bounds->is_excluded;

@@ -17,50 +17,33 @@
 
 static dlist_head queries = DLIST_STATIC_INIT(queries);
 
-/* Open addressing with linear probing, at most half full. */
-static Site **slots;
-static uint32 n_slots,
-			n_sites;
+Site	  **site_slots;
+uint32		n_site_slots;
+
+static uint32 n_sites;
 
 #define FIRST_SITES 64
-
-static inline uint32
-HomeOf(const PlanState *ps)
-{
-	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_slots - 1);
-}
-
-Site *
-FindSite(PlanState *ps)
-{
-	if (n_slots == 0)
-		return NULL;
-	for (uint32 i = HomeOf(ps); slots[i] != NULL; i = (i + 1) & (n_slots - 1))
-		if (slots[i]->ps == ps)
-			return slots[i];
-	return NULL;
-}
 
 static void
 PutSite(Site *site)
 {
-	uint32		i = HomeOf(site->ps);
+	uint32		i = HomeOfSite(site->ps);
 
-	while (slots[i] != NULL)
-		i = (i + 1) & (n_slots - 1);
-	slots[i] = site;
+	while (site_slots[i] != NULL)
+		i = (i + 1) & (n_site_slots - 1);
+	site_slots[i] = site;
 }
 
 static void
 GrowTable(void)
 {
-	Site	  **old = slots;
-	uint32		n_old = n_slots,
+	Site	  **old = site_slots;
+	uint32		n_old = n_site_slots,
 				n_new = n_old == 0 ? FIRST_SITES : n_old * 2;
 	Site	  **larger = MemoryContextAllocZero(TopMemoryContext, n_new * sizeof(Site *));
 
-	slots = larger;
-	n_slots = n_new;
+	site_slots = larger;
+	n_site_slots = n_new;
 	for (uint32 i = 0; i < n_old; i++)
 		if (old[i] != NULL)
 			PutSite(old[i]);
@@ -72,17 +55,17 @@ GrowTable(void)
 static void
 RemoveSite(Site *site)
 {
-	uint32		i = HomeOf(site->ps);
+	uint32		i = HomeOfSite(site->ps);
 
-	while (slots[i] != site)
-		i = (i + 1) & (n_slots - 1);
-	slots[i] = NULL;
+	while (site_slots[i] != site)
+		i = (i + 1) & (n_site_slots - 1);
+	site_slots[i] = NULL;
 	n_sites--;
-	for (i = (i + 1) & (n_slots - 1); slots[i] != NULL; i = (i + 1) & (n_slots - 1))
+	for (i = (i + 1) & (n_site_slots - 1); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
 	{
-		Site	   *moved = slots[i];
+		Site	   *moved = site_slots[i];
 
-		slots[i] = NULL;
+		site_slots[i] = NULL;
 		PutSite(moved);
 	}
 }
@@ -143,7 +126,7 @@ GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 
 	if (site != NULL)
 		return site;
-	if (n_sites >= n_slots / 2)
+	if (n_sites >= n_site_slots / 2)
 		GrowTable();
 	old = MemoryContextSwitchTo(query->context);
 	site = palloc0(sizeof(Site));

@@ -68,6 +68,20 @@ EndWindow(SiteFilter *sf)
 	SortFilters(sf->site);
 }
 
+/* If all filters pause, the site does. */
+static void
+LetSleep(Site *site)
+{
+	uint64		rows = UINT64_MAX;
+
+	for (int i = 0; i < site->n_filters; i++)
+		rows = Min(rows, site->filters[i]->paused);
+	for (int i = 0; i < site->n_filters; i++)
+		site->filters[i]->paused -= rows;
+	site->asleep = rows;
+	site->asleep_since = completed_filters;
+}
+
 /* The row's word; false if a key is NULL. */
 static bool
 ReadWord(SiteFilter *sf, TupleTableSlot *slot, uint64 *word)
@@ -154,7 +168,12 @@ RowPasses(Site *site, TupleTableSlot *slot)
 		sf->dropped += !may_match;
 		sf->window_dropped += !may_match;
 		if (++sf->window_checked == WINDOW_ROWS)
+		{
 			EndWindow(sf);
+			/* the order of the filters has changed, so that this row has to do without the others */
+			LetSleep(site);
+			return may_match;
+		}
 		if (!may_match)
 			return false;
 	}

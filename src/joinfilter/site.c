@@ -22,7 +22,14 @@ NextPassingRow(Site *site)
 	{
 		TupleTableSlot *slot = site->pages != NULL ? NextRowFromPages(site) : site->own(site->ps);
 
-		if (TupIsNull(slot) || RowPasses(site, slot))
+		if (TupIsNull(slot))
+			return slot;
+		if (site->asleep > 0 && site->asleep_since == completed_filters)
+		{
+			site->asleep--;
+			return slot;
+		}
+		if (RowPasses(site, slot))
 			return slot;
 		InstrCountFiltered1(site->ps, 1);
 		CHECK_FOR_INTERRUPTS();
