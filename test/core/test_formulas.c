@@ -240,8 +240,13 @@ cardinality(void)
 					beyond = 0;
 		double		error = blx_cardinality_error(&cases[c].g, cases[c].n),
 					mean = 0,
-					square = 0;
+					square = 0,
+					share = erfc(3 / sqrt(2 * cases[c].high)),
+					most = runs / 100;
 
+		/* a spread that may be wider than announced puts more beyond: the share of a normal distribution, within 3 sigma */
+		if (cases[c].high > 1.25)
+			most = runs * share + 3 * sqrt(runs * share);
 		for (int run = 0; run < runs; run++, release())
 		{
 			double		z = (blx_cardinality(built(&cases[c].g, 0, new_hashes(cases[c].n), cases[c].n)) - cases[c].n) / error;
@@ -252,7 +257,7 @@ cardinality(void)
 		}
 		note("%-36s %6u keys: error %8.2f, mean z %+.3f, mean square %.3f, %d of %d beyond 3", describe(&cases[c].g),
 			 cases[c].n, error, mean, square, beyond, runs);
-		CHECK(beyond <= runs / 100, "%d", beyond);
+		CHECK(beyond <= most, "%d", beyond);
 		CHECK(fabs(mean) < 0.3, "%g", mean);
 		CHECK(square > cases[c].low && square < cases[c].high, "%g", square);
 	}
