@@ -33,19 +33,19 @@
 #include "joinfilter/stable.h"
 
 /*
- * The pages that a scan reads before it opens an index.  To open one costs about
- * 40 us, as much as to read 8 pages: whatever comes then, the scan has not cost
- * more than twice of what it had to.
+ * The pages that a scan reads before it opens an index.  To open one is taken to
+ * cost some 40 us, as much as to read 8 pages: whatever comes then, the scan has
+ * not cost more than twice of what it had to.
  */
 #define PAGES_BEFORE 8
 
-/* A run has at most so many pages.  To start one costs 3 us, to read so many 5 ms. */
+/* A run has at most so many pages.  To start one takes a few microseconds, to read so many some milliseconds. */
 #define LONGEST_RUN 1024
 
 /* Of a parallel scan, which gets blocks one by one; it stops at the end of its chunk anyway. */
 #define LONGEST_PARALLEL_RUN 64
 
-/* What it costs to read a page that is in the cache, with its rows, in nanoseconds. */
+/* What it costs to read a page that is in the cache, with its rows, in nanoseconds: about what a scan of ordinary rows takes. */
 #define PAGE_COST 5000
 
 /* Questions are judged in windows of so many ranges; the first pause is as long, and the longest 64 times. */
