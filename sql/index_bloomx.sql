@@ -66,6 +66,8 @@ SELECT * FROM differences('f @> ANY (ARRAY[[$1, 3], [$1 + 1, 4]]) AND NOT f @> A
 SELECT * FROM differences('bloom_contains_all(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
 SELECT * FROM differences('f @> NULL::int AND $1 > 0', 'SELECT 1');
+-- An array without elements that are not NULL has no key that could be of another type.
+SELECT * FROM differences('f @> ANY (ARRAY[NULL::numeric]) AND $1 > 0', 'SELECT 1');
 -- All of no keys are in a filter that is NULL, too: then the index, which does not have it, is not used.
 SELECT * FROM differences('f @> ALL ((keys(1))[1:$1])', 'SELECT 0');
 SELECT * FROM differences('f @> ANY ((keys(1))[1:$1])', 'SELECT 0');

@@ -137,7 +137,8 @@ BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, b
 		return condition;
 	of_probe = blx_identity_of(probe);
 	condition.keys = (uint32) blx_hashes_count(probe);
-	condition.anything = !blx_same_keys(&structure->identity, &of_probe);
+	/* of no keys, all are held and none is, whatever the types */
+	condition.anything = condition.keys > 0 && !blx_same_keys(&structure->identity, &of_probe);
 	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
 	{
 		condition.anything |= !all;
