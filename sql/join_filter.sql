@@ -130,6 +130,15 @@ SELECT * FROM filtered('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)'
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
 SELECT kind, bytes <= 65536 AS within_work_mem FROM bloomx_join_filters();
 RESET work_mem;
+-- Ascending integers up to the limit of memory: the last part of the way takes no copy of the bitmap per key.
+SET work_mem = '16MB';
+SET statement_timeout = '60s';
+CREATE TABLE sparse AS SELECT g * 1000 AS k FROM generate_series(1, 134000) g;
+ANALYZE sparse;
+SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN sparse USING (k)');
+SELECT kind, build_rows, rows_dropped FROM bloomx_join_filters();
+RESET statement_timeout;
+RESET work_mem;
 
 -- The build side is empty, or has only NULLs.
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.grp = -1');

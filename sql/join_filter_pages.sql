@@ -202,6 +202,10 @@ SELECT * FROM skipped('SELECT f.id FROM by_two f JOIN dim USING (i4) WHERE dim.i
 SELECT * FROM skipped('SELECT f.id FROM by_two f JOIN dim USING (i4) WHERE dim.i4 = 99');
 -- Other keys for each row of the outer query.
 SELECT * FROM skipped('SELECT a.i4, x.id FROM dim a, LATERAL (SELECT f.id FROM by_range f JOIN dim b USING (d) WHERE b.month = a.i4 OFFSET 0) x WHERE a.i4 IN (1, 3, 99, 6)');
+-- What a scan computes with side effects is computed for the rows of all partitions.
+CREATE SEQUENCE range_calls;
+SELECT * FROM skipped('SELECT f.id FROM (SELECT * FROM by_range WHERE nextval(''range_calls'') > 0) f JOIN dim USING (d) WHERE dim.i4 < 50');
+SELECT last_value = 2 * (SELECT count(*) FROM by_range) AS for_all_rows FROM range_calls;
 -- In order, and in parallel.
 SELECT * FROM skipped('SELECT f.id FROM (SELECT * FROM by_range ORDER BY id) f JOIN dim USING (d) WHERE dim.i4 < 50');
 SET max_parallel_workers_per_gather = 2;

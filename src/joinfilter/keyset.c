@@ -164,11 +164,17 @@ Span(int64 low, int64 high)
 	return (uint64) high - (uint64) low;
 }
 
+/* The span of a bitmap must be below this: up to 127 bits are lost to alignment. */
+static inline uint64
+BitmapLimit(const KeySet *set)
+{
+	return set->budget * 8 - 128;
+}
+
 static bool
 BitmapFits(const KeySet *set, int64 low, int64 high)
 {
-	/* up to 127 bits are lost to alignment */
-	return Span(low, high) < set->budget * 8 - 128;
+	return Span(low, high) < BitmapLimit(set);
 }
 
 static void
@@ -182,34 +188,27 @@ AllocBitmap(KeySet *set, int64 low, int64 high)
 /*
  * Makes a bitmap that has room for `integer` take the place of the present one.
  * Half as much again is added on the side where it grows, so that copying costs a
- * constant time per bit.  False if the memory does not suffice.
+ * constant time per bit.  Near the limit half of what is left is added, so the last
+ * copies are few as well, and the other side can still grow.  False if the memory
+ * does not suffice.
  */
 static bool
 GrowBitmap(KeySet *set, int64 integer)
 {
-	int64		low = set->base,
-				high = (int64) ((uint64) set->base + set->n_bits - 1),
-				old_base = set->base;
-	uint64		slack = set->n_bits / 2,
+	int64		old_base = set->base,
+				low = Min(old_base, integer),
+				high = Max((int64) ((uint64) old_base + set->n_bits - 1), integer);
+	uint64		slack,
 			   *old = set->bits,
 				n_old = set->n_bits;
 
-	if (integer < low)
-	{
-		if (!BitmapFits(set, integer, high))
-			return false;
-		low = integer;
-		if (Span(PG_INT64_MIN, low) > slack && BitmapFits(set, low - (int64) slack, high))
-			low -= (int64) slack;
-	}
+	if (!BitmapFits(set, low, high))
+		return false;
+	slack = Min(n_old / 2, (BitmapLimit(set) - Span(low, high)) / 2);
+	if (integer < old_base)
+		low -= (int64) Min(slack, Span(PG_INT64_MIN, low));
 	else
-	{
-		if (!BitmapFits(set, low, integer))
-			return false;
-		high = integer;
-		if (Span(high, PG_INT64_MAX) > slack && BitmapFits(set, low, high + (int64) slack))
-			high += (int64) slack;
-	}
+		high += (int64) Min(slack, Span(high, PG_INT64_MAX));
 	AllocBitmap(set, low, high);
 	memcpy(set->bits + ((uint64) old_base - (uint64) set->base) / 64, old, n_old / 8);
 	pfree(old);

@@ -6,13 +6,15 @@
  * of the partition matches.  Only the first column of a key of several columns is
  * looked at, and a default partition may have anything.
  *
- * The bounds hold for all rows that the query sees, since the query's lock of the
- * partition keeps others from giving it other bounds.
+ * The query's lock of the partition keeps others from giving it other bounds, and
+ * bounds that are younger than the query's snapshot are not used.  So they hold for
+ * all rows that the query sees.
  */
 #include "postgres.h"
 
 #include "access/htup_details.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "nodes/parsenodes.h"
@@ -22,10 +24,12 @@
 #include "utils/lsyscache.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
 #include "joinfilter/joinfilter.h"
+#include "joinfilter/stable.h"
 
 /* What one bound says about a column of the partition. */
 typedef struct Bound
@@ -52,8 +56,22 @@ struct PartitionBounds
 	bool		is_excluded;
 };
 
+/*
+ * True if the snapshot sees only rows within the bounds that this row of pg_class
+ * has.  Bounds that are younger than the snapshot limit the rows that are there now;
+ * a snapshot may still see others, which were deleted before the bounds came.
+ */
+static bool
+HoldsForSnapshot(HeapTuple tuple, Snapshot snapshot)
+{
+	TransactionId xmin = HeapTupleHeaderGetXmin(tuple->t_data);
+
+	return IsMVCCSnapshot(snapshot) && !TransactionIdIsCurrentTransactionId(xmin) && !XidInMVCCSnapshot(xmin, snapshot);
+}
+
+/* The bounds of a partition; NULL if it has none that hold. */
 static PartitionBoundSpec *
-ReadBoundSpec(Oid partition)
+ReadBoundSpec(Oid partition, Snapshot snapshot)
 {
 	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(partition));
 	PartitionBoundSpec *spec = NULL;
@@ -63,7 +81,7 @@ ReadBoundSpec(Oid partition)
 	if (!HeapTupleIsValid(tuple))
 		return NULL;
 	bound = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_relpartbound, &is_null);
-	if (!is_null)
+	if (!is_null && HoldsForSnapshot(tuple, snapshot))
 		spec = stringToNode(TextDatumGetCString(bound));
 	ReleaseSysCache(tuple);
 	return spec;
@@ -133,7 +151,8 @@ ConsiderPartition(Site *site)
 	for (int i = 0; i < site->n_filters; i++)
 		for (int j = 0; j < site->filters[i]->n_keys; j++)
 			has_column = has_column || site->filters[i]->columns[j] != 0;
-	if (!has_column)
+	/* what the scan computes with side effects has to be computed for all rows */
+	if (!has_column || IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
 	table = ((ScanState *) site->ps)->ss_currentRelation;
 	if (!table->rd_rel->relispartition)
@@ -154,7 +173,7 @@ ConsiderPartition(Site *site)
 		if (!ConditionalLockRelationOid(parent_oid, AccessShareLock))
 			break;
 		parent = try_table_open(parent_oid, NoLock);
-		spec = parent == NULL ? NULL : ReadBoundSpec(partition);
+		spec = parent == NULL ? NULL : ReadBoundSpec(partition, site->query->estate->es_snapshot);
 		bound = spec == NULL ? NULL : ReadBound(leaf, parent, spec);
 		if (bound != NULL)
 			bounds = lappend(bounds, bound);
