@@ -22,7 +22,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
-	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space merge build scan vacuum cost check handler)
+	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space provisional merge build scan vacuum cost check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter join_filter join_filter_pages brin gist index_bloomx errors golden \

@@ -55,6 +55,9 @@ sql -c "
 	-- signatures of several pages, merged often
 	CREATE TABLE large (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX large_f ON large USING bloomx (f) WITH (bits = 131072, probes = 8, pending_limit = 16);
+	-- filters of all sizes, and often emptied: the geometry is provisional again and again
+	CREATE TABLE growing (id serial PRIMARY KEY, f bloomfilter);
+	CREATE INDEX growing_f ON growing USING bloomx (f) WITH (pending_limit = 16);
 	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
 		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
@@ -68,6 +71,10 @@ sql -c "
 		SELECT (SELECT sum(id) FROM large WHERE f @> k), (SELECT sum(id) FROM large WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
 		IF by_index IS DISTINCT FROM by_scan THEN
 			RAISE 'large, key %: index % scan %', k, by_index, by_scan;
+		END IF;
+		SELECT (SELECT sum(id) FROM growing WHERE f @> k), (SELECT sum(id) FROM growing WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
+		IF by_index IS DISTINCT FROM by_scan THEN
+			RAISE 'growing, key %: index % scan %', k, by_index, by_scan;
 		END IF;
 	END \$\$" || exit 1
 
@@ -84,6 +91,14 @@ cat >"$work/large.sql" <<-'SQL'
 	INSERT INTO large (f) SELECT some_filter();
 	DELETE FROM large WHERE id < (SELECT max(id) - 200 FROM large);
 SQL
+cat >"$work/growing.sql" <<-'SQL'
+	\set again random(1, 25)
+	\if :again = 1
+	TRUNCATE growing;
+	\endif
+	INSERT INTO growing (f) SELECT (SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, (i + 500 * random() ^ 8)::int)) FROM generate_series(1, 4) i;
+	DELETE FROM growing WHERE id % 7 = :again % 7;
+SQL
 cat >"$work/rollback.sql" <<-'SQL'
 	BEGIN;
 	INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 20);
@@ -96,12 +111,12 @@ SQL
 
 # Writers and readers together; $1 is pgbench's -T.
 load() {
-	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
+	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
 
 vacuum_until() { # a file
 	while [ ! -e "$1" ]; do
-		sql -c "VACUUM docs" -c "VACUUM large" >/dev/null 2>&1 || sleep 0.1
+		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" >/dev/null 2>&1 || sleep 0.1
 	done
 }
 
@@ -113,7 +128,7 @@ loaded() { # name, exit status of load
 }
 
 checked() { # name
-	sql -c "SELECT count(bloomx_check_index(i)) = 2 FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
+	sql -c "SELECT count(bloomx_check_index(i)) = 3 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
 		-o "$work/answer"
 	ok "$1" $?
 }
@@ -212,7 +227,40 @@ sql -c "UPDATE old SET f = some_filter()" -c "CREATE INDEX old_f ON old USING bl
 wait $check
 same "a check under REPEATABLE READ reports no damage where there is none" "50  50 t" \
 	"$(tr '\n' ' ' <"$work/old")$(sql -c "SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'old_f'::regclass")"
-sql -c "DROP TABLE slow, wide, old"
+
+# ---- a provisional geometry ----
+
+# Small filters, and then larger ones: an insert gives all pending rows new pages and larger signatures. First while a
+# check runs, which must begin again, and so sees the new rows as well.
+sql -c "
+	CREATE FUNCTION sized(id int, size int) RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS
+		'SELECT bloom_agg(k, size) FROM generate_series(id, id + 9) k';
+	CREATE TABLE fresh (id int, size int) WITH (autovacuum_enabled = off);
+	CREATE INDEX fresh_f ON fresh USING bloomx (sleepy(sized(id, size))) WITH (pending_limit = 8000);
+	INSERT INTO fresh SELECT i, 10 FROM generate_series(1, 300) i" || exit 1
+sql -c "SET test.sleepy = 'on'" -c "SELECT bloomx_check_index('fresh_f')" -o "$work/checked" &
+check=$!
+sleep 0.5
+sql -c "INSERT INTO fresh SELECT i, i FROM generate_series(301, 400) i" || exit 1
+kill -0 $check
+ok "the check was running when the geometry changed" $?
+wait $check
+same "and begins again then" 400 "$(cat "$work/checked")"
+
+# Then while VACUUM sleeps. It must not go by the numbers of the old pages.
+sql -c "TRUNCATE fresh" -c "INSERT INTO fresh SELECT i, 1000 FROM generate_series(1, 600) i" -c "DELETE FROM fresh WHERE id % 2 = 0" || exit 1
+sql -c "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1" -c "VACUUM fresh" &
+vacuum=$!
+until [ "$(sql -c "SELECT phase FROM pg_stat_progress_vacuum WHERE relid = 'fresh'::regclass")" = "vacuuming indexes" ]; do
+	kill -0 $vacuum 2>/dev/null || break
+	sleep 0.05
+done
+sql -c "INSERT INTO fresh VALUES (0, 4000)" || exit 1
+kill -0 $vacuum
+ok "VACUUM was running when the geometry changed" $?
+wait $vacuum
+same "VACUUM removes every dead row, and no other" "301 301" "$(sql -F ' ' -c "SELECT bloomx_check_index('fresh_f'), pending FROM bloomx_index_info('fresh_f')")"
+sql -c "DROP TABLE slow, wide, old, fresh"
 
 # ---- load ----
 
@@ -247,9 +295,9 @@ done
 same "an unlogged index is empty after a crash, and takes rows" "0 700" \
 	"$(sql -c "SELECT bloomx_check_index('unlogged_f')" -c "INSERT INTO unlogged (f) SELECT some_filter() FROM generate_series(1, 700)" \
 		-c "SELECT bloomx_check_index('unlogged_f')" | tr '\n' ' ' | sed 's/ $//')"
-sql -c "VACUUM docs" -c "VACUUM large"
+sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing"
 checked "the indexes are whole after VACUUM"
-same "VACUUM reclaims the pages that the crashes left behind" "0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i, bloomx_index_info(i)")"
+same "VACUUM reclaims the pages that the crashes left behind" "0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1

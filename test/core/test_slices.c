@@ -74,6 +74,40 @@ main(void)
 		}
 	}
 
+	TEST("a signature that holds the filter as it is converts to the filter's signature; any other loses no key")
+	{
+		for (int round = 0; round < 600; round++)
+		{
+			unsigned	log2 = (unsigned) random_between(0, 4),
+						parts = (unsigned) random_between(1, 20);
+			bool		holds = round % 2;
+			blx_geometry of_f = groups_geometry(log2, parts),
+						from = holds ? groups_geometry(log2 + (unsigned) random_between(0, 2), parts + (unsigned) random_between(0, 12))
+							: groups_geometry((unsigned) random_between(0, 4), (unsigned) random_between(1, 20)),
+						to = groups_geometry((unsigned) random_between(0, 6), (unsigned) random_between(1, 32));
+			blx_filter *f = take(blx_bytes(&of_f, 0));
+			uint64_t   *signature = take(8 * blx_body_words(&from)),
+					   *converted = take(8 * blx_body_words(&to)),
+					   *expected = take(8 * blx_body_words(&to));
+			uint64_t	keys[40];
+
+			for (int i = 0; i < 40; i++)
+				keys[i] = random64();
+			blx_init(f, &of_f, &no_identity, 0);
+			blx_add(f, keys, 40);
+			blx_signature(signature, &from, f);
+			blx_signature_convert(converted, &to, signature, &from);
+			blx_signature(expected, &to, f);
+			if (holds)
+				CHECK(memcmp(converted, expected, 8 * blx_body_words(&to)) == 0, "another signature of %s", describe(&of_f));
+			for (uint64_t i = 0; i < blx_body_words(&to); i++)
+				CHECK((expected[i] & ~converted[i]) == 0, "a bit is lost: filter %s", describe(&of_f));
+			for (int i = 0; i < 40; i++)
+				CHECK(has(converted, &to, keys[i]), "a key is lost: filter %s", describe(&of_f));
+			release();
+		}
+	}
+
 	TEST("the fills of a union are those of the union that is made")
 	{
 		for (int round = 0; round < 300; round++)

@@ -68,9 +68,16 @@ fill_parts(uint64_t *words, blx_groups shape, unsigned first)
 }
 
 void
+blx_signature_convert(uint64_t *words, const blx_geometry *g, const uint64_t *signature, const blx_geometry *from)
+{
+	memset(words, 0, 8 * blx_body_words(g));
+	blx_groups_merge(words, shape_of(g), signature, shape_of(from), BLX_OR);
+	fill_parts(words, shape_of(g), from->parts);
+}
+
+void
 blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 {
-	blx_groups	shape = shape_of(g);
 	blx_geometry of_f = blx_geometry_of(f);
 
 	if (f->layout != BLX_HASHES && f->layout != BLX_PARTITIONED_BLOCKED)
@@ -78,14 +85,13 @@ blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 		blx_signature_of_anything(words, g);
 		return;
 	}
-	memset(words, 0, 8 * blx_body_words(g));
-	if (f->layout == BLX_HASHES)
-		add_hashes(words, shape, f);
-	else
+	if (f->layout == BLX_PARTITIONED_BLOCKED)
 	{
-		blx_groups_merge(words, shape, blx_cwords(f), shape_of(&of_f), BLX_OR);
-		fill_parts(words, shape, of_f.parts);
+		blx_signature_convert(words, g, blx_cwords(f), &of_f);
+		return;
 	}
+	memset(words, 0, 8 * blx_body_words(g));
+	add_hashes(words, shape_of(g), f);
 }
 
 /* Returns the geometry of the union: the finer resolution, the fewer parts. */

@@ -32,6 +32,13 @@ extern void blx_signature(uint64_t *words, const blx_geometry *g, const blx_filt
 extern void blx_signature_of_anything(uint64_t *words, const blx_geometry *g);
 
 /*
+ * Writes a signature of geometry `from` as one of geometry g.  If `from` has at
+ * least the blocks and parts of a filter, the result is the filter's signature
+ * of geometry g; otherwise it may have more bits, and none is missing.
+ */
+extern void blx_signature_convert(uint64_t *words, const blx_geometry *g, const uint64_t *signature, const blx_geometry *from);
+
+/*
  * For a tree of signatures: the share of the bits of the union's geometry that a
  * has set, that b has set, and that their union would have set.  a and b are of
  * layout partitioned_blocked.  scratch has room for 2 * blx_union_words(a, b)

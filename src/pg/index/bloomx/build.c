@@ -1,8 +1,9 @@
 /*
  * build.c - CREATE INDEX and INSERT.
  *
- * The index's geometry is chosen from the first filters, unless an option sets
- * it, and stays until REINDEX.  CREATE INDEX collects rows in memory and writes
+ * The index's geometry is chosen from the first filters, unless an option or the
+ * column's type sets it, and stays until REINDEX.  If the table is empty, the
+ * first rows that are inserted decide (provisional.c).  CREATE INDEX collects rows in memory and writes
  * a segment whenever maintenance_work_mem or a segment is full.  INSERT appends
  * to the pending rows; when there are too many, some inserts do a step of a merge.
  */
@@ -345,16 +346,13 @@ bloomxbuildempty(Relation index)
 static bool
 JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
 {
-	/* the first row of an empty index decides */
+	/* the first row of an empty index */
 	if (keys->parts == 0)
 	{
-		BloomxOptions options = BloomxGetOptions(index);
-		BloomxGeometrySample sample = {0};
-		blx_geometry geometry;
+		blx_geometry own = BloomxOwnGeometry(f);
 
-		BloomxSampleGeometry(&sample, f);
-		geometry = BloomxChooseGeometry(&options, &sample);
-		BloomxSetGeometry(keys, &geometry);
+		BloomxWidenKeys(index, keys, &own);
+		keys->provisional = true;
 	}
 	return BloomxJoinKeyType(keys, f);
 }
@@ -363,6 +361,14 @@ static bool
 SameKeys(const BloomxKeys *a, const BloomxKeys *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
+}
+
+static void
+ReadKeys(Relation index, Buffer buffer, BloomxKeys *keys)
+{
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 }
 
 /*
@@ -376,11 +382,7 @@ KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
 	bool		comparable;
 
 	if (keys->parts == 0)
-	{
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	}
+		ReadKeys(index, buffer, keys);
 	joined = *keys;
 	comparable = JoinKeys(index, &joined, f);
 	if (!SameKeys(&joined, keys))
@@ -394,16 +396,34 @@ KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
 	return comparable;
 }
 
+/* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
+static BloomxRowHead
+MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+{
+	BloomxRowHead head = {.tid = *tid};
+
+	if (keys->provisional)
+	{
+		blx_geometry own = BloomxOwnGeometry(f);
+
+		if (BloomxWidenPending(index, keys, &own))
+			ReadKeys(index, buffer, keys);
+		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
+		head.parts = (uint8) own.parts;
+	}
+	return head;
+}
+
 /* The row as the list of pending rows has it: a word with the TID, then the signature. */
 static uint64 *
 MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
 	bool		comparable = KnowKeys(index, buffer, f, keys);
+	BloomxRowHead head = MakeHead(index, buffer, f, tid, keys);
 	blx_geometry geometry = BloomxGeometryOf(keys);
 	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
 
-	row[0] = 0;					/* the TID is shorter than the word */
-	memcpy(row, tid, sizeof *tid);
+	memcpy(row, &head, sizeof head);
 	BloomxMakeSignature(row + 1, &geometry, f, comparable);
 	return row;
 }
@@ -488,7 +508,7 @@ InsertFilter(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *k
 }
 
 /*
- * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
+ * An INSERT does not wait for a merge, or for VACUUM or a check of more than a few pages.  It waits only for page
  * locks, and for a process that extends the index by a few pages.  If a step of a
  * merge is due and nobody else holds the structure lock, the step follows.  By
  * then the row is in the index, so a cancel loses no more than the step.

@@ -8,7 +8,9 @@
  *
  * The structure lock is held while the index is read, but not while the table is
  * read: first for the TIDs, and then for the bits of one batch of rows at a time.
- * If merges have moved rows in between, the index is read again.
+ * If merges have moved rows in between, the index is read again.  If the geometry
+ * has changed, which happens only before there is a segment (provisional.c), the
+ * check begins again.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -56,6 +58,7 @@ typedef struct BloomxCheck
 	uint64	   *signatures;
 	Size		batched;
 	Size		max_batch;
+	bool		outdated;		/* true if the geometry has changed: the check must begin again */
 
 	int64		checked;
 	MemoryContext row_memory;
@@ -275,7 +278,10 @@ CheckBatch(BloomxCheck *check)
 
 	BloomxLockStructure(check->index);
 	now = BloomxReadStructure(check->index, NULL);
-	if (now->meta.changes != check->structure->meta.changes)
+	check->outdated = now->geometry.blocks != check->structure->geometry.blocks || now->geometry.parts != check->structure->geometry.parts;
+	if (check->outdated)
+		check->batched = 0;
+	else if (now->meta.changes != check->structure->meta.changes)
 		FindBatchAnew(check);
 
 	/* the rows of each segment together, since a column is read for all of its rows */
@@ -310,7 +316,7 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	MemoryContext old;
 	blx_filter *f;
 
-	if (isnull[0])
+	if (isnull[0] || check->outdated)
 		return;
 	place = FindPlace(check, tid);
 	if (place == NULL)
@@ -340,7 +346,11 @@ CheckTable(BloomxCheck *check, Relation heap, Snapshot snapshot)
 	info->ii_Concurrent = true;
 	table_index_build_scan(heap, check->index, info, true, false, CheckRow, check,
 						   table_beginscan_strat(heap, snapshot, 0, NULL, true, true));
-	CheckBatch(check);
+	if (!check->outdated)
+		CheckBatch(check);
+	pfree(check->signatures);
+	pfree(check->batch);
+	MemoryContextDelete(check->row_memory);
 }
 
 /*
@@ -388,20 +398,25 @@ OpenIndex(Oid id, Relation *heap)
 }
 
 /*
+ * Returns false if the check must begin again.
+ *
  * Every row that the snapshot sees must be in the index already.  That is true
  * only of a snapshot taken now.  The snapshot of a REPEATABLE READ transaction
  * may be older than the index, and see row versions that the index never had.
  */
-static void
+static bool
 CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 {
 	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 
+	check->checked = 0;
+	check->outdated = false;
 	BloomxLockStructure(check->index);
 	ReadIndex(check);
 	BloomxUnlockStructure(check->index);
 	CheckTable(check, heap, snapshot);
 	UnregisterSnapshot(snapshot);
+	return !check->outdated;
 }
 
 /* bloomx_check_index(index regclass): rows that were checked */
@@ -433,7 +448,8 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
 	RestrictSearchPath();
-	CheckWithLatestSnapshot(&check, heap);
+	while (!CheckWithLatestSnapshot(&check, heap))
+		;
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 
@@ -458,7 +474,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 				merging = 0,
 				free = 0,
 				pages;
-	bool		known = structure->meta.keys.parts > 0;
+	bool		known = structure->meta.keys.parts > 0 && !structure->meta.keys.provisional;
 	bool		nulls[10] = {!known, !known};
 	Datum		values[10];
 	TupleDesc	tuple;

@@ -11,6 +11,7 @@
  *   structure.c  what the index consists of, and the lock of that
  *   segment.c    writes and reads a segment
  *   space.c      which pages are used, and by what
+ *   provisional.c  the geometry before there is a segment
  *   merge.c      from pending rows and small segments to larger ones
  *   build.c      CREATE INDEX and INSERT
  *   scan.c       bitmap scans
@@ -39,7 +40,9 @@
  *   holds the structure lock (a heavyweight lock on the metapage) while it
  *   changes something.  VACUUM and bloomx_check_index release it between their
  *   steps.
- * - INSERT never waits for the structure lock.  It appends a pending row to the
+ * - INSERT does not wait for the structure lock, except while the geometry is
+ *   provisional (provisional.c): the index is small then, and nobody keeps the lock
+ *   for long.  It appends a pending row to the
  *   last page of the list, under that page's exclusive lock and the metapage's
  *   share lock, so that the page stays the last one.  The last page itself says
  *   how far it is used; the number of pending rows follows from that, and is the
@@ -232,9 +235,11 @@ typedef struct BloomxMerge
 typedef struct BloomxKeys
 {
 	uint8		log2_blocks;
-	uint8		parts;			/* 0: the geometry has not been chosen yet */
+	uint8		parts;			/* 0: there is no geometry, as there was no row yet */
+	uint8		provisional;	/* 1: the geometry is only that of the pending rows (provisional.c) */
 	uint8		key_type;
 	uint8		name_len;
+	uint8		unused[3];
 	char		name[BLX_MAX_NAME + 1];
 } BloomxKeys;
 
@@ -248,9 +253,9 @@ typedef struct BloomxMeta
 	BloomxKeys	keys;
 
 	uint32		pass;			/* number of VACUUM's last pass */
+	uint32		segments;		/* entries of the directory, free ones included */
 	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
 	uint64		next_stamp;		/* of the next segment */
-	uint32		segments;		/* entries of the directory, free ones included */
 	uint32		directory_pages;
 	uint32		free_runs;
 	BloomxMerge merge;
@@ -361,6 +366,7 @@ typedef struct BloomxGeometrySample
 } BloomxGeometrySample;
 
 extern void BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f);
+extern void BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry);
 
 /* The same for a filter that a column's type is declared for; false if it can have no signature. */
 extern bool BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry);
@@ -469,7 +475,18 @@ extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint3
 
 /* ---- pending.c ---- */
 
-/* A pending row: its TID in the first word, then the signature. */
+/*
+ * A pending row: this word, then the signature.  While the geometry is provisional,
+ * the word also has the blocks and parts of the row's filter; 0 parts if it has no
+ * signature.
+ */
+typedef struct BloomxRowHead
+{
+	ItemPointerData tid;
+	uint8		log2_blocks;
+	uint8		parts;
+} BloomxRowHead;
+
 static inline uint32
 BloomxPendingWords(const blx_geometry *geometry)
 {
@@ -516,6 +533,9 @@ BloomxPendingPlace(const BloomxPending *pending, uint32 row_words, uint64 row)
 	return pending->skip + row * row_words;
 }
 
+/* True if a list of so many rows is too long: it takes more than `limits` times the pages that it should have. */
+extern bool BloomxTooManyPending(Relation index, const BloomxPending *pending, uint32 rows, uint32 row_words, uint32 limits);
+
 /* The number of pending rows, under any lock of the metapage. */
 extern uint32 BloomxCountPending(Relation index, const BloomxMeta *meta);
 
@@ -537,6 +557,13 @@ extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *s
  */
 extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks);
 
+/*
+ * Writes n words to new pages, which take the place of all pages of the list, in
+ * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
+ * then meta is of no use.
+ */
+extern bool BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
+
 /* ---- space.c ---- */
 
 /* For each block, true if the structure says that it is used; an error if it is used twice. */
@@ -544,6 +571,23 @@ extern bool *BloomxMapPages(Relation index, const BloomxStructure *structure, Bl
 
 /* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
 extern uint32 BloomxCollectFreePages(Relation index);
+
+/* ---- provisional.c ---- */
+
+/* The blocks and parts that a row's filter has by itself; 0 parts if it has no signature. */
+extern blx_geometry BloomxOwnGeometry(const blx_filter *f);
+
+/* Makes a provisional geometry, perhaps of 0 parts, one that holds such filters as well. */
+extern void BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry *own);
+
+/*
+ * Makes the index's provisional geometry, which is in keys, one that holds such
+ * filters.  False if it does already.  Waits for the structure lock.
+ */
+extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own);
+
+/* Chooses the geometry, if it is provisional.  Needs the structure lock. */
+extern void BloomxSettleGeometry(Relation index);
 
 /* ---- merge.c ---- */
 

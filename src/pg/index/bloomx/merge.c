@@ -29,12 +29,6 @@
 #define FAN_OUT 8
 
 /*
- * Fewer rows than this do not become a segment, however large they are: a slice
- * takes whole words, so most of the segment would be padding.
- */
-#define LEAST_ROWS 32
-
-/*
  * The pages that a step of an INSERT writes: half a megabyte, a millisecond or
  * two.  64 pages are 64 slices of the longest kind, which are collected together
  * anyway; smaller steps would collect them several times.
@@ -55,14 +49,6 @@
  */
 #define LONG_LIST 4
 
-static bool
-TooManyPending(const BloomxPending *pending, uint32 rows, uint32 row_words, Relation index, uint32 limits)
-{
-	uint64		pages = (BloomxPendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
-
-	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
-}
-
 /*
  * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
  * list too long begins the merge; after it a step is due whenever the rows since
@@ -78,14 +64,14 @@ BloomxInsertStep(const BloomxMeta *meta, uint32 rows, Relation index)
 				due = words * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period;			/* rows per step */
 
-	if (TooManyPending(pending, rows, words, index, LONG_LIST))
+	if (BloomxTooManyPending(index, pending, rows, words, LONG_LIST))
 		due *= LONG_LIST;
-	else if (meta->merge.segment.rows == 0 && !TooManyPending(pending, rows, words, index, 1))
+	else if (meta->merge.segment.rows == 0 && !BloomxTooManyPending(index, pending, rows, words, 1))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
 	period = INSERT_STEP * PAGE_WORDS / due;
-	if (rows % period == 0 || !TooManyPending(pending, rows - 1, words, index, 1))
+	if (rows % period == 0 || !BloomxTooManyPending(index, pending, rows - 1, words, 1))
 		return INSERT_STEP;
 	return 0;
 }
@@ -436,6 +422,12 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 }
 
 static bool
+ListIsTooLong(Relation index, const BloomxStructure *structure)
+{
+	return BloomxTooManyPending(index, &structure->meta.pending, structure->pending_rows, BloomxPendingWords(&structure->geometry), 1);
+}
+
+static bool
 MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 {
 	BloomxStructure *structure = BloomxReadStructure(index, NULL);
@@ -449,8 +441,15 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	}
 
 	/* otherwise begin one, if the list is too long; if pages are missing, getting them is the step */
-	if (!TooManyPending(&structure->meta.pending, structure->pending_rows, BloomxPendingWords(&structure->geometry), index, 1))
+	if (!ListIsTooLong(index, structure))
 		return false;
+	if (structure->meta.keys.provisional)
+	{
+		BloomxSettleGeometry(index);
+		structure = BloomxReadStructure(index, NULL);
+		if (!ListIsTooLong(index, structure))	/* smaller signatures */
+			return true;
+	}
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)
 		return false;

@@ -21,7 +21,7 @@
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
-StaticAssertDecl(sizeof(BloomxKeys) == 4 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
+StaticAssertDecl(sizeof(BloomxKeys) == 8 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
 
 void
 BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp)
@@ -193,7 +193,7 @@ KeysAreValid(const BloomxKeys *keys)
 {
 	if (keys->parts > BLX_MAX_K || keys->log2_blocks > 20 || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
 		return false;
-	return keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
+	return keys->provisional <= 1 && keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
 		(keys->key_type == BLX_KEY_NONE || blx_key_type_known(keys->key_type));
 }
 
@@ -203,7 +203,7 @@ NumbersAreValid(const BloomxMeta *meta)
 {
 	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->segments <= meta->directory_pages * DIRECTORY_SEGMENTS &&
 		meta->free_runs <= MAX_FREE_RUNS &&
-		(meta->keys.parts > 0 || (meta->segments == 0 && meta->merge.segment.rows == 0));
+		((meta->keys.parts > 0 && !meta->keys.provisional) || (meta->segments == 0 && meta->merge.segment.rows == 0));
 }
 
 /* True if what an insert reads is in order. */

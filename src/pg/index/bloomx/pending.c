@@ -98,6 +98,20 @@ BloomxCountPending(Relation index, const BloomxMeta *meta)
 	return rows;
 }
 
+/*
+ * Fewer rows than this do not become a segment, however large they are: a slice
+ * takes whole words, so most of the segment would be padding.
+ */
+#define LEAST_ROWS 32
+
+bool
+BloomxTooManyPending(Relation index, const BloomxPending *pending, uint32 rows, uint32 row_words, uint32 limits)
+{
+	uint64		pages = (BloomxPendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
+
+	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
+}
+
 /* ---- reading ---- */
 
 /*
@@ -418,4 +432,29 @@ BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *bl
 	pending->pages -= pages;
 	pending->stamp += pages;
 	pending->skip = all ? 0 : (uint32) (end % PAGE_WORDS);
+}
+
+bool
+BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
+{
+	BloomxPending *pending = &meta->pending;
+	uint32		old_pages = pending->pages,
+				pages = (uint32) ((n + PAGE_WORDS - 1) / PAGE_WORDS);
+	BlockNumber *new_blocks = palloc((pages + 1) * sizeof(BlockNumber));
+
+	/* the new pages follow the old ones in number: no reader takes one for the other */
+	pending->stamp += old_pages;
+	pending->pages = pending->skip = 0;
+	if (pages > 0 && !TakePendingPages(meta, pages, new_blocks))
+		return false;
+	new_blocks[pages] = InvalidBlockNumber;
+	for (uint32 i = 0; i < pages; i++)
+	{
+		uint32		written = WriteNewPage(index, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
+
+		words += written;
+		n -= written;
+	}
+	FreeBlocks(meta, blocks, old_pages);
+	return true;
 }

@@ -13,8 +13,8 @@
 #include "core/base/identity.h"
 #include "core/layouts/hashes.h"
 
-static void
-AddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
+void
+BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
 {
 	sample->filters++;
 	sample->log2_blocks[pg_leftmost_one_pos32(geometry->blocks)]++;
@@ -28,7 +28,7 @@ BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 
 	if (!blx_signature_geometry(f, &geometry))
 		return;
-	AddToSample(sample, &geometry);
+	BloomxAddToSample(sample, &geometry);
 	sample->planned = f->capacity > 0;
 }
 
@@ -37,7 +37,7 @@ BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry)
 {
 	if (geometry->layout != BLX_PARTITIONED_BLOCKED)
 		return false;
-	AddToSample(sample, geometry);
+	BloomxAddToSample(sample, geometry);
 	sample->planned = true;
 	return true;
 }

@@ -220,7 +220,8 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 			stamp = pending->stamp;
 			block = pending->first;
 		}
-		for (int i = 0; i < PENDING_STEP && stamp < end; i++, stamp++)
+		/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
+		for (int i = 0; (i < PENDING_STEP || structure->meta.keys.provisional) && stamp < end; i++, stamp++)
 			block = RemoveFromPendingPage(removal, structure, (uint32) (stamp - pending->stamp), block);
 		more = stamp < end;
 		if (!more)
