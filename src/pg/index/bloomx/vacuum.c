@@ -298,7 +298,8 @@ static void
 MergeAll(Relation index)
 {
 	uint64		end = 0;
-	bool		more = true;
+	bool		settled = false,
+				more = true;
 
 	while (more)
 	{
@@ -310,8 +311,10 @@ MergeAll(Relation index)
 		BloomxLockStructure(index);
 		structure = BloomxReadStructure(index, NULL);
 		meta = &structure->meta;
-		if (end == 0)
+		/* the step that chooses the geometry gives the same rows new pages */
+		if (!settled)
 			end = meta->pending.stamp + meta->pending.pages;
+		settled = !meta->keys.provisional;
 		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && BloomxMergeStep(index, VACUUM_STEP, VACUUM_MERGE_PAGES);
 		BloomxUnlockStructure(index);
 		MemoryContextSwitchTo(old);
