@@ -361,9 +361,17 @@ SELECT * FROM differences('f @> $1');
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(31, 2000) id, generate_series(id, id + 40) k GROUP BY id;
 SELECT * FROM docs_state();
 SELECT * FROM differences('f @> $1');
--- VACUUM makes the choice if no insert could.
+-- So may bits, though the filters have more parts than there is room for.
 TRUNCATE docs;
 ALTER INDEX docs_f RESET (probes);
+INSERT INTO docs SELECT id, bloom_agg(k, 5, 0.00001) FROM generate_series(1, 30) id, generate_series(id, id + 4) k GROUP BY id;
+ALTER INDEX docs_f SET (bits = 512);
+INSERT INTO docs SELECT id, bloom_agg(k, 5, 0.00001) FROM generate_series(31, 400) id, generate_series(id, id + 4) k GROUP BY id;
+SELECT * FROM docs_state();
+SELECT * FROM differences('f @> $1');
+-- VACUUM makes the choice if no insert could.
+ALTER INDEX docs_f RESET (bits);
+TRUNCATE docs;
 ALTER INDEX docs_f SET (pending_limit = 8000);
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(1, 2000) id, generate_series(id, id + 40) k GROUP BY id;
 SELECT * FROM docs_state();

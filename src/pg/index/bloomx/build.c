@@ -3,9 +3,9 @@
  *
  * The index's geometry is chosen from the first filters, unless an option or the
  * column's type sets it, and stays until REINDEX.  If the table is empty, the
- * first rows that are inserted decide (provisional.c).  CREATE INDEX collects rows in memory and writes
- * a segment whenever maintenance_work_mem or a segment is full.  INSERT appends
- * to the pending rows; when there are too many, some inserts do a step of a merge.
+ * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
+ * rows in memory and writes a segment whenever maintenance_work_mem or a segment
+ * is full.  INSERT appends to the pending rows; when there are too many, some inserts do a step of a merge.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -508,9 +508,9 @@ InsertFilter(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *k
 }
 
 /*
- * An INSERT does not wait for a merge, or for VACUUM or a check of more than a few pages.  It waits only for page
- * locks, and for a process that extends the index by a few pages.  If a step of a
- * merge is due and nobody else holds the structure lock, the step follows.  By
+ * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
+ * locks, for a process that extends the index by a few pages, and, while there is
+ * no segment, for one that works on the pending rows.  If a step of a merge is due and nobody else holds the structure lock, the step follows.  By
  * then the row is in the index, so a cancel loses no more than the step.
  */
 bool

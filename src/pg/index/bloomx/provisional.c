@@ -77,8 +77,12 @@ static blx_geometry
 ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
 {
 	BloomxOptions options = BloomxGetOptions(index);
-	BloomxGeometrySample sample = {0};
+	BloomxGeometrySample none = {0},
+				sample = {0};
 
+	/* the option was set after CREATE INDEX, and was checked without filters: they may have more parts than it has room for */
+	if (options.bits > 0)
+		return BloomxChooseGeometry(&options, &none);
 	for (uint32 i = 0; i < rows; i++)
 	{
 		const BloomxRowHead *head = (const BloomxRowHead *) (words + i * (Size) row_words);
