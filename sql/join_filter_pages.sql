@@ -157,7 +157,10 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET enable_parallel_hash = off;
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
+-- Bursts of keys: a block that ends one run of pages and begins the next is not lost.
+SELECT same FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE dim.i4 % 13 = 0');
 SET enable_parallel_hash = on;
+SELECT same FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE dim.i4 % 13 = 0');
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN (SELECT i4 * 2 AS k, month FROM dim OFFSET 0) x ON f.i4 = x.k / 2 + 1 WHERE month = 5');
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim ON f.i4 = dim.i4 + 1 WHERE month = 5');
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
