@@ -555,6 +555,8 @@ def checked(function, expression, hashes):
         return f"within({expression}, 0, 'Infinity', {unknown})"
     if function["kind"] == "f" and function["returns"] in ("internal", "index_am_handler", "void"):
         return expression
+    if function["set"]:
+        expression = f"(SELECT string_agg(r::text, ',') FROM {expression} r)"
     return f"CASE WHEN length(({expression})::text) < 0 THEN 'no length' END"
 
 
