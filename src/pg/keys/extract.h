@@ -1,0 +1,73 @@
+/*
+ * extract.h - the keys of an indexed value, and the keys that a condition asks
+ * for.
+ *
+ * An operator class of an index says with its support function how values have
+ * keys: a scalar is one key, an array has its elements, a text its n-grams.  The
+ * access method bloomx and the BRIN classes know no more of a type than this.
+ */
+#ifndef BLOOMX_EXTRACT_H
+#define BLOOMX_EXTRACT_H
+
+#include "pg/keys/keys.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Hashes of keys, in any order and perhaps more than once. */
+typedef struct KeyHashes
+{
+	uint64	   *hash;
+	uint32		n;
+	uint32		room;
+} KeyHashes;
+
+/* Appends a hash.  The array grows in the memory context in which it was allocated; the first one in the current one. */
+extern void AddKeyHash(KeyHashes *hashes, uint64 hash);
+
+/*
+ * What must be among the keys of a value that meets a condition.  A value without
+ * these keys does not meet it; one with them may.
+ */
+typedef enum KeyConditionKind
+{
+	ANY_VALUE,					/* says nothing */
+	NO_VALUE,					/* nothing meets the condition */
+	HAS_KEY,
+	HAS_ALL,					/* of the parts */
+	HAS_ANY
+} KeyConditionKind;
+
+typedef struct KeyCondition
+{
+	KeyConditionKind kind;
+	uint64		hash;			/* of HAS_KEY */
+	uint32		n;				/* of HAS_ALL and HAS_ANY */
+	struct KeyCondition **parts;
+} KeyCondition;
+
+/*
+ * How the values of a column have keys.  A support function of the operator class
+ * makes one and keeps it in the current memory context; type and collation are
+ * those of the indexed column.
+ */
+typedef struct KeyExtractor KeyExtractor;
+
+struct KeyExtractor
+{
+	Oid			type;
+	Oid			collation;
+	MemoryContext memory;		/* lives as long as the extractor */
+	void		(*value) (KeyExtractor *extractor, Datum value, KeyHashes *hashes);
+	/* of `column operator query`, where query is not NULL and of that type; in the current memory context */
+	KeyCondition *(*query) (KeyExtractor *extractor, int strategy, Oid type, Datum query);
+};
+
+/* Calls the support function. */
+extern KeyExtractor *MakeKeyExtractor(FmgrInfo *support, Oid type, Oid collation);
+
+extern KeyCondition *MakeKeyCondition(KeyConditionKind kind, uint32 n);
+extern KeyCondition *ConditionOfKey(uint64 hash);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_EXTRACT_H */
