@@ -48,7 +48,8 @@ typedef struct KeyCondition
 /*
  * How the values of a column have keys.  A support function of the operator class
  * makes one and keeps it in the current memory context; type and collation are
- * those of the indexed column.
+ * those of the indexed column.  The function's argument is a KeyExtractor with
+ * these three fields set, its result a structure that begins with one.
  */
 typedef struct KeyExtractor KeyExtractor;
 
@@ -61,6 +62,16 @@ struct KeyExtractor
 	/* of `column operator query`, where query is not NULL and of that type; in the current memory context */
 	KeyCondition *(*query) (KeyExtractor *extractor, int strategy, Oid type, Datum query);
 };
+
+/* What a support function returns: its own structure of that size, whose beginning is filled in. */
+static inline void *
+NewKeyExtractor(FunctionCallInfo fcinfo, Size size)
+{
+	KeyExtractor *extractor = palloc0(size);
+
+	*extractor = *(KeyExtractor *) PG_GETARG_POINTER(0);
+	return extractor;
+}
 
 /* Calls the support function. */
 extern KeyExtractor *MakeKeyExtractor(FmgrInfo *support, Oid type, Oid collation);
