@@ -15,7 +15,7 @@ include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
-	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract) \
 	$(patsubst %,src/joinfilter/%.o, settings words keyset stable query build rows brin pages partitions site places joins \
 		report explain hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \

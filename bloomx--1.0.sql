@@ -1062,11 +1062,122 @@ CREATE OPERATOR CLASS bloomx_ops
 	OPERATOR 5 ?| (bloomfilter, text[]);
 COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
 
--- The default of every other type: CREATE INDEX gets as far as the access method, which says what to write instead.
-CREATE OPERATOR CLASS not_a_filter_ops
-	DEFAULT FOR TYPE anyelement USING bloomx AS
-	STORAGE anyelement;
-COMMENT ON OPERATOR CLASS not_a_filter_ops USING bloomx IS 'refuses values that are not filters, with a hint';
+-- Values that are keys: each is one.  The families have the operators between the widths of a type, too.
+CREATE FUNCTION bloomx_extract_scalar(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_scalar(internal) IS 'keys of indexed values: a value is one key';
+
+CREATE OPERATOR FAMILY integer_ops USING bloomx;
+COMMENT ON OPERATOR FAMILY integer_ops USING bloomx IS
+	'integers, for conditions of other widths too';
+CREATE OPERATOR FAMILY float_ops USING bloomx;
+COMMENT ON OPERATOR FAMILY float_ops USING bloomx IS
+	'floating-point numbers, for conditions of other widths too';
+CREATE OPERATOR FAMILY text_ops USING bloomx;
+COMMENT ON OPERATOR FAMILY text_ops USING bloomx IS
+	'texts and names, for conditions of either';
+CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bloomx FAMILY integer_ops AS
+	OPERATOR 1 = (int2, int2), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS int2_ops USING bloomx IS 'int2 values as keys';
+CREATE OPERATOR CLASS int4_ops DEFAULT FOR TYPE int4 USING bloomx FAMILY integer_ops AS
+	OPERATOR 1 = (int4, int4), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS int4_ops USING bloomx IS 'int4 values as keys';
+CREATE OPERATOR CLASS int8_ops DEFAULT FOR TYPE int8 USING bloomx FAMILY integer_ops AS
+	OPERATOR 1 = (int8, int8), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS int8_ops USING bloomx IS 'int8 values as keys';
+CREATE OPERATOR CLASS float4_ops DEFAULT FOR TYPE float4 USING bloomx FAMILY float_ops AS
+	OPERATOR 1 = (float4, float4), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS float4_ops USING bloomx IS 'float4 values as keys';
+CREATE OPERATOR CLASS float8_ops DEFAULT FOR TYPE float8 USING bloomx FAMILY float_ops AS
+	OPERATOR 1 = (float8, float8), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS float8_ops USING bloomx IS 'float8 values as keys';
+CREATE OPERATOR CLASS numeric_ops DEFAULT FOR TYPE numeric USING bloomx AS
+	OPERATOR 1 = (numeric, numeric), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS numeric_ops USING bloomx IS 'numeric values as keys';
+CREATE OPERATOR CLASS text_ops DEFAULT FOR TYPE text USING bloomx FAMILY text_ops AS
+	OPERATOR 1 = (text, text), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS text_ops USING bloomx IS 'text values as keys';
+CREATE OPERATOR CLASS bpchar_ops DEFAULT FOR TYPE bpchar USING bloomx AS
+	OPERATOR 1 = (bpchar, bpchar), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS bpchar_ops USING bloomx IS 'bpchar values as keys';
+CREATE OPERATOR CLASS name_ops DEFAULT FOR TYPE name USING bloomx FAMILY text_ops AS
+	OPERATOR 1 = (name, name), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS name_ops USING bloomx IS 'name values as keys';
+CREATE OPERATOR CLASS bytea_ops DEFAULT FOR TYPE bytea USING bloomx AS
+	OPERATOR 1 = (bytea, bytea), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS bytea_ops USING bloomx IS 'bytea values as keys';
+CREATE OPERATOR CLASS uuid_ops DEFAULT FOR TYPE uuid USING bloomx AS
+	OPERATOR 1 = (uuid, uuid), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS uuid_ops USING bloomx IS 'uuid values as keys';
+CREATE OPERATOR CLASS bool_ops DEFAULT FOR TYPE bool USING bloomx AS
+	OPERATOR 1 = (bool, bool), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS bool_ops USING bloomx IS 'bool values as keys';
+CREATE OPERATOR CLASS date_ops DEFAULT FOR TYPE date USING bloomx AS
+	OPERATOR 1 = (date, date), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS date_ops USING bloomx IS 'date values as keys';
+CREATE OPERATOR CLASS time_ops DEFAULT FOR TYPE time USING bloomx AS
+	OPERATOR 1 = (time, time), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS time_ops USING bloomx IS 'time values as keys';
+CREATE OPERATOR CLASS timetz_ops DEFAULT FOR TYPE timetz USING bloomx AS
+	OPERATOR 1 = (timetz, timetz), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS timetz_ops USING bloomx IS 'timetz values as keys';
+CREATE OPERATOR CLASS timestamp_ops DEFAULT FOR TYPE timestamp USING bloomx AS
+	OPERATOR 1 = (timestamp, timestamp), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS timestamp_ops USING bloomx IS 'timestamp values as keys';
+CREATE OPERATOR CLASS timestamptz_ops DEFAULT FOR TYPE timestamptz USING bloomx AS
+	OPERATOR 1 = (timestamptz, timestamptz), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS timestamptz_ops USING bloomx IS 'timestamptz values as keys';
+CREATE OPERATOR CLASS interval_ops DEFAULT FOR TYPE interval USING bloomx AS
+	OPERATOR 1 = (interval, interval), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS interval_ops USING bloomx IS 'interval values as keys';
+CREATE OPERATOR CLASS inet_ops DEFAULT FOR TYPE inet USING bloomx AS
+	OPERATOR 1 = (inet, inet), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS inet_ops USING bloomx IS 'inet values as keys';
+CREATE OPERATOR CLASS macaddr_ops DEFAULT FOR TYPE macaddr USING bloomx AS
+	OPERATOR 1 = (macaddr, macaddr), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS macaddr_ops USING bloomx IS 'macaddr values as keys';
+CREATE OPERATOR CLASS macaddr8_ops DEFAULT FOR TYPE macaddr8 USING bloomx AS
+	OPERATOR 1 = (macaddr8, macaddr8), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS macaddr8_ops USING bloomx IS 'macaddr8 values as keys';
+CREATE OPERATOR CLASS oid_ops DEFAULT FOR TYPE oid USING bloomx AS
+	OPERATOR 1 = (oid, oid), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS oid_ops USING bloomx IS 'oid values as keys';
+CREATE OPERATOR CLASS money_ops DEFAULT FOR TYPE money USING bloomx AS
+	OPERATOR 1 = (money, money), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS money_ops USING bloomx IS 'money values as keys';
+CREATE OPERATOR CLASS char_ops DEFAULT FOR TYPE "char" USING bloomx AS
+	OPERATOR 1 = ("char", "char"), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS char_ops USING bloomx IS 'char values as keys';
+CREATE OPERATOR CLASS xid_ops DEFAULT FOR TYPE xid USING bloomx AS
+	OPERATOR 1 = (xid, xid), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS xid_ops USING bloomx IS 'xid values as keys';
+CREATE OPERATOR CLASS cid_ops DEFAULT FOR TYPE cid USING bloomx AS
+	OPERATOR 1 = (cid, cid), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS cid_ops USING bloomx IS 'cid values as keys';
+CREATE OPERATOR CLASS xid8_ops DEFAULT FOR TYPE xid8 USING bloomx AS
+	OPERATOR 1 = (xid8, xid8), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS xid8_ops USING bloomx IS 'xid8 values as keys';
+CREATE OPERATOR CLASS pg_lsn_ops DEFAULT FOR TYPE pg_lsn USING bloomx AS
+	OPERATOR 1 = (pg_lsn, pg_lsn), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS pg_lsn_ops USING bloomx IS 'pg_lsn values as keys';
+CREATE OPERATOR CLASS tid_ops DEFAULT FOR TYPE tid USING bloomx AS
+	OPERATOR 1 = (tid, tid), FUNCTION 1 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS tid_ops USING bloomx IS 'tid values as keys';
+ALTER OPERATOR FAMILY integer_ops USING bloomx ADD
+	OPERATOR 1 = (int2, int4), OPERATOR 1 = (int2, int8), OPERATOR 1 = (int4, int2),
+	OPERATOR 1 = (int4, int8), OPERATOR 1 = (int8, int2), OPERATOR 1 = (int8, int4);
+ALTER OPERATOR FAMILY float_ops USING bloomx ADD
+	OPERATOR 1 = (float4, float8), OPERATOR 1 = (float8, float4);
+ALTER OPERATOR FAMILY text_ops USING bloomx ADD
+	OPERATOR 1 = (text, name), OPERATOR 1 = (name, text);
+
+-- All other types but arrays.  Enums, ranges and multiranges are keys as they are.  The access method refuses the rest,
+-- and says what to write instead.
+CREATE OPERATOR CLASS anynonarray_ops DEFAULT FOR TYPE anynonarray USING bloomx AS
+	OPERATOR 1 = (anyenum, anyenum), FUNCTION 1 bloomx_extract_scalar(internal);
+ALTER OPERATOR FAMILY anynonarray_ops USING bloomx ADD
+	OPERATOR 1 = (anyrange, anyrange), OPERATOR 1 = (anymultirange, anymultirange);
+COMMENT ON OPERATOR CLASS anynonarray_ops USING bloomx IS 'enums, ranges and multiranges as keys; refuses other types, with a hint';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'

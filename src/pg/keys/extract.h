@@ -47,8 +47,9 @@ typedef struct KeyCondition
 
 /*
  * How the values of a column have keys.  A support function of the operator class
- * makes one and keeps it in the current memory context; type and collation are
- * those of the indexed column.  The function's argument is a KeyExtractor with
+ * makes one and keeps it in the current memory context.  The type is that of the
+ * operator class, or the column's if the class is for a polymorphic type.  The
+ * collation is the index column's.  The function's argument is a KeyExtractor with
  * these three fields set, its result a structure that begins with one.
  */
 typedef struct KeyExtractor KeyExtractor;
@@ -59,7 +60,10 @@ struct KeyExtractor
 	Oid			collation;
 	MemoryContext memory;		/* lives as long as the extractor */
 	void		(*value) (KeyExtractor *extractor, Datum value, KeyHashes *hashes);
-	/* of `column operator query`, where query is not NULL and of that type; in the current memory context */
+	/*
+	 * Of `column operator query`, where the query is not NULL and of that type, which
+	 * is what the operator has on its right side; in the current memory context.
+	 */
 	KeyCondition *(*query) (KeyExtractor *extractor, int strategy, Oid type, Datum query);
 };
 
@@ -73,7 +77,7 @@ NewKeyExtractor(FunctionCallInfo fcinfo, Size size)
 	return extractor;
 }
 
-/* Calls the support function. */
+/* Calls the support function.  The extractor lives in the current memory context. */
 extern KeyExtractor *MakeKeyExtractor(FmgrInfo *support, Oid type, Oid collation);
 
 extern KeyCondition *MakeKeyCondition(KeyConditionKind kind, uint32 n);

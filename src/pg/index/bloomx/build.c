@@ -281,7 +281,7 @@ CheckColumn(Relation heap, Relation index)
 						 quote_identifier(RelationGetRelationName(heap)),
 						 is_expression ? "(expression)" : quote_identifier(NameStr(column->attname)),
 						 BrinClassFor(column->atttypid))));
-	if (index->rd_opcintype[0] == ANYELEMENTOID)
+	if (index->rd_opcintype[0] != FilterTypeOid())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("the operator class of index \"%s\" is not for filters", RelationGetRelationName(index)),

@@ -18,6 +18,8 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
+#include "pg/base/objects.h"
+
 static bool
 Invalid(const char *class, const char *problem, const char *object)
 {
@@ -27,7 +29,7 @@ Invalid(const char *class, const char *problem, const char *object)
 	return false;
 }
 
-/* What the operators have on their right side. */
+/* What the operators of filters have on their right side. */
 static const Oid right_types[] = {
 	[HOLDS_ALL_STRATEGY] = InvalidOid,	/* a filter */
 	[HOLDS_ANY_STRATEGY] = InvalidOid,
@@ -36,45 +38,82 @@ static const Oid right_types[] = {
 	[HOLDS_ANY_TEXT_STRATEGY] = TEXTARRAYOID,
 };
 
-/* The operators are for searching.  A class need not have those of texts: without them an untyped key is looked up in all rows. */
+/* True if the operator is one for searching. */
 static bool
-ValidateOperators(const char *name, Oid family, Oid type)
+ValidateOperator(const char *name, Form_pg_amop form)
+{
+	if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
+		return Invalid(name, "cannot order by operator", format_operator(form->amopopr));
+	if (!check_amop_signature(form->amopopr, BOOLOID, form->amoplefttype, form->amoprighttype))
+		return Invalid(name, "has a wrong signature for operator", format_operator(form->amopopr));
+	return true;
+}
+
+static bool
+ValidateFilterOperator(const char *name, Form_pg_amop form)
+{
+	int			strategy = form->amopstrategy;
+	Oid			right;
+
+	if (strategy < HOLDS_ALL_STRATEGY || strategy >= lengthof(right_types))
+		return Invalid(name, "has an invalid strategy number for operator", format_operator(form->amopopr));
+	right = OidIsValid(right_types[strategy]) ? right_types[strategy] : FilterTypeOid();
+	if (form->amoplefttype != FilterTypeOid() || form->amoprighttype != right)
+		return Invalid(name, "has a wrong signature for operator", format_operator(form->amopopr));
+	return true;
+}
+
+/*
+ * A class of filters must have the operators of filters; it need not have those of
+ * texts: without them an untyped key is looked up in all rows.  A class of keys has
+ * the operators that its support function knows.
+ */
+static bool
+ValidateOperators(const char *name, Oid family, bool filters)
 {
 	CatCList   *members = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(family));
-	bool		seen[lengthof(right_types)] = {false};
-	bool		valid = true;
+	bool		seen[lengthof(right_types)] = {false},
+				valid = true;
 
 	for (int i = 0; i < members->n_members; i++)
 	{
 		Form_pg_amop form = (Form_pg_amop) GETSTRUCT(&members->members[i]->tuple);
-		char	   *shown = format_operator(form->amopopr);
 
-		if (form->amopstrategy < HOLDS_ALL_STRATEGY || form->amopstrategy >= lengthof(right_types))
-			valid = Invalid(name, "has an invalid strategy number for operator", shown);
-		else if (form->amoppurpose != AMOP_SEARCH || OidIsValid(form->amopsortfamily))
-			valid = Invalid(name, "cannot order by operator", shown);
-		else if (!check_amop_signature(form->amopopr, BOOLOID, type, OidIsValid(right_types[form->amopstrategy]) ? right_types[form->amopstrategy] : type))
-			valid = Invalid(name, "has a wrong signature for operator", shown);
-		else
+		if (!ValidateOperator(name, form) || (filters && !ValidateFilterOperator(name, form)))
+			valid = false;
+		else if (filters)
 			seen[form->amopstrategy] = true;
 	}
 	ReleaseCatCacheList(members);
-	for (int strategy = HOLDS_ALL_STRATEGY; strategy <= HOLDS_ANY_STRATEGY; strategy++)
+	for (int strategy = HOLDS_ALL_STRATEGY; filters && strategy <= HOLDS_ANY_STRATEGY; strategy++)
 		if (!seen[strategy])
 			valid = Invalid(name, "is missing operator", strategy == HOLDS_ALL_STRATEGY ? "1, all keys" : "2, any key");
 	return valid;
 }
 
+/* Filters need no function; all other types need the one that makes their extractor. */
 static bool
-ValidateFunctions(const char *name, Oid family)
+ValidateFunctions(const char *name, Oid family, Oid type)
 {
 	CatCList   *functions = SearchSysCacheList1(AMPROCNUM, ObjectIdGetDatum(family));
-	bool		valid = true;
+	bool		filters = type == FilterTypeOid(),
+				seen = false,
+				valid = true;
 
 	for (int i = 0; i < functions->n_members; i++)
-		valid = Invalid(name, "has no use for function",
-						format_procedure(((Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple))->amproc));
+	{
+		Form_pg_amproc form = (Form_pg_amproc) GETSTRUCT(&functions->members[i]->tuple);
+
+		if (filters || form->amprocnum != EXTRACT_FUNCTION)
+			valid = Invalid(name, "has no use for function", format_procedure(form->amproc));
+		else if (!check_amproc_signature(form->amproc, INTERNALOID, true, 1, 1, INTERNALOID))
+			valid = Invalid(name, "has a wrong signature for function", format_procedure(form->amproc));
+		else if (form->amproclefttype == type)
+			seen = true;
+	}
 	ReleaseCatCacheList(functions);
+	if (!filters && !seen)
+		valid = Invalid(name, "is missing function", "1, which extracts keys");
 	return valid;
 }
 
@@ -88,9 +127,8 @@ bloomxvalidate(Oid class)
 	if (!HeapTupleIsValid(tuple))
 		elog(ERROR, "cache lookup failed for operator class %u", class);
 	form = (Form_pg_opclass) GETSTRUCT(tuple);
-	/* the class of all types that are refused (build.c) needs no operators */
-	valid = form->opcintype == ANYELEMENTOID || ValidateOperators(NameStr(form->opcname), form->opcfamily, form->opcintype);
-	valid &= ValidateFunctions(NameStr(form->opcname), form->opcfamily);
+	valid = ValidateOperators(NameStr(form->opcname), form->opcfamily, form->opcintype == FilterTypeOid());
+	valid &= ValidateFunctions(NameStr(form->opcname), form->opcfamily, form->opcintype);
 	ReleaseSysCache(tuple);
 	return valid;
 }
@@ -101,8 +139,8 @@ bloomx_handler(PG_FUNCTION_ARGS)
 {
 	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
 
-	routine->amstrategies = lengthof(right_types) - 1;
-	routine->amsupport = 0;
+	routine->amstrategies = 0;	/* each operator class has its own */
+	routine->amsupport = EXTRACT_FUNCTION;
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	routine->amkeytype = InvalidOid;
 

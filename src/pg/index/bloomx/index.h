@@ -105,7 +105,10 @@
 #define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
 
-/* Strategies of the operator class. */
+/* The support function that an operator class of keys has (pg/keys/extract.h). */
+#define EXTRACT_FUNCTION 1
+
+/* Strategies of the operator class of filters. */
 #define HOLDS_ALL_STRATEGY 1	/* ?& */
 #define HOLDS_ANY_STRATEGY 2	/* ?| */
 #define HOLDS_TEXT_STRATEGY 3	/* ?& text, and the next two: keys that have the type of the filters */
