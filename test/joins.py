@@ -122,6 +122,7 @@ def setup():
 class Generator:
     def __init__(self, seed):
         self.r = random.Random(seed)
+        self.same = None
 
     def one_of(self, *what):
         return self.r.choice(what)
@@ -145,6 +146,9 @@ class Generator:
             f"{alias}.i2 IS NOT NULL", f"{alias}.i4 % 97 = {k % 97}")
 
     def equality(self, left, right, first=True):
+        if first and self.same:
+            # one class of columns through the whole query: what equals a key is filtered, too
+            return f"{left}.{self.same} = {right}.{self.same if self.same != 'i4' or self.chance(0.7) else 'i8'}"
         column = self.column()
         # few values: as the only key they make queries slow
         while first and column == "e" and self.chance(0.9):
@@ -193,6 +197,9 @@ class Generator:
         return f"({inner}) {alias}"
 
     def select(self):
+        self.same = self.column() if self.chance(0.3) else None
+        if self.same == "e":
+            self.same = None
         n = self.r.choices([2, 3, 4, 5, 6], [8, 6, 3, 2, 1])[0]
         aliases = [f"r{i}" for i in range(n)]
         text = self.source(aliases[0], 1)
@@ -237,11 +244,13 @@ class Generator:
         return text
 
     def recursive(self):
+        self.same = None
         return (f"WITH RECURSIVE w(k, depth) AS (SELECT i4, 0 FROM tiny UNION ALL SELECT x.i8::int, depth + 1 FROM w JOIN {self.one_of('mid', 'big', 'ranged')} x ON x.i4 = w.k + 1 "
                 f"JOIN mid y ON y.i8 = x.i8 AND {self.condition('y')} WHERE depth < 4) SELECT k::text, count(*) FROM w GROUP BY k")
 
     def change(self):
         """A statement that changes a table, as a query of what it changed."""
+        self.same = None
         table = self.one_of("big", "mid", "dups", "ranged", "hashed")
         on = self.on("x", "y")
         kind = self.r.randrange(4)
@@ -257,7 +266,7 @@ class Generator:
 
     def settings(self):
         s = []
-        for name, p in (("enable_nestloop", 0.6), ("enable_mergejoin", 0.6), ("enable_hashjoin", 0.05), ("enable_indexscan", 0.4), ("enable_bitmapscan", 0.5),
+        for name, p in (("enable_nestloop", 0.6), ("enable_mergejoin", 0.6), ("enable_hashjoin", 0.2), ("enable_indexscan", 0.4), ("enable_bitmapscan", 0.5),
                         ("enable_indexonlyscan", 0.4), ("enable_material", 0.3), ("enable_memoize", 0.3), ("enable_sort", 0.1), ("enable_parallel_hash", 0.4)):
             s.append(f"SET {name} = {'off' if self.chance(p) else 'on'};")
         s.append(f"SET enable_partitionwise_join = {self.one_of('on', 'off')};")
@@ -420,6 +429,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
     parser.add_argument("--failures", type=int, default=500, help="statements that fail, and as many that are cancelled")
+    parser.add_argument("--tables", action="store_true", help="make the database and leave it there (scripts/test-sqlsmith)")
     options = parser.parse_args()
     print(f"seed {options.seed}")
 
@@ -429,6 +439,8 @@ def main():
     made = psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + setup())
     if made.returncode != 0:
         sys.exit("setup failed: " + made.stderr)
+    if options.tables:
+        return
 
     g = Generator(options.seed)
     start = time.time()

@@ -37,7 +37,7 @@ StartSets(JoinFilter *filter)
 		BuildKey   *key = &filter->keys[i];
 
 		/* a key that is only tested together with others: its bounds, for pages and partitions */
-		KeySetInit(&key->set, filter->sets, IsInteger(&key->inner), !key->is_alone,
+		KeySetInit(&key->set, filter->sets, IsInteger(&key->reader), !key->is_alone,
 				   filter->budget, filter->expected);
 	}
 	foreach(lc, filter->combined)
@@ -82,7 +82,7 @@ ReadKeys(JoinFilter *filter, TupleTableSlot *slot)
 		}
 		if (is_null)
 			return false;
-		key->word = WordOf(&key->inner, value);
+		key->word = WordOf(&key->reader, value);
 	}
 	return true;
 }
@@ -152,12 +152,12 @@ ReadSharedTable(JoinFilter *filter, HashJoinTable table)
 			HashJoinTuple tuple = dsa_get_address(table->area, at);
 
 			CHECK_FOR_INTERRUPTS();
-			ExecStoreMinimalTuple(HJTUPLE_MINTUPLE(tuple), filter->join->hj_HashTupleSlot, false);
-			AddRow(filter, filter->join->hj_HashTupleSlot);
+			ExecStoreMinimalTuple(HJTUPLE_MINTUPLE(tuple), filter->hash_join->hj_HashTupleSlot, false);
+			AddRow(filter, filter->hash_join->hj_HashTupleSlot);
 			at = tuple->next.shared;
 		}
 	}
-	ExecClearTuple(filter->join->hj_HashTupleSlot);
+	ExecClearTuple(filter->hash_join->hj_HashTupleSlot);
 }
 
 /*
@@ -168,7 +168,7 @@ ReadSharedTable(JoinFilter *filter, HashJoinTable table)
 void
 CollectShared(JoinFilter *filter)
 {
-	HashJoinTable table = filter->join->hj_HashTable;
+	HashJoinTable table = filter->hash_join->hj_HashTable;
 	MemoryContextCallback *at_end;
 
 	if (filter->is_complete || table == NULL || table->parallel_state == NULL ||

@@ -62,8 +62,7 @@ typedef struct BuildKey
 {
 	AttrNumber	attno;			/* of the inner side's rows; 0: expr computes it */
 	ExprState  *expr;
-	WordReader	inner,
-				outer;
+	WordReader	reader;			/* of the inner side */
 	bool		is_used;		/* some site tests it */
 	bool		is_alone;		/* some site tests it by itself */
 	KeySet		set;
@@ -80,8 +79,11 @@ typedef struct CombinedKey
 struct JoinFilter
 {
 	FilteredQuery *query;
-	HashJoinState *join;
-	HashState  *hash;
+	PlanState  *join;
+	HashJoinState *hash_join;	/* the same; NULL if it is a merge join */
+	PlanState  *input;			/* whose rows are collected, as they go into a hash table or a sort */
+	PlanState  *filtered;		/* the other side of the join */
+	void	  **built;			/* where the join keeps that hash table or sort; NULL there: none */
 	bool		is_shared;		/* Parallel Hash: keys are read from the shared table */
 
 	int			n_keys;
@@ -109,6 +111,7 @@ struct SiteFilter
 	int		   *keys;			/* numbers in filter->keys */
 	AttrNumber *attnos;			/* in the site's rows */
 	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
+	WordReader *readers;		/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
 
 	/* of the present window of rows */
@@ -157,7 +160,7 @@ struct Site
 static inline bool
 FilterIsReady(const JoinFilter *filter)
 {
-	return filter->is_complete && filter->join->hj_HashTable != NULL;
+	return filter->is_complete && *filter->built != NULL;
 }
 
 /* ---- query.c ---- */
@@ -276,18 +279,19 @@ extern TupleTableSlot *ExecSite(PlanState *ps);
 
 /* ---- places.c ---- */
 
-/* A column of a node's rows. */
+/* A column of a node's rows, and how to read it. */
 typedef struct Place
 {
 	PlanState  *ps;
 	AttrNumber	attno;
+	WordReader	reader;
 } Place;
 
 /*
- * The lowest nodes below an eligible join where column attno of its outer side
- * can be tested: a List of Place.
+ * The lowest nodes below an eligible join where column attno of the side that it
+ * filters can be tested, or another column that equals it: a List of Place.
  */
-extern List *FindPlaces(JoinFilter *filter, AttrNumber attno);
+extern List *FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *reader);
 
 /* ---- joins.c ---- */
 

@@ -1,9 +1,18 @@
 /*
  * joins.c - finds the joins of a query that can have a filter.
  *
- * That an outer row without a match yields nothing holds for inner joins and
- * semijoins, and for joins that fill or return the inner side.  It does not hold
- * for left, full and antijoins, which are never filtered.
+ * A hash join reads its inner side first, and filters the outer one.  That an outer
+ * row without a match yields nothing holds for inner joins and semijoins, and for
+ * joins that fill or return the inner side.  It does not hold for left, full and
+ * antijoins, which are never filtered.
+ *
+ * A merge join reads its outer side first.  If that is a sort, all of it is read
+ * before the first row of the inner side, so the inner side is filtered.  (An index
+ * scan or an incremental sort yields its first row before its last is known.)  An
+ * inner row without a match yields nothing unless the join fills or returns the
+ * inner side: right, full and right antijoins.  In a left join or an antijoin it
+ * does not even change what becomes of an outer row.  Where a row is dropped, the
+ * inner side's position is not marked, and the order of the others stays.
  *
  * All of this happens after the executor has started, when nothing has run yet.  So
  * it has to be cheap: the nodes of the plan are visited once, and a join that will
@@ -26,11 +35,20 @@
 #define LEAST_BUDGET (64 * 1024)
 
 static bool
-JoinIsEligible(const HashJoinState *join)
+HashJoinIsEligible(const HashJoinState *join)
 {
 	JoinType	type = join->js.jointype;
 
 	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT || IS_RIGHT_SEMI_OR_ANTI(type);
+}
+
+static bool
+MergeJoinIsEligible(const MergeJoinState *join)
+{
+	JoinType	type = join->js.jointype;
+
+	return IsA(outerPlanState(join), SortState) &&
+		(type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_LEFT || type == JOIN_ANTI);
 }
 
 /*
@@ -43,22 +61,21 @@ InputIsEligible(PlanState *input)
 	return !(IsA(input, HashJoinState) && input->plan->parallel_aware);
 }
 
-/* True if the inner side of the join has all rows of its tables. */
+/* True if the input of the join has all rows of its table. */
 static bool
-IsUnrestricted(Plan *inner)
+IsUnrestricted(Plan *input)
 {
-	return (IsA(inner, SeqScan) || IsA(inner, IndexOnlyScan) || IsA(inner, IndexScan)) && inner->qual == NIL;
+	return (IsA(input, SeqScan) || IsA(input, IndexOnlyScan) || IsA(input, IndexScan)) && input->qual == NIL;
 }
 
-/* True if so few outer rows are expected to go that a filter does not pay. */
+/* True if so few rows are expected to go that a filter does not pay. */
 static bool
-WillDropTooFew(const HashJoinState *join)
+WillDropTooFew(const JoinFilter *filter)
 {
-	double		outer_rows = outerPlan(join->js.ps.plan)->plan_rows;
-	double		left = join->js.ps.plan->plan_rows / Max(outer_rows, 1);
+	double		left = filter->join->plan->plan_rows / Max(filter->filtered->plan->plan_rows, 1);
 
 	return bloomx_join_filter_min_drop > 0 && 1 - left < bloomx_join_filter_min_drop &&
-		IsUnrestricted(outerPlan(innerPlan(join->js.ps.plan)));
+		IsUnrestricted(filter->input->plan);
 }
 
 /* The planner's number of rows of the largest node that a filter would be applied to. */
@@ -110,9 +127,9 @@ GetCombined(JoinFilter *filter, Bitmapset *keys)
 	return &combined->set;
 }
 
-/* Adds the filter to a site, with the keys that the site has: attnos[i] is not 0. */
+/* Adds the filter to a site, with the keys that are there: here[i] is not NULL. */
 static void
-AddSiteFilter(JoinFilter *filter, PlanState *ps, const AttrNumber *attnos)
+AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 {
 	Site	   *site = GetSite(filter->query, ps, ExecSite);
 	SiteFilter *sf = palloc0(sizeof(SiteFilter));
@@ -123,12 +140,14 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, const AttrNumber *attnos)
 	sf->keys = palloc(filter->n_keys * sizeof(int));
 	sf->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
 	sf->columns = palloc(filter->n_keys * sizeof(AttrNumber));
+	sf->readers = palloc(filter->n_keys * sizeof(WordReader));
 	for (int i = 0; i < filter->n_keys; i++)
-		if (attnos[i] != 0)
+		if (here[i] != NULL)
 		{
 			sf->keys[sf->n_keys] = i;
-			sf->attnos[sf->n_keys] = attnos[i];
-			sf->columns[sf->n_keys++] = ColumnOfTable(ps, attnos[i]);
+			sf->attnos[sf->n_keys] = here[i]->attno;
+			sf->columns[sf->n_keys] = ColumnOfTable(ps, here[i]->attno);
+			sf->readers[sf->n_keys++] = here[i]->reader;
 			filter->keys[i].is_used = true;
 			keys = bms_add_member(keys, i);
 		}
@@ -149,79 +168,139 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, const AttrNumber *attnos)
 static void
 AddSiteFilters(JoinFilter *filter, List **places)
 {
-	AttrNumber *attnos = palloc(filter->n_keys * sizeof(AttrNumber));
+	Place	  **here = palloc(filter->n_keys * sizeof(Place *));
 
 	for (int i = 0; i < filter->n_keys; i++)
 		while (places[i] != NIL)
 		{
 			PlanState  *ps = ((Place *) linitial(places[i]))->ps;
 
-			/* this node's column of each key; lists before the i-th are empty */
-			memset(attnos, 0, filter->n_keys * sizeof(AttrNumber));
+			/* this node's place of each key; lists before the i-th are empty */
+			memset(here, 0, filter->n_keys * sizeof(Place *));
 			for (int j = i; j < filter->n_keys; j++)
 			{
 				ListCell   *lc;
 
 				foreach(lc, places[j])
-					if (((Place *) lfirst(lc))->ps == ps && attnos[j] == 0)
+					if (((Place *) lfirst(lc))->ps == ps && here[j] == NULL)
 					{
-						attnos[j] = ((Place *) lfirst(lc))->attno;
+						here[j] = lfirst(lc);
 						places[j] = foreach_delete_current(places[j], lc);
 					}
 			}
-			AddSiteFilter(filter, ps, attnos);
+			AddSiteFilter(filter, ps, here);
 		}
 }
 
-/* Reads the join's clause i: how to get the key on the inner side, and its column on the outer side, or 0. */
-static AttrNumber
+/* A clause of the join: its operator, and the keys that it compares. */
+typedef struct JoinClause
+{
+	Oid			operator;
+	Oid			collation;
+	Node	   *built;			/* over the rows of the filter's input */
+	Node	   *filtered;		/* over the rows of the other side */
+	bool		built_is_left;	/* of the operator */
+	int			filtered_side;	/* OUTER_VAR or INNER_VAR */
+} JoinClause;
+
+static JoinClause
+GetClause(const JoinFilter *filter, int i)
+{
+	JoinClause	clause;
+
+	if (filter->hash_join != NULL)
+	{
+		HashJoin   *plan = (HashJoin *) filter->join->plan;
+
+		clause.operator = list_nth_oid(plan->hashoperators, i);
+		clause.collation = list_nth_oid(plan->hashcollations, i);
+		clause.built = list_nth(((Hash *) innerPlan(plan))->hashkeys, i);
+		clause.filtered = list_nth(plan->hashkeys, i);
+	}
+	else
+	{
+		MergeJoin  *plan = (MergeJoin *) filter->join->plan;
+		OpExpr	   *equality = list_nth_node(OpExpr, plan->mergeclauses, i);
+
+		clause.operator = equality->opno;
+		clause.collation = plan->mergeCollations[i];
+		/* a sort hands through the columns of its input */
+		clause.built = linitial(equality->args);
+		clause.filtered = lsecond(equality->args);
+	}
+	clause.built_is_left = filter->hash_join == NULL;
+	clause.filtered_side = filter->hash_join != NULL ? OUTER_VAR : INNER_VAR;
+	return clause;
+}
+
+/* Reads the join's clause i: how to get the key from the input, and where it can be tested. */
+static List *
 SetUpKey(JoinFilter *filter, int i)
 {
-	HashJoin   *plan = (HashJoin *) filter->join->js.ps.plan;
-	Hash	   *hash = (Hash *) filter->hash->ps.plan;
+	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
-	Var		   *outer = PlainColumn(list_nth(plan->hashkeys, i));
-	Node	   *expression = list_nth(hash->hashkeys, i);
-	Var		   *inner = PlainColumn(expression);
+	Var		   *filtered = PlainColumn(clause.filtered);
+	Var		   *built = PlainColumn(clause.built);
+	WordReader	reader;
 
-	if (outer == NULL || outer->varno != OUTER_VAR || outer->varattno <= 0 ||
-		!MakeWordReaders(list_nth_oid(plan->hashoperators, i), list_nth_oid(plan->hashcollations, i),
-						 &key->outer, &key->inner))
-		return 0;
-	if (inner != NULL && inner->varno == OUTER_VAR && inner->varattno > 0)
-		key->attno = inner->varattno;
-	else if (IsVolatile(expression))
-		return 0;
+	if (filtered == NULL || filtered->varno != clause.filtered_side || filtered->varattno <= 0 ||
+		!MakeWordReaders(clause.operator, clause.collation,
+						 clause.built_is_left ? &key->reader : &reader, clause.built_is_left ? &reader : &key->reader))
+		return NIL;
+	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
+		key->attno = built->varattno;
+	else if (IsVolatile(clause.built))
+		return NIL;
 	else
 	{
 		if (filter->econtext == NULL)
 			filter->econtext = CreateExprContext(filter->query->estate);
 		/* no parent: the rows of a shared table come in other slots than those of the inner side */
-		key->expr = ExecInitExpr((Expr *) expression, NULL);
+		key->expr = ExecInitExpr((Expr *) clause.built, NULL);
 	}
-	return outer->varattno;
+	return FindPlaces(filter, filtered->varattno, &reader);
 }
 
 /* The rows of a shared table that each worker may read: reading one costs a fraction of what a dropped outer row saves. */
 static double
-MostSharedRows(const HashJoinState *join)
+MostSharedRows(const JoinFilter *filter)
 {
-	return bloomx_join_filter_min_drop == 0 ? DBL_MAX : outerPlan(join->js.ps.plan)->plan_rows / 2;
+	return bloomx_join_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
 }
 
+/* The filter that a join may have; NULL if it may not. */
 static JoinFilter *
-NewJoinFilter(FilteredQuery *query, HashJoinState *join)
+NewJoinFilter(FilteredQuery *query, PlanState *join)
 {
 	JoinFilter *filter = palloc0(sizeof(JoinFilter));
 
 	filter->query = query;
 	filter->join = join;
-	filter->hash = castNode(HashState, innerPlanState(join));
-	filter->is_shared = join->js.ps.plan->parallel_aware;
-	filter->n_keys = list_length(((HashJoin *) join->js.ps.plan)->hashkeys);
+	if (IsA(join, HashJoinState))
+	{
+		HashJoinState *hash_join = (HashJoinState *) join;
+
+		if (!HashJoinIsEligible(hash_join))
+			return NULL;
+		filter->hash_join = hash_join;
+		filter->input = outerPlanState(innerPlanState(join));
+		filter->filtered = outerPlanState(join);
+		filter->built = (void **) &hash_join->hj_HashTable;
+		filter->is_shared = join->plan->parallel_aware;
+		filter->n_keys = list_length(((HashJoin *) join->plan)->hashkeys);
+	}
+	else
+	{
+		if (!MergeJoinIsEligible((MergeJoinState *) join))
+			return NULL;
+		filter->input = outerPlanState(outerPlanState(join));
+		filter->filtered = innerPlanState(join);
+		filter->built = &((SortState *) outerPlanState(join))->tuplesortstate;
+		filter->n_keys = list_length(((MergeJoin *) join->plan)->mergeclauses);
+	}
 	filter->keys = palloc0(filter->n_keys * sizeof(BuildKey));
-	filter->expected = outerPlan(filter->hash->ps.plan)->plan_rows;
-	filter->most_shared = MostSharedRows(join);
+	filter->expected = filter->input->plan->plan_rows;
+	filter->most_shared = MostSharedRows(filter);
 	return filter;
 }
 
@@ -241,7 +320,7 @@ StartFilter(JoinFilter *filter)
 	query->filters = lappend(query->filters, filter);
 	if (!filter->is_shared)
 	{
-		Site	   *input = GetSite(query, outerPlanState(filter->hash), ExecSite);
+		Site	   *input = GetSite(query, filter->input, ExecSite);
 
 		input->builds = lappend(input->builds, filter);
 	}
@@ -250,31 +329,26 @@ StartFilter(JoinFilter *filter)
 	 * Otherwise the join might fetch an outer row before it builds the table, to
 	 * see whether there is one, and the outer scan would begin without a filter.
 	 */
-	filter->join->hj_OuterNotEmpty = true;
+	if (filter->hash_join != NULL)
+		filter->hash_join->hj_OuterNotEmpty = true;
 }
 
 static void
-ConsiderJoin(FilteredQuery *query, HashJoinState *join)
+ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
-	JoinFilter *filter;
+	JoinFilter *filter = NewJoinFilter(query, join);
 	List	  **places;
-	double		rows = 0;
+	double		rows;
 
-	if (!JoinIsEligible(join) || WillDropTooFew(join))
+	if (filter == NULL || WillDropTooFew(filter) || (!filter->is_shared && !InputIsEligible(filter->input)))
 		return;
-	filter = NewJoinFilter(query, join);
-	if (!filter->is_shared && !InputIsEligible(outerPlanState(filter->hash)))
-		return;
+	rows = filter->filtered->plan->plan_rows;
 	places = palloc0(filter->n_keys * sizeof(List *));
 	for (int i = 0; i < filter->n_keys; i++)
 	{
-		AttrNumber	attno = SetUpKey(filter, i);
-
-		if (attno != 0)
-			places[i] = FindPlaces(filter, attno);
+		places[i] = SetUpKey(filter, i);
 		rows = Max(rows, RowsAtPlaces(places[i]));
 	}
-	rows = Max(rows, outerPlan(join->js.ps.plan)->plan_rows);
 	if (rows < bloomx_join_filter_min_rows)
 		return;
 	AddSiteFilters(filter, places);
@@ -289,15 +363,15 @@ ConsiderJoin(FilteredQuery *query, HashJoinState *join)
 static bool
 VisitNode(PlanState *ps, void *query)
 {
-	if (IsA(ps, HashJoinState))
-		ConsiderJoin(query, (HashJoinState *) ps);
+	if (IsA(ps, HashJoinState) || IsA(ps, MergeJoinState))
+		ConsiderJoin(query, ps);
 	return planstate_tree_walker(ps, VisitNode, query);
 }
 
 static bool
-HasHashJoin(PlanState *ps, void *context)
+HasJoin(PlanState *ps, void *context)
 {
-	return IsA(ps, HashJoinState) || planstate_tree_walker(ps, HasHashJoin, context);
+	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState) || planstate_tree_walker(ps, HasJoin, context);
 }
 
 void
@@ -307,7 +381,7 @@ AttachJoinFilters(EState *estate, PlanState *top)
 	FilteredQuery *query;
 	ListCell   *lc;
 
-	if (!HasHashJoin(top, NULL))
+	if (!HasJoin(top, NULL))
 		return;
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	query = NewFilteredQuery(estate);

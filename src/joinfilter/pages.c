@@ -93,7 +93,7 @@ static bool
 HasPlainKey(const SiteFilter *sf)
 {
 	for (int i = 0; i < sf->n_keys; i++)
-		if (sf->columns[i] != 0 && IsInteger(&sf->filter->keys[sf->keys[i]].outer))
+		if (sf->columns[i] != 0 && IsInteger(&sf->readers[i]))
 			return true;
 	return false;
 }
@@ -137,8 +137,8 @@ OpenQuestions(Site *site)
 			List	   *indexes = NIL;
 			ListCell   *lc;
 
-			if (sf->columns[j] != 0 && IsInteger(&key->outer))
-				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], key->outer.type,
+			if (sf->columns[j] != 0 && IsInteger(&sf->readers[j]))
+				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], sf->readers[j].type,
 										   site->query->estate->es_snapshot);
 			foreach(lc, indexes)
 			{

@@ -252,7 +252,7 @@ FilterExcludes(PartitionBounds *bounds, const SiteFilter *sf)
 		{
 			Bound	   *bound = lfirst(lc);
 
-			if (bound->column == sf->columns[i] && IsInteger(&key->outer) && bound->type == key->outer.type &&
+			if (bound->column == sf->columns[i] && IsInteger(&sf->readers[i]) && bound->type == sf->readers[i].type &&
 				!BoundMeets(bound, &key->set))
 				return true;
 		}

@@ -56,7 +56,7 @@ MakeFilterReport(const SiteFilter *sf)
 	const JoinFilter *filter = sf->filter;
 	FilterReport report = {0};
 
-	report.join_node = filter->join->js.ps.plan->plan_node_id;
+	report.join_node = filter->join->plan->plan_node_id;
 	report.site_node = sf->site->ps->plan->plan_node_id;
 	NameSite(&report, sf);
 	report.n_keys = sf->n_keys;

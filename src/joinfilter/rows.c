@@ -24,9 +24,7 @@
 static double
 TestCost(const SiteFilter *sf)
 {
-	BuildKey   *key = &sf->filter->keys[sf->keys[0]];
-
-	if (!IsInteger(&key->outer))
+	if (!IsInteger(&sf->readers[0]))
 		return 5;
 	return sf->set->form == KEYS_FILTER ? 2 : 1;
 }
@@ -96,7 +94,7 @@ ReadWord(SiteFilter *sf, TupleTableSlot *slot, uint64 *word)
 
 		if (is_null)
 			return false;
-		one = WordOf(&sf->filter->keys[sf->keys[i]].outer, value);
+		one = WordOf(&sf->readers[i], value);
 		if (sf->n_keys == 1)
 		{
 			*word = one;
@@ -111,18 +109,17 @@ ReadWord(SiteFilter *sf, TupleTableSlot *slot, uint64 *word)
 static inline bool
 MayMatch(SiteFilter *sf, TupleTableSlot *slot)
 {
-	BuildKey   *key = &sf->filter->keys[sf->keys[0]];
 	MemoryContext old;
 	uint64		word;
 	bool		may_match;
 
 	/* the common case: one integer */
-	if (sf->n_keys == 1 && IsInteger(&key->outer))
+	if (sf->n_keys == 1 && IsInteger(&sf->readers[0]))
 	{
 		bool		is_null;
 		Datum		value = slot_getattr(slot, sf->attnos[0], &is_null);
 
-		return !is_null && KeySetMayHold(sf->set, (uint64) IntegerOf(key->outer.kind, value));
+		return !is_null && KeySetMayHold(sf->set, (uint64) IntegerOf(sf->readers[0].kind, value));
 	}
 	/* a hash function may detoast the value */
 	old = MemoryContextSwitchTo(sf->filter->scratch);

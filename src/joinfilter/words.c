@@ -112,6 +112,7 @@ MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inne
 				inner_hash;
 	WordKind	kind;
 
+	outer->operator = inner->operator = operator;
 	outer->collation = inner->collation = collation;
 	for (int i = 0; i < lengthof(integer_equalities); i++)
 		if (integer_equalities[i].function == function)
@@ -135,6 +136,36 @@ MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inne
 	fmgr_info(outer_hash, &outer->hash);
 	fmgr_info(inner_hash, &inner->hash);
 	return true;
+}
+
+/*
+ * Integers: any equality of integers will do, as long as it takes the known values
+ * for what the reader takes them for.  (An oid may stand in the place of an int4,
+ * but some of them have other words.)  Hashes: only the same operator between
+ * values of one type, which is strict and agrees with the reader's hash function.
+ */
+bool
+CarryWordReader(const WordReader *reader, Oid equality, bool left_is_known, Oid collation, WordReader *other)
+{
+	Oid			function = get_opcode(equality);
+
+	*other = *reader;
+	if (!IsInteger(reader))
+	{
+		Oid			left,
+					right;
+
+		op_input_types(equality, &left, &right);
+		return equality == reader->operator && left == right && collation == reader->collation;
+	}
+	for (int i = 0; i < lengthof(integer_equalities); i++)
+		if (integer_equalities[i].function == function)
+		{
+			other->type = left_is_known ? integer_equalities[i].right : integer_equalities[i].left;
+			return reader->type == (left_is_known ? integer_equalities[i].left : integer_equalities[i].right) &&
+				IntegerKind(other->type, &other->kind);
+		}
+	return false;
 }
 
 uint64

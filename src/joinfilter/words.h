@@ -24,6 +24,7 @@ typedef struct WordReader
 {
 	WordKind	kind;
 	Oid			type;			/* that the operator takes on this side */
+	Oid			operator;		/* the join's */
 	Oid			collation;
 	FmgrInfo	hash;
 } WordReader;
@@ -40,6 +41,13 @@ IsInteger(const WordReader *reader)
  * or has no hash functions.
  */
 extern bool MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inner);
+
+/*
+ * How to read values that an equality of another join compares with values of the
+ * reader's, so that equal ones have equal words.  left_is_known: the reader's values are on the left.
+ * False if nothing is known of that equality.
+ */
+extern bool CarryWordReader(const WordReader *reader, Oid equality, bool left_is_known, Oid collation, WordReader *other);
 
 /* How an integer type is read, for other code that meets its values.  False if it is none. */
 extern bool IntegerKind(Oid type, WordKind *kind);

@@ -1,0 +1,134 @@
+--
+-- Join filters beyond the outer side of a hash join: columns that equal the key, and merge joins.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS bloomx;
+RESET client_min_messages;
+SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SET max_parallel_workers_per_gather = 0;
+SET synchronize_seqscans = off;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SET enable_hashagg = off;
+SET join_collapse_limit = 1;
+SET from_collapse_limit = 1;
+SET bloomx.join_filter_min_rows = 0;
+SET bloomx.join_filter_min_pages = 0;
+SET bloomx.join_filter_min_drop = 0;
+
+CREATE TABLE f AS
+	SELECT g AS id, nullif(g / 100, 11) AS i4, (g / 100)::int8 AS i8, (g / 100)::int2 AS i2, (g / 100 - 100)::oid AS o, 'key ' || g / 100 AS t, ('key ' || g / 100)::varchar AS v,
+	       g / 100 * 1.0 AS n, ARRAY[g / 100] AS a, g % 10 AS ten, repeat('x', 20) AS pad
+	FROM generate_series(0, 29999) g;
+-- a third of the keys, and some that f has not
+CREATE TABLE g AS SELECT 1000000 + id AS id, i4, i8, i2, o, t, v, n, a, ten FROM f WHERE id % 300 = 0;
+INSERT INTO g SELECT 2000000 + k, k, k, k, k, 'key ' || k, 'key ' || k, k, ARRAY[k], 1 FROM generate_series(1000, 1009) k;
+CREATE TABLE dim AS SELECT g AS id, g AS i4, g::int8 AS i8, g::int2 AS i2, (g - 100)::oid AS o, 'key ' || g AS t, ('key ' || g)::varchar AS v, g * 1.000 AS n, ARRAY[g] AS a, g / 10 AS grp FROM generate_series(0, 299) g;
+CREATE VIEW seven AS SELECT * FROM dim WHERE grp IN (1, 7);
+ANALYZE f, g, dim;
+
+-- Runs a query with filters off and on.  Says whether the rows are the same, and which table each join filtered; joins are
+-- lettered from the top.
+CREATE FUNCTION filtered_tables(query text, OUT same boolean, OUT count bigint, OUT filters text) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text;
+	rows text;
+BEGIN
+	query := format('SELECT count(*), md5(string_agg(q::text, ''|'' ORDER BY q::text COLLATE "C")) FROM (%s) q', query);
+	SET LOCAL bloomx.join_filter = off;
+	EXECUTE query INTO count, plain;
+	SET LOCAL bloomx.join_filter = on;
+	EXECUTE query INTO count, rows;
+	same := plain IS NOT DISTINCT FROM rows;
+	SELECT string_agg(concat_ws(' ', chr(96 + j.place), coalesce(nullif(concat_ws('.', j."table", j."column"), ''), 'a node above scans'),
+	                  CASE WHEN j.keys > 1 THEN j.keys || ' keys' END,
+	                  CASE WHEN rows_dropped > 0 THEN 'drops rows' END), '; ' ORDER BY j.place, j."table", j."column")
+	INTO filters FROM (SELECT *, dense_rank() OVER (ORDER BY join_node)::int AS place FROM bloomx_join_filters()) j;
+END $$;
+
+-- f.i4 = g.i4 below the join with seven: both are filtered by the keys of seven (a), and f by those of g (b).
+EXPLAIN (COSTS OFF) SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4;
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
+SELECT "table", build_rows, rows_checked, rows_dropped FROM bloomx_join_filters() ORDER BY join_node, "table";
+-- Other types: integers of different sizes, texts, numerics, arrays.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i8 JOIN seven ON f.i4 = seven.i2');
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i2 = g.i4 JOIN seven ON f.i2 = seven.i8');
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.t = g.v JOIN seven ON f.t = seven.t');
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.n = g.n JOIN seven ON f.n = seven.n');
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.a = g.a JOIN seven ON f.a = seven.a');
+-- Several keys, and several tables.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 AND f.t = g.t JOIN seven ON f.i4 = seven.i4 AND f.t = seven.t');
+SELECT * FROM filtered_tables('SELECT f.id, g.id, h.id FROM (f JOIN (g JOIN (SELECT * FROM g OFFSET 0) h ON g.i4 = h.i4) ON f.i4 = g.i4) JOIN seven ON f.i4 = seven.i4');
+-- An oid is not what an int4 is: -1 is 4294967295.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM (SELECT id, (i4 - 100)::int4 AS k FROM f OFFSET 0) f JOIN g ON f.k::oid = g.o JOIN (SELECT i4 - 100 AS k FROM seven) s ON f.k = s.k');
+-- Another collation may hold other texts for equal.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.t COLLATE "POSIX" = g.t JOIN seven ON f.t = seven.t COLLATE "C"');
+-- Semijoins: what is looked at is filtered.
+SELECT * FROM filtered_tables('SELECT f.id FROM (SELECT * FROM f WHERE EXISTS (SELECT FROM g WHERE f.i4 = g.i4)) f JOIN seven ON f.i4 = seven.i4');
+-- Left joins and antijoins: fewer rows of g would make rows that were not there, and of which something might fail to be computed.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f LEFT JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
+SELECT * FROM filtered_tables('SELECT f.id FROM (SELECT * FROM f WHERE NOT EXISTS (SELECT FROM g WHERE f.i4 = g.i4)) f JOIN seven ON f.i4 = seven.i4');
+-- A key of the side that may be filled with NULLs is no key.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f RIGHT JOIN g ON f.i4 = g.i4 JOIN seven ON g.i4 = seven.i4');
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f FULL JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
+-- Not below what counts rows, and not by clauses that are no equality.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN (SELECT * FROM g ORDER BY id LIMIT 50) g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
+SET enable_nestloop = on;
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM (SELECT * FROM f WHERE ten = 5 AND i4 < 100) f JOIN g ON f.i4 >= g.i4 JOIN seven ON f.i4 = seven.i4');
+-- Nested loops: the inner side is read after the build as well.  What keeps its rows does only if all builds are alike.
+SET enable_hashjoin = off;
+SET enable_material = off;
+EXPLAIN (COSTS OFF) SELECT f.id, g.id FROM g JOIN dim f ON f.i4 = g.i4;
+RESET enable_hashjoin;
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (2), (7)) o (id), LATERAL (SELECT f.id, g.id FROM (f JOIN g ON f.i4 = g.i4) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = o.id OFFSET 0) x (a, b)');
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (2), (7)) o (id), LATERAL (SELECT f.id, g.id FROM (f JOIN g ON f.i4 = g.i4) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 1 AND o.id < 7 OFFSET 0) x (a, b)');
+RESET enable_material;
+SET enable_nestloop = off;
+
+-- Merge joins: the outer side is sorted before the inner side is read, so that is filtered.
+SET enable_hashjoin = off;
+SET enable_mergejoin = on;
+CREATE TABLE probe AS SELECT *, -1 AS x FROM f;
+INSERT INTO probe SELECT 500000 + i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 'null', NULL FROM generate_series(1, 100) i;
+ANALYZE probe;
+EXPLAIN (COSTS OFF) SELECT seven.id, f.id FROM seven JOIN f ON seven.i4 = f.i4;
+SELECT * FROM filtered_tables('SELECT seven.id, f.id FROM seven JOIN f ON seven.i4 = f.i4');
+SELECT "table", "column", kind, build_rows, rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.i8 = p.i4');
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.t = p.v');
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.n = p.n AND seven.i4 = p.i4');
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM (SELECT id, i4 + 1 AS k FROM seven) seven JOIN probe p ON seven.k = p.i4');
+-- Repeated keys on both sides: the inner side's position is restored.
+SELECT * FROM filtered_tables('SELECT a.id, b.id FROM (SELECT * FROM f WHERE i4 BETWEEN 71 AND 73 AND ten < 3) a JOIN probe b ON a.i4 = b.i4');
+-- Left joins, semijoins and antijoins: an inner row without a match changes nothing.  Right and full joins return it.
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM dim seven LEFT JOIN probe p ON seven.i4 + 290 = p.i4');
+SELECT * FROM filtered_tables('SELECT id FROM dim WHERE EXISTS (SELECT FROM probe p WHERE dim.i4 + 290 = p.i4 AND dim.id <> p.id)');
+SELECT * FROM filtered_tables('SELECT id FROM dim WHERE NOT EXISTS (SELECT FROM probe p WHERE dim.i4 + 290 = p.i4 AND dim.id <> p.id)');
+SELECT * FROM filtered_tables('SELECT p.id FROM (SELECT * FROM g WHERE ten = 0) g RIGHT JOIN probe p ON g.i4 = p.i4');
+SELECT * FROM filtered_tables('SELECT p.id, g.id FROM g FULL JOIN probe p ON g.i4 = p.i4');
+-- No row on the outer side, or only rows without a key: the inner side is not read.
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM (SELECT * FROM dim WHERE grp = 99) seven JOIN probe p ON seven.i4 = p.i4');
+SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM (SELECT id, nullif(grp, 1) AS k FROM dim WHERE grp = 1) seven JOIN probe p ON seven.k = p.i4');
+-- An index scan on the outer side yields its first row before all keys are known.
+CREATE INDEX dim_i4 ON dim (i4);
+CREATE INDEX probe_i4 ON probe (i4);
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4;
+SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4');
+-- On the inner side it is filtered like any other.
+DROP INDEX dim_i4;
+SET enable_sort = on;
+SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4');
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+DROP INDEX probe_i4;
+-- Rescans: each row of the outer query has other keys, and the inner sort must not keep the rows of the last ones.  The filter is above it.
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = o.id) d JOIN probe p ON d.i4 = p.i4 OFFSET 0) x (a, b)');
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7) d JOIN probe p ON d.i4 = p.i4 OFFSET 0) x (a, b) WHERE x.a > o.id');
+SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7 AND random() >= 0) d JOIN probe p ON d.i4 = p.i4');
+
+RESET ALL;
+DROP FUNCTION filtered_tables;
+DROP TABLE f, g, dim, probe CASCADE;
