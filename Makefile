@@ -17,7 +17,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract) \
 	$(patsubst %,src/joinfilter/%.o, settings words keyset stable query build rows brin pages partitions site places joins \
-		report explain hooks) \
+		report workers totals statement explain hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
@@ -25,7 +25,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space provisional merge build scan vacuum cost check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter join_filter join_filter_more join_filter_pages brin gist index_bloomx errors golden \
+	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

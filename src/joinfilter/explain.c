@@ -26,6 +26,16 @@
 
 static explain_per_node_hook_type next_node_hook;
 
+static const char *const count_names[N_COUNTS] = {
+	[ROWS_CHECKED] = "Rows Checked",
+	[ROWS_DROPPED] = "Rows Dropped",
+	[PAGES] = "Pages",
+	[PAGES_SKIPPED] = "Pages Skipped",
+	[PARTITIONS] = "Partitions Asked",
+	[PARTITIONS_SKIPPED] = "Partitions Skipped",
+	[PAUSES] = "Pauses"
+};
+
 void
 PrepareNotes(FilteredQuery *query)
 {
@@ -57,13 +67,9 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 	ExplainPropertyText("Kind", r->kind, es);
 	ExplainPropertyUInteger("Build Rows", NULL, r->build_rows, es);
 	ExplainPropertyUInteger("Bytes", NULL, r->bytes, es);
-	ExplainPropertyUInteger("Rows Checked", NULL, r->checked, es);
-	ExplainPropertyUInteger("Rows Dropped", NULL, r->dropped, es);
-	ExplainPropertyUInteger("Pages", NULL, r->pages, es);
-	ExplainPropertyUInteger("Pages Skipped", NULL, r->pages_skipped, es);
-	ExplainPropertyUInteger("Partitions Asked", NULL, r->partitions, es);
-	ExplainPropertyUInteger("Partitions Skipped", NULL, r->partitions_skipped, es);
-	ExplainPropertyUInteger("Pauses", NULL, r->pauses, es);
+	for (int i = 0; i < N_COUNTS; i++)
+		ExplainPropertyUInteger(count_names[i], NULL, r->counts[i], es);
+	ExplainPropertyInteger("Processes", NULL, r->processes, es);
 	ExplainCloseGroup("Join Filter", NULL, true, es);
 }
 

@@ -7,6 +7,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "executor/executor.h"
 
 #include "joinfilter/joinfilter.h"
@@ -18,12 +19,16 @@ static ExecutorEnd_hook_type next_end;
 static void
 StartHook(QueryDesc *query, int eflags)
 {
+	dsm_handle	leader = TakeLeadersSegment();
+
 	if (next_start)
 		next_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
-	if (bloomx_join_filter && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && query->planstate != NULL)
-		AttachJoinFilters(query->estate, query->planstate);
+	/* a worker follows its leader, even if the setting was changed after the leader's query began */
+	if ((bloomx_join_filter || leader != DSM_HANDLE_INVALID) &&
+		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && query->planstate != NULL)
+		AttachJoinFilters(query->estate, query->planstate, leader);
 }
 
 /* EXPLAIN ANALYZE prints the plan after this. */
@@ -49,7 +54,10 @@ EndHook(QueryDesc *query)
 	{
 		ListCell   *lc;
 
-		ReportQuery(filtered);
+		if (IsParallelWorker() && filtered->shared != NULL)
+			TellLeader(filtered);
+		else
+			ReportQuery(filtered);
 		foreach(lc, filtered->sites)
 			EndPages(lfirst(lc));
 	}
@@ -70,4 +78,6 @@ InstallJoinFilters(PGFunction filter_function)
 	next_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = EndHook;
 	InstallExplain();
+	InstallTotals();
+	DefineWorkerSetting();
 }

@@ -18,7 +18,10 @@
  *   site.c        the method that stands in for a node's own
  *   places.c      finds the sites of a key below a join
  *   joins.c       finds the joins of a query that can have a filter
- *   report.c      what filters did
+ *   report.c      what a filter did at a site
+ *   workers.c     what the processes of a parallel query tell one another
+ *   totals.c      what all filters did, of the session and of the server
+ *   statement.c   what the filters of the last statement did
  *   explain.c     the same in EXPLAIN
  *   hooks.c       the server's hooks
  *
@@ -32,6 +35,7 @@
 #include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
+#include "storage/dsm.h"
 
 #include "joinfilter/keyset.h"
 #include "joinfilter/words.h"
@@ -44,6 +48,7 @@ typedef struct SiteFilter SiteFilter;
 typedef struct FilteredQuery FilteredQuery;
 typedef struct PageSkip PageSkip;
 typedef struct PartitionBounds PartitionBounds;
+typedef struct SharedQuery SharedQuery;
 
 /* ---- settings.c ---- */
 
@@ -130,6 +135,7 @@ struct SiteFilter
 	uint64		partitions;		/* that were asked about */
 	uint64		partitions_skipped;
 	bool		asks_pages;		/* about page ranges */
+	int			shared;			/* its place in the counts of the parallel query; -1: it has none */
 
 	text	   *note;			/* of EXPLAIN */
 };
@@ -145,6 +151,7 @@ struct Site
 	List	   *builds;			/* JoinFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */
+	ExecProcNodeMtd gather;		/* of a Gather that starts workers: its method */
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
 	uint64		asleep;
@@ -174,6 +181,8 @@ struct FilteredQuery
 	List	   *filters;		/* of JoinFilter */
 	List	   *sites;			/* of Site */
 	TimestampTz statement;		/* when the client's statement began */
+	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
+	SharedQuery *shared;		/* the same */
 };
 
 /* What is kept of a query that is starting. */
@@ -295,8 +304,29 @@ extern List *FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *
 
 /* ---- joins.c ---- */
 
-/* Gives filters to the joins of a query that has been started. */
-extern void AttachJoinFilters(EState *estate, PlanState *top);
+/* Gives filters to the joins of a query that has been started.  leader: see TakeLeadersSegment. */
+extern void AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader);
+
+/* ---- totals.c ---- */
+
+/* What is counted.  The names of the columns are in bloomx--1.0.sql, in this order. */
+typedef enum FilterCount
+{
+	ROWS_CHECKED,
+	ROWS_DROPPED,
+	PAGES,
+	PAGES_SKIPPED,
+	PARTITIONS,
+	PARTITIONS_SKIPPED,
+	PAUSES,
+	N_COUNTS
+} FilterCount;
+
+/* A filter was applied at a site. */
+extern void AddToTotals(const uint64 *counts);
+
+/* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
+extern void InstallTotals(void);
 
 /* ---- report.c ---- */
 
@@ -310,20 +340,38 @@ typedef struct FilterReport
 	int			n_keys;
 	char		kind[16];
 	uint64		build_rows,
-				bytes,
-				checked,
-				dropped,
-				pages,
-				pages_skipped,
-				partitions,
-				partitions_skipped,
-				pauses;
+				bytes;
+	uint64		counts[N_COUNTS];	/* of all processes */
+	int			processes;		/* that asked the filter */
 } FilterReport;
 
-extern FilterReport MakeFilterReport(const SiteFilter *sf);
+/* In this process. */
+extern FilterReport MakeOwnReport(const SiteFilter *sf);
 
 /* One line. */
 extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
+
+/* ---- workers.c ---- */
+
+/*
+ * In a parallel worker that starts the plan for which it was made: the segment of
+ * the leader's query.  Otherwise, and if the leader has none, DSM_HANDLE_INVALID.
+ * To be called before the plan starts, since that may run other queries.
+ */
+extern dsm_handle TakeLeadersSegment(void);
+
+/* Prepares a query whose sites are known to share: as a worker, if there is a leader's segment. */
+extern void ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader);
+
+/* A worker's query ends: tells the leader what its filters did. */
+extern void TellLeader(FilteredQuery *query);
+
+/* What the filter did at the site: in this process, and in those that told it. */
+extern FilterReport MakeFilterReport(const SiteFilter *sf);
+
+extern void DefineWorkerSetting(void);
+
+/* ---- statement.c ---- */
 
 /* A query ends: keeps what its filters did. */
 extern void ReportQuery(FilteredQuery *query);

@@ -137,6 +137,7 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 
 	sf->filter = filter;
 	sf->site = site;
+	sf->shared = -1;
 	sf->keys = palloc(filter->n_keys * sizeof(int));
 	sf->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
 	sf->columns = palloc(filter->n_keys * sizeof(AttrNumber));
@@ -375,7 +376,7 @@ HasJoin(PlanState *ps, void *context)
 }
 
 void
-AttachJoinFilters(EState *estate, PlanState *top)
+AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 {
 	MemoryContext old;
 	FilteredQuery *query;
@@ -396,6 +397,7 @@ AttachJoinFilters(EState *estate, PlanState *top)
 			ConsiderPartition(site);
 		}
 	}
+	ShareQuery(query, top, leader);
 	PrepareNotes(query);
 	MemoryContextSwitchTo(old);
 }

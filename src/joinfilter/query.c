@@ -79,6 +79,8 @@ ForgetQuery(void *arg)
 
 	foreach(lc, query->sites)
 		RemoveSite(lfirst(lc));
+	if (query->segment != NULL)
+		dsm_detach(query->segment);
 	dlist_delete(&query->node);
 }
 

@@ -1,0 +1,108 @@
+--
+-- Filters in parallel plans: the same rows, each process filters, and the leader knows what all of them did.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS bloomx;
+RESET client_min_messages;
+SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SET synchronize_seqscans = off;
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SET enable_bitmapscan = off;
+SET bloomx.join_filter_min_rows = 0;
+SET bloomx.join_filter_min_pages = 0;
+SET bloomx.join_filter_min_drop = 0;
+
+CREATE TABLE fact AS SELECT g AS id, g / 100 AS k, g / 100 AS j, 'key ' || g / 100 AS t, repeat('x', 100) AS pad FROM generate_series(0, 59999) g;
+CREATE TABLE paged AS SELECT * FROM fact;
+CREATE INDEX ON paged USING brin (k) WITH (pages_per_range = 4);
+CREATE TABLE dim AS SELECT g AS k, 'key ' || g AS t, g / 10 AS grp, repeat('y', 40) AS pad FROM generate_series(0, 5999) g;
+CREATE TABLE parts (LIKE fact) PARTITION BY RANGE (k);
+CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (200);
+CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (200) TO (400);
+CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (400) TO (MAXVALUE);
+INSERT INTO parts SELECT * FROM fact;
+VACUUM ANALYZE fact, paged, dim, parts;
+
+-- Runs a query with filters off and on.  The counts are those of all processes together, so no row may be missing,
+-- whichever process read it: a process that did not filter would show.
+CREATE FUNCTION in_parallel(query text, OUT same boolean, OUT count bigint, OUT filters text) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text;
+	rows text;
+	line text;
+BEGIN
+	query := format('SELECT count(*), md5(string_agg(q::text, ''|'' ORDER BY q::text COLLATE "C")) FROM (%s) q', query);
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || query LOOP
+		IF line ~ 'Gather' THEN count := 1; END IF;
+	END LOOP;
+	IF count IS NULL THEN RAISE 'no parallel plan'; END IF;
+	SET LOCAL bloomx.join_filter = off;
+	EXECUTE query INTO count, plain;
+	SET LOCAL bloomx.join_filter = on;
+	EXECUTE query INTO count, rows;
+	same := plain IS NOT DISTINCT FROM rows;
+	-- a Bloom filter passes a few rows; processes that skip pages do not skip the same ones
+	SELECT string_agg(concat_ws(' ', j.kind, 'on', concat_ws('.', j."table", j."column"),
+	                  CASE WHEN pages > 0 THEN CASE WHEN pages_skipped > 0.8 * pages THEN 'skips pages' END
+	                       WHEN partitions_skipped > 0 THEN 'skips'
+	                       WHEN kind = 'bitmap' THEN format('drops %s of %s rows', rows_dropped, rows_checked)
+	                       ELSE format('tests %s rows', rows_checked) END), '; ' ORDER BY "table", "column", build_rows)
+	INTO filters FROM bloomx_join_filters() j;
+END $$;
+
+-- A hash table in each process.
+SET enable_parallel_hash = off;
+EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (t) WHERE grp < 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k, t) WHERE grp = 7');
+SELECT same, count FROM in_parallel('SELECT fact.id FROM fact JOIN dim a USING (k) JOIN dim b ON fact.j = b.k WHERE a.grp < 10 AND b.grp BETWEEN 7 AND 20');
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT parts.id FROM parts JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact WHERE k IN (SELECT k FROM dim WHERE grp = 7)');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = -1');
+-- The leader does nothing.
+SET parallel_leader_participation = off;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 2 AS processes FROM bloomx_join_filters();
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
+RESET parallel_leader_participation;
+-- The leader does everything.
+SET max_parallel_workers = 0;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+RESET max_parallel_workers;
+-- Gather Merge, and a Gather that is started three times.
+EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7 ORDER BY fact.id;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7 ORDER BY fact.id OFFSET 0');
+SET enable_nestloop = on;
+SET enable_material = off;
+SELECT * FROM in_parallel('SELECT * FROM (SELECT fact.j % 2, count(*) FROM fact JOIN dim USING (k) WHERE grp = 7 GROUP BY 1) s RIGHT JOIN (VALUES (1), (2), (3)) v (x) ON true');
+SET enable_nestloop = off;
+RESET enable_material;
+-- Two Gathers, each with filters of its own.
+SELECT * FROM in_parallel('SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7 UNION ALL SELECT count(*) FROM parts JOIN dim USING (k) WHERE grp < 2');
+
+-- EXPLAIN shows what all processes did.
+CREATE FUNCTION explained_line(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		RETURN NEXT line;
+	END LOOP;
+END $$;
+SET bloomx.join_filter = on;
+SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows dropped')
+	FROM explained_line('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE line ~* 'join filter of node';
+
+-- The setting by which workers find their leader is no user's.
+SET bloomx.join_filter_segment = 1;
+SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
+RESET ALL;
+DROP TABLE fact, paged, dim, parts;
+DROP FUNCTION in_parallel(text), explained_line(text);

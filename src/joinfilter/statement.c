@@ -1,0 +1,106 @@
+/*
+ * statement.c - what the filters of the last statement did: in the log, and in
+ * bloomx_join_filters().
+ *
+ * The reports of the last statement with a hash join are kept, also those of the
+ * queries within its functions.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/tuplestore.h"
+
+#include "joinfilter/joinfilter.h"
+
+/* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
+#define MOST_REPORTS 1000
+
+static FilterReport *reports;
+static int	n_reports,
+			n_allocated;
+static TimestampTz statement;	/* that they are of */
+
+static void
+KeepReport(const FilterReport *r)
+{
+	if (n_reports >= MOST_REPORTS)
+		return;
+	if (n_reports == n_allocated)
+	{
+		int			n = n_allocated == 0 ? 16 : n_allocated * 2;
+
+		reports = reports == NULL ? MemoryContextAlloc(TopMemoryContext, n * sizeof(FilterReport)) :
+			repalloc(reports, n * sizeof(FilterReport));
+		n_allocated = n;
+	}
+	reports[n_reports++] = *r;
+}
+
+static void
+LogReport(const FilterReport *r)
+{
+	char		line[512];
+
+	DescribeFilter(r, line, sizeof(line));
+	ereport(LOG,
+			(errmsg("%s", line),
+			 NameStr(r->table)[0] == '\0' ? 0 : errdetail("The rows are those of \"%s\".", NameStr(r->table)),
+			 errhidestmt(true)));
+}
+
+void
+ReportQuery(FilteredQuery *query)
+{
+	ListCell   *lc;
+
+	if (query->statement != statement)
+	{
+		n_reports = 0;
+		statement = query->statement;
+	}
+	foreach(lc, query->sites)
+	{
+		Site	   *site = lfirst(lc);
+
+		for (int i = 0; i < site->n_filters; i++)
+		{
+			FilterReport report = MakeFilterReport(site->filters[i]);
+
+			AddToTotals(report.counts);
+			KeepReport(&report);
+			if (bloomx_join_filter_log)
+				LogReport(&report);
+		}
+	}
+}
+
+PG_FUNCTION_INFO_V1(bloomx_join_filters);
+Datum
+bloomx_join_filters(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < n_reports; i++)
+	{
+		FilterReport *r = &reports[i];
+		bool		has_table = NameStr(r->table)[0] != '\0';
+		Datum		values[] = {
+			Int32GetDatum(r->join_node), Int32GetDatum(r->site_node),
+			has_table ? CStringGetTextDatum(NameStr(r->table)) : (Datum) 0,
+			has_table ? CStringGetTextDatum(NameStr(r->column)) : (Datum) 0,
+			Int32GetDatum(r->n_keys), CStringGetTextDatum(r->kind),
+			Int64GetDatum(r->build_rows), Int64GetDatum(r->bytes),
+			[8 + N_COUNTS] = Int32GetDatum(r->processes)
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		nulls[2] = nulls[3] = !has_table;
+		for (int j = 0; j < N_COUNTS; j++)
+			values[8 + j] = Int64GetDatum(r->counts[j]);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}

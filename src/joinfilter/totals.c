@@ -1,0 +1,118 @@
+/*
+ * totals.c - what all filters did, of the session and of the server.
+ *
+ * The server's totals are in shared memory, which only a library that is in
+ * shared_preload_libraries can ask for.  They begin when the server starts.
+ */
+#include "postgres.h"
+
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "port/atomics.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/builtins.h"
+
+#include "joinfilter/joinfilter.h"
+
+typedef struct ServerTotals
+{
+	pg_atomic_uint64 filters;
+	pg_atomic_uint64 counts[N_COUNTS];
+} ServerTotals;
+
+static ServerTotals *server;	/* NULL if the library was not preloaded */
+
+static struct
+{
+	uint64		filters;
+	uint64		counts[N_COUNTS];
+}			session;
+
+static shmem_request_hook_type next_request;
+static shmem_startup_hook_type next_startup;
+
+void
+AddToTotals(const uint64 *counts)
+{
+	session.filters++;
+	for (int i = 0; i < N_COUNTS; i++)
+		session.counts[i] += counts[i];
+	if (server == NULL)
+		return;
+	pg_atomic_fetch_add_u64(&server->filters, 1);
+	for (int i = 0; i < N_COUNTS; i++)
+		if (counts[i] > 0)
+			pg_atomic_fetch_add_u64(&server->counts[i], counts[i]);
+}
+
+/* ---- shared memory ---- */
+
+static void
+RequestHook(void)
+{
+	if (next_request)
+		next_request();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(ServerTotals)));
+}
+
+static void
+StartupHook(void)
+{
+	bool		found;
+
+	if (next_startup)
+		next_startup();
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	server = ShmemInitStruct("bloomx join filters", sizeof(ServerTotals), &found);
+	if (!found)
+	{
+		pg_atomic_init_u64(&server->filters, 0);
+		for (int i = 0; i < N_COUNTS; i++)
+			pg_atomic_init_u64(&server->counts[i], 0);
+	}
+	LWLockRelease(AddinShmemInitLock);
+}
+
+void
+InstallTotals(void)
+{
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+	next_request = shmem_request_hook;
+	shmem_request_hook = RequestHook;
+	next_startup = shmem_startup_hook;
+	shmem_startup_hook = StartupHook;
+}
+
+/* ---- SQL ---- */
+
+static void
+PutTotals(ReturnSetInfo *result, const char *scope, uint64 filters, const uint64 *counts)
+{
+	Datum		values[2 + N_COUNTS] = {CStringGetTextDatum(scope), Int64GetDatum(filters)};
+	bool		nulls[2 + N_COUNTS] = {false};
+
+	for (int i = 0; i < N_COUNTS; i++)
+		values[2 + i] = Int64GetDatum(counts[i]);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_join_filter_totals);
+Datum
+bloomx_join_filter_totals(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	uint64		counts[N_COUNTS];
+
+	InitMaterializedSRF(fcinfo, 0);
+	PutTotals(result, "session", session.filters, session.counts);
+	if (server != NULL)
+	{
+		for (int i = 0; i < N_COUNTS; i++)
+			counts[i] = pg_atomic_read_u64(&server->counts[i]);
+		PutTotals(result, "server", pg_atomic_read_u64(&server->filters), counts);
+	}
+	return (Datum) 0;
+}

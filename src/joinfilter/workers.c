@@ -1,0 +1,306 @@
+/*
+ * workers.c - what the processes of a parallel query tell one another.
+ *
+ * Each process of a parallel query has its own plan states, sites and filters.  So
+ * that the leader can say what all of them did, they share a segment of dynamic
+ * shared memory.  The leader makes it when the first Gather above a site starts its
+ * workers: queries without such a Gather have none.
+ *
+ * Workers find it by a setting.  A worker gets the values that the settings have
+ * when the leader prepares to start it.  So the setting has the segment's handle
+ * while a Gather starts, and only then; the leader's nested queries have segments of
+ * their own.  Nobody else can set it.
+ *
+ * If there is no segment to be had, the query runs without one: then each process
+ * speaks for itself.
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/spin.h"
+#include "utils/guc.h"
+
+#include "joinfilter/joinfilter.h"
+
+#define SETTING "bloomx.join_filter_segment"
+
+#define SEGMENT_MAGIC 0x626c6a66
+
+/* What the workers' filter did at a site. */
+typedef struct SharedCounts
+{
+	/* whose: numbers in the plan, and the column */
+	int			join_node,
+				site_node;
+	AttrNumber	attno;
+
+	int			processes;		/* that asked the filter */
+	uint64		counts[N_COUNTS];
+	/* of one of them */
+	char		kind[16];
+	uint64		build_rows,
+				bytes;
+} SharedCounts;
+
+struct SharedQuery
+{
+	uint32		magic;
+	slock_t		mutex;			/* of all counts: each process adds but once per filter */
+	int			n_counts;
+	SharedCounts counts[FLEXIBLE_ARRAY_MEMBER];
+};
+
+/* ---- the setting ---- */
+
+static int	segment_setting;	/* a dsm_handle */
+static int	offered;			/* the last one that this process set */
+
+static bool
+CheckSegment(int *value, void **extra, GucSource source)
+{
+	if (*value == (int) DSM_HANDLE_INVALID || *value == offered || InitializingParallelWorker)
+		return true;
+	GUC_check_errdetail("The executor sets it for its parallel workers.");
+	return false;
+}
+
+void
+DefineWorkerSetting(void)
+{
+	DefineCustomIntVariable(SETTING,
+							"The shared memory of the query for which parallel workers start.",
+							NULL,
+							&segment_setting, (int) DSM_HANDLE_INVALID, INT_MIN, INT_MAX,
+							PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
+							CheckSegment, NULL, NULL);
+}
+
+dsm_handle
+TakeLeadersSegment(void)
+{
+	static bool is_taken = false;
+
+	/* the first plan of a worker is the one that it was made for */
+	if (is_taken || !IsParallelWorker())
+		return DSM_HANDLE_INVALID;
+	is_taken = true;
+	return (dsm_handle) segment_setting;
+}
+
+/* The Gather's method, while the setting is what its workers shall get. */
+static TupleTableSlot *
+ExecGatherWithSegment(Site *site, dsm_handle handle)
+{
+	char		value[16];
+	int			level = NewGUCNestLevel();
+	TupleTableSlot *slot;
+
+	offered = (int) handle;
+	snprintf(value, sizeof(value), "%d", offered);
+	(void) set_config_option(SETTING, value, PGC_SUSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
+	slot = site->gather(site->ps);
+	AtEOXact_GUC(true, level);
+	return slot;
+}
+
+/* ---- the segment ---- */
+
+static void
+Keep(FilteredQuery *query, dsm_segment *segment)
+{
+	/* until the query's memory is freed */
+	dsm_pin_mapping(segment);
+	query->segment = segment;
+	query->shared = dsm_segment_address(segment);
+}
+
+static bool
+IsPlaceOf(const SharedCounts *counts, const SiteFilter *sf)
+{
+	return counts->join_node == sf->filter->join->plan->plan_node_id &&
+		counts->site_node == sf->site->ps->plan->plan_node_id && counts->attno == sf->attnos[0];
+}
+
+static void
+ClaimPlace(SharedCounts *counts, SiteFilter *sf)
+{
+	counts->join_node = sf->filter->join->plan->plan_node_id;
+	counts->site_node = sf->site->ps->plan->plan_node_id;
+	counts->attno = sf->attnos[0];
+}
+
+/* The leader's: a place for each filter at each site.  Some may not be below a Gather; they are not many. */
+static void
+MakeSegment(FilteredQuery *query)
+{
+	dsm_segment *segment;
+	ListCell   *lc;
+	int			n = 0;
+	Size		size;
+
+	foreach(lc, query->sites)
+		n += ((Site *) lfirst(lc))->n_filters;
+	size = offsetof(SharedQuery, counts) + n * sizeof(SharedCounts);
+	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	if (segment == NULL)
+		return;
+	Keep(query, segment);
+	memset(query->shared, 0, size);
+	query->shared->magic = SEGMENT_MAGIC;
+	SpinLockInit(&query->shared->mutex);
+	foreach(lc, query->sites)
+	{
+		Site	   *site = lfirst(lc);
+
+		for (int i = 0; i < site->n_filters; i++)
+		{
+			site->filters[i]->shared = query->shared->n_counts++;
+			ClaimPlace(&query->shared->counts[site->filters[i]->shared], site->filters[i]);
+		}
+	}
+}
+
+/* A worker's. */
+static void
+JoinSegment(FilteredQuery *query, dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+	ListCell   *lc;
+
+	/* the leader leaves it after its workers */
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment of join filters")));
+	Keep(query, segment);
+	if (query->shared->magic != SEGMENT_MAGIC)
+		elog(ERROR, "dynamic shared memory segment is none of join filters");
+	foreach(lc, query->sites)
+	{
+		Site	   *site = lfirst(lc);
+
+		for (int i = 0; i < site->n_filters; i++)
+			for (int j = 0; j < query->shared->n_counts; j++)
+				if (IsPlaceOf(&query->shared->counts[j], site->filters[i]))
+					site->filters[i]->shared = j;
+	}
+}
+
+/* ---- Gather ---- */
+
+static bool
+IsStarting(PlanState *ps)
+{
+	return !(IsA(ps, GatherState) ? ((GatherState *) ps)->initialized : ((GatherMergeState *) ps)->initialized) &&
+		ps->state->es_use_parallel_mode;
+}
+
+/* Stands in for the method of a Gather. */
+static TupleTableSlot *
+ExecSharedGather(PlanState *ps)
+{
+	Site	   *site = FindSite(ps);
+	FilteredQuery *query = site->query;
+
+	if (!IsStarting(ps))
+		return site->gather(ps);
+	if (query->shared == NULL)
+		MakeSegment(query);
+	return ExecGatherWithSegment(site, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
+}
+
+static bool
+HasFilters(PlanState *ps, void *context)
+{
+	Site	   *site = FindSite(ps);
+
+	return (site != NULL && site->n_filters > 0) || planstate_tree_walker(ps, HasFilters, context);
+}
+
+static bool
+VisitGathers(PlanState *ps, void *query)
+{
+	Site	   *site;
+
+	if (!IsA(ps, GatherState) && !IsA(ps, GatherMergeState))
+		return planstate_tree_walker(ps, VisitGathers, query);
+	/* there is no Gather below a Gather */
+	if (!planstate_tree_walker(ps, HasFilters, NULL))
+		return false;
+	/* it may be a site as well, of a join above */
+	site = GetSite(query, ps, ExecSite);
+	site->gather = site->own;
+	site->own = ExecSharedGather;
+	return false;
+}
+
+void
+ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
+{
+	if (leader != DSM_HANDLE_INVALID)
+		JoinSegment(query, leader);
+	else
+		(void) VisitGathers(top, query);
+}
+
+/* ---- counts ---- */
+
+static void
+TellCounts(SharedQuery *shared, const SiteFilter *sf)
+{
+	FilterReport report = MakeOwnReport(sf);
+	SharedCounts *counts = &shared->counts[sf->shared];
+
+	if (report.processes == 0)
+		return;
+	SpinLockAcquire(&shared->mutex);
+	counts->processes += report.processes;
+	for (int i = 0; i < N_COUNTS; i++)
+		counts->counts[i] += report.counts[i];
+	memcpy(counts->kind, report.kind, sizeof(counts->kind));
+	counts->build_rows = report.build_rows;
+	counts->bytes = report.bytes;
+	SpinLockRelease(&shared->mutex);
+}
+
+void
+TellLeader(FilteredQuery *query)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->sites)
+	{
+		Site	   *site = lfirst(lc);
+
+		for (int i = 0; i < site->n_filters; i++)
+			if (site->filters[i]->shared >= 0)
+				TellCounts(query->shared, site->filters[i]);
+	}
+}
+
+FilterReport
+MakeFilterReport(const SiteFilter *sf)
+{
+	FilterReport report = MakeOwnReport(sf);
+	SharedQuery *shared = sf->site->query->shared;
+	SharedCounts counts;
+
+	if (sf->shared < 0 || shared == NULL || IsParallelWorker())
+		return report;
+	SpinLockAcquire(&shared->mutex);
+	counts = shared->counts[sf->shared];
+	SpinLockRelease(&shared->mutex);
+	/* the leader may have left all of the work to them */
+	if (report.processes == 0 && counts.processes > 0)
+	{
+		memcpy(report.kind, counts.kind, sizeof(report.kind));
+		report.build_rows = counts.build_rows;
+		report.bytes = counts.bytes;
+	}
+	report.processes += counts.processes;
+	for (int i = 0; i < N_COUNTS; i++)
+		report.counts[i] += counts.counts[i];
+	return report;
+}
