@@ -170,6 +170,77 @@ RESET work_mem;
 SELECT same, count FROM skipped('SELECT f.id, g.id FROM fact f JOIN dim USING (d) JOIN fact g ON f.id = g.id WHERE month = 5');
 SET max_parallel_workers_per_gather = 0;
 
+-- Keys that are no integers: a few of their values are kept, and compared as the index does.
+CREATE TABLE typed AS
+	SELECT g AS id, lpad((g / 100)::text, 6, '0') AS t, lpad((g / 100)::text, 6, '0')::varchar AS v, (g / 100) * 1.0 AS n, (g / 100)::float8 AS f8, (g / 100)::float4 AS f4,
+	       lpad(to_hex(g / 100), 32, '0')::uuid AS u, lpad((g / 100)::text, 6, '0')::char(8) AS b, g / 100 * INTERVAL '1 hour' AS iv, '10.0.0.0'::inet + g / 100 AS ip,
+	       CASE WHEN g % 40 > 0 THEN md5((g / 200)::text) END AS burst, repeat('x', 150) AS pad
+	FROM generate_series(0, 39999) g;
+CREATE TABLE label AS SELECT DISTINCT t, v, n, f8, f4, u, b, iv, ip, burst, id / 100 AS i FROM typed WHERE id % 100 = 1;
+INSERT INTO label (i) VALUES (77);
+CREATE INDEX ON typed USING brin (t, v, n, f8, f4, u, b, iv, ip) WITH (pages_per_range = 4);
+ANALYZE typed, label;
+SELECT format('SELECT %L AS k, * FROM skipped(''SELECT f.id FROM typed f JOIN label USING (%I) WHERE i %% 100 = 77 OR i < 2'')', k, k)
+FROM unnest('{t,v,n,f8,u,b,iv,ip}'::text[]) k \gexec
+-- One key, none, and NULL alone.
+SELECT * FROM skipped('SELECT f.id FROM typed f WHERE t IN (SELECT t FROM label WHERE i = 250)');
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (t) WHERE i = -1');
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (t) WHERE i = 77 AND t IS NULL');
+-- Keys of both ends of the order.
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN (VALUES ('''', 1), (''~'', 2), (''000000'', 3), (''000399'', 4)) x (t, j) USING (t)');
+-- An index compares values of one type, under one collation, and by one equality.
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label ON f.f4 = label.f8 WHERE i = 77');
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label ON f.t = label.t COLLATE "C" WHERE i = 77');
+CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN (VALUES (''000077'')) x (t) ON f.t = x.t COLLATE caseless');
+CREATE TABLE mixed AS SELECT g AS id, CASE WHEN g % 2 = 0 THEN chr(65 + g / 2000) ELSE chr(97 + g / 2000) END COLLATE caseless AS t, repeat('x', 150) AS pad FROM generate_series(0, 39999) g;
+CREATE INDEX ON mixed USING brin (t) WITH (pages_per_range = 4);
+ANALYZE mixed;
+SELECT * FROM skipped('SELECT f.id FROM mixed f JOIN (VALUES (''c'' COLLATE caseless), (''K'')) x (t) USING (t)');
+-- Up to 1,024 values are kept.
+SELECT * FROM skipped('SELECT f.id FROM typed f WHERE t IN (SELECT lpad(g::text, 6, ''0'') FROM generate_series(390, 1413) g)');
+SELECT * FROM skipped('SELECT f.id FROM typed f WHERE t IN (SELECT lpad(g::text, 6, ''0'') FROM generate_series(390, 1414) g)');
+-- Repeated ones are kept once.
+SELECT * FROM skipped('SELECT f.id FROM typed f WHERE t IN (SELECT lpad((g % 50)::text, 6, ''0'') FROM generate_series(1, 20000) g)');
+-- Two columns, of which one has an index.
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label ON f.id / 100 = i AND f.t = label.t WHERE i = 77');
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label ON f.burst = label.burst AND f.t = label.t WHERE i = 77');
+-- Classes that know values in no order.
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (burst) WHERE i % 60 = 7');
+CREATE INDEX by_bloom ON typed USING brin (burst text_bloom_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (burst) WHERE i % 60 = 7');
+DROP INDEX by_bloom;
+CREATE INDEX by_bloomx ON typed USING brin (burst text_bloomx_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (burst) WHERE i % 60 = 7');
+DROP INDEX typed_t_v_n_f8_f4_u_b_iv_ip_idx;
+CREATE INDEX by_numeric ON typed USING brin (n numeric_bloomx_ops, b bpchar_bloomx_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN (SELECT n * 1.000 AS n FROM label WHERE i % 60 = 7) x USING (n)');
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN (SELECT b::char(20) AS b FROM label WHERE i % 60 = 7) x USING (b)');
+DROP INDEX by_numeric;
+CREATE INDEX ON typed USING brin (n numeric_minmax_multi_ops) WITH (pages_per_range = 4);
+SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (n) WHERE i % 100 = 7');
+-- Zeros of both signs, and what is not a number.
+CREATE TABLE floats AS SELECT g AS id, CASE g / 100 WHEN 3 THEN '-0'::float8 WHEN 4 THEN 0 WHEN 9 THEN 'NaN' WHEN 8 THEN 'infinity' ELSE g / 100 END AS f, repeat('x', 150) AS pad FROM generate_series(0, 4999) g;
+CREATE INDEX ON floats USING brin (f) WITH (pages_per_range = 1);
+ANALYZE floats;
+SELECT * FROM skipped('SELECT f.id FROM floats f JOIN (VALUES (''0''::float8), (''NaN'')) x (f) USING (f)');
+SELECT * FROM skipped('SELECT f.id FROM floats f JOIN (VALUES (''-0''::float8), (''infinity'')) x (f) USING (f)');
+-- An operator that calls other texts equal than the index does.
+CREATE FUNCTION same_case(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN lower($1) = lower($2); END';
+CREATE FUNCTION hash_case(text) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT hashtext(lower($1))';
+CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = same_case, COMMUTATOR = ===, HASHES);
+CREATE OPERATOR CLASS caseless FOR TYPE text USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_case (text);
+CREATE TABLE plain AS SELECT id, t COLLATE "default" AS t, pad FROM mixed WHERE id % 10 < 2;
+CREATE INDEX ON plain USING brin (t) WITH (pages_per_range = 1);
+ANALYZE plain;
+SELECT * FROM skipped('SELECT f.id FROM plain f JOIN (VALUES (''c''), (''K'')) x (t) ON f.t === x.t');
+SELECT * FROM skipped('SELECT f.id FROM plain f JOIN (VALUES (''c''), (''c'')) x (t) ON f.t = x.t');
+DROP TABLE typed, label, mixed, floats, plain;
+DROP OPERATOR FAMILY caseless USING hash CASCADE;
+DROP OPERATOR === (text, text);
+DROP FUNCTION hash_case, same_case;
+DROP COLLATION caseless;
+
 -- Partitions: by range, by list, by hash, by two columns, within partitions, with other places of columns.
 CREATE TABLE by_range (id int, i4 int, d date, pad text) PARTITION BY RANGE (d);
 CREATE TABLE by_range_1 PARTITION OF by_range FOR VALUES FROM (MINVALUE) TO ('2020-03-01');

@@ -97,6 +97,11 @@ def setup():
     for column in ("i2", "i4", "i8", "d", "ts", "o"):
         sql.append(f"CREATE INDEX ON big USING brin ({column}) WITH (pages_per_range = 2);")
         sql.append(f"CREATE INDEX ON ranged_1 USING brin ({column}) WITH (pages_per_range = 1);")
+    for column in ("t", "n", "f", "u", "b"):
+        sql.append(f"CREATE INDEX ON big USING brin ({column}) WITH (pages_per_range = 2);")
+        sql.append(f"CREATE INDEX ON ranged_1 USING brin ({column}) WITH (pages_per_range = 1);")
+    sql += ["CREATE INDEX ON big USING brin (v text_bloomx_ops, n numeric_bloomx_ops) WITH (pages_per_range = 1);",
+            "CREATE INDEX ON dups USING brin (t text_bloom_ops, n numeric_minmax_multi_ops, u uuid_bloomx_ops) WITH (pages_per_range = 1);"]
     for table, classes in BRIN.items():
         for c in classes:
             sql.append(f"CREATE INDEX ON {table} USING brin (i4 {c}) WITH (pages_per_range = 1);")

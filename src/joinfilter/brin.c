@@ -55,6 +55,9 @@
 #define FILTER_KEY_COST 10
 #define FUNCTION_KEY_COST 400
 
+/* To search keys that are no integers takes some ten comparisons, of a hundred nanoseconds each. */
+#define VALUE_SEARCH_COST 1000
+
 typedef enum RangeMethod
 {
 	BY_BOUNDS,
@@ -68,7 +71,8 @@ struct RangeIndex
 	int			column;			/* of the index, from 0 */
 	RangeMethod method;
 	Oid			type;
-	WordKind	kind;
+	bool		is_integer;
+	WordKind	kind;			/* of an integer */
 	Snapshot	snapshot;
 
 	BrinRevmap *revmap;
@@ -112,15 +116,38 @@ IsBrin(Oid index)
 	return is_brin;
 }
 
+/* The place of a table's column among the index's columns; -1 if it is not there. */
+static int
+ColumnInIndex(Form_pg_index index, AttrNumber column)
+{
+	for (int i = 0; i < index->indnkeyatts; i++)
+		if (index->indkey.values[i] == column)
+			return i;
+	return -1;
+}
+
+static bool
+IsRangeIndexOn(Oid index, AttrNumber column)
+{
+	HeapTuple	tuple = IsBrin(index) ? SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index)) : NULL;
+	bool		has_column;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	has_column = ColumnInIndex((Form_pg_index) GETSTRUCT(tuple), column) >= 0;
+	ReleaseSysCache(tuple);
+	return has_column;
+}
+
 bool
-HasRangeIndex(Relation table)
+HasRangeIndex(Relation table, AttrNumber column)
 {
 	List	   *indexes = RelationGetIndexList(table);
 	bool		found = false;
 	ListCell   *lc;
 
 	foreach(lc, indexes)
-		found = found || IsBrin(lfirst_oid(lc));
+		found = found || IsRangeIndexOn(lfirst_oid(lc), column);
 	list_free(indexes);
 	return found;
 }
@@ -137,29 +164,24 @@ IsTrustworthy(Relation index)
 		 TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
 }
 
-/* The place of a table's column among the index's columns; -1 if it is not there. */
-static int
-ColumnInIndex(Relation index, AttrNumber column)
-{
-	for (int i = 0; i < index->rd_index->indnkeyatts; i++)
-		if (index->rd_index->indkey.values[i] == column)
-			return i;
-	return -1;
-}
-
 /*
  * How to ask the index.  Its class must order, or compare, values as their type
- * does: somebody may have made a class that does otherwise.
+ * does: somebody may have made a class that does otherwise.  So must the join; of
+ * integers the reader knows that.  Under another collation other texts may be
+ * equal, and they are in another order.
  */
 static bool
-ChooseMethod(RangeIndex *index)
+ChooseMethod(RangeIndex *index, const WordReader *reader)
 {
 	int			i = index->column;
 	Oid			family = index->index->rd_opfamily[i];
 	TypeCacheEntry *type = lookup_type_cache(index->type, TYPECACHE_EQ_OPR | TYPECACHE_LT_OPR);
 	int			equality = get_op_opfamily_strategy(type->eq_opr, family);
 
-	if (index->index->rd_opcintype[i] != index->type || !IntegerKind(index->type, &index->kind) || equality == 0)
+	if (index->index->rd_opcintype[i] != index->type || equality == 0)
+		return false;
+	if (!index->is_integer &&
+		(reader->operator != type->eq_opr || reader->collation != index->index->rd_indcollation[i]))
 		return false;
 	fmgr_info_copy(&index->consistent, index_getprocinfo(index->index, i + 1, BRIN_PROCNUM_CONSISTENT),
 				   CurrentMemoryContext);
@@ -171,7 +193,9 @@ ChooseMethod(RangeIndex *index)
 	if (index->consistent.fn_addr == filter_function)
 	{
 		index->method = BY_FILTER;
-		LookupKeyType(&index->key_type, index->type, InvalidOid, index->context);
+		if (OidIsValid(reader->collation) && !get_collation_isdeterministic(reader->collation))
+			return false;
+		LookupKeyType(&index->key_type, index->type, index->is_integer ? InvalidOid : reader->collation, index->context);
 		return true;
 	}
 	index->method = BY_FUNCTION;
@@ -182,7 +206,7 @@ ChooseMethod(RangeIndex *index)
 
 /* Opens one index, without waiting for a lock; NULL if it cannot be used. */
 static RangeIndex *
-OpenRangeIndex(Oid oid, AttrNumber column, Oid type, Snapshot snapshot)
+OpenRangeIndex(Oid oid, AttrNumber column, const WordReader *reader, Snapshot snapshot)
 {
 	RangeIndex *index;
 	Relation	relation;
@@ -192,11 +216,13 @@ OpenRangeIndex(Oid oid, AttrNumber column, Oid type, Snapshot snapshot)
 	relation = index_open(oid, NoLock);
 	index = palloc0(sizeof(RangeIndex));
 	index->index = relation;
-	index->column = ColumnInIndex(relation, column);
-	index->type = type;
+	index->column = ColumnInIndex(relation->rd_index, column);
+	index->type = reader->type;
+	index->is_integer = IsInteger(reader);
+	index->kind = reader->kind;
 	index->snapshot = snapshot;
 	index->context = CurrentMemoryContext;
-	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index))
+	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index, reader))
 	{
 		index_close(relation, AccessShareLock);
 		pfree(index);
@@ -210,7 +236,7 @@ OpenRangeIndex(Oid oid, AttrNumber column, Oid type, Snapshot snapshot)
 }
 
 List *
-OpenRangeIndexes(Relation table, AttrNumber column, Oid type, Snapshot snapshot)
+OpenRangeIndexes(Relation table, AttrNumber column, const WordReader *reader, Snapshot snapshot)
 {
 	List	   *oids = RelationGetIndexList(table),
 			   *opened = NIL;
@@ -218,7 +244,7 @@ OpenRangeIndexes(Relation table, AttrNumber column, Oid type, Snapshot snapshot)
 
 	foreach(lc, oids)
 	{
-		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), column, type, snapshot);
+		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), column, reader, snapshot);
 
 		if (index != NULL)
 			opened = lappend(opened, index);
@@ -250,14 +276,36 @@ PagesPerRange(const RangeIndex *index)
 	return index->pages_per_range;
 }
 
+/* True if the keys of the set are known one by one. */
+static bool
+KnowsKeys(const RangeIndex *index, const KeySet *set)
+{
+	return index->is_integer ? set->sorted != NULL : set->values != NULL;
+}
+
+static uint32
+NumberOfKeys(const RangeIndex *index, const KeySet *set)
+{
+	return index->is_integer ? set->n_sorted : set->values->n;
+}
+
+static Datum
+KeyOfSet(const RangeIndex *index, const KeySet *set, uint32 i)
+{
+	return index->is_integer ? DatumOfInteger(index->kind, set->sorted[i]) : set->values->values[i];
+}
+
 double
 RangeQuestionCost(const RangeIndex *index, const KeySet *set)
 {
-	if (set->form == KEYS_NONE || index->method == BY_BOUNDS)
+	if (set->form == KEYS_NONE || (index->method == BY_BOUNDS && index->is_integer))
 		return SUMMARY_COST;
-	if (set->sorted == NULL)
+	if (!KnowsKeys(index, set))
 		return INFINITY;
-	return SUMMARY_COST + (double) set->n_sorted * (index->method == BY_FILTER ? FILTER_KEY_COST : FUNCTION_KEY_COST);
+	if (index->method == BY_BOUNDS)
+		return SUMMARY_COST + VALUE_SEARCH_COST;
+	return SUMMARY_COST +
+		(double) NumberOfKeys(index, set) * (index->method == BY_FILTER ? FILTER_KEY_COST : FUNCTION_KEY_COST);
 }
 
 /* The values of the index's column in that range; NULL if nothing is known of it. */
@@ -285,9 +333,9 @@ HashesOf(RangeIndex *index, const KeySet *set)
 		return index->hashes;
 	if (index->hashes != NULL)
 		pfree(index->hashes);
-	index->hashes = MemoryContextAlloc(index->context, set->n_sorted * sizeof(uint64));
-	for (uint32 i = 0; i < set->n_sorted; i++)
-		index->hashes[i] = HashKey(&index->key_type, DatumOfInteger(index->kind, set->sorted[i]), 0);
+	index->hashes = MemoryContextAlloc(index->context, NumberOfKeys(index, set) * sizeof(uint64));
+	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
+		index->hashes[i] = HashKey(&index->key_type, KeyOfSet(index, set, i), 0);
 	index->serial = set->serial;
 	return index->hashes;
 }
@@ -305,7 +353,7 @@ FilterMayHold(RangeIndex *index, const KeySet *set, Datum value)
 	identity = blx_identity_of(f);
 	if (!blx_key_check(&identity, &index->key_type.identity, NULL))
 		return true;
-	for (uint32 i = 0; i < set->n_sorted; i++)
+	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
 		if (blx_test_inline(f, hashes[i]))
 			return true;
 	return false;
@@ -317,11 +365,11 @@ FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
 {
 	ScanKey		keys = &index->key;
 
-	for (uint32 i = 0; i < set->n_sorted; i++)
+	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
 	{
 		Datum		answer;
 
-		index->key.sk_argument = DatumOfInteger(index->kind, set->sorted[i]);
+		index->key.sk_argument = KeyOfSet(index, set, i);
 		if (index->consistent.fn_nargs >= 4)
 			answer = FunctionCall4Coll(&index->consistent, index->key.sk_collation, PointerGetDatum(index->desc),
 									   PointerGetDatum(values), PointerGetDatum(&keys), Int32GetDatum(1));
@@ -340,11 +388,13 @@ SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
 	/* NULL matches nothing */
 	if (values->bv_allnulls || set->form == KEYS_NONE)
 		return false;
-	if (index->method == BY_BOUNDS)
+	if (index->method == BY_BOUNDS && index->is_integer)
 		return KeySetMeetsRange(set, IntegerOf(index->kind, values->bv_values[0]),
 								IntegerOf(index->kind, values->bv_values[1]));
-	if (set->sorted == NULL)
+	if (!KnowsKeys(index, set))
 		return true;
+	if (index->method == BY_BOUNDS)
+		return KeyValuesMeetRange(set->values, values->bv_values[0], values->bv_values[1]);
 	return index->method == BY_FILTER ? FilterMayHold(index, set, values->bv_values[0]) :
 		FunctionMayHold(index, set, values);
 }

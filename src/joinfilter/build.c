@@ -39,6 +39,8 @@ StartSets(JoinFilter *filter)
 		/* a key that is only tested together with others: its bounds, for pages and partitions */
 		KeySetInit(&key->set, filter->sets, IsInteger(&key->reader), !key->is_alone,
 				   filter->budget, filter->expected);
+		if (key->order != NULL)
+			KeySetKeepValues(&key->set, key->order);
 	}
 	foreach(lc, filter->combined)
 		KeySetInit(&((CombinedKey *) lfirst(lc))->set, filter->sets, false, false,
@@ -83,6 +85,7 @@ ReadKeys(JoinFilter *filter, TupleTableSlot *slot)
 		if (is_null)
 			return false;
 		key->word = WordOf(&key->reader, value);
+		key->value = value;
 	}
 	return true;
 }
@@ -93,8 +96,15 @@ AddKeys(JoinFilter *filter)
 	ListCell   *lc;
 
 	for (int i = 0; i < filter->n_keys; i++)
-		if (filter->keys[i].is_used)
-			KeySetAddWord(&filter->keys[i].set, filter->keys[i].word);
+	{
+		BuildKey   *key = &filter->keys[i];
+
+		if (!key->is_used)
+			continue;
+		KeySetAddWord(&key->set, key->word);
+		if (key->order != NULL)
+			KeySetAddValue(&key->set, key->word, key->value);
+	}
 	foreach(lc, filter->combined)
 	{
 		CombinedKey *combined = lfirst(lc);

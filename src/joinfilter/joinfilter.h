@@ -8,6 +8,7 @@
  *
  *   settings.c    the settings bloomx.join_filter...
  *   words.c       values of join keys as 64-bit words
+ *   values.c      some of the values themselves, in order
  *   keyset.c      a set of such words: table, bitmap or Bloom filter
  *   query.c       what is known of running queries; finding a node's site
  *   build.c       collects the keys of one join
@@ -71,7 +72,9 @@ typedef struct BuildKey
 	bool		is_used;		/* some site tests it */
 	bool		is_alone;		/* some site tests it by itself */
 	KeySet		set;
+	ValueOrder *order;			/* if some site wants to know the values */
 	uint64		word;			/* of the row that is being collected */
+	Datum		value;
 } BuildKey;
 
 /* Several keys of the join that one site has all of: their words as one. */
@@ -242,11 +245,11 @@ typedef struct RangeIndex RangeIndex;
 /* The function by which an index class's summaries are known to be filters of this extension. */
 extern void SetFilterFunction(PGFunction function);
 
-/* True if the table has a BRIN index at all. */
-extern bool HasRangeIndex(Relation table);
+/* True if the table has a BRIN index on that column. */
+extern bool HasRangeIndex(Relation table, AttrNumber column);
 
-/* The BRIN indexes that know the values of a column as keys of that type: a List of RangeIndex. */
-extern List *OpenRangeIndexes(Relation table, AttrNumber column, Oid type, Snapshot snapshot);
+/* The BRIN indexes that know the values of a column as keys that the reader reads: a List of RangeIndex. */
+extern List *OpenRangeIndexes(Relation table, AttrNumber column, const WordReader *reader, Snapshot snapshot);
 extern void CloseRangeIndex(RangeIndex *index);
 
 /* Lets go of the page that the last question has pinned. */

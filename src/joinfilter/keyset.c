@@ -147,6 +147,22 @@ FreeFew(KeySet *set)
 	set->n_slots = 0;
 }
 
+/* ---- values ---- */
+
+void
+KeySetKeepValues(KeySet *set, ValueOrder *order)
+{
+	/* the two share the memory */
+	set->budget /= 2;
+	set->values = NewKeyValues(order, set->context, set->budget);
+}
+
+void
+KeySetAddValue(KeySet *set, uint64 word, Datum value)
+{
+	AddKeyValue(set->values, word, value);
+}
+
 /* ---- bitmaps ---- */
 
 static inline void
@@ -389,6 +405,12 @@ KeySetFinish(KeySet *set)
 	static uint64 last_serial = 0;
 
 	set->serial = ++last_serial;
+	if (set->values != NULL)
+	{
+		FinishKeyValues(set->values);
+		if (set->values->are_too_many)
+			set->values = NULL;
+	}
 	if (set->form == KEYS_FEW)
 		FinishFew(set);
 	else if (set->form == KEYS_FILTER)

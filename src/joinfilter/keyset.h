@@ -10,6 +10,7 @@
 #include "pg/base/base.h"
 
 #include "core/filter/inline.h"
+#include "joinfilter/values.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -58,11 +59,17 @@ typedef struct KeySet
 	/* when it is complete, if it is a set of few integers: they, ascending */
 	int64	   *sorted;
 	uint32		n_sorted;
+
+	KeyValues  *values;			/* of keys that are no integers, if somebody wants to know them; NULL = unknown */
 } KeySet;
 
 extern void KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only,
 					   uint64 budget, double expected);
 extern void KeySetAddWord(KeySet *set, uint64 word);
+
+/* The values will be added, too. */
+extern void KeySetKeepValues(KeySet *set, ValueOrder *order);
+extern void KeySetAddValue(KeySet *set, uint64 word, Datum value);
 
 /* No more keys will come. */
 extern void KeySetFinish(KeySet *set);

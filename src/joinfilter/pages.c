@@ -89,13 +89,43 @@ struct PageSkip
 	uint64		seen;			/* blocks, in all scans, that were read or skipped */
 };
 
+/* True if an index may be asked about the site's i-th key. */
 static bool
-HasPlainKey(const SiteFilter *sf)
+CanAskAbout(const SiteFilter *sf, int i)
+{
+	const ValueOrder *order = sf->filter->keys[sf->keys[i]].order;
+
+	return sf->columns[i] != 0 &&
+		(IsInteger(&sf->readers[i]) || (order != NULL && order->type == sf->readers[i].type));
+}
+
+static bool
+CanAsk(const SiteFilter *sf)
 {
 	for (int i = 0; i < sf->n_keys; i++)
-		if (sf->columns[i] != 0 && IsInteger(&sf->readers[i]))
+		if (CanAskAbout(sf, i))
 			return true;
 	return false;
+}
+
+/* True if the table has an index on a key of the filter, which then keeps what that can be asked about. */
+static bool
+PrepareKeys(SiteFilter *sf, Relation table)
+{
+	bool		found = false;
+
+	for (int i = 0; i < sf->n_keys; i++)
+	{
+		BuildKey   *key = &sf->filter->keys[sf->keys[i]];
+
+		if (sf->columns[i] == 0 || !HasRangeIndex(table, sf->columns[i]))
+			continue;
+		/* an index compares values of one type only */
+		if (key->order == NULL && key->reader.type == sf->readers[i].type)
+			key->order = MakeValueOrder(&sf->readers[i]);
+		found = found || CanAskAbout(sf, i);
+	}
+	return found;
 }
 
 void
@@ -109,12 +139,11 @@ ConsiderPages(Site *site)
 		return;
 	table = node->ss.ss_currentRelation;
 	for (int i = 0; i < site->n_filters; i++)
-		has_key = has_key || HasPlainKey(site->filters[i]);
+		has_key = PrepareKeys(site->filters[i], table) || has_key;
 	/* what the scan computes with side effects has to be computed for all rows */
 	if (!has_key || table->rd_tableam != GetHeapamTableAmRoutine() ||
 		!IsMVCCSnapshot(site->query->estate->es_snapshot) ||
-		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist) ||
-		!HasRangeIndex(table))
+		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
 	site->pages = palloc0(sizeof(PageSkip));
 	site->pages->node = node;
@@ -137,8 +166,8 @@ OpenQuestions(Site *site)
 			List	   *indexes = NIL;
 			ListCell   *lc;
 
-			if (sf->columns[j] != 0 && IsInteger(&sf->readers[j]))
-				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], sf->readers[j].type,
+			if (CanAskAbout(sf, j))
+				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], &sf->readers[j],
 										   site->query->estate->es_snapshot);
 			foreach(lc, indexes)
 			{
@@ -385,7 +414,7 @@ AnyFilterIsReady(Site *site)
 
 		if (filter->is_shared)
 			CollectShared(filter);
-		any = any || (FilterIsReady(filter) && HasPlainKey(site->filters[i]));
+		any = any || (FilterIsReady(filter) && CanAsk(site->filters[i]));
 	}
 	return any;
 }

@@ -56,8 +56,14 @@ static void FollowColumn(Way *way, PlanState *ps, AttrNumber attno, const WordRe
 static void
 StopAt(Way *way, PlanState *ps, AttrNumber attno, const WordReader *reader)
 {
-	Place	   *place = palloc(sizeof(Place));
+	Place	   *place;
+	ListCell   *lc;
 
+	/* several clauses may lead to one column */
+	foreach(lc, way->places)
+		if (((Place *) lfirst(lc))->ps == ps && ((Place *) lfirst(lc))->attno == attno)
+			return;
+	place = palloc(sizeof(Place));
 	place->ps = ps;
 	place->attno = attno;
 	place->reader = *reader;

@@ -1,0 +1,60 @@
+/*
+ * values.h - the distinct values of a join key that is no integer, in the order of
+ * their type.
+ *
+ * A set of keys has only hashes of such keys.  A BRIN index has to be asked about
+ * the values themselves, so a few of them are kept.
+ */
+#ifndef JOINFILTER_VALUES_H
+#define JOINFILTER_VALUES_H
+
+#include "pg/base/compat.h"
+
+#include "joinfilter/words.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The order of a type's values. */
+typedef struct ValueOrder
+{
+	Oid			type;
+	Oid			collation;
+	int16		length;
+	bool		by_value;
+	FmgrInfo	compare;
+} ValueOrder;
+
+typedef struct KeyValues
+{
+	MemoryContext context;
+	ValueOrder *order;
+	uint64		budget;			/* bytes */
+	bool		are_too_many;	/* nothing is known of them */
+	Datum	   *values;			/* ascending, when they are complete */
+	uint32		n;
+
+	/* while they are collected: the words of the values, and open addressing by them; a slot has a place, counted from 1 */
+	uint64	   *words;
+	uint16	   *slots;
+} KeyValues;
+
+/*
+ * The order of the values that the reader reads, if its operator is the equality
+ * of that order; NULL if there is none.
+ */
+extern ValueOrder *MakeValueOrder(const WordReader *reader);
+
+extern KeyValues *NewKeyValues(ValueOrder *order, MemoryContext context, uint64 budget);
+
+/* The word is that of the value. */
+extern void AddKeyValue(KeyValues *values, uint64 word, Datum value);
+
+/* No more values will come. */
+extern void FinishKeyValues(KeyValues *values);
+
+/* False if no value is in [low, high].  There must not be too many. */
+extern bool KeyValuesMeetRange(const KeyValues *values, Datum low, Datum high);
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_VALUES_H */
