@@ -1200,14 +1200,15 @@ COMMENT ON FUNCTION bloomx_index_info(regclass) IS
 CREATE FUNCTION bloomx_join_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
 	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
-	OUT processes integer)
+	OUT bytes_sent bigint, OUT processes integer)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_join_filters'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION bloomx_join_filters() IS 'what the join filters of this session''s last statement did';
 
 CREATE FUNCTION bloomx_join_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
-	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint)
+	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
+	OUT bytes_sent bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_join_filter_totals'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;

@@ -45,6 +45,7 @@ StartSets(JoinFilter *filter)
 	foreach(lc, filter->combined)
 		KeySetInit(&((CombinedKey *) lfirst(lc))->set, filter->sets, false, false,
 				   filter->budget, filter->expected);
+	StartSentKeys(filter);
 }
 
 static void
@@ -57,6 +58,8 @@ FinishSets(JoinFilter *filter)
 			KeySetFinish(&filter->keys[i].set);
 	foreach(lc, filter->combined)
 		KeySetFinish(&((CombinedKey *) lfirst(lc))->set);
+	FinishSentKeys(filter);
+	WatchBuild(filter);
 	filter->is_collecting = false;
 	filter->is_complete = true;
 	filter->generation++;
@@ -124,7 +127,11 @@ AddRow(JoinFilter *filter, TupleTableSlot *slot)
 
 	filter->rows++;
 	if (ReadKeys(filter, slot))
+	{
 		AddKeys(filter);
+		if (filter->sends_keys)
+			AddSentKeys(filter);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(filter->scratch);
 	if (filter->econtext != NULL)

@@ -33,7 +33,8 @@ static const char *const count_names[N_COUNTS] = {
 	[PAGES_SKIPPED] = "Pages Skipped",
 	[PARTITIONS] = "Partitions Asked",
 	[PARTITIONS_SKIPPED] = "Partitions Skipped",
-	[PAUSES] = "Pauses"
+	[PAUSES] = "Pauses",
+	[BYTES_SENT] = "Bytes Sent"
 };
 
 void

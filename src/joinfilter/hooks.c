@@ -26,8 +26,7 @@ StartHook(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	/* a worker follows its leader, even if the setting was changed after the leader's query began */
-	if ((bloomx_join_filter || leader != DSM_HANDLE_INVALID) &&
-		(eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 && query->planstate != NULL)
+	if ((bloomx_join_filter || leader != DSM_HANDLE_INVALID) && query->planstate != NULL)
 		AttachJoinFilters(query->estate, query->planstate, leader);
 }
 
@@ -56,7 +55,7 @@ EndHook(QueryDesc *query)
 
 		if (IsParallelWorker() && filtered->shared != NULL)
 			TellLeader(filtered);
-		else
+		else if (!filtered->is_shown_only)
 			ReportQuery(filtered);
 		foreach(lc, filtered->sites)
 			EndPages(lfirst(lc));

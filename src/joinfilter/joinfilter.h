@@ -17,6 +17,9 @@
  *   pages.c       scans a table's page ranges that may
  *   partitions.c  asks whether a partition may
  *   site.c        the method that stands in for a node's own
+ *   sentkeys.c    the keys as a value of type bloomfilter
+ *   remotesql.c   one more condition in the text of a remote query
+ *   remote.c      sends that value with the query of a foreign scan
  *   places.c      finds the sites of a key below a join
  *   joins.c       finds the joins of a query that can have a filter
  *   report.c      what a filter did at a site
@@ -50,6 +53,7 @@ typedef struct FilteredQuery FilteredQuery;
 typedef struct PageSkip PageSkip;
 typedef struct PartitionBounds PartitionBounds;
 typedef struct SharedQuery SharedQuery;
+typedef struct SentKeys SentKeys;
 
 /* ---- settings.c ---- */
 
@@ -57,6 +61,7 @@ extern bool bloomx_join_filter;
 extern int	bloomx_join_filter_min_rows;
 extern int	bloomx_join_filter_min_pages;
 extern double bloomx_join_filter_min_drop;
+extern int	bloomx_join_filter_remote_size;
 extern bool bloomx_join_filter_log;
 
 extern void DefineJoinFilterSettings(void);
@@ -73,6 +78,7 @@ typedef struct BuildKey
 	bool		is_alone;		/* some site tests it by itself */
 	KeySet		set;
 	ValueOrder *order;			/* if some site wants to know the values */
+	SentKeys   *sent;			/* the same keys, if they are sent to another server */
 	uint64		word;			/* of the row that is being collected */
 	Datum		value;
 } BuildKey;
@@ -97,6 +103,8 @@ struct JoinFilter
 	int			n_keys;
 	BuildKey   *keys;
 	List	   *combined;		/* of CombinedKey */
+	bool		sends_keys;		/* to another server */
+	List	   *remote_scans;	/* of RemoteScan: those that must learn of other keys */
 
 	bool		is_collecting;
 	bool		is_complete;	/* all keys of the present hash table are in the sets */
@@ -139,6 +147,7 @@ struct SiteFilter
 	uint64		partitions_skipped;
 	bool		asks_pages;		/* about page ranges */
 	int			shared;			/* its place in the counts of the parallel query; -1: it has none */
+	uint64		sent;			/* bytes, to another server */
 
 	text	   *note;			/* of EXPLAIN */
 };
@@ -186,6 +195,7 @@ struct FilteredQuery
 	TimestampTz statement;		/* when the client's statement began */
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
+	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
 };
 
 /* What is kept of a query that is starting. */
@@ -284,6 +294,20 @@ extern void ConsiderPartition(Site *site);
 /* True if a filter says that the partition has no matching row. */
 extern bool PartitionIsExcluded(Site *site);
 
+/* ---- remote.c ---- */
+
+/* Sends filters with the query of a foreign scan.  Does nothing where that is not possible. */
+extern void ConsiderRemote(Site *site);
+
+/* The filter is about to be complete: has cursors of other keys closed in time. */
+extern void WatchBuild(JoinFilter *filter);
+
+/* ---- sentkeys.c: of the keys that are sent, like those of build.c ---- */
+
+extern void StartSentKeys(JoinFilter *filter);
+extern void AddSentKeys(JoinFilter *filter);
+extern void FinishSentKeys(JoinFilter *filter);
+
 /* ---- site.c ---- */
 
 /* The method of a site. */
@@ -305,6 +329,9 @@ typedef struct Place
  */
 extern List *FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *reader);
 
+/* True if each build of the join has the same keys. */
+extern bool BuildsAreAlike(const JoinFilter *filter);
+
 /* ---- joins.c ---- */
 
 /* Gives filters to the joins of a query that has been started.  leader: see TakeLeadersSegment. */
@@ -322,6 +349,7 @@ typedef enum FilterCount
 	PARTITIONS,
 	PARTITIONS_SKIPPED,
 	PAUSES,
+	BYTES_SENT,
 	N_COUNTS
 } FilterCount;
 

@@ -103,6 +103,7 @@ ColumnOfTable(PlanState *ps, AttrNumber attno)
 		case T_IndexScanState:
 		case T_BitmapHeapScanState:
 		case T_TidRangeScanState:
+		case T_ForeignScanState:
 			column = PlainColumn((Node *) target->expr);
 			return column != NULL && column->varno == ((Scan *) ps->plan)->scanrelid && column->varattno > 0 ?
 				column->varattno : 0;
@@ -392,12 +393,17 @@ AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 		Site	   *site = lfirst(lc);
 
 		if (site->n_filters > 0)
+			ConsiderRemote(site);
+		if (site->n_filters > 0 && !query->is_shown_only)
 		{
 			ConsiderPages(site);
 			ConsiderPartition(site);
 		}
 	}
-	ShareQuery(query, top, leader);
-	PrepareNotes(query);
+	if (!query->is_shown_only)
+	{
+		ShareQuery(query, top, leader);
+		PrepareNotes(query);
+	}
 	MemoryContextSwitchTo(old);
 }

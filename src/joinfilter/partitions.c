@@ -139,6 +139,16 @@ ReadBound(Oid leaf, Relation parent, const PartitionBoundSpec *spec)
 	return NULL;
 }
 
+/*
+ * An asynchronous scan has asked for its rows before it is called, and one that locks
+ * rows would lock fewer.
+ */
+static bool
+ScanCanBeSkipped(PlanState *ps)
+{
+	return !IsA(ps, ForeignScanState) || (!ps->async_capable && ps->state->es_plannedstmt->rowMarks == NIL);
+}
+
 void
 ConsiderPartition(Site *site)
 {
@@ -152,7 +162,7 @@ ConsiderPartition(Site *site)
 		for (int j = 0; j < site->filters[i]->n_keys; j++)
 			has_column = has_column || site->filters[i]->columns[j] != 0;
 	/* what the scan computes with side effects has to be computed for all rows */
-	if (!has_column || IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
+	if (!has_column || !ScanCanBeSkipped(site->ps) || IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
 	table = ((ScanState *) site->ps)->ss_currentRelation;
 	if (!table->rd_rel->relispartition)

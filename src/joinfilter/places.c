@@ -247,12 +247,18 @@ FollowColumn(Way *way, PlanState *ps, AttrNumber attno, const WordReader *reader
 		StopAt(way, ps, attno, reader);
 }
 
+bool
+BuildsAreAlike(const JoinFilter *filter)
+{
+	return bms_is_empty(filter->input->plan->extParam) && PlanIsStable(filter->input);
+}
+
 List *
 FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *reader)
 {
 	Way			way = {0};
 
-	way.builds_alike = bms_is_empty(filter->input->plan->extParam) && PlanIsStable(filter->input);
+	way.builds_alike = BuildsAreAlike(filter);
 	FollowColumn(&way, filter->filtered, attno, reader);
 	return way.places;
 }

@@ -92,6 +92,7 @@ NewFilteredQuery(EState *estate)
 	query->estate = estate;
 	query->context = estate->es_query_cxt;
 	query->statement = GetCurrentStatementStartTimestamp();
+	query->is_shown_only = (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0;
 	query->at_end.func = ForgetQuery;
 	query->at_end.arg = query;
 	dlist_push_head(&queries, &query->node);

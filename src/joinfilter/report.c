@@ -44,6 +44,7 @@ MakeOwnReport(const SiteFilter *sf)
 	report.counts[PARTITIONS] = sf->partitions;
 	report.counts[PARTITIONS_SKIPPED] = sf->partitions_skipped;
 	report.counts[PAUSES] = sf->pauses;
+	report.counts[BYTES_SENT] = sf->sent;
 	report.processes = sf->checked > 0 || report.counts[PAGES] > 0 || sf->partitions > 0;
 	return report;
 }
@@ -70,6 +71,8 @@ DescribeFilter(const FilterReport *r, char *line, size_t size)
 						 r->counts[PARTITIONS_SKIPPED] == 0 ? "read" : "skipped at times");
 	if (r->counts[PAUSES] > 0)
 		appendStringInfo(&s, "; " UINT64_FORMAT " pauses", r->counts[PAUSES]);
+	if (r->counts[BYTES_SENT] > 0)
+		appendStringInfo(&s, "; " UINT64_FORMAT " bytes sent", r->counts[BYTES_SENT]);
 	if (r->processes > 1)
 		appendStringInfo(&s, "; in %d processes", r->processes);
 	strlcpy(line, s.data, size);

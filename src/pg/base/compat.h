@@ -134,6 +134,13 @@ ArgumentChangedInPlace(Node *request)
 #define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 190000)
 #endif
 
+/*
+ * up to 18: the private data of postgres_fdw's scan of a table are the text of the query, the columns and the
+ * rows per fetch (joinfilter/remote.c).  Look at FdwScanPrivateIndex before you raise the number;
+ * test/distributed/remote_filters.sh tries it.
+ */
+#define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 190000)
+
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT
 #define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")

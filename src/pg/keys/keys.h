@@ -41,6 +41,9 @@ struct KeyType
 /* Looks up the key type of an SQL type, or throws an error if its values cannot be keys.  Everything it keeps is in context. */
 extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 
+/* The code of a base type whose canonical form is the same everywhere (docs/FORMAT.md); BLX_KEY_NONE for all others. */
+extern uint8 OwnCodeOf(Oid base);
+
 /*
  * A row without a named type becomes one of the columns of that value, of the
  * first element of an array that is not NULL, or of that type modifier.

@@ -470,6 +470,15 @@ LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 	key->type = type;			/* last, so that an error above leaves no half-made entry */
 }
 
+uint8
+OwnCodeOf(Oid base)
+{
+	for (size_t i = 0; i < lengthof(key_types); i++)
+		if (key_types[i].type == base && key_types[i].code != BLX_KEY_NAMED)
+			return key_types[i].code;
+	return get_typtype(base) == TYPTYPE_ENUM ? BLX_KEY_ENUM : BLX_KEY_NONE;
+}
+
 Oid
 TypeOfKeys(uint8 code)
 {

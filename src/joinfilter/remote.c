@@ -1,0 +1,443 @@
+/*
+ * remote.c - the foreign scans whose remote queries get a filter.
+ *
+ * A row of a foreign table that a filter drops here has crossed the network.  So
+ * where a site is the scan of a postgres_fdw table, the filter itself is sent: the
+ * remote query gets the condition that the key is in it, and one more parameter.
+ *
+ * How it gets there.  postgres_fdw keeps the text of the query and the expressions of
+ * its parameters in the plan node.  When the executor has started, and before
+ * anything has run, the scan is ended and begun again, by the functions that
+ * postgres_fdw has for that, with a changed copy of its node.  The plan, which may be
+ * in a plan cache and from which EvalPlanQual starts its own scans, is not touched.
+ * The expression is a parameter with a number of its own, which is compiled into a call of a
+ * function of ours, as PL/pgSQL does with its variables.  postgres_fdw evaluates it when it opens
+ * the cursor: with the first row that is fetched, or the first request of an asynchronous
+ * Append.  Then the join has built its hash table; if it has not, the value is
+ * NULL, and the condition is true.
+ *
+ * Why it is right.  A site may drop rows of which its filter says no (places.c), and
+ * a cursor drops them earlier.  But a cursor lives longer than a test: it must not
+ * be read when the join has other keys than those it was opened with.  If each build of the join
+ * has the same keys, nothing can go wrong.  Otherwise the end of the join's hash
+ * table says that another one will be built: then the scan is marked as if one of its parameters had
+ * changed.  This happens within the rescan of the join, which rescans everything
+ * below, and makes postgres_fdw open another cursor before it gives another row.  (A
+ * way through nodes that keep their rows is only taken if the keys are always the
+ * same, so nobody can be in the middle of the scan.)
+ *
+ * What is trusted.  The server's option "extensions" says that bloomx is there, in a
+ * schema of the same name, and the columns of the foreign table are declared as those of the remote
+ * table are.  postgres_fdw relies on the same.  A key of another type is an
+ * error there, for the filter names the type of its keys.
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
+#include "commands/defrem.h"
+#include "commands/extension.h"
+#include "executor/execExpr.h"
+#include "executor/executor.h"
+#include "executor/hashjoin.h"
+#include "foreign/fdwapi.h"
+#include "foreign/foreign.h"
+#include "mb/pg_wchar.h"
+#include "nodes/makefuncs.h"
+#include "nodes/params.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/varlena.h"
+
+#include "joinfilter/joinfilter.h"
+#include "joinfilter/remotesql.h"
+#include "joinfilter/sentkeys.h"
+#include "joinfilter/stable.h"
+#include "pg/base/objects.h"
+
+/* One key of a filter that is sent with a scan's query. */
+typedef struct SentKey
+{
+	SiteFilter *sf;
+	SentKeys   *keys;
+	Plan	   *scan;
+} SentKey;
+
+/* A scan that must open another cursor when the join's hash table ends. */
+typedef struct RemoteScan
+{
+	PlanState  *ps;
+	Bitmapset  *changed;		/* made in advance: the end of a table may be the end of a transaction that failed */
+} RemoteScan;
+
+/* ---- which scans ---- */
+
+/* False if the server does not say that it has bloomx. */
+static bool
+ServerHasExtension(const ForeignServer *server)
+{
+	ListCell   *option;
+
+	foreach(option, server->options)
+	{
+		DefElem    *definition = lfirst(option);
+		List	   *names;
+		ListCell   *name;
+
+		if (strcmp(definition->defname, "extensions") != 0 ||
+			!SplitIdentifierString(pstrdup(defGetString(definition)), ',', &names))
+			continue;
+		foreach(name, names)
+			if (strcmp(lfirst(name), "bloomx") == 0)
+				return true;
+	}
+	return false;
+}
+
+static bool
+IsPostgres(const ForeignServer *server)
+{
+	Oid			handler = GetForeignDataWrapper(server->fdwid)->fdwhandler;
+	Oid			extension = get_extension_oid("postgres_fdw", true);
+
+	return OidIsValid(handler) && OidIsValid(extension) &&
+		getExtensionOfObject(ProcedureRelationId, handler) == extension;
+}
+
+/* The scan of one table: the text of the query, the columns that it fetches, and how many rows at a time. */
+static bool
+LayoutIsKnown(const ForeignScan *plan)
+{
+	return POSTGRES_FDW_IS_KNOWN && list_length(plan->fdw_private) == 3 &&
+		IsA(linitial(plan->fdw_private), String) &&
+		(lsecond(plan->fdw_private) == NULL || IsA(lsecond(plan->fdw_private), IntList)) &&
+		IsA(lthird(plan->fdw_private), Integer) &&
+		TakesCondition(strVal(linitial(plan->fdw_private)));
+}
+
+static bool
+ScanIsEligible(ForeignScanState *scan)
+{
+	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
+	ForeignServer *server;
+
+	/* a query that changes rows, or finds them for a change; what is computed with side effects has to be for all rows */
+	if (plan->operation != CMD_SELECT || plan->scan.scanrelid == 0 || plan->fdw_scan_tlist != NIL ||
+		list_member_int(scan->ss.ps.state->es_plannedstmt->resultRelations, plan->scan.scanrelid) ||
+		IsVolatile((Node *) plan->scan.plan.qual) || IsVolatile((Node *) plan->scan.plan.targetlist) ||
+		!LayoutIsKnown(plan))
+		return false;
+	server = GetForeignServer(plan->fs_server);
+	return ServerHasExtension(server) && IsPostgres(server);
+}
+
+/* ---- how large ---- */
+
+/* What the remote query would send without a filter, in bytes, as the planner expects. */
+static double
+BytesOfRows(const Plan *scan)
+{
+	return Max(scan->plan_rows, 1) * Max(scan->plan_width, 8);
+}
+
+/*
+ * n keys take n * ln(1 / rate) / ln(2)^2 bits, and the text form has 4 bytes for 3: this
+ * times n * ln(1 / rate) bytes.
+ */
+#define TEXT_BYTES 0.347
+
+/* The rates of filters that are sent. */
+#define LOWEST_RATE 1e-6
+#define HIGHEST_RATE 0.05
+
+/* The largest value, in bytes. */
+static uint64
+MostBytes(void)
+{
+	return (uint64) bloomx_join_filter_remote_size * 1024;
+}
+
+/*
+ * The rate at which one more byte of the filter would save less than a byte of the
+ * rows that come although they do not match, rate * BytesOfRows; or the lowest one with which the
+ * filter is not too large.  (The default layout may take a fifth more than a filter
+ * without blocks.)
+ */
+static double
+BestRate(const Plan *scan, double n)
+{
+	double		best = TEXT_BYTES * n / BytesOfRows(scan),
+				lowest = exp(-0.8 * 4 / 3 * MostBytes() / (TEXT_BYTES * Max(n, 1)));
+
+	return Max(Min(Max(best, LOWEST_RATE), HIGHEST_RATE), lowest);
+}
+
+/* The filter must save more than it takes even if it drops as few rows as a filter may. */
+static bool
+FilterPays(const Plan *scan, double n)
+{
+	double		rate = BestRate(scan, n);
+
+	return rate <= HIGHEST_RATE && (bloomx_join_filter_min_drop == 0 ||
+									TEXT_BYTES * n * -log(rate) <= bloomx_join_filter_min_drop * BytesOfRows(scan));
+}
+
+/* ---- the parameter ---- */
+
+/* Parameters of queries have numbers above 0. */
+#define PARAMETER_NUMBER(i) (-1 - (i))
+
+/* What the compilation of a scan's parameters is given. */
+typedef struct Parameters
+{
+	ParamListInfo query;		/* the query's own; or NULL */
+	List	   *sent;			/* of SentKey: number i is parameter PARAMETER_NUMBER(i) */
+} Parameters;
+
+static void
+EvaluateFilter(ExprState *state, ExprEvalStep *op, ExprContext *econtext)
+{
+	SentKey    *sent = op->d.cparam.paramarg;
+	double		n;
+	blx_filter *f = NULL;
+
+	if (FilterIsReady(sent->sf->filter) && (n = CountSentKeys(sent->keys), FilterPays(sent->scan, n)))
+		f = FilterOfSentKeys(sent->keys, BestRate(sent->scan, n), MostBytes());
+	*op->resnull = f == NULL;
+	*op->resvalue = PointerGetDatum(f);
+	if (f != NULL)
+		sent->sf->sent += (blx_export_bytes(f) + 2) / 3 * 4;
+}
+
+static void
+CompileParameter(ParamListInfo list, Param *param, ExprState *state, Datum *value, bool *is_null)
+{
+	Parameters *parameters = list->paramCompileArg;
+	ExprEvalStep step = {.resvalue = value, .resnull = is_null};
+
+	if (param->paramid < 0)
+	{
+		step.opcode = EEOP_PARAM_CALLBACK;
+		step.d.cparam.paramfunc = EvaluateFilter;
+		step.d.cparam.paramarg = list_nth(parameters->sent, PARAMETER_NUMBER(param->paramid));
+		step.d.cparam.paramid = param->paramid;
+		step.d.cparam.paramtype = param->paramtype;
+	}
+	else if (parameters->query != NULL && parameters->query->paramCompile != NULL)
+	{
+		parameters->query->paramCompile(parameters->query, param, state, value, is_null);
+		return;
+	}
+	else
+	{
+		step.opcode = EEOP_PARAM_EXTERN;
+		step.d.param.paramid = param->paramid;
+		step.d.param.paramtype = param->paramtype;
+	}
+	ExprEvalPushStep(state, &step);
+}
+
+static Param *
+MakeParameter(int i)
+{
+	Param	   *param = makeNode(Param);
+
+	param->paramkind = PARAM_EXTERN;
+	param->paramid = PARAMETER_NUMBER(i);
+	param->paramtype = FilterTypeOid();
+	param->paramtypmod = -1;
+	param->location = -1;
+	return param;
+}
+
+/* ---- the query ---- */
+
+static const char *
+RemoteName(Oid table, AttrNumber column)
+{
+	ListCell   *lc;
+
+	foreach(lc, GetForeignColumnOptions(table, column))
+		if (strcmp(((DefElem *) lfirst(lc))->defname, "column_name") == 0)
+			return quote_identifier(defGetString(lfirst(lc)));
+	return quote_identifier(get_attname(table, column, false));
+}
+
+/*
+ * The condition that a column is in the filter.  Text is hashed in the encoding of the database, so that
+ * the filter says nothing if the remote one is another.  Its bytes count, whatever the collation.
+ */
+static void
+WriteCondition(StringInfo condition, const char *column, Oid column_type, const SentKeys *keys, int parameter)
+{
+	const char *type = format_type_be_qualified(FilterTypeOid());
+	Oid			schema = get_func_namespace(OwnFunctionOid(BLOOM_CONTAINED));
+
+	appendStringInfo(condition, "%s$%d::%s IS NULL OR ", condition->len > 0 ? ") AND (" : "", parameter, type);
+	if (KeysDependOnEncoding(keys))
+		appendStringInfo(condition, "(SELECT pg_catalog.getdatabaseencoding() <> '%s') OR ", GetDatabaseEncodingName());
+	appendStringInfo(condition, "%s%s OPERATOR(%s.<@) $%d::%s", column,
+					 type_is_collatable(column_type) ? " COLLATE pg_catalog.\"C\"" : "",
+					 quote_identifier(get_namespace_name(schema)), parameter, type);
+}
+
+/* The keys of a filter that can be sent with a scan: adds their conditions to the query, and their parameters to the plan. */
+static void
+SendFilter(ForeignScanState *scan, ForeignScan *plan, SiteFilter *sf, List **sent, StringInfo condition)
+{
+	JoinFilter *filter = sf->filter;
+	Relation	table = scan->ss.ss_currentRelation;
+
+	if (filter->is_shared || !FilterPays(&plan->scan.plan, filter->expected))
+		return;
+	for (int i = 0; i < sf->n_keys; i++)
+	{
+		BuildKey   *key = &filter->keys[sf->keys[i]];
+		AttrNumber	column = sf->columns[i];
+		Oid			type;
+		SentKey    *one;
+
+		if (column == 0)
+			continue;
+		type = TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid;
+		if (!KeysCanBeSent(&key->reader, &sf->readers[i], type))
+			continue;
+		if (key->sent == NULL)
+			key->sent = NewSentKeys(filter, sf->keys[i], type);
+		one = palloc(sizeof(SentKey));
+		one->sf = sf;
+		one->keys = key->sent;
+		one->scan = &plan->scan.plan;
+		plan->fdw_exprs = lappend(plan->fdw_exprs, MakeParameter(list_length(*sent)));
+		*sent = lappend(*sent, one);
+		WriteCondition(condition, RemoteName(RelationGetRelid(table), column), type, key->sent, list_length(plan->fdw_exprs));
+	}
+}
+
+/* Begins the scan again with another plan. */
+static void
+ReplacePlan(ForeignScanState *scan, ForeignScan *plan, List *sent)
+{
+	EState	   *estate = scan->ss.ps.state;
+	Parameters *parameters = palloc(sizeof(Parameters));
+	ParamListInfo list;
+
+	if ((estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
+	{
+		scan->ss.ps.plan = &plan->scan.plan;
+		return;
+	}
+	parameters->query = estate->es_param_list_info;
+	parameters->sent = sent;
+	list = makeParamList(0);
+	list->paramCompile = CompileParameter;
+	list->paramCompileArg = parameters;
+
+	scan->fdwroutine->EndForeignScan(scan);
+	scan->ss.ps.plan = &plan->scan.plan;
+	estate->es_param_list_info = list;
+	scan->fdwroutine->BeginForeignScan(scan, estate->es_top_eflags);
+	estate->es_param_list_info = parameters->query;
+}
+
+/* The scan has to open another cursor when a filter gets other keys. */
+static void
+WatchFilters(PlanState *ps, List *sent)
+{
+	ListCell   *lc;
+	JoinFilter *last = NULL;
+
+	foreach(lc, sent)
+	{
+		JoinFilter *filter = ((SentKey *) lfirst(lc))->sf->filter;
+		RemoteScan *remote;
+
+		if (filter == last || BuildsAreAlike(filter))
+			continue;
+		last = filter;
+		remote = palloc0(sizeof(RemoteScan));
+		remote->ps = ps;
+		filter->remote_scans = lappend(filter->remote_scans, remote);
+	}
+}
+
+void
+ConsiderRemote(Site *site)
+{
+	ForeignScanState *scan = (ForeignScanState *) site->ps;
+	ForeignScan *plan;
+	List	   *sent = NIL;
+	StringInfoData condition;
+
+	if (!IsA(site->ps, ForeignScanState) || bloomx_join_filter_remote_size == 0 ||
+		!OidIsValid(OwnFunctionOid(BLOOM_CONTAINED)) || !ScanIsEligible(scan))
+		return;
+	plan = copyObject((ForeignScan *) site->ps->plan);
+	initStringInfo(&condition);
+	for (int i = 0; i < site->n_filters; i++)
+		SendFilter(scan, plan, site->filters[i], &sent, &condition);
+	if (sent == NIL)
+		return;
+	linitial(plan->fdw_private) = makeString(AddCondition(strVal(linitial(plan->fdw_private)), condition.data));
+	ReplacePlan(scan, plan, sent);
+	WatchFilters(site->ps, sent);
+}
+
+/* ---- rescans ---- */
+
+/* Also called when the memory of a hash table is freed, so it allocates nothing. */
+static void
+MarkScans(void *arg)
+{
+	JoinFilter *filter = arg;
+	ListCell   *lc;
+
+	foreach(lc, filter->remote_scans)
+	{
+		RemoteScan *remote = lfirst(lc);
+
+		if (remote->ps->chgParam != NULL)
+			continue;
+		remote->ps->chgParam = remote->changed;
+		remote->changed = NULL;
+	}
+}
+
+void
+WatchBuild(JoinFilter *filter)
+{
+	/* a parameter that nobody has */
+	int			number = list_length(filter->query->estate->es_plannedstmt->paramExecTypes);
+	MemoryContext old,
+				table;
+	MemoryContextCallback *at_end;
+	ListCell   *lc;
+
+	if (filter->remote_scans == NIL)
+		return;
+	old = MemoryContextSwitchTo(filter->query->context);
+	foreach(lc, filter->remote_scans)
+	{
+		RemoteScan *remote = lfirst(lc);
+
+		if (remote->changed == NULL)
+			remote->changed = bms_make_singleton(number);
+	}
+	MemoryContextSwitchTo(old);
+	/* a merge join reads nothing of the other side, after a rescan as well, before it has the keys */
+	if (filter->hash_join == NULL)
+	{
+		MarkScans(filter);
+		return;
+	}
+	table = filter->hash_join->hj_HashTable->hashCxt;
+	at_end = MemoryContextAlloc(table, sizeof(MemoryContextCallback));
+	at_end->func = MarkScans;
+	at_end->arg = filter;
+	MemoryContextRegisterResetCallback(table, at_end);
+}

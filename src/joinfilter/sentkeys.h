@@ -1,0 +1,32 @@
+/*
+ * sentkeys.h - the keys of a join as a value of type bloomfilter, to be sent to
+ * another server.
+ */
+#ifndef JOINFILTER_SENTKEYS_H
+#define JOINFILTER_SENTKEYS_H
+
+#include "joinfilter/joinfilter.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * True if a filter of values that the reader `inner` reads can be asked about a
+ * column of that type, whose values `outer` reads.
+ */
+extern bool KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column);
+
+/* Begins to collect the keys of the join for a column of that type. */
+extern SentKeys *NewSentKeys(JoinFilter *filter, int key, Oid column);
+
+/* True if the canonical form of such keys depends on the encoding of the database. */
+extern bool KeysDependOnEncoding(const SentKeys *keys);
+
+/* The number of keys; of very many an estimate. */
+extern double CountSentKeys(const SentKeys *keys);
+
+/* The filter of that rate, a new value; NULL if it is larger than max_bytes, or its rate is useless. */
+extern blx_filter *FilterOfSentKeys(const SentKeys *keys, double rate, uint64 max_bytes);
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_SENTKEYS_H */
