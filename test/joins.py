@@ -160,8 +160,9 @@ class Generator:
             column = self.column()
         kind = COLUMNS[column]
         other = self.column(kind) if kind in ("integer", "text") else column
-        if self.chance(0.05):
-            return f"{left}.i4 + 1 = {right}.i8"
+        if self.chance(0.08):
+            return self.one_of(f"{left}.i4 + 1 = {right}.i8", f"lower({left}.t) = {right}.v", f"{left}.n * 2 = {right}.n + {right}.n",
+                               f"{left}.d + 1 = {right}.d + 1", f"({left}.i2 + {left}.i4) = {right}.i8 * 2", f"left({left}.v, 6) = left({right}.v, 6)")
         if self.chance(0.04):
             return f"{left}.i4 IS NOT DISTINCT FROM {right}.i4"
         if kind == "text" and self.chance(0.15):

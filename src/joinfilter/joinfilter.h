@@ -125,7 +125,8 @@ struct SiteFilter
 	Site	   *site;
 	int			n_keys;
 	int		   *keys;			/* numbers in filter->keys */
-	AttrNumber *attnos;			/* in the site's rows */
+	AttrNumber *attnos;			/* in the site's rows; 0: exprs[i] computes it */
+	ExprState **exprs;			/* NULL if none is needed */
 	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
 	WordReader *readers;		/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
@@ -315,19 +316,21 @@ extern TupleTableSlot *ExecSite(PlanState *ps);
 
 /* ---- places.c ---- */
 
-/* A column of a node's rows, and how to read it. */
+/* A key that a node's rows have: an expression over its columns, which are Vars of OUTER_VAR; and how to read it. */
 typedef struct Place
 {
 	PlanState  *ps;
-	AttrNumber	attno;
+	Node	   *key;
 	WordReader	reader;
 } Place;
 
 /*
- * The lowest nodes below an eligible join where column attno of the side that it
- * filters can be tested, or another column that equals it: a List of Place.
+ * The lowest nodes below an eligible join where a key of the side that it filters
+ * can be tested, or a column that equals it: a List of Place.  The key is an
+ * expression over columns of that side, which are Vars of `side`;
+ * is_always_computed says whether the join computes it for each row of that side.
  */
-extern List *FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *reader);
+extern List *FindPlaces(JoinFilter *filter, Node *key, int side, bool is_always_computed, const WordReader *reader);
 
 /* True if each build of the join has the same keys. */
 extern bool BuildsAreAlike(const JoinFilter *filter);

@@ -94,22 +94,12 @@ RowsAtPlaces(List *places)
 static AttrNumber
 ColumnOfTable(PlanState *ps, AttrNumber attno)
 {
-	TargetEntry *target = list_nth(ps->plan->targetlist, attno - 1);
 	Var		   *column;
 
-	switch (nodeTag(ps))
-	{
-		case T_SeqScanState:
-		case T_IndexScanState:
-		case T_BitmapHeapScanState:
-		case T_TidRangeScanState:
-		case T_ForeignScanState:
-			column = PlainColumn((Node *) target->expr);
-			return column != NULL && column->varno == ((Scan *) ps->plan)->scanrelid && column->varattno > 0 ?
-				column->varattno : 0;
-		default:
-			return 0;
-	}
+	if (attno == 0 || !ScansTable(ps))
+		return 0;
+	column = PlainColumn((Node *) list_nth_node(TargetEntry, ps->plan->targetlist, attno - 1)->expr);
+	return column != NULL && column->varno == ((Scan *) ps->plan)->scanrelid && column->varattno > 0 ? column->varattno : 0;
 }
 
 /* The set of the words of several keys. */
@@ -126,6 +116,32 @@ GetCombined(JoinFilter *filter, Bitmapset *keys)
 	combined->keys = keys;
 	filter->combined = lappend(filter->combined, combined);
 	return &combined->set;
+}
+
+/* An expression of keys is computed in the memory of one row. */
+static ExprState *
+PrepareExpression(JoinFilter *filter, Node *expression)
+{
+	if (filter->econtext == NULL)
+		filter->econtext = CreateExprContext(filter->query->estate);
+	/* no parent: rows of a shared hash table come in other slots than those of the inner side */
+	return ExecInitExpr((Expr *) expression, NULL);
+}
+
+/* How the site's i-th key is read from its rows. */
+static void
+SetUpSiteKey(SiteFilter *sf, int i, const Place *place)
+{
+	Var		   *column = PlainColumn(place->key);
+
+	sf->attnos[i] = column != NULL ? column->varattno : 0;
+	sf->columns[i] = ColumnOfTable(place->ps, sf->attnos[i]);
+	sf->readers[i] = place->reader;
+	if (column != NULL)
+		return;
+	if (sf->exprs == NULL)
+		sf->exprs = palloc0(sf->filter->n_keys * sizeof(ExprState *));
+	sf->exprs[i] = PrepareExpression(sf->filter, place->key);
 }
 
 /* Adds the filter to a site, with the keys that are there: here[i] is not NULL. */
@@ -146,10 +162,8 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 	for (int i = 0; i < filter->n_keys; i++)
 		if (here[i] != NULL)
 		{
-			sf->keys[sf->n_keys] = i;
-			sf->attnos[sf->n_keys] = here[i]->attno;
-			sf->columns[sf->n_keys] = ColumnOfTable(ps, here[i]->attno);
-			sf->readers[sf->n_keys++] = here[i]->reader;
+			SetUpSiteKey(sf, sf->n_keys, here[i]);
+			sf->keys[sf->n_keys++] = i;
 			filter->keys[i].is_used = true;
 			keys = bms_add_member(keys, i);
 		}
@@ -241,12 +255,10 @@ SetUpKey(JoinFilter *filter, int i)
 {
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
-	Var		   *filtered = PlainColumn(clause.filtered);
 	Var		   *built = PlainColumn(clause.built);
 	WordReader	reader;
 
-	if (filtered == NULL || filtered->varno != clause.filtered_side || filtered->varattno <= 0 ||
-		!MakeWordReaders(clause.operator, clause.collation,
+	if (!MakeWordReaders(clause.operator, clause.collation,
 						 clause.built_is_left ? &key->reader : &reader, clause.built_is_left ? &reader : &key->reader))
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
@@ -254,13 +266,10 @@ SetUpKey(JoinFilter *filter, int i)
 	else if (IsVolatile(clause.built))
 		return NIL;
 	else
-	{
-		if (filter->econtext == NULL)
-			filter->econtext = CreateExprContext(filter->query->estate);
-		/* no parent: the rows of a shared table come in other slots than those of the inner side */
-		key->expr = ExecInitExpr((Expr *) clause.built, NULL);
-	}
-	return FindPlaces(filter, filtered->varattno, &reader);
+		key->expr = PrepareExpression(filter, clause.built);
+
+	/* a hash join computes its first key for each row, and the others unless one before is NULL */
+	return FindPlaces(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &reader);
 }
 
 /* The rows of a shared table that each worker may read: reading one costs a fraction of what a dropped outer row saves. */

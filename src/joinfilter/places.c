@@ -22,6 +22,13 @@
  * if each build of the join has the same keys: nothing on the side that is built
  * depends on a parameter or is volatile (stable.c).
  *
+ * A key may be an expression.  Then it is computed at the site, and once more by the
+ * join for the rows that pass.  An expression that might fail must not be computed for
+ * a row that would not have come to the join.  So unless all of its functions are
+ * leakproof, which says that they never fail, its way only goes through nodes that
+ * hand up each row as it comes: Append, and projections and subqueries without
+ * conditions.
+ *
  * Other columns that equal the key.  If a join on the way says f.k = g.k, where f.k
  * is the key, then a row of g without a match above only takes part in rows whose
  * f.k has no match either, and these yield nothing above.  So g is filtered, too:
@@ -51,40 +58,90 @@ typedef struct Way
 	List	   *places;
 } Way;
 
-static void FollowColumn(Way *way, PlanState *ps, AttrNumber attno, const WordReader *reader);
+/* A key on its way: an expression over the rows of a node, whose columns are Vars of OUTER_VAR. */
+typedef struct Key
+{
+	Node	   *expression;
+	bool		might_fail;
+	WordReader	reader;
+} Key;
+
+static void FollowKey(Way *way, PlanState *ps, const Key *key);
 
 static void
-StopAt(Way *way, PlanState *ps, AttrNumber attno, const WordReader *reader)
+StopAt(Way *way, PlanState *ps, const Key *key)
 {
 	Place	   *place;
 	ListCell   *lc;
 
 	/* several clauses may lead to one column */
 	foreach(lc, way->places)
-		if (((Place *) lfirst(lc))->ps == ps && ((Place *) lfirst(lc))->attno == attno)
+		if (((Place *) lfirst(lc))->ps == ps && equal(((Place *) lfirst(lc))->key, key->expression))
 			return;
 	place = palloc(sizeof(Place));
 	place->ps = ps;
-	place->attno = attno;
-	place->reader = *reader;
+	place->key = key->expression;
+	place->reader = key->reader;
 	way->places = lappend(way->places, place);
 }
 
-/* The plain column that a node's target list has in that place; NULL if it is something else. */
-static Var *
-ColumnOfTarget(Plan *plan, AttrNumber attno)
-{
-	TargetEntry *target = attno <= list_length(plan->targetlist) ? list_nth(plan->targetlist, attno - 1) : NULL;
+/* ---- the columns of a node in terms of its inputs ---- */
 
-	return target != NULL && target->resno == attno ? PlainColumn((Node *) target->expr) : NULL;
+typedef struct Translation
+{
+	List	   *targets;
+	int			side;			/* whose columns they are: OUTER_VAR, INNER_VAR or a scan's; 0 = none seen yet */
+	bool		is_possible;
+} Translation;
+
+static Node *
+TranslateColumn(Node *node, void *context)
+{
+	Translation *translation = context;
+
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		AttrNumber	attno = ((Var *) node)->varattno;
+		TargetEntry *target = attno <= list_length(translation->targets) ? list_nth(translation->targets, attno - 1) : NULL;
+		Node	   *expression = target != NULL && target->resno == attno ? (Node *) target->expr : NULL;
+		Var		   *column = expression != NULL ? PlainColumn(expression) : NULL;
+
+		if (column == NULL || column->varattno <= 0 ||
+			(translation->side != 0 && translation->side != column->varno))
+		{
+			translation->is_possible = false;
+			return node;
+		}
+		translation->side = column->varno;
+		expression = copyObject(expression);
+		PlainColumn(expression)->varno = OUTER_VAR;
+		return expression;
+	}
+	return expression_tree_mutator(node, TranslateColumn, context);
 }
+
+/* The key over the rows of an input of the node, and which input that is.  False if it is not a matter of the columns of one input. */
+static bool
+TranslateKey(Plan *plan, const Key *key, Key *below, int *side)
+{
+	Translation translation = {.targets = plan->targetlist, .is_possible = true};
+
+	*below = *key;
+	below->expression = TranslateColumn(key->expression, &translation);
+	*side = translation.side;
+	return translation.is_possible && translation.side != 0;
+}
+
+/* ---- nodes on the way ---- */
 
 /* Goes on to the inputs of an Append, which have the same columns. */
 static void
-FollowAll(Way *way, PlanState **inputs, int n, AttrNumber attno, const WordReader *reader)
+FollowAll(Way *way, PlanState **inputs, int n, const Key *key)
 {
 	for (int i = 0; i < n; i++)
-		FollowColumn(way, inputs[i], attno, reader);
+		FollowKey(way, inputs[i], key);
 }
 
 /* True if rows of the outer side of a join may be dropped below it. */
@@ -126,22 +183,17 @@ JoinClauses(PlanState *ps)
 	}
 }
 
-static bool
-IsColumn(const Var *column, int side, AttrNumber attno)
-{
-	return column != NULL && column->varno == side && column->varattno == attno;
-}
-
-/* If the clause says that a column of the other side equals the key: goes on there. */
+/* If the clause says that a column of the other side equals the key, which is one of that side: goes on there. */
 static void
-FollowEqual(Way *way, PlanState *ps, Node *clause, const Var *key, const WordReader *reader)
+FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 {
-	int			other_side = key->varno == OUTER_VAR ? INNER_VAR : OUTER_VAR;
+	int			other_side = side == OUTER_VAR ? INNER_VAR : OUTER_VAR;
 	OpExpr	   *equality = (OpExpr *) clause;
 	Var		   *left,
 			   *right,
+			   *known,
 			   *other;
-	WordReader	other_reader;
+	Key			equal = {0};
 
 	if (!IsA(clause, OpExpr) || list_length(equality->args) != 2)
 		return;
@@ -149,11 +201,16 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Var *key, const WordRea
 	right = PlainColumn(lsecond(equality->args));
 	if (left == NULL || right == NULL)
 		return;
-	other = IsColumn(left, key->varno, key->varattno) ? right : left;
-	if (other->varno == other_side && other->varattno > 0 &&
-		IsColumn(other == right ? left : right, key->varno, key->varattno) &&
-		CarryWordReader(reader, equality->opno, other == right, equality->inputcollid, &other_reader))
-		FollowColumn(way, other_side == INNER_VAR ? innerPlanState(ps) : outerPlanState(ps), other->varattno, &other_reader);
+	known = left->varno == side ? left : right;
+	other = left->varno == side ? right : left;
+	if (known->varno != side || known->varattno != PlainColumn(key->expression)->varattno ||
+		other->varno != other_side || other->varattno <= 0 ||
+		!CarryWordReader(&key->reader, equality->opno, known == left, equality->inputcollid, &equal.reader))
+		return;
+	other = copyObject(other);
+	other->varno = OUTER_VAR;
+	equal.expression = (Node *) other;
+	FollowKey(way, other_side == INNER_VAR ? innerPlanState(ps) : outerPlanState(ps), &equal);
 }
 
 /*
@@ -162,47 +219,56 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Var *key, const WordRea
  * side, where the rows are dropped.
  */
 static void
-FollowEquals(Way *way, PlanState *ps, const Var *key, const WordReader *reader)
+FollowEquals(Way *way, PlanState *ps, const Key *key, int side)
 {
 	JoinType	type = ((Join *) ps->plan)->jointype;
 	ListCell   *lc;
 
-	if (type != JOIN_INNER && !(type == JOIN_SEMI && key->varno == OUTER_VAR))
+	if (PlainColumn(key->expression) == NULL || (type != JOIN_INNER && !(type == JOIN_SEMI && side == OUTER_VAR)))
 		return;
-	if (key->varno == OUTER_VAR ? !InnerSideIsReachable(way, ps) : IsA(ps, HashJoinState))
+	if (side == OUTER_VAR ? !InnerSideIsReachable(way, ps) : IsA(ps, HashJoinState))
 		return;
 	foreach(lc, JoinClauses(ps))
-		FollowEqual(way, ps, lfirst(lc), key, reader);
+		FollowEqual(way, ps, lfirst(lc), key, side);
 }
 
 /* Goes on below a join; false if the way ends above it. */
 static bool
-FollowJoin(Way *way, PlanState *ps, Var *column, const WordReader *reader)
+FollowJoin(Way *way, PlanState *ps, const Key *key, int side)
 {
 	Join	   *join = (Join *) ps->plan;
 
 	if (IsVolatile((Node *) join->joinqual))
 		return false;
-	FollowEquals(way, ps, column, reader);
-	if (column->varno == OUTER_VAR && OuterSideIsOpen(join->jointype))
+	FollowEquals(way, ps, key, side);
+	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype))
 	{
-		FollowColumn(way, outerPlanState(ps), column->varattno, reader);
+		FollowKey(way, outerPlanState(ps), key);
 		return true;
 	}
-	if (column->varno != INNER_VAR || !InnerSideIsOpen(join->jointype) || !InnerSideIsReachable(way, ps))
+	if (side != INNER_VAR || !InnerSideIsOpen(join->jointype) || !InnerSideIsReachable(way, ps))
 		return false;
-	FollowColumn(way, innerPlanState(ps), column->varattno, reader);
+	FollowKey(way, innerPlanState(ps), key);
 	return true;
 }
 
-/* Goes on below a node; false if the way ends at it. */
+/* True if the node hands up each row of its input as soon as it has it. */
 static bool
-FollowNode(Way *way, PlanState *ps, Var *column, const WordReader *reader)
+HandsUpEachRow(PlanState *ps)
 {
+	return IsA(ps, AppendState) || ((IsA(ps, ResultState) || IsA(ps, SubqueryScanState)) && ps->plan->qual == NIL);
+}
+
+/* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */
+static bool
+FollowNode(Way *way, PlanState *ps, const Key *key, int side)
+{
+	if (key->might_fail && !HandsUpEachRow(ps))
+		return false;
 	switch (nodeTag(ps))
 	{
 		case T_ResultState:
-			if (outerPlanState(ps) == NULL || column->varno != OUTER_VAR)
+			if (outerPlanState(ps) == NULL || side != OUTER_VAR)
 				return false;
 			break;
 		case T_SortState:
@@ -213,38 +279,83 @@ FollowNode(Way *way, PlanState *ps, Var *column, const WordReader *reader)
 				return false;
 			break;
 		case T_SubqueryScanState:
-			FollowColumn(way, ((SubqueryScanState *) ps)->subplan, column->varattno, reader);
+			FollowKey(way, ((SubqueryScanState *) ps)->subplan, key);
 			return true;
 		case T_AppendState:
-			FollowAll(way, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, column->varattno, reader);
+			FollowAll(way, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, key);
 			return true;
 		case T_MergeAppendState:
-			FollowAll(way, ((MergeAppendState *) ps)->mergeplans, ((MergeAppendState *) ps)->ms_nplans, column->varattno, reader);
+			FollowAll(way, ((MergeAppendState *) ps)->mergeplans, ((MergeAppendState *) ps)->ms_nplans, key);
 			return true;
 		case T_NestLoopState:
 		case T_MergeJoinState:
 		case T_HashJoinState:
-			return FollowJoin(way, ps, column, reader);
+			return FollowJoin(way, ps, key, side);
 		default:
 			return false;
 	}
-	FollowColumn(way, outerPlanState(ps), column->varattno, reader);
+	FollowKey(way, outerPlanState(ps), key);
 	return true;
 }
 
 static void
-FollowColumn(Way *way, PlanState *ps, AttrNumber attno, const WordReader *reader)
+FollowKey(Way *way, PlanState *ps, const Key *key)
 {
-	Var		   *column = ColumnOfTarget(ps->plan, attno);
+	Key			below;
+	int			side;
 
 	check_stack_depth();
-	if (column != NULL && column->varattno > 0 &&
+	if (TranslateKey(ps->plan, key, &below, &side) &&
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
-		FollowNode(way, ps, column, reader))
+		FollowNode(way, ps, &below, side))
 		return;
 	/* the method of a parallel hash join is set anew when its shared memory is */
 	if (!(IsA(ps, HashJoinState) && ps->plan->parallel_aware))
-		StopAt(way, ps, attno, reader);
+		StopAt(way, ps, key);
+}
+
+/* ---- where the way begins ---- */
+
+typedef struct Contents
+{
+	int			side;
+	bool		has_column,
+				is_usable;
+} Contents;
+
+static bool
+InspectKey(Node *node, void *context)
+{
+	Contents   *contents = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, Var))
+	{
+		contents->has_column = true;
+		if (((Var *) node)->varno != contents->side || ((Var *) node)->varattno <= 0)
+			contents->is_usable = false;
+	}
+	/* values of such parameters change while a plan runs */
+	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN)
+		contents->is_usable = false;
+	return expression_tree_walker(node, InspectKey, context);
+}
+
+/* The columns of the side that is filtered become those of its node. */
+static Node *
+RenameColumns(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var))
+	{
+		Var		   *column = copyObject((Var *) node);
+
+		column->varno = OUTER_VAR;
+		return (Node *) column;
+	}
+	return expression_tree_mutator(node, RenameColumns, context);
 }
 
 bool
@@ -254,11 +365,17 @@ BuildsAreAlike(const JoinFilter *filter)
 }
 
 List *
-FindPlaces(JoinFilter *filter, AttrNumber attno, const WordReader *reader)
+FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_computed, const WordReader *reader)
 {
 	Way			way = {0};
+	Key			key = {.might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .reader = *reader};
+	Contents	contents = {.side = side, .is_usable = true};
 
+	InspectKey(expression, &contents);
+	if (!contents.has_column || !contents.is_usable || IsVolatile(expression) || (key.might_fail && !is_always_computed))
+		return NIL;
+	key.expression = RenameColumns(expression, NULL);
 	way.builds_alike = BuildsAreAlike(filter);
-	FollowColumn(&way, filter->filtered, attno, reader);
+	FollowKey(&way, filter->filtered, &key);
 	return way.places;
 }

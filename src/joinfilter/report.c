@@ -11,17 +11,19 @@
 #include "utils/rel.h"
 
 #include "joinfilter/joinfilter.h"
+#include "joinfilter/stable.h"
 
 static void
 NameSite(FilterReport *report, const SiteFilter *sf)
 {
 	PlanState  *ps = sf->site->ps;
 
-	if (sf->columns[0] == 0)
+	if (!ScansTable(ps))
 		return;
 	namestrcpy(&report->table, exec_rt_fetch(((Scan *) ps->plan)->scanrelid, ps->state)->eref->aliasname);
-	namestrcpy(&report->column,
-			   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), sf->columns[0], false));
+	if (sf->columns[0] != 0)
+		namestrcpy(&report->column,
+				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), sf->columns[0], false));
 }
 
 FilterReport

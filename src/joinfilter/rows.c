@@ -24,7 +24,7 @@
 static double
 TestCost(const SiteFilter *sf)
 {
-	if (!IsInteger(&sf->readers[0]))
+	if (!IsInteger(&sf->readers[0]) || sf->attnos[0] == 0)
 		return 5;
 	return sf->set->form == KEYS_FILTER ? 2 : 1;
 }
@@ -89,8 +89,16 @@ ReadWord(SiteFilter *sf, TupleTableSlot *slot, uint64 *word)
 	for (int i = 0; i < sf->n_keys; i++)
 	{
 		bool		is_null;
-		Datum		value = slot_getattr(slot, sf->attnos[i], &is_null);
+		Datum		value;
 		uint64		one;
+
+		if (sf->attnos[i] != 0)
+			value = slot_getattr(slot, sf->attnos[i], &is_null);
+		else
+		{
+			sf->filter->econtext->ecxt_outertuple = slot;
+			value = ExecEvalExpr(sf->exprs[i], sf->filter->econtext, &is_null);
+		}
 
 		if (is_null)
 			return false;
@@ -113,19 +121,21 @@ MayMatch(SiteFilter *sf, TupleTableSlot *slot)
 	uint64		word;
 	bool		may_match;
 
-	/* the common case: one integer */
-	if (sf->n_keys == 1 && IsInteger(&sf->readers[0]))
+	/* the common case: a column of integers */
+	if (sf->n_keys == 1 && IsInteger(&sf->readers[0]) && sf->attnos[0] != 0)
 	{
 		bool		is_null;
 		Datum		value = slot_getattr(slot, sf->attnos[0], &is_null);
 
 		return !is_null && KeySetMayHold(sf->set, (uint64) IntegerOf(sf->readers[0].kind, value));
 	}
-	/* a hash function may detoast the value */
+	/* an expression makes values, and a hash function may detoast them */
 	old = MemoryContextSwitchTo(sf->filter->scratch);
 	may_match = ReadWord(sf, slot, &word) && KeySetMayHold(sf->set, word);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(sf->filter->scratch);
+	if (sf->exprs != NULL)
+		ResetExprContext(sf->filter->econtext);
 	return may_match;
 }
 

@@ -1,5 +1,5 @@
 /*
- * stable.c - what a plan yields each time that it runs.
+ * stable.c - what a plan yields, each time that it runs.
  */
 #include "postgres.h"
 
@@ -15,6 +15,24 @@ PlainColumn(Node *expression)
 	while (IsA(expression, RelabelType))
 		expression = (Node *) ((RelabelType *) expression)->arg;
 	return IsA(expression, Var) ? (Var *) expression : NULL;
+}
+
+bool
+ScansTable(PlanState *ps)
+{
+	switch (nodeTag(ps))
+	{
+		case T_SeqScanState:
+		case T_IndexScanState:
+		case T_BitmapHeapScanState:
+		case T_TidRangeScanState:
+			return true;
+		case T_ForeignScanState:
+			/* a join of foreign tables has no table of its own */
+			return ((Scan *) ps->plan)->scanrelid > 0;
+		default:
+			return false;
+	}
 }
 
 bool

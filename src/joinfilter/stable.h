@@ -1,5 +1,5 @@
 /*
- * stable.h - what a plan yields each time that it runs.
+ * stable.h - what a plan yields, each time that it runs.
  */
 #ifndef JOINFILTER_STABLE_H
 #define JOINFILTER_STABLE_H
@@ -12,6 +12,9 @@
 
 /* The plain column behind relabelings that change nothing; NULL if the expression is something else. */
 extern Var *PlainColumn(Node *expression);
+
+/* True if the rows of a node are those of one table, of which it hands on columns. */
+extern bool ScansTable(PlanState *ps);
 
 /* True if the expression may have a side effect, or another value next time.  That includes all subplans. */
 extern bool IsVolatile(Node *expression);

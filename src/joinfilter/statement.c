@@ -86,18 +86,20 @@ bloomx_join_filters(PG_FUNCTION_ARGS)
 	for (int i = 0; i < n_reports; i++)
 	{
 		FilterReport *r = &reports[i];
-		bool		has_table = NameStr(r->table)[0] != '\0';
+		bool		has_table = NameStr(r->table)[0] != '\0',
+					has_column = NameStr(r->column)[0] != '\0';
 		Datum		values[] = {
 			Int32GetDatum(r->join_node), Int32GetDatum(r->site_node),
 			has_table ? CStringGetTextDatum(NameStr(r->table)) : (Datum) 0,
-			has_table ? CStringGetTextDatum(NameStr(r->column)) : (Datum) 0,
+			has_column ? CStringGetTextDatum(NameStr(r->column)) : (Datum) 0,
 			Int32GetDatum(r->n_keys), CStringGetTextDatum(r->kind),
 			Int64GetDatum(r->build_rows), Int64GetDatum(r->bytes),
 			[8 + N_COUNTS] = Int32GetDatum(r->processes)
 		};
 		bool		nulls[lengthof(values)] = {false};
 
-		nulls[2] = nulls[3] = !has_table;
+		nulls[2] = !has_table;
+		nulls[3] = !has_column;
 		for (int j = 0; j < N_COUNTS; j++)
 			values[8 + j] = Int64GetDatum(r->counts[j]);
 		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
