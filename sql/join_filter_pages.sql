@@ -70,6 +70,21 @@ SELECT * FROM skipped('SELECT f.id FROM fact f JOIN (SELECT nullif(i4, 60) AS i4
 -- The row of the outer side that a join may read before it has built its table must not start the scan without a filter.
 SELECT pages_skipped > 0.9 * pages AS skips FROM (SELECT skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5')) q, bloomx_join_filters();
 
+-- Statistics count one sequential scan, however many runs of pages it has, and all rows of the pages that it reads.
+SELECT FROM pg_stat_force_next_flush();
+BEGIN;
+SET LOCAL bloomx.join_filter = on;
+SELECT count(*) FROM fact f JOIN dim USING (d) WHERE day = 5;
+SELECT pg_stat_get_xact_numscans('fact'::regclass) AS scans, pg_stat_get_xact_tuples_returned('fact'::regclass) < 10000 AS few_rows;
+COMMIT;
+SELECT FROM pg_stat_force_next_flush();
+BEGIN;
+SET LOCAL bloomx.join_filter = on;
+SET LOCAL bloomx.join_filter_min_pages = 1000000;
+SELECT count(*) FROM fact f JOIN dim USING (d) WHERE day = 5;
+SELECT pg_stat_get_xact_numscans('fact'::regclass) AS scans, pg_stat_get_xact_tuples_returned('fact'::regclass) AS rows;
+COMMIT;
+
 -- Other classes of BRIN indexes, on values in no order.
 CREATE INDEX by_bounds ON fact USING brin (tenant) WITH (pages_per_range = 4);
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');

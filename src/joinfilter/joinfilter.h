@@ -13,6 +13,7 @@
  *   query.c       what is known of running queries; finding a node's site
  *   build.c       collects the keys of one join
  *   rows.c        tests the rows of a site
+ *   heapscan.c    sequential scans of heaps, which test the rows of a page together
  *   brin.c        asks a BRIN index whether a page range may hold a key
  *   pages.c       scans a table's page ranges that may
  *   partitions.c  asks whether a partition may
@@ -36,6 +37,7 @@
 
 #include "pg/base/compat.h"
 
+#include "access/tableam.h"
 #include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
@@ -130,6 +132,7 @@ struct SiteFilter
 	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
 	WordReader *readers;		/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
+	bool		in_batches;		/* the rows of a heap page together */
 
 	/* of the present window of rows */
 	uint32		window_checked,
@@ -137,7 +140,7 @@ struct SiteFilter
 	uint32		generation;		/* of the filter, to which the following belongs */
 	uint64		paused;			/* rows to pass without a test */
 	uint64		pause;			/* length of the next pause */
-	double		drop_rate;		/* in the last window */
+	double		drop_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
 
 	/* totals */
 	uint64		checked;
@@ -169,6 +172,12 @@ struct Site
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
 	uint64		asleep;
 	uint64		asleep_since;	/* completed_filters at that time */
+
+	/* of a sequential scan of a heap */
+	BlockNumber tested;			/* this page's rows were tested, or pass without a test */
+	uint64		settled;		/* completed_filters when that was looked at */
+	bool		in_runs;		/* of pages (pages.c) */
+	TableScanDesc reader;		/* that reads them: the node's own scan, or another */
 };
 
 /*
@@ -218,15 +227,20 @@ HomeOfSite(const PlanState *ps)
 	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_site_slots - 1);
 }
 
+/* The site that was looked for last; never NULL. */
+extern Site *last_site;
+
 /* The site of a node; NULL if it has none. */
 static inline Site *
 FindSite(const PlanState *ps)
 {
+	if (likely(last_site->ps == ps))
+		return last_site;
 	if (n_site_slots == 0)
 		return NULL;
 	for (uint32 i = HomeOfSite(ps); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
 		if (site_slots[i]->ps == ps)
-			return site_slots[i];
+			return last_site = site_slots[i];
 	return NULL;
 }
 
@@ -241,13 +255,55 @@ extern uint64 completed_filters;
 /* Takes one row of the inner side, or its end (no row). */
 extern void CollectRow(JoinFilter *filter, TupleTableSlot *slot);
 
+/* The same for all joins whose inner side the site is; returns the row. */
+static inline TupleTableSlot *
+CollectFor(Site *site, TupleTableSlot *slot)
+{
+	ListCell   *lc;
+
+	foreach(lc, site->builds)
+		CollectRow(lfirst(lc), slot);
+	return slot;
+}
+
 /* Reads the keys from a shared hash table, as soon as it is complete. */
 extern void CollectShared(JoinFilter *filter);
 
 /* ---- rows.c ---- */
 
-/* False if the row cannot match. */
+/* True if the filter is to be asked now, about so many rows. */
+extern bool IsAwake(SiteFilter *sf, uint32 rows);
+
+/* Counts tests of rows. */
+static inline void
+CountTests(SiteFilter *sf, uint32 checked, uint32 dropped)
+{
+	sf->checked += checked;
+	sf->window_checked += checked;
+	sf->dropped += dropped;
+	sf->window_dropped += dropped;
+}
+
+/* Judges the filters that have been asked often enough since the last time.  False if none has. */
+extern bool EndWindows(Site *site);
+
+/* True while all filters of the site pause; so many rows pass then. */
+static inline bool
+IsAsleep(Site *site, uint32 rows)
+{
+	if (site->asleep == 0 || site->asleep_since != completed_filters)
+		return false;
+	site->asleep -= Min(site->asleep, rows);
+	return true;
+}
+
+/* False if the row cannot match, as far as it was not tested with its page. */
 extern bool RowPasses(Site *site, TupleTableSlot *slot);
+
+/* ---- heapscan.c ---- */
+
+/* Prepares a sequential scan of a heap.  False if the site is something else. */
+extern bool ConsiderHeapScan(Site *site);
 
 /* ---- brin.c ---- */
 
@@ -275,11 +331,14 @@ extern BlockNumber PagesPerRange(const RangeIndex *index);
 
 /* ---- pages.c ---- */
 
-/* Prepares a sequential scan to skip pages.  Does nothing where that is not possible. */
+/* Prepares a sequential scan of a heap to skip pages.  Does nothing where that is not possible. */
 extern void ConsiderPages(Site *site);
 
-/* The next row of a scan that may skip pages. */
-extern TupleTableSlot *NextRowFromPages(Site *site);
+/* A scan of the table begins: decides how.  False if it has no page to read. */
+extern bool BeginPages(Site *site);
+
+/* Limits a scan that is in runs of pages to the next one.  False if there is none. */
+extern bool NextRun(Site *site);
 
 /* Gives back what the scan's questions hold. */
 extern void EndPages(Site *site);

@@ -155,6 +155,7 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 	sf->filter = filter;
 	sf->site = site;
 	sf->shared = -1;
+	sf->drop_rate = 1;
 	sf->keys = palloc(filter->n_keys * sizeof(int));
 	sf->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
 	sf->columns = palloc(filter->n_keys * sizeof(AttrNumber));
@@ -405,7 +406,8 @@ AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 			ConsiderRemote(site);
 		if (site->n_filters > 0 && !query->is_shown_only)
 		{
-			ConsiderPages(site);
+			if (ConsiderHeapScan(site))
+				ConsiderPages(site);
 			ConsiderPartition(site);
 		}
 	}

@@ -419,6 +419,42 @@ KeySetFinish(KeySet *set)
 
 /* ---- questions ---- */
 
+/* No loop has a branch that depends on a word, so that the processor fetches what many of them need at once. */
+uint64
+KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n)
+{
+	uint64		which = 0;
+
+	switch (set->form)
+	{
+		case KEYS_BITMAP:
+			for (int i = 0; i < n; i++)
+			{
+				uint64		offset = words[i] - (uint64) set->base,
+							is_inside = offset < set->n_bits;
+
+				/* outside, some word of the bitmap is looked at in vain */
+				offset &= -is_inside;
+				which |= (set->bits[offset >> 6] >> (offset & 63) & is_inside) << i;
+			}
+			return which;
+		case KEYS_RANGE:
+			for (int i = 0; i < n; i++)
+				which |= (uint64) ((int64) words[i] >= set->lowest && (int64) words[i] <= set->highest) << i;
+			return which;
+		case KEYS_FILTER:
+			for (int i = 0; i < n; i++)
+				words[i] = MixWord(words[i]);
+			return n == 0 ? 0 : blx_test_batch(set->filter, words, n);
+		case KEYS_NONE:
+			return 0;
+		case KEYS_FEW:
+		case KEYS_UNKNOWN:
+			break;
+	}
+	return n == 0 ? 0 : ~UINT64CONST(0) >> (64 - n);
+}
+
 uint64
 KeySetBytes(const KeySet *set)
 {

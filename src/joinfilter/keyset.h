@@ -83,6 +83,12 @@ extern const char *KeySetFormName(const KeySet *set);
 /* False if no key is in [low, high].  The keys must be integers. */
 extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);
 
+/*
+ * Which of at most KEY_BATCH words may be in the complete set: a bit for each.  The
+ * words are overwritten.
+ */
+extern uint64 KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n);
+
 /* Spreads a word over 64 bits: Stafford's variant 13 of the finisher of MurmurHash3, as in splitmix64. */
 static inline uint64
 MixWord(uint64 word)

@@ -24,13 +24,10 @@
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
 #include "pgstat.h"
 #include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
 
 /*
  * The pages that a scan reads before it opens an index.  To open one is taken to
@@ -80,7 +77,6 @@ struct PageSkip
 	bool		are_open;		/* the indexes */
 	List	   *questions;
 	ScanMode	mode;
-	bool		in_run;
 	BlockNumber n_blocks;
 	BlockNumber next;			/* of a serial scan */
 	BlockNumber pending;		/* taken from a parallel scan, but not read yet */
@@ -132,18 +128,11 @@ void
 ConsiderPages(Site *site)
 {
 	SeqScanState *node = (SeqScanState *) site->ps;
-	Relation	table;
 	bool		has_key = false;
 
-	if (!IsA(site->ps, SeqScanState))
-		return;
-	table = node->ss.ss_currentRelation;
 	for (int i = 0; i < site->n_filters; i++)
-		has_key = PrepareKeys(site->filters[i], table) || has_key;
-	/* what the scan computes with side effects has to be computed for all rows */
-	if (!has_key || table->rd_tableam != GetHeapamTableAmRoutine() ||
-		!IsMVCCSnapshot(site->query->estate->es_snapshot) ||
-		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
+		has_key = PrepareKeys(site->filters[i], node->ss.ss_currentRelation) || has_key;
+	if (!has_key)
 		return;
 	site->pages = palloc0(sizeof(PageSkip));
 	site->pages->node = node;
@@ -387,17 +376,23 @@ NextParallelRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
 	return true;
 }
 
-static bool
-NextRun(PageSkip *pages)
+bool
+NextRun(Site *site)
 {
+	PageSkip   *pages = site->pages;
 	BlockNumber start,
 				n;
-	bool		found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) :
-		NextParallelRun(pages, &start, &n);
+	bool		found;
 
+	/* a serial scan has read its first pages: now it pays to open the indexes */
+	if (!pages->are_open)
+		(void) ChooseQuestions(site);
+	found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) : NextParallelRun(pages, &start, &n);
 	ReleaseQuestions(pages);
 	if (found)
 		StartRun(pages->mode == SCAN_SERIAL ? pages->node->ss.ss_currentScanDesc : pages->private_scan, start, n);
+	else if (pages->mode == SCAN_PARALLEL)
+		((HeapScanDesc) pages->node->ss.ss_currentScanDesc)->rs_inited = false; /* as at the end of its own */
 	return found;
 }
 
@@ -419,39 +414,32 @@ AnyFilterIsReady(Site *site)
 	return any;
 }
 
-static void
+/* False if there is no page to read. */
+static bool
 BeginSerial(Site *site)
 {
 	PageSkip   *pages = site->pages;
 	SeqScanState *node = pages->node;
 
-	if (node->ss.ss_currentScanDesc == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(site->query->context);
-
-		node->ss.ss_currentScanDesc = table_beginscan(node->ss.ss_currentRelation, site->query->estate->es_snapshot,
-													  0, NULL);
-		MemoryContextSwitchTo(old);
-	}
 	pages->n_blocks = ((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_nblocks;
 	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
-		return;
+		return true;
 	if (pages->are_open && !ChooseQuestions(site))
-		return;
+		return true;
 	pages->mode = SCAN_SERIAL;
 	pages->seen += pages->n_blocks;
 	pages->longest = 1;
 	pages->next = 0;
-	if (!pages->are_open && pages->n_blocks > PAGES_BEFORE)
-	{
-		/* the first pages are read before anything is asked */
-		StartRun(node->ss.ss_currentScanDesc, 0, PAGES_BEFORE);
-		pages->next = PAGES_BEFORE;
-		pages->in_run = true;
-	}
+	if (pages->are_open || pages->n_blocks <= PAGES_BEFORE)
+		return NextRun(site);
+	/* the first pages are read before anything is asked */
+	StartRun(node->ss.ss_currentScanDesc, 0, PAGES_BEFORE);
+	pages->next = PAGES_BEFORE;
+	return true;
 }
 
-static void
+/* The same. */
+static bool
 BeginParallel(Site *site)
 {
 	PageSkip   *pages = site->pages;
@@ -460,9 +448,9 @@ BeginParallel(Site *site)
 
 	pages->n_blocks = shared->phs_nblocks;
 	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
-		return;
+		return true;
 	if (!ChooseQuestions(site))
-		return;
+		return true;
 	if (pages->private_scan == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(site->query->context);
@@ -475,67 +463,23 @@ BeginParallel(Site *site)
 	scan->rs_inited = true;		/* until it is rescanned */
 	pages->mode = SCAN_PARALLEL;
 	pages->pending = InvalidBlockNumber;
+	return NextRun(site);
 }
 
-/* A scan of the table begins: decides how. */
-static void
-BeginScan(Site *site)
+bool
+BeginPages(Site *site)
 {
 	PageSkip   *pages = site->pages;
-	TableScanDesc scan = pages->node->ss.ss_currentScanDesc;
+	bool		has_pages;
 
 	pages->mode = SCAN_PLAIN;
-	pages->in_run = false;
 	if (!AnyFilterIsReady(site))
-		return;
-	if (scan != NULL && scan->rs_parallel != NULL)
-		BeginParallel(site);
-	else
-		BeginSerial(site);
-}
-
-static TupleTableSlot *
-NextRowOfRun(Site *site)
-{
-	PageSkip   *pages = site->pages;
-	TableScanDesc shared = pages->node->ss.ss_currentScanDesc;
-	TupleTableSlot *slot;
-
-	if (pages->mode == SCAN_SERIAL)
-		return site->own(site->ps);
-	pages->node->ss.ss_currentScanDesc = pages->private_scan;
-	slot = site->own(site->ps);
-	pages->node->ss.ss_currentScanDesc = shared;
-	return slot;
-}
-
-TupleTableSlot *
-NextRowFromPages(Site *site)
-{
-	PageSkip   *pages = site->pages;
-	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
-
-	/* also after a rescan in the middle of a run */
-	if (scan == NULL || !scan->rs_inited)
-		BeginScan(site);
-	if (pages->mode == SCAN_PLAIN)
-		return site->own(site->ps);
-	for (;;)
-	{
-		if (pages->in_run)
-		{
-			TupleTableSlot *slot = NextRowOfRun(site);
-
-			if (!TupIsNull(slot))
-				return slot;
-		}
-		/* a serial scan has read its first pages: now it pays to open the indexes */
-		if (!pages->are_open)
-			(void) ChooseQuestions(site);
-		pages->in_run = NextRun(pages);
-		if (!pages->in_run)
-			return NULL;
-	}
+		return true;
+	has_pages = pages->node->ss.ss_currentScanDesc->rs_parallel != NULL ? BeginParallel(site) : BeginSerial(site);
+	site->in_runs = pages->mode != SCAN_PLAIN;
+	if (pages->mode == SCAN_PARALLEL)
+		site->reader = pages->private_scan;
+	return has_pages;
 }
 
 uint64

@@ -3,8 +3,8 @@
  * its site.
  *
  * A plan node has no room for a pointer of ours, and its method gets nothing but
- * the node.  So sites are found in a hash table, once per row: a multiplication
- * and mostly one comparison.  The table belongs to the backend.  Entries leave it
+ * the node.  So sites are found in a hash table, once per row, and mostly the site
+ * is that of the row before.  The table belongs to the backend.  Entries leave it
  * when the memory of their query is freed, so after an error as well.
  */
 #include "postgres.h"
@@ -19,6 +19,9 @@ static dlist_head queries = DLIST_STATIC_INIT(queries);
 
 Site	  **site_slots;
 uint32		n_site_slots;
+
+static Site no_site;			/* of no node */
+Site	   *last_site = &no_site;
 
 static uint32 n_sites;
 
@@ -61,6 +64,7 @@ RemoveSite(Site *site)
 		i = (i + 1) & (n_site_slots - 1);
 	site_slots[i] = NULL;
 	n_sites--;
+	last_site = &no_site;
 	for (i = (i + 1) & (n_site_slots - 1); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
 	{
 		Site	   *moved = site_slots[i];

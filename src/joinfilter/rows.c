@@ -50,6 +50,7 @@ SortFilters(Site *site)
 	}
 }
 
+/* A filter's window is full. */
 static void
 EndWindow(SiteFilter *sf)
 {
@@ -63,7 +64,6 @@ EndWindow(SiteFilter *sf)
 	}
 	else
 		sf->pause = 0;
-	SortFilters(sf->site);
 }
 
 /* If all filters pause, the site does. */
@@ -78,6 +78,25 @@ LetSleep(Site *site)
 		site->filters[i]->paused -= rows;
 	site->asleep = rows;
 	site->asleep_since = completed_filters;
+}
+
+bool
+EndWindows(Site *site)
+{
+	bool		ended = false;
+
+	for (int i = 0; i < site->n_filters; i++)
+		if (site->filters[i]->window_checked >= WINDOW_ROWS)
+		{
+			EndWindow(site->filters[i]);
+			ended = true;
+		}
+	if (ended)
+	{
+		SortFilters(site);
+		LetSleep(site);
+	}
+	return ended;
 }
 
 /* The row's word; false if a key is NULL. */
@@ -139,9 +158,8 @@ MayMatch(SiteFilter *sf, TupleTableSlot *slot)
 	return may_match;
 }
 
-/* True if the filter is to be asked now. */
-static inline bool
-IsAwake(SiteFilter *sf)
+bool
+IsAwake(SiteFilter *sf, uint32 rows)
 {
 	if (sf->generation != sf->filter->generation)
 	{
@@ -152,7 +170,7 @@ IsAwake(SiteFilter *sf)
 	}
 	if (sf->paused > 0)
 	{
-		sf->paused--;
+		sf->paused -= Min(sf->paused, rows);
 		return false;
 	}
 	if (sf->filter->is_shared)
@@ -163,26 +181,17 @@ IsAwake(SiteFilter *sf)
 bool
 RowPasses(Site *site, TupleTableSlot *slot)
 {
-	for (int i = 0; i < site->n_filters; i++)
+	bool		passes = true;
+
+	for (int i = 0; i < site->n_filters && passes; i++)
 	{
 		SiteFilter *sf = site->filters[i];
-		bool		may_match;
 
-		if (!IsAwake(sf))
+		if (sf->in_batches || !IsAwake(sf, 1))
 			continue;
-		may_match = MayMatch(sf, slot);
-		sf->checked++;
-		sf->dropped += !may_match;
-		sf->window_dropped += !may_match;
-		if (++sf->window_checked == WINDOW_ROWS)
-		{
-			EndWindow(sf);
-			/* the order of the filters has changed, so that this row has to do without the others */
-			LetSleep(site);
-			return may_match;
-		}
-		if (!may_match)
-			return false;
+		passes = MayMatch(sf, slot);
+		CountTests(sf, 1, !passes);
 	}
-	return true;
+	(void) EndWindows(site);
+	return passes;
 }

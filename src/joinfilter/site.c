@@ -20,16 +20,9 @@ NextPassingRow(Site *site)
 		return NULL;
 	for (;;)
 	{
-		TupleTableSlot *slot = site->pages != NULL ? NextRowFromPages(site) : site->own(site->ps);
+		TupleTableSlot *slot = site->own(site->ps);
 
-		if (TupIsNull(slot))
-			return slot;
-		if (site->asleep > 0 && site->asleep_since == completed_filters)
-		{
-			site->asleep--;
-			return slot;
-		}
-		if (RowPasses(site, slot))
+		if (TupIsNull(slot) || IsAsleep(site, 1) || RowPasses(site, slot))
 			return slot;
 		InstrCountFiltered1(site->ps, 1);
 		CHECK_FOR_INTERRUPTS();
@@ -40,10 +33,6 @@ TupleTableSlot *
 ExecSite(PlanState *ps)
 {
 	Site	   *site = FindSite(ps);
-	TupleTableSlot *slot = site->n_filters > 0 ? NextPassingRow(site) : site->own(ps);
-	ListCell   *lc;
 
-	foreach(lc, site->builds)
-		CollectRow(lfirst(lc), slot);
-	return slot;
+	return CollectFor(site, site->n_filters > 0 ? NextPassingRow(site) : site->own(ps));
 }

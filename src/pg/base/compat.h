@@ -79,8 +79,10 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 /* 16: the counters of a table's statistics have other names */
 #if PG_VERSION_NUM >= 160000
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
+#define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
 #else
 #define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
+#define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
 #endif
 
 /* up to 16: BRIN lookups take a snapshot, for old_snapshot_threshold */
