@@ -15,7 +15,8 @@ include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
-	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
+		extract_tsvector letters extract_text extract_regex) \
 	$(patsubst %,src/joinfilter/%.o, settings words values keyset stable query build rows heapscan brin pages partitions site places \
 		sentkeys remotesql remote joins \
 		report workers totals statement explain hooks) \
@@ -26,7 +27,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space provisional merge build scan vacuum cost check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin gist index_bloomx errors golden \
+	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin extract gist index_bloomx errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

@@ -807,6 +807,26 @@ COMMENT ON FUNCTION bloom_false_overlap(text, bigint, integer, bigint, bigint) I
 	'probability that the filters of two disjoint sets are not certainly disjoint (Almeida 2022, section 6.2)';
 
 -- ---------------------------------------------------------------------------
+-- Indexes on ordinary columns: the keys of a value, and those that a condition asks for
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_extract_scalar(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_scalar(internal) IS 'keys of indexed values: a value is one key';
+CREATE FUNCTION bloomx_extract_array(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_array(internal) IS 'keys of indexed values: the elements of an array';
+CREATE FUNCTION bloomx_extract_jsonb(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_jsonb(internal) IS 'keys of indexed values: scalars of a document with their paths, and what is at its top';
+CREATE FUNCTION bloomx_extract_tsvector(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_tsvector(internal) IS 'keys of indexed values: the lexemes of a document';
+CREATE FUNCTION bloomx_extract_text_ngram(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_text_ngram(internal) IS 'keys of indexed values: the n-grams of a text';
+
+-- ---------------------------------------------------------------------------
 -- BRIN: one filter of the values of each page range
 -- ---------------------------------------------------------------------------
 
@@ -836,168 +856,168 @@ CREATE OPERATOR CLASS int2_bloomx_ops FOR TYPE int2 USING brin FAMILY integer_bl
 	OPERATOR 1 = (int2, int2),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS int2_bloomx_ops USING brin IS
 	'filters of the int2 values of page ranges';
 CREATE OPERATOR CLASS int4_bloomx_ops FOR TYPE int4 USING brin FAMILY integer_bloomx_ops AS
 	OPERATOR 1 = (int4, int4),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS int4_bloomx_ops USING brin IS
 	'filters of the int4 values of page ranges';
 CREATE OPERATOR CLASS int8_bloomx_ops FOR TYPE int8 USING brin FAMILY integer_bloomx_ops AS
 	OPERATOR 1 = (int8, int8),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS int8_bloomx_ops USING brin IS
 	'filters of the int8 values of page ranges';
 CREATE OPERATOR CLASS float4_bloomx_ops FOR TYPE float4 USING brin FAMILY float_bloomx_ops AS
 	OPERATOR 1 = (float4, float4),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS float4_bloomx_ops USING brin IS
 	'filters of the float4 values of page ranges';
 CREATE OPERATOR CLASS float8_bloomx_ops FOR TYPE float8 USING brin FAMILY float_bloomx_ops AS
 	OPERATOR 1 = (float8, float8),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS float8_bloomx_ops USING brin IS
 	'filters of the float8 values of page ranges';
 CREATE OPERATOR CLASS numeric_bloomx_ops FOR TYPE numeric USING brin AS
 	OPERATOR 1 = (numeric, numeric),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS numeric_bloomx_ops USING brin IS
 	'filters of the numeric values of page ranges';
 CREATE OPERATOR CLASS text_bloomx_ops FOR TYPE text USING brin AS
 	OPERATOR 1 = (text, text),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS text_bloomx_ops USING brin IS
 	'filters of the text values of page ranges';
 CREATE OPERATOR CLASS bpchar_bloomx_ops FOR TYPE bpchar USING brin AS
 	OPERATOR 1 = (bpchar, bpchar),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS bpchar_bloomx_ops USING brin IS
 	'filters of the bpchar values of page ranges';
 CREATE OPERATOR CLASS name_bloomx_ops FOR TYPE name USING brin AS
 	OPERATOR 1 = (name, name),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS name_bloomx_ops USING brin IS
 	'filters of the name values of page ranges';
 CREATE OPERATOR CLASS bytea_bloomx_ops FOR TYPE bytea USING brin AS
 	OPERATOR 1 = (bytea, bytea),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS bytea_bloomx_ops USING brin IS
 	'filters of the bytea values of page ranges';
 CREATE OPERATOR CLASS uuid_bloomx_ops FOR TYPE uuid USING brin AS
 	OPERATOR 1 = (uuid, uuid),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS uuid_bloomx_ops USING brin IS
 	'filters of the uuid values of page ranges';
 CREATE OPERATOR CLASS bool_bloomx_ops FOR TYPE bool USING brin AS
 	OPERATOR 1 = (bool, bool),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS bool_bloomx_ops USING brin IS
 	'filters of the bool values of page ranges';
 CREATE OPERATOR CLASS date_bloomx_ops FOR TYPE date USING brin AS
 	OPERATOR 1 = (date, date),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS date_bloomx_ops USING brin IS
 	'filters of the date values of page ranges';
 CREATE OPERATOR CLASS time_bloomx_ops FOR TYPE time USING brin AS
 	OPERATOR 1 = (time, time),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS time_bloomx_ops USING brin IS
 	'filters of the time values of page ranges';
 CREATE OPERATOR CLASS timetz_bloomx_ops FOR TYPE timetz USING brin AS
 	OPERATOR 1 = (timetz, timetz),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS timetz_bloomx_ops USING brin IS
 	'filters of the timetz values of page ranges';
 CREATE OPERATOR CLASS timestamp_bloomx_ops FOR TYPE timestamp USING brin AS
 	OPERATOR 1 = (timestamp, timestamp),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS timestamp_bloomx_ops USING brin IS
 	'filters of the timestamp values of page ranges';
 CREATE OPERATOR CLASS timestamptz_bloomx_ops FOR TYPE timestamptz USING brin AS
 	OPERATOR 1 = (timestamptz, timestamptz),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS timestamptz_bloomx_ops USING brin IS
 	'filters of the timestamptz values of page ranges';
 CREATE OPERATOR CLASS interval_bloomx_ops FOR TYPE interval USING brin AS
 	OPERATOR 1 = (interval, interval),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS interval_bloomx_ops USING brin IS
 	'filters of the interval values of page ranges';
 CREATE OPERATOR CLASS inet_bloomx_ops FOR TYPE inet USING brin AS
 	OPERATOR 1 = (inet, inet),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS inet_bloomx_ops USING brin IS
 	'filters of the inet values of page ranges';
 CREATE OPERATOR CLASS macaddr_bloomx_ops FOR TYPE macaddr USING brin AS
 	OPERATOR 1 = (macaddr, macaddr),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS macaddr_bloomx_ops USING brin IS
 	'filters of the macaddr values of page ranges';
 CREATE OPERATOR CLASS macaddr8_bloomx_ops FOR TYPE macaddr8 USING brin AS
 	OPERATOR 1 = (macaddr8, macaddr8),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS macaddr8_bloomx_ops USING brin IS
 	'filters of the macaddr8 values of page ranges';
 CREATE OPERATOR CLASS oid_bloomx_ops FOR TYPE oid USING brin AS
 	OPERATOR 1 = (oid, oid),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS oid_bloomx_ops USING brin IS
 	'filters of the oid values of page ranges';
 CREATE OPERATOR CLASS money_bloomx_ops FOR TYPE money USING brin AS
 	OPERATOR 1 = (money, money),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS money_bloomx_ops USING brin IS
 	'filters of the money values of page ranges';
 CREATE OPERATOR CLASS anyenum_bloomx_ops FOR TYPE anyenum USING brin AS
 	OPERATOR 1 = (anyenum, anyenum),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS anyenum_bloomx_ops USING brin IS
 	'filters of the enum values of page ranges';
 ALTER OPERATOR FAMILY integer_bloomx_ops USING brin ADD
@@ -1005,6 +1025,37 @@ ALTER OPERATOR FAMILY integer_bloomx_ops USING brin ADD
 	OPERATOR 1 = (int4, int8), OPERATOR 1 = (int8, int2), OPERATOR 1 = (int8, int4);
 ALTER OPERATOR FAMILY float_bloomx_ops USING brin ADD
 	OPERATOR 1 = (float4, float8), OPERATOR 1 = (float8, float4);
+
+-- Values with many keys: their elements, members, words or n-grams.
+CREATE OPERATOR CLASS array_bloomx_ops FOR TYPE anyarray USING brin AS
+	OPERATOR 1 = (anyarray, anyarray), OPERATOR 2 @> (anyarray, anyarray), OPERATOR 3 && (anyarray, anyarray),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_array(internal);
+COMMENT ON OPERATOR CLASS array_bloomx_ops USING brin IS
+	'filters of the elements of arrays of page ranges';
+CREATE OPERATOR CLASS jsonb_bloomx_ops FOR TYPE jsonb USING brin AS
+	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb), OPERATOR 4 ? (jsonb, text), OPERATOR 5 ?| (jsonb, text[]), OPERATOR 6 ?& (jsonb, text[]),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_jsonb(internal);
+COMMENT ON OPERATOR CLASS jsonb_bloomx_ops USING brin IS
+	'filters of the scalars of documents with their paths, and what is at their top of page ranges';
+CREATE OPERATOR CLASS tsvector_bloomx_ops FOR TYPE tsvector USING brin AS
+	OPERATOR 1 = (tsvector, tsvector), OPERATOR 11 @@ (tsvector, tsquery),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_tsvector(internal);
+COMMENT ON OPERATOR CLASS tsvector_bloomx_ops USING brin IS
+	'filters of the lexemes of documents of page ranges';
+CREATE OPERATOR CLASS text_ngram_bloomx_ops FOR TYPE text USING brin AS
+	OPERATOR 1 = (text, text), OPERATOR 7 ~~ (text, text), OPERATOR 8 ~~* (text, text),
+	OPERATOR 9 ~ (text, text), OPERATOR 10 ~* (text, text),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_text_ngram(internal);
+COMMENT ON OPERATOR CLASS text_ngram_bloomx_ops USING brin IS
+	'filters of the n-grams of texts of page ranges';
 
 -- ---------------------------------------------------------------------------
 -- GiST: signatures of filters
@@ -1063,10 +1114,6 @@ CREATE OPERATOR CLASS bloomx_ops
 COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
 
 -- Values that are keys: each is one.  The families have the operators between the widths of a type, too.
-CREATE FUNCTION bloomx_extract_scalar(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_extract_scalar(internal) IS 'keys of indexed values: a value is one key';
-
 CREATE OPERATOR FAMILY integer_ops USING bloomx;
 COMMENT ON OPERATOR FAMILY integer_ops USING bloomx IS
 	'integers, for conditions of other widths too';
@@ -1178,6 +1225,25 @@ CREATE OPERATOR CLASS anynonarray_ops DEFAULT FOR TYPE anynonarray USING bloomx 
 ALTER OPERATOR FAMILY anynonarray_ops USING bloomx ADD
 	OPERATOR 1 = (anyrange, anyrange), OPERATOR 1 = (anymultirange, anymultirange);
 COMMENT ON OPERATOR CLASS anynonarray_ops USING bloomx IS 'enums, ranges and multiranges as keys; refuses other types, with a hint';
+
+-- Values with many keys: their elements, members, words or n-grams.
+CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bloomx AS
+	OPERATOR 1 = (anyarray, anyarray), OPERATOR 2 @> (anyarray, anyarray), OPERATOR 3 && (anyarray, anyarray),
+	FUNCTION 1 bloomx_extract_array(internal);
+COMMENT ON OPERATOR CLASS array_ops USING bloomx IS 'elements of arrays as keys';
+CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bloomx AS
+	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb), OPERATOR 4 ? (jsonb, text), OPERATOR 5 ?| (jsonb, text[]), OPERATOR 6 ?& (jsonb, text[]),
+	FUNCTION 1 bloomx_extract_jsonb(internal);
+COMMENT ON OPERATOR CLASS jsonb_ops USING bloomx IS 'scalars of documents with their paths, and what is at their top as keys';
+CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING bloomx AS
+	OPERATOR 1 = (tsvector, tsvector), OPERATOR 11 @@ (tsvector, tsquery),
+	FUNCTION 1 bloomx_extract_tsvector(internal);
+COMMENT ON OPERATOR CLASS tsvector_ops USING bloomx IS 'lexemes of documents as keys';
+CREATE OPERATOR CLASS text_ngram_ops FOR TYPE text USING bloomx AS
+	OPERATOR 1 = (text, text), OPERATOR 7 ~~ (text, text), OPERATOR 8 ~~* (text, text),
+	OPERATOR 9 ~ (text, text), OPERATOR 10 ~* (text, text),
+	FUNCTION 1 bloomx_extract_text_ngram(internal);
+COMMENT ON OPERATOR CLASS text_ngram_ops USING bloomx IS 'n-grams of texts as keys';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'

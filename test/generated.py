@@ -680,6 +680,7 @@ BRIN_VALUES = {
     "time without time zone": ["'24:00'", "'00:00'"], "time with time zone": ["'24:00+15:59'", "'00:00Z'"], "timestamp without time zone": ["'-infinity'", "'2000-01-01'"],
     "timestamp with time zone": ["'infinity'", "'2000-01-01'"], "interval": ["'1 mon'", "'30 days'", "'-178000000 years'"], "inet": ["'::1'", "'10.0.0.0/8'"], "macaddr": ["'00:00:00:00:00:01'"],
     "macaddr8": ["'00:00:00:00:00:00:00:01'"], "oid": ["0", "4294967295"], "money": ["1", "'-92233720368547758.08'"], "anyenum": ["'red'", "'blue'"],
+    "anyarray": ["'{}'", "'{NULL,0}'", "'{{1,2},{3,4}}'", "'[5:6]={7,8}'"], "jsonb": ["'{}'", "'[1, [2, null], \"x\"]'", "'{\"a\": {\"b\": [1.50]}}'", "'\"x\"'"], "tsvector": ["''", "'a:1A b'", "'x'"],
 }
 
 AGREE = r"""
@@ -1055,12 +1056,14 @@ def operator_classes(tests, session):
         if type_name not in BRIN_VALUES:
             tests.verdict(f"operator class {name}", "", {f"no values for type {type_name}": [name]})
             continue
-        column = {"anyenum": "color", "character": "char(6)"}.get(type_name, type_name)
+        column = {"anyenum": "color", "character": "char(6)", "anyarray": "int[]"}.get(type_name, type_name)
         calls = []
         for options in ["", " (fpr = 0.5)", " (fpr = 1e-9)", " (fpr = 'NaN')"]:
             for v in BRIN_VALUES[type_name]:
-                for before, after in [("", "INSERT INTO brin_table SELECT v FROM generate_series(1, 500) i, unnest(vs) v;"), ("INSERT INTO brin_table SELECT v FROM generate_series(1, 500) i, unnest(vs) v;", "")]:
-                    calls.append((f"{v}{options}", f"""DO $do$ DECLARE vs {column}[] := ARRAY[{', '.join(BRIN_VALUES[type_name])}]::{column}[]; by_index bigint; by_table bigint;
+                rows = ", ".join(f"({w}::{column})" for w in BRIN_VALUES[type_name])
+                insert = f"INSERT INTO brin_table SELECT v FROM generate_series(1, 500) i, (VALUES {rows}) vs(v);"
+                for before, after in [("", insert), (insert, "")]:
+                    calls.append((f"{v}{options}", f"""DO $do$ DECLARE by_index bigint; by_table bigint;
                         BEGIN
                             CREATE TEMP TABLE brin_table (x {column});
                             {before}

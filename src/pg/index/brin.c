@@ -48,6 +48,7 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -56,7 +57,7 @@
 #include "core/filter/inline.h"
 #include "core/layouts/hashes.h"
 #include "pg/base/objects.h"
-#include "pg/keys/keys.h"
+#include "pg/keys/extract.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
 #include "pg/value/growth.h"
@@ -91,6 +92,9 @@
 	"Make the ranges smaller (pages_per_range), summarize a range that has grown anew " \
 	"(brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
+/* The support function of an operator class that says how its values have keys (pg/keys/extract.h). */
+#define EXTRACT_PROC BRIN_FIRST_OPTIONAL_PROCNUM
+
 typedef struct BloomxBrinOptions
 {
 	int32		vl_len_;
@@ -112,13 +116,28 @@ typedef struct BloomxBrinPlan
 	uint64		capacity;		/* values that it carries at the wanted rate */
 } BloomxBrinPlan;
 
+/* A condition of the present scan, or of the last one: an argument that is equal has the same condition. */
+typedef struct BloomxBrinCondition
+{
+	MemoryContext context;		/* of all below */
+	int			strategy;		/* 0 = none yet */
+	Oid			type;
+	int16		length;			/* of the type */
+	bool		by_value;
+	Datum		argument;
+	const KeyCondition *keys;
+} BloomxBrinCondition;
+
 /* What an index's column keeps between calls. */
 typedef struct BloomxBrinOpaque
 {
-	KeyType		stored;			/* of the column's values */
-	KeyType		asked;			/* of the last condition's */
+	KeyExtractor *extractor;
+	KeyHashes	keys;			/* of the present value */
+	BloomxBrinCondition *conditions;
+	int			n_conditions;
 	int			shares;			/* processes that may share a range in this build; 0 = not looked up yet */
 	BloomxBrinPlan *plans;		/* of new summaries' filters */
+	uint64		last_count;		/* values of the last range that was summarised */
 } BloomxBrinOpaque;
 
 /* A summary in memory. */
@@ -153,26 +172,24 @@ bloomx_brin_opcinfo(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(info);
 }
 
-/*
- * The type as which the values of column i, or of a condition, are hashed.  It is
- * the class's type, whatever the column's is (a class for oid may be used on
- * regclass, one for text on citext), because the planner's conditions have that
- * type.  An enum value is hashed as its OID, which stays when its label changes.
- */
-static Oid
-TypeInIndex(BrinDesc *desc, int i, Oid asked)
+/* The keys of column i's values. */
+static KeyExtractor *
+ExtractorOf(BrinDesc *desc, int i, Oid collation)
 {
-	Oid			type = OidIsValid(asked) ? asked : desc->bd_index->rd_opcintype[i];
+	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	Oid			type = desc->bd_index->rd_opcintype[i];
+	MemoryContext old;
 
-	return type == ANYENUMOID ? OIDOID : type;
-}
-
-static uint64
-HashOf(KeyType *key, Oid type, Oid collation, MemoryContext context, Datum value)
-{
-	if (key->type != type)
-		LookupKeyType(key, type, collation, context);
-	return HashKey(key, value, 0);
+	if (opaque->extractor != NULL)
+		return opaque->extractor;
+	if (IsPolymorphicType(type))
+		type = TupleDescAttr(desc->bd_tupdesc, i)->atttypid;
+	old = MemoryContextSwitchTo(desc->bd_context);
+	opaque->keys.room = 64;
+	opaque->keys.hash = palloc(opaque->keys.room * sizeof(uint64));
+	opaque->extractor = MakeKeyExtractor(index_getprocinfo(desc->bd_index, i + 1, EXTRACT_PROC), type, collation);
+	MemoryContextSwitchTo(old);
+	return opaque->extractor;
 }
 
 static blx_filter *
@@ -299,6 +316,7 @@ FilterOfSet(BrinDesc *desc, const BloomxBrinSummary *summary)
 	bool		may_stay = count <= FEW_VALUES && blx_size(summary->filter) <= summary->room;
 	BloomxBrinPlan plan;
 
+	summary->opaque->last_count = count;
 	if (may_stay && summary->was_stored)
 		return summary->filter;
 	plan = PlanFor(desc, summary, Max(count, 1));
@@ -444,7 +462,7 @@ OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 	summary->context = column->bv_context;
 	summary->shares = column->bv_allnulls ? opaque->shares : 1;
 	summary->layout = IsInParallelMode() ? BLX_PARTITIONED_BLOCKED : BLX_STANDARD;
-	summary->fpr = options ? options->fpr : DEFAULT_FPR;
+	summary->fpr = options && options->fpr > 0 ? options->fpr : opaque->extractor->rate > 0 ? opaque->extractor->rate : DEFAULT_FPR;
 	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
 	summary->was_stored = !column->bv_allnulls;
 	summary->filter = column->bv_allnulls ? NULL : CopyFilter(DatumGetFilter(column->bv_values[0]));
@@ -523,6 +541,43 @@ AddToSummary(BloomxBrinSummary *summary, uint64 hash)
 	return true;
 }
 
+/* Adds the hashes of a value to the set of a range that is being summarised. */
+static void
+CollectHashes(BloomxBrinSummary *summary, const uint64 *hashes, size_t n)
+{
+	while (n > 0)
+	{
+		size_t		added = blx_add(summary->filter, hashes, n);
+
+		hashes += added;
+		n -= added;
+		if (n > 0 && blx_hashes_count(summary->filter) >= MAX_VALUES)
+		{
+			FillSummary(summary);
+			return;
+		}
+		if (n > 0)
+			SetSummary(summary, LargerHashes(summary->filter));
+	}
+}
+
+/* Returns true if there was something new, as far as somebody asks: a new summary is stored in any case. */
+static bool
+AddHashesToSummary(BloomxBrinSummary *summary, const KeyHashes *keys)
+{
+	bool		is_new = false;
+
+	if (IsSet(summary) && !summary->was_stored)
+	{
+		CollectHashes(summary, keys->hash, keys->n);
+		return true;
+	}
+	for (uint32 i = 0; i < keys->n; i++)
+		if (AddToSummary(summary, keys->hash[i]))
+			is_new = true;
+	return is_new;
+}
+
 PG_FUNCTION_INFO_V1(bloomx_brin_add_value);
 Datum
 bloomx_brin_add_value(PG_FUNCTION_ARGS)
@@ -530,18 +585,100 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 	BrinDesc   *desc = (BrinDesc *) PG_GETARG_POINTER(0);
 	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
 	int			i = column->bv_attno - 1;
-	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
-	uint64		hash = HashOf(&opaque->stored, TypeInIndex(desc, i, InvalidOid),
-							  PG_GET_COLLATION(), desc->bd_context, PG_GETARG_DATUM(2));
-	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
-	BloomxBrinSummary *summary = OpenSummary(fcinfo, desc, column);
+	KeyExtractor *extractor = ExtractorOf(desc, i, PG_GET_COLLATION());
+	KeyHashes  *keys = &((BloomxBrinOpaque *) desc->bd_info[i]->oi_opaque)->keys;
+	MemoryContext old;
+	BloomxBrinSummary *summary;
 	bool		is_new;
 
+	keys->n = 0;
+	extractor->value(extractor, PG_GETARG_DATUM(2), keys);
+	old = MemoryContextSwitchTo(column->bv_context);
+	summary = OpenSummary(fcinfo, desc, column);
 	if (summary->filter == NULL)
-		summary->filter = NewHashes(NULL, &opaque->stored.identity, 0, 0);
-	is_new = AddToSummary(summary, hash);
+		summary->filter = NewHashes(NULL, &extractor->identity, 0, summary->opaque->last_count);
+	is_new = AddHashesToSummary(summary, keys);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_BOOL(is_new);
+}
+
+static bool
+MayMeet(const blx_filter *f, const KeyCondition *condition)
+{
+	switch (condition->kind)
+	{
+		case ANY_VALUE:
+			return true;
+		case NO_VALUE:
+			return false;
+		case HAS_KEY:
+			return blx_test_inline(f, condition->hash);
+		case HAS_ALL:
+			for (uint32 i = 0; i < condition->n; i++)
+				if (!MayMeet(f, condition->parts[i]))
+					return false;
+			return true;
+		case HAS_ANY:
+			for (uint32 i = 0; i < condition->n; i++)
+				if (MayMeet(f, condition->parts[i]))
+					return true;
+			return false;
+	}
+	return true;
+}
+
+/*
+ * What scan key number j of column i asks for.  It is found out for the first
+ * range of a scan.  Nothing tells that another scan has begun, so the argument
+ * is compared.
+ */
+static const KeyCondition *
+ConditionOf(BrinDesc *desc, int i, int j, ScanKey key)
+{
+	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
+	KeyExtractor *extractor = ExtractorOf(desc, i, key->sk_collation);
+	BloomxBrinCondition *condition = &opaque->conditions[j];
+	Oid			type = OidIsValid(key->sk_subtype) ? key->sk_subtype : desc->bd_index->rd_opcintype[i];
+	Datum		argument = key->sk_argument;
+	MemoryContext old;
+
+	if (condition->type != type)
+	{
+		condition->strategy = 0;
+		get_typlenbyval(type, &condition->length, &condition->by_value);
+		condition->type = type;
+	}
+	/* an array of PL/pgSQL may change where it stands */
+	if (condition->length == -1)
+		argument = PointerGetDatum(PG_DETOAST_DATUM_PACKED(argument));
+	if (condition->strategy == key->sk_strategy &&
+		datumIsEqual(condition->argument, argument, condition->by_value, condition->length))
+		return condition->keys;
+
+	if (condition->context == NULL)
+		condition->context = AllocSetContextCreate(desc->bd_context, "bloomx brin condition", ALLOCSET_SMALL_SIZES);
+	condition->strategy = 0;
+	MemoryContextReset(condition->context);
+	old = MemoryContextSwitchTo(condition->context);
+	condition->argument = datumCopy(argument, condition->by_value, condition->length);
+	condition->keys = extractor->query(extractor, key->sk_strategy, type, condition->argument);
+	condition->strategy = key->sk_strategy;
+	MemoryContextSwitchTo(old);
+	return condition->keys;
+}
+
+static void
+MakeRoomForConditions(BrinDesc *desc, BloomxBrinOpaque *opaque, int n)
+{
+	BloomxBrinCondition *more;
+
+	if (n <= opaque->n_conditions)
+		return;
+	more = MemoryContextAllocZero(desc->bd_context, sizeof(BloomxBrinCondition) * n);
+	for (int i = 0; i < opaque->n_conditions; i++)
+		more[i] = opaque->conditions[i];
+	opaque->conditions = more;
+	opaque->n_conditions = n;
 }
 
 PG_FUNCTION_INFO_V1(bloomx_brin_consistent);
@@ -553,16 +690,12 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	ScanKey    *keys = (ScanKey *) PG_GETARG_POINTER(2);
 	int			n = PG_GETARG_INT32(3);
 	int			i = column->bv_attno - 1;
-	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
 	const blx_filter *f = DatumGetFilter(column->bv_values[0]);
 
+	MakeRoomForConditions(desc, desc->bd_info[i]->oi_opaque, n);
 	for (int j = 0; j < n; j++)
-	{
-		Oid			type = TypeInIndex(desc, i, keys[j]->sk_subtype);
-
-		if (!blx_test_inline(f, HashOf(&opaque->asked, type, PG_GET_COLLATION(), desc->bd_context, keys[j]->sk_argument)))
+		if (!MayMeet(f, ConditionOf(desc, i, j, keys[j])))
 			PG_RETURN_BOOL(false);
-	}
 	PG_RETURN_BOOL(true);
 }
 
@@ -627,8 +760,10 @@ bloomx_brin_union(PG_FUNCTION_ARGS)
 	BrinValues *column = (BrinValues *) PG_GETARG_POINTER(1);
 	BrinValues *other = (BrinValues *) PG_GETARG_POINTER(2);
 	MemoryContext old = MemoryContextSwitchTo(column->bv_context);
-	BloomxBrinSummary *summary = OpenSummary(fcinfo, desc, column);
+	BloomxBrinSummary *summary;
 
+	(void) ExtractorOf(desc, column->bv_attno - 1, PG_GET_COLLATION());
+	summary = OpenSummary(fcinfo, desc, column);
 	UniteSummaries(desc, summary, OpenSummary(fcinfo, desc, other));
 	MemoryContextSwitchTo(old);
 	PG_RETURN_VOID();
@@ -641,7 +776,8 @@ bloomx_brin_options(PG_FUNCTION_ARGS)
 	local_relopts *options = (local_relopts *) PG_GETARG_POINTER(0);
 
 	init_local_reloptions(options, sizeof(BloomxBrinOptions));
+	/* 0, which cannot be given: what suits the class */
 	add_local_real_reloption(options, "fpr", "false positive rate of a range's summary",
-							 DEFAULT_FPR, 0.0001, 0.5, offsetof(BloomxBrinOptions, fpr));
+							 0, 0.0001, 0.5, offsetof(BloomxBrinOptions, fpr));
 	PG_RETURN_VOID();
 }

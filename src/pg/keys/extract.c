@@ -9,17 +9,13 @@
 #include "utils/lsyscache.h"
 
 void
-AddKeyHash(KeyHashes *hashes, uint64 hash)
+GrowKeyHashes(KeyHashes *hashes)
 {
-	if (hashes->n == hashes->room)
-	{
-		hashes->room = Max(16, 2 * hashes->room);
-		if (hashes->hash == NULL)
-			hashes->hash = palloc(hashes->room * sizeof(uint64));
-		else
-			hashes->hash = repalloc_huge(hashes->hash, hashes->room * sizeof(uint64));
-	}
-	hashes->hash[hashes->n++] = hash;
+	hashes->room = Max(16, 2 * hashes->room);
+	if (hashes->hash == NULL)
+		hashes->hash = palloc(hashes->room * sizeof(uint64));
+	else
+		hashes->hash = repalloc_huge(hashes->hash, hashes->room * sizeof(uint64));
 }
 
 KeyCondition *
@@ -100,5 +96,6 @@ bloomx_extract_scalar(PG_FUNCTION_ARGS)
 	extractor->value = ExtractScalar;
 	extractor->query = ScalarCondition;
 	LookupKeyType(&scalar->stored, HashedType(extractor, extractor->type), extractor->collation, extractor->memory);
+	extractor->identity = scalar->stored.identity;
 	PG_RETURN_POINTER(extractor);
 }

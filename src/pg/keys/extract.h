@@ -21,8 +21,19 @@ typedef struct KeyHashes
 	uint32		room;
 } KeyHashes;
 
-/* Appends a hash.  The array grows in the memory context in which it was allocated; the first one in the current one. */
-extern void AddKeyHash(KeyHashes *hashes, uint64 hash);
+/* The identity of keys that are not the values of a type: a name that no type has. */
+#define KEYS_NAMED(text) ((blx_identity) {.key_type = BLX_KEY_NAMED, .name_len = sizeof(text) - 1, .name = (text)})
+
+/* Makes room for more.  The array grows in the memory context in which it was allocated; the first one in the current one. */
+extern void GrowKeyHashes(KeyHashes *hashes);
+
+static inline void
+AddKeyHash(KeyHashes *hashes, uint64 hash)
+{
+	if (hashes->n == hashes->room)
+		GrowKeyHashes(hashes);
+	hashes->hash[hashes->n++] = hash;
+}
 
 /*
  * What must be among the keys of a value that meets a condition.  A value without
@@ -45,6 +56,22 @@ typedef struct KeyCondition
 	struct KeyCondition **parts;
 } KeyCondition;
 
+/* What the strategy numbers of operator classes mean, whatever the access method; filters have numbers of their own. */
+typedef enum KeyStrategy
+{
+	KEYS_EQUAL = 1,				/* = */
+	KEYS_CONTAIN,				/* @> */
+	KEYS_OVERLAP,				/* && */
+	KEYS_EXIST,					/* ? */
+	KEYS_EXIST_ANY,				/* ?| */
+	KEYS_EXIST_ALL,				/* ?& */
+	KEYS_LIKE,					/* ~~ */
+	KEYS_ILIKE,					/* ~~* */
+	KEYS_REGEX,					/* ~ */
+	KEYS_IREGEX,				/* ~* */
+	KEYS_MATCH					/* @@ */
+} KeyStrategy;
+
 /*
  * How the values of a column have keys.  A support function of the operator class
  * makes one and keeps it in the current memory context.  The type is that of the
@@ -59,6 +86,8 @@ struct KeyExtractor
 	Oid			type;
 	Oid			collation;
 	MemoryContext memory;		/* lives as long as the extractor */
+	blx_identity identity;		/* of the keys */
+	double		rate;			/* of false positives per key, if conditions mostly ask for many keys at once; 0 = the index's default */
 	void		(*value) (KeyExtractor *extractor, Datum value, KeyHashes *hashes);
 	/*
 	 * Of `column operator query`, where the query is not NULL and of that type, which
@@ -82,6 +111,17 @@ extern KeyExtractor *MakeKeyExtractor(FmgrInfo *support, Oid type, Oid collation
 
 extern KeyCondition *MakeKeyCondition(KeyConditionKind kind, uint32 n);
 extern KeyCondition *ConditionOfKey(uint64 hash);
+
+/* ---- condition.c ---- */
+
+/* All or any of them, made as simple as possible. */
+extern KeyCondition *CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n);
+extern KeyCondition *ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys);
+
+/* ---- indexed.c ---- */
+
+/* Looks up the key type of values in an index, where ALTER must not change the key of a value. */
+extern void LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 
 #pragma GCC visibility pop
 

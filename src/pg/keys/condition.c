@@ -1,0 +1,36 @@
+/*
+ * condition.c - conditions on keys, put together (extract.h).
+ *
+ * What says nothing and what nothing meets leave the conditions that they are a
+ * part of.
+ */
+#include "pg/keys/extract.h"
+
+KeyCondition *
+CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n)
+{
+	/* the part that decides alone, and the one that adds nothing */
+	KeyConditionKind decides = kind == HAS_ALL ? NO_VALUE : ANY_VALUE;
+	KeyConditionKind nothing = kind == HAS_ALL ? ANY_VALUE : NO_VALUE;
+	KeyCondition *all = MakeKeyCondition(kind, n);
+
+	all->n = 0;
+	for (uint32 i = 0; i < n; i++)
+		if (parts[i]->kind == decides)
+			return parts[i];
+		else if (parts[i]->kind != nothing)
+			all->parts[all->n++] = parts[i];
+	if (all->n == 0)
+		return MakeKeyCondition(nothing, 0);
+	return all->n == 1 ? all->parts[0] : all;
+}
+
+KeyCondition *
+ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys)
+{
+	KeyCondition **parts = palloc_extended(sizeof(KeyCondition *) * Max(keys->n, 1), MCXT_ALLOC_HUGE);
+
+	for (uint32 i = 0; i < keys->n; i++)
+		parts[i] = ConditionOfKey(keys->hash[i]);
+	return CombineConditions(kind, parts, keys->n);
+}

@@ -1,0 +1,208 @@
+/*
+ * extract_text.c - the keys of a text are its n-grams of folded letters: its
+ * short and long ones (ngram.h), at every place, inside words and across them.
+ *
+ * What LIKE and the other operators ask for are pieces of text that must be there
+ * letter by letter: the n-grams of the pieces.  Everything else says nothing.  A
+ * piece of one or two letters has no n-gram and says nothing either.
+ */
+#include "pg/keys/ngram.h"
+
+#include "miscadmin.h"
+#include "utils/builtins.h"
+
+/*
+ * A condition asks for at most this many n-grams of a kind.  That many tell every
+ * filter apart that any more would: with 0.3 per n-gram the rate is 0.3^64.
+ */
+#define MAX_GRAMS 64
+
+/*
+ * The rate of false positives per n-gram that suits an index best.  A needle of
+ * six letters asks for six n-grams at once; what it finds in vain are mostly
+ * texts with all of them in other places.  See ngram.h for the figures, which
+ * are those of this rate.
+ */
+#define GRAM_RATE 0.3
+
+/* ---- letters of a text in the database's encoding ---- */
+
+typedef struct Letters
+{
+	const unsigned char *next;
+	const unsigned char *end;
+	int			encoding;
+} Letters;
+
+static Letters
+LettersOf(const text *string)
+{
+	const unsigned char *bytes = (const unsigned char *) VARDATA_ANY(string);
+
+	return (Letters) {bytes, bytes + VARSIZE_ANY_EXHDR(string), GetDatabaseEncoding()};
+}
+
+/* The same characters as regular expressions know them. */
+static pg_wchar
+WideLetter(Letters *letters)
+{
+	int			length = Min(pg_encoding_mblen(letters->encoding, (const char *) letters->next), letters->end - letters->next);
+	pg_wchar	wide[2] = {0};
+
+	(void) pg_mb2wchar_with_len((const char *) letters->next, wide, length);
+	letters->next += length;
+	return wide[0];
+}
+
+/* Not to be called at the end. */
+static inline pg_wchar
+NextLetter(Letters *letters)
+{
+	/* in the encodings of servers no byte of a longer character looks like ASCII */
+	return *letters->next < 0x80 ? *letters->next++ : WideLetter(letters);
+}
+
+/* ---- the n-grams of a value ---- */
+
+static void
+ExtractText(KeyExtractor *extractor, Datum value, KeyHashes *keys)
+{
+	text	   *string = DatumGetTextPP(value);
+	Letters		letters = LettersOf(string);
+	GramWindow	window = {0};
+
+	while (letters.next < letters.end)
+	{
+		PushLetter(&window, FoldLetter(NextLetter(&letters)));
+		if (HasShortGram(&window))
+			AddKeyHash(keys, HashShortGram(&window));
+		if (HasLongGram(&window))
+			AddKeyHash(keys, HashLongGram(&window));
+	}
+	if ((Pointer) string != DatumGetPointer(value))
+		pfree(string);
+}
+
+/* ---- the n-grams of a pattern ---- */
+
+typedef struct PatternGrams
+{
+	GramWindow	window;			/* the present piece */
+	KeyHashes	shorts;
+	KeyHashes	longs;
+} PatternGrams;
+
+static void
+AddOnce(KeyHashes *grams, uint64 hash)
+{
+	if (grams->n >= MAX_GRAMS)
+		return;
+	for (uint32 i = 0; i < grams->n; i++)
+		if (grams->hash[i] == hash)
+			return;
+	AddKeyHash(grams, hash);
+}
+
+static void
+AddLetter(PatternGrams *pattern, pg_wchar letter)
+{
+	PushLetter(&pattern->window, FoldLetter(letter));
+	if (HasShortGram(&pattern->window))
+		AddOnce(&pattern->shorts, HashShortGram(&pattern->window));
+	if (HasLongGram(&pattern->window))
+		AddOnce(&pattern->longs, HashLongGram(&pattern->window));
+}
+
+static void
+EndPiece(PatternGrams *pattern)
+{
+	pattern->window.letters = 0;
+}
+
+/* The long ones first: they are rarer, so a search ends sooner. */
+static KeyCondition *
+ConditionOfPattern(const PatternGrams *pattern)
+{
+	KeyCondition *parts[] = {ConditionOfKeys(HAS_ALL, &pattern->longs), ConditionOfKeys(HAS_ALL, &pattern->shorts)};
+
+	return CombineConditions(HAS_ALL, parts, lengthof(parts));
+}
+
+static KeyCondition *
+ConditionOfText(const text *string)
+{
+	Letters		letters = LettersOf(string);
+	PatternGrams pattern = {0};
+
+	while (letters.next < letters.end && pattern.longs.n < MAX_GRAMS)
+		AddLetter(&pattern, NextLetter(&letters));
+	return ConditionOfPattern(&pattern);
+}
+
+/* A backslash makes the character after it an ordinary one.  At the end it is an error of the operator's. */
+static KeyCondition *
+ConditionOfLike(const text *string, bool ignore_case, Oid collation)
+{
+	LetterCase	letter_case = {0};
+	Letters		letters = LettersOf(string);
+	PatternGrams pattern = {0};
+
+	if (ignore_case)
+		letter_case = LookupLetterCase(collation);
+	while (letters.next < letters.end)
+	{
+		pg_wchar	letter = NextLetter(&letters);
+		bool		is_wild = letter == '%' || letter == '_';
+
+		CHECK_FOR_INTERRUPTS();
+		if (letter == '\\')
+		{
+			if (letters.next == letters.end)
+				break;
+			letter = NextLetter(&letters);
+			is_wild = false;
+		}
+		if (is_wild || (ignore_case && !IsCertainLetter(&letter_case, letter)))
+			EndPiece(&pattern);
+		else
+			AddLetter(&pattern, letter);
+	}
+	return ConditionOfPattern(&pattern);
+}
+
+static KeyCondition *
+TextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
+{
+	text	   *pattern = DatumGetTextPP(query);
+
+	switch (strategy)
+	{
+		case KEYS_EQUAL:
+			return ConditionOfText(pattern);
+		case KEYS_LIKE:
+		case KEYS_ILIKE:
+			return ConditionOfLike(pattern, strategy == KEYS_ILIKE, extractor->collation);
+		case KEYS_REGEX:
+		case KEYS_IREGEX:
+			return ConditionOfRegex(pattern, strategy == KEYS_IREGEX, extractor->collation);
+		default:
+			elog(ERROR, "unexpected strategy of n-grams: %d", strategy);
+	}
+}
+
+PG_FUNCTION_INFO_V1(bloomx_extract_text_ngram);
+Datum
+bloomx_extract_text_ngram(PG_FUNCTION_ARGS)
+{
+	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor));
+	KeyType		key;
+
+	/* refuses nondeterministic collations: texts that differ in their bytes may be equal, and since PostgreSQL 18 LIKE finds them */
+	LookupKeyType(&key, extractor->type, extractor->collation, extractor->memory);
+	PrepareLetters();
+	extractor->identity = KEYS_NAMED("n-grams");
+	extractor->rate = GRAM_RATE;
+	extractor->value = ExtractText;
+	extractor->query = TextCondition;
+	PG_RETURN_POINTER(extractor);
+}
