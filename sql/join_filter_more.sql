@@ -118,14 +118,26 @@ SET enable_bitmapscan = off;
 SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4;
 SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4');
--- On the inner side it is filtered like any other.
+-- On the inner side it stops at the end of the outer side.  A filter would read on, for a row that passes.
 DROP INDEX dim_i4;
 SET enable_sort = on;
 SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE i4 BETWEEN 70 AND 79) d JOIN probe p ON d.i4 = p.i4');
+-- The same holds below a hash join: its filter stays above.
+SET enable_hashjoin = on;
+SET enable_sort = off;
+CREATE INDEX f_i4 ON f (i4);
+CREATE INDEX g_i4 ON g (i4);
+EXPLAIN (COSTS OFF) SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4;
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
+-- And below a merge of sorted inputs, of which each is read as far as needed.
+EXPLAIN (COSTS OFF) SELECT x.id FROM (SELECT id, i4 FROM f UNION ALL SELECT id, i4 FROM g ORDER BY i4 OFFSET 0) x JOIN seven USING (i4) LIMIT 1;
+SELECT * FROM filtered_tables('SELECT x.id FROM (SELECT id, i4 FROM f UNION ALL SELECT id, i4 FROM g ORDER BY i4 OFFSET 0) x JOIN seven USING (i4)');
 RESET enable_seqscan;
 RESET enable_bitmapscan;
-DROP INDEX probe_i4;
--- Rescans: each row of the outer query has other keys, and the inner sort must not keep the rows of the last ones.  The filter is above it.
+SET enable_hashjoin = off;
+SET enable_sort = on;
+DROP INDEX probe_i4, f_i4, g_i4;
+-- Rescans: each row of the outer query has other keys, so the inner sort must keep all rows.
 SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = o.id) d JOIN probe p ON d.i4 = p.i4 OFFSET 0) x (a, b)');
 SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7) d JOIN probe p ON d.i4 = p.i4 OFFSET 0) x (a, b) WHERE x.a > o.id');
 SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7 AND random() >= 0) d JOIN probe p ON d.i4 = p.i4');

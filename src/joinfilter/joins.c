@@ -11,8 +11,8 @@
  * scan or an incremental sort yields its first row before its last is known.)  An
  * inner row without a match yields nothing unless the join fills or returns the
  * inner side: right, full and right antijoins.  In a left join or an antijoin it
- * does not even change what becomes of an outer row.  Where a row is dropped, the
- * inner side's position is not marked, and the order of the others stays.
+ * does not even change what becomes of an outer row.  The inner side must be a sort,
+ * too: its input is filtered, so there is less to sort.
  *
  * All of this happens after the executor has started, when nothing has run yet.  So
  * it has to be cheap: the nodes of the plan are visited once, and a join that will

@@ -22,6 +22,12 @@
  * if each build of the join has the same keys: nothing on the side that is built
  * depends on a parameter or is volatile (stable.c).
  *
+ * A filter must not make anything be read that would not have been.  A merge join
+ * stops to read a side when the other one is at its end, and a merge of sorted inputs
+ * reads a row of each of them.  Whoever drops rows below would go on to the next row
+ * that passes, however far away that is.  So the way goes on there only to a sort,
+ * which reads all of its input anyway.
+ *
  * A key may be an expression.  Then it is computed at the site, and once more by the
  * join for the rows that pass.  An expression that might fail must not be computed for
  * a row that would not have come to the join.  So unless all of its functions are
@@ -158,11 +164,27 @@ InnerSideIsOpen(JoinType type)
 	return type == JOIN_INNER || type == JOIN_RIGHT || IS_RIGHT_SEMI_OR_ANTI(type);
 }
 
+/* True if the node reads all of its input before its first row. */
+static bool
+ReadsAllAtOnce(PlanState *ps)
+{
+	if (IsA(ps, MaterialState))
+		ps = outerPlanState(ps);
+	return IsA(ps, SortState);
+}
+
+/* True if a join may stop to read that side before its end. */
+static bool
+MayStopEarly(PlanState *join, PlanState *side)
+{
+	return IsA(join, MergeJoinState) && !ReadsAllAtOnce(side);
+}
+
 /* True if the way may go on into the inner side of a join, where that type of join lets it. */
 static bool
 InnerSideIsReachable(const Way *way, PlanState *ps)
 {
-	if (!bms_is_empty(innerPlanState(ps)->plan->extParam))
+	if (!bms_is_empty(innerPlanState(ps)->plan->extParam) || MayStopEarly(ps, innerPlanState(ps)))
 		return false;
 	/* the table of a Parallel Hash has rows of other processes, too */
 	return !IsA(ps, HashJoinState) || (!ps->plan->parallel_aware && way->builds_alike);
@@ -226,7 +248,8 @@ FollowEquals(Way *way, PlanState *ps, const Key *key, int side)
 
 	if (PlainColumn(key->expression) == NULL || (type != JOIN_INNER && !(type == JOIN_SEMI && side == OUTER_VAR)))
 		return;
-	if (side == OUTER_VAR ? !InnerSideIsReachable(way, ps) : IsA(ps, HashJoinState))
+	if (side == OUTER_VAR ? !InnerSideIsReachable(way, ps) :
+		IsA(ps, HashJoinState) || MayStopEarly(ps, outerPlanState(ps)))
 		return;
 	foreach(lc, JoinClauses(ps))
 		FollowEqual(way, ps, lfirst(lc), key, side);
@@ -241,7 +264,7 @@ FollowJoin(Way *way, PlanState *ps, const Key *key, int side)
 	if (IsVolatile((Node *) join->joinqual))
 		return false;
 	FollowEquals(way, ps, key, side);
-	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype))
+	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype) && !MayStopEarly(ps, outerPlanState(ps)))
 	{
 		FollowKey(way, outerPlanState(ps), key);
 		return true;
@@ -285,6 +308,9 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 			FollowAll(way, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, key);
 			return true;
 		case T_MergeAppendState:
+			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
+				if (!ReadsAllAtOnce(((MergeAppendState *) ps)->mergeplans[i]))
+					return false;
 			FollowAll(way, ((MergeAppendState *) ps)->mergeplans, ((MergeAppendState *) ps)->ms_nplans, key);
 			return true;
 		case T_NestLoopState:
@@ -376,6 +402,9 @@ FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_comput
 		return NIL;
 	key.expression = RenameColumns(expression, NULL);
 	way.builds_alike = BuildsAreAlike(filter);
+	/* of a merge join, see above */
+	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !way.builds_alike))
+		return NIL;
 	FollowKey(&way, filter->filtered, &key);
 	return way.places;
 }
