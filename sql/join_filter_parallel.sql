@@ -20,13 +20,16 @@ SET bloomx.join_filter_min_drop = 0;
 CREATE TABLE fact AS SELECT g AS id, g / 100 AS k, g / 100 AS j, 'key ' || g / 100 AS t, repeat('x', 100) AS pad FROM generate_series(0, 59999) g;
 CREATE TABLE paged AS SELECT * FROM fact;
 CREATE INDEX ON paged USING brin (k) WITH (pages_per_range = 4);
+CREATE INDEX ON paged USING brin (t text_bloomx_ops) WITH (pages_per_range = 4);
 CREATE TABLE dim AS SELECT g AS k, 'key ' || g AS t, g / 10 AS grp, repeat('y', 40) AS pad FROM generate_series(0, 5999) g;
 CREATE TABLE parts (LIKE fact) PARTITION BY RANGE (k);
 CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (200);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (200) TO (400);
 CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (400) TO (MAXVALUE);
 INSERT INTO parts SELECT * FROM fact;
-VACUUM ANALYZE fact, paged, dim, parts;
+CREATE TABLE many AS SELECT g * 3 AS k, 'key ' || g * 3 AS t, g * 3000000021::bigint AS wide, repeat('z', 60) AS pad FROM generate_series(0, 49999) g;
+CREATE TABLE probe AS SELECT g AS k, 'key ' || g AS t, g * 1000000007::bigint AS wide, repeat('z', 20) AS pad FROM generate_series(0, 99999) g;
+VACUUM ANALYZE fact, paged, dim, parts, many, probe;
 
 -- Runs a query with filters off and on.  The counts are those of all processes together, so no row may be missing,
 -- whichever process read it: a process that did not filter would show.
@@ -76,16 +79,84 @@ RESET parallel_leader_participation;
 SET max_parallel_workers = 0;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
 RESET max_parallel_workers;
--- Gather Merge, and a Gather that is started three times.
+-- Gather Merge, and a Gather that is started three times, with the same keys and with others.
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7 ORDER BY fact.id;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7 ORDER BY fact.id OFFSET 0');
 SET enable_nestloop = on;
 SET enable_material = off;
 SELECT * FROM in_parallel('SELECT * FROM (SELECT fact.j % 2, count(*) FROM fact JOIN dim USING (k) WHERE grp = 7 GROUP BY 1) s RIGHT JOIN (VALUES (1), (2), (3)) v (x) ON true');
+SELECT * FROM in_parallel('SELECT * FROM (VALUES (1), (2), (3)) v (x), LATERAL (SELECT count(*), min(k), max(k) FROM fact JOIN dim USING (k) WHERE grp = (SELECT v.x)) s');
 SET enable_nestloop = off;
 RESET enable_material;
 -- Two Gathers, each with filters of its own.
 SELECT * FROM in_parallel('SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7 UNION ALL SELECT count(*) FROM parts JOIN dim USING (k) WHERE grp < 2');
+
+-- A hash table that all processes share: each reads a part of the inner side, and all test against the keys of all.
+SET enable_parallel_hash = on;
+EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 3 AS processes FROM bloomx_join_filters();
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (t) WHERE grp < 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k, t) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim ON fact.k = dim.k + 1 WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = -1');
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT parts.id FROM parts JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN parts ON fact.k = parts.j WHERE parts.id % 5000 = 1');
+-- An index is asked about values of all processes.
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN parts USING (t) WHERE parts.id % 6000 = 1');
+-- An inner side that is a parallel hash join: keys are read from the table.
+SET join_collapse_limit = 1;
+EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7;
+SELECT same, count FROM in_parallel('SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7');
+SELECT kind, rows_checked, rows_dropped FROM bloomx_join_filters() WHERE "table" = 'fact';
+RESET join_collapse_limit;
+SET parallel_leader_participation = off;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
+RESET parallel_leader_participation;
+SET max_parallel_workers = 0;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
+RESET max_parallel_workers;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7 ORDER BY fact.id OFFSET 0');
+SET enable_nestloop = on;
+SET enable_material = off;
+SELECT * FROM in_parallel('SELECT * FROM (SELECT fact.j % 2, count(*) FROM fact JOIN dim USING (k) WHERE grp = 7 GROUP BY 1) s RIGHT JOIN (VALUES (1), (2), (3)) v (x) ON true');
+SELECT * FROM in_parallel('SELECT * FROM (VALUES (1), (2), (3)) v (x), LATERAL (SELECT count(*), min(k), max(k) FROM fact JOIN dim USING (k) WHERE grp = (SELECT v.x)) s');
+SET enable_nestloop = off;
+RESET enable_material;
+-- Many keys: bitmaps and Bloom filters of all processes, in one batch and in several.
+SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
+SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
+SELECT kind, build_rows, rows_dropped > 0.95 * rows_checked * 2 / 3 AS drops FROM bloomx_join_filters();
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many USING (k, wide)');
+SET work_mem = '256kB';
+CREATE FUNCTION batches(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF) ' || query LOOP
+		IF line ~ 'Batches: ' THEN
+			RETURN CASE WHEN line ~ 'Batches: 1 ' THEN 'one batch' ELSE 'several batches' END;
+		END IF;
+	END LOOP;
+END $$;
+SELECT batches('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (t) WHERE m.pad <> p.pad');
+SELECT kind, build_rows, rows_dropped > 0.9 * rows_checked * 2 / 3 AS drops FROM bloomx_join_filters();
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (wide) WHERE m.pad <> p.pad');
+SELECT same, count FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) JOIN dim USING (k) WHERE m.pad <> p.pad AND grp BETWEEN 5 AND 100');
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad ORDER BY p.k OFFSET 0');
+SET parallel_leader_participation = off;
+SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
+RESET parallel_leader_participation;
+SET enable_nestloop = on;
+SET enable_material = off;
+SELECT * FROM in_parallel('SELECT * FROM (SELECT p.k % 2, count(*) FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad GROUP BY 1) s RIGHT JOIN (VALUES (1), (2), (3)) v (x) ON true');
+SET enable_nestloop = off;
+RESET enable_material;
+RESET work_mem;
 
 -- EXPLAIN shows what all processes did.
 CREATE FUNCTION explained_line(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -104,5 +175,5 @@ SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 6000
 SET bloomx.join_filter_segment = 1;
 SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
 RESET ALL;
-DROP TABLE fact, paged, dim, parts;
-DROP FUNCTION in_parallel(text), explained_line(text);
+DROP TABLE fact, paged, dim, parts, many, probe;
+DROP FUNCTION in_parallel(text), batches(text), explained_line(text);

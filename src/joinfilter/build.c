@@ -6,10 +6,14 @@
  * the way.  A row after the end means that the table is built anew; then the sets
  * start from nothing.
  *
- * A table that parallel workers build together has its rows from all of them, so
- * no worker sees all keys.  Each reads them from the shared table when its outer
- * side starts, which is after the table is complete.  That is possible while the
- * table has one batch, and all of it is in memory.
+ * A table that parallel workers build together has its rows from all of them.  Each
+ * collects the keys of the rows that it reads, and leaves them to the others
+ * (together.c).
+ *
+ * If the inner side is itself a parallel hash join, it cannot be a site, because its
+ * method is set anew when its shared memory is.  Then each worker reads the keys from
+ * the complete table when its outer side starts.  That is possible if the table has
+ * one batch, so that all of it is in memory.
  */
 #include "postgres.h"
 
@@ -138,22 +142,40 @@ AddRow(JoinFilter *filter, TupleTableSlot *slot)
 		ResetExprContext(filter->econtext);
 }
 
+/* True if other processes read the rest of the inner side.  (A Parallel Hash may run without parallelism.) */
+static bool
+IsBuiltTogether(const JoinFilter *filter)
+{
+	return filter->is_shared && castNode(HashState, innerPlanState(filter->join))->parallel_state != NULL;
+}
+
 void
 CollectRow(JoinFilter *filter, TupleTableSlot *slot)
 {
 	if (!filter->is_collecting)
+	{
 		StartSets(filter);
-	if (TupIsNull(slot))
-		FinishSets(filter);
-	else
+		if (IsBuiltTogether(filter))
+			BeginKeys(filter);
+	}
+	if (!TupIsNull(slot))
 		AddRow(filter, slot);
+	else if (IsBuiltTogether(filter))
+	{
+		LeaveKeys(filter);
+		filter->is_collecting = false;
+		MemoryContextReset(filter->sets);
+	}
+	else
+		FinishSets(filter);
 }
 
-/* Called when the memory of a shared hash table is freed. */
-static void
-ForgetShared(void *arg)
+void
+ForgetShared(JoinFilter *filter)
 {
-	((JoinFilter *) arg)->is_complete = false;
+	filter->is_complete = filter->is_given_up = false;
+	if (filter->together != NULL)
+		ForgetKeys(filter->together, filter->query->area);
 }
 
 /* Every row of a shared table of one batch. */
@@ -177,28 +199,42 @@ ReadSharedTable(JoinFilter *filter, HashJoinTable table)
 	ExecClearTuple(filter->hash_join->hj_HashTupleSlot);
 }
 
+/* True if it is worth to read all of the table, which each process does, and possible. */
+static bool
+TableIsReadable(const JoinFilter *filter, HashJoinTable table)
+{
+	return table->nbatch == 1 && table->curbatch == 0 && table->buckets.shared != NULL &&
+		table->batches[0].shared->ntuples <= filter->most_shared;
+}
+
 /*
  * The outer side of a shared table is read only after the table is complete, so
- * whoever calls this while there is a table may read it.  What was read is
- * forgotten together with the table, whose memory context says when that is.
+ * whoever calls this while there is a table may have its keys.
  */
 void
 CollectShared(JoinFilter *filter)
 {
 	HashJoinTable table = filter->hash_join->hj_HashTable;
-	MemoryContextCallback *at_end;
 
-	if (filter->is_complete || table == NULL || table->parallel_state == NULL ||
-		table->nbatch != 1 || table->curbatch != 0 || table->buckets.shared == NULL)
-		return;
-	/* each worker reads all of the table: a large one costs more than it gains */
-	if (table->batches[0].shared->ntuples > filter->most_shared)
+	if (filter->is_complete || filter->is_given_up || table == NULL || table->parallel_state == NULL ||
+		BarrierPhase(&table->parallel_state->build_barrier) <= PHJ_BUILD_HASH_INNER)
 		return;
 	StartSets(filter);
-	ReadSharedTable(filter, table);
-	at_end = MemoryContextAlloc(table->hashCxt, sizeof(MemoryContextCallback));
-	at_end->func = ForgetShared;
-	at_end->arg = filter;
-	MemoryContextRegisterResetCallback(table->hashCxt, at_end);
-	FinishSets(filter);
+	if (!filter->reads_table)
+		filter->is_given_up = !TakeKeys(filter);
+	else if (TableIsReadable(filter, table))
+		ReadSharedTable(filter, table);
+	else
+		filter->is_given_up = true;
+	filter->is_collecting = false;
+	if (!filter->is_given_up)
+		FinishSets(filter);
+}
+
+void
+CollectSharedFor(Site *site)
+{
+	for (int i = 0; i < site->n_filters; i++)
+		if (site->filters[i]->filter->is_shared)
+			CollectShared(site->filters[i]->filter);
 }

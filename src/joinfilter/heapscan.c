@@ -177,6 +177,8 @@ SettleScan(Site *site, bool begins)
 
 	/* no join that has a filter is ever run backwards */
 	Assert(ScanDirectionIsForward(node->ps.state->es_direction));
+	/* now, not in the middle of a page */
+	CollectSharedFor(site);
 	if (site->bounds != NULL && PartitionIsExcluded(site))
 		return false;
 	if (node->ss_currentScanDesc == NULL)

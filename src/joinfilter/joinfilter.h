@@ -11,6 +11,7 @@
  *   values.c      some of the values themselves, in order
  *   keyset.c      a set of such words: table, bitmap or Bloom filter
  *   query.c       what is known of running queries; finding a node's site
+ *   together.c    the keys of one join, from the processes that read them
  *   build.c       collects the keys of one join
  *   rows.c        tests the rows of a site
  *   heapscan.c    sequential scans of heaps, which test the rows of a page together
@@ -42,6 +43,8 @@
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
 #include "storage/dsm.h"
+#include "storage/spin.h"
+#include "utils/dsa.h"
 
 #include "joinfilter/keyset.h"
 #include "joinfilter/words.h"
@@ -56,6 +59,7 @@ typedef struct PageSkip PageSkip;
 typedef struct PartitionBounds PartitionBounds;
 typedef struct SharedQuery SharedQuery;
 typedef struct SentKeys SentKeys;
+typedef struct SharedBuild SharedBuild;
 
 /* ---- settings.c ---- */
 
@@ -100,7 +104,10 @@ struct JoinFilter
 	PlanState  *input;			/* whose rows are collected, as they go into a hash table or a sort */
 	PlanState  *filtered;		/* the other side of the join */
 	void	  **built;			/* where the join keeps that hash table or sort; NULL there: none */
-	bool		is_shared;		/* Parallel Hash: keys are read from the shared table */
+	bool		is_shared;		/* Parallel Hash: each process reads a part of the inner side */
+	bool		reads_table;	/* then: all keys are read from the shared table */
+	bool		is_given_up;	/* then: there will be no filter of the present table */
+	SharedBuild *together;		/* then: where the processes leave their keys; NULL if nowhere */
 
 	int			n_keys;
 	BuildKey   *keys;
@@ -206,6 +213,7 @@ struct FilteredQuery
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
 	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
+	dsa_area   *area;			/* in it, for keys; NULL if none are left */
 };
 
 /* What is kept of a query that is starting. */
@@ -247,6 +255,32 @@ FindSite(const PlanState *ps)
 /* The site of a node, which is made with that method if there is none. */
 extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
 
+/* ---- together.c ---- */
+
+/* The filter of a Parallel Hash, in shared memory. */
+struct SharedBuild
+{
+	int			join_node;
+	slock_t		mutex;
+	int			begun,			/* processes that have begun with the inner side, */
+				ended;			/* and that have left the keys of their part */
+	bool		is_given_up;	/* some process does not leave its keys */
+	dsa_pointer left;			/* the last keys that were left; they point to others */
+};
+
+/* This process begins with the inner side, and is through with its part of it. */
+extern void BeginKeys(JoinFilter *filter);
+extern void LeaveKeys(JoinFilter *filter);
+
+/*
+ * Adds the keys of all processes to the filter's empty sets.  False if some are
+ * missing.  To be called when the hash table is complete.
+ */
+extern bool TakeKeys(JoinFilter *filter);
+
+/* Before processes start: what others have left is void. */
+extern void ForgetKeys(SharedBuild *build, dsa_area *area);
+
 /* ---- build.c ---- */
 
 /* Counts how often some filter became complete: whatever was learned of filters before may be void. */
@@ -266,8 +300,12 @@ CollectFor(Site *site, TupleTableSlot *slot)
 	return slot;
 }
 
-/* Reads the keys from a shared hash table, as soon as it is complete. */
+/* Makes the filter of a Parallel Hash, as soon as the hash table is complete; all such filters of a site. */
 extern void CollectShared(JoinFilter *filter);
+extern void CollectSharedFor(Site *site);
+
+/* The shared hash table will be built anew. */
+extern void ForgetShared(JoinFilter *filter);
 
 /* ---- rows.c ---- */
 

@@ -273,7 +273,7 @@ SetUpKey(JoinFilter *filter, int i)
 	return FindPlaces(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &reader);
 }
 
-/* The rows of a shared table that each worker may read: reading one costs a fraction of what a dropped outer row saves. */
+/* The rows of a shared table that each worker may read, if it reads the table: reading one costs a fraction of what a dropped outer row saves. */
 static double
 MostSharedRows(const JoinFilter *filter)
 {
@@ -299,6 +299,7 @@ NewJoinFilter(FilteredQuery *query, PlanState *join)
 		filter->filtered = outerPlanState(join);
 		filter->built = (void **) &hash_join->hj_HashTable;
 		filter->is_shared = join->plan->parallel_aware;
+		filter->reads_table = filter->is_shared && !InputIsEligible(filter->input);
 		filter->n_keys = list_length(((HashJoin *) join->plan)->hashkeys);
 	}
 	else
@@ -311,7 +312,8 @@ NewJoinFilter(FilteredQuery *query, PlanState *join)
 		filter->n_keys = list_length(((MergeJoin *) join->plan)->mergeclauses);
 	}
 	filter->keys = palloc0(filter->n_keys * sizeof(BuildKey));
-	filter->expected = filter->input->plan->plan_rows;
+	/* of all processes, if they build it together */
+	filter->expected = filter->is_shared ? ((Hash *) innerPlan(join->plan))->rows_total : filter->input->plan->plan_rows;
 	filter->most_shared = MostSharedRows(filter);
 	return filter;
 }
@@ -330,7 +332,7 @@ StartFilter(JoinFilter *filter)
 	filter->sets = AllocSetContextCreate(query->context, "join filter", ALLOCSET_DEFAULT_SIZES);
 	filter->scratch = AllocSetContextCreate(query->context, "join filter key", ALLOCSET_SMALL_SIZES);
 	query->filters = lappend(query->filters, filter);
-	if (!filter->is_shared)
+	if (!filter->reads_table)
 	{
 		Site	   *input = GetSite(query, filter->input, ExecSite);
 

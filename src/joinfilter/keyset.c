@@ -417,6 +417,154 @@ KeySetFinish(KeySet *set)
 		FinishFilter(set);
 }
 
+/* ---- sets of several processes ---- */
+
+/* The first word of a bitmap that is not certainly empty. */
+static inline uint64
+FirstWord(const KeySet *set)
+{
+	return Span(set->base, set->lowest) / 64;
+}
+
+/* The words that KeySetSave writes. */
+static uint64
+SavedWords(const KeySet *set)
+{
+	switch (set->form)
+	{
+		case KEYS_FEW:
+			return set->n_few;
+		case KEYS_BITMAP:
+			return Span(set->base, set->highest) / 64 - FirstWord(set) + 1;
+		case KEYS_FILTER:
+			return (blx_size(set->filter) + sizeof(uint64) - 1) / sizeof(uint64);
+		default:
+			return 0;
+	}
+}
+
+uint64
+KeySetSavedBytes(const KeySet *set)
+{
+	uint64		words = SavedWords(set);
+
+	if (set->values != NULL)
+		words += SavedValueWords(set->values);
+	return offsetof(SavedKeySet, words) + words * sizeof(uint64);
+}
+
+void
+KeySetSave(KeySet *set, SavedKeySet *saved)
+{
+	uint64	   *few;
+
+	saved->bytes = KeySetSavedBytes(set);
+	saved->form = set->form;
+	saved->keys = set->keys;
+	saved->lowest = set->lowest;
+	saved->highest = set->highest;
+	saved->n_words = SavedWords(set);
+	saved->has_values = set->values != NULL;
+	if (set->values != NULL)
+		SaveKeyValues(set->values, saved->words + saved->n_words);
+	switch (set->form)
+	{
+		case KEYS_FEW:
+			few = WordsOfFew(set);
+			memcpy(saved->words, few, set->n_few * sizeof(uint64));
+			pfree(few);
+			break;
+		case KEYS_BITMAP:
+			memcpy(saved->words, set->bits + FirstWord(set), saved->n_words * sizeof(uint64));
+			break;
+		case KEYS_FILTER:
+			FlushBatch(set);
+			memcpy(saved->words, set->filter, blx_size(set->filter));
+			break;
+		default:
+			break;
+	}
+}
+
+/* True if the bitmap has, or gets, room for the integer. */
+static bool
+Covers(KeySet *set, int64 integer)
+{
+	return (uint64) integer - (uint64) set->base < set->n_bits || GrowBitmap(set, integer);
+}
+
+static void
+MergeBitmap(KeySet *set, const SavedKeySet *saved)
+{
+	int64		base = (int64) ((uint64) saved->lowest & ~UINT64CONST(63));
+
+	/* the set's bounds are those of both already */
+	if (set->form == KEYS_FEW)
+		LeaveFew(set);
+	if (set->form == KEYS_BITMAP && !(Covers(set, saved->lowest) && Covers(set, saved->highest)))
+		BitmapToFilter(set);
+	if (set->form == KEYS_BITMAP)
+	{
+		uint64	   *bits = set->bits + Span(set->base, base) / 64;
+
+		for (uint64 i = 0; i < saved->n_words; i++)
+			bits[i] |= saved->words[i];
+	}
+	else if (set->form == KEYS_FILTER)
+		for (uint64 i = 0; i < saved->n_words; i++)
+			for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
+				AddToFilter(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
+}
+
+static void
+MergeFilter(KeySet *set, const blx_filter *saved)
+{
+	MemoryContext old;
+	blx_filter *united;
+	blx_error	error;
+
+	if (set->form == KEYS_FEW)
+		LeaveFew(set);
+	if (set->form == KEYS_BITMAP)
+		BitmapToFilter(set);
+	if (set->form != KEYS_FILTER)
+		return;
+	FlushBatch(set);
+	old = MemoryContextSwitchTo(set->context);
+	united = CheckResult(blx_unite(set->filter, saved, &FilterMemory, &error), &error);
+	pfree(set->filter_chunk);
+	set->filter = AlignFilter(united, &set->filter_chunk);
+	MemoryContextSwitchTo(old);
+}
+
+void
+KeySetMerge(KeySet *set, const SavedKeySet *saved)
+{
+	uint64		keys = set->keys + saved->keys;
+
+	set->lowest = Min(set->lowest, saved->lowest);
+	set->highest = Max(set->highest, saved->highest);
+	switch (saved->form)
+	{
+		case KEYS_FEW:
+			for (uint64 i = 0; i < saved->n_words; i++)
+				KeySetAddWord(set, saved->words[i]);
+			break;
+		case KEYS_BITMAP:
+			MergeBitmap(set, saved);
+			break;
+		case KEYS_FILTER:
+			MergeFilter(set, (const blx_filter *) saved->words);
+			break;
+		default:
+			set->form = set->form == KEYS_UNKNOWN ? KEYS_UNKNOWN : saved->form;
+			break;
+	}
+	set->keys = keys;
+	if (set->values != NULL)
+		MergeKeyValues(set->values, saved->has_values ? saved->words + saved->n_words : NULL);
+}
+
 /* ---- questions ---- */
 
 /* No loop has a branch that depends on a word, so that the processor fetches what many of them need at once. */

@@ -74,6 +74,25 @@ extern void KeySetAddValue(KeySet *set, uint64 word, Datum value);
 /* No more keys will come. */
 extern void KeySetFinish(KeySet *set);
 
+/* What a set that is not complete holds, in one piece, for another process. */
+typedef struct SavedKeySet
+{
+	uint64		bytes;			/* of all this */
+	KeySetForm	form;
+	uint64		keys;
+	int64		lowest,
+				highest;
+	bool		has_values;
+	uint64		n_words;		/* of the table; of the bitmap, from the lowest key on; of the filter */
+	uint64		words[FLEXIBLE_ARRAY_MEMBER];	/* and behind them the values */
+} SavedKeySet;
+
+extern uint64 KeySetSavedBytes(const KeySet *set);
+extern void KeySetSave(KeySet *set, SavedKeySet *saved);
+
+/* Adds saved keys to a set that is not complete. */
+extern void KeySetMerge(KeySet *set, const SavedKeySet *saved);
+
 /* Bytes that tests of rows go through. */
 extern uint64 KeySetBytes(const KeySet *set);
 

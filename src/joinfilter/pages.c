@@ -404,13 +404,7 @@ AnyFilterIsReady(Site *site)
 	bool		any = false;
 
 	for (int i = 0; i < site->n_filters; i++)
-	{
-		JoinFilter *filter = site->filters[i]->filter;
-
-		if (filter->is_shared)
-			CollectShared(filter);
-		any = any || (FilterIsReady(filter) && CanAsk(site->filters[i]));
-	}
+		any = any || (FilterIsReady(site->filters[i]->filter) && CanAsk(site->filters[i]));
 	return any;
 }
 

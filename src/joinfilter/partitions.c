@@ -293,10 +293,7 @@ PartitionIsExcluded(Site *site)
 	PartitionBounds *bounds = site->bounds;
 	uint64		state;
 
-	for (int i = 0; i < site->n_filters; i++)
-		if (site->filters[i]->filter->is_shared)
-			CollectShared(site->filters[i]->filter);
-
+	CollectSharedFor(site);
 	/* the common case, for each row: a filter that is no longer ready could only exclude less */
 	if (!bounds->is_excluded && bounds->asked_at == completed_filters)
 		return false;

@@ -83,6 +83,8 @@ ForgetQuery(void *arg)
 
 	foreach(lc, query->sites)
 		RemoveSite(lfirst(lc));
+	if (query->area != NULL)
+		dsa_detach(query->area);
 	if (query->segment != NULL)
 		dsm_detach(query->segment);
 	dlist_delete(&query->node);

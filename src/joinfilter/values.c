@@ -117,6 +117,73 @@ AddKeyValue(KeyValues *values, uint64 word, Datum value)
 	values->slots[slot] = ++values->n;
 }
 
+/*
+ * Saved values: their number, or TOO_MANY; then for each value its word, its bytes,
+ * and itself.
+ */
+#define TOO_MANY UINT64_MAX
+
+static Size
+ValueBytes(const KeyValues *values, uint32 i)
+{
+	return datumGetSize(values->values[i], values->order->by_value, values->order->length);
+}
+
+static inline uint64
+WordsFor(uint64 bytes)
+{
+	return (bytes + sizeof(uint64) - 1) / sizeof(uint64);
+}
+
+uint64
+SavedValueWords(const KeyValues *values)
+{
+	uint64		words = 1;
+
+	if (!values->are_too_many)
+		for (uint32 i = 0; i < values->n; i++)
+			words += 2 + WordsFor(ValueBytes(values, i));
+	return words;
+}
+
+void
+SaveKeyValues(const KeyValues *values, uint64 *to)
+{
+	*to++ = values->are_too_many ? TOO_MANY : values->n;
+	if (values->are_too_many)
+		return;
+	for (uint32 i = 0; i < values->n; i++)
+	{
+		Size		bytes = ValueBytes(values, i);
+
+		*to++ = values->words[i];
+		*to++ = bytes;
+		if (values->order->by_value)
+			*to = values->values[i];
+		else
+			memcpy(to, DatumGetPointer(values->values[i]), bytes);
+		to += WordsFor(bytes);
+	}
+}
+
+void
+MergeKeyValues(KeyValues *values, const uint64 *from)
+{
+	if (from == NULL || *from == TOO_MANY)
+	{
+		values->are_too_many = true;
+		return;
+	}
+	for (uint64 n = *from++; n > 0; n--)
+	{
+		uint64		word = *from++,
+					bytes = *from++;
+
+		AddKeyValue(values, word, values->order->by_value ? (Datum) *from : PointerGetDatum(from));
+		from += WordsFor(bytes);
+	}
+}
+
 static int
 CompareValues(const void *a, const void *b, void *order)
 {

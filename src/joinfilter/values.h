@@ -49,6 +49,13 @@ extern KeyValues *NewKeyValues(ValueOrder *order, MemoryContext context, uint64 
 /* The word is that of the value. */
 extern void AddKeyValue(KeyValues *values, uint64 word, Datum value);
 
+/* The values that were collected so far, in one piece of so many words, for another process. */
+extern uint64 SavedValueWords(const KeyValues *values);
+extern void SaveKeyValues(const KeyValues *values, uint64 *to);
+
+/* Adds saved values.  from = NULL: nothing is known of them. */
+extern void MergeKeyValues(KeyValues *values, const uint64 *from);
+
 /* No more values will come. */
 extern void FinishKeyValues(KeyValues *values);
 

@@ -1,10 +1,11 @@
 /*
  * workers.c - what the processes of a parallel query tell one another.
  *
- * Each process of a parallel query has its own plan states, sites and filters.  So
- * that the leader can say what all of them did, they share a segment of dynamic
- * shared memory.  The leader makes it when the first Gather above a site starts its
- * workers: queries without such a Gather have none.
+ * Each process of a parallel query has its own plan states, sites and filters.  In a
+ * segment of dynamic shared memory they leave what the leader shall report, and the
+ * keys that filters need from all of them (together.c).  The leader makes the segment
+ * when the first Gather above a site starts its workers: queries without such a
+ * Gather have none.
  *
  * Workers find it by a setting.  A worker gets the values that the settings have
  * when the leader prepares to start it.  So the setting has the segment's handle
@@ -19,7 +20,7 @@
 #include "access/parallel.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
-#include "storage/spin.h"
+#include "storage/lwlock.h"
 #include "utils/guc.h"
 
 #include "joinfilter/joinfilter.h"
@@ -44,13 +45,25 @@ typedef struct SharedCounts
 				bytes;
 } SharedCounts;
 
+/* Keys that fit into this much memory of the segment need no segment of their own. */
+#define AREA_BYTES (256 * 1024)
+
 struct SharedQuery
 {
 	uint32		magic;
 	slock_t		mutex;			/* of all counts: each process adds but once per filter */
 	int			n_counts;
+	int			n_builds;
+	Size		builds;			/* where they are: SharedBuild each */
+	Size		area;			/* where it is, if there are builds */
 	SharedCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
+
+static SharedBuild *
+NthBuild(SharedQuery *shared, int n)
+{
+	return (SharedBuild *) ((char *) shared + shared->builds) + n;
+}
 
 /* ---- the setting ---- */
 
@@ -131,25 +144,12 @@ ClaimPlace(SharedCounts *counts, SiteFilter *sf)
 	counts->attno = sf->attnos[0];
 }
 
-/* The leader's: a place for each filter at each site.  Some may not be below a Gather; they are not many. */
+/* The leader's: places for each filter at each site.  Some may not be below a Gather; they are not many. */
 static void
-MakeSegment(FilteredQuery *query)
+ClaimCounts(FilteredQuery *query)
 {
-	dsm_segment *segment;
 	ListCell   *lc;
-	int			n = 0;
-	Size		size;
 
-	foreach(lc, query->sites)
-		n += ((Site *) lfirst(lc))->n_filters;
-	size = offsetof(SharedQuery, counts) + n * sizeof(SharedCounts);
-	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
-	if (segment == NULL)
-		return;
-	Keep(query, segment);
-	memset(query->shared, 0, size);
-	query->shared->magic = SEGMENT_MAGIC;
-	SpinLockInit(&query->shared->mutex);
 	foreach(lc, query->sites)
 	{
 		Site	   *site = lfirst(lc);
@@ -162,21 +162,75 @@ MakeSegment(FilteredQuery *query)
 	}
 }
 
-/* A worker's. */
-static void
-JoinSegment(FilteredQuery *query, dsm_handle handle)
+static bool
+LeavesKeys(const JoinFilter *filter)
 {
-	dsm_segment *segment = dsm_attach(handle);
+	return filter->is_shared && !filter->reads_table;
+}
+
+/* The leader's: where processes leave the keys of a Parallel Hash. */
+static void
+MakeBuilds(FilteredQuery *query)
+{
+	SharedQuery *shared = query->shared;
 	ListCell   *lc;
 
-	/* the leader leaves it after its workers */
+	foreach(lc, query->filters)
+	{
+		JoinFilter *filter = lfirst(lc);
+
+		if (!LeavesKeys(filter))
+			continue;
+		filter->together = NthBuild(shared, shared->n_builds++);
+		filter->together->join_node = filter->join->plan->plan_node_id;
+		SpinLockInit(&filter->together->mutex);
+	}
+}
+
+static void
+MakeSegment(FilteredQuery *query)
+{
+	MemoryContext old;
+	dsm_segment *segment;
+	ListCell   *lc;
+	int			n_counts = 0,
+				n_builds = 0;
+	Size		builds,
+				area,
+				size;
+
+	foreach(lc, query->sites)
+		n_counts += ((Site *) lfirst(lc))->n_filters;
+	foreach(lc, query->filters)
+		n_builds += LeavesKeys(lfirst(lc));
+	builds = MAXALIGN(offsetof(SharedQuery, counts) + n_counts * sizeof(SharedCounts));
+	area = MAXALIGN(builds + n_builds * sizeof(SharedBuild));
+	size = area + (n_builds > 0 ? AREA_BYTES : 0);
+	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)
-		ereport(ERROR,
-				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not map dynamic shared memory segment of join filters")));
+		return;
 	Keep(query, segment);
-	if (query->shared->magic != SEGMENT_MAGIC)
-		elog(ERROR, "dynamic shared memory segment is none of join filters");
+	memset(query->shared, 0, area);
+	query->shared->magic = SEGMENT_MAGIC;
+	query->shared->builds = builds;
+	query->shared->area = area;
+	SpinLockInit(&query->shared->mutex);
+	ClaimCounts(query);
+	MakeBuilds(query);
+	if (n_builds == 0)
+		return;
+	old = MemoryContextSwitchTo(query->context);
+	query->area = dsa_create_in_place((char *) query->shared + area, AREA_BYTES, LWTRANCHE_PARALLEL_QUERY_DSA, segment);
+	dsa_pin_mapping(query->area);
+	MemoryContextSwitchTo(old);
+}
+
+/* A worker's: the places that its leader has made. */
+static void
+FindCounts(FilteredQuery *query)
+{
+	ListCell   *lc;
+
 	foreach(lc, query->sites)
 	{
 		Site	   *site = lfirst(lc);
@@ -188,13 +242,84 @@ JoinSegment(FilteredQuery *query, dsm_handle handle)
 	}
 }
 
+static JoinFilter *
+FilterOf(FilteredQuery *query, const PlanState *join)
+{
+	ListCell   *lc;
+
+	foreach(lc, query->filters)
+		if (((JoinFilter *) lfirst(lc))->join == join)
+			return lfirst(lc);
+	return NULL;
+}
+
+/*
+ * A worker's: if it has no filter for a join for which the leader has one, it will
+ * not leave the keys of the rows that it reads.  So nobody may have a filter.
+ */
+static bool
+FindBuilds(PlanState *ps, void *context)
+{
+	FilteredQuery *query = context;
+
+	for (int i = 0; i < query->shared->n_builds; i++)
+	{
+		SharedBuild *build = NthBuild(query->shared, i);
+		JoinFilter *filter;
+
+		if (build->join_node != ps->plan->plan_node_id)
+			continue;
+		filter = FilterOf(query, ps);
+		if (filter != NULL)
+			filter->together = build;
+		else
+		{
+			SpinLockAcquire(&build->mutex);
+			build->is_given_up = true;
+			SpinLockRelease(&build->mutex);
+		}
+	}
+	return planstate_tree_walker(ps, FindBuilds, context);
+}
+
+static void
+JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
+{
+	dsm_segment *segment = dsm_attach(handle);
+
+	/* the leader leaves it after its workers */
+	if (segment == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("could not map dynamic shared memory segment of join filters")));
+	Keep(query, segment);
+	if (query->shared->magic != SEGMENT_MAGIC)
+		elog(ERROR, "dynamic shared memory segment is none of join filters");
+	FindCounts(query);
+	if (query->shared->n_builds == 0)
+		return;
+	query->area = dsa_attach_in_place((char *) query->shared + query->shared->area, segment);
+	dsa_pin_mapping(query->area);
+	(void) FindBuilds(top, query);
+}
+
 /* ---- Gather ---- */
 
 static bool
 IsStarting(PlanState *ps)
 {
-	return !(IsA(ps, GatherState) ? ((GatherState *) ps)->initialized : ((GatherMergeState *) ps)->initialized) &&
-		ps->state->es_use_parallel_mode;
+	return !(IsA(ps, GatherState) ? ((GatherState *) ps)->initialized : ((GatherMergeState *) ps)->initialized);
+}
+
+/* No other process is at work below the Gather now. */
+static bool
+ForgetBuilds(PlanState *ps, void *query)
+{
+	JoinFilter *filter = IsA(ps, HashJoinState) ? FilterOf(query, ps) : NULL;
+
+	if (filter != NULL && filter->is_shared)
+		ForgetShared(filter);
+	return planstate_tree_walker(ps, ForgetBuilds, query);
 }
 
 /* Stands in for the method of a Gather. */
@@ -205,6 +330,9 @@ ExecSharedGather(PlanState *ps)
 	FilteredQuery *query = site->query;
 
 	if (!IsStarting(ps))
+		return site->gather(ps);
+	(void) planstate_tree_walker(ps, ForgetBuilds, query);
+	if (!ps->state->es_use_parallel_mode)
 		return site->gather(ps);
 	if (query->shared == NULL)
 		MakeSegment(query);
@@ -240,7 +368,7 @@ void
 ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 {
 	if (leader != DSM_HANDLE_INVALID)
-		JoinSegment(query, leader);
+		JoinSegment(query, top, leader);
 	else
 		(void) VisitGathers(top, query);
 }

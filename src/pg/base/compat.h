@@ -76,6 +76,11 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define IS_RIGHT_SEMI_OR_ANTI(type) false
 #endif
 
+/* 16: the phases in which a shared hash table is built have other names */
+#if PG_VERSION_NUM < 160000
+#define PHJ_BUILD_HASH_INNER PHJ_BUILD_HASHING_INNER
+#endif
+
 /* 16: the counters of a table's statistics have other names */
 #if PG_VERSION_NUM >= 160000
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)

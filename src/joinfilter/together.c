@@ -1,0 +1,205 @@
+/*
+ * together.c - the keys of a filter, from the processes that read them.
+ *
+ * In a Parallel Hash each process reads a part of the inner side.  When it is
+ * through with its part, it leaves the keys of that part in memory that all
+ * processes of the query share.  Before a process tests the first row of the outer
+ * side, it takes the keys that were left and makes the filter of them.  Keys that were
+ * left do not change any more, so nobody waits for anybody.
+ *
+ * No key is missing then.  The build barrier of the hash join lets nobody begin with
+ * the outer side before all have come to the end of the inner one, and a process that
+ * comes later finds the inner side read.  What is left to fear is a process that
+ * reads rows, but not for the filter, since its settings or its memory do not let
+ * it have one.  So each of them counts when it begins and when it has left its keys,
+ * and one that has no such filter says so when it starts (workers.c).
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "joinfilter/joinfilter.h"
+
+/* The sets of one process. */
+typedef struct LeftKeys
+{
+	dsa_pointer next;
+	uint64		rows;
+	int			n_sets;
+	/* n_sets times: the keys that the set is of, and the SavedKeySet */
+	uint64		sets[FLEXIBLE_ARRAY_MEMBER];
+} LeftKeys;
+
+/* A set of the filter, and the numbers of the keys that it is of: a bit for each. */
+typedef struct SetOfKeys
+{
+	KeySet	   *set;
+	uint64		keys;
+} SetOfKeys;
+
+/* A filter with more keys than a word has bits is not built together. */
+#define MOST_KEYS 64
+
+/* All sets of the filter, in the current memory context. */
+static SetOfKeys *
+AllSets(JoinFilter *filter, int *n)
+{
+	SetOfKeys  *sets = palloc((filter->n_keys + list_length(filter->combined)) * sizeof(SetOfKeys));
+	ListCell   *lc;
+
+	*n = 0;
+	for (int i = 0; i < filter->n_keys; i++)
+		if (filter->keys[i].is_used)
+			sets[(*n)++] = (SetOfKeys) {&filter->keys[i].set, UINT64CONST(1) << i};
+	foreach(lc, filter->combined)
+	{
+		CombinedKey *combined = lfirst(lc);
+		uint64		keys = 0;
+		int			i = -1;
+
+		while ((i = bms_next_member(combined->keys, i)) >= 0)
+			keys |= UINT64CONST(1) << i;
+		sets[(*n)++] = (SetOfKeys) {&combined->set, keys};
+	}
+	return sets;
+}
+
+void
+BeginKeys(JoinFilter *filter)
+{
+	SharedBuild *build = filter->together;
+
+	if (build == NULL)
+		return;
+	SpinLockAcquire(&build->mutex);
+	build->begun++;
+	SpinLockRelease(&build->mutex);
+}
+
+/* Copies the sets into shared memory.  An invalid pointer if there is not enough of it. */
+static dsa_pointer
+SaveSets(JoinFilter *filter)
+{
+	dsa_area   *area = filter->query->area;
+	uint64		bytes = offsetof(LeftKeys, sets);
+	SetOfKeys  *sets;
+	LeftKeys   *left;
+	uint64	   *to;
+	dsa_pointer at;
+	int			n;
+
+	sets = AllSets(filter, &n);
+	for (int i = 0; i < n; i++)
+		bytes += sizeof(uint64) + KeySetSavedBytes(sets[i].set);
+	at = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	if (!DsaPointerIsValid(at))
+		return at;
+	left = dsa_get_address(area, at);
+	left->rows = filter->rows;
+	left->n_sets = n;
+	to = left->sets;
+	for (int i = 0; i < n; i++)
+	{
+		*to++ = sets[i].keys;
+		KeySetSave(sets[i].set, (SavedKeySet *) to);
+		to += ((SavedKeySet *) to)->bytes / sizeof(uint64);
+	}
+	return at;
+}
+
+void
+LeaveKeys(JoinFilter *filter)
+{
+	SharedBuild *build = filter->together;
+	LeftKeys   *left;
+	dsa_pointer at;
+
+	if (build == NULL)
+		return;
+	at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : SaveSets(filter);
+	left = DsaPointerIsValid(at) ? dsa_get_address(filter->query->area, at) : NULL;
+	SpinLockAcquire(&build->mutex);
+	build->ended++;
+	if (left != NULL)
+	{
+		left->next = build->left;
+		build->left = at;
+	}
+	else
+		build->is_given_up = true;
+	SpinLockRelease(&build->mutex);
+}
+
+/* The set of these keys that a process has left; NULL if it has none. */
+static SavedKeySet *
+FindSaved(LeftKeys *left, uint64 keys)
+{
+	uint64	   *at = left->sets;
+
+	for (int i = 0; i < left->n_sets; i++)
+	{
+		SavedKeySet *saved = (SavedKeySet *) (at + 1);
+
+		if (*at == keys)
+			return saved;
+		at = (uint64 *) ((char *) saved + saved->bytes);
+	}
+	return NULL;
+}
+
+/* False if the process has not left all that is needed here. */
+static bool
+MergeSets(JoinFilter *filter, LeftKeys *left)
+{
+	int			n;
+	SetOfKeys  *sets = AllSets(filter, &n);
+
+	for (int i = 0; i < n; i++)
+	{
+		SavedKeySet *saved = FindSaved(left, sets[i].keys);
+
+		if (saved == NULL)
+			return false;
+		KeySetMerge(sets[i].set, saved);
+	}
+	filter->rows += left->rows;
+	return true;
+}
+
+bool
+TakeKeys(JoinFilter *filter)
+{
+	SharedBuild *build = filter->together;
+	bool		are_all;
+	dsa_pointer at;
+
+	if (build == NULL)
+		return false;
+	SpinLockAcquire(&build->mutex);
+	are_all = !build->is_given_up && build->begun > 0 && build->begun == build->ended;
+	at = build->left;
+	SpinLockRelease(&build->mutex);
+	while (are_all && DsaPointerIsValid(at))
+	{
+		LeftKeys   *left = dsa_get_address(filter->query->area, at);
+
+		CHECK_FOR_INTERRUPTS();
+		are_all = MergeSets(filter, left);
+		at = left->next;
+	}
+	return are_all;
+}
+
+void
+ForgetKeys(SharedBuild *build, dsa_area *area)
+{
+	while (DsaPointerIsValid(build->left))
+	{
+		dsa_pointer at = build->left;
+
+		build->left = ((LeftKeys *) dsa_get_address(area, at))->next;
+		dsa_free(area, at);
+	}
+	build->begun = build->ended = 0;
+	build->is_given_up = false;
+}
