@@ -110,7 +110,7 @@ FlushRows(BloomxBuildState *state)
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
 	EnterPhase(WRITING_PHASE);
-	BloomxAddSegment(state->index, &geometry, &source);
+	BloomxAddSegment(state->index, (uint32) blx_bits(&geometry), &source);
 	EnterPhase(SCANNING_PHASE);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);

@@ -485,10 +485,10 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 		rows += structure->segments[i].rows - structure->segments[i].dead;
 		removed += structure->segments[i].dead;
 		if (structure->segments[i].rows > 0)
-			used += BloomxSegmentPages(&structure->geometry, structure->segments[i].rows);
+			used += BloomxSegmentPages(&structure->segments[i]);
 	}
 	if (structure->meta.merge.segment.rows > 0)
-		merging = BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows);
+		merging = BloomxSegmentPages(&structure->meta.merge.segment);
 	for (uint32 i = 0; i < structure->meta.free_runs; i++)
 		free += structure->meta.free[i].pages;
 	values[0] = Int64GetDatum(known ? (int64) blx_bits(&structure->geometry) : 0);

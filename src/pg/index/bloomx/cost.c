@@ -62,7 +62,7 @@ PagesRead(const BloomxStructure *structure, double keys, double matches, double 
 			continue;
 		tids += BloomxTidPages(segment->rows);
 		*slices += read * share;
-		pages += Min(read, BloomxSegmentPages(&structure->geometry, segment->rows));
+		pages += Min(read, BloomxSegmentPages(segment));
 	}
 	/* matches are thought to be spread evenly: a page of TIDs is read unless none of its rows matches */
 	return pages + tids * (1 - exp(-matches / Max(tids, 1)));

@@ -183,8 +183,10 @@ typedef struct BloomxSegment
 	uint64		stamp;
 	BlockNumber start;			/* its pages are consecutive: TIDs, then slices */
 	uint32		rows;			/* 0: the entry is free */
+	uint32		slices;			/* the bits of a signature; with 0 slices all rows match */
 	uint32		dead;			/* rows of it that VACUUM has removed */
 	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
+	uint32		unused;
 } BloomxSegment;
 
 #define DIRECTORY_SEGMENTS (PAGE_BYTES / sizeof(BloomxSegment))
@@ -197,8 +199,8 @@ typedef struct BloomxRun
 
 /*
  * The metapage's room: an eighth for the numbers of the directory's pages, and
- * half for runs of free pages.  With pages of 8 kB these are 256 pages of 339
- * segments each, more than 5 billion rows, and 512 runs.  A run too many is
+ * half for runs of free pages.  With pages of 8 kB these are 256 pages of 254
+ * segments each, more than 4 billion rows, and 512 runs.  A run too many is
  * forgotten until VACUUM finds its pages again.
  */
 #define MAX_DIRECTORY_PAGES (BLCKSZ / 32)
@@ -436,19 +438,18 @@ BloomxSlicesPerPage(uint32 rows)
 
 /* Pages of a segment: TIDs, then slices. */
 static inline uint32
-BloomxSegmentPages(const blx_geometry *geometry, uint32 rows)
+BloomxSegmentPages(const BloomxSegment *segment)
 {
-	uint32		per_page = BloomxSlicesPerPage(rows);
+	uint32		per_page = BloomxSlicesPerPage(segment->rows);
 
-	return BloomxTidPages(rows) + ((uint32) blx_bits(geometry) + per_page - 1) / per_page;
+	return BloomxTidPages(segment->rows) + (segment->slices + per_page - 1) / per_page;
 }
 
 /* The words of the signatures, *first .. *end - 1, that pages from .. to - 1 of a segment consist of. */
-extern void BloomxColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end);
+extern void BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end);
 
 /* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
-extern void BloomxWritePages(Relation index, const blx_geometry *geometry, const BloomxRowSource *sources, int n,
-							 const BloomxSegment *segment, uint32 from, uint32 to);
+extern void BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
 
 /* The number of rows with a valid TID. */
 extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
@@ -470,7 +471,8 @@ extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *s
 
 /*
  * A column is word `number` of the signatures of all rows, live or not, with
- * zeros up to the next multiple of 64 rows.  `slices` is scratch memory.
+ * zeros up to the next multiple of 64 rows.  The last one has zeros for the slices
+ * that are not there.  `slices` is scratch memory.
  */
 #define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
@@ -612,8 +614,8 @@ extern void BloomxFinishMerge(Relation index);
  */
 extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
 
-/* Adds a segment to an index that nobody else knows yet. */
-extern void BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSource *source);
+/* Adds a segment of so many slices to an index that nobody else knows yet. */
+extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
 
 /*
  * The pages that a step of VACUUM writes.  Each step reads the pending rows and

@@ -150,7 +150,7 @@ TryReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *
 		{
 			BloomxSegment *old = &slots[merge->source[i] % DIRECTORY_SEGMENTS];
 
-			BloomxFreePages(meta, old->start, BloomxSegmentPages(&structure->geometry, old->rows));
+			BloomxFreePages(meta, old->start, BloomxSegmentPages(old));
 			memset(old, 0, sizeof *old);
 		}
 		slots[slot % DIRECTORY_SEGMENTS] = merge->segment;
@@ -340,7 +340,7 @@ ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merg
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&structure->geometry, merge->segment.rows));
+	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&merge->segment));
 	if (merge->segment.start == InvalidBlockNumber)
 	{
 		GenericXLogAbort(state);
@@ -363,6 +363,7 @@ StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 	BloomxRowSource *sources = Sources(index, structure, merge, 0, 0, &n);
 
 	merge->segment.rows = BloomxCountLive(sources, n);
+	merge->segment.slices = merge->sources > 0 ? structure->segments[merge->source[0]].slices : (uint32) blx_bits(&structure->geometry);
 	merge->segment.pass = PassOf(structure, merge);
 	if (merge->segment.rows > 0)
 		return ReservePages(index, structure, merge);
@@ -390,8 +391,7 @@ static void
 ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 {
 	const BloomxMerge *merge = &structure->meta.merge;
-	const blx_geometry *geometry = &structure->geometry;
-	uint32		total = BloomxSegmentPages(geometry, merge->segment.rows),
+	uint32		total = BloomxSegmentPages(&merge->segment),
 				to = Min(total, merge->written + pages),
 				first,
 				end;
@@ -399,9 +399,9 @@ ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 	BloomxRowSource *sources;
 
 	/* only these words of the pending signatures are needed for this step's pages */
-	BloomxColumnsOfPages(geometry, merge->segment.rows, merge->written, to, &first, &end);
+	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
 	sources = Sources(index, structure, merge, first, end, &n);
-	BloomxWritePages(index, geometry, sources, n, &merge->segment, merge->written, to);
+	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
 	if (to < total)
 		NoteProgress(index, to);
 	else
@@ -462,7 +462,7 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	/* a merge that fits into one step is done in this one */
 	structure = BloomxReadStructure(index, NULL);
 	if (structure->meta.merge.segment.rows > 0 &&
-		BloomxSegmentPages(&structure->geometry, structure->meta.merge.segment.rows) <= pages)
+		BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
 		ContinueMerge(index, structure, pages);
 	return true;
 }
@@ -510,9 +510,9 @@ BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 n
 
 /* A merge of one step.  If it fails, so does CREATE INDEX, and the pages go with the index. */
 void
-BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSource *source)
+BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 {
-	BloomxMerge merge = {.segment.rows = BloomxCountLive(source, 1)};
+	BloomxMerge merge = {.segment = {.rows = BloomxCountLive(source, 1), .slices = slices}};
 	BloomxStructure *structure;
 	uint32		total;
 
@@ -525,9 +525,9 @@ BloomxAddSegment(Relation index, const blx_geometry *geometry, const BloomxRowSo
 				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
 				 errhint("Use more maintenance_work_mem, or partition the table.")));
 	merge.segment.pass = structure->meta.pass;
-	total = BloomxSegmentPages(geometry, merge.segment.rows);
+	total = BloomxSegmentPages(&merge.segment);
 	while (!ReservePages(index, structure, &merge))
 		BloomxExtendIndex(index, EXTENSION_PAGES);
-	BloomxWritePages(index, geometry, source, 1, &merge.segment, 0, total);
+	BloomxWritePages(index, source, 1, &merge.segment, 0, total);
 	Replace(index, structure, &merge);
 }

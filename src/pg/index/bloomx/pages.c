@@ -163,22 +163,19 @@ PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
 bool
 BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
 {
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-
 	return segment->rows == 0 ||
-		(segment->rows <= MAX_SEGMENT_ROWS && segment->dead <= segment->rows && segment->stamp < meta->next_stamp &&
-		 RunIsValid(segment->start, BloomxSegmentPages(&geometry, segment->rows), blocks));
+		(segment->rows <= MAX_SEGMENT_ROWS && segment->slices <= MAX_SIGNATURE_BITS && segment->dead <= segment->rows && segment->stamp < meta->next_stamp &&
+		 RunIsValid(segment->start, BloomxSegmentPages(segment), blocks));
 }
 
 static bool
 MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 {
 	const BloomxMerge *merge = &meta->merge;
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 
 	if (merge->segment.rows == 0)
 		return true;
-	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&geometry, merge->segment.rows) ||
+	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&merge->segment) ||
 		merge->sources > MAX_MERGED)
 		return false;
 	for (uint32 i = 0; i < merge->sources; i++)

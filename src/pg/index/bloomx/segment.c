@@ -130,10 +130,12 @@ WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, ui
 void
 BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
-	uint32		words = BloomxSliceWords(segment->rows);
+	uint32		words = BloomxSliceWords(segment->rows),
+				n = Min(64, segment->slices - 64 * number);
 
 	/* copy the 64 slices, so that no page is locked for long */
-	for (uint32 i = 0; i < 64; i++)
+	memset(slices + n * words, 0, (64 - n) * words * sizeof(uint64));
+	for (uint32 i = 0; i < n; i++)
 	{
 		Buffer		buffer;
 		const uint64 *slice = BloomxLockSlice(index, segment, 64 * number + i, &buffer);
@@ -190,7 +192,7 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 
 /* Writes pages from .. to - 1 of the slices, which are slices `slice` .. `end` - 1. */
 static void
-WriteSlices(BloomxPageWriter *writer, const blx_geometry *geometry, const BloomxRowSource *sources, int n, uint32 from, uint32 to)
+WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uint32 from, uint32 to)
 {
 	uint64	   *slices = palloc(SLICES_BYTES),
 			   *scratch = palloc(COLUMN_BYTES),
@@ -199,7 +201,7 @@ WriteSlices(BloomxPageWriter *writer, const blx_geometry *geometry, const Bloomx
 				words = BloomxSliceWords(rows),
 				per_page = BloomxSlicesPerPage(rows),
 				slice = from * per_page,
-				end = (uint32) Min(to * (uint64) per_page, blx_bits(geometry));
+				end = (uint32) Min(to * (uint64) per_page, writer->segment->slices);
 	char	   *page = NULL;
 
 	/* one word of the signatures at a time: `number` of all rows makes slices 64 * number and the next 63 */
@@ -255,18 +257,17 @@ CollectTids(const BloomxRowSource *sources, int n, uint32 rows)
 }
 
 void
-BloomxColumnsOfPages(const blx_geometry *geometry, uint32 rows, uint32 from, uint32 to, uint32 *first, uint32 *end)
+BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end)
 {
-	uint32		tids = BloomxTidPages(rows),
-				per_page = BloomxSlicesPerPage(rows);
+	uint32		tids = BloomxTidPages(segment->rows),
+				per_page = BloomxSlicesPerPage(segment->rows);
 
 	*first = (Max(from, tids) - tids) * per_page / 64;
-	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, blx_body_words(geometry));
+	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, (segment->slices + 63) / 64);
 }
 
 void
-BloomxWritePages(Relation index, const blx_geometry *geometry, const BloomxRowSource *sources, int n,
-				 const BloomxSegment *segment, uint32 from, uint32 to)
+BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
 {
 	BloomxPageWriter writer = {.index = index, .segment = segment, .next = segment->start + from};
 	uint32		tid_pages = BloomxTidPages(segment->rows);
@@ -282,6 +283,6 @@ BloomxWritePages(Relation index, const blx_geometry *geometry, const BloomxRowSo
 		pfree(tids);
 	}
 	if (to > tid_pages)
-		WriteSlices(&writer, geometry, sources, n, Max(from, tid_pages) - tid_pages, to - tid_pages);
+		WriteSlices(&writer, sources, n, Max(from, tid_pages) - tid_pages, to - tid_pages);
 	FlushPages(&writer);
 }

@@ -51,13 +51,12 @@ BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blo
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows > 0)
-			MarkUsed(index, used, blocks, structure->segments[i].start,
-					 BloomxSegmentPages(&structure->geometry, structure->segments[i].rows));
+			MarkUsed(index, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
 	}
 
 	/* the segment in the making, and the free pages, which the metapage owns */
 	if (meta->merge.segment.rows > 0)
-		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&structure->geometry, meta->merge.segment.rows));
+		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
 	for (uint32 i = 0; i < meta->free_runs; i++)
 		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);
 	return used;
