@@ -24,10 +24,11 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
-	$(patsubst %,src/pg/index/bloomx/%.o, signature options change pages pending structure segment space provisional merge build scan vacuum cost check handler)
+	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending structure segment space provisional entries flush merge \
+		filters values build scan vacuum nulls cost check check_filters check_values info handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin extract gist index_bloomx errors golden \
+	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin extract gist index_bloomx index_rows errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

@@ -204,8 +204,6 @@ DROP TABLE unlogged, temporary;
 
 -- What is refused.
 \set VERBOSITY default
-CREATE INDEX ON docs USING bloomx (id);
-CREATE INDEX ON docs USING bloomx ((id || 'th'));
 CREATE INDEX ON docs USING bloomx (f anynonarray_ops);
 \set VERBOSITY terse
 CREATE INDEX ON docs USING bloomx (f, f);

@@ -23,6 +23,7 @@ _PG_init(void)
 	DefineJoinFilterSettings();
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
+	BloomxInitNulls();
 	InstallArrayConditions();
 	InstallJoinFilters(bloomx_brin_consistent);
 }

@@ -3,6 +3,7 @@
  *
  * The index itself, with its pages and locks, is in the SQL half.
  */
+#include <math.h>
 #include <string.h>
 
 #include "core/filter/filter.h"
@@ -154,6 +155,69 @@ blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
 		word += blx_group_words(shape, i);
 	}
 }
+
+/* ---- signatures of keys alone ---- */
+
+/*
+ * Part j of a key: one half of a derived hash, scaled to the width.  32 bits
+ * suffice, as the widths are below 2^20.
+ */
+static inline uint32_t
+place_in_part(uint64_t hash, uint32_t part, uint32_t width)
+{
+	uint64_t	half = blx_derive(hash, part / 2) >> 32 * (part % 2) & UINT32_MAX;
+
+	return part * width + (uint32_t) (half * width >> 32);
+}
+
+void
+blx_strings_slices(const blx_strings *s, uint64_t hash, uint32_t *slices)
+{
+	for (uint32_t part = 0; part < s->parts; part++)
+		slices[part] = place_in_part(hash, part, s->width);
+}
+
+void
+blx_strings_add(uint64_t *words, const blx_strings *s, const uint64_t *hashes, size_t n)
+{
+	/* two parts share a derived hash; part by part, so that its seed is a constant of the inner loop */
+	for (uint32_t part = 0; part < s->parts; part++)
+		for (size_t i = 0; i < n; i++)
+		{
+			uint32_t	place = place_in_part(hashes[i], part, s->width);
+
+			words[place / 64] |= UINT64_C(1) << place % 64;
+		}
+}
+
+double
+blx_strings_fpr(const blx_strings *s, uint64_t keys)
+{
+	if (keys == 0)
+		return 0;
+	if (s->width == 1)
+		return 1;
+	return pow(-expm1((double) keys * log1p(-1.0 / s->width)), s->parts);
+}
+
+uint64_t
+blx_strings_capacity(const blx_strings *s, double fpr)
+{
+	if (s->width == 1)
+		return 0;
+	return (uint64_t) (log1p(-pow(fpr, 1.0 / s->parts)) / log1p(-1.0 / s->width) * (1 + 1e-12));
+}
+
+uint32_t
+blx_strings_width(uint32_t parts, uint64_t keys, double fpr)
+{
+	/* a bit stays unset with probability (1 - 1 / width)^keys, which must be 1 - fpr^(1 / parts) */
+	double		width = ceil(-1 / expm1(log1p(-pow(fpr, 1.0 / parts)) / (double) keys) * (1 - 1e-12));
+
+	return width < UINT32_MAX ? (uint32_t) width : UINT32_MAX;
+}
+
+/* ---- bits ---- */
 
 /* Swaps the two off-diagonal quarters of the square, then those of each quarter, and so on down to single bits. */
 void

@@ -1,11 +1,9 @@
 /*
- * build.c - CREATE INDEX and INSERT.
+ * build.c - CREATE INDEX and INSERT, as far as they are the same for filters and
+ * values.
  *
- * The index's geometry is chosen from the first filters, unless an option or the
- * column's type sets it, and stays until REINDEX.  If the table is empty, the
- * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
- * rows in memory and writes a segment whenever maintenance_work_mem or a segment
- * is full.  INSERT appends to the pending rows; when there are too many, some inserts do a step of a merge.
+ * INSERT appends to the pending rows; when there are too many, some inserts do a
+ * step of a merge.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -26,8 +24,6 @@
 #include "utils/syscache.h"
 
 #include "pg/base/objects.h"
-#include "pg/functions/typmod.h"
-#include "pg/value/value.h"
 
 /*
  * By how many pages an INSERT that finds no free one extends the index: enough
@@ -42,13 +38,6 @@
  * make smaller segments, which are merged again sooner.
  */
 #define MERGE_PAGES 1024
-
-/*
- * The filters from which CREATE INDEX chooses the geometry.  It is the one that
- * 99 in 100 of them do not exceed (signature.c), so a tenth of this number would
- * leave the choice to the second largest filter.  They wait in memory.
- */
-#define SAMPLE_FILTERS 1000
 
 /*
  * Phases in pg_stat_progress_create_index.  The server numbers the one before
@@ -79,58 +68,16 @@ EnterPhase(int64 phase)
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
 }
 
-typedef struct BloomxBuildState
+void
+BloomxBuildSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 {
-	Relation	index;
-	BloomxOptions options;
-	BloomxKeys	keys;			/* geometry and key type so far */
-	int64		indexed;
-
-	/* filters that wait for the geometry to be chosen */
-	BloomxGeometrySample sample;
-	blx_filter *filters[SAMPLE_FILTERS];
-	Size		sample_bytes;
-
-	/* rows that wait to be written; at first the TIDs are those of the waiting filters */
-	ItemPointerData *tids;
-	uint64	   *signatures;
-	uint32		rows;
-	uint32		max_rows;
-	uint32		stride;
-
-	MemoryContext row_memory;	/* reset after every row */
-	MemoryContext segment_memory;	/* reset after every segment */
-} BloomxBuildState;
-
-static void
-FlushRows(BloomxBuildState *state)
-{
-	blx_geometry geometry = BloomxGeometryOf(&state->keys);
-	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride};
-	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
-
 	EnterPhase(WRITING_PHASE);
-	BloomxAddSegment(state->index, (uint32) blx_bits(&geometry), &source);
+	BloomxAddSegment(index, slices, source);
 	EnterPhase(SCANNING_PHASE);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->segment_memory);
-	state->rows = 0;
 }
 
-static void
-AddRow(BloomxBuildState *state, const ItemPointerData *tid, const blx_filter *f)
-{
-	blx_geometry geometry = BloomxGeometryOf(&state->keys);
-
-	BloomxMakeSignature(state->signatures + (Size) state->rows * state->stride, &geometry, f, BloomxJoinKeyType(&state->keys, f));
-	state->tids[state->rows++] = *tid;
-	if (state->rows == state->max_rows)
-		FlushRows(state);
-}
-
-/* Writes the geometry, and the key type of the rows so far, to the metapage, which is locked. */
-static void
-WriteKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
+void
+BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
 {
 	GenericXLogState *state = GenericXLogStart(index);
 	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
@@ -140,98 +87,14 @@ WriteKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
 	GenericXLogFinish(state);
 }
 
-static void
-LockAndWriteKeys(Relation index, const BloomxKeys *keys)
+void
+BloomxWriteKeys(Relation index, const BloomxKeys *keys)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	WriteKeys(index, buffer, keys);
+	BloomxWriteLockedKeys(index, buffer, keys);
 	UnlockReleaseBuffer(buffer);
-}
-
-/*
- * The geometry without a filter to look at: that of the type, if the column is
- * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
- */
-static void
-ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
-{
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
-	int32		typmod = column->atttypmod;
-	const FilterType *type;
-	BloomxGeometrySample sample = {0};
-
-	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
-	type = LookupFilterType(typmod);
-	if (type != NULL && BloomxSampleType(&sample, &type->geometry))
-	{
-		blx_geometry geometry = BloomxChooseGeometry(options, &sample);
-
-		BloomxSetGeometry(keys, &geometry);
-	}
-}
-
-/* Chooses the geometry, unless an option has set it, and makes room for rows of it. */
-static void
-StartRows(BloomxBuildState *state)
-{
-	uint32		waiting = state->rows;
-	blx_geometry geometry;
-
-	if (state->keys.parts == 0)
-	{
-		geometry = BloomxChooseGeometry(&state->options, &state->sample);
-		BloomxSetGeometry(&state->keys, &geometry);
-	}
-	/* the metapage must have it before the first segment is added */
-	LockAndWriteKeys(state->index, &state->keys);
-	geometry = BloomxGeometryOf(&state->keys);
-	state->stride = (uint32) blx_body_words(&geometry);
-	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
-	state->signatures = MemoryContextAllocHuge(CurrentMemoryContext, 8 * (Size) state->stride * state->max_rows);
-
-	/* the rows that waited: row i is written to place i or an earlier one, so it overwrites no TID that waits */
-	state->rows = 0;
-	for (uint32 i = 0; i < waiting; i++)
-	{
-		AddRow(state, &state->tids[i], state->filters[i]);
-		pfree(state->filters[i]);
-	}
-}
-
-static void
-HoldFilter(BloomxBuildState *state, const ItemPointerData *tid, const blx_filter *f)
-{
-	BloomxSampleGeometry(&state->sample, f);
-	state->sample_bytes += blx_size(f);
-	state->filters[state->rows] = CopyFilter(f);
-	state->tids[state->rows++] = *tid;
-	if (state->rows == SAMPLE_FILTERS || state->sample_bytes > maintenance_work_mem * (Size) 1024 / 2)
-		StartRows(state);
-}
-
-static void
-BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
-{
-	BloomxBuildState *state = arg;
-	MemoryContext old;
-	blx_filter *f;
-
-	if (isnull[0])
-		return;
-	old = MemoryContextSwitchTo(state->row_memory);
-	f = DatumGetFilter(values[0]);
-	if (state->signatures != NULL)
-		AddRow(state, tid, f);
-	else
-	{
-		MemoryContextSwitchTo(old);
-		HoldFilter(state, tid, f);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->row_memory);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, ++state->indexed);
 }
 
 static void
@@ -248,80 +111,81 @@ WriteMetaPage(Relation index)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* The name of the BRIN class for values of a type; that for integers, as an example, if the type has none of its own. */
-static char *
-BrinClassFor(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(getBaseType(type)));
-	char	   *class = psprintf("%s_bloomx_ops", NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
-	char	   *schema = get_namespace_name(get_func_namespace(OwnFunctionOid(BLOOM_CONTAINS)));
-
-	ReleaseSysCache(tuple);
-	if (OidIsValid(get_opclass_oid(BRIN_AM_OID, list_make2(makeString(schema), makeString(class)), true)))
-		return class;
-	return "int4_bloomx_ops";
-}
-
-/*
- * The default class of all other types has no operators.  It is there so that an
- * index on values gets this far, and its user learns what to write instead.
- */
+/* The default class of all types that have no other takes only those whose values it can find. */
 static void
-CheckColumn(Relation heap, Relation index)
+CheckType(Relation index, int column)
 {
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
-	bool		is_expression = index->rd_index->indkey.values[0] == 0;
+	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
+	char		kind = get_typtype(type);
 
-	if (!IsFilterType(column->atttypid))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATATYPE_MISMATCH),
-				 errmsg("access method bloomx indexes filters, not values of type %s", format_type_be(column->atttypid)),
-				 errdetail("It finds the rows whose filter may hold a key."),
-				 errhint("To find the blocks of the table that may have a value, use a BRIN class of the extension, for example: CREATE INDEX ON %s USING brin (%s %s).",
-						 quote_identifier(RelationGetRelationName(heap)),
-						 is_expression ? "(expression)" : quote_identifier(NameStr(column->attname)),
-						 BrinClassFor(column->atttypid))));
-	if (index->rd_opcintype[0] != FilterTypeOid())
+	if (index->rd_opcintype[column] != ANYNONARRAYOID ||
+		kind == TYPTYPE_ENUM || kind == TYPTYPE_RANGE || kind == TYPTYPE_MULTIRANGE)
+		return;
+	if (IsFilterType(type))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
 				 errmsg("the operator class of index \"%s\" is not for filters", RelationGetRelationName(index)),
 				 errhint("Leave the operator class out: bloomx_ops is the default for filters.")));
+	ereport(ERROR,
+			(errcode(ERRCODE_DATATYPE_MISMATCH),
+			 errmsg("access method bloomx has no operator class for type %s", format_type_be(type)),
+			 errhint("Index an expression of a type that has one, for example a cast to text, or name an operator class.")));
+}
+
+/* An index is of filters or of values: their rows are kept in different ways. */
+static void
+CheckColumns(Relation index)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+
+	for (int i = 0; i < n; i++)
+	{
+		CheckType(index, i);
+		if (n > 1 && index->rd_opcintype[i] == FilterTypeOid())
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("a bloomx index on filters has only one column"),
+					 errhint("Make one index for each column of filters: PostgreSQL combines the bitmaps of several indexes.")));
+	}
+}
+
+typedef struct BuildState
+{
+	BloomxBuilder *builder;
+	MemoryContext row_memory;	/* reset after every row */
+} BuildState;
+
+static void
+BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+{
+	BuildState *state = arg;
+	MemoryContext old = MemoryContextSwitchTo(state->row_memory);
+
+	state->builder->add_row(state->builder, tid, values, isnull);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->row_memory);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, state->builder->indexed);
 }
 
 IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	BloomxBuildState *state = palloc0(sizeof(BloomxBuildState));
+	BuildState	state;
 
-	CheckColumn(heap, index);
+	CheckColumns(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	WriteMetaPage(index);
-	state->index = index;
-	state->options = BloomxGetOptions(index);
-	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
-	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
-	state->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
-	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
-	if (state->keys.parts == 0)
-		ChooseByType(index, &state->options, &state->keys);
-	if (state->keys.parts > 0)	/* set by an option or the type: no filters need wait */
-		StartRows(state);
-
+	state.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	EnterPhase(SCANNING_PHASE);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, state, NULL);
-	/* a small table: its filters still wait */
-	if (state->signatures == NULL && state->rows > 0)
-		StartRows(state);
-	if (state->rows > 0)
-		FlushRows(state);
-	LockAndWriteKeys(index, &state->keys);	/* the last rows may have brought the key type */
-	result->index_tuples = state->indexed;
-	if (state->signatures != NULL)
-		pfree(state->signatures);
+	state.builder = BloomxIsOfValues(index) ? BloomxStartValues(index, heap) : BloomxStartFilters(index);
+	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, &state, NULL);
+	state.builder->finish(state.builder);
+	result->index_tuples = state.builder->indexed;
+	MemoryContextDelete(state.row_memory);
 	return result;
 }
 
@@ -342,110 +206,10 @@ bloomxbuildempty(Relation index)
 
 /* ---- INSERT ---- */
 
-/* Lets keys include those of f; returns true if f's keys are of the index's type. */
-static bool
-JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
-{
-	/* the first row of an empty index */
-	if (keys->parts == 0)
-	{
-		blx_geometry own = BloomxOwnGeometry(f);
-
-		BloomxWidenKeys(index, keys, &own);
-		keys->provisional = true;
-	}
-	return BloomxJoinKeyType(keys, f);
-}
-
-static bool
-SameKeys(const BloomxKeys *a, const BloomxKeys *b)
+bool
+BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
 {
 	return memcmp(a, b, sizeof *a) == 0;
-}
-
-static void
-ReadKeys(Relation index, Buffer buffer, BloomxKeys *keys)
-{
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-}
-
-/*
- * Makes *keys those of the index, which it may know already, and the index's those
- * that include f's.  Returns true if f's keys are of the index's type.
- */
-static bool
-KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
-{
-	BloomxKeys	joined;
-	bool		comparable;
-
-	if (keys->parts == 0)
-		ReadKeys(index, buffer, keys);
-	joined = *keys;
-	comparable = JoinKeys(index, &joined, f);
-	if (!SameKeys(&joined, keys))
-	{
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		*keys = BloomxGetMeta(index, BufferGetPage(buffer))->keys;
-		comparable = JoinKeys(index, keys, f);
-		WriteKeys(index, buffer, keys);
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	}
-	return comparable;
-}
-
-/* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
-static BloomxRowHead
-MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
-{
-	BloomxRowHead head = {.tid = *tid};
-
-	if (keys->provisional)
-	{
-		blx_geometry own = BloomxOwnGeometry(f);
-
-		if (BloomxWidenPending(index, keys, &own))
-			ReadKeys(index, buffer, keys);
-		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
-		head.parts = (uint8) own.parts;
-	}
-	return head;
-}
-
-/* The row as the list of pending rows has it: a word with the TID, then the signature. */
-static uint64 *
-MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
-{
-	bool		comparable = KnowKeys(index, buffer, f, keys);
-	BloomxRowHead head = MakeHead(index, buffer, f, tid, keys);
-	blx_geometry geometry = BloomxGeometryOf(keys);
-	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
-
-	memcpy(row, &head, sizeof head);
-	BloomxMakeSignature(row + 1, &geometry, f, comparable);
-	return row;
-}
-
-/* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
-typedef struct BloomxInsertState
-{
-	MemoryContext memory;		/* reset after every row */
-	BloomxKeys	keys;			/* of the index when they were read; 0 parts: not read yet */
-} BloomxInsertState;
-
-static BloomxInsertState *
-GetInsertState(IndexInfo *info)
-{
-	BloomxInsertState *state = info->ii_AmCache;
-
-	if (state == NULL)
-	{
-		state = info->ii_AmCache = MemoryContextAllocZero(info->ii_Context, sizeof(BloomxInsertState));
-		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
-	}
-	return state;
 }
 
 typedef enum BloomxAppended
@@ -457,54 +221,69 @@ typedef enum BloomxAppended
 
 /* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
 static BloomxAppended
-AppendRow(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+TryAppend(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
+	uint32		n = BloomxRowWords(keys, row);
 	const BloomxMeta *meta;
 	BloomxAppended result = NO_ROOM;
-	uint32		rows;
+	uint64		words;
 
 	LockBuffer(buffer, mode);
 	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
-	if (!SameKeys(&meta->keys, keys))
+	/* a row of values has hashes, whatever the signatures will be */
+	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
 		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(index, meta, row, &rows) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, row, &rows)))
+	else if (BloomxAppendToLastPage(index, meta, row, n, &words) ||
+			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, row, n, &words)))
 	{
 		result = APPENDED;
-		*step = BloomxInsertStep(meta, rows, index);
+		*step = BloomxInsertStep(meta, words, n, index);
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return result;
 }
 
-/*
- * Makes a filter a pending row; returns the step of a merge that is due then, or
- * 0.  The signature is made without a lock, because a large filter takes its time.
- */
-static uint32
-InsertFilter(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+bool
+BloomxAppendRow(Relation index, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	BloomxAppended result = OTHER_KEYS;
-	uint64	   *row = NULL;
-	uint32		step = 0;
+	BloomxAppended result = NO_ROOM;
 
-	while (result != APPENDED)
+	while (result == NO_ROOM)
 	{
-		if (result == OTHER_KEYS)
-		{
-			if (row != NULL)
-				keys->parts = 0;	/* read them again */
-			row = MakeRow(index, buffer, f, tid, keys);
-		}
-		result = AppendRow(index, buffer, BUFFER_LOCK_SHARE, keys, row, &step);
+		result = TryAppend(index, buffer, BUFFER_LOCK_SHARE, keys, row, step);
 		if (result == NO_ROOM)
-			result = AppendRow(index, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, &step);
+			result = TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, step);
 		if (result == NO_ROOM)
 			BloomxExtendIndex(index, NEW_PAGES);
 	}
-	ReleaseBuffer(buffer);
-	return step;
+	return result == APPENDED;
+}
+
+/* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
+typedef struct BloomxInsertState
+{
+	MemoryContext memory;		/* reset after every row */
+	BloomxKeys	keys;			/* of an index of filters when they were read; 0 parts: not read yet */
+	BloomxColumns *columns;		/* of values */
+} BloomxInsertState;
+
+static BloomxInsertState *
+GetInsertState(Relation index, IndexInfo *info)
+{
+	BloomxInsertState *state = info->ii_AmCache;
+
+	if (state == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
+
+		state = palloc0(sizeof(BloomxInsertState));
+		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
+		if (BloomxIsOfValues(index))
+			state->columns = BloomxOpenColumns(index);
+		MemoryContextSwitchTo(old);
+		info->ii_AmCache = state;
+	}
+	return state;
 }
 
 /*
@@ -521,11 +300,14 @@ bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 	MemoryContext old;
 	uint32		step;
 
-	if (isnull[0])
+	state = GetInsertState(index, info);
+	if (state->columns == NULL && isnull[0])
 		return false;
-	state = GetInsertState(info);
 	old = MemoryContextSwitchTo(state->memory);
-	step = InsertFilter(index, DatumGetFilter(values[0]), tid, &state->keys);
+	if (state->columns != NULL)
+		step = BloomxInsertValues(index, state->columns, values, isnull, tid);
+	else
+		step = BloomxInsertFilter(index, values[0], tid, &state->keys);
 	if (step > 0 && BloomxTryLockStructure(index))
 	{
 		(void) BloomxMergeStep(index, step, MERGE_PAGES);

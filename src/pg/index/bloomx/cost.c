@@ -34,8 +34,15 @@
 static double
 KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 {
-	Node	   *probe = get_rightop(qual->clause);
-	Node	   *value = estimate_expression_value(root, probe);
+	Node	   *probe,
+			   *value;
+
+	if (IsA(qual->clause, NullTest))
+		return 1;
+	if (IsA(qual->clause, ScalarArrayOpExpr))
+		return ESTIMATE_ARRAY_LENGTH(root, (Node *) lsecond(((ScalarArrayOpExpr *) qual->clause)->args));
+	probe = get_rightop(qual->clause);
+	value = estimate_expression_value(root, probe);
 
 	if (exprType(value) == TEXTARRAYOID)
 		return ESTIMATE_ARRAY_LENGTH(root, value);
@@ -103,7 +110,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 		BloomxStructure *structure = BloomxReadStructure(index, NULL);
 
 		*pages = PagesRead(structure, keys, matches, &slices);
-		pending = structure->pending_rows;
+		pending = structure->pending_words;
 		index_close(index, NoLock);
 	}
 

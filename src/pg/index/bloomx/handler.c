@@ -141,6 +141,10 @@ bloomx_handler(PG_FUNCTION_ARGS)
 
 	routine->amstrategies = 0;	/* each operator class has its own */
 	routine->amsupport = EXTRACT_FUNCTION;
+	routine->amcanmulticol = true;
+	routine->amoptionalkey = true;	/* not on filters (nulls.c) */
+	routine->amsearcharray = true;
+	routine->amsearchnulls = true;	/* not on filters */
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	routine->amkeytype = InvalidOid;
 

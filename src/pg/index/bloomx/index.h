@@ -3,7 +3,9 @@
  *
  * From the ground up:
  *
- *   signature.c  filters -> signatures, conditions -> slices
+ *   signature.c  filters -> signatures
+ *   columns.c    values -> keys
+ *   condition.c  conditions -> slices
  *   options.c    the options of an index
  *   change.c     a change of one page or two, and its WAL record
  *   pages.c      pages, the metapage, free pages
@@ -11,14 +13,24 @@
  *   structure.c  what the index consists of, and the lock of that
  *   segment.c    writes and reads a segment
  *   space.c      which pages are used, and by what
- *   provisional.c  the geometry before there is a segment
+ *   provisional.c  the geometry of filters before there is a segment
+ *   entries.c    keys of values -> size classes of signatures
+ *   flush.c      pending rows of values become segments
  *   merge.c      from pending rows and small segments to larger ones
- *   build.c      CREATE INDEX and INSERT
+ *   filters.c    CREATE INDEX and INSERT on filters
+ *   values.c     the same on values
+ *   build.c      what they have in common
  *   scan.c       bitmap scans
  *   vacuum.c     VACUUM
+ *   nulls.c      what the planner must know of rows without a filter
  *   cost.c       the planner's estimate
- *   check.c      bloomx_check_index, bloomx_index_info
+ *   check.c      bloomx_check_index, with check_filters.c and check_values.c (check.h)
+ *   info.c       bloomx_index_info
  *   handler.c    what the access method can do, amvalidate
+ *
+ * An index is of filters, in one column, or of values, in any number of columns.
+ * What stands below of rows holds for the entries of an index of values as well: an
+ * entry stands for one row, or for all rows of a block (entries.c).
  *
  * An index is a set of segments and a list of pending rows.  A segment holds
  * the signatures (core/filter/slices.h) of up to MAX_SEGMENT_ROWS rows, stored
@@ -26,8 +38,8 @@
  * bits s of all rows.  A lookup reads, in each segment, one slice per part of
  * the signature, and then the pages of TIDs where a row matched.  A segment never
  * changes, except that VACUUM makes TIDs invalid.  Pending rows are TIDs with
- * signatures, in the order in which they came; when there are many they become a
- * segment (merge.c).
+ * signatures, or with the hashes of keys, in the order in which they came; when
+ * there are many they become segments (merge.c, flush.c).
  *
  * Who may do what at the same time (docs/design.md, "The bit-sliced index"):
  *
@@ -45,8 +57,8 @@
  *   for long.  It appends a pending row to the
  *   last page of the list, under that page's exclusive lock and the metapage's
  *   share lock, so that the page stays the last one.  The last page itself says
- *   how far it is used; the number of pending rows follows from that, and is the
- *   same as long as somebody holds the metapage's exclusive lock.  Only a row that
+ *   how far it is used; that is the same as long as somebody holds the metapage's
+ *   exclusive lock.  Only a row that
  *   does not fit on the page needs the metapage's exclusive lock.  The list has no
  *   largest size.  If it is too long, INSERT does one small step of a merge,
  *   provided that nobody else holds the structure lock.
@@ -92,12 +104,14 @@
 
 #include "access/amapi.h"
 #include "access/generic_xlog.h"
+#include "access/skey.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
 
 #include "core/filter/slices.h"
+#include "pg/keys/extract.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -140,7 +154,9 @@ typedef struct BloomxOptions
 {
 	int32		varlena;
 	int			bits;			/* of a signature; 0: as many as the filters have */
-	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have */
+	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have, or as the rate needs */
+	double		rate;			/* of false positives, per entry of values; 0: chosen */
+	int			keys;			/* the most keys of an entry of several rows; 0: those of a block */
 	int			pending_limit;	/* kB */
 } BloomxOptions;
 
@@ -186,8 +202,11 @@ typedef struct BloomxSegment
 	uint32		slices;			/* the bits of a signature; with 0 slices all rows match */
 	uint32		dead;			/* rows of it that VACUUM has removed */
 	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
-	uint32		unused;
+	uint32		tuples;			/* of the table: more than the rows, if these are entries of many */
 } BloomxSegment;
+
+/* The offset in the TID of an entry that stands for rows of a whole block (entries.c). */
+#define WHOLE_BLOCK PG_UINT16_MAX
 
 #define DIRECTORY_SEGMENTS (PAGE_BYTES / sizeof(BloomxSegment))
 
@@ -230,21 +249,29 @@ typedef struct BloomxPending
 typedef struct BloomxMerge
 {
 	BloomxSegment segment;		/* 0 rows: no merge is under way */
-	uint32		written;		/* pages of it that are written */
-	uint32		pending;		/* how many of the pending rows, from the first on, become part of it */
-	uint32		sources;		/* how many segments do, all on one page of the directory */
+	BloomxRun	reserved;		/* pages of segments that are made in one step; if there are any between two steps, it failed */
+	uint32		written;		/* pages of the segment that are written */
+	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
+	uint64		pending;		/* words of the pending rows, from the first on, that do */
 	uint32		source[MAX_MERGED];
 } BloomxMerge;
 
-/* The geometry of the signatures and the type of the rows' keys. */
+/*
+ * What is to be known of the signatures.  Those of filters have one geometry, and
+ * the filters' keys have a type.  Those of values have the same number of parts,
+ * but parts of different widths (entries.c).
+ */
 typedef struct BloomxKeys
 {
-	uint8		log2_blocks;
-	uint8		parts;			/* 0: there is no geometry, as there was no row yet */
+	uint8		of_values;		/* 1: the columns are of values, 0: the column is of filters */
+	uint8		parts;			/* 0: not chosen yet */
+	uint8		log2_blocks;	/* the rest is of filters, but for the width */
 	uint8		provisional;	/* 1: the geometry is only that of the pending rows (provisional.c) */
 	uint8		key_type;
 	uint8		name_len;
-	uint8		unused[3];
+	uint8		unused[2];
+	uint32		width;			/* of a part of the usual entry of values */
+	uint32		unused2;
 	char		name[BLX_MAX_NAME + 1];
 } BloomxKeys;
 
@@ -272,10 +299,10 @@ typedef struct BloomxMeta
 typedef struct BloomxStructure
 {
 	BloomxMeta	meta;
-	uint32		pending_rows;
+	uint64		pending_words;
 	BlockNumber blocks;			/* length of the file at that moment */
-	blx_geometry geometry;		/* valid if meta.keys.parts > 0 */
-	blx_identity identity;
+	blx_geometry geometry;		/* of filters; valid if meta.keys.parts > 0 */
+	blx_identity identity;		/* of filters */
 	BloomxSegment *segments;	/* meta.segments of them */
 } BloomxStructure;
 
@@ -382,18 +409,56 @@ extern blx_geometry BloomxChooseGeometry(const BloomxOptions *options, const Blo
 /* The signature of f, in blx_body_words(geometry) words.  comparable: f's keys are of the index's key type. */
 extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable);
 
-/* A condition of a scan, as slices. */
+/* ---- columns.c ---- */
+
+/* True if the index has columns of values, false if it has one of filters. */
+extern bool BloomxIsOfValues(Relation index);
+
+typedef struct BloomxColumns
+{
+	KeyHashes	hashes;			/* of the last row */
+	int			n;
+	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];
+} BloomxColumns;
+
+/* Everything is in the current memory context. */
+extern BloomxColumns *BloomxOpenColumns(Relation index);
+
+/* The hashes of all keys of a row, each once, in ascending order; valid until the next call. */
+extern const KeyHashes *BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull);
+
+/* A key's hash as the index has it; columns are numbered from 0. */
+extern uint64 BloomxHashInColumn(uint64 hash, int column);
+
+/* ---- condition.c ---- */
+
+/*
+ * What a scan asks of the keys of a row, as KeyCondition says it.  A leaf knows
+ * its slices in segments of that many slices.
+ */
 typedef struct BloomxCondition
 {
-	bool		all;			/* true if all keys must be held, false if any */
-	bool		anything;		/* true if the condition says nothing about these signatures */
-	uint32		keys;
-	uint32		parts;
-	uint32	   *slices;			/* keys * parts */
+	KeyConditionKind kind;
+	uint32		n;				/* parts of HAS_ALL and HAS_ANY */
+	struct BloomxCondition *parts;
+	uint64		hash;			/* of HAS_KEY */
+	uint32		of_slices;		/* 0: the slices are not known yet */
+	uint32	   *slices;			/* meta.keys.parts of them */
 } BloomxCondition;
 
-extern BloomxCondition BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all);
-extern bool BloomxSignatureMeets(const uint64 *words, const BloomxCondition *condition);
+extern BloomxCondition BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all);
+extern BloomxCondition BloomxConditionOfKeys(const KeyCondition *keys, int column);
+
+
+/* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
+extern BloomxCondition BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
+extern BloomxCondition BloomxConditionOfNull(int column);
+
+/* The slices of a leaf in segments of that many. */
+extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slices);
+
+/* True if a pending row may meet the condition. */
+extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition);
 
 /* ---- structure.c ---- */
 
@@ -416,6 +481,7 @@ typedef struct BloomxRowSource
 	const uint64 *signatures;
 	uint32		stride;
 	uint32		first;
+	uint32		tuples;			/* of the table */
 } BloomxRowSource;
 
 static inline uint32
@@ -481,30 +547,67 @@ extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint3
 /* ---- pending.c ---- */
 
 /*
- * A pending row: this word, then the signature.  While the geometry is provisional,
- * the word also has the blocks and parts of the row's filter; 0 parts if it has no
- * signature.
+ * A pending row begins with this word.  That of a filter goes on with the
+ * signature; while the geometry is provisional, its head has the blocks and parts
+ * of the filter, 0 parts if it has no signature.  A row of values goes on with the
+ * hashes of its keys, each once, in ascending order.
  */
 typedef struct BloomxRowHead
 {
 	ItemPointerData tid;
-	uint8		log2_blocks;
-	uint8		parts;
+	union
+	{
+		struct
+		{
+			uint8		log2_blocks;
+			uint8		parts;
+		};
+		uint16		hashes;
+	};
 } BloomxRowHead;
 
+/*
+ * So many hashes stand for any keys, and none follows.  A row of more keys than
+ * this would need a signature of more than MAX_SIGNATURE_BITS.
+ */
+#define ANY_HASHES PG_UINT16_MAX
+
+/* The most words of a row. */
+#define MAX_ROW_WORDS PG_UINT16_MAX
+
+/* The words of a row of filters. */
 static inline uint32
 BloomxPendingWords(const blx_geometry *geometry)
 {
 	return 1 + (uint32) blx_body_words(geometry);
 }
 
+static inline BloomxRowHead
+BloomxHeadOf(const uint64 *row)
+{
+	BloomxRowHead head;
+
+	memcpy(&head, row, sizeof head);
+	return head;
+}
+
 static inline ItemPointerData
 BloomxPendingTid(const uint64 *row)
 {
-	ItemPointerData tid;
+	return BloomxHeadOf(row).tid;
+}
 
-	memcpy(&tid, row, sizeof tid);
-	return tid;
+/* The words of the row that begins with this one. */
+static inline uint32
+BloomxRowWords(const BloomxKeys *keys, const uint64 *row)
+{
+	uint16		hashes = BloomxHeadOf(row).hashes;
+	blx_geometry geometry;
+
+	if (keys->of_values)
+		return hashes == ANY_HASHES ? 1 : 1 + hashes;
+	geometry = BloomxGeometryOf(keys);
+	return BloomxPendingWords(&geometry);
 }
 
 /* Reads pending rows in their order, with one page in memory at a time. */
@@ -514,53 +617,50 @@ typedef struct BloomxPendingReader
 	Snapshot	snapshot;
 	BlockNumber blocks;			/* length of the index */
 	const BloomxPending *pending;
-	uint32		row_words;
-	uint32		rows;			/* how many are still to come */
+	const BloomxKeys *keys;
+	uint64		left;			/* words that are still to come */
 	uint32		pages;			/* read so far */
 	BlockNumber next;			/* the page to be read next */
 	uint32		place;			/* of the next word on the page in memory */
 	uint32		end;			/* of the words on it */
 	bool		gone;			/* true if a page is something else by now */
 	uint64	   *row;
+	uint32		room;			/* for words of it */
+	uint32		n;				/* words of it */
 	uint64		words[PAGE_WORDS];
 } BloomxPendingReader;
 
-/* Begins to read the first `rows` pending rows. */
-extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, uint32 rows, Snapshot snapshot);
+/* Begins to read the rows on the first `words` pending words. */
+extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, uint64 words, Snapshot snapshot);
 
-/* The next row, valid until the next call; NULL after the last row, or if a page is gone. */
+/* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
+extern void BloomxEndPending(BloomxPendingReader *reader);
 
-/* Where a row begins, in words from the start of the first page. */
-static inline uint64
-BloomxPendingPlace(const BloomxPending *pending, uint32 row_words, uint64 row)
-{
-	return pending->skip + row * row_words;
-}
+/* True if a list of so many words is too long: it takes more than `limits` times the pages that it should have. */
+extern bool BloomxListIsTooLong(Relation index, const BloomxMeta *meta, uint64 words, uint32 limits);
 
-/* True if a list of so many rows is too long: it takes more than `limits` times the pages that it should have. */
-extern bool BloomxTooManyPending(Relation index, const BloomxPending *pending, uint32 rows, uint32 row_words, uint32 limits);
-
-/* The number of pending rows, under any lock of the metapage. */
-extern uint32 BloomxCountPending(Relation index, const BloomxMeta *meta);
+/* The number of pending words, under any lock of the metapage. */
+extern uint64 BloomxCountPending(Relation index, const BloomxMeta *meta);
 
 /*
- * These append a row, of which the first word is the TID.  The first one wants it
- * to fit on the last page, and any lock of the metapage.  The second one takes
- * pages, and wants the exclusive lock, which `buffer` has.  False: there is no room
- * on the page, or too few pages are free.  *rows is the number of rows in the list.
+ * These append a row of n words.  The first one wants it to fit on the last page,
+ * and any lock of the metapage.  The second one takes pages, and wants the
+ * exclusive lock, which `buffer` has.  False: there is no room on the page, or too
+ * few pages are free.  *words is the length of the list.
  */
-extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 *rows);
-extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 *rows);
+extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 n, uint64 *words);
 
-/* The blocks of the first pages of pending rows; NULL if one of them is gone. */
+/* The pages on which the first `words` pending words are, and their blocks; NULL if one of them is gone. */
+extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
 extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages);
 
 /*
- * Takes the first pending rows, which are on these pages, out of meta and frees
- * pages that become empty.  Needs the metapage's exclusive lock.
+ * Takes the rows on the first pending words, which are on these pages, out of meta
+ * and frees pages that become empty.  Needs the metapage's exclusive lock.
  */
-extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks);
+extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint64 words, BlockNumber *blocks);
 
 /*
  * Writes n words to new pages, which take the place of all pages of the list, in
@@ -594,7 +694,80 @@ extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx
 /* Chooses the geometry, if it is provisional.  Needs the structure lock. */
 extern void BloomxSettleGeometry(Relation index);
 
+/* ---- build.c ---- */
+
+/* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
+typedef struct BloomxBuilder
+{
+	Relation	index;
+	int64		indexed;		/* rows */
+	void		(*add_row) (struct BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull);
+	void		(*finish) (struct BloomxBuilder *builder);
+} BloomxBuilder;
+
+/* Adds a segment of so many slices, and shows that in the progress. */
+extern void BloomxBuildSegment(Relation index, uint32 slices, const BloomxRowSource *source);
+
+/* Writes keys to the metapage; the second one has locked it. */
+extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
+extern void BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys);
+extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
+
+/*
+ * Makes a row a pending row; `buffer` is the metapage's, without a lock.  *step is
+ * the step of a merge that is due then.  False if the index has other keys by now
+ * than those that the row was made for.
+ */
+extern bool BloomxAppendRow(Relation index, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step);
+
+/* ---- filters.c ---- */
+extern BloomxBuilder *BloomxStartFilters(Relation index);
+
+/* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
+extern uint32 BloomxInsertFilter(Relation index, Datum filter, ItemPointer tid, BloomxKeys *keys);
+
+/* ---- values.c ---- */
+extern BloomxBuilder *BloomxStartValues(Relation index, Relation heap);
+
+/* The same for a row of values. */
+extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
+
+/* The parts that signatures of a table of so many blocks should have. */
+extern uint8 BloomxChooseParts(Relation index, BlockNumber blocks);
+
+/* ---- entries.c ---- */
+
+/* Collects rows and makes segments of them. */
+typedef struct BloomxEntries BloomxEntries;
+
+/* What is done with the rows of a segment of so many slices; the memory of TIDs and signatures becomes the callee's. */
+typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSource *source);
+
+/*
+ * The number of parts must be chosen; the width is chosen by the rows, if it is
+ * not.  The signatures that are not written yet take at most `memory` bytes.
+ */
+extern BloomxEntries *BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg);
+
+/* The distinct hashes of some rows of the table, which come in the order of their blocks; n may be ANY_HASHES. */
+extern void BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, uint32 tuples, const uint64 *hash, uint32 n);
+extern void BloomxFinishEntries(BloomxEntries *entries);
+
+/* ---- flush.c ---- */
+
+/* Makes the pending rows of values on `most` pages segments.  Needs the structure lock. */
+extern void BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most);
+
+/* Frees the pages of a flush that failed. */
+extern void BloomxFreeReserved(Relation index);
+
 /* ---- merge.c ---- */
+
+/*
+ * From now on the n results stand for the sources of the merge and for its pending
+ * rows.  Needs the structure lock.
+ */
+extern void BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
 
 /*
  * Does one step, which writes about `pages` pages, of the merge under way, or of
@@ -624,8 +797,16 @@ extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSourc
  */
 #define VACUUM_STEP 1024
 
-/* The pages that the step of a merge which is due after an insert writes; 0 if none is due. */
-extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint32 pending_rows, Relation index);
+/*
+ * The pages that the step of a merge writes which is due after an insert of n
+ * words, with which the list has so many words; 0 if none is due.
+ */
+extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, Relation index);
+
+/* ---- nulls.c ---- */
+
+/* At load time: tells the planner that rows without a filter are not in the index. */
+extern void BloomxInitNulls(void);
 
 /* ---- what handler.c hands to PostgreSQL ---- */
 extern bytea *bloomxoptions(Datum reloptions, bool validate);

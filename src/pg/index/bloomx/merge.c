@@ -56,36 +56,46 @@
  * larger step.
  */
 uint32
-BloomxInsertStep(const BloomxMeta *meta, uint32 rows, Relation index)
+BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, Relation index)
 {
-	const BloomxPending *pending = &meta->pending;
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-	uint32		words = BloomxPendingWords(&geometry),
-				due = words * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
-				period;			/* rows per step */
+	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
+				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
+	uint64		end = meta->pending.stamp * PAGE_WORDS + meta->pending.skip + words;	/* on all pages that the list ever had */
 
-	if (BloomxTooManyPending(index, pending, rows, words, LONG_LIST))
+	if (BloomxListIsTooLong(index, meta, words, LONG_LIST))
+	{
 		due *= LONG_LIST;
-	else if (meta->merge.segment.rows == 0 && !BloomxTooManyPending(index, pending, rows, words, 1))
+		period /= LONG_LIST;
+	}
+	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(index, meta, words, 1))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	period = INSERT_STEP * PAGE_WORDS / due;
-	if (rows % period == 0 || !BloomxTooManyPending(index, pending, rows - 1, words, 1))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(index, meta, words - n, 1))
 		return INSERT_STEP;
 	return 0;
 }
 
 /* ---- the directory ---- */
 
-/* The entry for a new segment: a free one, or the one after the last. */
-static uint32
-FreeSlot(const BloomxStructure *structure)
+/* Slots of the directory that there may be. */
+#define MAX_SLOTS (MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
+
+/* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
+static bool
+FindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots)
 {
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		if (structure->segments[i].rows == 0)
-			return i;
-	return structure->meta.segments;
+	for (uint32 page = 0; page <= structure->meta.directory_pages && page < MAX_DIRECTORY_PAGES; page++)
+	{
+		uint32		found = 0;
+
+		for (uint32 slot = page * DIRECTORY_SEGMENTS; slot < (page + 1) * DIRECTORY_SEGMENTS && found < n; slot++)
+			if (slot >= structure->meta.segments || structure->segments[slot].rows == 0)
+				slots[found++] = slot;
+		if (found == n)
+			return true;
+	}
+	return false;
 }
 
 /* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
@@ -119,10 +129,9 @@ LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uin
  * directory needs another page and none is free.
  */
 static bool
-TryReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, BlockNumber *pending_blocks)
+TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
 {
-	bool		in_directory = merge->sources > 0 || merge->segment.rows > 0;
-	uint32		slot = merge->sources > 0 ? merge->source[0] : FreeSlot(structure);
+	bool		in_directory = n > 0 || merge->sources > 0;
 	Buffer		buffer = ReadBuffer(index, META_BLOCK),
 				directory = InvalidBuffer;
 	GenericXLogState *state;
@@ -134,28 +143,31 @@ TryReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *
 	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(index, state, meta, slot, &directory, &page))
+	if (in_directory && !LockDirectoryPage(index, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
 		return false;
 	}
 
-	/* the directory: the sources go, the new segment takes the place of the first */
+	/* the directory: the sources go, the new segments come */
 	if (in_directory)
 	{
-		BloomxSegment *slots = (BloomxSegment *) PageGetContents(page);
+		BloomxSegment *segments = (BloomxSegment *) PageGetContents(page);
 
 		for (uint32 i = 0; i < merge->sources; i++)
 		{
-			BloomxSegment *old = &slots[merge->source[i] % DIRECTORY_SEGMENTS];
+			BloomxSegment *old = &segments[merge->source[i] % DIRECTORY_SEGMENTS];
 
 			BloomxFreePages(meta, old->start, BloomxSegmentPages(old));
 			memset(old, 0, sizeof *old);
 		}
-		slots[slot % DIRECTORY_SEGMENTS] = merge->segment;
+		for (uint32 i = 0; i < n; i++)
+		{
+			segments[slots[i] % DIRECTORY_SEGMENTS] = results[i];
+			meta->segments = Max(meta->segments, slots[i] + 1);
+		}
 		BloomxSealDirectory(page);
-		meta->segments = Max(meta->segments, slot + 1);
 	}
 
 	/* the metapage: the pending rows go, and no merge is under way */
@@ -171,23 +183,33 @@ TryReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *
 	return true;
 }
 
-/* From now on the new segment, if it has rows, stands for its sources and for the first pending rows. */
-static void
-Replace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
+void
+BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
 {
+	uint32		slots[DIRECTORY_SEGMENTS] = {merge->source[0]};
 	BlockNumber *pending = NULL;
 
+	if (merge->sources == 0 && n > 0 && !FindSlots(structure, n, slots))
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
+				 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		uint64		end = BloomxPendingPlace(&structure->meta.pending, BloomxPendingWords(&structure->geometry), merge->pending);
-
-		pending = BloomxPendingBlocks(index, structure, (uint32) ((end + PAGE_WORDS - 1) / PAGE_WORDS));
+		pending = BloomxPendingBlocks(index, structure, BloomxPendingPages(&structure->meta.pending, merge->pending));
 		if (pending == NULL)
 			BloomxReportCorruption(index, "a page of pending rows is something else");
 	}
-	while (!TryReplace(index, structure, merge, pending))
+	while (!TryReplace(index, merge, results, slots, n, pending))
 		BloomxExtendIndex(index, 1);
+}
+
+/* Ends a merge whose segment, if it has rows, is written. */
+static void
+EndMerge(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
+{
+	BloomxReplace(index, structure, merge, &merge->segment, merge->segment.rows > 0);
 }
 
 /* ---- what to merge ---- */
@@ -203,18 +225,18 @@ IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
 
 /*
  * Chooses the segments of one page of the directory that are merged with `rows`
- * new rows: writes their slots to `chosen` and returns how many there are.
+ * other rows of as many slices: writes their slots to `chosen`, after the n that
+ * are chosen already, and returns how many there are.
  *
  * In each round the merge has `rows` rows so far, and the segments that are no
  * larger are counted.  If there are enough for the fan-out, they are taken, and
  * the next round asks the same for the larger merge.
  */
 static uint32
-ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint32 *chosen)
+ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 slices, uint32 rows, uint32 *chosen, uint32 n)
 {
 	uint32		first = page * DIRECTORY_SEGMENTS,
 				last = Min(structure->meta.segments, first + DIRECTORY_SEGMENTS),
-				n = 0,
 				before;
 
 	do
@@ -226,7 +248,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint3
 		/* count the segments that are no larger than the merge, those already chosen included */
 		before = n;
 		for (uint32 i = first; i < last; i++)
-			if (structure->segments[i].rows > 0 && structure->segments[i].rows <= limit)
+			if (structure->segments[i].rows > 0 && structure->segments[i].rows <= limit && structure->segments[i].slices == slices)
 				found++;
 		if (found - n < FAN_OUT - 1)
 			break;
@@ -236,7 +258,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint3
 		{
 			const BloomxSegment *segment = &structure->segments[i];
 
-			if (segment->rows == 0 || segment->rows > limit || IsChosen(chosen, before, i) ||
+			if (segment->rows == 0 || segment->rows > limit || segment->slices != slices || IsChosen(chosen, before, i) ||
 				rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
 			chosen[n++] = i;
@@ -254,17 +276,45 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 rows, uint3
 static void
 ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
 {
-	uint32		chosen[MAX_MERGED];
+	uint32		chosen[MAX_MERGED],
+				rows = (uint32) (merge->pending / BloomxPendingWords(&structure->geometry));
 
 	for (uint32 page = 0; page < structure->meta.directory_pages; page++)
 	{
-		uint32		n = ChooseSegments(structure, page, merge->pending, chosen);
+		uint32		n = ChooseSegments(structure, page, (uint32) blx_bits(&structure->geometry), rows, chosen, 0);
 
 		if (n <= merge->sources)
 			continue;
 		merge->sources = n;
 		memcpy(merge->source, chosen, n * sizeof *chosen);
 	}
+}
+
+/*
+ * Chooses segments of values that become one: each of them is asked how many of as
+ * many slices could be merged with it.  0 sources: none.
+ */
+static BloomxMerge
+PlanMergeOfSegments(const BloomxStructure *structure)
+{
+	BloomxMerge merge = {.sources = 0};
+	uint32		chosen[MAX_MERGED];
+
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+	{
+		const BloomxSegment *segment = &structure->segments[i];
+		uint32		n;
+
+		if (segment->rows == 0)
+			continue;
+		chosen[0] = i;
+		n = ChooseSegments(structure, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);
+		if (n <= Max(1, merge.sources))
+			continue;
+		merge.sources = n;
+		memcpy(merge.source, chosen, n * sizeof *chosen);
+	}
+	return merge;
 }
 
 /*
@@ -286,14 +336,15 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 
 /* ---- sources ---- */
 
-/* The TIDs of the first pending rows, and words first .. end - 1 of their signatures. */
+/* The TIDs of the filters on the first pending words, and words first .. end - 1 of their signatures. */
 static BloomxRowSource
-PendingSource(Relation index, const BloomxStructure *structure, uint32 rows, uint32 first, uint32 end)
+PendingSource(Relation index, const BloomxStructure *structure, uint64 words, uint32 first, uint32 end)
 {
-	uint32		stride = Max(1, end - first);
+	uint32		stride = Max(1, end - first),
+				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, rows, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(index, structure, words, NULL);
 	const uint64 *row;
 
 	for (uint32 i = 0; (row = BloomxNextPending(reader)) != NULL; i++)
@@ -303,7 +354,8 @@ PendingSource(Relation index, const BloomxStructure *structure, uint32 rows, uin
 	}
 	if (reader->gone)
 		BloomxReportCorruption(index, "a page of pending rows is something else");
-	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first};
+	BloomxEndPending(reader);
+	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
 }
 
 /*
@@ -320,7 +372,8 @@ Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *mer
 	{
 		const BloomxSegment *segment = &structure->segments[merge->source[i]];
 
-		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment};
+		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment,
+		.tuples = segment->tuples - Min(segment->tuples, segment->dead)};
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
@@ -365,9 +418,13 @@ StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 	merge->segment.rows = BloomxCountLive(sources, n);
 	merge->segment.slices = merge->sources > 0 ? structure->segments[merge->source[0]].slices : (uint32) blx_bits(&structure->geometry);
 	merge->segment.pass = PassOf(structure, merge);
+	/* dead entries of values are of one row each */
+	merge->segment.tuples = structure->meta.keys.of_values ? 0 : merge->segment.rows;
+	for (int i = 0; i < n && structure->meta.keys.of_values; i++)
+		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
 		return ReservePages(index, structure, merge);
-	Replace(index, structure, merge);
+	EndMerge(index, structure, merge);
 	return true;
 }
 
@@ -405,18 +462,20 @@ ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 	if (to < total)
 		NoteProgress(index, to);
 	else
-		Replace(index, structure, merge);
+		EndMerge(index, structure, merge);
 }
 
-/* Plans a merge of the pending rows on `most` pages, at least 64.  0 pending rows: nothing, as the directory is full. */
+/* Plans a merge of the filters on `most` pages, at least 64 filters.  0 pending words: nothing, as the directory is full. */
 static BloomxMerge
 PlanMerge(const BloomxStructure *structure, uint32 most)
 {
-	uint64		rows = most * (uint64) PAGE_WORDS / BloomxPendingWords(&structure->geometry);
-	BloomxMerge merge = {.pending = (uint32) Min(structure->pending_rows, Min(MAX_SEGMENT_ROWS, Max(64, rows)))};
+	uint32		row_words = BloomxPendingWords(&structure->geometry),
+				slot;
+	uint64		rows = most * (uint64) PAGE_WORDS / row_words;
+	BloomxMerge merge = {.pending = Min(structure->pending_words, Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
 
 	ChooseSources(structure, &merge);
-	if (merge.sources == 0 && FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
+	if (merge.sources == 0 && !FindSlots(structure, 1, &slot))
 		merge.pending = 0;
 	return merge;
 }
@@ -424,23 +483,30 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 static bool
 ListIsTooLong(Relation index, const BloomxStructure *structure)
 {
-	return BloomxTooManyPending(index, &structure->meta.pending, structure->pending_rows, BloomxPendingWords(&structure->geometry), 1);
+	return BloomxListIsTooLong(index, &structure->meta, structure->pending_words, 1);
 }
 
-static bool
-MergeStepInMemory(Relation index, uint32 pages, uint32 most)
+/* Begins a merge that is planned; if pages are missing, getting them is the step. */
+static void
+BeginMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
 {
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	if (!StartMerge(index, structure, merge))
+	{
+		BloomxExtendIndex(index, pages);
+		return;
+	}
+	/* a merge that fits into one step is done in this one */
+	structure = BloomxReadStructure(index, NULL);
+	if (structure->meta.merge.segment.rows > 0 && BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
+		ContinueMerge(index, structure, pages);
+}
+
+/* The list becomes a segment, with other segments that are due. */
+static bool
+StepOfFilters(Relation index, BloomxStructure *structure, uint32 pages, uint32 most)
+{
 	BloomxMerge merge;
 
-	/* a merge that somebody has begun comes first */
-	if (structure->meta.merge.segment.rows > 0)
-	{
-		ContinueMerge(index, structure, pages);
-		return true;
-	}
-
-	/* otherwise begin one, if the list is too long; if pages are missing, getting them is the step */
 	if (!ListIsTooLong(index, structure))
 		return false;
 	if (structure->meta.keys.provisional)
@@ -453,18 +519,45 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most)
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)
 		return false;
-	if (!StartMerge(index, structure, &merge))
+	BeginMerge(index, structure, &merge, pages);
+	return true;
+}
+
+/* The list becomes segments; then a merge of those that are due begins. */
+static bool
+StepOfValues(Relation index, BloomxStructure *structure, uint32 pages, uint32 most)
+{
+	BloomxMerge merge;
+
+	if (!ListIsTooLong(index, structure))
+		return false;
+	BloomxFlushPending(index, structure, most);
+	structure = BloomxReadStructure(index, NULL);
+	merge = PlanMergeOfSegments(structure);
+	if (merge.sources > 0)
+		BeginMerge(index, structure, &merge, pages);
+	return true;
+}
+
+static bool
+MergeStepInMemory(Relation index, uint32 pages, uint32 most)
+{
+	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+
+	/* what somebody has begun comes first */
+	if (structure->meta.merge.reserved.pages > 0)
 	{
-		BloomxExtendIndex(index, pages);
+		BloomxFreeReserved(index);
+		structure = BloomxReadStructure(index, NULL);
+	}
+	if (structure->meta.merge.segment.rows > 0)
+	{
+		ContinueMerge(index, structure, pages);
 		return true;
 	}
-
-	/* a merge that fits into one step is done in this one */
-	structure = BloomxReadStructure(index, NULL);
-	if (structure->meta.merge.segment.rows > 0 &&
-		BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
-		ContinueMerge(index, structure, pages);
-	return true;
+	if (structure->meta.keys.of_values)
+		return StepOfValues(index, structure, pages, most);
+	return StepOfFilters(index, structure, pages, most);
 }
 
 bool
@@ -512,22 +605,17 @@ BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 n
 void
 BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 {
-	BloomxMerge merge = {.segment = {.rows = BloomxCountLive(source, 1), .slices = slices}};
+	BloomxMerge merge = {.segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples}};
 	BloomxStructure *structure;
 	uint32		total;
 
 	if (merge.segment.rows == 0)
 		return;
 	structure = BloomxReadStructure(index, NULL);
-	if (FreeSlot(structure) == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
-				 errhint("Use more maintenance_work_mem, or partition the table.")));
 	merge.segment.pass = structure->meta.pass;
 	total = BloomxSegmentPages(&merge.segment);
 	while (!ReservePages(index, structure, &merge))
 		BloomxExtendIndex(index, EXTENSION_PAGES);
 	BloomxWritePages(index, source, 1, &merge.segment, 0, total);
-	Replace(index, structure, &merge);
+	EndMerge(index, structure, &merge);
 }

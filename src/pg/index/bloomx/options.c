@@ -11,7 +11,7 @@
 
 static relopt_kind option_kind;
 
-static const BloomxOptions default_options = {.bits = 0, .probes = 0, .pending_limit = DEFAULT_PENDING_LIMIT};
+static const BloomxOptions default_options = {.bits = 0, .probes = 0, .rate = 0, .keys = 0, .pending_limit = DEFAULT_PENDING_LIMIT};
 
 void
 BloomxInitOptions(void)
@@ -21,6 +21,10 @@ BloomxInitOptions(void)
 					  default_options.bits, 0, MAX_SIGNATURE_BITS, AccessExclusiveLock);
 	add_int_reloption(option_kind, "probes", "Bits of a signature that a key has, or 0: as many as in the filters",
 					  default_options.probes, 0, BLX_MAX_K, AccessExclusiveLock);
+	add_real_reloption(option_kind, "rate", "False positive rate of an entry of values, or 0: chosen by the size of the table",
+					   default_options.rate, 0, 0.5, AccessExclusiveLock);
+	add_int_reloption(option_kind, "keys", "Most keys of an entry of several rows, or 0: those of a block",
+					  default_options.keys, 0, INT_MAX, AccessExclusiveLock);
 	add_int_reloption(option_kind, "pending_limit", "Size of the list of pending rows, in kilobytes, at which it becomes a segment",
 					  default_options.pending_limit, 16, MAX_PENDING_LIMIT, AccessExclusiveLock);
 }
@@ -31,6 +35,8 @@ bloomxoptions(Datum reloptions, bool validate)
 	const relopt_parse_elt table[] = {
 		{.optname = "bits", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, bits)},
 		{.optname = "probes", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, probes)},
+		{.optname = "rate", .opttype = RELOPT_TYPE_REAL, .offset = offsetof(BloomxOptions, rate)},
+		{.optname = "keys", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, keys)},
 		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, pending_limit)},
 	};
 	BloomxOptions *options = build_reloptions(reloptions, validate, option_kind, sizeof(BloomxOptions), table, lengthof(table));

@@ -21,7 +21,7 @@
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
-StaticAssertDecl(sizeof(BloomxKeys) == 8 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
+StaticAssertDecl(sizeof(BloomxKeys) == 16 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
 
 void
 BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp)
@@ -156,15 +156,24 @@ PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
 
 	if (pending->pages == 0)
 		return pending->skip == 0;
-	return meta->keys.parts > 0 && pending->pages < blocks && pending->skip < PAGE_WORDS &&
+	return (meta->keys.parts > 0 || meta->keys.of_values) && pending->pages < blocks && pending->skip < PAGE_WORDS &&
 		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
+}
+
+/* All signatures of filters have one size; those of values have parts of any width. */
+static bool
+SlicesAreValid(const BloomxKeys *keys, uint32 slices)
+{
+	blx_geometry geometry = BloomxGeometryOf(keys);
+
+	return keys->of_values ? slices <= MAX_SIGNATURE_BITS && keys->parts > 0 && slices % keys->parts == 0 : slices == blx_bits(&geometry);
 }
 
 bool
 BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
 {
 	return segment->rows == 0 ||
-		(segment->rows <= MAX_SEGMENT_ROWS && segment->slices <= MAX_SIGNATURE_BITS && segment->dead <= segment->rows && segment->stamp < meta->next_stamp &&
+		(segment->rows <= MAX_SEGMENT_ROWS && SlicesAreValid(&meta->keys, segment->slices) && segment->dead <= segment->rows && segment->stamp < meta->next_stamp &&
 		 RunIsValid(segment->start, BloomxSegmentPages(segment), blocks));
 }
 
@@ -173,8 +182,10 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 {
 	const BloomxMerge *merge = &meta->merge;
 
+	if (merge->reserved.pages > 0 && !RunIsValid(merge->reserved.start, merge->reserved.pages, blocks))
+		return false;
 	if (merge->segment.rows == 0)
-		return true;
+		return merge->pending == 0;
 	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&merge->segment) ||
 		merge->sources > MAX_MERGED)
 		return false;
@@ -190,7 +201,8 @@ KeysAreValid(const BloomxKeys *keys)
 {
 	if (keys->parts > BLX_MAX_K || keys->log2_blocks > 20 || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
 		return false;
-	return keys->provisional <= 1 && keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
+	return keys->of_values <= 1 && keys->provisional <= 1 && keys->width < MAX_SIGNATURE_BITS &&
+		(keys->parts == 0 || !keys->of_values || keys->width > 0) && keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
 		(keys->key_type == BLX_KEY_NONE || blx_key_type_known(keys->key_type));
 }
 
@@ -269,7 +281,8 @@ BloomxInitMetaPage(Relation index, Page page)
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
 	meta->next_stamp = 1;
-	if (options.bits > 0)
+	meta->keys.of_values = BloomxIsOfValues(index);
+	if (options.bits > 0 && !meta->keys.of_values)
 	{
 		BloomxGeometrySample none = {0};
 		blx_geometry geometry = BloomxChooseGeometry(&options, &none);

@@ -1,11 +1,10 @@
 /*
  * pending.c - rows that are in no segment yet.
  *
- * The pending rows are one string of words, cut into pages.  A row has
- * BloomxPendingWords() words.  A new row is written after the last one; merged
+ * The pending rows are one string of words, cut into pages.  The first word of
+ * a row says how many it has.  A new row is written after the last one; merged
  * rows are cut off in front.  Each page names the next one, as soon as there is
- * one.  The last page's pd_lower says where the string ends, and so how many rows
- * there are.  Its tail has a checksum of pd_lower: a lookup that believed a wrong
+ * one.  The last page's pd_lower says where the string ends.  Its tail has a checksum of pd_lower: a lookup that believed a wrong
  * one would overlook rows.
  */
 #include "pg/index/bloomx/index.h"
@@ -15,8 +14,10 @@
 #include "storage/bufmgr.h"
 #include "storage/s_lock.h"
 
-/* The most new pages that a row of the largest signatures takes: those that it fills, and one in part. */
-#define MAX_NEW_PAGES (((1 + MAX_SIGNATURE_BITS / 64) + PAGE_WORDS - 1) / PAGE_WORDS)
+StaticAssertDecl(1 + MAX_SIGNATURE_BITS / 64 <= MAX_ROW_WORDS, "the largest signature must fit a row");
+
+/* The most new pages that a row takes: those that it fills, and one in part. */
+#define MAX_NEW_PAGES ((MAX_ROW_WORDS + PAGE_WORDS - 1) / PAGE_WORDS)
 
 /* ---- the last page ---- */
 
@@ -62,17 +63,14 @@ LockLastExclusively(Buffer buffer)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 }
 
-/* Pins and locks the last page; *rows is the number of rows in the list. */
+/* Pins and locks the last page; *words is the number of words in the list. */
 static Buffer
-LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint32 *rows)
+LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint64 *words)
 {
 	const BloomxPending *pending = &meta->pending;
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-	uint32		row_words = BloomxPendingWords(&geometry);
 	Buffer		buffer = ReadBuffer(index, pending->last);
 	Page		page = BufferGetPage(buffer);
-	uint64		stamp = pending->stamp + pending->pages - 1,
-				words;
+	uint64		stamp = pending->stamp + pending->pages - 1;
 
 	if (mode == BUFFER_LOCK_EXCLUSIVE)
 		LockLastExclusively(buffer);
@@ -80,36 +78,43 @@ LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint32 *rows)
 		LockBuffer(buffer, mode);
 	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
 		BloomxReportCorruption(index, "a page of pending rows is something else");
-	words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
-	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) ||
-		words <= pending->skip || (words - pending->skip) % row_words != 0)
+	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
+	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
 		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
-	*rows = (uint32) ((words - pending->skip) / row_words);
+	*words -= pending->skip;
 	return buffer;
 }
 
-uint32
+uint64
 BloomxCountPending(Relation index, const BloomxMeta *meta)
 {
-	uint32		rows = 0;
+	uint64		words = 0;
 
 	if (meta->pending.pages > 0)
-		UnlockReleaseBuffer(LockLastPage(index, meta, BUFFER_LOCK_SHARE, &rows));
-	return rows;
+		UnlockReleaseBuffer(LockLastPage(index, meta, BUFFER_LOCK_SHARE, &words));
+	return words;
+}
+
+uint32
+BloomxPendingPages(const BloomxPending *pending, uint64 words)
+{
+	return (uint32) ((pending->skip + words + PAGE_WORDS - 1) / PAGE_WORDS);
 }
 
 /*
- * Fewer rows than this do not become a segment, however large they are: a slice
+ * Fewer filters than this do not become a segment, however large they are: a slice
  * takes whole words, so most of the segment would be padding.
  */
 #define LEAST_ROWS 32
 
 bool
-BloomxTooManyPending(Relation index, const BloomxPending *pending, uint32 rows, uint32 row_words, uint32 limits)
+BloomxListIsTooLong(Relation index, const BloomxMeta *meta, uint64 words, uint32 limits)
 {
-	uint64		pages = (BloomxPendingPlace(pending, row_words, rows) + PAGE_WORDS - 1) / PAGE_WORDS;
+	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
+	uint64		least = meta->keys.of_values ? 0 : LEAST_ROWS * BloomxPendingWords(&geometry);
 
-	return rows >= LEAST_ROWS && pages * (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
+	return words >= least &&
+		BloomxPendingPages(&meta->pending, words) * (uint64) (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
 }
 
 /* ---- reading ---- */
@@ -133,7 +138,7 @@ LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 st
 }
 
 BloomxPendingReader *
-BloomxStartPending(Relation index, const BloomxStructure *structure, uint32 rows, Snapshot snapshot)
+BloomxStartPending(Relation index, const BloomxStructure *structure, uint64 words, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
@@ -141,11 +146,19 @@ BloomxStartPending(Relation index, const BloomxStructure *structure, uint32 rows
 	reader->snapshot = snapshot;
 	reader->blocks = structure->blocks;
 	reader->pending = &structure->meta.pending;
-	reader->row_words = BloomxPendingWords(&structure->geometry);
-	reader->rows = rows;
+	reader->keys = &structure->meta.keys;
+	reader->left = words;
 	reader->next = reader->pending->first;
-	reader->row = palloc(reader->row_words * sizeof(uint64));
+	reader->room = PAGE_WORDS;
+	reader->row = palloc(reader->room * sizeof(uint64));
 	return reader;
+}
+
+void
+BloomxEndPending(BloomxPendingReader *reader)
+{
+	pfree(reader->row);
+	pfree(reader);
 }
 
 static bool
@@ -155,7 +168,7 @@ NextPage(BloomxPendingReader *reader)
 
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
-		BloomxReportCorruption(reader->index, "there are more pending rows than pages for them");
+		BloomxReportCorruption(reader->index, "there are more pending words than pages for them");
 	if (!LockPendingPage(reader->index, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
@@ -170,32 +183,49 @@ NextPage(BloomxPendingReader *reader)
 	return true;
 }
 
+/* Reads on until there are `n` words of the row.  False if a page is gone. */
+static bool
+ReadWords(BloomxPendingReader *reader, uint32 n)
+{
+	if (n > reader->room)
+	{
+		reader->room = n;
+		reader->row = repalloc(reader->row, n * sizeof(uint64));
+	}
+	/* a row may go on on the next page, and on the one after it */
+	while (reader->n < n)
+	{
+		uint32		more;
+
+		if (reader->place >= reader->end && !NextPage(reader))
+			return false;
+		if (reader->place >= reader->end)
+			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
+		more = Min(n - reader->n, reader->end - reader->place);
+		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
+		reader->place += more;
+		reader->n += more;
+	}
+	return true;
+}
+
 const uint64 *
 BloomxNextPending(BloomxPendingReader *reader)
 {
-	uint32		have = 0;
-
-	if (reader->rows == 0 || reader->gone)
+	reader->n = 0;
+	if (reader->left == 0 || reader->gone)
 		return NULL;
-	/* a row may go on on the next page, and on the one after it */
-	while (have < reader->row_words)
+	reader->gone = !ReadWords(reader, 1);
+	if (!reader->gone)
 	{
-		uint32		n;
+		uint32		words = BloomxRowWords(reader->keys, reader->row);
 
-		if (reader->place >= reader->end && !NextPage(reader))
-		{
-			reader->gone = true;
-			return NULL;
-		}
-		if (reader->place >= reader->end)
-			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
-		n = Min(reader->row_words - have, reader->end - reader->place);
-		memcpy(reader->row + have, reader->words + reader->place, n * sizeof(uint64));
-		reader->place += n;
-		have += n;
+		if (words > reader->left)
+			BloomxReportCorruption(reader->index, "a pending row is longer than the list");
+		reader->gone = !ReadWords(reader, words);
+		reader->left -= words;
 	}
-	reader->rows--;
-	return reader->row;
+	return reader->gone ? NULL : reader->row;
 }
 
 BlockNumber *
@@ -248,11 +278,9 @@ AppendWords(BloomxChange *change, const uint64 *words, uint32 n)
 }
 
 bool
-BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 *rows)
+BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words)
 {
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-	uint32		n = BloomxPendingWords(&geometry),
-				mark;
+	uint32		mark;
 	BloomxPageTail *tail;
 	Buffer		buffer;
 	BloomxChange change;
@@ -260,7 +288,7 @@ BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row
 
 	if (meta->pending.pages == 0)
 		return false;
-	buffer = LockLastPage(index, meta, BUFFER_LOCK_EXCLUSIVE, rows);
+	buffer = LockLastPage(index, meta, BUFFER_LOCK_EXCLUSIVE, words);
 	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
 	if (fits)
 	{
@@ -271,7 +299,7 @@ BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row
 		mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
 		BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
 		BloomxFinishChanges(&change, 1, index);
-		++*rows;
+		*words += n;
 	}
 	UnlockReleaseBuffer(buffer);
 	return fits;
@@ -343,12 +371,10 @@ NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last,
  * the page that was the last one name them.
  */
 bool
-BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 *rows)
+BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 n, uint64 *words)
 {
 	BloomxMeta	meta = *BloomxGetMeta(index, BufferGetPage(buffer));
-	blx_geometry geometry = BloomxGeometryOf(&meta.keys);
-	uint32		row_words = BloomxPendingWords(&geometry),
-				done = 0,		/* words of the row that have a place */
+	uint32		done = 0,		/* words of the row that have a place */
 				pages;
 	uint64		stamp = meta.pending.stamp + meta.pending.pages;
 	BlockNumber blocks[MAX_NEW_PAGES] = {InvalidBlockNumber};
@@ -356,22 +382,22 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 
 	bool		enough;
 
 	/* the row begins on the page that is the last one so far */
-	*rows = 0;
+	*words = 0;
 	if (meta.pending.pages > 0)
 	{
-		last = LockLastPage(index, &meta, BUFFER_LOCK_EXCLUSIVE, rows);
+		last = LockLastPage(index, &meta, BUFFER_LOCK_EXCLUSIVE, words);
 		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
 	}
-	pages = (row_words - done + PAGE_WORDS - 1) / PAGE_WORDS;
+	pages = (n - done + PAGE_WORDS - 1) / PAGE_WORDS;
 	enough = TakePendingPages(&meta, pages, blocks);
 	if (enough)
 	{
 		for (uint32 i = 0; i < pages; i++)
 			done += WriteNewPage(index, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
-								 row + done, row_words - done);
+								 row + done, n - done);
 		BloomxSealMeta(&meta);
 		NameNewPages(index, buffer, &meta, last, row, blocks[0]);
-		++*rows;
+		*words += n;
 	}
 	if (BufferIsValid(last))
 		UnlockReleaseBuffer(last);
@@ -418,12 +444,11 @@ NextBlock(Relation index, BlockNumber block, uint64 stamp)
 
 /* Rows that were appended meanwhile stay, and so does the page on which they begin. */
 void
-BloomxDropPending(Relation index, BloomxMeta *meta, uint32 rows, BlockNumber *blocks)
+BloomxDropPending(Relation index, BloomxMeta *meta, uint64 words, BlockNumber *blocks)
 {
 	BloomxPending *pending = &meta->pending;
-	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-	uint64		end = BloomxPendingPlace(pending, BloomxPendingWords(&geometry), rows);
-	bool		all = rows == BloomxCountPending(index, meta);
+	uint64		end = pending->skip + words;
+	bool		all = words == BloomxCountPending(index, meta);
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)

@@ -53,9 +53,9 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 static uint64 *
 ReadRows(Relation index, const BloomxStructure *structure, uint32 *rows)
 {
-	uint32		pending = BloomxCountPending(index, &structure->meta),
-				row_words = BloomxPendingWords(&structure->geometry);
-	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * (Size) row_words * sizeof(uint64));
+	uint64		pending = BloomxCountPending(index, &structure->meta);
+	uint32		row_words = BloomxPendingWords(&structure->geometry);
+	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
 	BloomxPendingReader *reader = BloomxStartPending(index, structure, pending, NULL);
 	const uint64 *row;
 
@@ -106,16 +106,18 @@ ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words,
 static BloomxKeys
 NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
 {
-	BloomxKeys	keys = structure->meta.keys;
+	BloomxMeta	meta = structure->meta;
+	BloomxKeys	keys;
 	blx_geometry geometry;
 
 	if (own != NULL)
 	{
-		BloomxWidenKeys(index, &keys, own);
-		geometry = BloomxGeometryOf(&keys);
-		if (!BloomxTooManyPending(index, &structure->meta.pending, rows + 1, BloomxPendingWords(&geometry), 1))
-			return keys;
+		BloomxWidenKeys(index, &meta.keys, own);
+		geometry = BloomxGeometryOf(&meta.keys);
+		if (!BloomxListIsTooLong(index, &meta, (rows + 1) * (uint64) BloomxPendingWords(&geometry), 1))
+			return meta.keys;
 	}
+	keys = structure->meta.keys;
 	geometry = ChooseByRows(index, words, rows, BloomxPendingWords(&structure->geometry), own);
 	BloomxSetGeometry(&keys, &geometry);
 	keys.provisional = false;

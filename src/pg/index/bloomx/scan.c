@@ -11,12 +11,21 @@
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
+#include "utils/array.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "pg/functions/probe.h"
 
-/* What one scan works with. */
+/* What a scan keeps from its beginning to its end. */
+typedef struct BloomxScan
+{
+	BloomxColumns *columns;		/* of values */
+	MemoryContext memory;		/* of one search */
+} BloomxScan;
+
+/* What one search works with. */
 typedef struct BloomxSearch
 {
 	Relation	index;
@@ -26,11 +35,6 @@ typedef struct BloomxSearch
 	int			nconditions;
 	TIDBitmap  *bitmap;
 	int64		found;
-
-	/* one bit per row of the present segment: rows that meet the conditions, any of the keys, one key */
-	uint64		rows[PAGE_WORDS];
-	uint64		any[PAGE_WORDS];
-	uint64		one[PAGE_WORDS];
 } BloomxSearch;
 
 /* ---- one segment ---- */
@@ -50,9 +54,12 @@ SetRows(uint64 *rows, uint32 n)
  * are gone after a few slices, and the others are not read.
  */
 static bool
-AndKey(BloomxSearch *search, const BloomxSegment *segment, const uint32 *slices, uint32 parts, uint64 *rows, bool *left)
+AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf, uint64 *rows, bool *left)
 {
-	for (uint32 i = 0; i < parts; i++)
+	const BloomxKeys *keys = &search->structure->meta.keys;
+	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, segment->slices);
+
+	for (uint32 i = 0; i < keys->parts; i++)
 	{
 		Buffer		buffer;
 		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], &buffer);
@@ -64,53 +71,87 @@ AndKey(BloomxSearch *search, const BloomxSegment *segment, const uint32 *slices,
 		if (!*left)
 			break;
 	}
+	CHECK_FOR_INTERRUPTS();
 	return true;
 }
 
+static bool AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition, uint64 *rows, bool *left);
+
 static bool
-AndAllKeys(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, bool *left)
+AndAll(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, uint64 *rows, bool *left)
 {
-	*left = true;
-	for (uint32 key = 0; key < condition->keys && *left; key++)
-	{
-		if (!AndKey(search, segment, condition->slices + (Size) key * condition->parts, condition->parts, search->rows, left))
+	for (uint32 i = 0; i < condition->n && *left; i++)
+		if (!AndCondition(search, segment, &condition->parts[i], rows, left))
 			return false;
-		CHECK_FOR_INTERRUPTS();
-	}
 	return true;
 }
 
-/* Each key starts with the rows that the conditions before it have left, so that few slices are read. */
+/* Each part starts with the rows that the conditions before it have left, so that few slices are read. */
 static bool
-AndAnyKey(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, bool *left)
+AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, uint64 *rows, bool *left)
 {
 	uint32		words = BloomxSliceWords(segment->rows);
+	uint64	   *any = palloc0(words * sizeof(uint64)),
+			   *one = palloc(words * sizeof(uint64));
 
 	*left = false;
-	memset(search->any, 0, words * sizeof(uint64));
-	for (uint32 key = 0; key < condition->keys; key++)
+	for (uint32 i = 0; i < condition->n; i++)
 	{
 		bool		some = true;
 
-		memcpy(search->one, search->rows, words * sizeof(uint64));
-		if (!AndKey(search, segment, condition->slices + (Size) key * condition->parts, condition->parts, search->one, &some))
+		memcpy(one, rows, words * sizeof(uint64));
+		if (!AndCondition(search, segment, &condition->parts[i], one, &some))
 			return false;
-		for (uint32 i = 0; i < words && some; i++)
-			search->any[i] |= search->one[i];
+		for (uint32 j = 0; j < words && some; j++)
+			any[j] |= one[j];
 		*left |= some;
-		CHECK_FOR_INTERRUPTS();
 	}
-	memcpy(search->rows, search->any, words * sizeof(uint64));
+	memcpy(rows, any, words * sizeof(uint64));
+	pfree(any);
+	pfree(one);
 	return true;
+}
+
+/* Takes out the rows that do not meet the condition; on entry, and if *left is set afterwards, there are some. */
+static bool
+AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition, uint64 *rows, bool *left)
+{
+	check_stack_depth();
+	switch (condition->kind)
+	{
+		case ANY_VALUE:
+			return true;
+		case NO_VALUE:
+			memset(rows, 0, BloomxSliceWords(segment->rows) * sizeof(uint64));
+			*left = false;
+			return true;
+		case HAS_KEY:
+			return segment->slices == 0 || AndKey(search, segment, condition, rows, left);
+		case HAS_ALL:
+			return AndAll(search, segment, condition, rows, left);
+		case HAS_ANY:
+			return AndAny(search, segment, condition, rows, left);
+	}
+	pg_unreachable();
 }
 
 static void
 AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 {
+	int			exact = 0;
+
 	for (int i = 0; i < n; i++)
-		if (ItemPointerGetOffsetNumber(&tids[i]) > MaxHeapTuplesPerPage)
+	{
+		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
+
+		if (offset == WHOLE_BLOCK)
+			tbm_add_page(search->bitmap, ItemPointerGetBlockNumber(&tids[i]));
+		else if (offset > MaxHeapTuplesPerPage)
 			BloomxReportCorruption(search->index, "a row address is none");
-	tbm_add_tuples(search->bitmap, tids, n, true);
+		else
+			tids[exact++] = tids[i];
+	}
+	tbm_add_tuples(search->bitmap, tids, exact, true);
 	search->found += n;
 }
 
@@ -120,7 +161,7 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
  * (a million rows: 12.3 instead of some 8 milliseconds per lookup).
  */
 static bool
-EmitRows(BloomxSearch *search, const BloomxSegment *segment)
+EmitRows(BloomxSearch *search, const BloomxSegment *segment, const uint64 *left)
 {
 	ItemPointerData found[PAGE_TIDS];
 	const ItemPointerData *tids = NULL;
@@ -130,7 +171,7 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment)
 
 	/* row by row, ascending */
 	for (uint32 word = 0; word < BloomxSliceWords(segment->rows); word++)
-		for (uint64 rows = search->rows[word]; rows != 0; rows &= rows - 1)
+		for (uint64 rows = left[word]; rows != 0; rows &= rows - 1)
 		{
 			uint32		row = 64 * word + pg_rightmost_one_pos64(rows);
 
@@ -155,36 +196,39 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment)
 	return true;
 }
 
-/* Prefetches the slices of the first key of each condition: they are read next, the others perhaps not at all. */
+/* Prefetches the slices of the first key of a condition: they are read next, the others perhaps not at all. */
+static void
+PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition)
+{
+	const uint32 *slices;
+
+	while ((condition->kind == HAS_ALL || condition->kind == HAS_ANY) && condition->n > 0)
+		condition = &condition->parts[0];
+	if (condition->kind != HAS_KEY || segment->slices == 0)
+		return;
+	slices = BloomxSlicesOfKey(&search->structure->meta.keys, condition, segment->slices);
+	for (uint32 part = 0; part < search->structure->meta.keys.parts; part++)
+		PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
+}
+
 static void
 PrefetchSegment(BloomxSearch *search, const BloomxSegment *segment)
 {
 	for (int i = 0; i < search->nconditions; i++)
-	{
-		const BloomxCondition *condition = &search->conditions[i];
-
-		if (!condition->anything && condition->keys > 0)
-			for (uint32 part = 0; part < condition->parts; part++)
-				PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, condition->slices[part]));
-	}
+		PrefetchCondition(search, segment, &search->conditions[i]);
 }
 
 static bool
 SearchSegment(BloomxSearch *search, const BloomxSegment *segment)
 {
+	uint64		rows[PAGE_WORDS];
 	bool		left = true;
 
-	SetRows(search->rows, segment->rows);
+	SetRows(rows, segment->rows);
 	for (int i = 0; i < search->nconditions && left; i++)
-	{
-		const BloomxCondition *condition = &search->conditions[i];
-
-		if (condition->anything)
-			continue;
-		if (!(condition->all ? AndAllKeys : AndAnyKey) (search, segment, condition, &left))
+		if (!AndCondition(search, segment, &search->conditions[i], rows, &left))
 			return false;
-	}
-	return !left || EmitRows(search, segment);
+	return !left || EmitRows(search, segment, rows);
 }
 
 /* ---- the index ---- */
@@ -193,7 +237,7 @@ static bool
 SearchPending(BloomxSearch *search)
 {
 	const BloomxStructure *structure = search->structure;
-	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->pending_rows, search->snapshot);
+	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->pending_words, search->snapshot);
 	const uint64 *row;
 
 	while ((row = BloomxNextPending(reader)) != NULL)
@@ -202,7 +246,7 @@ SearchPending(BloomxSearch *search)
 		bool		meets = ItemPointerIsValid(&tid);
 
 		for (int j = 0; j < search->nconditions && meets; j++)
-			meets = BloomxSignatureMeets(row + 1, &search->conditions[j]);
+			meets = BloomxRowMeets(&structure->meta.keys, row, &search->conditions[j]);
 		if (!meets)
 			continue;
 		AddTids(search, &tid, 1);
@@ -240,39 +284,73 @@ SearchIndex(BloomxSearch *search)
 
 /* The keys of a condition.  The index knows the type of those that are texts. */
 static const blx_filter *
-ProbeOf(ScanKey key, const BloomxStructure *structure)
+ProbeOf(ScanKey key, Datum argument, const BloomxStructure *structure)
 {
 	KeyType		untyped;
 
 	if (key->sk_strategy == HOLDS_ALL_STRATEGY || key->sk_strategy == HOLDS_ANY_STRATEGY)
-		return DatumGetProbe(key->sk_argument);
+		return DatumGetProbe(argument);
 	LookupTextKey(&untyped, key->sk_collation, CurrentMemoryContext);
-	return ProbeOfTexts(&untyped, key->sk_argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &structure->identity);
+	return ProbeOfTexts(&untyped, argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &structure->identity);
 }
 
-/* False if nothing can match. */
-static bool
+static BloomxCondition
+ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum argument)
+{
+	bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
+
+	if (scan->columns != NULL)
+		return BloomxConditionOfValue(search->index, scan->columns, key, argument);
+	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
+}
+
+/* column operator ANY (array) */
+static BloomxCondition
+ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
+{
+	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
+	BloomxCondition condition = {.kind = HAS_ANY};
+	ArrayMetaState element;
+	Datum	   *values;
+	bool	   *nulls;
+	int			n;
+
+	get_typlenbyvalalign(ARR_ELEMTYPE(array), &element.typlen, &element.typbyval, &element.typalign);
+	deconstruct_array(array, ARR_ELEMTYPE(array), element.typlen, element.typbyval, element.typalign, &values, &nulls, &n);
+	condition.parts = palloc_extended(Max(1, n) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < n; i++)
+		if (!nulls[i])
+			condition.parts[condition.n++] = ConditionOf(search, scan, key, values[i]);
+	return condition;
+}
+
+static BloomxCondition
+ConditionOfScanKey(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
+{
+	if (key->sk_flags & SK_SEARCHNULL)
+		return BloomxConditionOfNull(key->sk_attno - 1);
+	if (key->sk_flags & SK_SEARCHNOTNULL)
+		return (BloomxCondition) {.kind = ANY_VALUE};
+	if (key->sk_flags & SK_ISNULL)	/* all operators are strict */
+		return (BloomxCondition) {.kind = NO_VALUE};
+	if (key->sk_flags & SK_SEARCHARRAY)
+		return ConditionOfArray(search, scan, key);
+	return ConditionOf(search, scan, key, key->sk_argument);
+}
+
+static void
 MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 {
-	search->nconditions = 0;
+	search->nconditions = scan->numberOfKeys;
 	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
 	for (int i = 0; i < scan->numberOfKeys; i++)
-	{
-		ScanKey		key = &scan->keyData[i];
-		bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
-
-		if (key->sk_flags & SK_ISNULL)
-			return false;
-		search->conditions[search->nconditions++] =
-			BloomxMakeCondition(search->structure, ProbeOf(key, search->structure), !any);
-	}
-	return search->structure->meta.keys.parts > 0;
+		search->conditions[i] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
 }
 
 int64
 bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 {
-	MemoryContext memory = scan->opaque,
+	MemoryContext memory = ((BloomxScan *) scan->opaque)->memory,
 				old = MemoryContextSwitchTo(memory);
 	BloomxSearch *search = palloc0(sizeof(BloomxSearch));
 	uint64		changes = 0;
@@ -292,7 +370,8 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 			BloomxReportCorruption(scan->indexRelation, "a page is something else than the directory says");
 		changes = search->structure->meta.changes;
 		search->found = 0;
-		if (!MakeConditions(search, scan) || SearchIndex(search))
+		MakeConditions(search, scan);
+		if (SearchIndex(search))
 			break;
 	}
 	found = search->found;
@@ -307,8 +386,11 @@ IndexScanDesc
 bloomxbeginscan(Relation index, int keys, int orderbys)
 {
 	IndexScanDesc scan = RelationGetIndexScan(index, keys, orderbys);
+	BloomxScan *ours = palloc0(sizeof(BloomxScan));
 
-	scan->opaque = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
+	ours->columns = BloomxIsOfValues(index) ? BloomxOpenColumns(index) : NULL;
+	ours->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
+	scan->opaque = ours;
 	return scan;
 }
 
@@ -322,5 +404,6 @@ bloomxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 void
 bloomxendscan(IndexScanDesc scan)
 {
-	MemoryContextDelete(scan->opaque);
+	MemoryContextDelete(((BloomxScan *) scan->opaque)->memory);
+	pfree(scan->opaque);
 }

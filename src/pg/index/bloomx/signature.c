@@ -1,6 +1,5 @@
 /*
- * signature.c - the index's geometry, filters as signatures, conditions as
- * slices.
+ * signature.c - the geometry of an index of filters, and filters as signatures.
  *
  * An index whose signatures are as large as the filters is as exact as the
  * filters.  An index of smaller signatures merely returns more rows; they are
@@ -8,10 +7,7 @@
  */
 #include "pg/index/bloomx/index.h"
 
-#include "miscadmin.h"
-
 #include "core/base/identity.h"
-#include "core/layouts/hashes.h"
 
 void
 BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
@@ -115,64 +111,4 @@ BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filte
 		blx_signature(words, geometry, WithoutCounters(f));
 	else
 		blx_signature_of_anything(words, geometry);
-}
-
-/*
- * A condition has at most 64 MB of slices, a quarter of a million keys of 64.
- * Of more keys that a row must have all, the first ones say enough; of more of
- * which it may have any, the index says nothing.  The table is asked in any case.
- */
-#define MAX_CONDITION_SLICES (1 << 24)
-
-BloomxCondition
-BloomxMakeCondition(const BloomxStructure *structure, const blx_filter *probe, bool all)
-{
-	BloomxCondition condition = {.all = all, .parts = structure->geometry.parts, .anything = probe == NULL};
-	blx_identity of_probe;
-	uint64		cursor = 0,
-				hash;
-	uint32	   *next;
-
-	if (condition.anything)
-		return condition;
-	of_probe = blx_identity_of(probe);
-	condition.keys = (uint32) blx_hashes_count(probe);
-	/* of no keys, all are held and none is, whatever the types */
-	condition.anything = condition.keys > 0 && !blx_same_keys(&structure->identity, &of_probe);
-	if (structure->geometry.parts > 0 && condition.keys > MAX_CONDITION_SLICES / structure->geometry.parts)
-	{
-		condition.anything |= !all;
-		condition.keys = MAX_CONDITION_SLICES / structure->geometry.parts;
-	}
-	if (condition.anything)
-		return condition;
-	/* one slice per part, key after key */
-	next = condition.slices = palloc(Max(1, condition.keys * (Size) condition.parts * sizeof(uint32)));
-	for (uint32 key = 0; key < condition.keys && blx_hashes_next(probe, &cursor, &hash, 1) > 0; key++)
-	{
-		CHECK_FOR_INTERRUPTS();
-		blx_slices_of_key(&structure->geometry, hash, next);
-		next += condition.parts;
-	}
-	return condition;
-}
-
-static bool
-SignatureHas(const uint64 *words, const uint32 *slices, uint32 parts)
-{
-	for (uint32 i = 0; i < parts; i++)
-		if (!(words[slices[i] / 64] >> slices[i] % 64 & 1))
-			return false;
-	return true;
-}
-
-bool
-BloomxSignatureMeets(const uint64 *words, const BloomxCondition *condition)
-{
-	if (condition->anything)
-		return true;
-	for (uint32 key = 0; key < condition->keys; key++)
-		if (SignatureHas(words, condition->slices + key * condition->parts, condition->parts) != condition->all)
-			return !condition->all;
-	return condition->all;
 }

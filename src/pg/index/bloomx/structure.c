@@ -41,8 +41,8 @@ BloomxReadStructure(Relation index, Snapshot snapshot)
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
 	structure->blocks = RelationGetNumberOfBlocks(index);
 	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
-	structure->pending_rows = BloomxCountPending(index, meta);
-	if (meta->merge.segment.rows > 0 && meta->merge.pending > structure->pending_rows)
+	structure->pending_words = BloomxCountPending(index, meta);
+	if (meta->merge.pending > structure->pending_words)
 		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
 	ReadDirectory(index, structure);
 	UnlockReleaseBuffer(buffer);

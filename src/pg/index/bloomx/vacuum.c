@@ -36,24 +36,25 @@ typedef struct BloomxRemoval
 	void	   *state;
 } BloomxRemoval;
 
+/* An entry of several rows of a block stays, whatever becomes of them. */
 static bool
 IsDead(BloomxRemoval *removal, ItemPointerData tid)
 {
-	if (!removal->callback(&tid, removal->state))
+	if (ItemPointerGetOffsetNumberNoCheck(&tid) == WHOLE_BLOCK || !removal->callback(&tid, removal->state))
 		return false;
 	removal->stats->tuples_removed++;
 	return true;
 }
 
-/* Writes zeros over items, each of `bytes` bytes, of a locked page. */
+/* Writes zeros over n TIDs of a locked page: items[i] times `bytes` bytes from its start. */
 static void
-ClearItems(Relation index, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
+ClearTids(Relation index, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
 {
 	GenericXLogState *state = GenericXLogStart(index);
 	char	   *data = PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
 
 	for (uint32 i = 0; i < n; i++)
-		memset(data + items[i] * bytes, 0, bytes);
+		memset(data + items[i] * bytes, 0, sizeof(ItemPointerData));
 	GenericXLogFinish(state);
 }
 
@@ -79,21 +80,24 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 		else if (IsDead(removal, tids[i]))
 			dead[n++] = i;
 	if (n > 0)
-		ClearItems(removal->index, buffer, dead, n, sizeof(ItemPointerData));
+		ClearTids(removal->index, buffer, dead, n, sizeof(ItemPointerData));
 	UnlockReleaseBuffer(buffer);
 	return before + n;
 }
 
-/* Goes over the pending rows that begin on page `number` of the list; returns the page after it. */
+/*
+ * Goes over the pending rows that begin on page `number` of the list, the first one
+ * at word *place of it; *place becomes that of the next one on the page after it,
+ * which is returned.
+ */
 static BlockNumber
-RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, uint32 number, BlockNumber block)
+RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, uint32 number, BlockNumber block, uint64 *place)
 {
 	const BloomxPending *pending = &structure->meta.pending;
-	uint32		row_words = BloomxPendingWords(&structure->geometry),
-				dead[PAGE_WORDS],
+	uint32		dead[PAGE_WORDS],
 				n = 0;
-	uint64		page_first = number * (uint64) PAGE_WORDS,
-				row = page_first <= pending->skip ? 0 : (page_first - pending->skip + row_words - 1) / row_words;
+	/* the end of the list, as if this page went on to there */
+	uint64		end = pending->skip + structure->pending_words - number * (uint64) PAGE_WORDS;
 	Buffer		buffer = ReadBuffer(removal->index, block);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
@@ -101,21 +105,20 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
 		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
-
-	/* the first row that begins on this page, and the others up to the page's end */
-	for (; row < structure->pending_rows; row++)
+	while (*place < Min(end, PAGE_WORDS))
 	{
-		uint64		place = BloomxPendingPlace(pending, row_words, row) - page_first;
-		ItemPointerData tid;
+		const uint64 *row = words + *place;
+		ItemPointerData tid = BloomxPendingTid(row);
 
-		if (place >= PAGE_WORDS)
-			break;
-		tid = BloomxPendingTid(words + place);
 		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
-			dead[n++] = (uint32) place;
+			dead[n++] = (uint32) *place;
+		*place += BloomxRowWords(&structure->meta.keys, row);
+		if (*place > end)
+			BloomxReportCorruption(removal->index, "a pending row is longer than the list");
 	}
+	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)
-		ClearItems(removal->index, buffer, dead, n, sizeof(uint64));
+		ClearTids(removal->index, buffer, dead, n, sizeof(uint64));
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
@@ -202,7 +205,8 @@ static void
 RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 {
 	uint64		stamp = 0,
-				end = PG_UINT64_MAX;
+				end = PG_UINT64_MAX,
+				place = 0;		/* of the next row, on the page with that stamp */
 	BlockNumber block = InvalidBlockNumber;
 	bool		more = true;
 
@@ -219,10 +223,13 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 		{
 			stamp = pending->stamp;
 			block = pending->first;
+			place = 0;
 		}
+		if (stamp == pending->stamp)
+			place = Max(place, pending->skip);
 		/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
 		for (int i = 0; (i < PENDING_STEP || structure->meta.keys.provisional) && stamp < end; i++, stamp++)
-			block = RemoveFromPendingPage(removal, structure, (uint32) (stamp - pending->stamp), block);
+			block = RemoveFromPendingPage(removal, structure, (uint32) (stamp - pending->stamp), block, &place);
 		more = stamp < end;
 		if (!more)
 			PassHasSeenPending(removal->index, pass);
@@ -369,6 +376,23 @@ CompactSegments(Relation index)
 	}
 }
 
+/* Entries of blocks do not know how many of their rows are alive; but they are those of the table. */
+static void
+CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDeleteResult *stats)
+{
+	blx_geometry geometry = structure->geometry;
+
+	if (structure->meta.keys.of_values)
+	{
+		stats->num_index_tuples = Max(info->num_heap_tuples, 0);
+		stats->estimated_count = info->estimated_count;
+		return;
+	}
+	stats->num_index_tuples = structure->pending_words / (structure->pending_words == 0 ? 1 : BloomxPendingWords(&geometry));
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+		stats->num_index_tuples += structure->segments[i].rows - structure->segments[i].dead;
+}
+
 IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
@@ -390,9 +414,7 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	BloomxUnlockStructure(info->index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
-	stats->num_index_tuples = structure->pending_rows;
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		stats->num_index_tuples += structure->segments[i].rows - structure->segments[i].dead;
+	CountTuples(info, structure, stats);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return stats;

@@ -1,0 +1,159 @@
+--
+-- The index access method bloomx on ordinary columns: what it finds must be what the sequential scan finds.
+--
+\set VERBOSITY terse
+SET client_min_messages = warning;
+SET jit = off;
+
+-- Three columns; some values are NULL, and some rows are wide.
+CREATE TABLE events (id int, kind text, amount numeric) WITH (autovacuum_enabled = off);
+CREATE FUNCTION add_events(first int, last int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO events SELECT i, CASE WHEN i % 97 = 0 THEN NULL ELSE 'kind ' || i % 300 END, CASE WHEN i % 1009 = 0 THEN NULL ELSE i % 5000 + 0.50 END
+    FROM generate_series(first, last) i $$;
+SELECT add_events(1, 20000);
+CREATE INDEX events_key ON events USING bloomx (id, kind, amount);
+SELECT bloomx_check_index('events_key');
+
+-- The number of lookups in which index and sequential scan differ, and of those that found nothing.
+CREATE FUNCTION event_differences(condition text, probes text DEFAULT 'SELECT i * 701 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    probe int;
+    by_index text;
+    by_scan text;
+    query text := 'SELECT coalesce(array_agg(e ORDER BY id, kind, amount)::text, ''{}'') FROM events e WHERE ' || condition;
+BEGIN
+    lookups := 0; differ := 0; empty := 0;
+    FOR probe IN EXECUTE probes LOOP
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+        EXECUTE query INTO by_index USING probe;
+        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+        EXECUTE query INTO by_scan USING probe;
+        lookups := lookups + 1;
+        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
+        empty := empty + (by_scan = '{}')::int;
+    END LOOP;
+END $$;
+
+-- Any of the columns, alone and together.
+SET enable_seqscan = off;
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE id = 4711;
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE kind = 'kind 5' AND amount = 7.5;
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE amount IS NULL AND id IN (1009, 2018, 5);
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE kind IS NOT NULL AND id = ANY ('{1, 2, 3}');
+EXPLAIN (COSTS OFF) SELECT * FROM events WHERE id = 5::smallint OR id = 6::bigint;
+RESET enable_seqscan;
+SELECT * FROM event_differences('id = $1');
+SELECT * FROM event_differences('kind = ''kind '' || $1 % 301');
+SELECT * FROM event_differences('amount = $1 % 5000 + 0.500');
+SELECT * FROM event_differences('kind = ''kind '' || $1 % 300 AND amount = $1 % 5000 + 0.5');
+SELECT * FROM event_differences('id IN ($1, $1 + 1, -1)');
+SELECT * FROM event_differences('id = ANY (ARRAY[$1, NULL])');
+SELECT * FROM event_differences('id = ANY (ARRAY[]::int[]) AND $1 > 0');
+SELECT * FROM event_differences('id = $1 AND kind = NULL');
+SELECT * FROM event_differences('id = $1::bigint OR id = ($1 % 100)::smallint');
+SELECT * FROM event_differences('amount IS NULL AND id < $1');
+SELECT * FROM event_differences('kind IS NULL AND amount = $1 % 97 * 97 + 0.5');
+SELECT * FROM event_differences('kind IS NOT NULL AND id = $1');
+SELECT * FROM event_differences('kind = ''kind 7''::name AND id % 7 = $1 % 7');
+-- One value in two columns is two keys.
+SELECT * FROM event_differences('id = 5 AND amount = $1', 'SELECT 5');
+
+-- Inserts wait in the list, and become segments.
+SELECT add_events(20001, 21000);
+SELECT pending FROM bloomx_index_info('events_key');
+SELECT * FROM event_differences('id = $1', 'SELECT i FROM generate_series(20003, 21000, 30) i');
+ALTER INDEX events_key SET (pending_limit = 16);
+SELECT add_events(21001, 40000);
+SELECT rows + pending AS rows, entries < rows / 50 AS few_entries, pending < 1500 AS few_pending, lost FROM bloomx_index_info('events_key');
+SELECT bloomx_check_index('events_key');
+SELECT * FROM event_differences('id = $1', 'SELECT i FROM generate_series(20003, 40000, 500) i');
+SELECT * FROM event_differences('kind = ''kind '' || $1 % 300 AND amount = $1 % 5000 + 0.5');
+
+-- Updates, deletes, VACUUM.
+UPDATE events SET kind = 'other' WHERE id % 10 = 3;
+DELETE FROM events WHERE id % 3 = 0;
+SELECT * FROM event_differences('id = $1 OR kind = ''other'' AND id % 50 = $1 % 50');
+VACUUM events;
+SELECT bloomx_check_index('events_key');
+SELECT add_events(50001, 55000);
+SELECT bloomx_check_index('events_key');
+SELECT * FROM event_differences('id = $1', 'SELECT i FROM generate_series(3, 55000, 800) i');
+DELETE FROM events;
+VACUUM events;
+SELECT add_events(1, 3000);
+SELECT * FROM event_differences('id = $1', 'SELECT i FROM generate_series(3, 55000, 800) i');
+SELECT bloomx_check_index('events_key');
+
+-- An index made on an empty table, entries of one row, rates.
+CREATE TABLE empty (LIKE events);
+CREATE INDEX empty_key ON empty USING bloomx (id, kind) WITH (pending_limit = 16, keys = 1, rate = 0.05);
+INSERT INTO empty SELECT * FROM events;
+SELECT probes, entries = rows AS entries_of_one, entries > 1000 AS many FROM bloomx_index_info('empty_key');
+SELECT bloomx_check_index('empty_key');
+SET enable_seqscan = off;
+SELECT * FROM empty WHERE id = 777;
+SELECT count(*) FROM empty WHERE kind IS NULL;
+
+-- Every type that is a key has a default operator class; enums, ranges and domains, too.
+CREATE TYPE color AS ENUM ('red', 'green', 'blue');
+CREATE DOMAIN small_int AS int CHECK (VALUE < 1000);
+CREATE TABLE types AS
+SELECT i AS id, i::int2 AS i2, i::int8 AS i8, i::float4 AS f4, i / 8.0::float8 AS f8, i::numeric AS num, i::text AS txt, i::text::char(8) AS chr, i::text::varchar AS vc,
+    i::text::name AS nam, i::text::bytea AS byt, md5(i::text)::uuid AS uid, i % 2 = 0 AS boo, date '2000-01-01' + i AS dat, time '00:00' + i * interval '1 second' AS tim,
+    timetz '00:00+00' + i * interval '1 second' AS ttz, timestamp '2000-01-01' + i * interval '1 hour' AS ts, timestamptz '2000-01-01 00:00+00' + i * interval '1 hour' AS tstz,
+    i * interval '1 day' AS inte, '10.0.0.0'::inet + i AS ine, ('10.0.0.0'::inet + i)::cidr AS cid, i::oid AS oi, i::numeric::money AS mon,
+    (ARRAY['red', 'green', 'blue'])[1 + i % 3]::color AS col, int4range(i, i + 5) AS ran, int4multirange(int4range(i, i + 5)) AS mul, (i % 1000)::small_int AS dom,
+    '08:00:2b:01:02:03'::macaddr AS mac, i::text::xid AS xi, i::text::xid8 AS xi8, ('0/' || i)::pg_lsn AS lsn, chr(65 + i % 26)::"char" AS ch
+FROM generate_series(1, 900) i;
+CREATE FUNCTION wrong_columns() RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+    col text;
+    by_index int[];
+    by_scan int[];
+    plan text;
+BEGIN
+    FOR col IN SELECT attname FROM pg_attribute WHERE attrelid = 'types'::regclass AND attnum > 0 ORDER BY attnum LOOP
+        EXECUTE format('CREATE INDEX types_key ON types USING bloomx (%I)', col);
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+        EXECUTE format('EXPLAIN (COSTS OFF) SELECT * FROM types WHERE %I = (SELECT %1$I FROM types WHERE id = 77)', col) INTO plan;
+        EXECUTE format('SELECT array_agg(id ORDER BY id) FROM types WHERE %I = (SELECT %1$I FROM types WHERE id + 0 = 77)', col) INTO by_index;
+        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+        EXECUTE format('SELECT array_agg(id ORDER BY id) FROM types WHERE %I = (SELECT %1$I FROM types WHERE id + 0 = 77)', col) INTO by_scan;
+        IF by_index IS DISTINCT FROM by_scan OR plan !~ 'Bitmap' THEN
+            RETURN NEXT format('%s: %s instead of %s, by %s', col, by_index, by_scan, plan);
+        END IF;
+        DROP INDEX types_key;
+    END LOOP;
+END $$;
+SELECT * FROM wrong_columns();
+
+-- Expressions, predicates, temporary and unlogged tables.
+SET enable_seqscan = off;
+CREATE INDEX events_part ON events USING bloomx ((id / 10), lower(kind)) WHERE id > 1000;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE id / 10 = 150 AND id > 1000;
+SELECT count(*) FROM events WHERE id / 10 = 150 AND id > 1000;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM events WHERE id > 1000;
+SELECT count(*) FROM events WHERE id > 1000;
+SELECT bloomx_check_index('events_part');
+CREATE UNLOGGED TABLE unlogged AS SELECT * FROM events;
+CREATE INDEX unlogged_key ON unlogged USING bloomx (id);
+INSERT INTO unlogged SELECT * FROM events;
+SELECT bloomx_check_index('unlogged_key');
+SELECT count(*) FROM unlogged WHERE id = 100;
+TRUNCATE unlogged;
+INSERT INTO unlogged SELECT * FROM events;
+SELECT bloomx_check_index('unlogged_key');
+CREATE TEMP TABLE temporary AS SELECT * FROM events;
+CREATE INDEX temporary_key ON temporary USING bloomx (id);
+SELECT count(*) FROM temporary WHERE id = 100;
+
+-- What is refused.
+\set VERBOSITY default
+CREATE TABLE shapes (p point, f bloomfilter, i int);
+CREATE INDEX ON shapes USING bloomx (p);
+CREATE INDEX ON shapes USING bloomx (i, f);
+CREATE INDEX ON shapes USING bloomx (i) WITH (rate = 0.9);
+DROP TABLE events, empty, types, unlogged, shapes;
+DROP FUNCTION add_events, event_differences, wrong_columns;
+DROP TYPE color, small_int;

@@ -1,0 +1,139 @@
+/*
+ * columns.c - the keys of a row of values.
+ *
+ * A row has the keys of all its columns.  The hash of a key is mixed with the
+ * number of its column, so that one value in two columns is two keys.  NULL is one
+ * key of its column.  So every row of the table is in the index, whatever is NULL
+ * in it, and a condition on any of the columns can be looked up.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "access/genam.h"
+#include "catalog/pg_type.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "core/base/hash.h"
+#include "pg/base/objects.h"
+
+bool
+BloomxIsOfValues(Relation index)
+{
+	return index->rd_opcintype[0] != FilterTypeOid();
+}
+
+/* The type that an extractor is made for (pg/keys/extract.h). */
+static Oid
+TypeOfColumn(Relation index, int column)
+{
+	Oid			type = index->rd_opcintype[column];
+
+	return IsPolymorphicType(type) ? getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid) : type;
+}
+
+BloomxColumns *
+BloomxOpenColumns(Relation index)
+{
+	int			n = IndexRelationGetNumberOfKeyAttributes(index);
+	BloomxColumns *columns = palloc0(sizeof(BloomxColumns) + n * sizeof(KeyExtractor *));
+
+	columns->n = n;
+	for (int i = 0; i < n; i++)
+		columns->extractors[i] = MakeKeyExtractor(index_getprocinfo(index, i + 1, EXTRACT_FUNCTION),
+												  TypeOfColumn(index, i), index->rd_indcollation[i]);
+	columns->hashes.room = 64;
+	columns->hashes.hash = palloc(columns->hashes.room * sizeof(uint64));
+	return columns;
+}
+
+/* No hash is 0, which sets of hashes keep for free slots. */
+static inline uint64
+NotZero(uint64 hash)
+{
+	return hash + (hash == 0);
+}
+
+uint64
+BloomxHashInColumn(uint64 hash, int column)
+{
+	return NotZero(blx_hash_int64(hash, (uint64) column));
+}
+
+/* The hash of NULL in a column: seeds that no column number is. */
+static uint64
+HashOfNull(int column)
+{
+	return NotZero(blx_hash_int64(0, UINT64CONST(1) << 32 | (uint64) column));
+}
+
+#define ST_SORT SortWords
+#define ST_ELEMENT_TYPE uint64
+#define ST_COMPARE(a, b) (*(a) > *(b)) - (*(a) < *(b))
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+/* Sorts the hashes and keeps each once.  Rows of a few keys are the usual ones. */
+static void
+SortHashes(KeyHashes *hashes)
+{
+	uint32		n = 0;
+
+	if (hashes->n <= 16)
+		for (uint32 i = 1; i < hashes->n; i++)
+		{
+			uint64		hash = hashes->hash[i];
+			uint32		j = i;
+
+			for (; j > 0 && hashes->hash[j - 1] > hash; j--)
+				hashes->hash[j] = hashes->hash[j - 1];
+			hashes->hash[j] = hash;
+		}
+	else
+		SortWords(hashes->hash, hashes->n);
+	for (uint32 i = 0; i < hashes->n; i++)
+		if (i == 0 || hashes->hash[i] != hashes->hash[i - 1])
+			hashes->hash[n++] = hashes->hash[i];
+	hashes->n = n;
+}
+
+const KeyHashes *
+BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull)
+{
+	KeyHashes  *hashes = &columns->hashes;
+
+	hashes->n = 0;
+	for (int i = 0; i < columns->n; i++)
+	{
+		uint32		first = hashes->n;
+
+		if (isnull[i])
+		{
+			AddKeyHash(hashes, HashOfNull(i));
+			continue;
+		}
+		columns->extractors[i]->value(columns->extractors[i], values[i], hashes);
+		for (uint32 j = first; j < hashes->n; j++)
+			hashes->hash[j] = BloomxHashInColumn(hashes->hash[j], i);
+	}
+	SortHashes(hashes);
+	return hashes;
+}
+
+/* ---- conditions ---- */
+
+BloomxCondition
+BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument)
+{
+	int			column = key->sk_attno - 1;
+	KeyExtractor *extractor = columns->extractors[column];
+	Oid			type = OidIsValid(key->sk_subtype) ? key->sk_subtype : index->rd_opcintype[column];
+
+	return BloomxConditionOfKeys(extractor->query(extractor, key->sk_strategy, type, argument), column);
+}
+
+BloomxCondition
+BloomxConditionOfNull(int column)
+{
+	return (BloomxCondition) {.kind = HAS_KEY, .hash = HashOfNull(column)};
+}

@@ -1,0 +1,159 @@
+/*
+ * condition.c - what a scan asks of the keys of a row: as slices of segments, and
+ * of pending rows one by one.
+ *
+ * A condition on a filter is a set of keys, of which the filter must hold all or
+ * any.  A condition on a value is what its operator class makes of it
+ * (pg/keys/extract.h).
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "miscadmin.h"
+
+#include "core/base/identity.h"
+#include "core/layouts/hashes.h"
+
+/*
+ * A condition has at most 64 MB of slices, a quarter of a million keys of 64.
+ * Of more keys that a row must have all, the first ones say enough; of more of
+ * which it may have any, the index says nothing.  The table is asked in any case.
+ */
+#define MAX_CONDITION_SLICES (1 << 24)
+
+BloomxCondition
+BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all)
+{
+	BloomxCondition condition = {.kind = all ? HAS_ALL : HAS_ANY};
+	blx_identity of_probe;
+	uint64		cursor = 0,
+				n;
+
+	if (probe == NULL)
+		return (BloomxCondition) {.kind = ANY_VALUE};
+	of_probe = blx_identity_of(probe);
+	n = blx_hashes_count(probe);
+	/* of no keys, all are held and none is, whatever the types */
+	if (n > 0 && !blx_same_keys(&structure->identity, &of_probe))
+		return (BloomxCondition) {.kind = ANY_VALUE};
+	if (structure->geometry.parts > 0 && n > MAX_CONDITION_SLICES / structure->geometry.parts)
+	{
+		if (!all)
+			return (BloomxCondition) {.kind = ANY_VALUE};
+		n = MAX_CONDITION_SLICES / structure->geometry.parts;
+	}
+	condition.parts = palloc0(Max(1, n) * sizeof(BloomxCondition));
+	while (condition.n < n && blx_hashes_next(probe, &cursor, &condition.parts[condition.n].hash, 1) > 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		condition.parts[condition.n++].kind = HAS_KEY;
+	}
+	return condition;
+}
+
+BloomxCondition
+BloomxConditionOfKeys(const KeyCondition *keys, int column)
+{
+	BloomxCondition condition = {.kind = keys->kind};
+
+	check_stack_depth();
+	if (keys->kind == HAS_KEY)
+		condition.hash = BloomxHashInColumn(keys->hash, column);
+	if (keys->kind != HAS_ALL && keys->kind != HAS_ANY)
+		return condition;
+	condition.n = keys->n;
+	condition.parts = palloc_extended(Max(1, keys->n) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < keys->n; i++)
+		condition.parts[i] = BloomxConditionOfKeys(keys->parts[i], column);
+	return condition;
+}
+
+const uint32 *
+BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slices)
+{
+	if (leaf->of_slices == of_slices)
+		return leaf->slices;
+	if (leaf->slices == NULL)
+		leaf->slices = palloc(keys->parts * sizeof(uint32));
+	if (keys->of_values)
+	{
+		blx_strings strings = {.parts = keys->parts, .width = of_slices / keys->parts};
+
+		blx_strings_slices(&strings, leaf->hash, leaf->slices);
+	}
+	else
+	{
+		blx_geometry geometry = BloomxGeometryOf(keys);
+
+		blx_slices_of_key(&geometry, leaf->hash, leaf->slices);
+	}
+	leaf->of_slices = of_slices;
+	return leaf->slices;
+}
+
+/* ---- pending rows ---- */
+
+static bool
+SignatureHas(const BloomxKeys *keys, const uint64 *words, BloomxCondition *leaf)
+{
+	blx_geometry geometry = BloomxGeometryOf(keys);
+	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, (uint32) blx_bits(&geometry));
+
+	for (uint32 i = 0; i < keys->parts; i++)
+		if (!(words[slices[i] / 64] >> slices[i] % 64 & 1))
+			return false;
+	return true;
+}
+
+/* The hashes are in ascending order. */
+static bool
+HashesHave(const uint64 *hashes, uint32 n, uint64 hash)
+{
+	while (n > 0)
+	{
+		uint32		middle = n / 2;
+
+		if (hashes[middle] == hash)
+			return true;
+		if (hashes[middle] < hash)
+		{
+			hashes += middle + 1;
+			n -= middle + 1;
+		}
+		else
+			n = middle;
+	}
+	return false;
+}
+
+static bool
+RowHas(const BloomxKeys *keys, const uint64 *row, BloomxCondition *leaf)
+{
+	uint16		hashes = BloomxHeadOf(row).hashes;
+
+	if (!keys->of_values)
+		return SignatureHas(keys, row + 1, leaf);
+	return hashes == ANY_HASHES || HashesHave(row + 1, hashes, leaf->hash);
+}
+
+bool
+BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition)
+{
+	bool		all = condition->kind == HAS_ALL;
+
+	switch (condition->kind)
+	{
+		case ANY_VALUE:
+			return true;
+		case NO_VALUE:
+			return false;
+		case HAS_KEY:
+			return RowHas(keys, row, condition);
+		case HAS_ALL:
+		case HAS_ANY:
+			break;
+	}
+	for (uint32 i = 0; i < condition->n; i++)
+		if (BloomxRowMeets(keys, row, &condition->parts[i]) != all)
+			return !all;
+	return all;
+}

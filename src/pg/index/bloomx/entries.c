@@ -1,0 +1,496 @@
+/*
+ * entries.c - from the keys of rows to entries, and from entries to signatures.
+ *
+ * A bitmap scan rechecks what it finds, and a block of the table costs about the
+ * same however many of its rows are looked at.  So an index of values does not
+ * give every row a signature: an *entry* stands for all rows of one block that
+ * became known together.  (BitFunnel calls this rank: here it is the rows per
+ * block.)  All keys of a row are in one entry, so conditions on several columns are
+ * combined per entry.  An entry of one row has the row's TID, an entry of several
+ * has the block, with the offset WHOLE_BLOCK.
+ *
+ * Entries differ in their keys: a block may have one new row, or a document of
+ * thousands of words.  A signature is parts strings of bits (core/filter/slices.h),
+ * and their width is that of the entry's size class.  The widths double from class
+ * to class.  Class by class entries become segments, so a segment has signatures
+ * of one width.  The usual entry fits its class exactly: the widths start from the
+ * one that 99 in 100 of the first entries need.
+ *
+ * An entry of too many keys for any class may hold anything: it comes into a
+ * segment without slices.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* ---- the distinct keys of the entry that is being collected ---- */
+
+typedef struct KeySet
+{
+	uint64	   *table;			/* open addressing; 0, which no hash is (columns.c), is a free slot */
+	uint32		size;			/* a power of two, more than twice the keys */
+	uint32	   *slots;			/* of the keys */
+	uint64	   *hash;			/* the keys in the order in which they came */
+	uint32		n;
+} KeySet;
+
+static void
+ResizeSet(KeySet *set, uint32 size)
+{
+	uint64	   *table = MemoryContextAllocExtended(CurrentMemoryContext, size * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (uint32 i = 0; i < set->n; i++)
+	{
+		uint32		slot = (uint32) set->hash[i] & (size - 1);
+
+		while (table[slot] != 0)
+			slot = (slot + 1) & (size - 1);
+		table[slot] = set->hash[i];
+		set->slots[i] = slot;
+	}
+	pfree(set->table);
+	set->table = table;
+	set->size = size;
+	set->slots = repalloc_huge(set->slots, size / 2 * sizeof(uint32));
+	set->hash = repalloc_huge(set->hash, size / 2 * sizeof(uint64));
+}
+
+static void
+InitSet(KeySet *set)
+{
+	set->n = 0;
+	set->size = 64;
+	set->table = palloc0(set->size * sizeof(uint64));
+	set->slots = palloc(set->size / 2 * sizeof(uint32));
+	set->hash = palloc(set->size / 2 * sizeof(uint64));
+}
+
+static void
+ClearSet(KeySet *set)
+{
+	/* a large table after few keys */
+	if (set->n < set->size / 16)
+		for (uint32 i = 0; i < set->n; i++)
+			set->table[set->slots[i]] = 0;
+	else
+		memset(set->table, 0, set->size * sizeof(uint64));
+	set->n = 0;
+}
+
+static void
+AddToSet(KeySet *set, uint64 hash)
+{
+	uint32		slot;
+
+	for (slot = (uint32) hash & (set->size - 1); set->table[slot] != 0; slot = (slot + 1) & (set->size - 1))
+		if (set->table[slot] == hash)
+			return;
+	set->table[slot] = hash;
+	set->slots[set->n] = slot;
+	set->hash[set->n++] = hash;
+	if (set->n == set->size / 2)
+		ResizeSet(set, 2 * set->size);
+}
+
+/* ---- size classes ---- */
+
+/* The last class has no slices: its entries may hold anything. */
+#define MAX_CLASSES 40
+
+/*
+ * Fewer entries than this do not become a segment of their own, if there is one of
+ * a larger class.  A slice takes whole words, so half of the segment would be
+ * padding, and a scan reads slices of every segment.
+ */
+#define LEAST_ENTRIES 64
+
+/*
+ * An entry may have this share more keys than its class is made for: so the few
+ * entries above the 99th of 100 do not need twice the bits.  Their rate is about
+ * doubled then.
+ */
+#define OVERFILL 0.1
+
+/* The entries from which the width of the usual one is taken.  They wait in memory. */
+#define SAMPLE_ENTRIES 1000
+
+typedef struct Entry
+{
+	ItemPointerData tid;
+	uint32		tuples;
+	bool		anything;		/* it has too many keys, and no hashes here */
+	uint32		n;				/* hashes */
+	uint64	   *hash;
+} Entry;
+
+/* Entries that wait as hashes. */
+typedef struct Waiting
+{
+	Entry	   *entries;
+	uint32		n;
+	uint32		room;
+} Waiting;
+
+typedef struct SizeClass
+{
+	blx_strings shape;			/* width 0: of anything */
+	uint64		capacity;		/* keys */
+	Waiting		waiting;		/* until there are LEAST_ENTRIES of them, and then none */
+	/* signatures */
+	uint32		stride;
+	uint32		rows;
+	uint32		room;
+	uint32		tuples;
+	ItemPointerData *tids;
+	uint64	   *signatures;
+} SizeClass;
+
+struct BloomxEntries
+{
+	Relation	index;
+	BloomxKeys *keys;			/* parts and width are set when they are chosen */
+	double		rate;
+	uint32		most_keys;		/* of an entry of several rows */
+	Size		memory;			/* that signatures may take */
+	BloomxWriteSegment write;
+	void	   *arg;
+
+	KeySet		set;			/* of the present entry */
+	ItemPointerData tid;
+	uint32		tuples;			/* 0: there is no present entry */
+	bool		anything;
+
+	Waiting		sample;			/* until the width is chosen */
+	Size		used;			/* bytes that wait or are signatures */
+	int			nclasses;
+	SizeClass	classes[MAX_CLASSES];
+};
+
+/* ---- waiting ---- */
+
+static void
+LetWait(BloomxEntries *entries, Waiting *waiting, Entry entry)
+{
+	if (waiting->n == waiting->room)
+	{
+		waiting->room = Max(64, 2 * waiting->room);
+		waiting->entries = waiting->entries == NULL ? palloc(waiting->room * sizeof(Entry)) :
+			repalloc(waiting->entries, waiting->room * sizeof(Entry));
+	}
+	waiting->entries[waiting->n++] = entry;
+	entries->used += entry.n * sizeof(uint64);
+}
+
+static Entry
+CopyEntry(const Entry *entry)
+{
+	Entry		copy = *entry;
+
+	copy.hash = palloc(Max(1, entry->n) * sizeof(uint64));
+	memcpy(copy.hash, entry->hash, entry->n * sizeof(uint64));
+	return copy;
+}
+
+/* ---- signatures of one class ---- */
+
+static Size
+BytesOf(const SizeClass *class, uint32 rows)
+{
+	return rows * (class->stride * sizeof(uint64) + sizeof(ItemPointerData));
+}
+
+/* Hands the signatures of a class on as a segment. */
+static void
+WriteClass(BloomxEntries *entries, SizeClass *class)
+{
+	BloomxRowSource source = {.tids = class->tids, .rows = class->rows, .signatures = class->signatures,
+	.stride = class->stride, .tuples = class->tuples};
+
+	if (class->rows == 0)
+		return;
+	entries->used -= BytesOf(class, class->room);
+	class->rows = class->tuples = class->room = 0;
+	class->tids = NULL;
+	class->signatures = NULL;
+	entries->write(entries->arg, class->shape.parts * class->shape.width, &source);
+}
+
+/* Frees room: writes the class that takes the most of it. */
+static void
+WriteLargest(BloomxEntries *entries)
+{
+	SizeClass  *largest = &entries->classes[0];
+
+	for (int i = 1; i < entries->nclasses; i++)
+		if (BytesOf(&entries->classes[i], entries->classes[i].rows) > BytesOf(largest, largest->rows))
+			largest = &entries->classes[i];
+	WriteClass(entries, largest);
+}
+
+/*
+ * Makes room for one more row: twice as many rows, or as many as there is memory
+ * for.  If that is hardly more, the largest class is written first.
+ */
+static void
+MakeRoom(BloomxEntries *entries, SizeClass *class)
+{
+	uint32		least = Max(LEAST_ENTRIES, class->rows + class->rows / 8),
+				room;
+
+	if (entries->used - BytesOf(class, class->room) + BytesOf(class, least) > entries->memory)
+		WriteLargest(entries);
+	entries->used -= BytesOf(class, class->room);
+	room = entries->memory > entries->used ? (uint32) Min((entries->memory - entries->used) / BytesOf(class, 1), MAX_SEGMENT_ROWS) : 0;
+	room = Min(Max(Min(room, 2 * class->rows), Max(LEAST_ENTRIES, class->rows + 1)), MAX_SEGMENT_ROWS);
+	if (class->tids == NULL)
+	{
+		class->tids = palloc(room * sizeof(ItemPointerData));
+		if (class->stride > 0)
+			class->signatures = MemoryContextAllocHuge(CurrentMemoryContext, room * (Size) class->stride * sizeof(uint64));
+	}
+	else
+	{
+		class->tids = repalloc(class->tids, room * sizeof(ItemPointerData));
+		if (class->stride > 0)
+			class->signatures = repalloc_huge(class->signatures, room * (Size) class->stride * sizeof(uint64));
+	}
+	class->room = room;
+	entries->used += BytesOf(class, room);
+}
+
+static void
+AddSignature(BloomxEntries *entries, SizeClass *class, const Entry *entry)
+{
+	uint64	   *signature;
+
+	if (class->rows == MAX_SEGMENT_ROWS)
+		WriteClass(entries, class);
+	if (class->rows == class->room)
+		MakeRoom(entries, class);
+	if (class->stride > 0)
+	{
+		signature = class->signatures + class->rows * (Size) class->stride;
+		memset(signature, 0, class->stride * sizeof(uint64));
+		blx_strings_add(signature, &class->shape, entry->hash, entry->n);
+	}
+	class->tids[class->rows++] = entry->tid;
+	class->tuples += entry->tuples;
+}
+
+/* Makes the waiting entries of one class signatures of the same or a larger class. */
+static void
+AddWaiting(BloomxEntries *entries, Waiting *waiting, SizeClass *class)
+{
+	for (uint32 i = 0; i < waiting->n; i++)
+	{
+		AddSignature(entries, class, &waiting->entries[i]);
+		entries->used -= waiting->entries[i].n * sizeof(uint64);
+		pfree(waiting->entries[i].hash);
+	}
+	waiting->n = 0;
+}
+
+/* ---- choosing classes ---- */
+
+static SizeClass *
+ClassFor(BloomxEntries *entries, const Entry *entry)
+{
+	int			i = 0;
+
+	if (entry->anything)
+		return &entries->classes[entries->nclasses - 1];
+	while (i < entries->nclasses - 1 && entries->classes[i].capacity < entry->n)
+		i++;
+	return &entries->classes[i];
+}
+
+static void
+AddToClass(BloomxEntries *entries, const Entry *entry)
+{
+	SizeClass  *class = ClassFor(entries, entry);
+
+	if (class->rows > 0)
+		AddSignature(entries, class, entry);
+	else
+	{
+		LetWait(entries, &class->waiting, CopyEntry(entry));
+		if (class->waiting.n == LEAST_ENTRIES || entries->used > entries->memory)
+			AddWaiting(entries, &class->waiting, class);
+	}
+}
+
+/* Widths below and above that of the usual entry, and the class of anything. */
+static void
+InitClasses(BloomxEntries *entries)
+{
+	uint32		parts = entries->keys->parts,
+				width = entries->keys->width,
+				halvings = 0;
+
+	while (width >> halvings > 2)
+		halvings++;
+	for (uint32 i = 0; entries->nclasses < MAX_CLASSES - 1; i++)
+	{
+		uint64		of_class = i <= halvings ? (width + (UINT64CONST(1) << (halvings - i)) - 1) >> (halvings - i) : (uint64) width << (i - halvings);
+		SizeClass  *class = &entries->classes[entries->nclasses];
+
+		if (of_class * parts > MAX_SIGNATURE_BITS)
+			break;
+		class->shape = (blx_strings) {.parts = parts, .width = (uint32) of_class};
+		class->capacity = (uint64) (blx_strings_capacity(&class->shape, entries->rate) * (1 + OVERFILL));
+		class->stride = (uint32) ((of_class * parts + 63) / 64);
+		entries->nclasses++;
+	}
+	entries->classes[entries->nclasses++] = (SizeClass) {.shape = {.parts = parts}};
+}
+
+static int
+CompareKeys(const void *a, const void *b)
+{
+	uint32		x = ((const Entry *) a)->n,
+				y = ((const Entry *) b)->n;
+
+	return (x > y) - (x < y);
+}
+
+/* Chooses the width of the usual entry, and gives those that waited for it their classes. */
+static void
+ChooseWidth(BloomxEntries *entries)
+{
+	Waiting    *sample = &entries->sample;
+	uint32		keys;
+
+	if (entries->keys->width == 0)
+	{
+		qsort(sample->entries, sample->n, sizeof(Entry), CompareKeys);
+		keys = sample->n == 0 ? 1 : sample->entries[sample->n - 1 - sample->n / 100].n;
+		entries->keys->width = Min(blx_strings_width(entries->keys->parts, Max(1, keys), entries->rate),
+								   MAX_SIGNATURE_BITS / entries->keys->parts);
+	}
+	InitClasses(entries);
+	for (uint32 i = 0; i < sample->n; i++)
+	{
+		AddToClass(entries, &sample->entries[i]);
+		entries->used -= sample->entries[i].n * sizeof(uint64);
+		pfree(sample->entries[i].hash);
+	}
+	sample->n = 0;
+}
+
+/* ---- rows ---- */
+
+/* The present entry is complete. */
+static void
+EndEntry(BloomxEntries *entries)
+{
+	Entry		entry = {.tid = entries->tid, .tuples = entries->tuples, .n = entries->set.n, .hash = entries->set.hash};
+
+	if (entries->tuples == 0)
+		return;
+	if (entries->tuples > 1)
+		ItemPointerSetOffsetNumber(&entry.tid, WHOLE_BLOCK);
+	entry.anything = entries->anything || entries->set.n >= ANY_HASHES;
+	if (entry.anything)
+		entry.n = 0;
+	if (entries->nclasses > 0)
+		AddToClass(entries, &entry);
+	else
+	{
+		LetWait(entries, &entries->sample, CopyEntry(&entry));
+		if (entries->sample.n == SAMPLE_ENTRIES || entries->used > entries->memory / 4)
+			ChooseWidth(entries);
+	}
+	entries->tuples = 0;
+	entries->anything = false;
+	ClearSet(&entries->set);
+}
+
+BloomxEntries *
+BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg)
+{
+	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
+	BloomxOptions options = BloomxGetOptions(index);
+
+	entries->index = index;
+	entries->keys = keys;
+	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
+	entries->most_keys = options.keys > 0 ? options.keys : PG_UINT32_MAX;
+	entries->memory = memory;
+	entries->write = write;
+	entries->arg = arg;
+	InitSet(&entries->set);
+	if (keys->width > 0)
+		InitClasses(entries);
+	return entries;
+}
+
+void
+BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, uint32 tuples, const uint64 *hash, uint32 n)
+{
+	if (entries->tuples > 0 &&
+		(ItemPointerGetBlockNumberNoCheck(tid) != ItemPointerGetBlockNumberNoCheck(&entries->tid) ||
+		 entries->set.n + (uint64) n > entries->most_keys))
+		EndEntry(entries);
+	entries->tid = *tid;
+	entries->tuples += tuples;
+	entries->anything |= n == ANY_HASHES;
+	for (uint32 i = 0; i < n && !entries->anything; i++)
+		AddToSet(&entries->set, hash[i]);
+}
+
+/* The pages of a segment of so many rows of the class. */
+static uint32
+PagesOf(const SizeClass *class, uint32 rows)
+{
+	BloomxSegment segment = {.rows = rows, .slices = class->shape.parts * class->shape.width};
+
+	return rows == 0 ? 0 : BloomxSegmentPages(&segment);
+}
+
+/*
+ * The class of which the waiting entries of class i become signatures: their own,
+ * or the next larger one that has entries, if a segment less is worth the pages
+ * more.  A scan reads up to as many pages of a segment as there are parts.  The
+ * class of anything takes only its own: another entry there would match any key.
+ */
+static int
+ClassForFew(BloomxEntries *entries, int i)
+{
+	uint32		n = entries->classes[i].waiting.n;
+
+	for (int j = i + 1; n < LEAST_ENTRIES && j < entries->nclasses - 1; j++)
+	{
+		SizeClass  *larger = &entries->classes[j];
+		uint32		rows = larger->rows + larger->waiting.n;
+
+		if (rows > 0)
+			return PagesOf(larger, rows + n) <= PagesOf(larger, rows) + PagesOf(&entries->classes[i], n) + entries->keys->parts ? j : i;
+	}
+	return i;
+}
+
+void
+BloomxFinishEntries(BloomxEntries *entries)
+{
+	EndEntry(entries);
+	if (entries->nclasses == 0 && entries->sample.n > 0)
+		ChooseWidth(entries);
+	for (int i = 0; i < entries->nclasses; i++)
+	{
+		Waiting    *waiting = &entries->classes[i].waiting;
+		int			to = ClassForFew(entries, i);
+
+		/* they wait on: perhaps the larger class has few entries, too */
+		for (uint32 k = 0; to > i && entries->classes[to].rows == 0 && k < waiting->n; k++)
+			LetWait(entries, &entries->classes[to].waiting, waiting->entries[k]);
+		if (to > i && entries->classes[to].rows == 0)
+			waiting->n = 0;
+		AddWaiting(entries, waiting, &entries->classes[to]);
+	}
+	for (int i = 0; i < entries->nclasses; i++)
+		WriteClass(entries, &entries->classes[i]);
+}

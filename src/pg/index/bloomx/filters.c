@@ -1,0 +1,291 @@
+/*
+ * filters.c - CREATE INDEX and INSERT on a column of filters: rows become
+ * signatures.
+ *
+ * The index's geometry is chosen from the first filters, unless an option or the
+ * column's type sets it, and stays until REINDEX.  If the table is empty, the
+ * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
+ * rows in memory and writes a segment whenever maintenance_work_mem or a segment
+ * is full.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "miscadmin.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "pg/functions/typmod.h"
+#include "pg/value/value.h"
+
+/*
+ * The filters from which CREATE INDEX chooses the geometry.  It is the one that
+ * 99 in 100 of them do not exceed (signature.c), so a tenth of this number would
+ * leave the choice to the second largest filter.  They wait in memory.
+ */
+#define SAMPLE_FILTERS 1000
+
+typedef struct FilterBuilder
+{
+	BloomxBuilder builder;
+	BloomxOptions options;
+	BloomxKeys	keys;			/* geometry and key type so far */
+
+	/* filters that wait for the geometry to be chosen */
+	BloomxGeometrySample sample;
+	blx_filter *filters[SAMPLE_FILTERS];
+	Size		sample_bytes;
+
+	/* rows that wait to be written; at first the TIDs are those of the waiting filters */
+	ItemPointerData *tids;
+	uint64	   *signatures;
+	uint32		rows;
+	uint32		max_rows;
+	uint32		stride;
+
+	MemoryContext memory;		/* of the builder */
+	MemoryContext segment_memory;	/* reset after every segment */
+} FilterBuilder;
+
+static void
+FlushRows(FilterBuilder *state)
+{
+	blx_geometry geometry = BloomxGeometryOf(&state->keys);
+	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride, .tuples = state->rows};
+	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
+
+	BloomxBuildSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->segment_memory);
+	state->rows = 0;
+}
+
+static void
+AddRow(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f)
+{
+	blx_geometry geometry = BloomxGeometryOf(&state->keys);
+
+	BloomxMakeSignature(state->signatures + (Size) state->rows * state->stride, &geometry, f, BloomxJoinKeyType(&state->keys, f));
+	state->tids[state->rows++] = *tid;
+	if (state->rows == state->max_rows)
+		FlushRows(state);
+}
+
+/*
+ * The geometry without a filter to look at: that of the type, if the column is
+ * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
+ */
+static void
+ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
+{
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	int32		typmod = column->atttypmod;
+	const FilterType *type;
+	BloomxGeometrySample sample = {0};
+
+	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
+	type = LookupFilterType(typmod);
+	if (type != NULL && BloomxSampleType(&sample, &type->geometry))
+	{
+		blx_geometry geometry = BloomxChooseGeometry(options, &sample);
+
+		BloomxSetGeometry(keys, &geometry);
+	}
+}
+
+/* Chooses the geometry, unless an option has set it, and makes room for rows of it. */
+static void
+StartRows(FilterBuilder *state)
+{
+	uint32		waiting = state->rows;
+	blx_geometry geometry;
+
+	if (state->keys.parts == 0)
+	{
+		geometry = BloomxChooseGeometry(&state->options, &state->sample);
+		BloomxSetGeometry(&state->keys, &geometry);
+	}
+	/* the metapage must have it before the first segment is added */
+	BloomxWriteKeys(state->builder.index, &state->keys);
+	geometry = BloomxGeometryOf(&state->keys);
+	state->stride = (uint32) blx_body_words(&geometry);
+	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
+	state->signatures = MemoryContextAllocHuge(CurrentMemoryContext, 8 * (Size) state->stride * state->max_rows);
+
+	/* the rows that waited: row i is written to place i or an earlier one, so it overwrites no TID that waits */
+	state->rows = 0;
+	for (uint32 i = 0; i < waiting; i++)
+	{
+		AddRow(state, &state->tids[i], state->filters[i]);
+		pfree(state->filters[i]);
+	}
+}
+
+static void
+HoldFilter(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f)
+{
+	BloomxSampleGeometry(&state->sample, f);
+	state->sample_bytes += blx_size(f);
+	state->filters[state->rows] = CopyFilter(f);
+	state->tids[state->rows++] = *tid;
+	if (state->rows == SAMPLE_FILTERS || state->sample_bytes > maintenance_work_mem * (Size) 1024 / 2)
+		StartRows(state);
+}
+
+/* In the memory of one row. */
+static void
+BuildFilter(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull)
+{
+	FilterBuilder *state = (FilterBuilder *) builder;
+	blx_filter *f;
+
+	if (isnull[0])
+		return;
+	f = DatumGetFilter(values[0]);
+	if (state->signatures != NULL)
+		AddRow(state, tid, f);
+	else
+	{
+		MemoryContext old = MemoryContextSwitchTo(state->memory);
+
+		HoldFilter(state, tid, f);
+		MemoryContextSwitchTo(old);
+	}
+	builder->indexed++;
+}
+
+static void
+FinishFilters(BloomxBuilder *builder)
+{
+	FilterBuilder *state = (FilterBuilder *) builder;
+
+	/* a small table: its filters still wait */
+	if (state->signatures == NULL && state->rows > 0)
+		StartRows(state);
+	if (state->rows > 0)
+		FlushRows(state);
+	BloomxWriteKeys(builder->index, &state->keys);	/* the last rows may have brought the key type */
+	if (state->signatures != NULL)
+		pfree(state->signatures);
+}
+
+BloomxBuilder *
+BloomxStartFilters(Relation index)
+{
+	FilterBuilder *state = palloc0(sizeof(FilterBuilder));
+
+	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildFilter, .finish = FinishFilters};
+	state->options = BloomxGetOptions(index);
+	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
+	state->memory = CurrentMemoryContext;
+	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
+	if (state->keys.parts == 0)
+		ChooseByType(index, &state->options, &state->keys);
+	if (state->keys.parts > 0)	/* set by an option or the type: no filters need wait */
+		StartRows(state);
+	return &state->builder;
+}
+
+/* ---- INSERT ---- */
+
+/* Lets keys include those of f; returns true if f's keys are of the index's type. */
+static bool
+JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
+{
+	/* the first row of an empty index */
+	if (keys->parts == 0)
+	{
+		blx_geometry own = BloomxOwnGeometry(f);
+
+		BloomxWidenKeys(index, keys, &own);
+		keys->provisional = true;
+	}
+	return BloomxJoinKeyType(keys, f);
+}
+
+static void
+ReadKeys(Relation index, Buffer buffer, BloomxKeys *keys)
+{
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+}
+
+/*
+ * Makes *keys those of the index, which it may know already, and the index's those
+ * that include f's.  Returns true if f's keys are of the index's type.
+ */
+static bool
+KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
+{
+	BloomxKeys	joined;
+	bool		comparable;
+
+	if (keys->parts == 0)
+		ReadKeys(index, buffer, keys);
+	joined = *keys;
+	comparable = JoinKeys(index, &joined, f);
+	if (!BloomxSameKeys(&joined, keys))
+	{
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		*keys = BloomxGetMeta(index, BufferGetPage(buffer))->keys;
+		comparable = JoinKeys(index, keys, f);
+		BloomxWriteLockedKeys(index, buffer, keys);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	return comparable;
+}
+
+/* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
+static BloomxRowHead
+MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+{
+	BloomxRowHead head = {.tid = *tid};
+
+	if (keys->provisional)
+	{
+		blx_geometry own = BloomxOwnGeometry(f);
+
+		if (BloomxWidenPending(index, keys, &own))
+			ReadKeys(index, buffer, keys);
+		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
+		head.parts = (uint8) own.parts;
+	}
+	return head;
+}
+
+/* The row as the list of pending rows has it: a word with the TID, then the signature. */
+static uint64 *
+MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+{
+	bool		comparable = KnowKeys(index, buffer, f, keys);
+	BloomxRowHead head = MakeHead(index, buffer, f, tid, keys);
+	blx_geometry geometry = BloomxGeometryOf(keys);
+	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
+
+	memcpy(row, &head, sizeof head);
+	BloomxMakeSignature(row + 1, &geometry, f, comparable);
+	return row;
+}
+
+/*
+ * Makes a filter a pending row; returns the step of a merge that is due then, or
+ * 0.  The signature is made without a lock, because a large filter takes its time.
+ */
+uint32
+BloomxInsertFilter(Relation index, Datum filter, ItemPointer tid, BloomxKeys *keys)
+{
+	const blx_filter *f = DatumGetFilter(filter);
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	uint64	   *row = MakeRow(index, buffer, f, tid, keys);
+	uint32		step = 0;
+
+	while (!BloomxAppendRow(index, buffer, keys, row, &step))
+	{
+		keys->parts = 0;		/* read them again */
+		row = MakeRow(index, buffer, f, tid, keys);
+	}
+	ReleaseBuffer(buffer);
+	return step;
+}

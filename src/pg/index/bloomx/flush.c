@@ -1,0 +1,182 @@
+/*
+ * flush.c - pending rows of values become segments: one for each size class that
+ * they have entries of (entries.c).
+ *
+ * This is done in one step, since the pages that it writes are fewer than those
+ * that it reads.  The pages are reserved first, in the metapage.  If the step fails,
+ * the next one frees them.  At the end one WAL record puts all segments into the
+ * directory and drops the rows.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/* A pending row in memory. */
+typedef struct PendingRow
+{
+	ItemPointerData tid;
+	uint32		n;
+	const uint64 *hash;
+} PendingRow;
+
+typedef struct PendingRows
+{
+	PendingRow *rows;
+	uint32		n;
+	uint32		room;
+	uint64		words;			/* of the list, that they take */
+} PendingRows;
+
+#define ST_SORT SortRows
+#define ST_ELEMENT_TYPE PendingRow
+#define ST_COMPARE(a, b) ItemPointerCompare((ItemPointer) &(a)->tid, (ItemPointer) &(b)->tid)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+static void
+KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
+{
+	uint64	   *hash;
+
+	if (rows->n == rows->room)
+	{
+		rows->room = Max(1024, 2 * rows->room);
+		rows->rows = rows->rows == NULL ? palloc(rows->room * sizeof(PendingRow)) :
+			repalloc_huge(rows->rows, rows->room * sizeof(PendingRow));
+	}
+	hash = palloc(words * sizeof(uint64));
+	memcpy(hash, row + 1, (words - 1) * sizeof(uint64));
+	rows->rows[rows->n++] = (PendingRow) {.tid = BloomxPendingTid(row), .n = BloomxHeadOf(row).hashes, .hash = hash};
+}
+
+/* The first rows of the list: those that are on `most` pages, and at least one. */
+static PendingRows
+ReadRows(Relation index, const BloomxStructure *structure, uint32 most)
+{
+	PendingRows rows = {0};
+	BloomxPendingReader *reader = BloomxStartPending(index, structure, structure->pending_words, NULL);
+	const uint64 *row;
+
+	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
+	{
+		ItemPointerData tid = BloomxPendingTid(row);
+
+		rows.words += reader->n;
+		if (ItemPointerIsValid(&tid))
+			KeepRow(&rows, row, reader->n);
+	}
+	if (reader->gone)
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	BloomxEndPending(reader);
+	SortRows(rows.rows, rows.n);
+	return rows;
+}
+
+/* The segments that the rows become. */
+typedef struct Segments
+{
+	uint32		n;
+	uint32		pages;
+	BloomxSegment segments[DIRECTORY_SEGMENTS];
+	BloomxRowSource sources[DIRECTORY_SEGMENTS];
+} Segments;
+
+static void
+KeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
+{
+	Segments   *segments = arg;
+	BloomxSegment *segment = &segments->segments[segments->n];
+
+	if (segments->n == DIRECTORY_SEGMENTS)
+		elog(ERROR, "pending rows of a bloomx index make too many segments");
+	*segment = (BloomxSegment) {.rows = source->rows, .slices = slices, .tuples = source->tuples};
+	segments->sources[segments->n++] = *source;
+	segments->pages += BloomxSegmentPages(segment);
+}
+
+static Segments *
+MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
+{
+	Segments   *segments = palloc0(sizeof(Segments));
+	BloomxEntries *entries = BloomxStartEntries(index, keys, MaxAllocHugeSize / 2, KeepSegment, segments);
+
+	for (uint32 i = 0; i < rows->n; i++)
+		BloomxAddToEntries(entries, &rows->rows[i].tid, 1, rows->rows[i].hash, rows->rows[i].n);
+	BloomxFinishEntries(entries);
+	return segments;
+}
+
+/* Reserves the pages of all segments, one after the other, and gives these their stamps.  False if too few pages are free. */
+static bool
+Reserve(Relation index, const BloomxKeys *keys, Segments *segments)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	BlockNumber start;
+	BloomxMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	start = BloomxTakeFreePages(meta, segments->pages);
+	if (start == InvalidBlockNumber)
+	{
+		GenericXLogAbort(state);
+		UnlockReleaseBuffer(buffer);
+		return false;
+	}
+	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
+	meta->keys = *keys;
+	for (uint32 i = 0; i < segments->n; i++)
+	{
+		segments->segments[i].start = start;
+		segments->segments[i].stamp = meta->next_stamp++;
+		start += BloomxSegmentPages(&segments->segments[i]);
+	}
+	BloomxSealMeta(meta);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+	return true;
+}
+
+void
+BloomxFreeReserved(Relation index)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	GenericXLogState *state = GenericXLogStart(index);
+	BloomxMeta *meta;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	BloomxFreePages(meta, meta->merge.reserved.start, meta->merge.reserved.pages);
+	meta->merge.reserved = (BloomxRun) {0};
+	BloomxSealMeta(meta);
+	GenericXLogFinish(state);
+	UnlockReleaseBuffer(buffer);
+}
+
+void
+BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
+{
+	BloomxKeys	keys = structure->meta.keys;
+	PendingRows rows = ReadRows(index, structure, most);
+	BloomxMerge merge = {.pending = rows.words};
+	Segments   *segments;
+
+	if (keys.parts == 0)
+		keys.parts = BloomxChooseParts(index, 0);
+	segments = MakeSegments(index, &keys, &rows);
+	while (segments->n > 0 && !Reserve(index, &keys, segments))
+		BloomxExtendIndex(index, segments->pages);
+	for (uint32 i = 0; i < segments->n; i++)
+	{
+		segments->segments[i].pass = structure->meta.pending.pass;
+		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
+	}
+	BloomxReplace(index, structure, &merge, segments->segments, segments->n);
+}

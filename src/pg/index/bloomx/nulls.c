@@ -1,0 +1,39 @@
+/*
+ * nulls.c - rows without a filter are not in an index of filters.
+ *
+ * An index of values has every row: NULL is a key.  An index of filters has only
+ * rows with a filter.  So the planner must not ask it for those that are NULL, nor
+ * for all rows, although the access method can do both.  PostgreSQL asks about that
+ * per access method; a hook corrects what it knows of one index.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include "nodes/pathnodes.h"
+#include "optimizer/plancat.h"
+
+#include "pg/base/objects.h"
+
+static get_relation_info_hook_type next_hook;
+
+static void
+LearnOfNulls(PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (next_hook != NULL)
+		next_hook(root, relation, is_parent, rel);
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *info = lfirst(lc);
+
+		if ((void (*) (void)) info->amcostestimate == (void (*) (void)) bloomxcostestimate && info->opcintype[0] == FilterTypeOid())
+			info->amoptionalkey = info->amsearchnulls = false;
+	}
+}
+
+void
+BloomxInitNulls(void)
+{
+	next_hook = get_relation_info_hook;
+	get_relation_info_hook = LearnOfNulls;
+}

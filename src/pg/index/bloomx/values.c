@@ -1,0 +1,125 @@
+/*
+ * values.c - CREATE INDEX and INSERT on columns of values: rows become hashes of
+ * keys, and these become entries (entries.c).
+ *
+ * The number of parts of a signature, and so the rate of false positives, is
+ * chosen when the first segment is made, and stays until REINDEX.
+ */
+#include "pg/index/bloomx/index.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+/*
+ * Unless an option says it, the rate is such that a lookup of an absent key reads
+ * some hundred blocks of the table in vain, a millisecond's work, but not above
+ * one in a thousand: few bits more make a small index as good as a tree.
+ */
+#define BLOCKS_IN_VAIN 100
+#define LEAST_PARTS 10
+
+uint8
+BloomxChooseParts(Relation index, BlockNumber blocks)
+{
+	BloomxOptions options = BloomxGetOptions(index);
+	double		rate = options.rate;
+
+	if (options.probes > 0)
+		return (uint8) options.probes;
+	if (rate <= 0)
+		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);
+	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), options.rate > 0 ? 1 : LEAST_PARTS), BLX_MAX_K);
+}
+
+typedef struct ValueBuilder
+{
+	BloomxBuilder builder;
+	BloomxKeys	keys;
+	BloomxColumns *columns;
+	BloomxEntries *entries;
+	MemoryContext memory;		/* of the entries */
+	MemoryContext segment_memory;	/* reset after every segment */
+} ValueBuilder;
+
+static void
+WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
+{
+	ValueBuilder *state = arg;
+	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
+
+	/* the metapage must say how signatures are before there is one */
+	BloomxWriteKeys(state->builder.index, &state->keys);
+	BloomxBuildSegment(state->builder.index, slices, source);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->segment_memory);
+	pfree((void *) source->tids);
+	if (source->signatures != NULL)
+		pfree((void *) source->signatures);
+}
+
+static void
+BuildRow(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull)
+{
+	ValueBuilder *state = (ValueBuilder *) builder;
+	const KeyHashes *hashes = BloomxHashesOfRow(state->columns, values, isnull);
+	MemoryContext old = MemoryContextSwitchTo(state->memory);
+
+	BloomxAddToEntries(state->entries, tid, 1, hashes->hash, Min(hashes->n, ANY_HASHES));
+	MemoryContextSwitchTo(old);
+	builder->indexed++;
+}
+
+static void
+Finish(BloomxBuilder *builder)
+{
+	ValueBuilder *state = (ValueBuilder *) builder;
+
+	BloomxFinishEntries(state->entries);
+	MemoryContextDelete(state->memory);
+}
+
+BloomxBuilder *
+BloomxStartValues(Relation index, Relation heap)
+{
+	ValueBuilder *state = palloc0(sizeof(ValueBuilder));
+	MemoryContext old;
+
+	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildRow, .finish = Finish};
+	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
+	if (RelationGetNumberOfBlocks(heap) > 0)
+		state->keys.parts = BloomxChooseParts(index, RelationGetNumberOfBlocks(heap));
+	else
+		state->keys.parts = BloomxChooseParts(index, 0);
+	state->columns = BloomxOpenColumns(index);
+	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
+	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(state->memory);
+	state->entries = BloomxStartEntries(index, &state->keys, maintenance_work_mem * (Size) 1024, WriteSegment, state);
+	MemoryContextSwitchTo(old);
+	return &state->builder;
+}
+
+/* Appends a row to the list of pending rows; returns the step of a merge that is due then, or 0. */
+uint32
+BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
+{
+	const BloomxKeys keys = {.of_values = 1};
+	const KeyHashes *hashes = BloomxHashesOfRow(columns, values, isnull);
+	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0,
+				step = 0;
+	BloomxRowHead head = {.tid = *tid, .hashes = (uint16) Min(hashes->n, ANY_HASHES)};
+	uint64	   *row = palloc((1 + n) * sizeof(uint64));
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+
+	memcpy(row, &head, sizeof head);
+	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
+	if (!BloomxAppendRow(index, buffer, &keys, row, &step))
+		BloomxReportCorruption(index, "its first page is that of an index of filters");
+	ReleaseBuffer(buffer);
+	return step;
+}
