@@ -26,25 +26,11 @@
 #include "pg/base/objects.h"
 
 /*
- * By how many pages an INSERT that finds no free one extends the index: enough
- * for a row of the largest signatures, which needs 17, and for many small rows,
- * but few enough that the INSERT and those that wait for it lose little time.
- */
-#define NEW_PAGES 32
-
-/*
  * The most pages of pending rows that a merge begun by an INSERT takes.  Each of
  * its steps reads them all again: more pages would make steps slower, fewer would
  * make smaller segments, which are merged again sooner.
  */
 #define MERGE_PAGES 1024
-
-/*
- * Phases in pg_stat_progress_create_index.  The server numbers the one before
- * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
- */
-#define SCANNING_PHASE 2
-#define WRITING_PHASE 3
 
 char *
 bloomxbuildphasename(int64 phase)
@@ -60,41 +46,6 @@ bloomxbuildphasename(int64 phase)
 		default:
 			return NULL;
 	}
-}
-
-static void
-EnterPhase(int64 phase)
-{
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, phase);
-}
-
-void
-BloomxBuildSegment(Relation index, uint32 slices, const BloomxRowSource *source)
-{
-	EnterPhase(WRITING_PHASE);
-	BloomxAddSegment(index, slices, source);
-	EnterPhase(SCANNING_PHASE);
-}
-
-void
-BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
-{
-	GenericXLogState *state = GenericXLogStart(index);
-	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-
-	meta->keys = *keys;
-	BloomxSealPending(meta);
-	GenericXLogFinish(state);
-}
-
-void
-BloomxWriteKeys(Relation index, const BloomxKeys *keys)
-{
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	BloomxWriteLockedKeys(index, buffer, keys);
-	UnlockReleaseBuffer(buffer);
 }
 
 static void
@@ -180,7 +131,7 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 	state.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
-	EnterPhase(SCANNING_PHASE);
+	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 	state.builder = BloomxIsOfValues(index) ? BloomxStartValues(index, heap) : BloomxStartFilters(index);
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, &state, NULL);
 	state.builder->finish(state.builder);
@@ -205,59 +156,6 @@ bloomxbuildempty(Relation index)
 }
 
 /* ---- INSERT ---- */
-
-bool
-BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
-}
-
-typedef enum BloomxAppended
-{
-	APPENDED,
-	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
-	NO_ROOM						/* on the last page, or, under the exclusive lock, among the free pages */
-} BloomxAppended;
-
-/* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
-static BloomxAppended
-TryAppend(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
-{
-	uint32		n = BloomxRowWords(keys, row);
-	const BloomxMeta *meta;
-	BloomxAppended result = NO_ROOM;
-	uint64		words;
-
-	LockBuffer(buffer, mode);
-	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
-	/* a row of values has hashes, whatever the signatures will be */
-	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
-		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(index, meta, row, n, &words) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, row, n, &words)))
-	{
-		result = APPENDED;
-		*step = BloomxInsertStep(meta, words, n, index);
-	}
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	return result;
-}
-
-bool
-BloomxAppendRow(Relation index, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step)
-{
-	BloomxAppended result = NO_ROOM;
-
-	while (result == NO_ROOM)
-	{
-		result = TryAppend(index, buffer, BUFFER_LOCK_SHARE, keys, row, step);
-		if (result == NO_ROOM)
-			result = TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, step);
-		if (result == NO_ROOM)
-			BloomxExtendIndex(index, NEW_PAGES);
-	}
-	return result == APPENDED;
-}
 
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
 typedef struct BloomxInsertState

@@ -14,17 +14,9 @@
 #include "utils/rel.h"
 
 #include "core/base/hash.h"
-#include "pg/base/objects.h"
 
-bool
-BloomxIsOfValues(Relation index)
-{
-	return index->rd_opcintype[0] != FilterTypeOid();
-}
-
-/* The type that an extractor is made for (pg/keys/extract.h). */
-static Oid
-TypeOfColumn(Relation index, int column)
+Oid
+BloomxTypeOfColumn(Relation index, int column)
 {
 	Oid			type = index->rd_opcintype[column];
 
@@ -40,7 +32,7 @@ BloomxOpenColumns(Relation index)
 	columns->n = n;
 	for (int i = 0; i < n; i++)
 		columns->extractors[i] = MakeKeyExtractor(index_getprocinfo(index, i + 1, EXTRACT_FUNCTION),
-												  TypeOfColumn(index, i), index->rd_indcollation[i]);
+												  BloomxTypeOfColumn(index, i), index->rd_indcollation[i]);
 	columns->hashes.room = 64;
 	columns->hashes.hash = palloc(columns->hashes.room * sizeof(uint64));
 	return columns;
@@ -59,9 +51,9 @@ BloomxHashInColumn(uint64 hash, int column)
 	return NotZero(blx_hash_int64(hash, (uint64) column));
 }
 
-/* The hash of NULL in a column: seeds that no column number is. */
-static uint64
-HashOfNull(int column)
+/* Seeds that no column number is. */
+uint64
+BloomxHashOfNull(int column)
 {
 	return NotZero(blx_hash_int64(0, UINT64CONST(1) << 32 | (uint64) column));
 }
@@ -109,7 +101,7 @@ BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnul
 
 		if (isnull[i])
 		{
-			AddKeyHash(hashes, HashOfNull(i));
+			AddKeyHash(hashes, BloomxHashOfNull(i));
 			continue;
 		}
 		columns->extractors[i]->value(columns->extractors[i], values[i], hashes);
@@ -118,22 +110,4 @@ BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnul
 	}
 	SortHashes(hashes);
 	return hashes;
-}
-
-/* ---- conditions ---- */
-
-BloomxCondition
-BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument)
-{
-	int			column = key->sk_attno - 1;
-	KeyExtractor *extractor = columns->extractors[column];
-	Oid			type = OidIsValid(key->sk_subtype) ? key->sk_subtype : index->rd_opcintype[column];
-
-	return BloomxConditionOfKeys(extractor->query(extractor, key->sk_strategy, type, argument), column);
-}
-
-BloomxCondition
-BloomxConditionOfNull(int column)
-{
-	return (BloomxCondition) {.kind = HAS_KEY, .hash = HashOfNull(column)};
 }

@@ -50,8 +50,8 @@ BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe
 	return condition;
 }
 
-BloomxCondition
-BloomxConditionOfKeys(const KeyCondition *keys, int column)
+static BloomxCondition
+InColumn(const KeyCondition *keys, int column)
 {
 	BloomxCondition condition = {.kind = keys->kind};
 
@@ -63,8 +63,24 @@ BloomxConditionOfKeys(const KeyCondition *keys, int column)
 	condition.n = keys->n;
 	condition.parts = palloc_extended(Max(1, keys->n) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < keys->n; i++)
-		condition.parts[i] = BloomxConditionOfKeys(keys->parts[i], column);
+		condition.parts[i] = InColumn(keys->parts[i], column);
 	return condition;
+}
+
+BloomxCondition
+BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument)
+{
+	int			column = key->sk_attno - 1;
+	KeyExtractor *extractor = columns->extractors[column];
+	Oid			type = OidIsValid(key->sk_subtype) ? key->sk_subtype : BloomxTypeOfColumn(index, column);
+
+	return InColumn(extractor->query(extractor, key->sk_strategy, type, argument), column);
+}
+
+BloomxCondition
+BloomxConditionOfNull(int column)
+{
+	return (BloomxCondition) {.kind = HAS_KEY, .hash = BloomxHashOfNull(column)};
 }
 
 const uint32 *

@@ -54,7 +54,7 @@ FlushRows(FilterBuilder *state)
 	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride, .tuples = state->rows};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
-	BloomxBuildSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
+	BloomxAddSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;

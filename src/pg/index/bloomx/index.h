@@ -16,7 +16,9 @@
  *   provisional.c  the geometry of filters before there is a segment
  *   entries.c    keys of values -> size classes of signatures
  *   flush.c      pending rows of values become segments
+ *   replace.c    the directory: new segments in the place of others
  *   merge.c      from pending rows and small segments to larger ones
+ *   append.c     INSERT makes a row a pending row
  *   filters.c    CREATE INDEX and INSERT on filters
  *   values.c     the same on values
  *   build.c      what they have in common
@@ -24,7 +26,7 @@
  *   vacuum.c     VACUUM
  *   nulls.c      what the planner must know of rows without a filter
  *   cost.c       the planner's estimate
- *   check.c      bloomx_check_index, with check_filters.c and check_values.c (check.h)
+ *   check.c      bloomx_check_index (places.h)
  *   info.c       bloomx_index_info
  *   handler.c    what the access method can do, amvalidate
  *
@@ -334,6 +336,9 @@ extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *byt
 extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
 
 /* ---- pages.c ---- */
+/* True if the index has columns of values, false if it has one of filters. */
+extern bool BloomxIsOfValues(Relation index);
+
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
 extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
 
@@ -367,6 +372,10 @@ extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *se
 extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
 extern blx_identity BloomxIdentityOf(const BloomxKeys *keys);
 extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
+/* Writes keys to the metapage; the second one has locked it. */
+extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
+extern void BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys);
+extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
 
 /* Makes the key type of the rows include f's.  False if f has keys of another type. */
 extern bool BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f);
@@ -411,9 +420,6 @@ extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, con
 
 /* ---- columns.c ---- */
 
-/* True if the index has columns of values, false if it has one of filters. */
-extern bool BloomxIsOfValues(Relation index);
-
 typedef struct BloomxColumns
 {
 	KeyHashes	hashes;			/* of the last row */
@@ -429,6 +435,10 @@ extern const KeyHashes *BloomxHashesOfRow(BloomxColumns *columns, const Datum *v
 
 /* A key's hash as the index has it; columns are numbered from 0. */
 extern uint64 BloomxHashInColumn(uint64 hash, int column);
+extern uint64 BloomxHashOfNull(int column);
+
+/* The type that an extractor is made for (pg/keys/extract.h). */
+extern Oid	BloomxTypeOfColumn(Relation index, int column);
 
 /* ---- condition.c ---- */
 
@@ -447,8 +457,6 @@ typedef struct BloomxCondition
 } BloomxCondition;
 
 extern BloomxCondition BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all);
-extern BloomxCondition BloomxConditionOfKeys(const KeyCondition *keys, int column);
-
 
 /* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
 extern BloomxCondition BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
@@ -694,7 +702,14 @@ extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx
 /* Chooses the geometry, if it is provisional.  Needs the structure lock. */
 extern void BloomxSettleGeometry(Relation index);
 
-/* ---- build.c ---- */
+/*
+ * Phases in pg_stat_progress_create_index.  The server numbers the one before
+ * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
+ */
+#define SCANNING_PHASE 2
+#define WRITING_PHASE 3
+
+/* ---- filters.c and values.c: CREATE INDEX ---- */
 
 /* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
 typedef struct BloomxBuilder
@@ -705,13 +720,7 @@ typedef struct BloomxBuilder
 	void		(*finish) (struct BloomxBuilder *builder);
 } BloomxBuilder;
 
-/* Adds a segment of so many slices, and shows that in the progress. */
-extern void BloomxBuildSegment(Relation index, uint32 slices, const BloomxRowSource *source);
-
-/* Writes keys to the metapage; the second one has locked it. */
-extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
-extern void BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys);
-extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
+/* ---- append.c ---- */
 
 /*
  * Makes a row a pending row; `buffer` is the metapage's, without a lock.  *step is
@@ -732,10 +741,10 @@ extern BloomxBuilder *BloomxStartValues(Relation index, Relation heap);
 /* The same for a row of values. */
 extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
 
+/* ---- entries.c ---- */
+
 /* The parts that signatures of a table of so many blocks should have. */
 extern uint8 BloomxChooseParts(Relation index, BlockNumber blocks);
-
-/* ---- entries.c ---- */
 
 /* Collects rows and makes segments of them. */
 typedef struct BloomxEntries BloomxEntries;
@@ -761,13 +770,18 @@ extern void BloomxFlushPending(Relation index, const BloomxStructure *structure,
 /* Frees the pages of a flush that failed. */
 extern void BloomxFreeReserved(Relation index);
 
-/* ---- merge.c ---- */
+/* ---- replace.c ---- */
+
+/* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
+extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots);
 
 /*
  * From now on the n results stand for the sources of the merge and for its pending
  * rows.  Needs the structure lock.
  */
 extern void BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+
+/* ---- merge.c ---- */
 
 /*
  * Does one step, which writes about `pages` pages, of the merge under way, or of
@@ -787,7 +801,7 @@ extern void BloomxFinishMerge(Relation index);
  */
 extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
 
-/* Adds a segment of so many slices to an index that nobody else knows yet. */
+/* Adds a segment of so many slices to an index that nobody else knows yet, and shows that in the progress. */
 extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
 
 /*
@@ -807,6 +821,11 @@ extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, R
 
 /* At load time: tells the planner that rows without a filter are not in the index. */
 extern void BloomxInitNulls(void);
+
+/* ---- info.c ---- */
+
+/* An index that may be inspected, and its table, both locked. */
+extern Relation BloomxOpenIndex(Oid id, Relation *heap);
 
 /* ---- what handler.c hands to PostgreSQL ---- */
 extern bytea *bloomxoptions(Datum reloptions, bool validate);

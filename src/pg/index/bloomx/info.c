@@ -1,7 +1,7 @@
 /*
  * info.c - bloomx_index_info, and who may inspect an index.
  */
-#include "pg/index/bloomx/check.h"
+#include "pg/index/bloomx/index.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"

@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "core/base/identity.h"
+#include "pg/base/objects.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
@@ -70,6 +71,12 @@ BloomxReportCorruption(Relation index, const char *what)
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(index), what),
 			 errhint("Please REINDEX it.")));
+}
+
+bool
+BloomxIsOfValues(Relation index)
+{
+	return index->rd_opcintype[0] != FilterTypeOid();
 }
 
 /* ---- the metapage ---- */
@@ -328,6 +335,33 @@ BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
 		memcpy(keys->name, theirs.name, theirs.name_len);
 	}
 	return true;
+}
+
+bool
+BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
+}
+
+void
+BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
+{
+	GenericXLogState *state = GenericXLogStart(index);
+	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+
+	meta->keys = *keys;
+	BloomxSealPending(meta);
+	GenericXLogFinish(state);
+}
+
+void
+BloomxWriteKeys(Relation index, const BloomxKeys *keys)
+{
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	BloomxWriteLockedKeys(index, buffer, keys);
+	UnlockReleaseBuffer(buffer);
 }
 
 /* ---- free pages ---- */

@@ -7,33 +7,10 @@
  */
 #include "pg/index/bloomx/index.h"
 
-#include <math.h>
-
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-
-/*
- * Unless an option says it, the rate is such that a lookup of an absent key reads
- * some hundred blocks of the table in vain, a millisecond's work, but not above
- * one in a thousand: few bits more make a small index as good as a tree.
- */
-#define BLOCKS_IN_VAIN 100
-#define LEAST_PARTS 10
-
-uint8
-BloomxChooseParts(Relation index, BlockNumber blocks)
-{
-	BloomxOptions options = BloomxGetOptions(index);
-	double		rate = options.rate;
-
-	if (options.probes > 0)
-		return (uint8) options.probes;
-	if (rate <= 0)
-		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);
-	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), options.rate > 0 ? 1 : LEAST_PARTS), BLX_MAX_K);
-}
 
 typedef struct ValueBuilder
 {
@@ -53,7 +30,7 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 
 	/* the metapage must say how signatures are before there is one */
 	BloomxWriteKeys(state->builder.index, &state->keys);
-	BloomxBuildSegment(state->builder.index, slices, source);
+	BloomxAddSegment(state->builder.index, slices, source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	pfree((void *) source->tids);

@@ -1,13 +1,13 @@
 /*
- * check.h - what the files of bloomx_check_index share:
+ * places.h - what the files of bloomx_check_index share:
  *
- *   check.c          where the rows are in the index; the whole
+ *   places.c         where the rows are in the index
  *   check_filters.c  the bits of filters
  *   check_values.c   the bits of values
- *   info.c           who may inspect an index; bloomx_index_info
+ *   check.c          the whole
  */
-#ifndef BLOOMX_CHECK_H
-#define BLOOMX_CHECK_H
+#ifndef BLOOMX_PLACES_H
+#define BLOOMX_PLACES_H
 
 #include "pg/index/bloomx/index.h"
 
@@ -55,15 +55,15 @@ extern void BloomxCheckValues(BloomxCheck *check);
 
 pg_noreturn extern void BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char *problem);
 
+/* Reads what the index consists of now, and the places of all rows.  Needs the structure lock. */
+extern void BloomxReadPlaces(BloomxCheck *check);
+
 /* The first place of a TID, or the place after it. */
 extern Size BloomxFindPlace(const BloomxCheck *check, const ItemPointerData *tid);
 
 /* Sorts by segment, the pending rows last, and then by row. */
 extern void BloomxSortBatch(BloomxPlace *batch, Size n);
 
-/* An index that may be inspected, and its table, both locked. */
-extern Relation BloomxOpenIndex(Oid id, Relation *heap);
-
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_CHECK_H */
+#endif							/* BLOOMX_PLACES_H */

@@ -1,0 +1,139 @@
+/*
+ * places.c - where the rows are in the index (places.h).
+ */
+#include "pg/index/bloomx/places.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+void
+BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char *problem)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("index \"%s\": row (%u,%u) %s", RelationGetRelationName(check->index),
+					ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), problem)));
+}
+
+/* ---- the index's TIDs ---- */
+
+static inline int
+ComparePlaces(const BloomxPlace *a, const BloomxPlace *b)
+{
+	return ItemPointerCompare((ItemPointer) &a->tid, (ItemPointer) &b->tid);
+}
+
+/* By segment, the pending rows last, and then by row. */
+static inline int
+CompareSegments(const BloomxPlace *a, const BloomxPlace *b)
+{
+	if (a->segment != b->segment)
+		return a->segment > b->segment ? 1 : -1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+/* There may be hundreds of millions of places: sorting them must react to a cancel. */
+#define ST_SORT SortPlaces
+#define ST_ELEMENT_TYPE BloomxPlace
+#define ST_COMPARE(a, b) ComparePlaces(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+#define ST_SORT SortBatch
+#define ST_ELEMENT_TYPE BloomxPlace
+#define ST_COMPARE(a, b) CompareSegments(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
+Size
+BloomxFindPlace(const BloomxCheck *check, const ItemPointerData *tid)
+{
+	const BloomxPlace sought = {.tid = *tid};
+	Size		from = 0,
+				to = check->nplaces;
+
+	while (from < to)
+	{
+		Size		middle = from + (to - from) / 2;
+
+		if (ComparePlaces(&check->places[middle], &sought) < 0)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+void
+BloomxSortBatch(BloomxPlace *batch, Size n)
+{
+	SortBatch(batch, n);
+}
+
+static void
+AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
+{
+	if (ItemPointerIsValid(&tid))
+		check->places[check->nplaces++] = (BloomxPlace) {.tid = tid, .segment = segment, .row = row};
+}
+
+static void
+CollectPending(BloomxCheck *check)
+{
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_words, NULL);
+	const uint64 *words;
+
+	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
+		AddPlace(check, BloomxPendingTid(words), IN_PENDING, row);
+	if (reader->gone)
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
+	BloomxEndPending(reader);
+}
+
+/* Collects the places of all rows, sorted by TID.  Needs the structure lock. */
+static void
+CollectPlaces(BloomxCheck *check)
+{
+	const BloomxStructure *structure = check->structure;
+	Size		rows = structure->pending_words;	/* more than there can be */
+
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+		rows += structure->segments[i].rows;
+
+	/* the rows of all segments, and the pending ones */
+	check->nplaces = 0;
+	check->places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * sizeof(BloomxPlace));
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+	{
+		ItemPointerData *tids;
+
+		CHECK_FOR_INTERRUPTS();
+		if (structure->segments[i].rows == 0)
+			continue;
+		tids = BloomxReadAllTids(check->index, &structure->segments[i]);
+		for (uint32 row = 0; row < structure->segments[i].rows; row++)
+			AddPlace(check, tids[row], i, row);
+		pfree(tids);
+	}
+	CollectPending(check);
+
+	SortPlaces(check->places, check->nplaces);
+}
+
+void
+BloomxReadPlaces(BloomxCheck *check)
+{
+	MemoryContext old;
+
+	MemoryContextReset(check->memory);
+	old = MemoryContextSwitchTo(check->memory);
+	check->structure = BloomxReadStructure(check->index, NULL);
+	pfree(BloomxMapPages(check->index, check->structure, check->structure->blocks));
+	CollectPlaces(check);
+	MemoryContextSwitchTo(old);
+}
