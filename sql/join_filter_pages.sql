@@ -234,6 +234,19 @@ SELECT * FROM skipped('SELECT f.id FROM typed f JOIN (SELECT b::char(20) AS b FR
 DROP INDEX by_numeric;
 CREATE INDEX ON typed USING brin (n numeric_minmax_multi_ops) WITH (pages_per_range = 4);
 SELECT * FROM skipped('SELECT f.id FROM typed f JOIN label USING (n) WHERE i % 100 = 7');
+-- An index on an expression that is the key.
+CREATE TABLE expressed AS SELECT g AS id, 'Key ' || lpad((g / 100)::text, 6, '0') AS t, TIMESTAMP '2020-01-01' + g * INTERVAL '1 hour' AS ts, g AS a, g / 100 AS b, repeat('x', 150) AS pad FROM generate_series(0, 39999) g;
+CREATE INDEX ON expressed USING brin (lower(t), a, (a + b), date_trunc('month', ts)) WITH (pages_per_range = 4);
+ANALYZE expressed;
+SELECT * FROM skipped('SELECT f.id FROM expressed f JOIN (VALUES (''key 000077''), (''key 000300''), (''Key 000001'')) x (k) ON lower(f.t) = x.k');
+SELECT * FROM skipped('SELECT f.id FROM expressed f WHERE f.a + f.b IN (SELECT i4 * 10 FROM dim WHERE month = 2)');
+SELECT * FROM skipped('SELECT f.id FROM expressed f JOIN (VALUES (TIMESTAMP ''2020-03-01''), (''2021-07-01''), (''2021-07-02'')) x (k) ON date_trunc(''month'', f.ts) = x.k');
+SELECT * FROM skipped('SELECT f.id FROM (SELECT id, a AS c, b AS d FROM expressed OFFSET 0) f WHERE f.c + f.d IN (SELECT i8 * 10 FROM dim WHERE month = 2)');
+-- Another expression is another key.
+SELECT * FROM skipped('SELECT f.id FROM expressed f JOIN (VALUES (''KEY 000077''), (''KEY 000300'')) x (k) ON upper(f.t) = x.k');
+SELECT * FROM skipped('SELECT f.id FROM expressed f WHERE f.b + f.a IN (SELECT i4 * 10 FROM dim WHERE month = 2)');
+SELECT * FROM skipped('SELECT f.id FROM expressed f WHERE f.a + f.a IN (SELECT i4 * 10 FROM dim WHERE month = 2)');
+DROP TABLE expressed;
 -- Zeros of both signs, and what is not a number.
 CREATE TABLE floats AS SELECT g AS id, CASE g / 100 WHEN 3 THEN '-0'::float8 WHEN 4 THEN 0 WHEN 9 THEN 'NaN' WHEN 8 THEN 'infinity' ELSE g / 100 END AS f, repeat('x', 150) AS pad FROM generate_series(0, 4999) g;
 CREATE INDEX ON floats USING brin (f) WITH (pages_per_range = 1);

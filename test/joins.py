@@ -64,7 +64,7 @@ CREATE TABLE template (id int, i2 int2, i4 int, i8 int8, d date, ts timestamp, o
 
 # name, rows, distinct keys, first key, one NULL in so many rows (0: none)
 TABLES = [
-    ("big", 2500, 1200, 0, 13), ("mid", 400, 300, 100, 7), ("tiny", 25, 20, 250, 0), ("nothing", 0, 1, 0, 0),
+    ("big", 3800, 1200, 0, 13), ("mid", 400, 300, 100, 7), ("tiny", 25, 20, 250, 0), ("nothing", 0, 1, 0, 0),
     ("far", 100, 40, 30000, 9), ("dups", 150, 15, 90, 5),
 ]
 BRIN = {"big": ["int4_minmax_multi_ops", "int4_bloom_ops", "int4_bloomx_ops"], "dups": [], "mid": []}

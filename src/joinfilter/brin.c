@@ -29,8 +29,10 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -40,6 +42,7 @@
 #include "utils/typcache.h"
 
 #include "joinfilter/joinfilter.h"
+#include "joinfilter/stable.h"
 #include "pg/base/objects.h"
 #include "pg/keys/keys.h"
 
@@ -116,38 +119,60 @@ IsBrin(Oid index)
 	return is_brin;
 }
 
-/* The place of a table's column among the index's columns; -1 if it is not there. */
-static int
-ColumnInIndex(Form_pg_index index, AttrNumber column)
+/* The expressions of an index, given its row of pg_index, as the planner has them. */
+static List *
+IndexExpressions(HeapTuple index)
 {
-	for (int i = 0; i < index->indnkeyatts; i++)
-		if (index->indkey.values[i] == column)
+	bool		is_null;
+	Datum		expressions = SysCacheGetAttr(INDEXRELID, index, Anum_pg_index_indexprs, &is_null);
+
+	return is_null ? NIL : (List *) eval_const_expressions(NULL, stringToNode(TextDatumGetCString(expressions)));
+}
+
+/* The place of a table's key among the index's columns, given its row of pg_index; -1 if it is not there. */
+static int
+PlaceInIndex(HeapTuple index, Node *key)
+{
+	Form_pg_index form = (Form_pg_index) GETSTRUCT(index);
+	Var		   *column = PlainColumn(key);
+	List	   *expressions = column == NULL ? IndexExpressions(index) : NIL;
+	int			n = 0;
+
+	for (int i = 0; i < form->indnkeyatts; i++)
+	{
+		if (form->indkey.values[i] != 0)
+		{
+			if (column != NULL && form->indkey.values[i] == column->varattno)
+				return i;
+		}
+		else if (column == NULL && equal(list_nth(expressions, n++), key))
 			return i;
+	}
 	return -1;
 }
 
 static bool
-IsRangeIndexOn(Oid index, AttrNumber column)
+IsRangeIndexOn(Oid index, Node *key)
 {
 	HeapTuple	tuple = IsBrin(index) ? SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index)) : NULL;
-	bool		has_column;
+	bool		has_key;
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	has_column = ColumnInIndex((Form_pg_index) GETSTRUCT(tuple), column) >= 0;
+	has_key = PlaceInIndex(tuple, key) >= 0;
 	ReleaseSysCache(tuple);
-	return has_column;
+	return has_key;
 }
 
 bool
-HasRangeIndex(Relation table, AttrNumber column)
+HasRangeIndex(Relation table, Node *key)
 {
 	List	   *indexes = RelationGetIndexList(table);
 	bool		found = false;
 	ListCell   *lc;
 
 	foreach(lc, indexes)
-		found = found || IsRangeIndexOn(lfirst_oid(lc), column);
+		found = found || IsRangeIndexOn(lfirst_oid(lc), key);
 	list_free(indexes);
 	return found;
 }
@@ -166,9 +191,9 @@ IsTrustworthy(Relation index)
 
 /*
  * How to ask the index.  Its class must order, or compare, values as their type
- * does: somebody may have made a class that does otherwise.  So must the join; of
- * integers the reader knows that.  Under another collation other texts may be
- * equal, and they are in another order.
+ * does: somebody may have made a class that does otherwise.  (So does the join, or
+ * the values of its keys would not be known: MakeValueOrder.)  Under another
+ * collation other texts may be equal, and they are in another order.
  */
 static bool
 ChooseMethod(RangeIndex *index, const WordReader *reader)
@@ -180,8 +205,7 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 
 	if (index->index->rd_opcintype[i] != index->type || equality == 0)
 		return false;
-	if (!index->is_integer &&
-		(reader->operator != type->eq_opr || reader->collation != index->index->rd_indcollation[i]))
+	if (!index->is_integer && reader->collation != index->index->rd_indcollation[i])
 		return false;
 	fmgr_info_copy(&index->consistent, index_getprocinfo(index->index, i + 1, BRIN_PROCNUM_CONSISTENT),
 				   CurrentMemoryContext);
@@ -206,7 +230,7 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 
 /* Opens one index, without waiting for a lock; NULL if it cannot be used. */
 static RangeIndex *
-OpenRangeIndex(Oid oid, AttrNumber column, const WordReader *reader, Snapshot snapshot)
+OpenRangeIndex(Oid oid, Node *key, const WordReader *reader, Snapshot snapshot)
 {
 	RangeIndex *index;
 	Relation	relation;
@@ -216,7 +240,7 @@ OpenRangeIndex(Oid oid, AttrNumber column, const WordReader *reader, Snapshot sn
 	relation = index_open(oid, NoLock);
 	index = palloc0(sizeof(RangeIndex));
 	index->index = relation;
-	index->column = ColumnInIndex(relation->rd_index, column);
+	index->column = PlaceInIndex(relation->rd_indextuple, key);
 	index->type = reader->type;
 	index->is_integer = IsInteger(reader);
 	index->kind = reader->kind;
@@ -236,7 +260,7 @@ OpenRangeIndex(Oid oid, AttrNumber column, const WordReader *reader, Snapshot sn
 }
 
 List *
-OpenRangeIndexes(Relation table, AttrNumber column, const WordReader *reader, Snapshot snapshot)
+OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot snapshot)
 {
 	List	   *oids = RelationGetIndexList(table),
 			   *opened = NIL;
@@ -244,7 +268,7 @@ OpenRangeIndexes(Relation table, AttrNumber column, const WordReader *reader, Sn
 
 	foreach(lc, oids)
 	{
-		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), column, reader, snapshot);
+		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), key, reader, snapshot);
 
 		if (index != NULL)
 			opened = lappend(opened, index);

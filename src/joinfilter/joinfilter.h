@@ -137,6 +137,7 @@ struct SiteFilter
 	AttrNumber *attnos;			/* in the site's rows; 0: exprs[i] computes it */
 	ExprState **exprs;			/* NULL if none is needed */
 	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
+	Node	  **table_keys;		/* over the columns of that table, which are Vars of 1; NULL = the site scans no table */
 	WordReader *readers;		/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
 	bool		in_batches;		/* the rows of a heap page together */
@@ -350,11 +351,11 @@ typedef struct RangeIndex RangeIndex;
 /* The function by which an index class's summaries are known to be filters of this extension. */
 extern void SetFilterFunction(PGFunction function);
 
-/* True if the table has a BRIN index on that column. */
-extern bool HasRangeIndex(Relation table, AttrNumber column);
+/* True if the table has a BRIN index on that key: a column or an expression over columns, which are Vars of 1. */
+extern bool HasRangeIndex(Relation table, Node *key);
 
-/* The BRIN indexes that know the values of a column as keys that the reader reads: a List of RangeIndex. */
-extern List *OpenRangeIndexes(Relation table, AttrNumber column, const WordReader *reader, Snapshot snapshot);
+/* The BRIN indexes that know the values of a key as the reader reads them: a List of RangeIndex. */
+extern List *OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot snapshot);
 extern void CloseRangeIndex(RangeIndex *index);
 
 /* Lets go of the page that the last question has pinned. */
@@ -428,6 +429,9 @@ typedef struct Place
  * is_always_computed says whether the join computes it for each row of that side.
  */
 extern List *FindPlaces(JoinFilter *filter, Node *key, int side, bool is_always_computed, const WordReader *reader);
+
+/* The key of a place in terms of the columns of the table that its node scans, which are Vars of 1; NULL if it scans none. */
+extern Node *KeyOfTable(PlanState *ps, Node *key);
 
 /* True if each build of the join has the same keys. */
 extern bool BuildsAreAlike(const JoinFilter *filter);

@@ -91,7 +91,7 @@ CanAskAbout(const SiteFilter *sf, int i)
 {
 	const ValueOrder *order = sf->filter->keys[sf->keys[i]].order;
 
-	return sf->columns[i] != 0 &&
+	return sf->table_keys[i] != NULL &&
 		(IsInteger(&sf->readers[i]) || (order != NULL && order->type == sf->readers[i].type));
 }
 
@@ -114,7 +114,7 @@ PrepareKeys(SiteFilter *sf, Relation table)
 	{
 		BuildKey   *key = &sf->filter->keys[sf->keys[i]];
 
-		if (sf->columns[i] == 0 || !HasRangeIndex(table, sf->columns[i]))
+		if (sf->table_keys[i] == NULL || !HasRangeIndex(table, sf->table_keys[i]))
 			continue;
 		/* an index compares values of one type only */
 		if (key->order == NULL && key->reader.type == sf->readers[i].type)
@@ -156,7 +156,7 @@ OpenQuestions(Site *site)
 			ListCell   *lc;
 
 			if (CanAskAbout(sf, j))
-				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->columns[j], &sf->readers[j],
+				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->table_keys[j], &sf->readers[j],
 										   site->query->estate->es_snapshot);
 			foreach(lc, indexes)
 			{

@@ -368,9 +368,9 @@ InspectKey(Node *node, void *context)
 	return expression_tree_walker(node, InspectKey, context);
 }
 
-/* The columns of the side that is filtered become those of its node. */
+/* Makes all columns those of *varno. */
 static Node *
-RenameColumns(Node *node, void *context)
+RenameColumns(Node *node, void *varno)
 {
 	if (node == NULL)
 		return NULL;
@@ -378,10 +378,24 @@ RenameColumns(Node *node, void *context)
 	{
 		Var		   *column = copyObject((Var *) node);
 
-		column->varno = OUTER_VAR;
+		column->varno = *(int *) varno;
 		return (Node *) column;
 	}
-	return expression_tree_mutator(node, RenameColumns, context);
+	return expression_tree_mutator(node, RenameColumns, varno);
+}
+
+Node *
+KeyOfTable(PlanState *ps, Node *key)
+{
+	Key			of_rows = {.expression = key},
+				of_table;
+	int			side,
+				table = 1;
+
+	if (!ScansTable(ps) || !TranslateKey(ps->plan, &of_rows, &of_table, &side) ||
+		side != ((Scan *) ps->plan)->scanrelid)
+		return NULL;
+	return RenameColumns(of_table.expression, &table);
 }
 
 bool
@@ -396,11 +410,12 @@ FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_comput
 	Way			way = {0};
 	Key			key = {.might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .reader = *reader};
 	Contents	contents = {.side = side, .is_usable = true};
+	int			rows = OUTER_VAR;
 
 	InspectKey(expression, &contents);
 	if (!contents.has_column || !contents.is_usable || IsVolatile(expression) || (key.might_fail && !is_always_computed))
 		return NIL;
-	key.expression = RenameColumns(expression, NULL);
+	key.expression = RenameColumns(expression, &rows);
 	way.builds_alike = BuildsAreAlike(filter);
 	/* of a merge join, see above */
 	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !way.builds_alike))
