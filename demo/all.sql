@@ -5,5 +5,6 @@
 \ir 3_semijoin.sql
 \ir 4_union_over_days.sql
 \ir 5_smaller_filters.sql
+\ir 6_logs.sql
 \echo
 \echo 'All checks of the demo hold.'
