@@ -498,7 +498,6 @@ class Test:
         self.by_scan = []  # conditions that no index served
         self.failures = []
         self.checks = 0
-        self.missing_options = set()
 
     def fail(self, text):
         with self.lock:
@@ -553,28 +552,17 @@ class Test:
         for column, k in group:
             wrap = WRAPPED.get(column) if r.random() < 0.15 and "=" in k.operators else None
             parts.append((column, k, wrap))
-            collate = ""
-            texts.append((wrap or "{}").format(column) + collate + ("" if k.default else f" {k.sql}"))
+            texts.append((wrap or "{}").format(column) + ("" if k.default else f" {k.sql}"))
         predicate = "id % 3 = 0" if r.random() < 0.12 else None
         name = f"{table.name}_{len(table.indexes)}_{r.randrange(1000)}"
         with_options = {}
         if method == "bloomx":
-            with_options = {o: r.choice(v) for o, v in BLOOMX_OPTIONS.items() if o not in self.missing_options and r.random() < (0.6 if o == "pending_limit" else 0.25)}
+            with_options = {o: r.choice(v) for o, v in BLOOMX_OPTIONS.items() if r.random() < (0.6 if o == "pending_limit" else 0.25)}
         elif method == "brin":
             with_options = {"pages_per_range": r.choice([1, 2, 8])}
-        while True:
-            settings = f" WITH ({', '.join(f'{o} = {v}' for o, v in with_options.items())})" if with_options else ""
-            ddl = f"CREATE INDEX {name} ON {table.name} USING {method} ({', '.join(texts)}){settings}" + (f" WHERE {predicate}" if predicate else "")
-            try:
-                session.run(ddl)
-                break
-            except Failure as failure:
-                unknown = re.search(r'unrecognized parameter "(\w+)"', str(failure))
-                if not unknown:
-                    self.fail(str(failure))
-                    return
-                self.missing_options.add(unknown.group(1))
-                del with_options[unknown.group(1)]
+        settings = f" WITH ({', '.join(f'{o} = {v}' for o, v in with_options.items())})" if with_options else ""
+        ddl = f"CREATE INDEX {name} ON {table.name} USING {method} ({', '.join(texts)}){settings}" + (f" WHERE {predicate}" if predicate else "")
+        session.run(ddl)
         table.ddl.append(ddl)
         table.indexes.append(Index(name, method, parts, predicate))
 
