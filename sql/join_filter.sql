@@ -163,6 +163,19 @@ SELECT count(*) FROM rows_of_page JOIN wanted USING (k);
 ROLLBACK;
 RESET bloomx.join_filter;
 
+-- Dense integers are a bitmap from the start.  A far one makes them a table of words again, and many dense ones a bitmap.
+CREATE TABLE keys_in_turn AS SELECT g AS id, CASE WHEN g = 5000 THEN -4000000000 WHEN g % 4000 = 3999 THEN g * 1000000007::bigint WHEN g < 5000 THEN g % 3000 ELSE g END AS k FROM generate_series(1, 20000) g;
+ANALYZE keys_in_turn;
+SELECT * FROM filtered('SELECT p.k, t.id FROM generate_series(-100, 21000) p (k) JOIN (SELECT * FROM keys_in_turn WHERE id < 40) t USING (k)');
+SELECT * FROM filtered('SELECT p.k, t.id FROM generate_series(-100, 21000) p (k) JOIN (SELECT * FROM keys_in_turn WHERE id < 3999) t USING (k)');
+SELECT * FROM filtered('SELECT p.k, t.id FROM generate_series(-100, 21000) p (k) JOIN (SELECT * FROM keys_in_turn WHERE id < 7000) t USING (k)');
+SELECT * FROM filtered('SELECT p.k, t.id FROM (SELECT k FROM keys_in_turn UNION ALL SELECT generate_series(-100, 21000)) p JOIN (SELECT * FROM keys_in_turn WHERE id < 7000) t USING (k)');
+SELECT * FROM filtered('SELECT p.k, t.id FROM (SELECT k FROM keys_in_turn UNION ALL SELECT generate_series(-100, 21000)) p JOIN (SELECT * FROM keys_in_turn ORDER BY id) t USING (k)');
+SET work_mem = '64kB';
+SELECT * FROM filtered('SELECT p.k, t.id FROM (SELECT k FROM keys_in_turn UNION ALL SELECT generate_series(-100, 21000)) p JOIN (SELECT * FROM keys_in_turn WHERE id < 7000) t USING (k)');
+SELECT * FROM filtered('SELECT p.k, t.id FROM (SELECT k FROM keys_in_turn UNION ALL SELECT generate_series(-100, 21000)) p JOIN (SELECT * FROM keys_in_turn ORDER BY id) t USING (k)');
+RESET work_mem;
+
 -- The build side is empty, or has only NULLs.
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.grp = -1');
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id >= 300');

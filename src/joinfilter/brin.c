@@ -304,7 +304,7 @@ PagesPerRange(const RangeIndex *index)
 static bool
 KnowsKeys(const RangeIndex *index, const KeySet *set)
 {
-	return index->is_integer ? set->sorted != NULL : set->values != NULL;
+	return index->is_integer ? KeySetIntegers(set) != NULL : set->values != NULL;
 }
 
 static uint32

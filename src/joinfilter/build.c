@@ -27,6 +27,25 @@
 
 uint64		completed_filters;
 
+/* The one key of the filter, if it is an integer in a column, and nobody wants more than its word; otherwise NULL. */
+static BuildKey *
+OnlyInteger(JoinFilter *filter)
+{
+	BuildKey   *only = NULL;
+
+	for (int i = 0; i < filter->n_keys; i++)
+	{
+		BuildKey   *key = &filter->keys[i];
+
+		if (!key->is_used)
+			continue;
+		if (only != NULL || key->expr != NULL || key->order != NULL || !IsInteger(&key->reader))
+			return NULL;
+		only = key;
+	}
+	return filter->sends_keys ? NULL : only;
+}
+
 static void
 StartSets(JoinFilter *filter)
 {
@@ -50,6 +69,7 @@ StartSets(JoinFilter *filter)
 		KeySetInit(&((CombinedKey *) lfirst(lc))->set, filter->sets, false, false,
 				   filter->budget, filter->expected);
 	StartSentKeys(filter);
+	filter->only_integer = OnlyInteger(filter);
 }
 
 static void
@@ -127,9 +147,20 @@ AddKeys(JoinFilter *filter)
 static void
 AddRow(JoinFilter *filter, TupleTableSlot *slot)
 {
-	MemoryContext old = MemoryContextSwitchTo(filter->scratch);
+	MemoryContext old;
 
 	filter->rows++;
+	if (filter->only_integer != NULL)
+	{
+		BuildKey   *key = filter->only_integer;
+		bool		is_null;
+		Datum		value = slot_getattr(slot, key->attno, &is_null);
+
+		if (!is_null)
+			KeySetAddWord(&key->set, (uint64) IntegerOf(key->reader.kind, value));
+		return;
+	}
+	old = MemoryContextSwitchTo(filter->scratch);
 	if (ReadKeys(filter, slot))
 	{
 		AddKeys(filter);

@@ -270,7 +270,7 @@ ExecHeapSite(PlanState *ps)
 	TupleTableSlot *slot = ExecHeapScan(ps);
 	Site	   *site = FindSite(ps);
 
-	while (!TupIsNull(slot) && !IsAsleep(site, 0) && !RowPasses(site, slot))
+	while (site->n_filters > 0 && !TupIsNull(slot) && !IsAsleep(site, 0) && !RowPasses(site, slot))
 	{
 		InstrCountFiltered1(ps, 1);
 		slot = ExecHeapScan(ps);

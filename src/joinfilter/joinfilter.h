@@ -112,6 +112,7 @@ struct JoinFilter
 	int			n_keys;
 	BuildKey   *keys;
 	List	   *combined;		/* of CombinedKey */
+	BuildKey   *only_integer;	/* all that has to be collected, if that is so simple */
 	bool		sends_keys;		/* to another server */
 	List	   *remote_scans;	/* of RemoteScan: those that must learn of other keys */
 

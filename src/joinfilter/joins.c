@@ -404,14 +404,15 @@ AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 	{
 		Site	   *site = lfirst(lc);
 
-		if (site->n_filters > 0)
-			ConsiderRemote(site);
-		if (site->n_filters > 0 && !query->is_shown_only)
-		{
-			if (ConsiderHeapScan(site))
-				ConsiderPages(site);
+		bool		is_heap_scan = !query->is_shown_only && ConsiderHeapScan(site);
+
+		if (site->n_filters == 0)
+			continue;
+		ConsiderRemote(site);
+		if (is_heap_scan)
+			ConsiderPages(site);
+		if (!query->is_shown_only)
 			ConsiderPartition(site);
-		}
 	}
 	if (!query->is_shown_only)
 	{

@@ -2,7 +2,9 @@
  * keyset.c - the keys of a join's build side, collected while they pass by.
  *
  * Nobody knows in advance how many keys will come, and memory is bounded.  So a
- * set starts as a table of distinct words.  If they become too many, integers go
+ * set starts as a table of distinct words.  Integers that are dense go into a
+ * bitmap whenever the table would have to grow, and come back if others follow
+ * that are not.  If the words become too many for the table, integers go
  * into a bitmap as long as their range fits into the memory, and whatever else
  * into a Bloom filter.  A bitmap has no false positives, needs no hash, and is
  * smaller than a filter if at least one in eleven integers of its range is there.
@@ -78,6 +80,20 @@ SlotOf(const KeySet *set, uint64 word)
 	return slot;
 }
 
+static void
+AllocFew(KeySet *set, uint32 n_slots)
+{
+	set->n_slots = n_slots;
+	set->slots = MemoryContextAllocZero(set->context, n_slots * sizeof(uint64));
+}
+
+/* True if a table may have so many slots. */
+static bool
+FewFits(const KeySet *set, uint64 n_slots)
+{
+	return n_slots == FIRST_SLOTS || (n_slots / 2 <= MOST_FEW && n_slots * sizeof(uint64) <= set->budget);
+}
+
 /* Doubles the table of words.  False if it has as many as it may have. */
 static bool
 GrowFew(KeySet *set)
@@ -85,19 +101,17 @@ GrowFew(KeySet *set)
 	uint64	   *old = set->slots;
 	uint32		n_old = set->n_slots;
 
-	if (n_old / 2 >= MOST_FEW || (n_old > 0 && (uint64) n_old * 2 * sizeof(uint64) > set->budget))
+	if (!FewFits(set, (uint64) n_old * 2))
 		return false;
-	set->n_slots = n_old == 0 ? FIRST_SLOTS : n_old * 2;
-	set->slots = MemoryContextAllocZero(set->context, set->n_slots * sizeof(uint64));
+	AllocFew(set, n_old * 2);
 	for (uint32 i = 0; i < n_old; i++)
 		if (old[i] != 0)
 			set->slots[SlotOf(set, old[i])] = old[i];
-	if (old != NULL)
-		pfree(old);
+	pfree(old);
 	return true;
 }
 
-/* Adds a word to the table.  False if there is no room for it. */
+/* Adds a word to the table.  False if it is full. */
 static bool
 AddToFew(KeySet *set, uint64 word)
 {
@@ -105,20 +119,19 @@ AddToFew(KeySet *set, uint64 word)
 
 	if (word == 0)
 	{
-		set->n_few += !set->has_zero;
+		set->n_distinct += !set->has_zero;
 		set->has_zero = true;
 		return true;
 	}
-	if (set->n_slots > 0)
-	{
-		slot = SlotOf(set, word);
-		if (set->slots[slot] == word)
-			return true;
-	}
-	if (set->n_few >= set->n_slots / 2 && !GrowFew(set))
+	if (set->n_slots == 0)
+		AllocFew(set, FIRST_SLOTS);
+	slot = SlotOf(set, word);
+	if (set->slots[slot] == word)
+		return true;
+	if (set->n_distinct >= set->n_slots / 2)
 		return false;
-	set->slots[SlotOf(set, word)] = word;
-	set->n_few++;
+	set->slots[slot] = word;
+	set->n_distinct++;
 	return true;
 }
 
@@ -126,7 +139,7 @@ AddToFew(KeySet *set, uint64 word)
 static uint64 *
 WordsOfFew(const KeySet *set)
 {
-	uint64	   *words = MemoryContextAlloc(set->context, Max(set->n_few, 1) * sizeof(uint64));
+	uint64	   *words = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(uint64));
 	uint32		n = 0;
 
 	if (set->has_zero)
@@ -134,7 +147,7 @@ WordsOfFew(const KeySet *set)
 	for (uint32 i = 0; i < set->n_slots; i++)
 		if (set->slots[i] != 0)
 			words[n++] = set->slots[i];
-	Assert(n == set->n_few);
+	Assert(n == set->n_distinct);
 	return words;
 }
 
@@ -168,9 +181,11 @@ KeySetAddValue(KeySet *set, uint64 word, Datum value)
 static inline void
 SetBit(KeySet *set, int64 integer)
 {
-	uint64		offset = (uint64) integer - (uint64) set->base;
+	uint64		offset = (uint64) integer - (uint64) set->base,
+				bit = UINT64CONST(1) << (offset & 63);
 
-	set->bits[offset >> 6] |= UINT64CONST(1) << (offset & 63);
+	set->n_distinct += (set->bits[offset >> 6] & bit) == 0;
+	set->bits[offset >> 6] |= bit;
 }
 
 /* The integers from low to high, less one: all of them would be too many for 64 bits. */
@@ -191,6 +206,13 @@ static bool
 BitmapFits(const KeySet *set, int64 low, int64 high)
 {
 	return Span(low, high) < BitmapLimit(set);
+}
+
+/* True if that many integers between the two are better kept in a bitmap than in any other form. */
+static bool
+AreDense(const KeySet *set, int64 low, int64 high)
+{
+	return Span(low, high) < Max(set->n_distinct * BITMAP_BITS_PER_KEY, SMALL_BITMAP) && BitmapFits(set, low, high);
 }
 
 static void
@@ -281,9 +303,61 @@ BitmapToFilter(KeySet *set)
 	set->bits = NULL;
 }
 
-/* The table of words is full: chooses what they become. */
+/* From a table of words, which are given, to a bitmap. */
 static void
-LeaveFew(KeySet *set)
+WordsToBitmap(KeySet *set, const uint64 *words)
+{
+	uint64		n = set->n_distinct;
+
+	set->form = KEYS_BITMAP;
+	AllocBitmap(set, set->lowest, set->highest);
+	set->n_distinct = 0;
+	for (uint64 i = 0; i < n; i++)
+		SetBit(set, (int64) words[i]);
+}
+
+/* The integers of the bitmap, ascending, in an array. */
+static int64 *
+IntegersOfBitmap(const KeySet *set)
+{
+	int64	   *integers = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(int64));
+	uint64		n = 0;
+
+	for (uint64 i = 0; i < set->n_bits / 64; i++)
+		for (uint64 word = set->bits[i]; word != 0; word &= word - 1)
+			integers[n++] = (int64) ((uint64) set->base + i * 64 + pg_rightmost_one_pos64(word));
+	Assert(n == set->n_distinct);
+	return integers;
+}
+
+/* Back to a table, since the next integer is far from the others.  False if they are too many. */
+static bool
+BitmapToFew(KeySet *set)
+{
+	uint64		n = set->n_distinct,
+				n_slots = FIRST_SLOTS;
+	int64	   *integers;
+
+	while (n_slots / 2 <= n)
+		n_slots *= 2;
+	if (!FewFits(set, n_slots))
+		return false;
+	integers = IntegersOfBitmap(set);
+	pfree(set->bits);
+	set->bits = NULL;
+	set->form = KEYS_FEW;
+	AllocFew(set, n_slots);
+	set->has_zero = false;
+	set->n_distinct = 0;
+	for (uint64 i = 0; i < n; i++)
+		(void) AddToFew(set, (uint64) integers[i]);
+	pfree(integers);
+	return true;
+}
+
+/* Makes something else of a table of words: a bitmap, if there is memory for it. */
+static void
+EndFew(KeySet *set)
 {
 	uint64	   *words = WordsOfFew(set);
 
@@ -291,19 +365,34 @@ LeaveFew(KeySet *set)
 	if (set->bounds_only)
 		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
 	else if (set->is_integer && BitmapFits(set, set->lowest, set->highest))
-	{
-		set->form = KEYS_BITMAP;
-		AllocBitmap(set, set->lowest, set->highest);
-		for (uint32 i = 0; i < set->n_few; i++)
-			SetBit(set, (int64) words[i]);
-	}
+		WordsToBitmap(set, words);
 	else
 	{
 		MakeFilter(set, Max(set->expected, (double) set->keys) * 4);
-		for (uint32 i = 0; i < set->n_few; i++)
+		for (uint64 i = 0; i < set->n_distinct; i++)
 			AddToFilter(set, words[i]);
 	}
 	pfree(words);
+}
+
+/* The table of words is full: lets it grow, unless a bitmap is better or it may not. */
+static void
+LeaveFew(KeySet *set)
+{
+	bool		is_dense = set->is_integer && !set->bounds_only && AreDense(set, set->lowest, set->highest);
+
+	if (is_dense || !GrowFew(set))
+		EndFew(set);
+}
+
+/* The bitmap has no bit for an integer: lets it grow, or chooses what the integers become. */
+static void
+LeaveBitmap(KeySet *set, int64 integer)
+{
+	if (!AreDense(set, set->lowest, set->highest) && BitmapToFew(set))
+		return;
+	if (!GrowBitmap(set, integer))
+		BitmapToFilter(set);
 }
 
 void
@@ -315,23 +404,28 @@ KeySetAddWord(KeySet *set, uint64 word)
 		set->lowest = Min(set->lowest, (int64) word);
 		set->highest = Max(set->highest, (int64) word);
 	}
-	if (set->form == KEYS_FEW)
-	{
-		if (AddToFew(set, word))
-			return;
-		LeaveFew(set);
-	}
-	if (set->form == KEYS_BITMAP)
-	{
-		if ((uint64) word - (uint64) set->base < set->n_bits || GrowBitmap(set, (int64) word))
+	for (;;)
+		switch (set->form)
 		{
-			SetBit(set, (int64) word);
-			return;
+			case KEYS_FEW:
+				if (AddToFew(set, word))
+					return;
+				LeaveFew(set);
+				break;
+			case KEYS_BITMAP:
+				if ((uint64) word - (uint64) set->base < set->n_bits)
+				{
+					SetBit(set, (int64) word);
+					return;
+				}
+				LeaveBitmap(set, (int64) word);
+				break;
+			case KEYS_FILTER:
+				AddToFilter(set, word);
+				return;
+			default:
+				return;
 		}
-		BitmapToFilter(set);
-	}
-	if (set->form == KEYS_FILTER)
-		AddToFilter(set, word);
 }
 
 /* ---- the end ---- */
@@ -350,33 +444,34 @@ static void
 FinishFew(KeySet *set)
 {
 	uint64	   *words = WordsOfFew(set);
-	uint64		bits = Max((uint64) set->n_few * BITMAP_BITS_PER_KEY, SMALL_BITMAP);
 
 	FreeFew(set);
 	if (set->is_integer)
-	{
-		qsort(words, set->n_few, sizeof(int64), CompareIntegers);
-		set->sorted = (int64 *) words;
-		set->n_sorted = set->n_few;
-	}
-	if (set->n_few == 0)
+		set->unsorted = words;
+	if (set->n_distinct == 0)
 		set->form = KEYS_NONE;
 	else if (set->bounds_only)
 		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
-	else if (set->is_integer && Span(set->lowest, set->highest) < bits && BitmapFits(set, set->lowest, set->highest))
-	{
-		set->form = KEYS_BITMAP;
-		AllocBitmap(set, set->lowest, set->highest);
-		for (uint32 i = 0; i < set->n_few; i++)
-			SetBit(set, (int64) words[i]);
-	}
+	else if (set->is_integer && AreDense(set, set->lowest, set->highest))
+		WordsToBitmap(set, words);
 	else
 	{
-		MakeFilter(set, set->n_few);
-		for (uint32 i = 0; i < set->n_few; i++)
+		MakeFilter(set, set->n_distinct);
+		for (uint64 i = 0; i < set->n_distinct; i++)
 			AddToFilter(set, words[i]);
 		FlushBatch(set);
 	}
+}
+
+/* Forgets the bits before the first integer and after the last one. */
+static void
+FinishBitmap(KeySet *set)
+{
+	uint64		skipped = ((uint64) set->lowest - (uint64) set->base) / 64;
+
+	set->bits += skipped;
+	set->base = (int64) ((uint64) set->base + skipped * 64);
+	set->n_bits = (Span(set->base, set->highest) | 63) + 1;
 }
 
 /* Folds a filter that has room for many more keys, and gives up one that passes too much. */
@@ -413,6 +508,8 @@ KeySetFinish(KeySet *set)
 	}
 	if (set->form == KEYS_FEW)
 		FinishFew(set);
+	else if (set->form == KEYS_BITMAP)
+		FinishBitmap(set);
 	else if (set->form == KEYS_FILTER)
 		FinishFilter(set);
 }
@@ -433,7 +530,7 @@ SavedWords(const KeySet *set)
 	switch (set->form)
 	{
 		case KEYS_FEW:
-			return set->n_few;
+			return set->n_distinct;
 		case KEYS_BITMAP:
 			return Span(set->base, set->highest) / 64 - FirstWord(set) + 1;
 		case KEYS_FILTER:
@@ -471,7 +568,7 @@ KeySetSave(KeySet *set, SavedKeySet *saved)
 	{
 		case KEYS_FEW:
 			few = WordsOfFew(set);
-			memcpy(saved->words, few, set->n_few * sizeof(uint64));
+			memcpy(saved->words, few, set->n_distinct * sizeof(uint64));
 			pfree(few);
 			break;
 		case KEYS_BITMAP:
@@ -497,23 +594,26 @@ static void
 MergeBitmap(KeySet *set, const SavedKeySet *saved)
 {
 	int64		base = (int64) ((uint64) saved->lowest & ~UINT64CONST(63));
+	uint64		n = pg_popcount((const char *) saved->words, (int) Min(saved->n_words * sizeof(uint64), MaxAllocSize));
 
-	/* the set's bounds are those of both already */
-	if (set->form == KEYS_FEW)
-		LeaveFew(set);
-	if (set->form == KEYS_BITMAP && !(Covers(set, saved->lowest) && Covers(set, saved->highest)))
+	/* the set's bounds are those of both already; of many integers, all words of the bitmap are added at once */
+	if (set->form == KEYS_FEW && n > MOST_FEW)
+		EndFew(set);
+	if (set->form == KEYS_BITMAP && n > MOST_FEW && !(Covers(set, saved->lowest) && Covers(set, saved->highest)))
 		BitmapToFilter(set);
-	if (set->form == KEYS_BITMAP)
+	if (set->form == KEYS_BITMAP && n > MOST_FEW)
 	{
 		uint64	   *bits = set->bits + Span(set->base, base) / 64;
 
 		for (uint64 i = 0; i < saved->n_words; i++)
 			bits[i] |= saved->words[i];
+		/* some may have been there: too large a number only means that it is not few */
+		set->n_distinct += n;
+		return;
 	}
-	else if (set->form == KEYS_FILTER)
-		for (uint64 i = 0; i < saved->n_words; i++)
-			for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
-				AddToFilter(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
+	for (uint64 i = 0; i < saved->n_words; i++)
+		for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
+			KeySetAddWord(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
 }
 
 static void
@@ -524,7 +624,7 @@ MergeFilter(KeySet *set, const blx_filter *saved)
 	blx_error	error;
 
 	if (set->form == KEYS_FEW)
-		LeaveFew(set);
+		EndFew(set);
 	if (set->form == KEYS_BITMAP)
 		BitmapToFilter(set);
 	if (set->form != KEYS_FILTER)
@@ -613,7 +713,7 @@ KeySetBytes(const KeySet *set)
 		case KEYS_FILTER:
 			return blx_size(set->filter);
 		default:
-			return (uint64) set->n_sorted * sizeof(int64);
+			return set->unsorted != NULL ? set->n_distinct * sizeof(int64) : 0;
 	}
 }
 
@@ -657,29 +757,51 @@ BitmapMeetsRange(const KeySet *set, uint64 low, uint64 high)
 	return false;
 }
 
+/* Sorting takes longer than collecting, and not every set is asked. */
+const int64 *
+KeySetIntegers(const KeySet *set)
+{
+	KeySet	   *asked = unconstify(KeySet *, set);
+
+	if (set->sorted != NULL)
+		return set->sorted;
+	if (set->unsorted != NULL)
+	{
+		qsort(set->unsorted, set->n_distinct, sizeof(int64), CompareIntegers);
+		asked->sorted = (int64 *) set->unsorted;
+	}
+	else if (set->form == KEYS_BITMAP && set->n_distinct <= MOST_FEW)
+		asked->sorted = IntegersOfBitmap(set);
+	asked->n_sorted = (uint32) set->n_distinct;
+	return set->sorted;
+}
+
 bool
 KeySetMeetsRange(const KeySet *set, int64 low, int64 high)
 {
+	const int64 *integers;
 	uint32		from = 0,
-				to = set->n_sorted;
+				to;
 
 	low = Max(low, set->lowest);
 	high = Min(high, set->highest);
 	if (set->form == KEYS_NONE || low > high)
 		return false;
-	if (set->form == KEYS_BITMAP && set->sorted == NULL)
+	if (set->form == KEYS_BITMAP)
 		return BitmapMeetsRange(set, (uint64) low - (uint64) set->base, (uint64) high - (uint64) set->base);
-	if (set->sorted == NULL)
+	integers = KeySetIntegers(set);
+	if (integers == NULL)
 		return true;
 	/* the first key that is not below low */
+	to = set->n_sorted;
 	while (from < to)
 	{
 		uint32		middle = from + (to - from) / 2;
 
-		if (set->sorted[middle] < low)
+		if (integers[middle] < low)
 			from = middle + 1;
 		else
 			to = middle;
 	}
-	return from < set->n_sorted && set->sorted[from] <= high;
+	return from < set->n_sorted && integers[from] <= high;
 }

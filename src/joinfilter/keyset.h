@@ -43,9 +43,9 @@ typedef struct KeySet
 
 	/* distinct words in open addressing, 0 for a free slot; has_zero stands for the word 0 */
 	uint64	   *slots;
-	uint32		n_slots,
-				n_few;
+	uint32		n_slots;
 	bool		has_zero;
+	uint64		n_distinct;		/* in the table, or in the bitmap */
 
 	int64		base;			/* a multiple of 64 */
 	uint64		n_bits;
@@ -56,9 +56,10 @@ typedef struct KeySet
 	uint64		batch[KEY_BATCH];
 	int			n_batch;
 
-	/* when it is complete, if it is a set of few integers: they, ascending */
+	/* when it is complete, if it is a set of few integers, and somebody has asked for them: they, ascending */
 	int64	   *sorted;
 	uint32		n_sorted;
+	uint64	   *unsorted;		/* until then, if they are in no bitmap */
 
 	KeyValues  *values;			/* of keys that are no integers, if somebody wants to know them; NULL = unknown */
 } KeySet;
@@ -98,6 +99,9 @@ extern uint64 KeySetBytes(const KeySet *set);
 
 /* "bitmap", "bloom", ... */
 extern const char *KeySetFormName(const KeySet *set);
+
+/* The integers of a complete set, ascending: n_sorted of them.  NULL if they are too many to be known. */
+extern const int64 *KeySetIntegers(const KeySet *set);
 
 /* False if no key is in [low, high].  The keys must be integers. */
 extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);

@@ -201,7 +201,7 @@ ConsiderPartition(Site *site)
 static bool
 HashMeets(Bound *bound, const KeySet *set)
 {
-	if (set->sorted == NULL)
+	if (KeySetIntegers(set) == NULL)
 		return set->form != KEYS_NONE;
 	for (uint32 i = 0; i < set->n_sorted; i++)
 	{
