@@ -133,6 +133,30 @@ INSERT INTO x_column VALUES ('entirely unheard of', 101);
 SELECT n FROM x_column WHERE v LIKE '%heard%';
 RESET enable_seqscan;
 
-DROP TABLE x_array, x_arrays, x_rows, x_jsonb, x_words, x_text, x_letters, x_column;
+-- A join filter asks no index of n-grams whether a range has a value, nor one of elements.
+CREATE TABLE x_small AS SELECT 'value 1777' AS v, ARRAY['value 1777'] AS a;
+CREATE TABLE x_large AS SELECT 'value ' || i AS v, ARRAY['value ' || i] AS a, repeat('-', 100) AS room FROM generate_series(1, 2000) i;
+CREATE INDEX ON x_large USING brin (v text_ngram_bloomx_ops, a array_bloomx_ops) WITH (pages_per_range = 1);
+SET bloomx.join_filter = on;
+SET bloomx.join_filter_min_rows = 0;
+SET bloomx.join_filter_min_pages = 0;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT count(*) FROM x_large JOIN x_small USING (v);
+SELECT count(*) FROM x_large JOIN x_small USING (a);
+RESET bloomx.join_filter;
+RESET bloomx.join_filter_min_rows;
+RESET bloomx.join_filter_min_pages;
+RESET enable_nestloop;
+RESET enable_mergejoin;
+
+-- A text of more n-grams than are kept apart while they are collected.
+CREATE TABLE x_long AS SELECT string_agg(md5(i::text), ' ') || ' the needle' AS v FROM generate_series(1, 40000) i;
+CREATE INDEX ON x_long USING brin (v text_ngram_bloomx_ops);
+SET enable_seqscan = off;
+SELECT count(*) FROM x_long WHERE v LIKE '%the needle';
+RESET enable_seqscan;
+
+DROP TABLE x_array, x_arrays, x_rows, x_jsonb, x_words, x_text, x_letters, x_column, x_small, x_large, x_long;
 DROP TYPE x_pair, x_mood;
 DROP FUNCTION x_all, x_found;

@@ -8,14 +8,36 @@
 #include "fmgr.h"
 #include "utils/lsyscache.h"
 
+#include "core/base/sort.h"
+
+/* Hashes of one row in memory: a gigabyte.  No filter tells that many keys apart. */
+#define MAX_KEY_HASHES (UINT32_C(1) << 27)
+
 void
 GrowKeyHashes(KeyHashes *hashes)
 {
+	if (hashes->room >= MAX_KEY_HASHES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a row has too many keys for an index"),
+				 errdetail("The limit is %u.", MAX_KEY_HASHES)));
 	hashes->room = Max(16, 2 * hashes->room);
 	if (hashes->hash == NULL)
 		hashes->hash = palloc(hashes->room * sizeof(uint64));
 	else
 		hashes->hash = repalloc_huge(hashes->hash, hashes->room * sizeof(uint64));
+}
+
+void
+CompactKeyHashes(KeyHashes *hashes, uint32 first)
+{
+	uint32		n = first;
+
+	blx_sort_values((uint8_t *) (hashes->hash + first), hashes->n - first);
+	for (uint32 i = first; i < hashes->n; i++)
+		if (i == first || hashes->hash[i] != hashes->hash[i - 1])
+			hashes->hash[n++] = hashes->hash[i];
+	hashes->n = n;
 }
 
 KeyCondition *
@@ -56,17 +78,11 @@ typedef struct ScalarExtractor
 	KeyType		asked;			/* of the last condition's */
 } ScalarExtractor;
 
-/*
- * The type as which a value is hashed.  An enum value is hashed as its OID, which
- * stays when its label changes; conditions on enums and ranges have the type of
- * the column.
- */
+/* Conditions on enums and ranges have the type of the column. */
 static Oid
-HashedType(const KeyExtractor *extractor, Oid type)
+KeyTypeOf(const KeyExtractor *extractor, Oid type)
 {
-	if (IsPolymorphicType(type))
-		type = extractor->type;
-	return get_typtype(getBaseType(type)) == TYPTYPE_ENUM ? OIDOID : type;
+	return IsPolymorphicType(type) ? extractor->type : type;
 }
 
 static void
@@ -79,10 +95,10 @@ static KeyCondition *
 ScalarCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
 	KeyType    *asked = &((ScalarExtractor *) extractor)->asked;
-	Oid			hashed = HashedType(extractor, type);
+	Oid			of_keys = KeyTypeOf(extractor, type);
 
-	if (asked->type != hashed)
-		LookupKeyType(asked, hashed, extractor->collation, extractor->memory);
+	if (asked->type != of_keys)
+		LookupIndexedType(asked, of_keys, extractor->collation, extractor->memory);
 	return ConditionOfKey(HashKey(asked, query, 0));
 }
 
@@ -95,7 +111,7 @@ bloomx_extract_scalar(PG_FUNCTION_ARGS)
 
 	extractor->value = ExtractScalar;
 	extractor->query = ScalarCondition;
-	LookupKeyType(&scalar->stored, HashedType(extractor, extractor->type), extractor->collation, extractor->memory);
+	LookupIndexedType(&scalar->stored, extractor->type, extractor->collation, extractor->memory);
 	extractor->identity = scalar->stored.identity;
 	PG_RETURN_POINTER(extractor);
 }

@@ -24,6 +24,9 @@ typedef struct KeyHashes
 /* The identity of keys that are not the values of a type: a name that no type has. */
 #define KEYS_NAMED(text) ((blx_identity) {.key_type = BLX_KEY_NAMED, .name_len = sizeof(text) - 1, .name = (text)})
 
+/* Keeps each hash from the first one on only once. */
+extern void CompactKeyHashes(KeyHashes *hashes, uint32 first);
+
 /* Makes room for more.  The array grows in the memory context in which it was allocated; the first one in the current one. */
 extern void GrowKeyHashes(KeyHashes *hashes);
 
@@ -117,11 +120,6 @@ extern KeyCondition *ConditionOfKey(uint64 hash);
 /* All or any of them, made as simple as possible. */
 extern KeyCondition *CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n);
 extern KeyCondition *ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys);
-
-/* ---- indexed.c ---- */
-
-/* Looks up the key type of values in an index, where ALTER must not change the key of a value. */
-extern void LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 
 #pragma GCC visibility pop
 

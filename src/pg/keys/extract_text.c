@@ -64,15 +64,29 @@ NextLetter(Letters *letters)
 
 /* ---- the n-grams of a value ---- */
 
+/*
+ * After this many n-grams those of a long text are thinned out to different ones,
+ * so that they take 8 MB instead of 16 times the text.
+ */
+#define MANY_GRAMS (1 << 20)
+
 static void
 ExtractText(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 {
 	text	   *string = DatumGetTextPP(value);
 	Letters		letters = LettersOf(string);
 	GramWindow	window = {0};
+	uint32		first = keys->n,
+				many = MANY_GRAMS;
 
 	while (letters.next < letters.end)
 	{
+		if (keys->n - first > many)
+		{
+			CHECK_FOR_INTERRUPTS();
+			CompactKeyHashes(keys, first);
+			many = Max(MANY_GRAMS, 2 * (keys->n - first));
+		}
 		PushLetter(&window, FoldLetter(NextLetter(&letters)));
 		if (HasShortGram(&window))
 			AddKeyHash(keys, HashShortGram(&window));

@@ -4,7 +4,7 @@
  * An index lives in one database, and its keys must stay as they are whatever
  * ALTER does to their types.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/keys.h"
 
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -32,7 +32,6 @@ RefuseTableRows(Oid type)
 				 errhint("Cast the rows to a type made by CREATE TYPE, or index their columns.")));
 }
 
-/* An enum value is hashed as its OID, which stays when its label is renamed. */
 static void
 AdaptParts(KeyType *key)
 {
@@ -44,15 +43,14 @@ AdaptParts(KeyType *key)
 		AdaptParts(&key->parts[i]);
 }
 
+/* An enum value is hashed as its OID, which stays when its label is renamed. */
 void
 LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 {
-	LookupKeyType(key, type, collation, context);
+	LookupKeyType(key, get_typtype(getBaseType(type)) == TYPTYPE_ENUM ? OIDOID : type, collation, context);
 	key->type = InvalidOid;		/* an error below leaves no half-made entry */
+	RefuseTableRows(type);
 	for (int i = 0; i < key->n_parts; i++)
 		AdaptParts(&key->parts[i]);
-	RefuseTableRows(type);
-	if (key->hash == HashEnum)
-		key->hash = Hash32Bits;
 	key->type = type;
 }

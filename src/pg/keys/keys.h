@@ -4,6 +4,7 @@
  *   lookup.c      the key type of an SQL type
  *   canonical.c   a hash function for each SQL type
  *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
+ *   indexed.c     the key types of values in an index
  *   reading.c     constants of type text that are read as keys of another type
  */
 #ifndef BLOOMX_KEYS_H
@@ -72,6 +73,11 @@ CheckKeyType(const blx_filter *f, KeyType *key)
 	if (f->key_type != key->identity.key_type || f->key_type == BLX_KEY_NAMED)
 		CompareKeyTypes(f, key);
 }
+
+/* ---- indexed.c ---- */
+
+/* Looks up the key type of values in an index, where ALTER must not change the key of a value. */
+extern void LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 
 /* ---- reading.c ---- */
 

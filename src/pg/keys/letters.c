@@ -36,9 +36,9 @@
 
 /* ---- the table ---- */
 
-/* How the upper case letters of a range become lower case, if not by adding a number. */
-#define EVEN_IS_UPPER	0		/* pairs, the upper case first */
-#define ODD_IS_UPPER	1
+/* How the upper case letters of a range become lower case, if not by adding a number: none is so large. */
+#define EVEN_IS_UPPER	0x200000	/* pairs, the upper case first */
+#define ODD_IS_UPPER	0x200001
 
 static const struct
 {
