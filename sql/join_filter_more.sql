@@ -172,6 +172,18 @@ SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven ON f.i4 + (random()
 SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (0), (1), (2)) o (id), LATERAL (SELECT f.id FROM f JOIN seven ON f.i4 + o.id = seven.i4 OFFSET 0) x (a)');
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven ON f.i4 + (SELECT count(*) FROM g WHERE g.i4 = f.i4) = seven.i4');
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven ON f.i4 + (SELECT 1 FROM dim LIMIT 1) = seven.i4');
+-- Parameters of a prepared statement and of a function do not change.
+PREPARE plus (int) AS SELECT count(*), min(f.i4), max(f.i4) FROM f JOIN seven ON f.i4 + $1 = seven.i4;
+SET plan_cache_mode = force_generic_plan;
+SET bloomx.join_filter = on;
+EXECUTE plus (5);
+SELECT "table", rows_dropped FROM bloomx_join_filters();
+EXECUTE plus (6);
+CREATE FUNCTION plus(k int) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM f JOIN seven ON f.i4 + k = seven.i4 + k - 5); END';
+SELECT plus(1), plus(2), plus(NULL);
+SELECT "table", rows_dropped FROM bloomx_join_filters() ORDER BY rows_dropped;
+RESET plan_cache_mode;
+SET bloomx.join_filter = off;
 -- In a merge join the key is a column of the sort's input, or it must not fail.
 SET enable_hashjoin = off;
 SET enable_mergejoin = on;
@@ -179,5 +191,5 @@ SELECT * FROM filtered_tables('SELECT f.id FROM seven JOIN f ON f.i4 + 1 = seven
 SELECT * FROM filtered_tables('SELECT f.id FROM seven JOIN f ON half(f.i4) = seven.i4');
 
 RESET ALL;
-DROP FUNCTION half, filtered_tables;
+DROP FUNCTION half, plus, filtered_tables;
 DROP TABLE f, g, dim, probe CASCADE;

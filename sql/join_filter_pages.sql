@@ -253,16 +253,16 @@ CREATE INDEX ON floats USING brin (f) WITH (pages_per_range = 1);
 ANALYZE floats;
 SELECT * FROM skipped('SELECT f.id FROM floats f JOIN (VALUES (''0''::float8), (''NaN'')) x (f) USING (f)');
 SELECT * FROM skipped('SELECT f.id FROM floats f JOIN (VALUES (''-0''::float8), (''infinity'')) x (f) USING (f)');
--- An operator that calls other texts equal than the index does.
+-- An operator that calls other texts equal than the index does: capitals alone are in it.
 CREATE FUNCTION same_case(text, text) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN lower($1) = lower($2); END';
 CREATE FUNCTION hash_case(text) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT hashtext(lower($1))';
 CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = same_case, COMMUTATOR = ===, HASHES);
 CREATE OPERATOR CLASS caseless FOR TYPE text USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_case (text);
-CREATE TABLE plain AS SELECT id, t COLLATE "default" AS t, pad FROM mixed WHERE id % 10 < 2;
+CREATE TABLE plain AS SELECT id, t COLLATE "default" AS t, pad FROM mixed WHERE id % 10 = 0;
 CREATE INDEX ON plain USING brin (t) WITH (pages_per_range = 1);
 ANALYZE plain;
 SELECT * FROM skipped('SELECT f.id FROM plain f JOIN (VALUES (''c''), (''K'')) x (t) ON f.t === x.t');
-SELECT * FROM skipped('SELECT f.id FROM plain f JOIN (VALUES (''c''), (''c'')) x (t) ON f.t = x.t');
+SELECT * FROM skipped('SELECT f.id FROM plain f JOIN (VALUES (''C''), (''c'')) x (t) ON f.t = x.t');
 DROP TABLE typed, label, mixed, floats, plain;
 DROP OPERATOR FAMILY caseless USING hash CASCADE;
 DROP OPERATOR === (text, text);

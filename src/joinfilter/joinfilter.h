@@ -1,9 +1,10 @@
 /*
- * joinfilter.h - joins that filter their outer side by themselves.
+ * joinfilter.h - joins that filter one side by the other.
  *
- * While a hash join's inner side is read, its keys are collected.  Then the rows
- * of the outer side whose keys cannot match are dropped where they are read, and
- * page ranges and partitions without such keys are not read at all.  Plans stay as
+ * While a hash join's inner side is read, or a merge join's outer one, its keys are
+ * collected.  Then the rows of the other side whose keys cannot match are dropped
+ * where they are read, and page ranges and partitions without such keys are not read
+ * at all.  Plans stay as
  * they are: the methods of plan nodes are replaced after the executor has started.
  *
  *   settings.c    the settings bloomx.join_filter...
@@ -190,7 +191,7 @@ struct Site
 };
 
 /*
- * True if the filter holds the keys of the join's present hash table.  The table's
+ * True if the filter holds the keys of the join's present hash table, or sort.  The table's
  * pointer is NULL from a rescan that will build the table anew until that begins.
  * So a filter of the table before is never used, even if the outer side is read in
  * between.

@@ -89,10 +89,7 @@ struct PageSkip
 static bool
 CanAskAbout(const SiteFilter *sf, int i)
 {
-	const ValueOrder *order = sf->filter->keys[sf->keys[i]].order;
-
-	return sf->table_keys[i] != NULL &&
-		(IsInteger(&sf->readers[i]) || (order != NULL && order->type == sf->readers[i].type));
+	return sf->table_keys[i] != NULL && (IsInteger(&sf->readers[i]) || sf->filter->keys[sf->keys[i]].order != NULL);
 }
 
 static bool
@@ -116,8 +113,7 @@ PrepareKeys(SiteFilter *sf, Relation table)
 
 		if (sf->table_keys[i] == NULL || !HasRangeIndex(table, sf->table_keys[i]))
 			continue;
-		/* an index compares values of one type only */
-		if (key->order == NULL && key->reader.type == sf->readers[i].type)
+		if (key->order == NULL)
 			key->order = MakeValueOrder(&sf->readers[i]);
 		found = found || CanAskAbout(sf, i);
 	}

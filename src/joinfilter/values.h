@@ -40,7 +40,8 @@ typedef struct KeyValues
 
 /*
  * The order of the values that the reader reads, if its operator is the equality
- * of that order; NULL if there is none.
+ * of that order; NULL if there is none.  (Such an operator takes that type on both
+ * sides, so it is also that of the other side's values.)
  */
 extern ValueOrder *MakeValueOrder(const WordReader *reader);
 
