@@ -27,9 +27,13 @@ CREATE TABLE parts_1 PARTITION OF parts FOR VALUES FROM (MINVALUE) TO (200);
 CREATE TABLE parts_2 PARTITION OF parts FOR VALUES FROM (200) TO (400);
 CREATE TABLE parts_3 PARTITION OF parts FOR VALUES FROM (400) TO (MAXVALUE);
 INSERT INTO parts SELECT * FROM fact;
+CREATE TABLE few (LIKE fact) PARTITION BY LIST (j);
+CREATE TABLE few_1 PARTITION OF few FOR VALUES IN (1, 60, 61, 300, 540);
+CREATE TABLE few_2 PARTITION OF few DEFAULT;
+INSERT INTO few SELECT * FROM fact WHERE id % 50 = 1;
 CREATE TABLE many AS SELECT g * 3 AS k, 'key ' || g * 3 AS t, g * 3000000021::bigint AS wide, repeat('z', 60) AS pad FROM generate_series(0, 49999) g;
 CREATE TABLE probe AS SELECT g AS k, 'key ' || g AS t, g * 1000000007::bigint AS wide, repeat('z', 20) AS pad FROM generate_series(0, 99999) g;
-VACUUM ANALYZE fact, paged, dim, parts, many, probe;
+VACUUM ANALYZE fact, paged, dim, parts, few, many, probe;
 
 -- Runs a query with filters off and on.  The counts are those of all processes together, so no row may be missing,
 -- whichever process read it: a process that did not filter would show.
@@ -102,9 +106,9 @@ SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim ON fact.k = dim.k +
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = -1');
 SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
 SELECT * FROM in_parallel('SELECT parts.id FROM parts JOIN dim USING (k) WHERE grp = 7');
-SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN parts ON fact.k = parts.j WHERE parts.id % 5000 = 1');
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN few ON fact.k = few.j WHERE few.id % 5000 = 1');
 -- An index is asked about values of all processes.
-SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN parts USING (t) WHERE parts.id % 6000 = 1');
+SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN few USING (t) WHERE few.id % 6000 = 1');
 -- An inner side that is a parallel hash join: keys are read from the table.
 SET join_collapse_limit = 1;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7;
@@ -175,5 +179,5 @@ SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 6000
 SET bloomx.join_filter_segment = 1;
 SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
 RESET ALL;
-DROP TABLE fact, paged, dim, parts, many, probe;
+DROP TABLE fact, paged, dim, parts, few, many, probe;
 DROP FUNCTION in_parallel(text), batches(text), explained_line(text);

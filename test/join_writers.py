@@ -30,6 +30,8 @@ CREATE FUNCTION more(first int, n int) RETURNS void LANGUAGE sql AS
 	$$INSERT INTO fact SELECT g, g / 20, (hashint4(g / 50)::bigint & 1023)::int, 'key ' || g / 20, repeat('x', 60) FROM generate_series(first, first + n - 1) g$$;
 SELECT more(0, 40000);
 CREATE INDEX by_k ON fact USING brin (k) WITH (pages_per_range = 2);
+-- to make a summary of a long range takes a while, in which there is a placeholder
+CREATE INDEX by_many ON fact USING brin (k) WITH (pages_per_range = 128);
 CREATE INDEX by_tenant ON fact USING brin (tenant int4_bloomx_ops) WITH (pages_per_range = 2);
 CREATE INDEX by_t ON fact USING brin (t text_bloomx_ops) WITH (pages_per_range = 4);
 CREATE TABLE dim AS SELECT g AS k, 'key ' || g AS t, g % 97 AS grp FROM generate_series(-100, 20000) g;
@@ -139,7 +141,9 @@ class Summarizer(Worker):
         for _ in range(10):
             index, page = self.r.choice(INDEXES), self.r.randrange(800)
             text.append(self.r.choice([
-                f"SELECT brin_desummarize_range('{index}', {page});", f"SELECT brin_desummarize_range('{index}', {page});",
+                f"SELECT brin_desummarize_range('{index}', {page});",
+                f"SELECT brin_desummarize_range('by_many', {page}); SELECT brin_summarize_range('by_many', {page});",
+                f"SELECT brin_desummarize_range('by_many', {page}); SELECT brin_summarize_range('by_many', {page});",
                 f"SELECT brin_summarize_range('{index}', {page});", f"SELECT brin_summarize_new_values('{index}');"]))
         return "\n".join(text)
 

@@ -399,7 +399,7 @@ SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('
 SELECT count(*) AS segments FROM pg_ls_dir('pg_dynshmem') \\gset before_
 SELECT fail_often(%d) \\gset after_
 %s
-SET statement_timeout = 0; SET bloomx.join_filter = off;
+SET statement_timeout = 0; SET bloomx.join_filter = off; SET max_parallel_workers_per_gather = 0;
 SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset after_
 SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'join filter%%'),
 	(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'big'::regclass)),
