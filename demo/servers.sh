@@ -1,5 +1,6 @@
 #!/bin/sh
-# A join with ten million rows of another server, without and with a filter: rows, bytes on the wire, and times.
+# A join with ten million rows of another server, without a filter, with one that is written into the query, and with one
+# that the join sends by itself: rows, bytes on the wire, and times.
 #
 #     scripts/demo-servers [--quick]
 #
@@ -49,13 +50,14 @@ wire_bytes() {
 }
 
 # The connection to the other server is part of each measurement: some kilobytes and milliseconds.
-measure() { # name, condition
+measure() { # name, condition, settings
 	name=$1
+	settings=$3
 	query="SELECT count(*), sum(amount), max(note) FROM orders JOIN customers c ON c.id = customer WHERE gold$2"
 	read -r sent_before received_before <<-COUNTS
 		$(wire_bytes)
 	COUNTS
-	here -c '\timing on' -c "$query" >"$work/output"
+	here -c "$settings" -c '\timing on' -c "$query" >"$work/output"
 	read -r sent received <<-COUNTS
 		$(wire_bytes)
 	COUNTS
@@ -63,8 +65,8 @@ measure() { # name, condition
 	received=$((received - received_before))
 	result=$(head -n 1 "$work/output")
 	ms=$(sed -n 's/^Time: \([0-9]*\).*/\1/p' "$work/output")
-	came=$(here -c "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query" | sed -n 's/.*Foreign Scan on orders.*rows=\([0-9]*\).*/\1/p')
-	printf '\n%s\n  %s\n' "$name" "$query;"
+	came=$(here -c "$settings" -c "EXPLAIN (ANALYZE, TIMING OFF, COSTS OFF) $query" | sed -n 's/.*Foreign Scan on orders.*rows=\([0-9]*\).*/\1/p')
+	printf '\n%s\n  %s%s\n' "$name" "${settings:+$settings; }" "$query;"
 	printf '  %s rows and %s bytes came, %s bytes went, %s ms\n' "$came" "$received" "$sent" "$ms"
 	if [ -z "${first_result-}" ]; then
 		first_result=$result
@@ -80,5 +82,6 @@ measure() { # name, condition
 	fi
 }
 
-measure "Without a filter:" ""
-measure "With a filter of the gold customers:" " AND customer <@ (SELECT bloom_agg(id, 1000, 0.001) FROM customers WHERE gold)"
+measure "Without a filter:" "" ""
+measure "With a filter of the gold customers:" " AND customer <@ (SELECT bloom_agg(id, 1000, 0.001) FROM customers WHERE gold)" ""
+measure "By itself:" "" "LOAD '\$libdir/bloomx'; SET bloomx.join_filter = on"

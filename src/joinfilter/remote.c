@@ -1,35 +1,36 @@
 /*
- * remote.c - the foreign scans whose remote queries get a filter.
+ * remote.c - sends filters with the queries of foreign scans.
  *
- * A row of a foreign table that a filter drops here has crossed the network.  So
- * where a site is the scan of a postgres_fdw table, the filter itself is sent: the
+ * A row of a foreign table that a filter drops here has already crossed the network.
+ * So where a site is the scan of a postgres_fdw table, the filter itself is sent: the
  * remote query gets the condition that the key is in it, and one more parameter.
  *
  * How it gets there.  postgres_fdw keeps the text of the query and the expressions of
- * its parameters in the plan node.  When the executor has started, and before
- * anything has run, the scan is ended and begun again, by the functions that
- * postgres_fdw has for that, with a changed copy of its node.  The plan, which may be
- * in a plan cache and from which EvalPlanQual starts its own scans, is not touched.
- * The expression is a parameter with a number of its own, which is compiled into a call of a
- * function of ours, as PL/pgSQL does with its variables.  postgres_fdw evaluates it when it opens
- * the cursor: with the first row that is fetched, or the first request of an asynchronous
- * Append.  Then the join has built its hash table; if it has not, the value is
- * NULL, and the condition is true.
+ * its parameters in the plan node.  When the executor has started, and before anything
+ * has run, the scan is ended and begun again, by the functions that postgres_fdw has
+ * for that, with a changed copy of its node.  The plan itself is not touched: it may be
+ * in a plan cache, and EvalPlanQual starts scans of its own from it.  The expression is
+ * a parameter with a number that no other one has.  It is compiled into a call of a
+ * function of ours, as PL/pgSQL's variables are.  postgres_fdw evaluates it when it
+ * opens the cursor: with the first row that is wanted, or with the first request of an
+ * asynchronous Append.  By then the join has the keys; if it has not, the value is NULL
+ * and the condition is true.
  *
- * Why it is right.  A site may drop rows of which its filter says no (places.c), and
- * a cursor drops them earlier.  But a cursor lives longer than a test: it must not
- * be read when the join has other keys than those it was opened with.  If each build of the join
- * has the same keys, nothing can go wrong.  Otherwise the end of the join's hash
- * table says that another one will be built: then the scan is marked as if one of its parameters had
- * changed.  This happens within the rescan of the join, which rescans everything
- * below, and makes postgres_fdw open another cursor before it gives another row.  (A
- * way through nodes that keep their rows is only taken if the keys are always the
- * same, so nobody can be in the middle of the scan.)
+ * Why it is right.  A cursor drops the rows that the site would drop (places.c), but
+ * earlier.  It also lives longer than the test of a row: it must not be read when the
+ * join has other keys than those that it was opened with.  If each build of the join has
+ * the same keys, nothing can go wrong.  Otherwise the end of a hash table says that
+ * another one will be built, and the scan is marked as if a parameter of its own had
+ * changed.  That happens within the rescan of the join, which rescans all that is below,
+ * so postgres_fdw closes the cursor before it gives another row.  A merge join marks the
+ * scan when it has sorted the other keys, and has not begun to read it.  Nobody can be
+ * in the middle of the scan: a way through nodes that keep their rows is only taken if
+ * the keys are always the same.
  *
  * What is trusted.  The server's option "extensions" says that bloomx is there, in a
- * schema of the same name, and the columns of the foreign table are declared as those of the remote
- * table are.  postgres_fdw relies on the same.  A key of another type is an
- * error there, for the filter names the type of its keys.
+ * schema of the same name, and the columns of the foreign table are declared as those of
+ * the remote table.  postgres_fdw relies on the same.  A key of another type is an error
+ * there, for the filter names the type of its keys.
  */
 #include "postgres.h"
 
@@ -72,7 +73,7 @@ typedef struct SentKey
 typedef struct RemoteScan
 {
 	PlanState  *ps;
-	Bitmapset  *changed;		/* made in advance: the end of a table may be the end of a transaction that failed */
+	Bitmapset  *changed;		/* made in advance, as nothing is allocated when a table ends */
 } RemoteScan;
 
 /* ---- which scans ---- */
@@ -126,7 +127,10 @@ ScanIsEligible(ForeignScanState *scan)
 	ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;
 	ForeignServer *server;
 
-	/* a query that changes rows, or finds them for a change; what is computed with side effects has to be for all rows */
+	/*
+	 * No query that changes rows, or finds them for a change.  What is computed
+	 * with side effects has to be computed for all rows.
+	 */
 	if (plan->operation != CMD_SELECT || plan->scan.scanrelid == 0 || plan->fdw_scan_tlist != NIL ||
 		list_member_int(scan->ss.ps.state->es_plannedstmt->resultRelations, plan->scan.scanrelid) ||
 		IsVolatile((Node *) plan->scan.plan.qual) || IsVolatile((Node *) plan->scan.plan.targetlist) ||
@@ -164,9 +168,9 @@ MostBytes(void)
 
 /*
  * The rate at which one more byte of the filter would save less than a byte of the
- * rows that come although they do not match, rate * BytesOfRows; or the lowest one with which the
- * filter is not too large.  (The default layout may take a fifth more than a filter
- * without blocks.)
+ * rows that come although they do not match, which are rate * BytesOfRows; or the
+ * lowest one with which the filter is not too large.  (The default layout may take a
+ * fifth more than a filter without blocks.)
  */
 static double
 BestRate(const Plan *scan, double n)
@@ -269,8 +273,9 @@ RemoteName(Oid table, AttrNumber column)
 }
 
 /*
- * The condition that a column is in the filter.  Text is hashed in the encoding of the database, so that
- * the filter says nothing if the remote one is another.  Its bytes count, whatever the collation.
+ * The condition that a column is in the filter.  Text is hashed in the encoding of the
+ * database, so that the filter says nothing if the remote one is another.  Its bytes
+ * count, whatever the collation.
  */
 static void
 WriteCondition(StringInfo condition, const char *column, Oid column_type, const SentKeys *keys, int parameter)
@@ -286,7 +291,7 @@ WriteCondition(StringInfo condition, const char *column, Oid column_type, const 
 					 quote_identifier(get_namespace_name(schema)), parameter, type);
 }
 
-/* The keys of a filter that can be sent with a scan: adds their conditions to the query, and their parameters to the plan. */
+/* Adds the conditions of a filter's keys to those of the query, and their parameters to the plan. */
 static void
 SendFilter(ForeignScanState *scan, ForeignScan *plan, SiteFilter *sf, List **sent, StringInfo condition)
 {

@@ -19,8 +19,8 @@
 
 /* Keywords that the query of a table does not have, or that say what must not change. */
 static const char *const refused[] = {
-	" FOR ", " LIMIT ", " OFFSET ", " FETCH ", " GROUP BY ", " HAVING ", " WINDOW ", " UNION ", " INTERSECT ", " EXCEPT ",
-	" JOIN ", " TABLESAMPLE "
+	" FOR ", " LIMIT ", " OFFSET ", " FETCH ", " GROUP BY ", " HAVING ", " WINDOW ",
+	" UNION ", " INTERSECT ", " EXCEPT ", " JOIN ", " TABLESAMPLE "
 };
 
 static bool
@@ -29,7 +29,7 @@ Begins(const char *text, const char *with)
 	return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* The end of a literal or a quoted identifier; NULL if there is none.  Only literals that begin with E have backslashes. */
+/* The end of a literal or a quoted identifier; NULL if there is none, or if a literal has backslashes without an E. */
 static const char *
 EndOfQuoted(const char *begin, bool has_escapes)
 {
@@ -122,5 +122,6 @@ AddCondition(const char *query, const char *condition)
 	if (!SplitQuery(query, &parts))
 		elog(ERROR, "not the query of a foreign table: %s", query);
 	end = parts.order_by != NULL ? parts.order_by : query + strlen(query);
-	return psprintf("%.*s%s(%s)%s", (int) (end - query), query, parts.where != NULL ? " AND " : " WHERE ", condition, end);
+	return psprintf("%.*s%s(%s)%s", (int) (end - query), query, parts.where != NULL ? " AND " : " WHERE ",
+					condition, end);
 }

@@ -45,7 +45,8 @@ KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column)
 	uint8		code = OwnCodeOf(base);
 
 	/* the same amount of money is another number if the locales have other fractions */
-	if (code == BLX_KEY_NONE || code == BLX_KEY_MONEY || (OidIsValid(inner->collation) && !get_collation_isdeterministic(inner->collation)))
+	if (code == BLX_KEY_NONE || code == BLX_KEY_MONEY ||
+		(OidIsValid(inner->collation) && !get_collation_isdeterministic(inner->collation)))
 		return false;
 	/* integers of all sizes have one code */
 	if (IsInteger(inner))
@@ -85,7 +86,10 @@ Poll(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
-/* The set of hashes takes as much memory as a set of words may, then the largest filter that may be sent takes over. */
+/*
+ * The set of hashes takes as much memory as a set of words may.  Then the largest
+ * filter that may be sent takes over.
+ */
 static void
 AddBatch(SentKeys *keys)
 {
@@ -120,7 +124,8 @@ StartSentKeys(JoinFilter *filter)
 		if (keys == NULL)
 			continue;
 		old = MemoryContextSwitchTo(filter->sets);
-		keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, filter->expected, &FilterMemory, &error), &error);
+		keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, filter->expected, &FilterMemory, &error),
+								&error);
 		keys->n_hashes = 0;
 		MemoryContextSwitchTo(old);
 	}
