@@ -128,6 +128,30 @@ BEGIN
 END $$;
 SELECT * FROM wrong_columns();
 
+-- Built while others write: no row is there twice, though entries of blocks do not know their rows.
+CREATE INDEX CONCURRENTLY types_id ON types USING bloomx (id, txt);
+SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');
+INSERT INTO types (id, txt) VALUES (1001, 'late'), (1002, NULL);
+REINDEX INDEX CONCURRENTLY types_id;
+SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');
+
+-- The planner uses it for values that few blocks have, and not for those that every block has, or that the index cannot look up.
+RESET enable_seqscan;
+CREATE TABLE choice AS SELECT i AS id, i % 5 AS status, 'line ' || i AS line, ARRAY[i, i + 100000] AS tags FROM generate_series(1, 50000) i;
+CREATE INDEX choice_key ON choice USING bloomx (id, status, line text_ngram_ops, tags);
+ANALYZE choice;
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE id = 77;
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE status = 3;
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE status = 3 AND id = 77;
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line LIKE '%49999%';
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line LIKE '%9%';
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE tags @> '{100005}';
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE id IS NOT NULL;
+SELECT count(*) FROM choice WHERE line LIKE '%49999%';
+SELECT count(*) FROM choice WHERE tags @> '{100005}' OR id = 6;
+DROP TABLE choice;
+SET enable_seqscan = off;
+
 -- Expressions, predicates, temporary and unlogged tables.
 SET enable_seqscan = off;
 CREATE INDEX events_part ON events USING bloomx ((id / 10), lower(kind)) WHERE id > 1000;

@@ -159,35 +159,46 @@ blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
 /* ---- signatures of keys alone ---- */
 
 /*
- * Part j of a key: one half of a derived hash, scaled to the width.  32 bits
- * suffice, as the widths are below 2^20.
+ * The place of a key in a part: its hash times an odd number of the part's own, of
+ * which the top bits are scaled to the width.  Two keys are in one place if the
+ * difference of their hashes times that number is nearly 0.  The numbers are random,
+ * so that is independent from part to part.  32 bits suffice: widths are below 2^20.
  */
-static inline uint32_t
-place_in_part(uint64_t hash, uint32_t part, uint32_t width)
+static inline uint64_t
+number_of_part(uint32_t part)
 {
-	uint64_t	half = blx_derive(hash, part / 2) >> 32 * (part % 2) & UINT32_MAX;
+	return blx_hash_int64(part, 0) | 1;
+}
 
-	return part * width + (uint32_t) (half * width >> 32);
+static inline uint32_t
+place_in_part(uint64_t hash, uint64_t number, uint32_t width)
+{
+	return (uint32_t) ((hash * number >> 32) * width >> 32);
 }
 
 void
 blx_strings_slices(const blx_strings *s, uint64_t hash, uint32_t *slices)
 {
 	for (uint32_t part = 0; part < s->parts; part++)
-		slices[part] = place_in_part(hash, part, s->width);
+		slices[part] = part * s->width + place_in_part(hash, number_of_part(part), s->width);
 }
 
 void
 blx_strings_add(uint64_t *words, const blx_strings *s, const uint64_t *hashes, size_t n)
 {
-	/* two parts share a derived hash; part by part, so that its seed is a constant of the inner loop */
 	for (uint32_t part = 0; part < s->parts; part++)
+	{
+		uint64_t	number = number_of_part(part);
+		uint32_t	first = part * s->width,
+					width = s->width;
+
 		for (size_t i = 0; i < n; i++)
 		{
-			uint32_t	place = place_in_part(hashes[i], part, s->width);
+			uint32_t	place = first + place_in_part(hashes[i], number, width);
 
 			words[place / 64] |= UINT64_C(1) << place % 64;
 		}
+	}
 }
 
 double

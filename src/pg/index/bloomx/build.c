@@ -104,6 +104,7 @@ typedef struct BuildState
 {
 	BloomxBuilder *builder;
 	MemoryContext row_memory;	/* reset after every row */
+	bool		concurrent;		/* true if its TIDs are asked for later */
 } BuildState;
 
 static void
@@ -113,6 +114,8 @@ BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 	MemoryContext old = MemoryContextSwitchTo(state->row_memory);
 
 	state->builder->add_row(state->builder, tid, values, isnull);
+	if (state->concurrent)
+		BloomxNoteTid(index, tid);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->row_memory);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, state->builder->indexed);
@@ -132,6 +135,9 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
+	state.concurrent = info->ii_Concurrent && BloomxIsOfValues(index);
+	if (state.concurrent)
+		BloomxStartTidFile(index);
 	state.builder = BloomxIsOfValues(index) ? BloomxStartValues(index, heap) : BloomxStartFilters(index);
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, &state, NULL);
 	state.builder->finish(state.builder);

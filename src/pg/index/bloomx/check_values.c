@@ -200,7 +200,7 @@ static bool
 AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, const bool *isnull)
 {
 	ValueCheck *state = check->state;
-	const KeyHashes *hashes = BloomxHashesOfRow(state->columns, values, isnull);
+	const KeyHashes *hashes = BloomxSortedHashesOfRow(state->columns, values, isnull);
 	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0;	/* of too many keys only the place is checked */
 
 	state->rows[state->nrows++] = (ValueRow) {.tid = *tid, .n = n, .first = state->nhashes};

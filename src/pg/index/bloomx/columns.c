@@ -108,6 +108,13 @@ BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnul
 		for (uint32 j = first; j < hashes->n; j++)
 			hashes->hash[j] = BloomxHashInColumn(hashes->hash[j], i);
 	}
-	SortHashes(hashes);
 	return hashes;
+}
+
+const KeyHashes *
+BloomxSortedHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull)
+{
+	(void) BloomxHashesOfRow(columns, values, isnull);
+	SortHashes(&columns->hashes);
+	return &columns->hashes;
 }

@@ -8,10 +8,12 @@
 
 #include "access/genam.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
@@ -29,6 +31,11 @@
  * term only has to rank scans of many keys and segments; pages dominate it.
  */
 #define SLICE_OPERATORS 8
+
+/* What a pending row of values is thought to take: to look through these words costs about one operator. */
+#define WORDS_PER_ROW 8
+
+/* ---- filters ---- */
 
 /* The keys of a condition, as far as they can be known. */
 static double
@@ -53,7 +60,7 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 
 /* The pages that are read: of slices, of TIDs, of pending rows; *slices is the number of slices, in full pages. */
 static double
-PagesRead(const BloomxStructure *structure, double keys, double matches, double *slices)
+PagesRead(const BloomxStructure *structure, uint32 parts, double keys, double matches, double *slices)
 {
 	double		tids = 0,
 				pages = 1 + structure->meta.directory_pages + structure->meta.pending.pages;
@@ -63,7 +70,7 @@ PagesRead(const BloomxStructure *structure, double keys, double matches, double 
 	{
 		const BloomxSegment *segment = &structure->segments[i];
 		double		share = segment->rows / (double) MAX_SEGMENT_ROWS,
-					read = keys * structure->geometry.parts;
+					read = keys * parts;
 
 		if (segment->rows == 0)
 			continue;
@@ -75,16 +82,137 @@ PagesRead(const BloomxStructure *structure, double keys, double matches, double 
 	return pages + tids * (1 - exp(-matches / Max(tids, 1)));
 }
 
+/* ---- values ---- */
+
+/* What the conditions of a scan ask of an index of values. */
+typedef struct ValueConditions
+{
+	Relation	index;			/* NULL: a hypothetical one */
+	BloomxColumns *columns;
+	double		rows_per_block;
+	double		rate;			/* of an entry, for one key */
+	double		keys;			/* that are looked up */
+	double		share;			/* of the blocks that meet all conditions */
+} ValueConditions;
+
+/* Adds up the leaves.  False if nothing can be looked up. */
+static bool
+CountKeys(const BloomxCondition *condition, double *keys)
+{
+	bool		useful = condition->kind != HAS_ANY;
+
+	check_stack_depth();
+	*keys += condition->kind == HAS_KEY;
+	if (condition->kind == ANY_VALUE)
+		return false;
+	if (condition->kind == HAS_ALL)
+		useful = false;
+	/* all: one useful part suffices; any: all must be */
+	for (uint32 i = 0; i < condition->n && (condition->kind == HAS_ALL || condition->kind == HAS_ANY); i++)
+	{
+		bool		part = CountKeys(&condition->parts[i], keys);
+
+		if (condition->kind == HAS_ANY)
+			useful = i == 0 ? part : useful && part;
+		else
+			useful |= part;
+	}
+	return useful || condition->kind == NO_VALUE;
+}
+
+/* The same of a condition as the planner has it; one key if its right side is not known. */
+static bool
+CountKeysOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const RestrictInfo *qual, double *keys)
+{
+	const OpExpr *clause = (const OpExpr *) qual->clause;
+	ScanKeyData key = {.sk_attno = column + 1};
+	Node	   *value;
+	BloomxCondition condition;
+	Oid			left;
+
+	*keys = 1;
+	if (IsA(clause, NullTest))
+		return ((NullTest *) clause)->nulltesttype == IS_NULL;
+	if (IsA(clause, ScalarArrayOpExpr))
+	{
+		*keys = ESTIMATE_ARRAY_LENGTH(root, (Node *) lsecond(((ScalarArrayOpExpr *) clause)->args));
+		return true;
+	}
+	if (!IsA(clause, OpExpr) || conditions->index == NULL)
+		return true;
+	value = estimate_expression_value(root, get_rightop((Expr *) clause));
+	if (!IsA(value, Const) || ((Const *) value)->constisnull)
+		return true;
+	get_op_opfamily_properties(clause->opno, conditions->index->rd_opfamily[column], false, &(int) {0}, &left, &key.sk_subtype);
+	key.sk_strategy = get_op_opfamily_strategy(clause->opno, conditions->index->rd_opfamily[column]);
+	condition = BloomxConditionOfValue(conditions->index, conditions->columns, &key, ((Const *) value)->constvalue);
+	*keys = 0;
+	return CountKeys(&condition, keys);
+}
+
+/*
+ * A block meets a condition if one of its rows does, or by a false positive.  Of two
+ * conditions the rows may be different ones.
+ */
+static void
+AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditions, const IndexClause *clause)
+{
+	Selectivity rows = clause_selectivity(root, (Node *) clause->rinfo, info->rel->relid, JOIN_INNER, NULL);
+	double		of_blocks = 1 - pow(1 - Min(rows, 1), conditions->rows_per_block);
+	ListCell   *lc;
+
+	foreach(lc, clause->indexquals)
+	{
+		double		keys;
+
+		if (CountKeysOfQual(root, conditions, clause->indexcol, lfirst_node(RestrictInfo, lc), &keys))
+			conditions->share *= Min(1, of_blocks + keys * conditions->rate);
+		conditions->keys += keys;
+	}
+}
+
+/*
+ * An index of values returns whole blocks.  The planner reckons with rows: it takes
+ * 2 B n / (2 B + n) of B blocks for n rows.  So it is told as many rows as give the
+ * right number of blocks, and the rows that are looked at in these blocks are paid
+ * here.
+ */
+static void
+EstimateValues(PlannerInfo *root, IndexPath *path, const BloomxStructure *structure, ValueConditions *conditions,
+			   Cost *total, Selectivity *selectivity, double *pages, double *slices)
+{
+	IndexOptInfo *info = path->indexinfo;
+	double		blocks = Max(info->rel->pages, 1),
+				tuples = Max(info->rel->tuples, 1);
+	QualCost	recheck = {0};
+	ListCell   *lc;
+
+	conditions->rows_per_block = tuples / blocks;
+	foreach(lc, path->indexclauses)
+	{
+		AddClause(root, info, conditions, lfirst_node(IndexClause, lc));
+		recheck.per_tuple += cpu_operator_cost;
+	}
+	*pages = conditions->keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
+	if (structure != NULL)
+		*pages = PagesRead(structure, structure->meta.keys.parts, conditions->keys, conditions->share * blocks, slices);
+	*total = conditions->share * tuples * (cpu_tuple_cost + recheck.per_tuple);
+	*selectivity = Min(1, Max(*selectivity, 2 * conditions->share / (2 - conditions->share) * blocks / tuples));
+}
+
 void
 bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Cost *total,
 				   Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *info = path->indexinfo;
+	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
+	BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(index, NULL);
+	bool		of_values = info->opcintype[0] != FilterTypeOid();
 	List	   *quals = NIL;
 	double		keys = 0,
 				matches,
 				slices = 0,
-				pending = 0,
+				pending = structure == NULL ? 0 : structure->pending_words,
 				random_page_cost;
 	ListCell   *lc;
 
@@ -97,29 +225,37 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 		/* the original clause: selectivity knows more about f @> v than about f ?& probe */
 		quals = lappend(quals, clause->rinfo);
 		foreach(qual, clause->indexquals)
-			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
+			if (!of_values)
+				keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
 	}
 	*selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
 	matches = *selectivity * info->rel->tuples;
-
-	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
-	*pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
-	if (!info->hypothetical)
+	*total = 0;
+	if (of_values)
 	{
-		Relation	index = index_open(info->indexoid, NoLock);
-		BloomxStructure *structure = BloomxReadStructure(index, NULL);
+		ValueConditions conditions = {.index = index, .share = 1};
 
-		*pages = PagesRead(structure, keys, matches, &slices);
-		pending = structure->pending_words;
-		index_close(index, NoLock);
+		conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
+		conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
+		EstimateValues(root, path, structure, &conditions, total, selectivity, pages, &slices);
+		keys = conditions.keys;
+		matches = conditions.share * Max(info->rel->pages, 1);
+		pending /= WORDS_PER_ROW;
 	}
+	else if (structure == NULL)
+		/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
+		*pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
+	else
+		*pages = PagesRead(structure, structure->geometry.parts, keys, matches, &slices);
+	if (index != NULL)
+		index_close(index, NoLock);
 
 	/* repeated scans find pages in the cache */
 	if (loops > 1)
 		*pages = index_pages_fetched(*pages * loops, info->pages, info->pages, root) / loops;
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
 	*startup = 0;
-	*total = *pages * random_page_cost + cpu_operator_cost * (SLICE_OPERATORS * slices + pending * Max(keys, 1)) +
+	*total += *pages * random_page_cost + cpu_operator_cost * (SLICE_OPERATORS * slices + pending * Max(keys, 1)) +
 		cpu_index_tuple_cost * matches;
 	*correlation = 0;
 }

@@ -33,7 +33,6 @@
  * one in a thousand: few bits more make a small index as good as a tree.
  */
 #define BLOCKS_IN_VAIN 100
-#define LEAST_PARTS 10
 
 uint8
 BloomxChooseParts(Relation index, BlockNumber blocks)
@@ -224,15 +223,62 @@ BytesOf(const SizeClass *class, uint32 rows)
 	return rows * (class->stride * sizeof(uint64) + sizeof(ItemPointerData));
 }
 
-/* Hands the signatures of a class on as a segment. */
+/* The pages of a segment of so many rows of the class. */
+static uint32
+PagesOf(const SizeClass *class, uint32 rows)
+{
+	BloomxSegment segment = {.rows = rows, .slices = class->shape.parts * class->shape.width};
+
+	return rows == 0 ? 0 : BloomxSegmentPages(&segment);
+}
+
+/* The most rows, up to that many, of which the slices fill pages. */
+static uint32
+RowsWithoutPadding(uint32 rows)
+{
+	uint32		words = BloomxSliceWords(Max(rows, 1)),
+				per_page = PAGE_WORDS / words;
+
+	/* the next number of slices per page, unless so many nearly fill it */
+	return PAGE_WORDS % words < PAGE_WORDS / 16 ? rows : 64 * (PAGE_WORDS / (per_page + 1));
+}
+
+/* Hands the rows of a class from `first` to its last one on as a segment, in memory of their own. */
+static void
+WriteRows(BloomxEntries *entries, SizeClass *class, uint32 first)
+{
+	uint32		rows = class->rows - first;
+	BloomxRowSource source = {.rows = rows, .stride = class->stride};
+	ItemPointerData *tids = palloc(rows * sizeof(ItemPointerData));
+	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows * (Size) class->stride) * sizeof(uint64));
+
+	memcpy(tids, class->tids + first, rows * sizeof(ItemPointerData));
+	memcpy(signatures, class->signatures + first * (Size) class->stride, rows * (Size) class->stride * sizeof(uint64));
+	source.tids = tids;
+	source.signatures = signatures;
+	source.tuples = (uint32) (class->tuples * (double) rows / class->rows);
+	class->rows = first;
+	class->tuples -= source.tuples;
+	entries->write(entries->arg, class->shape.parts * class->shape.width, &source);
+}
+
+/*
+ * Hands the signatures of a class on as a segment.  If an eighth of its pages would
+ * be padding, they become two segments: a scan then reads twice as many pages here,
+ * but the index is smaller.
+ */
 static void
 WriteClass(BloomxEntries *entries, SizeClass *class)
 {
-	BloomxRowSource source = {.tids = class->tids, .rows = class->rows, .signatures = class->signatures,
-	.stride = class->stride, .tuples = class->tuples};
+	uint32		best = RowsWithoutPadding(class->rows);
+	BloomxRowSource source;
 
 	if (class->rows == 0)
 		return;
+	if (best > 0 && PagesOf(class, best) + PagesOf(class, class->rows - best) + entries->keys->parts < PagesOf(class, class->rows) / 8 * 7)
+		WriteRows(entries, class, best);
+	source = (BloomxRowSource) {.tids = class->tids, .rows = class->rows, .signatures = class->signatures,
+	.stride = class->stride, .tuples = class->tuples};
 	entries->used -= BytesOf(class, class->room);
 	class->rows = class->tuples = class->room = 0;
 	class->tids = NULL;
@@ -240,8 +286,8 @@ WriteClass(BloomxEntries *entries, SizeClass *class)
 	entries->write(entries->arg, class->shape.parts * class->shape.width, &source);
 }
 
-/* Frees room: writes the class that takes the most of it. */
-static void
+/* Frees room: writes the class that takes the most of it.  False if there is none. */
+static bool
 WriteLargest(BloomxEntries *entries)
 {
 	SizeClass  *largest = &entries->classes[0];
@@ -249,24 +295,32 @@ WriteLargest(BloomxEntries *entries)
 	for (int i = 1; i < entries->nclasses; i++)
 		if (BytesOf(&entries->classes[i], entries->classes[i].rows) > BytesOf(largest, largest->rows))
 			largest = &entries->classes[i];
+	if (largest->rows == 0)
+		return false;
 	WriteClass(entries, largest);
+	return true;
 }
 
-/*
- * Makes room for one more row: twice as many rows, or as many as there is memory
- * for.  If that is hardly more, the largest class is written first.
- */
+/* The rows for which a class may have room: twice as many as it has, or as many as there is memory for. */
+static uint32
+RoomFor(const BloomxEntries *entries, const SizeClass *class)
+{
+	Size		others = entries->used - BytesOf(class, class->room),
+				room = entries->memory > others ? Min((entries->memory - others) / BytesOf(class, 1), MAX_SEGMENT_ROWS) : 0;
+
+	return room >= 2 * class->rows ? Max(2 * class->rows, Min(room, LEAST_ENTRIES)) : RowsWithoutPadding((uint32) room);
+}
+
+/* Makes room for more rows.  If there is memory for hardly more, the largest class is written first. */
 static void
 MakeRoom(BloomxEntries *entries, SizeClass *class)
 {
-	uint32		least = Max(LEAST_ENTRIES, class->rows + class->rows / 8),
-				room;
+	uint32		room = RoomFor(entries, class);
 
-	if (entries->used - BytesOf(class, class->room) + BytesOf(class, least) > entries->memory)
-		WriteLargest(entries);
+	while (room < Max(LEAST_ENTRIES, class->rows + class->rows / 8) && room < MAX_SEGMENT_ROWS && WriteLargest(entries))
+		room = RoomFor(entries, class);
+	room = Max(room, LEAST_ENTRIES);
 	entries->used -= BytesOf(class, class->room);
-	room = entries->memory > entries->used ? (uint32) Min((entries->memory - entries->used) / BytesOf(class, 1), MAX_SEGMENT_ROWS) : 0;
-	room = Min(Max(Min(room, 2 * class->rows), Max(LEAST_ENTRIES, class->rows + 1)), MAX_SEGMENT_ROWS);
 	if (class->tids == NULL)
 	{
 		class->tids = palloc(room * sizeof(ItemPointerData));
@@ -450,26 +504,18 @@ BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSeg
 }
 
 void
-BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, uint32 tuples, const uint64 *hash, uint32 n)
+BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, const uint64 *hash, uint32 n)
 {
 	if (entries->tuples > 0 &&
 		(ItemPointerGetBlockNumberNoCheck(tid) != ItemPointerGetBlockNumberNoCheck(&entries->tid) ||
 		 entries->set.n + (uint64) n > entries->most_keys))
 		EndEntry(entries);
 	entries->tid = *tid;
-	entries->tuples += tuples;
-	entries->anything |= n == ANY_HASHES;
-	for (uint32 i = 0; i < n && !entries->anything; i++)
+	entries->tuples++;
+	entries->anything |= hash == NULL;
+	/* beyond the largest signature the keys need not be counted */
+	for (uint32 i = 0; i < n && entries->set.n < ANY_HASHES && hash != NULL; i++)
 		AddToSet(&entries->set, hash[i]);
-}
-
-/* The pages of a segment of so many rows of the class. */
-static uint32
-PagesOf(const SizeClass *class, uint32 rows)
-{
-	BloomxSegment segment = {.rows = rows, .slices = class->shape.parts * class->shape.width};
-
-	return rows == 0 ? 0 : BloomxSegmentPages(&segment);
 }
 
 /*

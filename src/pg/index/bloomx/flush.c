@@ -52,7 +52,7 @@ KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
 	}
 	hash = palloc(words * sizeof(uint64));
 	memcpy(hash, row + 1, (words - 1) * sizeof(uint64));
-	rows->rows[rows->n++] = (PendingRow) {.tid = BloomxPendingTid(row), .n = BloomxHeadOf(row).hashes, .hash = hash};
+	rows->rows[rows->n++] = (PendingRow) {.tid = BloomxPendingTid(row), .n = words - 1, .hash = BloomxHeadOf(row).hashes == ANY_HASHES ? NULL : hash};
 }
 
 /* The first rows of the list: those that are on `most` pages, and at least one. */
@@ -107,7 +107,7 @@ MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 	BloomxEntries *entries = BloomxStartEntries(index, keys, MaxAllocHugeSize / 2, KeepSegment, segments);
 
 	for (uint32 i = 0; i < rows->n; i++)
-		BloomxAddToEntries(entries, &rows->rows[i].tid, 1, rows->rows[i].hash, rows->rows[i].n);
+		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);
 	BloomxFinishEntries(entries);
 	return segments;
 }

@@ -18,6 +18,7 @@
  *   flush.c      pending rows of values become segments
  *   replace.c    the directory: new segments in the place of others
  *   merge.c      from pending rows and small segments to larger ones
+ *   concurrent.c  the rows of a concurrent build
  *   append.c     INSERT makes a row a pending row
  *   filters.c    CREATE INDEX and INSERT on filters
  *   values.c     the same on values
@@ -105,6 +106,7 @@
 #include "pg/base/base.h"
 
 #include "access/amapi.h"
+#include "access/genam.h"
 #include "access/generic_xlog.h"
 #include "access/skey.h"
 #include "port/pg_bitutils.h"
@@ -430,8 +432,9 @@ typedef struct BloomxColumns
 /* Everything is in the current memory context. */
 extern BloomxColumns *BloomxOpenColumns(Relation index);
 
-/* The hashes of all keys of a row, each once, in ascending order; valid until the next call. */
+/* The hashes of all keys of a row, as they come, or each once in ascending order; valid until the next call. */
 extern const KeyHashes *BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull);
+extern const KeyHashes *BloomxSortedHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull);
 
 /* A key's hash as the index has it; columns are numbered from 0. */
 extern uint64 BloomxHashInColumn(uint64 hash, int column);
@@ -720,6 +723,13 @@ typedef struct BloomxBuilder
 	void		(*finish) (struct BloomxBuilder *builder);
 } BloomxBuilder;
 
+/* ---- concurrent.c ---- */
+
+/* The TIDs of the rows from which a concurrent build makes the index: begins a file of them, adds one, hands on all. */
+extern void BloomxStartTidFile(Relation index);
+extern void BloomxNoteTid(Relation index, const ItemPointerData *tid);
+extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback, void *state);
+
 /* ---- append.c ---- */
 
 /*
@@ -743,6 +753,9 @@ extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const D
 
 /* ---- entries.c ---- */
 
+/* Of an index whose options do not say otherwise: a rate of one in a thousand. */
+#define LEAST_PARTS 10
+
 /* The parts that signatures of a table of so many blocks should have. */
 extern uint8 BloomxChooseParts(Relation index, BlockNumber blocks);
 
@@ -758,8 +771,11 @@ typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSou
  */
 extern BloomxEntries *BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg);
 
-/* The distinct hashes of some rows of the table, which come in the order of their blocks; n may be ANY_HASHES. */
-extern void BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, uint32 tuples, const uint64 *hash, uint32 n);
+/*
+ * The hashes of some rows of the table, which come in the order of their blocks.
+ * NULL instead of hashes: they may hold anything.
+ */
+extern void BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, const uint64 *hash, uint32 n);
 extern void BloomxFinishEntries(BloomxEntries *entries);
 
 /* ---- flush.c ---- */

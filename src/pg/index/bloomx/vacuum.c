@@ -295,6 +295,8 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 	BloomxUnlockStructure(info->index);
 	RemoveFromPending(&removal, pass);
 	RemoveFromSegments(&removal, pass);
+	if (!info->index->rd_index->indisvalid)
+		BloomxReportTidFile(info->index, callback, state);
 	return removal.stats;
 }
 

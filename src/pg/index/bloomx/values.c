@@ -45,7 +45,7 @@ BuildRow(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values
 	const KeyHashes *hashes = BloomxHashesOfRow(state->columns, values, isnull);
 	MemoryContext old = MemoryContextSwitchTo(state->memory);
 
-	BloomxAddToEntries(state->entries, tid, 1, hashes->hash, Min(hashes->n, ANY_HASHES));
+	BloomxAddToEntries(state->entries, tid, hashes->hash, hashes->n);
 	MemoryContextSwitchTo(old);
 	builder->indexed++;
 }
@@ -86,7 +86,7 @@ uint32
 BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
 {
 	const BloomxKeys keys = {.of_values = 1};
-	const KeyHashes *hashes = BloomxHashesOfRow(columns, values, isnull);
+	const KeyHashes *hashes = BloomxSortedHashesOfRow(columns, values, isnull);
 	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0,
 				step = 0;
 	BloomxRowHead head = {.tid = *tid, .hashes = (uint16) Min(hashes->n, ANY_HASHES)};
