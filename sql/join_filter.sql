@@ -132,13 +132,17 @@ SELECT * FROM filtered('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)'
 SELECT kind, bytes <= 65536 AS within_work_mem FROM bloomx_join_filters();
 RESET work_mem;
 -- Ascending integers up to the limit of memory: the last part of the way takes no copy of the bitmap per key.
-SET work_mem = '16MB';
+SET work_mem = '1MB';
 SET statement_timeout = '60s';
-CREATE TABLE sparse AS SELECT g * 1000 AS k FROM generate_series(1, 134000) g;
+CREATE TABLE sparse AS SELECT g * 60 AS k FROM generate_series(1, 139000) g;
 ANALYZE sparse;
 SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN sparse USING (k)');
 SELECT kind, build_rows, rows_dropped FROM bloomx_join_filters();
 RESET statement_timeout;
+-- Integers that are further apart go into a Bloom filter, though there would be memory for a bitmap.
+SET work_mem = '64MB';
+SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN (SELECT k * 50 AS k FROM sparse) s USING (k)');
+SELECT kind, build_rows, bytes < 500000 AS small FROM bloomx_join_filters();
 RESET work_mem;
 
 -- Keys are read from the table's pages: rows older than their column, dropped columns, compressed and external values,

@@ -4,9 +4,8 @@
  * Nobody knows in advance how many keys will come, and memory is bounded.  So a
  * set starts as a table of distinct words.  Integers that are dense go into a
  * bitmap whenever the table would have to grow, and come back if others follow
- * that are not.  If the words become too many for the table, integers go
- * into a bitmap as long as their range fits into the memory, and whatever else
- * into a Bloom filter.  A bitmap has no false positives, needs no hash, and is
+ * that are not.  If the words become too many for the table, they go into a Bloom
+ * filter, but for integers that can be expected to be dense.  A bitmap has no false positives, needs no hash, and is
  * smaller than a filter if at least one in eleven integers of its range is there.
  *
  * A filter is made for four times the keys that the planner expects, as far as
@@ -208,11 +207,17 @@ BitmapFits(const KeySet *set, int64 low, int64 high)
 	return Span(low, high) < BitmapLimit(set);
 }
 
-/* True if that many integers between the two are better kept in a bitmap than in any other form. */
+/*
+ * True if the integers between the two are better kept in a bitmap than in any
+ * other form.  While they are few, nobody believes how many more the planner expects:
+ * a large bitmap for them would have to be cleared in vain.
+ */
 static bool
 AreDense(const KeySet *set, int64 low, int64 high)
 {
-	return Span(low, high) < Max(set->n_distinct * BITMAP_BITS_PER_KEY, SMALL_BITMAP) && BitmapFits(set, low, high);
+	double		keys = set->n_distinct < MOST_FEW ? set->n_distinct : Max(set->n_distinct, set->expected);
+
+	return Span(low, high) < Max(keys * BITMAP_BITS_PER_KEY, SMALL_BITMAP) && BitmapFits(set, low, high);
 }
 
 static void
@@ -355,7 +360,7 @@ BitmapToFew(KeySet *set)
 	return true;
 }
 
-/* Makes something else of a table of words: a bitmap, if there is memory for it. */
+/* Makes something else of a table of words. */
 static void
 EndFew(KeySet *set)
 {
@@ -364,7 +369,7 @@ EndFew(KeySet *set)
 	FreeFew(set);
 	if (set->bounds_only)
 		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
-	else if (set->is_integer && BitmapFits(set, set->lowest, set->highest))
+	else if (set->is_integer && AreDense(set, set->lowest, set->highest))
 		WordsToBitmap(set, words);
 	else
 	{
@@ -389,9 +394,7 @@ LeaveFew(KeySet *set)
 static void
 LeaveBitmap(KeySet *set, int64 integer)
 {
-	if (!AreDense(set, set->lowest, set->highest) && BitmapToFew(set))
-		return;
-	if (!GrowBitmap(set, integer))
+	if (AreDense(set, set->lowest, set->highest) ? !GrowBitmap(set, integer) : !BitmapToFew(set))
 		BitmapToFilter(set);
 }
 
