@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "joinfilter/joinfilter.h"
 #include "joinfilter/stable.h"
@@ -70,11 +71,18 @@ InputIsEligible(PlanState *input)
 	return !(IsA(input, HashJoinState) && input->plan->parallel_aware);
 }
 
-/* True if the input of the join has all rows of its table. */
+/* True if the input of the join has nearly all rows of its table, as far as the planner knows. */
 static bool
-IsUnrestricted(Plan *input)
+IsUnrestricted(PlanState *input)
 {
-	return (IsA(input, SeqScan) || IsA(input, IndexOnlyScan) || IsA(input, IndexScan)) && input->qual == NIL;
+	double		rows;
+
+	if (!IsA(input, SeqScanState) && !IsA(input, IndexOnlyScanState) && !IsA(input, IndexScanState))
+		return false;
+	/* below 0: unknown */
+	rows = ((ScanState *) input)->ss_currentRelation->rd_rel->reltuples;
+	return input->plan->qual == NIL ||
+		(rows > 0 && input->plan->plan_rows > (1 - bloomx_join_filter_min_drop) * rows);
 }
 
 /* True if so few rows are expected to go that a filter does not pay. */
@@ -84,7 +92,7 @@ WillDropTooFew(const JoinFilter *filter)
 	double		left = filter->join->plan->plan_rows / Max(filter->filtered->plan->plan_rows, 1);
 
 	return bloomx_join_filter_min_drop > 0 && 1 - left < bloomx_join_filter_min_drop &&
-		IsUnrestricted(filter->input->plan);
+		IsUnrestricted(filter->input);
 }
 
 /* The planner's number of rows of the largest node that a filter would be applied to. */
@@ -342,8 +350,12 @@ StartFilter(JoinFilter *filter)
 	/*
 	 * Otherwise the join might fetch an outer row before it builds the table, to
 	 * see whether there is one, and the outer scan would begin without a filter.
+	 * But where there might be none, an inner side that costs more than the outer
+	 * one must not be read in vain.
 	 */
-	if (filter->hash_join != NULL)
+	if (filter->hash_join != NULL &&
+		(filter->filtered->plan->plan_rows >= bloomx_join_filter_min_rows ||
+		 filter->input->plan->total_cost <= filter->filtered->plan->total_cost))
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
 

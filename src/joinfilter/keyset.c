@@ -597,26 +597,37 @@ static void
 MergeBitmap(KeySet *set, const SavedKeySet *saved)
 {
 	int64		base = (int64) ((uint64) saved->lowest & ~UINT64CONST(63));
-	uint64		n = pg_popcount((const char *) saved->words, (int) Min(saved->n_words * sizeof(uint64), MaxAllocSize));
+	uint64		n = pg_popcount((const char *) saved->words, (int) Min(saved->n_words * sizeof(uint64), MaxAllocSize)),
+			   *few = NULL,
+				n_few = 0;
 
-	/* the set's bounds are those of both already; of many integers, all words of the bitmap are added at once */
-	if (set->form == KEYS_FEW && n > MOST_FEW)
-		EndFew(set);
-	if (set->form == KEYS_BITMAP && n > MOST_FEW && !(Covers(set, saved->lowest) && Covers(set, saved->highest)))
-		BitmapToFilter(set);
-	if (set->form == KEYS_BITMAP && n > MOST_FEW)
+	if (n > MOST_FEW && set->form == KEYS_FEW)
+	{
+		/* the few are added to the many */
+		few = WordsOfFew(set);
+		n_few = set->n_distinct;
+		FreeFew(set);
+		set->form = KEYS_BITMAP;
+		set->n_distinct = 0;
+		AllocBitmap(set, saved->lowest, saved->highest);
+	}
+	/* some may be in both: too large a number only means that they are not few */
+	if (n > MOST_FEW)
+		set->n_distinct += n;
+	if (n > MOST_FEW && set->form == KEYS_BITMAP && AreDense(set, set->lowest, set->highest) &&
+		Covers(set, saved->lowest) && Covers(set, saved->highest))
 	{
 		uint64	   *bits = set->bits + Span(set->base, base) / 64;
 
 		for (uint64 i = 0; i < saved->n_words; i++)
 			bits[i] |= saved->words[i];
-		/* some may have been there: too large a number only means that it is not few */
-		set->n_distinct += n;
-		return;
 	}
-	for (uint64 i = 0; i < saved->n_words; i++)
-		for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
-			KeySetAddWord(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
+	else
+		for (uint64 i = 0; i < saved->n_words; i++)
+			for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
+				KeySetAddWord(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
+	for (uint64 i = 0; i < n_few; i++)
+		KeySetAddWord(set, few[i]);
 }
 
 static void
