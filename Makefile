@@ -25,7 +25,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending structure segment space provisional entries replace flush merge \
-		concurrent append filters values build scan vacuum nulls cost info places check_filters check_values check handler)
+		concurrent append filters values build scan summarize vacuum nulls cost info places check_filters check_values check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel brin extract gist index_bloomx index_rows errors golden \

@@ -135,6 +135,17 @@ INSERT INTO types (id, txt) VALUES (1001, 'late'), (1002, NULL);
 REINDEX INDEX CONCURRENTLY types_id;
 SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');
 
+-- When most rows are gone VACUUM makes the entries of their blocks anew.
+CREATE TABLE gone AS SELECT i AS id, 'word ' || i AS word FROM generate_series(1, 80000) i;
+ALTER TABLE gone SET (autovacuum_enabled = off);
+CREATE INDEX gone_key ON gone USING bloomx (id, word);
+INSERT INTO gone SELECT i, 'word ' || i FROM generate_series(80001, 80100) i;
+DELETE FROM gone WHERE id % 20 <> 7;
+VACUUM gone;
+SELECT rows, entries > 100 AS entries, removed, pending, bloomx_check_index('gone_key') AS checked, lost FROM bloomx_index_info('gone_key');
+SELECT count(*) FILTER (WHERE found = 1) AS found, count(*) AS all FROM gone g, LATERAL (SELECT count(*) AS found FROM gone h WHERE h.id = g.id OFFSET 0) f WHERE id < 2000;
+DROP TABLE gone;
+
 -- The planner uses it for values that few blocks have, and not for those that every block has, or that the index cannot look up.
 RESET enable_seqscan;
 CREATE TABLE choice AS SELECT i AS id, i % 5 AS status, 'line ' || i AS line, ARRAY[i, i + 100000] AS tags FROM generate_series(1, 50000) i;
@@ -178,6 +189,9 @@ CREATE TABLE shapes (p point, f bloomfilter, i int);
 CREATE INDEX ON shapes USING bloomx (p);
 CREATE INDEX ON shapes USING bloomx (i, f);
 CREATE INDEX ON shapes USING bloomx (i) WITH (rate = 0.9);
+CREATE INDEX ON shapes USING bloomx (i) WITH (bits = 640);
+CREATE INDEX ON shapes USING bloomx (f) WITH (rate = 0.01);
+CREATE INDEX ON shapes USING bloomx (f) WITH (keys = 10);
 DROP TABLE events, empty, types, unlogged, shapes;
 DROP FUNCTION add_events, event_differences, wrong_columns;
 DROP TYPE color, small_int;

@@ -100,6 +100,30 @@ CheckColumns(Relation index)
 	}
 }
 
+static void
+RefuseOption(bool given, const char *option, const char *what, const char *hint)
+{
+	if (given)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("option \"%s\" of a bloomx index is for %s", option, what),
+				 errhint("%s", hint)));
+}
+
+static void
+CheckOptions(Relation index)
+{
+	BloomxOptions options = BloomxGetOptions(index);
+
+	if (BloomxIsOfValues(index))
+		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
+	else
+	{
+		RefuseOption(options.rate > 0, "rate", "values", "Set bits and probes, or make filters of a lower rate.");
+		RefuseOption(options.keys > 0, "keys", "values", "Leave it out: every filter has a signature of its own.");
+	}
+}
+
 typedef struct BuildState
 {
 	BloomxBuilder *builder;
@@ -128,6 +152,7 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 	BuildState	state;
 
 	CheckColumns(index);
+	CheckOptions(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	WriteMetaPage(index);

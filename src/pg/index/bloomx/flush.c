@@ -78,33 +78,39 @@ ReadRows(Relation index, const BloomxStructure *structure, uint32 most)
 	return rows;
 }
 
-/* The segments that the rows become. */
-typedef struct Segments
+/* Segments in memory. */
+struct BloomxSegments
 {
 	uint32		n;
 	uint32		pages;
 	BloomxSegment segments[DIRECTORY_SEGMENTS];
 	BloomxRowSource sources[DIRECTORY_SEGMENTS];
-} Segments;
+};
 
-static void
-KeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
+BloomxSegments *
+BloomxNewSegments(void)
 {
-	Segments   *segments = arg;
+	return palloc0(sizeof(BloomxSegments));
+}
+
+void
+BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
+{
+	BloomxSegments *segments = arg;
 	BloomxSegment *segment = &segments->segments[segments->n];
 
 	if (segments->n == DIRECTORY_SEGMENTS)
-		elog(ERROR, "pending rows of a bloomx index make too many segments");
+		elog(ERROR, "rows of a bloomx index make too many segments at once");
 	*segment = (BloomxSegment) {.rows = source->rows, .slices = slices, .tuples = source->tuples};
 	segments->sources[segments->n++] = *source;
 	segments->pages += BloomxSegmentPages(segment);
 }
 
-static Segments *
+static BloomxSegments *
 MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 {
-	Segments   *segments = palloc0(sizeof(Segments));
-	BloomxEntries *entries = BloomxStartEntries(index, keys, MaxAllocHugeSize / 2, KeepSegment, segments);
+	BloomxSegments *segments = BloomxNewSegments();
+	BloomxEntries *entries = BloomxStartEntries(index, keys, MaxAllocHugeSize / 2, BloomxKeepSegment, segments);
 
 	for (uint32 i = 0; i < rows->n; i++)
 		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);
@@ -114,7 +120,7 @@ MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 
 /* Reserves the pages of all segments, one after the other, and gives these their stamps.  False if too few pages are free. */
 static bool
-Reserve(Relation index, const BloomxKeys *keys, Segments *segments)
+Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	GenericXLogState *state = GenericXLogStart(index);
@@ -161,22 +167,26 @@ BloomxFreeReserved(Relation index)
 }
 
 void
-BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
+BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
 {
-	BloomxKeys	keys = structure->meta.keys;
-	PendingRows rows = ReadRows(index, structure, most);
-	BloomxMerge merge = {.pending = rows.words};
-	Segments   *segments;
-
-	if (keys.parts == 0)
-		keys.parts = BloomxChooseParts(index, 0);
-	segments = MakeSegments(index, &keys, &rows);
-	while (segments->n > 0 && !Reserve(index, &keys, segments))
+	while (segments->n > 0 && !Reserve(index, keys, segments))
 		BloomxExtendIndex(index, segments->pages);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].pass = structure->meta.pending.pass;
 		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
-	BloomxReplace(index, structure, &merge, segments->segments, segments->n);
+	BloomxReplace(index, structure, merge, segments->segments, segments->n);
+}
+
+void
+BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
+{
+	BloomxKeys	keys = structure->meta.keys;
+	PendingRows rows = ReadRows(index, structure, most);
+	BloomxMerge merge = {.pending = rows.words};
+
+	if (keys.parts == 0)
+		keys.parts = BloomxChooseParts(index, 0);
+	BloomxAddSegments(index, structure, &keys, MakeSegments(index, &keys, &rows), &merge);
 }

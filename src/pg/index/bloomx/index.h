@@ -24,6 +24,7 @@
  *   values.c     the same on values
  *   build.c      what they have in common
  *   scan.c       bitmap scans
+ *   summarize.c  VACUUM makes entries of values anew
  *   vacuum.c     VACUUM
  *   nulls.c      what the planner must know of rows without a filter
  *   cost.c       the planner's estimate
@@ -292,6 +293,7 @@ typedef struct BloomxMeta
 	uint32		segments;		/* entries of the directory, free ones included */
 	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
 	uint64		next_stamp;		/* of the next segment */
+	uint64		old_stamp;		/* segments with a lower stamp are to be dropped (summarize.c); 0: none is */
 	uint32		directory_pages;
 	uint32		free_runs;
 	BloomxMerge merge;
@@ -780,6 +782,18 @@ extern void BloomxFinishEntries(BloomxEntries *entries);
 
 /* ---- flush.c ---- */
 
+/* Segments that are in memory, and are added to the index at once. */
+typedef struct BloomxSegments BloomxSegments;
+
+extern BloomxSegments *BloomxNewSegments(void);
+
+/* A BloomxWriteSegment. */
+extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
+
+/* Puts them in the place of what the merge names.  Needs the structure lock; no other merge may be under way. */
+extern void BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
+							  const BloomxMerge *merge);
+
 /* Makes the pending rows of values on `most` pages segments.  Needs the structure lock. */
 extern void BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most);
 
@@ -832,6 +846,11 @@ extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSourc
  * words, with which the list has so many words; 0 if none is due.
  */
 extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, Relation index);
+
+/* ---- summarize.c ---- */
+
+/* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
+extern void BloomxSummarizeAnew(Relation index, double tuples);
 
 /* ---- nulls.c ---- */
 

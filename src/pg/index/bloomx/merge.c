@@ -96,6 +96,15 @@ IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
 	return false;
 }
 
+/* True if the segment has so many slices and no more rows.  Old ones are not merged: what they became would not be old. */
+static bool
+MayMerge(const BloomxStructure *structure, uint32 i, uint32 slices, uint32 rows)
+{
+	const BloomxSegment *segment = &structure->segments[i];
+
+	return segment->rows > 0 && segment->rows <= rows && segment->slices == slices && segment->stamp >= structure->meta.old_stamp;
+}
+
 /*
  * Chooses the segments of one page of the directory that are merged with `rows`
  * other rows of as many slices: writes their slots to `chosen`, after the n that
@@ -121,7 +130,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 slices, uin
 		/* count the segments that are no larger than the merge, those already chosen included */
 		before = n;
 		for (uint32 i = first; i < last; i++)
-			if (structure->segments[i].rows > 0 && structure->segments[i].rows <= limit && structure->segments[i].slices == slices)
+			if (MayMerge(structure, i, slices, limit))
 				found++;
 		if (found - n < FAN_OUT - 1)
 			break;
@@ -131,7 +140,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 slices, uin
 		{
 			const BloomxSegment *segment = &structure->segments[i];
 
-			if (segment->rows == 0 || segment->rows > limit || segment->slices != slices || IsChosen(chosen, before, i) ||
+			if (!MayMerge(structure, i, slices, limit) || IsChosen(chosen, before, i) ||
 				rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
 			chosen[n++] = i;
@@ -178,7 +187,7 @@ PlanMergeOfSegments(const BloomxStructure *structure)
 		const BloomxSegment *segment = &structure->segments[i];
 		uint32		n;
 
-		if (segment->rows == 0)
+		if (!MayMerge(structure, i, segment->slices, segment->rows))
 			continue;
 		chosen[0] = i;
 		n = ChooseSegments(structure, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);

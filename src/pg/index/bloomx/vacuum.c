@@ -407,6 +407,8 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	MergeAll(info->index);
+	if (info->num_heap_tuples >= 0)
+		BloomxSummarizeAnew(info->index, info->num_heap_tuples);
 	CompactSegments(info->index);
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
