@@ -127,10 +127,8 @@ SET enable_hashjoin = on;
 SET enable_sort = off;
 CREATE INDEX f_i4 ON f (i4);
 CREATE INDEX g_i4 ON g (i4);
-EXPLAIN (COSTS OFF) SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4;
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
 -- And below a merge of sorted inputs, of which each is read as far as needed.
-EXPLAIN (COSTS OFF) SELECT x.id FROM (SELECT id, i4 FROM f UNION ALL SELECT id, i4 FROM g ORDER BY i4 OFFSET 0) x JOIN seven USING (i4) LIMIT 1;
 SELECT * FROM filtered_tables('SELECT x.id FROM (SELECT id, i4 FROM f UNION ALL SELECT id, i4 FROM g ORDER BY i4 OFFSET 0) x JOIN seven USING (i4)');
 RESET enable_seqscan;
 RESET enable_bitmapscan;
