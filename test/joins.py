@@ -6,7 +6,7 @@
 Makes tables of several key types, with NULLs, duplicates and skew; partitioned by range, list and hash; with
 BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
 queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY,
-LIMIT, UNION ALL, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
+LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
 and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
@@ -254,6 +254,15 @@ class Generator:
         return (f"WITH RECURSIVE w(k, depth) AS (SELECT i4, 0 FROM tiny UNION ALL SELECT x.i8::int, depth + 1 FROM w JOIN {self.one_of('mid', 'big', 'ranged')} x ON x.i4 = w.k + 1 "
                 f"JOIN mid y ON y.i8 = x.i8 AND {self.condition('y')} WHERE depth < 4) SELECT k::text, count(*) FROM w GROUP BY k")
 
+    def merge(self):
+        """A merge join of two sorts, of which the larger one may be filtered."""
+        column = self.one_of("i4", "i8", "d", "t", "n", "f", "u")
+        small = self.one_of(f"(SELECT x.* FROM {self.table()} x WHERE {self.condition('x')})", self.table())
+        sides = [f"{small} r0", "big r1"]
+        self.r.shuffle(sides)
+        return (f"SELECT r0.{column}::text AS c0, r1.id::text AS c1 FROM {sides[0]} {self.one_of('JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN')} {sides[1]} "
+                f"ON r0.{column} = r1.{column}")
+
     def change(self):
         """A statement that changes a table, as a query of what it changed."""
         self.same = None
@@ -289,7 +298,10 @@ def statements(g, number):
     """The script of one query: settings, then the same with filters off and on."""
     kind = g.r.random()
     before, after = "", ""
-    if kind < 0.80:
+    sorts = kind < 0.05
+    if sorts:
+        query = g.merge()
+    elif kind < 0.80:
         query = g.select()
     elif kind < 0.84:
         query = g.recursive()
@@ -316,6 +328,8 @@ def statements(g, number):
     else:
         body = f"{before} {digest}; {after}"
     out = [g.settings()]
+    if sorts:
+        out.append("SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_indexscan = off; SET enable_mergejoin = on; SET enable_sort = on;")
     for mode in ("off", "on"):
         out.append(f"SET bloomx.join_filter = {mode};")
         out.append(f"\\echo @ {number} {mode}")
