@@ -58,6 +58,9 @@ sql -c "
 	-- filters of all sizes, and often emptied: the geometry is provisional again and again
 	CREATE TABLE growing (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX growing_f ON growing USING bloomx (f) WITH (pending_limit = 16);
+	-- values: rows of few and of many keys, most of them soon gone
+	CREATE TABLE events (id serial, who int, note text, tags int[]);
+	CREATE INDEX events_key ON events USING bloomx (who, note, tags) WITH (pending_limit = 16);
 	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
 		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
@@ -75,6 +78,11 @@ sql -c "
 		SELECT (SELECT sum(id) FROM growing WHERE f @> k), (SELECT sum(id) FROM growing WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
 		IF by_index IS DISTINCT FROM by_scan THEN
 			RAISE 'growing, key %: index % scan %', k, by_index, by_scan;
+		END IF;
+		SELECT (SELECT sum(id) FROM events WHERE who = k OR note = 'note ' || k AND tags && ARRAY[k]),
+			(SELECT sum(id) FROM events WHERE (who = k) IS TRUE OR (note = 'note ' || k AND tags && ARRAY[k]) IS TRUE) INTO by_index, by_scan;
+		IF by_index IS DISTINCT FROM by_scan THEN
+			RAISE 'events, key %: index % scan %', k, by_index, by_scan;
 		END IF;
 	END \$\$" || exit 1
 
@@ -99,6 +107,13 @@ cat >"$work/growing.sql" <<-'SQL'
 	INSERT INTO growing (f) SELECT (SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, (i + 500 * random() ^ 8)::int)) FROM generate_series(1, 4) i;
 	DELETE FROM growing WHERE id % 7 = :again % 7;
 SQL
+cat >"$work/events.sql" <<-'SQL'
+	\set key random(1, 1000)
+	INSERT INTO events (who, note, tags) SELECT nullif(:key + i, 500), 'note ' || :key, ARRAY(SELECT (random() * 1000)::int FROM generate_series(1, (2 + 300 * random() ^ 8)::int)) || :key
+	FROM generate_series(1, 20) i;
+	UPDATE events SET note = 'note ' || who WHERE id > (SELECT max(id) - 30 FROM events) AND who % 3 = 1;
+	DELETE FROM events WHERE id < (SELECT max(id) - 5000 FROM events) OR who = :key;
+SQL
 cat >"$work/rollback.sql" <<-'SQL'
 	BEGIN;
 	INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 20);
@@ -111,12 +126,12 @@ SQL
 
 # Writers and readers together; $1 is pgbench's -T.
 load() {
-	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
+	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
 
 vacuum_until() { # a file
 	while [ ! -e "$1" ]; do
-		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" >/dev/null 2>&1 || sleep 0.1
+		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" >/dev/null 2>&1 || sleep 0.1
 	done
 }
 
@@ -128,7 +143,7 @@ loaded() { # name, exit status of load
 }
 
 checked() { # name
-	sql -c "SELECT count(bloomx_check_index(i)) = 3 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
+	sql -c "SELECT count(bloomx_check_index(i)) = 4 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
 		-o "$work/answer"
 	ok "$1" $?
 }
@@ -271,7 +286,7 @@ loaded "readers see the right rows while others write and VACUUM runs" $?
 touch "$work/stop"
 wait $vacuum
 checked "the indexes are whole after that"
-[ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f']::regclass[]) i, bloomx_index_info(i)")" = t ]
+[ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f', 'events_key']::regclass[]) i, bloomx_index_info(i)")" = t ]
 ok "segments were made" $?
 
 # An INSERT writes the server's generic record by hand. With this setting each record carries the pages as they are
@@ -295,9 +310,9 @@ done
 same "an unlogged index is empty after a crash, and takes rows" "0 700" \
 	"$(sql -c "SELECT bloomx_check_index('unlogged_f')" -c "INSERT INTO unlogged (f) SELECT some_filter() FROM generate_series(1, 700)" \
 		-c "SELECT bloomx_check_index('unlogged_f')" | tr '\n' ' ' | sed 's/ $//')"
-sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing"
+sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events"
 checked "the indexes are whole after VACUUM"
-same "VACUUM reclaims the pages that the crashes left behind" "0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f']::regclass[]) i, bloomx_index_info(i)")"
+same "VACUUM reclaims the pages that the crashes left behind" "0 0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1
