@@ -5,7 +5,7 @@
 \set VERBOSITY terse
 SET bloomx.overfill = off;
 
--- The rows that an index finds for a condition, whether a scan finds the same, and whether ranges were skipped.
+-- The rows that an index finds for a condition, whether a scan finds the same, and whether a tenth of the pages was skipped.
 CREATE FUNCTION x_found(tab regclass, condition text, OUT rows bigint, OUT same boolean, OUT skips boolean) LANGUAGE plpgsql AS $$
 DECLARE by_index int[]; by_scan int[]; plan json;
 BEGIN
@@ -13,11 +13,17 @@ BEGIN
     EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) SELECT id FROM %s WHERE %s', tab, condition) INTO plan;
     plan := plan -> 0 -> 'Plan';
     IF plan ->> 'Node Type' <> 'Bitmap Heap Scan' THEN RAISE EXCEPTION 'a %', plan ->> 'Node Type'; END IF;
-    skips := (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int < pg_relation_size(tab) / current_setting('block_size')::int;
+    EXECUTE format('SELECT 0.9 * count(DISTINCT (ctid::text::point)[0]) > %s FROM %s', (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int, tab) INTO skips;
     EXECUTE format('SELECT array_agg(id ORDER BY id), count(*) FROM %s WHERE %s', tab, condition) INTO by_index, rows;
     PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true);
     EXECUTE format('SELECT array_agg(id ORDER BY id) FROM %s WHERE %s', tab, condition) INTO by_scan;
     same := by_index IS NOT DISTINCT FROM by_scan;
+END $$;
+CREATE FUNCTION x_node(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT json) ' || query INTO plan;
+    RETURN plan #>> '{0,Plan,Node Type}';
 END $$;
 CREATE FUNCTION x_all(tab regclass, conditions text[], OUT condition text, OUT rows bigint, OUT same boolean, OUT skips boolean)
 RETURNS SETOF record LANGUAGE sql AS $$
@@ -35,8 +41,8 @@ SELECT * FROM x_all('x_array', ARRAY[
 
 -- A value on the left of ANY, or an array that holds the column's: no index can be asked, so PostgreSQL does not.
 SET enable_seqscan = off;
-EXPLAIN (COSTS OFF) SELECT FROM x_array WHERE 1234 = ANY (v);
-EXPLAIN (COSTS OFF) SELECT FROM x_array WHERE v <@ '{1234,3234,5234}';
+SELECT x_node('SELECT FROM x_array WHERE 1234 = ANY (v)');
+SELECT x_node('SELECT FROM x_array WHERE v <@ ''{1234,3234,5234}''');
 RESET enable_seqscan;
 
 -- Elements of other types.  A label of an enum may change.  Rows whose columns may change are refused.
@@ -122,7 +128,7 @@ INSERT INTO x_column SELECT 'value ' || i, i FROM generate_series(1, 100) i;
 SET enable_seqscan = off;
 EXPLAIN (COSTS OFF) SELECT FROM x_column WHERE v LIKE '%alue 7%';
 EXPLAIN (COSTS OFF) SELECT FROM x_column WHERE lower(v) LIKE '%alue 7%';
-EXPLAIN (COSTS OFF) SELECT FROM x_column WHERE v COLLATE "C" LIKE '%alue 7%';
+SELECT x_node('SELECT FROM x_column WHERE v COLLATE "C" LIKE ''%alue 7%''');
 SELECT n FROM x_column WHERE v LIKE '%alue 77%';
 
 -- A join asks for one needle after the other; an insert into a summarised range adds its n-grams.
@@ -159,4 +165,4 @@ RESET enable_seqscan;
 
 DROP TABLE x_array, x_arrays, x_rows, x_jsonb, x_words, x_text, x_letters, x_column, x_small, x_large, x_long;
 DROP TYPE x_pair, x_mood;
-DROP FUNCTION x_all, x_found;
+DROP FUNCTION x_all, x_node, x_found;

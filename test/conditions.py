@@ -104,7 +104,9 @@ class Texts:
         return row[start:start + self.rng.randrange(1, longest)]
 
     def relatives(self, text):
-        """Each letter of a family becomes any letter of it."""
+        """Each letter of a family becomes any letter of it; the dot above is a letter of its own, or is not."""
+        if self.rng.random() < 0.3:
+            text = text.replace("i\u0307", "İ")
         return "".join(self.rng.choice(next((f for f in self.families if c in f), c)) for c in text)
 
     def recased(self, text):
