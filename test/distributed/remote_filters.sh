@@ -114,7 +114,7 @@ local_tables() {
 		md5(x::text)::uuid AS u, ('b' || x)::char(8) AS b, decode(md5(x::text), 'hex') AS y, CASE WHEN x < 50 THEN 'ok'::mood END AS e, to_jsonb(x) AS j, ARRAY[x] AS a, x % 7 = 0 AS gold
 		FROM (SELECT CASE WHEN g % 11 <> 0 THEN g * 2 END AS x FROM generate_series(0, 80) g) s;
 	INSERT INTO dim SELECT * FROM dim WHERE id < 20;
-	CREATE FUNCTION equal_in_lower(a text, b text) RETURNS bool LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN lower(a) = lower(b); END';
+	CREATE FUNCTION equal_in_lower(a text, b text) RETURNS bool LANGUAGE plpgsql IMMUTABLE STRICT COST 1 AS 'BEGIN RETURN lower(a) = lower(b); END';
 	CREATE FUNCTION hash_in_lower(a text) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN RETURN hashtext(lower(a)); END';
 	CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = equal_in_lower, COMMUTATOR = ===, HASHES, RESTRICT = eqsel, JOIN = eqjoinsel);
 	CREATE OPERATOR CLASS in_lower FOR TYPE text USING hash AS OPERATOR 1 ===, FUNCTION 1 hash_in_lower(text);
@@ -144,7 +144,7 @@ cases() {
 	not_sent "hashes of jsonb are not promised" "SELECT $sums FROM facts f JOIN dim d USING (j) WHERE gold"
 	not_sent "arrays have hashes of their own" "SELECT $sums FROM facts f JOIN dim d USING (a) WHERE gold"
 	not_sent "an expression on the outer side" "SELECT $sums FROM facts f JOIN dim d ON f.k + 1 = d.k WHERE gold"
-	not_sent "an equality that is not the type's own" "SELECT $sums FROM facts f JOIN dim d ON f.t === upper(d.t) WHERE gold"
+	not_sent "an equality that is not the type's own" "SELECT $sums FROM facts f JOIN dim d ON f.t === d.t WHERE gold"
 	not_sent "another collation, that calls different strings equal" "SELECT $sums FROM facts f JOIN dim d ON f.t = d.t COLLATE loose WHERE gold"
 
 	# ---- joins ----
@@ -191,10 +191,10 @@ cases() {
 	done
 	# the scan goes on where it was, below a node that keeps its rows, although the hash table is another one
 	alike "rescans in the middle of a scan" "SET work_mem = '64kB'; SELECT s.id, (SELECT string_agg(z.id::text, ',') FROM (SELECT c.id FROM (SELECT f.id, f.k, f.pad FROM target x, few f WHERE x.id > s.lo OFFSET 0) c
-		JOIN (SELECT d.k, repeat('x', 1000) AS pad FROM dim d, small g OFFSET 0) d ON c.k = d.k AND d.pad <> c.pad LIMIT 1 + s.id * 2) z) FROM small s ORDER BY 1"
+		JOIN (SELECT d.k, repeat('x', 1000) AS pad FROM dim d, small g OFFSET 0) d ON c.k = d.k AND d.pad <> c.pad LIMIT 1 + s.id * 40) z) FROM small s ORDER BY 1"
 	# the last scan of the same keys was empty, so the join fetches a row of the next one before it has the other keys
 	alike "rescans that begin before the other keys are known" "SELECT s.id, m.* FROM small s, LATERAL (SELECT t.x, l.n, l.m FROM (VALUES (4001), (0)) t (x), LATERAL (
-		SELECT count(*) AS n, sum(f.id) AS m FROM facts f JOIN (SELECT d.k FROM dim d, generate_series(1, 100000) g WHERE d.id > s.lo AND d.id < s.lo + 20 AND g = 1 AND g < 2 OFFSET 0) d USING (k) WHERE f.id < t.x OFFSET 0) l OFFSET 0) m ORDER BY 1, 2"
+		SELECT count(*) AS n, sum(f.id) AS m FROM facts f JOIN (SELECT d.k FROM dim d, generate_series(1, 100000) g WHERE d.id > s.lo AND d.id < s.lo + 20 AND g = 1 AND g < 2 OFFSET 0) d USING (k) WHERE f.id < t.x AND f.id > s.lo OFFSET 0) l OFFSET 0) m ORDER BY 1, 2"
 	same "$name: keys of a rescan that began with none" "$(run off "SELECT sum(n) FROM small s, LATERAL (SELECT count(*) AS n FROM facts f JOIN dim d USING (k) WHERE d.id > 150 - s.lo OFFSET 0) l")" "$(run on "SELECT sum(n) FROM small s, LATERAL (SELECT count(*) AS n FROM facts f JOIN dim d USING (k) WHERE d.id > 150 - s.lo OFFSET 0) l")"
 
 	# ---- cursors, prepared statements, functions ----
