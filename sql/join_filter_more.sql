@@ -57,6 +57,8 @@ SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i2 = g.i4 JO
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.t = g.v JOIN seven ON f.t = seven.t');
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.n = g.n JOIN seven ON f.n = seven.n');
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.a = g.a JOIN seven ON f.a = seven.a');
+-- An equality of other columns carries nothing.
+SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.id = g.i4 JOIN seven ON f.i4 = seven.i4');
 -- Several keys, and several tables.
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 AND f.t = g.t JOIN seven ON f.i4 = seven.i4 AND f.t = seven.t');
 SELECT * FROM filtered_tables('SELECT f.id, g.id, h.id FROM (f JOIN (g JOIN (SELECT * FROM g OFFSET 0) h ON g.i4 = h.i4) ON f.i4 = g.i4) JOIN seven ON f.i4 = seven.i4');
