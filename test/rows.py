@@ -256,8 +256,13 @@ class Conditions:
     def chance(self, p):
         return self.r.random() < p
 
-    def row(self, table):
-        """The number of a row that is there, or was, or will be."""
+    def row(self, table, column=None):
+        """The number of a row that is there, or was, or will be; if there is a column, now and then of one with many keys."""
+        if column and column not in SCALARS and self.chance(0.25):
+            last = table.next
+            large = self.session.run(f"SELECT g FROM generate_series({max(1, last - 1000)}, {last}) g WHERE k(g, {table.number(column)} + 1000, 90) = 0 ORDER BY random() LIMIT 1")
+            if large:
+                return int(large[0])
         return self.r.randrange(max(1, table.next - 3000), table.next + (200 if self.chance(0.2) else 1))
 
     def constant(self, table, column, other=False):
@@ -278,7 +283,7 @@ class Conditions:
             return f"{sql} = {wrap.format(table.value(f'{self.row(table)}::bigint', column))}"
         shape = self.r.random()
         if column not in SCALARS:
-            value = self.session.value(table.value(f"{self.row(table)}::bigint", column))
+            value = self.session.value(table.value(f"{self.row(table, column)}::bigint", column))
             if value is None:
                 return f"{sql} IS NULL"
             kind = columns_of_all()[column].split(" COLLATE")[0]
@@ -298,10 +303,10 @@ class Conditions:
         elements = []
         for _ in range(self.r.choice([0, 1, 1, 2, 3] if overlap else [0, 1, 1, 1])):
             elements.append(f"{self.constant(table, of)}" if of in table.domain else table.value(f"{self.row(table)}::bigint", column) + f"[{self.r.randrange(1, 6)}]")
-        g = self.row(table)
+        g = self.row(table, column)
         if self.chance(0.6) or overlap and self.chance(0.5):
             first = self.r.randrange(1, 4)
-            query = f"({table.value(f'{g}::bigint', column)})[{first}:{first + self.r.choice([0, 0, 1, 3])}]"
+            query = f"({table.value(f'{g}::bigint', column)})[{first}:{first + self.r.choice([0, 0, 1, 3, 10000])}]"
         else:
             query = f"ARRAY[{', '.join(elements + ['NULL'] * self.chance(0.1))}]::{kind}"
         if self.chance(0.8):
@@ -320,14 +325,14 @@ class Conditions:
 
     def part_of_json(self, value):
         if isinstance(value, dict):
-            keys = self.r.sample(list(value), min(len(value), self.r.choice([0, 1, 1, 1, 2, 3])))
+            keys = self.r.sample(list(value), min(len(value), self.r.choice([0, 1, 1, 1, 2, 3, 10000])))
             return {k: self.part_of_json(value[k]) for k in keys}
         if isinstance(value, list):
-            return [self.part_of_json(v) for v in self.r.sample(value, min(len(value), self.r.choice([0, 1, 1, 2])))]
+            return [self.part_of_json(v) for v in self.r.sample(value, min(len(value), self.r.choice([0, 1, 1, 2, 10000])))]
         return value + 1 if isinstance(value, decimal.Decimal) and self.chance(0.05) else value
 
     def document(self, table, column):
-        text = self.session.value(table.value(f"{self.row(table)}::bigint", column))
+        text = self.session.value(table.value(f"{self.row(table, column)}::bigint", column))
         return None if text is None else json.loads(text, parse_int=decimal.Decimal, parse_float=decimal.Decimal)
 
     def key_of_json(self, table, column):
@@ -341,14 +346,14 @@ class Conditions:
         for _ in range(self.r.choice([1, 1, 1, 2, 3])):
             if at >= len(text):
                 break
-            start = self.r.randrange(at, min(len(text), at + 60))
+            start = self.r.randrange(at, len(text) if self.chance(0.3) else min(len(text), at + 60))
             end = min(len(text), start + self.r.choice([1, 2, 3, 4, 6, 10]))
             pieces.append((start, text[start:end]))
             at = end + 1
         return pieces
 
     def text_of(self, table, column):
-        return self.session.value(table.value(f"{self.row(table)}::bigint", column)) or ""
+        return self.session.value(table.value(f"{self.row(table, column)}::bigint", column)) or ""
 
     def other_case(self, text):
         return "".join(self.r.choice([c, c.upper(), c.lower()]) for c in text)
@@ -399,8 +404,10 @@ class Conditions:
         return literal(pattern)
 
     def tsquery(self, table, column):
-        g = f"{self.row(table)}::bigint"
+        g = f"{self.row(table, column)}::bigint"
         words = json.loads(self.session.value(f"to_json(tsvector_to_array({table.value(g, column)}))") or "[]") or ["nothing"]
+        if self.chance(0.2):
+            return literal(" & ".join(literal(word.replace("\\", "\\\\")) for word in words)) + "::tsquery"
         words = self.r.sample(words, min(len(words), 4)) + ["absent"]
 
         def term(depth):
