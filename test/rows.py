@@ -309,6 +309,8 @@ class Conditions:
             query = f"({table.value(f'{g}::bigint', column)})[{first}:{first + self.r.choice([0, 0, 1, 3, 10000])}]"
         else:
             query = f"ARRAY[{', '.join(elements + ['NULL'] * self.chance(0.1))}]::{kind}"
+        if self.chance(0.7):  # nothing contains NULL
+            query = f"array_remove({query}, NULL)"
         if self.chance(0.8):
             value = self.session.value(query)
             query = f"{literal(value)}::{kind}"

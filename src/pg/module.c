@@ -7,14 +7,12 @@
 
 #include "joinfilter/joinfilter.h"
 #include "pg/index/bloomx/index.h"
+#include "pg/index/brin.h"
 #include "pg/planner/planner.h"
 
 BLOOMX_MODULE_MAGIC;
 
 void		_PG_init(void);
-
-/* index/brin.c: the function of the BRIN classes whose summaries are filters */
-extern PGDLLEXPORT Datum bloomx_brin_consistent(PG_FUNCTION_ARGS);
 
 void
 _PG_init(void)
@@ -24,6 +22,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
+	InstallBrinCosts();
 	InstallArrayConditions();
 	InstallJoinFilters(bloomx_brin_consistent);
 }
