@@ -183,9 +183,10 @@ INSERT INTO b_folded VALUES ('a');
 -- The planner knows that filters exclude ranges in whatever order the values are; of core's classes it expects that they read all.
 RESET enable_seqscan;
 CREATE TABLE b_unordered AS SELECT md5(i::text)::uuid AS id, 'request ' || md5((i * 7)::text) AS message FROM generate_series(1, 50000) i;
-CREATE INDEX ON b_unordered USING brin (id uuid_bloom_ops) WITH (pages_per_range = 8);
+CREATE INDEX b_unordered_core ON b_unordered USING brin (id uuid_bloom_ops) WITH (pages_per_range = 8);
 ANALYZE b_unordered;
 EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE id = 'b52340b4-de45-66b8-04c9-880aa0b4af5f';
+DROP INDEX b_unordered_core;
 CREATE INDEX b_unordered_id ON b_unordered USING brin (id uuid_bloomx_ops) WITH (pages_per_range = 8);
 CREATE INDEX b_unordered_message ON b_unordered USING brin (message text_ngram_bloomx_ops) WITH (pages_per_range = 4);
 EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE id = 'b52340b4-de45-66b8-04c9-880aa0b4af5f';
