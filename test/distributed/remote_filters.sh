@@ -194,7 +194,7 @@ cases() {
 		JOIN (SELECT d.k, repeat('x', 1000) AS pad FROM dim d, small g OFFSET 0) d ON c.k = d.k AND d.pad <> c.pad LIMIT 1 + s.id * 40) z) FROM small s ORDER BY 1"
 	# the last scan of the same keys was empty, so the join fetches a row of the next one before it has the other keys
 	alike "rescans that begin before the other keys are known" "SELECT s.id, m.* FROM small s, LATERAL (SELECT t.x, l.n, l.m FROM (VALUES (4001), (0)) t (x), LATERAL (
-		SELECT count(*) AS n, sum(f.id) AS m FROM facts f JOIN (SELECT d.k FROM dim d, generate_series(1, 100000) g WHERE d.id > s.lo AND d.id < s.lo + 20 AND g = 1 AND g < 2 OFFSET 0) d USING (k) WHERE f.id < t.x AND f.id > s.lo OFFSET 0) l OFFSET 0) m ORDER BY 1, 2"
+		SELECT count(*) AS n, sum(f.id) AS m FROM facts f JOIN (SELECT d.id - s.lo AS k FROM dim d, generate_series(1, 100000) g WHERE d.id > s.lo AND d.id < s.lo + 20 AND g = 1 AND g < 2 OFFSET 0) d USING (k) WHERE f.id < t.x OFFSET 0) l OFFSET 0) m ORDER BY 1, 2"
 	same "$name: keys of a rescan that began with none" "$(run off "SELECT sum(n) FROM small s, LATERAL (SELECT count(*) AS n FROM facts f JOIN dim d USING (k) WHERE d.id > 150 - s.lo OFFSET 0) l")" "$(run on "SELECT sum(n) FROM small s, LATERAL (SELECT count(*) AS n FROM facts f JOIN dim d USING (k) WHERE d.id > 150 - s.lo OFFSET 0) l")"
 
 	# ---- cursors, prepared statements, functions ----
