@@ -368,7 +368,7 @@ class Conditions:
                 piece = text[:start] + piece if start < 12 else text[:4]
             piece = self.other_case(piece) if fold else piece
             piece = re.sub(r"([%_\\])", r"\\\1", piece)
-            if self.chance(0.2) and len(piece) > 2 and "\\" not in piece:
+            if self.chance(0.4) and len(piece) > 2 and "\\" not in piece:
                 at = self.r.randrange(len(piece))
                 piece = piece[:at] + "_" + piece[at + 1:]
             pattern += piece + "%"
@@ -471,7 +471,8 @@ WHERE m.amname = ANY (%s) AND (%s OR EXISTS (SELECT FROM pg_depend d JOIN pg_ext
 GROUP BY m.amname, n.nspname, c.opcname, t.typname, c.opcdefault ORDER BY m.amname, c.opcname
 """
 
-BLOOMX_OPTIONS = {"rate": [0.2, 0.01, 0.0001], "keys": [1, 5, 100, 2000], "pending_limit": [16, 16, 16, 64, 1024], "probes": [2, 6]}
+BLOOMX_OPTIONS = {"rate": [0.2, 0.01, 0.0001], "keys": [1, 5, 100, 2000], "pending_limit": [16, 16, 16, 64, 1024]}
+FILTER_OPTIONS = {"pending_limit": [16, 16, 16, 64, 1024], "probes": [2, 6]}
 CONSISTENCY = "ALTER SYSTEM SET wal_consistency_checking = 'generic'"
 # An error that a session may meet: a deadlock, a table or an index that is gone, an expression that has no meaning (a regular expression, a division).
 MEANT = re.compile(r"^(40P01|40001|42P01|42704|2201B|22)")
@@ -522,7 +523,11 @@ class Test:
         # first the classes that have been in the fewest tables
         rare = sorted((c for c in self.classes if self.unused(c)), key=lambda c: (c.tables, r.random()))[:5]
         columns = {}
-        for c in rare + r.sample(self.classes, min(len(self.classes), r.choice([1, 2]))):
+        more = r.sample(self.classes, min(len(self.classes), r.choice([1, 2])))
+        # patterns come in more shapes than other conditions
+        if r.random() < 0.5:
+            more += r.sample([c for c in self.classes if "~~" in c.operators], 1) if any("~~" in c.operators for c in self.classes) else []
+        for c in rare + more:
             c.tables += 1
             if c not in columns.setdefault(column := r.choice(c.columns), []):
                 columns[column].append(c)
@@ -566,7 +571,8 @@ class Test:
         name = f"{table.name}_{len(table.indexes)}_{r.randrange(1000)}"
         with_options = {}
         if method == "bloomx":
-            with_options = {o: r.choice(v) for o, v in BLOOMX_OPTIONS.items() if r.random() < (0.6 if o == "pending_limit" else 0.25)}
+            of_filters = group[0][0] == "f"
+            with_options = {o: r.choice(v) for o, v in (FILTER_OPTIONS if of_filters else BLOOMX_OPTIONS).items() if r.random() < (0.6 if o == "pending_limit" else 0.25)}
         elif method == "brin":
             with_options = {"pages_per_range": r.choice([1, 2, 8])}
         settings = f" WITH ({', '.join(f'{o} = {v}' for o, v in with_options.items())})" if with_options else ""
