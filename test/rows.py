@@ -302,7 +302,7 @@ class Conditions:
         kind, of = ARRAYS[column]
         elements = []
         for _ in range(self.r.choice([0, 1, 1, 2, 3] if overlap else [0, 1, 1, 1])):
-            elements.append(f"{self.constant(table, of)}" if of in table.domain else table.value(f"{self.row(table)}::bigint", column) + f"[{self.r.randrange(1, 6)}]")
+            elements.append(f"{self.constant(table, of)}" if of in table.domain else f"({table.value(f'{self.row(table)}::bigint', column)})[{self.r.randrange(1, 6)}]")
         g = self.row(table, column)
         if self.chance(0.6) or overlap and self.chance(0.5):
             first = self.r.randrange(1, 4)
