@@ -46,7 +46,7 @@ CREATE FUNCTION k(g bigint, c int, domain bigint) RETURNS bigint IMMUTABLE STRIC
 CREATE FUNCTION size(g bigint, c int, many int) RETURNS int IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS
 	'SELECT CASE WHEN k(g, c + 1000, 90) = 0 THEN many ELSE k(g, c + 2000, 11) END::int';
 CREATE FUNCTION word(k bigint) RETURNS text IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS $$
-	SELECT CASE k % 16 WHEN 0 THEN 'Connection' WHEN 1 THEN 'timeout=' || k WHEN 2 THEN 'ERROR:' WHEN 3 THEN 'Straße' || k % 30 WHEN 4 THEN 'ÎLE naïve'
+	SELECT CASE k % 16 WHEN 0 THEN 'Connection' WHEN 1 THEN 'timeout=' || k WHEN 2 THEN 'ERROR:' WHEN 3 THEN 'Straße' || k % 30 WHEN 4 THEN 'ÎLE naïve ΟΔΟΣ ẞ' || chr(8491) || 'Ǆungla Ⅷ'
 		WHEN 5 THEN 'Жук' || chr(1040 + (k % 60)::int) WHEN 6 THEN '100%' WHEN 7 THEN 'a_b\\c' WHEN 8 THEN 'Iıİi' || k % 5 WHEN 9 THEN '日本語' || chr((20000 + k % 900)::int)
 		WHEN 10 THEN '(x*y)[' || k % 9 || ']' WHEN 11 THEN 'ſpecial K' || chr(8490) WHEN 12 THEN E'tab\\tline\\n' || k % 4 ELSE substr(md5(k::text), 1, 6) END $$;
 """
