@@ -85,7 +85,7 @@ SplitQuery(const char *query, QueryParts *parts)
 	int			depth = 0;
 	const char *s = query;
 
-	*parts = (QueryParts) {NULL};
+	*parts = (QueryParts) {.from = NULL};
 	if (!Begins(query, "SELECT "))
 		return false;
 	while (*s != '\0')
