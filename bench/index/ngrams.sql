@@ -13,7 +13,8 @@ CREATE TABLE candidates (name text, definition text, n int);
 INSERT INTO candidates VALUES ('GIN, `gin_trgm_ops`', 'gin (line gin_trgm_ops)', 1),
 	('BRIN, 4 pages', 'brin (line text_ngram_bloomx_ops) WITH (pages_per_range = 4)', 2),
 	('BRIN, 2 pages', 'brin (line text_ngram_bloomx_ops) WITH (pages_per_range = 2)', 3),
-	('BRIN, 8 pages', 'brin (line text_ngram_bloomx_ops) WITH (pages_per_range = 8)', 4);
+	('BRIN, 8 pages', 'brin (line text_ngram_bloomx_ops) WITH (pages_per_range = 8)', 4),
+	('bloomx', 'bloomx (line text_ngram_ops)', 5);
 CREATE TABLE built (n int, seconds float8, bytes bigint);
 CREATE PROCEDURE build(round int) LANGUAGE plpgsql AS $$
 DECLARE c record; start timestamptz;
@@ -73,7 +74,7 @@ CREATE PROCEDURE find_by(index int, operator text) LANGUAGE plpgsql AS $$
 DECLARE results found[]; i int;
 BEGIN
 	BEGIN
-		FOR i IN 1..4 LOOP
+		FOR i IN 1..5 LOOP
 			IF i <> index THEN EXECUTE format('DROP INDEX by_%s', i); END IF;
 		END LOOP;
 		results := ARRAY(SELECT f FROM find(index, operator) f);
@@ -86,7 +87,7 @@ END $$;
 \echo
 \echo | operator | index | size | built | needle, median | 90 % | in the index | heap pages, median | 90 % | another plan |
 \echo |---|---|---|---|---|---|---|---|---|---|
-CALL find_by(1, 'LIKE'); CALL find_by(2, 'LIKE'); CALL find_by(3, 'LIKE'); CALL find_by(4, 'LIKE');
+CALL find_by(1, 'LIKE'); CALL find_by(2, 'LIKE'); CALL find_by(3, 'LIKE'); CALL find_by(4, 'LIKE'); CALL find_by(5, 'LIKE');
 CREATE FUNCTION report(operator text) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT concat_ws(' | ', '', operator, name, pg_size_pretty(max(bytes)), round(percentile_cont(0.5) WITHIN GROUP (ORDER BY seconds)::numeric, 1) || ' s',
 	                 (SELECT concat_ws(' | ', round(percentile_cont(0.5) WITHIN GROUP (ORDER BY ms)::numeric, 1) || ' ms', round(percentile_cont(0.9) WITHIN GROUP (ORDER BY ms)::numeric, 1) || ' ms',
@@ -98,6 +99,6 @@ SELECT report('`LIKE`');
 TRUNCATE found;
 -- (Regular expressions take longer to check than to find: fewer.)
 DELETE FROM needles k WHERE (SELECT count(*) FROM needles o WHERE o.n < k.n) >= 20;
-CALL find_by(1, '~*'); CALL find_by(2, '~*'); CALL find_by(3, '~*'); CALL find_by(4, '~*');
+CALL find_by(1, '~*'); CALL find_by(2, '~*'); CALL find_by(3, '~*'); CALL find_by(4, '~*'); CALL find_by(5, '~*');
 SELECT report('`~*`');
 SELECT CASE WHEN count(DISTINCT rows) > 1 THEN 'WRONG: ' || needle END FROM found GROUP BY needle HAVING count(DISTINCT rows) > 1;

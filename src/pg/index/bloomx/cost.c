@@ -95,34 +95,40 @@ typedef struct ValueConditions
 	double		share;			/* of the blocks that meet all conditions */
 } ValueConditions;
 
-/* Adds up the leaves.  False if nothing can be looked up. */
-static bool
-CountKeys(const BloomxCondition *condition, double *keys)
+/*
+ * The share of entries that meet a condition in vain, as if keys were independent;
+ * 1 if it says nothing.  Adds up the leaves, too: the keys that are looked up.
+ */
+static double
+ShareInVain(const BloomxCondition *condition, double rate, double *keys)
 {
-	bool		useful = condition->kind != HAS_ANY;
+	double		share = condition->kind == HAS_ANY ? 0 : 1;	/* of no parts */
 
 	check_stack_depth();
-	*keys += condition->kind == HAS_KEY;
-	if (condition->kind == ANY_VALUE)
-		return false;
-	if (condition->kind == HAS_ALL)
-		useful = false;
-	/* all: one useful part suffices; any: all must be */
-	for (uint32 i = 0; i < condition->n && (condition->kind == HAS_ALL || condition->kind == HAS_ANY); i++)
+	switch (condition->kind)
 	{
-		bool		part = CountKeys(&condition->parts[i], keys);
-
-		if (condition->kind == HAS_ANY)
-			useful = i == 0 ? part : useful && part;
-		else
-			useful |= part;
+		case ANY_VALUE:
+			return 1;
+		case NO_VALUE:
+			return 0;
+		case HAS_KEY:
+			*keys += 1;
+			return rate;
+		case HAS_ALL:
+			for (uint32 i = 0; i < condition->n; i++)
+				share *= ShareInVain(&condition->parts[i], rate, keys);
+			return share;
+		case HAS_ANY:
+			for (uint32 i = 0; i < condition->n; i++)
+				share += ShareInVain(&condition->parts[i], rate, keys);
+			return Min(1, share);
 	}
-	return useful || condition->kind == NO_VALUE;
+	return share;
 }
 
 /* The same of a condition as the planner has it; one key if its right side is not known. */
-static bool
-CountKeysOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const RestrictInfo *qual, double *keys)
+static double
+ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const RestrictInfo *qual, double *keys)
 {
 	const OpExpr *clause = (const OpExpr *) qual->clause;
 	ScanKeyData key = {.sk_attno = column + 1};
@@ -132,22 +138,22 @@ CountKeysOfQual(PlannerInfo *root, ValueConditions *conditions, int column, cons
 
 	*keys = 1;
 	if (IsA(clause, NullTest))
-		return ((NullTest *) clause)->nulltesttype == IS_NULL;
+		return ((NullTest *) clause)->nulltesttype == IS_NULL ? conditions->rate : 1;
 	if (IsA(clause, ScalarArrayOpExpr))
 	{
 		*keys = ESTIMATE_ARRAY_LENGTH(root, (Node *) lsecond(((ScalarArrayOpExpr *) clause)->args));
-		return true;
+		return Min(1, *keys * conditions->rate);
 	}
 	if (!IsA(clause, OpExpr) || conditions->index == NULL)
-		return true;
+		return conditions->rate;
 	value = estimate_expression_value(root, get_rightop((Expr *) clause));
 	if (!IsA(value, Const) || ((Const *) value)->constisnull)
-		return true;
+		return conditions->rate;
 	get_op_opfamily_properties(clause->opno, conditions->index->rd_opfamily[column], false, &(int) {0}, &left, &key.sk_subtype);
 	key.sk_strategy = get_op_opfamily_strategy(clause->opno, conditions->index->rd_opfamily[column]);
 	condition = BloomxConditionOfValue(conditions->index, conditions->columns, &key, ((Const *) value)->constvalue);
 	*keys = 0;
-	return CountKeys(&condition, keys);
+	return ShareInVain(&condition, conditions->rate, keys);
 }
 
 /*
@@ -164,9 +170,9 @@ AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditio
 	foreach(lc, clause->indexquals)
 	{
 		double		keys;
+		double		in_vain = ShareOfQual(root, conditions, clause->indexcol, lfirst_node(RestrictInfo, lc), &keys);
 
-		if (CountKeysOfQual(root, conditions, clause->indexcol, lfirst_node(RestrictInfo, lc), &keys))
-			conditions->share *= Min(1, of_blocks + keys * conditions->rate);
+		conditions->share *= Min(1, of_blocks + in_vain);
 		conditions->keys += keys;
 	}
 }

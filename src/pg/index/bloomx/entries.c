@@ -28,23 +28,41 @@
 #include "utils/rel.h"
 
 /*
- * Unless an option says it, the rate is such that a lookup of an absent key reads
- * some hundred blocks of the table in vain, a millisecond's work, but not above
- * one in a thousand: few bits more make a small index as good as a tree.
+ * Unless an option or the operator classes say it, the rate is such that a lookup
+ * of an absent key reads some hundred blocks of the table in vain, a millisecond's
+ * work, but not above one in a thousand: few bits more make a small index as good
+ * as a tree.
  */
 #define BLOCKS_IN_VAIN 100
 
+/*
+ * The rate per key that the classes of all columns ask for, the lowest of them; 0
+ * if one of them asks for none.  Such a class has conditions of many keys, whose
+ * rates multiply.  With fewer parts a lookup of so many keys reads fewer slices,
+ * and an entry of so many keys takes fewer bits.
+ */
+static double
+RateOfClasses(const BloomxColumns *columns)
+{
+	double		rate = columns->extractors[0]->rate;
+
+	for (int i = 1; i < columns->n; i++)
+		rate = Min(rate, columns->extractors[i]->rate);
+	return rate;
+}
+
 uint8
-BloomxChooseParts(Relation index, BlockNumber blocks)
+BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks)
 {
 	BloomxOptions options = BloomxGetOptions(index);
-	double		rate = options.rate;
+	double		rate = options.rate > 0 ? options.rate : RateOfClasses(columns);
+	int			least = rate > 0 ? 1 : LEAST_PARTS;
 
 	if (options.probes > 0)
 		return (uint8) options.probes;
 	if (rate <= 0)
 		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);
-	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), options.rate > 0 ? 1 : LEAST_PARTS), BLX_MAX_K);
+	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), least), BLX_MAX_K);
 }
 
 /* ---- the distinct keys of the entry that is being collected ---- */

@@ -187,6 +187,6 @@ BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most
 	BloomxMerge merge = {.pending = rows.words};
 
 	if (keys.parts == 0)
-		keys.parts = BloomxChooseParts(index, 0);
+		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
 	BloomxAddSegments(index, structure, &keys, MakeSegments(index, &keys, &rows), &merge);
 }

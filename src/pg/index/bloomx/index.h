@@ -755,11 +755,11 @@ extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const D
 
 /* ---- entries.c ---- */
 
-/* Of an index whose options do not say otherwise: a rate of one in a thousand. */
+/* Of an index whose options and operator classes do not say otherwise: a rate of one in a thousand. */
 #define LEAST_PARTS 10
 
 /* The parts that signatures of a table of so many blocks should have. */
-extern uint8 BloomxChooseParts(Relation index, BlockNumber blocks);
+extern uint8 BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks);
 
 /* Collects rows and makes segments of them. */
 typedef struct BloomxEntries BloomxEntries;

@@ -67,12 +67,9 @@ BloomxStartValues(Relation index, Relation heap)
 
 	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildRow, .finish = Finish};
 	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
-	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
-	if (RelationGetNumberOfBlocks(heap) > 0)
-		state->keys.parts = BloomxChooseParts(index, RelationGetNumberOfBlocks(heap));
-	else
-		state->keys.parts = BloomxChooseParts(index, 0);
 	state->columns = BloomxOpenColumns(index);
+	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
+	state->keys.parts = BloomxChooseParts(index, state->columns, RelationGetNumberOfBlocks(heap));
 	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->memory);
