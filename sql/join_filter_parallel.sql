@@ -178,6 +178,11 @@ SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 6000
 -- The setting by which workers find their leader is no user's.
 SET bloomx.join_filter_segment = 1;
 SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
+-- A process that has got no outer row at all must not fetch one before the table of the next rescan is built: its scan
+-- would begin without a filter.  Here the first rescan drops every row.
+SET max_parallel_workers_per_gather = 0;
+SELECT x, s.* FROM (VALUES (100), (1), (100), (2)) v (x), LATERAL (SELECT count(*), min(k), max(k) FROM fact JOIN dim USING (k) WHERE grp = (SELECT v.x)) s;
+SELECT kind, rows_checked, rows_dropped FROM bloomx_join_filters();
 RESET ALL;
 DROP TABLE fact, paged, dim, parts, few, many, probe;
 DROP FUNCTION in_parallel(text), batches(text), explained_line(text);

@@ -105,6 +105,7 @@ struct JoinFilter
 	PlanState  *input;			/* whose rows are collected, as they go into a hash table or a sort */
 	PlanState  *filtered;		/* the other side of the join */
 	void	  **built;			/* where the join keeps that hash table or sort; NULL there: none */
+	bool		builds_first;	/* the hash join must not look for an outer row before it builds the table */
 	bool		is_shared;		/* Parallel Hash: each process reads a part of the inner side */
 	bool		reads_table;	/* then: all keys are read from the shared table */
 	bool		is_given_up;	/* then: there will be no filter of the present table */
@@ -195,11 +196,19 @@ struct Site
  * pointer is NULL from a rescan that will build the table anew until that begins.
  * So a filter of the table before is never used, even if the outer side is read in
  * between.
+ *
+ * The server forgets with each build that it need not look for an outer row first,
+ * until the outer side yields one.  Here all of its rows may be dropped.  So it is
+ * told again, for the next rescan.
  */
 static inline bool
 FilterIsReady(const JoinFilter *filter)
 {
-	return filter->is_complete && *filter->built != NULL;
+	bool		ready = filter->is_complete && *filter->built != NULL;
+
+	if (ready && filter->builds_first)
+		filter->hash_join->hj_OuterNotEmpty = true;
+	return ready;
 }
 
 /* ---- query.c ---- */

@@ -353,9 +353,10 @@ StartFilter(JoinFilter *filter)
 	 * But where there might be none, an inner side that costs more than the outer
 	 * one must not be read in vain.
 	 */
-	if (filter->hash_join != NULL &&
+	filter->builds_first = filter->hash_join != NULL &&
 		(filter->filtered->plan->plan_rows >= bloomx_join_filter_min_rows ||
-		 filter->input->plan->total_cost <= filter->filtered->plan->total_cost))
+		 filter->input->plan->total_cost <= filter->filtered->plan->total_cost);
+	if (filter->builds_first)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
 
