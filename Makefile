@@ -24,7 +24,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
 	$(patsubst %,src/pg/index/%.o, brin brin_cost gist) \
-	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending structure segment space provisional entries replace flush merge \
+	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending stores structure segment space provisional entries replace flush merge \
 		concurrent append filters values build scan summarize vacuum nulls cost info places check_filters check_values check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \

@@ -21,7 +21,7 @@ typedef enum BloomxAppended
 
 /* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
 static BloomxAppended
-TryAppend(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+TryAppend(const BloomxStore *store, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	uint32		n = BloomxRowWords(keys, row);
 	const BloomxMeta *meta;
@@ -29,32 +29,32 @@ TryAppend(Relation index, Buffer buffer, int mode, const BloomxKeys *keys, const
 	uint64		words;
 
 	LockBuffer(buffer, mode);
-	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
+	meta = BloomxGetMetaForInsert(store, BufferGetPage(buffer));
 	/* a row of values has hashes, whatever the signatures will be */
 	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
 		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(index, meta, row, n, &words) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, row, n, &words)))
+	else if (BloomxAppendToLastPage(store, meta, row, n, &words) ||
+			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(store, buffer, row, n, &words)))
 	{
 		result = APPENDED;
-		*step = BloomxInsertStep(meta, words, n, index);
+		*step = BloomxInsertStep(meta, words, n, store);
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return result;
 }
 
 bool
-BloomxAppendRow(Relation index, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+BloomxAppendRow(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	BloomxAppended result = NO_ROOM;
 
 	while (result == NO_ROOM)
 	{
-		result = TryAppend(index, buffer, BUFFER_LOCK_SHARE, keys, row, step);
+		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, keys, row, step);
 		if (result == NO_ROOM)
-			result = TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, step);
+			result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, step);
 		if (result == NO_ROOM)
-			BloomxExtendIndex(index, NEW_PAGES);
+			BloomxExtendIndex(store, NEW_PAGES);
 	}
 	return result == APPENDED;
 }

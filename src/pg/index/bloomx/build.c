@@ -49,15 +49,15 @@ bloomxbuildphasename(int64 phase)
 }
 
 static void
-WriteMetaPage(Relation index)
+WriteMetaPage(const BloomxStore *store)
 {
-	Buffer		buffer = ReadBuffer(index, P_NEW);
+	Buffer		buffer = ReadBuffer(store->index, P_NEW);
 	GenericXLogState *state;
 
-	Assert(BufferGetBlockNumber(buffer) == META_BLOCK);
+	Assert(BufferGetBlockNumber(buffer) == store->meta_block);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	BloomxInitMetaPage(index, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
+	state = GenericXLogStart(store->index);
+	BloomxInitMetaPage(store, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
@@ -115,7 +115,7 @@ CheckOptions(Relation index)
 {
 	BloomxOptions options = BloomxGetOptions(index);
 
-	if (BloomxIsOfValues(index))
+	if (BloomxOpenStores(index)->store[0].of_values)
 		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
 	else
 	{
@@ -149,21 +149,22 @@ IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
+	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
 	BuildState	state;
 
 	CheckColumns(index);
 	CheckOptions(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	WriteMetaPage(index);
+	WriteMetaPage(store);
 	state.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
-	state.concurrent = info->ii_Concurrent && BloomxIsOfValues(index);
+	state.concurrent = info->ii_Concurrent && store->of_values;
 	if (state.concurrent)
 		BloomxStartTidFile(index);
-	state.builder = BloomxIsOfValues(index) ? BloomxStartValues(index, heap) : BloomxStartFilters(index);
+	state.builder = store->of_values ? BloomxStartValues(store, heap) : BloomxStartFilters(store);
 	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, &state, NULL);
 	state.builder->finish(state.builder);
 	result->index_tuples = state.builder->indexed;
@@ -175,11 +176,12 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 void
 bloomxbuildempty(Relation index)
 {
+	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
 	Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	START_CRIT_SECTION();
-	BloomxInitMetaPage(index, BufferGetPage(buffer));
+	BloomxInitMetaPage(store, BufferGetPage(buffer));
 	MarkBufferDirty(buffer);
 	log_newpage_buffer(buffer, true);
 	END_CRIT_SECTION();
@@ -192,6 +194,7 @@ bloomxbuildempty(Relation index)
 typedef struct BloomxInsertState
 {
 	MemoryContext memory;		/* reset after every row */
+	const BloomxStore *store;
 	BloomxKeys	keys;			/* of an index of filters when they were read; 0 parts: not read yet */
 	BloomxColumns *columns;		/* of values */
 } BloomxInsertState;
@@ -207,7 +210,8 @@ GetInsertState(Relation index, IndexInfo *info)
 
 		state = palloc0(sizeof(BloomxInsertState));
 		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
-		if (BloomxIsOfValues(index))
+		state->store = &BloomxOpenStores(index)->store[0];
+		if (state->store->of_values)
 			state->columns = BloomxOpenColumns(index);
 		MemoryContextSwitchTo(old);
 		info->ii_AmCache = state;
@@ -234,12 +238,12 @@ bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relat
 		return false;
 	old = MemoryContextSwitchTo(state->memory);
 	if (state->columns != NULL)
-		step = BloomxInsertValues(index, state->columns, values, isnull, tid);
+		step = BloomxInsertValues(state->store, state->columns, values, isnull, tid);
 	else
-		step = BloomxInsertFilter(index, values[0], tid, &state->keys);
+		step = BloomxInsertFilter(state->store, values[0], tid, &state->keys);
 	if (step > 0 && BloomxTryLockStructure(index))
 	{
-		(void) BloomxMergeStep(index, step, MERGE_PAGES);
+		(void) BloomxMergeStep(state->store, step, MERGE_PAGES);
 		BloomxUnlockStructure(index);
 	}
 	MemoryContextSwitchTo(old);

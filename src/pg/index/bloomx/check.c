@@ -34,8 +34,8 @@ CheckBatch(BloomxCheck *check)
 	BloomxStructure *now;
 	bool		changed;
 
-	BloomxLockStructure(check->index);
-	now = BloomxReadStructure(check->index, NULL);
+	BloomxLockStructure(check->store->index);
+	now = BloomxReadStructure(check->store, NULL);
 	check->outdated = now->geometry.blocks != check->structure->geometry.blocks ||
 		(now->geometry.parts != check->structure->geometry.parts && !now->meta.keys.of_values);
 	changed = now->meta.changes != check->structure->meta.changes;
@@ -45,7 +45,7 @@ CheckBatch(BloomxCheck *check)
 			BloomxReadPlaces(check);
 		check->check_batch(check, changed);
 	}
-	BloomxUnlockStructure(check->index);
+	BloomxUnlockStructure(check->store->index);
 	pfree(now->segments);
 	pfree(now);
 }
@@ -70,12 +70,12 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 static void
 CheckTable(BloomxCheck *check, Relation heap, Snapshot snapshot)
 {
-	IndexInfo  *info = BuildIndexInfo(check->index);
+	IndexInfo  *info = BuildIndexInfo(check->store->index);
 
 	check->start(check);
 	check->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check row", ALLOCSET_DEFAULT_SIZES);
 	info->ii_Concurrent = true;
-	table_index_build_scan(heap, check->index, info, true, false, CheckRow, check,
+	table_index_build_scan(heap, check->store->index, info, true, false, CheckRow, check,
 						   table_beginscan_strat(heap, snapshot, 0, NULL, true, true));
 	if (!check->outdated)
 		CheckBatch(check);
@@ -96,9 +96,9 @@ CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 
 	check->checked = 0;
 	check->outdated = false;
-	BloomxLockStructure(check->index);
+	BloomxLockStructure(check->store->index);
 	BloomxReadPlaces(check);
-	BloomxUnlockStructure(check->index);
+	BloomxUnlockStructure(check->store->index);
 	CheckTable(check, heap, snapshot);
 	UnregisterSnapshot(snapshot);
 	return !check->outdated;
@@ -110,7 +110,8 @@ Datum
 bloomx_check_index(PG_FUNCTION_ARGS)
 {
 	Relation	heap;
-	BloomxCheck check = {.index = BloomxOpenIndex(PG_GETARG_OID(0), &heap)};
+	Relation	index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
+	BloomxCheck check = {.store = &BloomxOpenStores(index)->store[0]};
 	Oid			user;
 	int			context,
 				nest_level;
@@ -121,13 +122,13 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 				 errmsg("recovery is in progress"),
 				 errdetail("A standby replays changes while the index is read, and would show damage that is none."),
 				 errhint("Check the index on the primary, or on the standby after its promotion.")));
-	if (!check.index->rd_index->indisvalid)
+	if (!index->rd_index->indisvalid)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("index \"%s\" is not valid", RelationGetRelationName(check.index)),
+				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
 				 errhint("REINDEX it.")));
 	check.memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check index", ALLOCSET_DEFAULT_SIZES);
-	(BloomxIsOfValues(check.index) ? BloomxCheckValues : BloomxCheckFilters) (&check);
+	(check.store->of_values ? BloomxCheckValues : BloomxCheckFilters) (&check);
 
 	/* index expressions are code of the owner, and must run as the owner */
 	GetUserIdAndSecContext(&user, &context);
@@ -140,7 +141,7 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	SetUserIdAndSecContext(user, context);
 
 	MemoryContextDelete(check.memory);
-	relation_close(check.index, AccessShareLock);
+	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
 	PG_RETURN_INT64(check.checked);
 }

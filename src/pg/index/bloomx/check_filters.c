@@ -44,10 +44,10 @@ CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, ui
 	const BloomxSegment *segment = &check->structure->segments[rows->segment];
 	Size		words = blx_body_words(&check->structure->geometry);
 
-	BloomxReadColumn(check->index, segment, number, slices, column);
+	BloomxReadColumn(check->store, segment, number, slices, column);
 	for (uint32 row = segment->rows; row % 64 != 0; row++)
 		if (column[row] != 0)
-			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->store, "there are bits beyond the last row of a segment");
 	for (Size i = 0; i < n; i++)
 		if (((FilterCheck *) check->state)->signatures[rows[i].signature * words + number] & ~column[rows[i].row])
 			BloomxReportRow(check, &rows[i].tid, "lacks a bit");
@@ -68,7 +68,7 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
 	Size		words = blx_body_words(&check->structure->geometry),
 				i = 0;
 	const uint64 *row;
@@ -83,7 +83,7 @@ CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 		i++;
 	}
 	if (i < n)
-		BloomxReportCorruption(check->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 

@@ -91,11 +91,11 @@ CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 		const uint64 *words;
 
 		CHECK_FOR_INTERRUPTS();
-		words = BloomxLockSlice(check->index, segment, slice, &buffer);
+		words = BloomxLockSlice(check->store, segment, slice, &buffer);
 		if (words == NULL)
-			BloomxReportCorruption(check->index, "a page of bits is something else");
+			BloomxReportCorruption(check->store, "a page of bits is something else");
 		if (segment->rows % 64 != 0 && words[segment->rows / 64] >> segment->rows % 64 != 0)
-			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->store, "there are bits beyond the last row of a segment");
 		for (uint32 i = bits.first[slice]; i < bits.first[slice + 1]; i++)
 		{
 			Candidate  *candidate = &candidates[bits.candidates[i]];
@@ -114,7 +114,7 @@ static void
 CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 {
 	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
 	const uint64 *row;
 	Size		i = 0;
 
@@ -130,7 +130,7 @@ CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 			candidates[i].lacks = found < of->n && BloomxHeadOf(row).hashes != ANY_HASHES;
 		}
 	if (i < n)
-		BloomxReportCorruption(check->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 
@@ -216,7 +216,7 @@ Start(BloomxCheck *check)
 {
 	ValueCheck *state = palloc0(sizeof(ValueCheck));
 
-	state->columns = BloomxOpenColumns(check->index);
+	state->columns = BloomxOpenColumns(check->store->index);
 	state->room = Max(2 * ANY_HASHES, Min(maintenance_work_mem * (Size) 1024 / 10 / sizeof(uint64), PG_UINT32_MAX / BLX_MAX_K));
 	state->rows = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(ValueRow));
 	state->hashes = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(uint64));

@@ -212,7 +212,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 {
 	IndexOptInfo *info = path->indexinfo;
 	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
-	BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(index, NULL);
+	BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(&BloomxOpenStores(index)->store[0], NULL);
 	bool		of_values = info->opcintype[0] != FilterTypeOid();
 	List	   *quals = NIL;
 	double		keys = 0,

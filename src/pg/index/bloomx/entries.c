@@ -52,9 +52,9 @@ RateOfClasses(const BloomxColumns *columns)
 }
 
 uint8
-BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks)
+BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks)
 {
-	BloomxOptions options = BloomxGetOptions(index);
+	BloomxOptions options = BloomxGetOptions(store->index);
 	double		rate = options.rate > 0 ? options.rate : RateOfClasses(columns);
 	int			least = rate > 0 ? 1 : LEAST_PARTS;
 
@@ -189,7 +189,7 @@ typedef struct SizeClass
 
 struct BloomxEntries
 {
-	Relation	index;
+	const BloomxStore *store;
 	BloomxKeys *keys;			/* parts and width are set when they are chosen */
 	double		rate;
 	uint32		most_keys;		/* of an entry of several rows */
@@ -503,12 +503,12 @@ EndEntry(BloomxEntries *entries)
 }
 
 BloomxEntries *
-BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg)
+BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg)
 {
 	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
-	BloomxOptions options = BloomxGetOptions(index);
+	BloomxOptions options = BloomxGetOptions(store->index);
 
-	entries->index = index;
+	entries->store = store;
 	entries->keys = keys;
 	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
 	entries->most_keys = options.keys > 0 ? options.keys : PG_UINT32_MAX;

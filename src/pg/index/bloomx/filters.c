@@ -54,7 +54,7 @@ FlushRows(FilterBuilder *state)
 	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride, .tuples = state->rows};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
-	BloomxAddSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
+	BloomxAddSegment(state->builder.store, (uint32) blx_bits(&geometry), &source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;
@@ -76,9 +76,9 @@ AddRow(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f)
  * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
  */
 static void
-ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
+ChooseByType(const BloomxStore *store, const BloomxOptions *options, BloomxKeys *keys)
 {
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(store->index), store->column);
 	int32		typmod = column->atttypmod;
 	const FilterType *type;
 	BloomxGeometrySample sample = {0};
@@ -106,7 +106,7 @@ StartRows(FilterBuilder *state)
 		BloomxSetGeometry(&state->keys, &geometry);
 	}
 	/* the metapage must have it before the first segment is added */
-	BloomxWriteKeys(state->builder.index, &state->keys);
+	BloomxWriteKeys(state->builder.store, &state->keys);
 	geometry = BloomxGeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
 	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
@@ -164,24 +164,24 @@ FinishFilters(BloomxBuilder *builder)
 		StartRows(state);
 	if (state->rows > 0)
 		FlushRows(state);
-	BloomxWriteKeys(builder->index, &state->keys);	/* the last rows may have brought the key type */
+	BloomxWriteKeys(builder->store, &state->keys);	/* the last rows may have brought the key type */
 	if (state->signatures != NULL)
 		pfree(state->signatures);
 }
 
 BloomxBuilder *
-BloomxStartFilters(Relation index)
+BloomxStartFilters(const BloomxStore *store)
 {
 	FilterBuilder *state = palloc0(sizeof(FilterBuilder));
 
-	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildFilter, .finish = FinishFilters};
-	state->options = BloomxGetOptions(index);
-	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	state->builder = (BloomxBuilder) {.store = store, .add_row = BuildFilter, .finish = FinishFilters};
+	state->options = BloomxGetOptions(store->index);
+	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->memory = CurrentMemoryContext;
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	if (state->keys.parts == 0)
-		ChooseByType(index, &state->options, &state->keys);
+		ChooseByType(store, &state->options, &state->keys);
 	if (state->keys.parts > 0)	/* set by an option or the type: no filters need wait */
 		StartRows(state);
 	return &state->builder;
@@ -191,24 +191,24 @@ BloomxStartFilters(Relation index)
 
 /* Lets keys include those of f; returns true if f's keys are of the index's type. */
 static bool
-JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
+JoinKeys(const BloomxStore *store, BloomxKeys *keys, const blx_filter *f)
 {
 	/* the first row of an empty index */
 	if (keys->parts == 0)
 	{
 		blx_geometry own = BloomxOwnGeometry(f);
 
-		BloomxWidenKeys(index, keys, &own);
+		BloomxWidenKeys(store, keys, &own);
 		keys->provisional = true;
 	}
 	return BloomxJoinKeyType(keys, f);
 }
 
 static void
-ReadKeys(Relation index, Buffer buffer, BloomxKeys *keys)
+ReadKeys(const BloomxStore *store, Buffer buffer, BloomxKeys *keys)
 {
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
+	*keys = BloomxGetMetaForInsert(store, BufferGetPage(buffer))->keys;
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 }
 
@@ -217,21 +217,21 @@ ReadKeys(Relation index, Buffer buffer, BloomxKeys *keys)
  * that include f's.  Returns true if f's keys are of the index's type.
  */
 static bool
-KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
+KnowKeys(const BloomxStore *store, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
 {
 	BloomxKeys	joined;
 	bool		comparable;
 
 	if (keys->parts == 0)
-		ReadKeys(index, buffer, keys);
+		ReadKeys(store, buffer, keys);
 	joined = *keys;
-	comparable = JoinKeys(index, &joined, f);
+	comparable = JoinKeys(store, &joined, f);
 	if (!BloomxSameKeys(&joined, keys))
 	{
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		*keys = BloomxGetMeta(index, BufferGetPage(buffer))->keys;
-		comparable = JoinKeys(index, keys, f);
-		BloomxWriteLockedKeys(index, buffer, keys);
+		*keys = BloomxGetMeta(store, BufferGetPage(buffer))->keys;
+		comparable = JoinKeys(store, keys, f);
+		BloomxWriteLockedKeys(store, buffer, keys);
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	}
 	return comparable;
@@ -239,7 +239,7 @@ KnowKeys(Relation index, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
 
 /* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
 static BloomxRowHead
-MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeHead(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
 	BloomxRowHead head = {.tid = *tid};
 
@@ -247,8 +247,8 @@ MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, Bl
 	{
 		blx_geometry own = BloomxOwnGeometry(f);
 
-		if (BloomxWidenPending(index, keys, &own))
-			ReadKeys(index, buffer, keys);
+		if (BloomxWidenPending(store, keys, &own))
+			ReadKeys(store, buffer, keys);
 		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
 		head.parts = (uint8) own.parts;
 	}
@@ -257,10 +257,10 @@ MakeHead(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, Bl
 
 /* The row as the list of pending rows has it: a word with the TID, then the signature. */
 static uint64 *
-MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeRow(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
-	bool		comparable = KnowKeys(index, buffer, f, keys);
-	BloomxRowHead head = MakeHead(index, buffer, f, tid, keys);
+	bool		comparable = KnowKeys(store, buffer, f, keys);
+	BloomxRowHead head = MakeHead(store, buffer, f, tid, keys);
 	blx_geometry geometry = BloomxGeometryOf(keys);
 	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
 
@@ -274,17 +274,17 @@ MakeRow(Relation index, Buffer buffer, const blx_filter *f, ItemPointer tid, Blo
  * 0.  The signature is made without a lock, because a large filter takes its time.
  */
 uint32
-BloomxInsertFilter(Relation index, Datum filter, ItemPointer tid, BloomxKeys *keys)
+BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys)
 {
 	const blx_filter *f = DatumGetFilter(filter);
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	uint64	   *row = MakeRow(index, buffer, f, tid, keys);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	uint64	   *row = MakeRow(store, buffer, f, tid, keys);
 	uint32		step = 0;
 
-	while (!BloomxAppendRow(index, buffer, keys, row, &step))
+	while (!BloomxAppendRow(store, buffer, keys, row, &step))
 	{
 		keys->parts = 0;		/* read them again */
-		row = MakeRow(index, buffer, f, tid, keys);
+		row = MakeRow(store, buffer, f, tid, keys);
 	}
 	ReleaseBuffer(buffer);
 	return step;

@@ -57,10 +57,10 @@ KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
 
 /* The first rows of the list: those that are on `most` pages, and at least one. */
 static PendingRows
-ReadRows(Relation index, const BloomxStructure *structure, uint32 most)
+ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 most)
 {
 	PendingRows rows = {0};
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(store, structure, structure->pending_words, NULL);
 	const uint64 *row;
 
 	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
@@ -72,7 +72,7 @@ ReadRows(Relation index, const BloomxStructure *structure, uint32 most)
 			KeepRow(&rows, row, reader->n);
 	}
 	if (reader->gone)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 	SortRows(rows.rows, rows.n);
 	return rows;
@@ -107,10 +107,10 @@ BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 }
 
 static BloomxSegments *
-MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
+MakeSegments(const BloomxStore *store, BloomxKeys *keys, const PendingRows *rows)
 {
 	BloomxSegments *segments = BloomxNewSegments();
-	BloomxEntries *entries = BloomxStartEntries(index, keys, MaxAllocHugeSize / 2, BloomxKeepSegment, segments);
+	BloomxEntries *entries = BloomxStartEntries(store, keys, MaxAllocHugeSize / 2, BloomxKeepSegment, segments);
 
 	for (uint32 i = 0; i < rows->n; i++)
 		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);
@@ -120,15 +120,15 @@ MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 
 /* Reserves the pages of all segments, one after the other, and gives these their stamps.  False if too few pages are free. */
 static bool
-Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
+Reserve(const BloomxStore *store, const BloomxKeys *keys, BloomxSegments *segments)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BlockNumber start;
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	start = BloomxTakeFreePages(meta, segments->pages);
 	if (start == InvalidBlockNumber)
 	{
@@ -151,14 +151,14 @@ Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 }
 
 void
-BloomxFreeReserved(Relation index)
+BloomxFreeReserved(const BloomxStore *store)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	BloomxFreePages(meta, meta->merge.reserved.start, meta->merge.reserved.pages);
 	meta->merge.reserved = (BloomxRun) {0};
 	BloomxSealMeta(meta);
@@ -167,26 +167,26 @@ BloomxFreeReserved(Relation index)
 }
 
 void
-BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
+BloomxAddSegments(const BloomxStore *store, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
 {
-	while (segments->n > 0 && !Reserve(index, keys, segments))
-		BloomxExtendIndex(index, segments->pages);
+	while (segments->n > 0 && !Reserve(store, keys, segments))
+		BloomxExtendIndex(store, segments->pages);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].pass = structure->meta.pending.pass;
-		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
+		BloomxWritePages(store, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
-	BloomxReplace(index, structure, merge, segments->segments, segments->n);
+	BloomxReplace(store, structure, merge, segments->segments, segments->n);
 }
 
 void
-BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
+BloomxFlushPending(const BloomxStore *store, const BloomxStructure *structure, uint32 most)
 {
 	BloomxKeys	keys = structure->meta.keys;
-	PendingRows rows = ReadRows(index, structure, most);
+	PendingRows rows = ReadRows(store, structure, most);
 	BloomxMerge merge = {.pending = rows.words};
 
 	if (keys.parts == 0)
-		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
-	BloomxAddSegments(index, structure, &keys, MakeSegments(index, &keys, &rows), &merge);
+		keys.parts = BloomxChooseParts(store, BloomxOpenColumns(store->index), 0);
+	BloomxAddSegments(store, structure, &keys, MakeSegments(store, &keys, &rows), &merge);
 }

@@ -10,6 +10,7 @@
  *   change.c     a change of one page or two, and its WAL record
  *   pages.c      pages, the metapage, free pages
  *   pending.c    rows that are in no segment yet
+ *   stores.c     the stores of an index
  *   structure.c  what the index consists of, and the lock of that
  *   segment.c    writes and reads a segment
  *   space.c      which pages are used, and by what
@@ -120,7 +121,6 @@
 
 #pragma GCC visibility push(hidden)
 
-#define META_BLOCK 0
 #define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
 
@@ -133,6 +133,32 @@
 #define HOLDS_TEXT_STRATEGY 3	/* ?& text, and the next two: keys that have the type of the filters */
 #define HOLDS_ALL_TEXTS_STRATEGY 4	/* ?& text[] */
 #define HOLDS_ANY_TEXT_STRATEGY 5	/* ?| text[] */
+
+/* ---- stores.c ---- */
+
+/*
+ * A store is a set of segments with a list of pending rows, a directory and a
+ * metapage of its own.  An index has one of them.
+ */
+typedef struct BloomxStore
+{
+	Relation	index;
+	BlockNumber meta_block;		/* of its metapage */
+	bool		of_values;
+	int			column;			/* of filters, numbered from 0 */
+} BloomxStore;
+
+typedef struct BloomxStores
+{
+	int			n;
+	BloomxStore store[FLEXIBLE_ARRAY_MEMBER];
+} BloomxStores;
+
+/* In the current memory context. */
+extern BloomxStores *BloomxOpenStores(Relation index);
+
+/* The first metapage.  Its page lock is the structure lock of the index. */
+#define META_BLOCK 0
 
 /* ---- options.c ---- */
 
@@ -340,9 +366,6 @@ extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *byt
 extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
 
 /* ---- pages.c ---- */
-/* True if the index has columns of values, false if it has one of filters. */
-extern bool BloomxIsOfValues(Relation index);
-
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
 extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
 
@@ -353,17 +376,17 @@ BloomxGetPageTail(Page page)
 }
 
 /* The contents of the metapage; an error if it is not one of this access method, or damaged. */
-extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
-extern void BloomxInitMetaPage(Relation index, Page page);
+extern BloomxMeta *BloomxGetMeta(const BloomxStore *store, Page page);
+extern void BloomxInitMetaPage(const BloomxStore *store, Page page);
 
 /* The same for a file of that length, to be read. */
-extern const BloomxMeta *BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks);
+extern const BloomxMeta *BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks);
 
 /*
  * The same for an insert, which believes only keys and pending: only these are
  * checked.  Any lock will do.
  */
-extern const BloomxMeta *BloomxGetMetaForInsert(Relation index, Page page);
+extern const BloomxMeta *BloomxGetMetaForInsert(const BloomxStore *store, Page page);
 
 /* Computes the checksums after a change: to the metapage, to its keys and `pending` alone, to a page of the directory. */
 extern void BloomxSealMeta(BloomxMeta *meta);
@@ -377,8 +400,8 @@ extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
 extern blx_identity BloomxIdentityOf(const BloomxKeys *keys);
 extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
 /* Writes keys to the metapage; the second one has locked it. */
-extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
-extern void BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys);
+extern void BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys);
+extern void BloomxWriteLockedKeys(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys);
 extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
 
 /* Makes the key type of the rows include f's.  False if f has keys of another type. */
@@ -390,14 +413,14 @@ extern bool BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f);
  * extension lock meanwhile, and interrupts are held off.
  */
 #define EXTENSION_PAGES 128
-extern void BloomxExtendIndex(Relation index, uint32 pages);
+extern void BloomxExtendIndex(const BloomxStore *store, uint32 pages);
 
 /* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
 extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
 extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
 
 /* Raises the error that the index is damaged, and in what way. */
-pg_noreturn extern void BloomxReportCorruption(Relation index, const char *what);
+pg_noreturn extern void BloomxReportCorruption(const BloomxStore *store, const char *what);
 
 /* ---- signature.c ---- */
 
@@ -476,7 +499,7 @@ extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCond
 /* ---- structure.c ---- */
 
 /* What the index consists of now, in the current memory context. */
-extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
+extern BloomxStructure *BloomxReadStructure(const BloomxStore *store, Snapshot snapshot);
 
 extern void BloomxLockStructure(Relation index);
 extern bool BloomxTryLockStructure(Relation index);
@@ -528,7 +551,7 @@ BloomxSegmentPages(const BloomxSegment *segment)
 extern void BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end);
 
 /* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
-extern void BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
+extern void BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
 
 /* The number of rows with a valid TID. */
 extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
@@ -537,16 +560,16 @@ extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
  * These lock a page of a segment and return what is on it.  If the page belongs
  * to another segment by now, they lock nothing and return NULL or false.
  */
-extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page,
+extern const ItemPointerData *BloomxLockTids(const BloomxStore *store, const BloomxSegment *segment, uint32 page,
 											 Snapshot snapshot, Buffer *buffer);
-extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
-extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
+extern const uint64 *BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
+extern bool BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
 
 /* The page that a slice is on. */
 extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);
 
 /* The TIDs of all rows, under the structure lock. */
-extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *segment);
+extern ItemPointerData *BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment);
 
 /*
  * A column is word `number` of the signatures of all rows, live or not, with
@@ -555,7 +578,7 @@ extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *s
  */
 #define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
-extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
+extern void BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
 
 /* ---- pending.c ---- */
 
@@ -626,7 +649,7 @@ BloomxRowWords(const BloomxKeys *keys, const uint64 *row)
 /* Reads pending rows in their order, with one page in memory at a time. */
 typedef struct BloomxPendingReader
 {
-	Relation	index;
+	const BloomxStore *store;
 	Snapshot	snapshot;
 	BlockNumber blocks;			/* length of the index */
 	const BloomxPending *pending;
@@ -644,17 +667,17 @@ typedef struct BloomxPendingReader
 } BloomxPendingReader;
 
 /* Begins to read the rows on the first `words` pending words. */
-extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, uint64 words, Snapshot snapshot);
+extern BloomxPendingReader *BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, uint64 words, Snapshot snapshot);
 
 /* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 extern void BloomxEndPending(BloomxPendingReader *reader);
 
 /* True if a list of so many words is too long: it takes more than `limits` times the pages that it should have. */
-extern bool BloomxListIsTooLong(Relation index, const BloomxMeta *meta, uint64 words, uint32 limits);
+extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, uint64 words, uint32 limits);
 
 /* The number of pending words, under any lock of the metapage. */
-extern uint64 BloomxCountPending(Relation index, const BloomxMeta *meta);
+extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta);
 
 /*
  * These append a row of n words.  The first one wants it to fit on the last page,
@@ -662,33 +685,33 @@ extern uint64 BloomxCountPending(Relation index, const BloomxMeta *meta);
  * exclusive lock, which `buffer` has.  False: there is no room on the page, or too
  * few pages are free.  *words is the length of the list.
  */
-extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words);
-extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n, uint64 *words);
 
 /* The pages on which the first `words` pending words are, and their blocks; NULL if one of them is gone. */
 extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
-extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages);
+extern BlockNumber *BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, uint32 pages);
 
 /*
  * Takes the rows on the first pending words, which are on these pages, out of meta
  * and frees pages that become empty.  Needs the metapage's exclusive lock.
  */
-extern void BloomxDropPending(Relation index, BloomxMeta *meta, uint64 words, BlockNumber *blocks);
+extern void BloomxDropPending(const BloomxStore *store, BloomxMeta *meta, uint64 words, BlockNumber *blocks);
 
 /*
  * Writes n words to new pages, which take the place of all pages of the list, in
  * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
  * then meta is of no use.
  */
-extern bool BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
+extern bool BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
 
 /* ---- space.c ---- */
 
 /* For each block, true if the structure says that it is used; an error if it is used twice. */
-extern bool *BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blocks);
+extern bool *BloomxMapPages(const BloomxStore *store, const BloomxStructure *structure, BlockNumber blocks);
 
 /* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
-extern uint32 BloomxCollectFreePages(Relation index);
+extern uint32 BloomxCollectFreePages(const BloomxStore *store);
 
 /* ---- provisional.c ---- */
 
@@ -696,16 +719,16 @@ extern uint32 BloomxCollectFreePages(Relation index);
 extern blx_geometry BloomxOwnGeometry(const blx_filter *f);
 
 /* Makes a provisional geometry, perhaps of 0 parts, one that holds such filters as well. */
-extern void BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry *own);
+extern void BloomxWidenKeys(const BloomxStore *store, BloomxKeys *keys, const blx_geometry *own);
 
 /*
  * Makes the index's provisional geometry, which is in keys, one that holds such
  * filters.  False if it does already.  Waits for the structure lock.
  */
-extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own);
+extern bool BloomxWidenPending(const BloomxStore *store, const BloomxKeys *keys, const blx_geometry *own);
 
 /* Chooses the geometry, if it is provisional.  Needs the structure lock. */
-extern void BloomxSettleGeometry(Relation index);
+extern void BloomxSettleGeometry(const BloomxStore *store);
 
 /*
  * Phases in pg_stat_progress_create_index.  The server numbers the one before
@@ -719,7 +742,7 @@ extern void BloomxSettleGeometry(Relation index);
 /* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
 typedef struct BloomxBuilder
 {
-	Relation	index;
+	const BloomxStore *store;
 	int64		indexed;		/* rows */
 	void		(*add_row) (struct BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull);
 	void		(*finish) (struct BloomxBuilder *builder);
@@ -739,19 +762,19 @@ extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback
  * the step of a merge that is due then.  False if the index has other keys by now
  * than those that the row was made for.
  */
-extern bool BloomxAppendRow(Relation index, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step);
+extern bool BloomxAppendRow(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step);
 
 /* ---- filters.c ---- */
-extern BloomxBuilder *BloomxStartFilters(Relation index);
+extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store);
 
 /* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
-extern uint32 BloomxInsertFilter(Relation index, Datum filter, ItemPointer tid, BloomxKeys *keys);
+extern uint32 BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- values.c ---- */
-extern BloomxBuilder *BloomxStartValues(Relation index, Relation heap);
+extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, Relation heap);
 
 /* The same for a row of values. */
-extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
+extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
 
 /* ---- entries.c ---- */
 
@@ -759,7 +782,7 @@ extern uint32 BloomxInsertValues(Relation index, BloomxColumns *columns, const D
 #define LEAST_PARTS 10
 
 /* The parts that signatures of a table of so many blocks should have. */
-extern uint8 BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks);
+extern uint8 BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks);
 
 /* Collects rows and makes segments of them. */
 typedef struct BloomxEntries BloomxEntries;
@@ -771,7 +794,7 @@ typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSou
  * The number of parts must be chosen; the width is chosen by the rows, if it is
  * not.  The signatures that are not written yet take at most `memory` bytes.
  */
-extern BloomxEntries *BloomxStartEntries(Relation index, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg);
+extern BloomxEntries *BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg);
 
 /*
  * The hashes of some rows of the table, which come in the order of their blocks.
@@ -791,14 +814,14 @@ extern BloomxSegments *BloomxNewSegments(void);
 extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
 
 /* Puts them in the place of what the merge names.  Needs the structure lock; no other merge may be under way. */
-extern void BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
+extern void BloomxAddSegments(const BloomxStore *store, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
 							  const BloomxMerge *merge);
 
 /* Makes the pending rows of values on `most` pages segments.  Needs the structure lock. */
-extern void BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most);
+extern void BloomxFlushPending(const BloomxStore *store, const BloomxStructure *structure, uint32 most);
 
 /* Frees the pages of a flush that failed. */
-extern void BloomxFreeReserved(Relation index);
+extern void BloomxFreeReserved(const BloomxStore *store);
 
 /* ---- replace.c ---- */
 
@@ -809,7 +832,7 @@ extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *
  * From now on the n results stand for the sources of the merge and for its pending
  * rows.  Needs the structure lock.
  */
-extern void BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+extern void BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
 
 /* ---- merge.c ---- */
 
@@ -820,19 +843,19 @@ extern void BloomxReplace(Relation index, const BloomxStructure *structure, cons
  *
  * A new merge takes the pending rows of at most `most` pages, but at least 64.
  */
-extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most);
+extern bool BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most);
 
 /* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
-extern void BloomxFinishMerge(Relation index);
+extern void BloomxFinishMerge(const BloomxStore *store);
 
 /*
  * Begins to rewrite a segment with its live rows only, or frees it if there are
  * none.  False if the index must be extended first.
  */
-extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
+extern bool BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number);
 
 /* Adds a segment of so many slices to an index that nobody else knows yet, and shows that in the progress. */
-extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
+extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source);
 
 /*
  * The pages that a step of VACUUM writes.  Each step reads the pending rows and
@@ -845,12 +868,12 @@ extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSourc
  * The pages that the step of a merge writes which is due after an insert of n
  * words, with which the list has so many words; 0 if none is due.
  */
-extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, Relation index);
+extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, const BloomxStore *store);
 
 /* ---- summarize.c ---- */
 
 /* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
-extern void BloomxSummarizeAnew(Relation index, double tuples);
+extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
 
 /* ---- nulls.c ---- */
 

@@ -58,9 +58,9 @@ BloomxOpenIndex(Oid id, Relation *heap)
 }
 
 static int64
-CountPendingRows(Relation index, const BloomxStructure *structure)
+CountPendingRows(const BloomxStore *store, const BloomxStructure *structure)
 {
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(store, structure, structure->pending_words, NULL);
 	int64		rows = 0;
 
 	while (BloomxNextPending(reader) != NULL)
@@ -76,7 +76,8 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 {
 	Relation	heap,
 				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
+	BloomxStructure *structure = BloomxReadStructure(store, NULL);
 	const BloomxKeys *keys = &structure->meta.keys;
 	int64		segments = 0,
 				rows = 0,
@@ -114,7 +115,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 	values[3] = Int64GetDatum(rows);
 	values[4] = Int64GetDatum(entries);
 	values[5] = Int64GetDatum(removed);
-	values[6] = Int64GetDatum(CountPendingRows(index, structure));
+	values[6] = Int64GetDatum(CountPendingRows(store, structure));
 	values[7] = Int64GetDatum(pages);
 	values[8] = Int64GetDatum(free);
 	values[9] = Int64GetDatum(merging);

@@ -58,31 +58,31 @@
  * larger step.
  */
 uint32
-BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, Relation index)
+BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, const BloomxStore *store)
 {
 	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
 	uint64		end = meta->pending.stamp * PAGE_WORDS + meta->pending.skip + words;	/* on all pages that the list ever had */
 
-	if (BloomxListIsTooLong(index, meta, words, LONG_LIST))
+	if (BloomxListIsTooLong(store, meta, words, LONG_LIST))
 	{
 		due *= LONG_LIST;
 		period /= LONG_LIST;
 	}
-	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(index, meta, words, 1))
+	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, words, 1))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(index, meta, words - n, 1))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, words - n, 1))
 		return INSERT_STEP;
 	return 0;
 }
 
 /* Ends a merge whose segment, if it has rows, is written. */
 static void
-EndMerge(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
+EndMerge(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge)
 {
-	BloomxReplace(index, structure, merge, &merge->segment, merge->segment.rows > 0);
+	BloomxReplace(store, structure, merge, &merge->segment, merge->segment.rows > 0);
 }
 
 /* ---- what to merge ---- */
@@ -220,13 +220,13 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 
 /* The TIDs of the filters on the first pending words, and words first .. end - 1 of their signatures. */
 static BloomxRowSource
-PendingSource(Relation index, const BloomxStructure *structure, uint64 words, uint32 first, uint32 end)
+PendingSource(const BloomxStore *store, const BloomxStructure *structure, uint64 words, uint32 first, uint32 end)
 {
 	uint32		stride = Max(1, end - first),
 				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(store, structure, words, NULL);
 	const uint64 *row;
 
 	for (uint32 i = 0; (row = BloomxNextPending(reader)) != NULL; i++)
@@ -235,7 +235,7 @@ PendingSource(Relation index, const BloomxStructure *structure, uint64 words, ui
 		memcpy(signatures + i * (Size) stride, row + 1 + first, (end - first) * sizeof(uint64));
 	}
 	if (reader->gone)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
 }
@@ -246,7 +246,7 @@ PendingSource(Relation index, const BloomxStructure *structure, uint64 words, ui
  * pending rows.
  */
 static BloomxRowSource *
-Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
+Sources(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
 {
 	BloomxRowSource *sources = palloc((merge->sources + 1) * sizeof(BloomxRowSource));
 
@@ -254,12 +254,12 @@ Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *mer
 	{
 		const BloomxSegment *segment = &structure->segments[merge->source[i]];
 
-		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment,
+		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(store, segment), .rows = segment->rows, .segment = segment,
 		.tuples = segment->tuples - Min(segment->tuples, segment->dead)};
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
-		sources[(*n)++] = PendingSource(index, structure, merge->pending, first, end);
+		sources[(*n)++] = PendingSource(store, structure, merge->pending, first, end);
 	return sources;
 }
 
@@ -267,14 +267,14 @@ Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *mer
 
 /* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
 static bool
-ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
+ReservePages(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&merge->segment));
 	if (merge->segment.start == InvalidBlockNumber)
 	{
@@ -292,10 +292,10 @@ ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merg
 
 /* Begins a merge, or ends it at once if no row is alive.  False if too few pages are free. */
 static bool
-StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
+StartMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge)
 {
 	int			n;
-	BloomxRowSource *sources = Sources(index, structure, merge, 0, 0, &n);
+	BloomxRowSource *sources = Sources(store, structure, merge, 0, 0, &n);
 
 	merge->segment.rows = BloomxCountLive(sources, n);
 	merge->segment.slices = merge->sources > 0 ? structure->segments[merge->source[0]].slices : (uint32) blx_bits(&structure->geometry);
@@ -305,20 +305,20 @@ StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 	for (int i = 0; i < n && structure->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
-		return ReservePages(index, structure, merge);
-	EndMerge(index, structure, merge);
+		return ReservePages(store, structure, merge);
+	EndMerge(store, structure, merge);
 	return true;
 }
 
 static void
-NoteProgress(Relation index, uint32 written)
+NoteProgress(const BloomxStore *store, uint32 written)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->merge.written = written;
 	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
@@ -327,7 +327,7 @@ NoteProgress(Relation index, uint32 written)
 
 /* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
 static void
-ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
+ContinueMerge(const BloomxStore *store, const BloomxStructure *structure, uint32 pages)
 {
 	const BloomxMerge *merge = &structure->meta.merge;
 	uint32		total = BloomxSegmentPages(&merge->segment),
@@ -339,12 +339,12 @@ ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 
 	/* only these words of the pending signatures are needed for this step's pages */
 	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
-	sources = Sources(index, structure, merge, first, end, &n);
-	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
+	sources = Sources(store, structure, merge, first, end, &n);
+	BloomxWritePages(store, sources, n, &merge->segment, merge->written, to);
 	if (to < total)
-		NoteProgress(index, to);
+		NoteProgress(store, to);
 	else
-		EndMerge(index, structure, merge);
+		EndMerge(store, structure, merge);
 }
 
 /* Plans a merge of the filters on `most` pages, at least 64 filters.  0 pending words: nothing, as the directory is full. */
@@ -363,91 +363,91 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 }
 
 static bool
-ListIsTooLong(Relation index, const BloomxStructure *structure)
+ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure)
 {
-	return BloomxListIsTooLong(index, &structure->meta, structure->pending_words, 1);
+	return BloomxListIsTooLong(store, &structure->meta, structure->pending_words, 1);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */
 static void
-BeginMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
+BeginMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
 {
-	if (!StartMerge(index, structure, merge))
+	if (!StartMerge(store, structure, merge))
 	{
-		BloomxExtendIndex(index, pages);
+		BloomxExtendIndex(store, pages);
 		return;
 	}
 	/* a merge that fits into one step is done in this one */
-	structure = BloomxReadStructure(index, NULL);
+	structure = BloomxReadStructure(store, NULL);
 	if (structure->meta.merge.segment.rows > 0 && BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
-		ContinueMerge(index, structure, pages);
+		ContinueMerge(store, structure, pages);
 }
 
 /* The list becomes a segment, with other segments that are due. */
 static bool
-StepOfFilters(Relation index, BloomxStructure *structure, uint32 pages, uint32 most)
+StepOfFilters(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(index, structure))
+	if (!ListIsTooLong(store, structure))
 		return false;
 	if (structure->meta.keys.provisional)
 	{
-		BloomxSettleGeometry(index);
-		structure = BloomxReadStructure(index, NULL);
-		if (!ListIsTooLong(index, structure))	/* smaller signatures */
+		BloomxSettleGeometry(store);
+		structure = BloomxReadStructure(store, NULL);
+		if (!ListIsTooLong(store, structure))	/* smaller signatures */
 			return true;
 	}
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)
 		return false;
-	BeginMerge(index, structure, &merge, pages);
+	BeginMerge(store, structure, &merge, pages);
 	return true;
 }
 
 /* The list becomes segments; then a merge of those that are due begins. */
 static bool
-StepOfValues(Relation index, BloomxStructure *structure, uint32 pages, uint32 most)
+StepOfValues(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(index, structure))
+	if (!ListIsTooLong(store, structure))
 		return false;
-	BloomxFlushPending(index, structure, most);
-	structure = BloomxReadStructure(index, NULL);
+	BloomxFlushPending(store, structure, most);
+	structure = BloomxReadStructure(store, NULL);
 	merge = PlanMergeOfSegments(structure);
 	if (merge.sources > 0)
-		BeginMerge(index, structure, &merge, pages);
+		BeginMerge(store, structure, &merge, pages);
 	return true;
 }
 
 static bool
-MergeStepInMemory(Relation index, uint32 pages, uint32 most)
+MergeStepInMemory(const BloomxStore *store, uint32 pages, uint32 most)
 {
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	BloomxStructure *structure = BloomxReadStructure(store, NULL);
 
 	/* what somebody has begun comes first */
 	if (structure->meta.merge.reserved.pages > 0)
 	{
-		BloomxFreeReserved(index);
-		structure = BloomxReadStructure(index, NULL);
+		BloomxFreeReserved(store);
+		structure = BloomxReadStructure(store, NULL);
 	}
 	if (structure->meta.merge.segment.rows > 0)
 	{
-		ContinueMerge(index, structure, pages);
+		ContinueMerge(store, structure, pages);
 		return true;
 	}
 	if (structure->meta.keys.of_values)
-		return StepOfValues(index, structure, pages, most);
-	return StepOfFilters(index, structure, pages, most);
+		return StepOfValues(store, structure, pages, most);
+	return StepOfFilters(store, structure, pages, most);
 }
 
 bool
-BloomxMergeStep(Relation index, uint32 pages, uint32 most)
+BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	bool		done = MergeStepInMemory(index, pages, most);
+	bool		done = MergeStepInMemory(store, pages, most);
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
@@ -455,7 +455,7 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most)
 }
 
 void
-BloomxFinishMerge(Relation index)
+BloomxFinishMerge(const BloomxStore *store)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
@@ -463,10 +463,10 @@ BloomxFinishMerge(Relation index)
 
 	for (;;)
 	{
-		structure = BloomxReadStructure(index, NULL);
+		structure = BloomxReadStructure(store, NULL);
 		if (structure->meta.merge.segment.rows == 0)
 			break;
-		ContinueMerge(index, structure, VACUUM_STEP);
+		ContinueMerge(store, structure, VACUUM_STEP);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -474,18 +474,18 @@ BloomxFinishMerge(Relation index)
 }
 
 bool
-BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number)
+BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number)
 {
 	BloomxMerge merge = {.sources = 1, .source = {number}};
 
-	return StartMerge(index, structure, &merge);
+	return StartMerge(store, structure, &merge);
 }
 
 /* ---- CREATE INDEX ---- */
 
 /* A merge of one step.  If it fails, so does CREATE INDEX, and the pages go with the index. */
 void
-BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
+BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source)
 {
 	BloomxMerge merge = {.segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples}};
 	BloomxStructure *structure;
@@ -493,13 +493,13 @@ BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 
 	if (merge.segment.rows == 0)
 		return;
-	structure = BloomxReadStructure(index, NULL);
+	structure = BloomxReadStructure(store, NULL);
 	merge.segment.pass = structure->meta.pass;
 	total = BloomxSegmentPages(&merge.segment);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	while (!ReservePages(index, structure, &merge))
-		BloomxExtendIndex(index, EXTENSION_PAGES);
-	BloomxWritePages(index, source, 1, &merge.segment, 0, total);
-	EndMerge(index, structure, &merge);
+	while (!ReservePages(store, structure, &merge))
+		BloomxExtendIndex(store, EXTENSION_PAGES);
+	BloomxWritePages(store, source, 1, &merge.segment, 0, total);
+	EndMerge(store, structure, &merge);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }

@@ -18,7 +18,6 @@
 #include "utils/rel.h"
 
 #include "core/base/identity.h"
-#include "pg/base/objects.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
@@ -65,18 +64,12 @@ BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp)
 }
 
 void
-BloomxReportCorruption(Relation index, const char *what)
+BloomxReportCorruption(const BloomxStore *store, const char *what)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(index), what),
+			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(store->index), what),
 			 errhint("Please REINDEX it.")));
-}
-
-bool
-BloomxIsOfValues(Relation index)
-{
-	return index->rd_opcintype[0] != FilterTypeOid();
 }
 
 /* ---- the metapage ---- */
@@ -244,21 +237,21 @@ MetaIsValid(const BloomxMeta *meta, BlockNumber blocks)
 }
 
 static BloomxMeta *
-GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
+GetCheckedMeta(const BloomxStore *store, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
 {
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
-		BloomxReportCorruption(index, "its first page is not that of a bloomx index");
+		BloomxReportCorruption(store, "its first page is not that of a bloomx index");
 	if (!is_valid(meta, blocks))
-		BloomxReportCorruption(index, "its first page contradicts itself");
+		BloomxReportCorruption(store, "its first page contradicts itself");
 	return meta;
 }
 
 const BloomxMeta *
-BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks)
+BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks)
 {
-	return GetCheckedMeta(index, page, blocks, MetaIsValid);
+	return GetCheckedMeta(store, page, blocks, MetaIsValid);
 }
 
 /*
@@ -266,21 +259,21 @@ BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks)
  * length of the file: the server raises an error when a block beyond it is read.
  */
 BloomxMeta *
-BloomxGetMeta(Relation index, Page page)
+BloomxGetMeta(const BloomxStore *store, Page page)
 {
-	return GetCheckedMeta(index, page, MaxBlockNumber, MetaIsValid);
+	return GetCheckedMeta(store, page, MaxBlockNumber, MetaIsValid);
 }
 
 const BloomxMeta *
-BloomxGetMetaForInsert(Relation index, Page page)
+BloomxGetMetaForInsert(const BloomxStore *store, Page page)
 {
-	return GetCheckedMeta(index, page, MaxBlockNumber, AppendIsValid);
+	return GetCheckedMeta(store, page, MaxBlockNumber, AppendIsValid);
 }
 
 void
-BloomxInitMetaPage(Relation index, Page page)
+BloomxInitMetaPage(const BloomxStore *store, Page page)
 {
-	BloomxOptions options = BloomxGetOptions(index);
+	BloomxOptions options = BloomxGetOptions(store->index);
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	BloomxInitPage(page, META_PAGE, 0);
@@ -288,7 +281,7 @@ BloomxInitMetaPage(Relation index, Page page)
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
 	meta->next_stamp = 1;
-	meta->keys.of_values = BloomxIsOfValues(index);
+	meta->keys.of_values = store->of_values;
 	if (options.bits > 0 && !meta->keys.of_values)
 	{
 		BloomxGeometrySample none = {0};
@@ -344,10 +337,10 @@ BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
 }
 
 void
-BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
+BloomxWriteLockedKeys(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys)
 {
-	GenericXLogState *state = GenericXLogStart(index);
-	BloomxMeta *meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	GenericXLogState *state = GenericXLogStart(store->index);
+	BloomxMeta *meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 
 	meta->keys = *keys;
 	BloomxSealPending(meta);
@@ -355,12 +348,12 @@ BloomxWriteLockedKeys(Relation index, Buffer buffer, const BloomxKeys *keys)
 }
 
 void
-BloomxWriteKeys(Relation index, const BloomxKeys *keys)
+BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	BloomxWriteLockedKeys(index, buffer, keys);
+	BloomxWriteLockedKeys(store, buffer, keys);
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -436,9 +429,9 @@ BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages)
  * are held off, so no page is left without an owner.
  */
 void
-BloomxExtendIndex(Relation index, uint32 pages)
+BloomxExtendIndex(const BloomxStore *store, uint32 pages)
 {
-	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
+	Buffer		meta_buffer = ReadBuffer(store->index, store->meta_block),
 				buffer = InvalidBuffer;
 	BlockNumber first = InvalidBlockNumber;
 	GenericXLogState *state;
@@ -446,7 +439,7 @@ BloomxExtendIndex(Relation index, uint32 pages)
 
 	CHECK_FOR_INTERRUPTS();
 	pages = Min(pages, EXTENSION_PAGES);
-	LockRelationForExtension(index, ExclusiveLock);
+	LockRelationForExtension(store->index, ExclusiveLock);
 	HOLD_INTERRUPTS();
 
 	/* lengthen the file; only the last buffer stays pinned */
@@ -454,7 +447,7 @@ BloomxExtendIndex(Relation index, uint32 pages)
 	{
 		if (BufferIsValid(buffer))
 			ReleaseBuffer(buffer);
-		buffer = ReadBuffer(index, P_NEW);
+		buffer = ReadBuffer(store->index, P_NEW);
 		if (i == 0)
 			first = BufferGetBlockNumber(buffer);
 	}
@@ -462,8 +455,8 @@ BloomxExtendIndex(Relation index, uint32 pages)
 	/* hand the new pages to the metapage */
 	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
+	state = GenericXLogStart(store->index);
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, meta_buffer, 0));
 	BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	AddFreeRun(meta, first, pages, true);	/* keep: the caller waits for them */
 	BloomxSealMeta(meta);
@@ -471,5 +464,5 @@ BloomxExtendIndex(Relation index, uint32 pages)
 	UnlockReleaseBuffer(buffer);
 	UnlockReleaseBuffer(meta_buffer);
 	RESUME_INTERRUPTS();
-	UnlockRelationForExtension(index, ExclusiveLock);
+	UnlockRelationForExtension(store->index, ExclusiveLock);
 }

@@ -65,10 +65,10 @@ LockLastExclusively(Buffer buffer)
 
 /* Pins and locks the last page; *words is the number of words in the list. */
 static Buffer
-LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint64 *words)
+LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int mode, uint64 *words)
 {
 	const BloomxPending *pending = &meta->pending;
-	Buffer		buffer = ReadBuffer(index, pending->last);
+	Buffer		buffer = ReadBuffer(store->index, pending->last);
 	Page		page = BufferGetPage(buffer);
 	uint64		stamp = pending->stamp + pending->pages - 1;
 
@@ -77,21 +77,21 @@ LockLastPage(Relation index, const BloomxMeta *meta, int mode, uint64 *words)
 	else
 		LockBuffer(buffer, mode);
 	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
 	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
-		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
+		BloomxReportCorruption(store, "the last page of pending rows contradicts itself");
 	*words -= pending->skip;
 	return buffer;
 }
 
 uint64
-BloomxCountPending(Relation index, const BloomxMeta *meta)
+BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta)
 {
 	uint64		words = 0;
 
 	if (meta->pending.pages > 0)
-		UnlockReleaseBuffer(LockLastPage(index, meta, BUFFER_LOCK_SHARE, &words));
+		UnlockReleaseBuffer(LockLastPage(store, meta, BUFFER_LOCK_SHARE, &words));
 	return words;
 }
 
@@ -108,13 +108,13 @@ BloomxPendingPages(const BloomxPending *pending, uint64 words)
 #define LEAST_ROWS 32
 
 bool
-BloomxListIsTooLong(Relation index, const BloomxMeta *meta, uint64 words, uint32 limits)
+BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, uint64 words, uint32 limits)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint64		least = meta->keys.of_values ? 0 : LEAST_ROWS * BloomxPendingWords(&geometry);
 
 	return words >= least &&
-		BloomxPendingPages(&meta->pending, words) * (uint64) (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(index).pending_limit;
+		BloomxPendingPages(&meta->pending, words) * (uint64) (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(store->index).pending_limit;
 }
 
 /* ---- reading ---- */
@@ -124,12 +124,12 @@ BloomxListIsTooLong(Relation index, const BloomxMeta *meta, uint64 words, uint32
  * returns false.  `blocks` is the length of the index when the list had this page.
  */
 static bool
-LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
+LockPendingPage(const BloomxStore *store, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
 {
 	/* the block number may come from another page of the list, where nothing has checked it */
 	if (block == META_BLOCK || block >= blocks)
-		BloomxReportCorruption(index, "a page of pending rows names a page that is not there");
-	*buffer = ReadBuffer(index, block);
+		BloomxReportCorruption(store, "a page of pending rows names a page that is not there");
+	*buffer = ReadBuffer(store->index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
 		return true;
@@ -138,11 +138,11 @@ LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 st
 }
 
 BloomxPendingReader *
-BloomxStartPending(Relation index, const BloomxStructure *structure, uint64 words, Snapshot snapshot)
+BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, uint64 words, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
-	reader->index = index;
+	reader->store = store;
 	reader->snapshot = snapshot;
 	reader->blocks = structure->blocks;
 	reader->pending = &structure->meta.pending;
@@ -168,14 +168,14 @@ NextPage(BloomxPendingReader *reader)
 
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
-		BloomxReportCorruption(reader->index, "there are more pending words than pages for them");
-	if (!LockPendingPage(reader->index, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
+		BloomxReportCorruption(reader->store, "there are more pending words than pages for them");
+	if (!LockPendingPage(reader->store, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
-	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
+	CheckForOldSnapshot(reader->snapshot, reader->store->index, BufferGetPage(buffer));
 	/* all pages but the last one were full when the structure was read */
 	reader->end = WordsOf(BufferGetPage(buffer));
 	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
-		BloomxReportCorruption(reader->index, "a page of pending rows is not full");
+		BloomxReportCorruption(reader->store, "a page of pending rows is not full");
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
 	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
@@ -200,7 +200,7 @@ ReadWords(BloomxPendingReader *reader, uint32 n)
 		if (reader->place >= reader->end && !NextPage(reader))
 			return false;
 		if (reader->place >= reader->end)
-			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
+			BloomxReportCorruption(reader->store, "a page of pending rows ends too early");
 		more = Min(n - reader->n, reader->end - reader->place);
 		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
 		reader->place += more;
@@ -221,7 +221,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 		uint32		words = BloomxRowWords(reader->keys, reader->row);
 
 		if (words > reader->left)
-			BloomxReportCorruption(reader->index, "a pending row is longer than the list");
+			BloomxReportCorruption(reader->store, "a pending row is longer than the list");
 		reader->gone = !ReadWords(reader, words);
 		reader->left -= words;
 	}
@@ -229,7 +229,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 }
 
 BlockNumber *
-BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pages)
+BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, uint32 pages)
 {
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
 				next = structure->meta.pending.first;
@@ -239,7 +239,7 @@ BloomxPendingBlocks(Relation index, const BloomxStructure *structure, uint32 pag
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(index, next, structure->blocks, structure->meta.pending.stamp + i, &buffer))
+		if (!LockPendingPage(store, next, structure->blocks, structure->meta.pending.stamp + i, &buffer))
 		{
 			pfree(blocks);
 			return NULL;
@@ -278,7 +278,7 @@ AppendWords(BloomxChange *change, const uint64 *words, uint32 n)
 }
 
 bool
-BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words)
+BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words)
 {
 	uint32		mark;
 	BloomxPageTail *tail;
@@ -288,17 +288,17 @@ BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, const uint64 *row
 
 	if (meta->pending.pages == 0)
 		return false;
-	buffer = LockLastPage(index, meta, BUFFER_LOCK_EXCLUSIVE, words);
+	buffer = LockLastPage(store, meta, BUFFER_LOCK_EXCLUSIVE, words);
 	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
 	if (fits)
 	{
 		change.buffer = buffer;
-		BloomxStartChanges(&change, 1, index);
+		BloomxStartChanges(&change, 1, store->index);
 		AppendWords(&change, row, n);
 		tail = BloomxGetPageTail(change.page);
 		mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
 		BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
-		BloomxFinishChanges(&change, 1, index);
+		BloomxFinishChanges(&change, 1, store->index);
 		*words += n;
 	}
 	UnlockReleaseBuffer(buffer);
@@ -326,10 +326,10 @@ TakePendingPages(BloomxMeta *meta, uint32 pages, BlockNumber *blocks)
 
 /* Writes a new page of the list with the first words of a row, as far as they fit; returns how many do. */
 static uint32
-WriteNewPage(Relation index, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
+WriteNewPage(const BloomxStore *store, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
 {
-	Buffer		buffer = ReadBufferExtended(index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBufferExtended(store->index, MAIN_FORKNUM, block, RBM_ZERO_AND_LOCK, NULL);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	Page		page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
 	LocationIndex *lower = &((PageHeader) page)->pd_lower;
 
@@ -348,21 +348,21 @@ WriteNewPage(Relation index, BlockNumber block, uint64 stamp, BlockNumber next, 
  * pages.  The row begins on that page, and fills it.
  */
 static void
-NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last, const uint64 *row, BlockNumber first)
+NameNewPages(const BloomxStore *store, Buffer buffer, const BloomxMeta *meta, Buffer last, const uint64 *row, BlockNumber first)
 {
 	BloomxChange changes[2];
 	int			n = BufferIsValid(last) ? 2 : 1;
 
 	changes[0].buffer = buffer;
 	changes[1].buffer = last;
-	BloomxStartChanges(changes, n, index);
+	BloomxStartChanges(changes, n, store->index);
 	BloomxChangeWords(&changes[0], PageGetContents(changes[0].page), meta, sizeof(BloomxMeta) / sizeof(uint64));
 	if (n > 1)
 	{
 		AppendWords(&changes[1], row, PAGE_WORDS - WordsOf(changes[1].page));
 		BloomxChangeBytes(&changes[1], &BloomxGetPageTail(changes[1].page)->extra, &first, sizeof first);
 	}
-	BloomxFinishChanges(changes, n, index);
+	BloomxFinishChanges(changes, n, store->index);
 }
 
 /*
@@ -371,9 +371,9 @@ NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last,
  * the page that was the last one name them.
  */
 bool
-BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 n, uint64 *words)
+BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n, uint64 *words)
 {
-	BloomxMeta	meta = *BloomxGetMeta(index, BufferGetPage(buffer));
+	BloomxMeta	meta = *BloomxGetMeta(store, BufferGetPage(buffer));
 	uint32		done = 0,		/* words of the row that have a place */
 				pages;
 	uint64		stamp = meta.pending.stamp + meta.pending.pages;
@@ -385,7 +385,7 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 
 	*words = 0;
 	if (meta.pending.pages > 0)
 	{
-		last = LockLastPage(index, &meta, BUFFER_LOCK_EXCLUSIVE, words);
+		last = LockLastPage(store, &meta, BUFFER_LOCK_EXCLUSIVE, words);
 		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
 	}
 	pages = (n - done + PAGE_WORDS - 1) / PAGE_WORDS;
@@ -393,10 +393,10 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, const uint64 *row, uint32 
 	if (enough)
 	{
 		for (uint32 i = 0; i < pages; i++)
-			done += WriteNewPage(index, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
+			done += WriteNewPage(store, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
 								 row + done, n - done);
 		BloomxSealMeta(&meta);
-		NameNewPages(index, buffer, &meta, last, row, blocks[0]);
+		NameNewPages(store, buffer, &meta, last, row, blocks[0]);
 		*words += n;
 	}
 	if (BufferIsValid(last))
@@ -430,13 +430,13 @@ FreeBlocks(BloomxMeta *meta, BlockNumber *blocks, uint32 n)
 
 /* The page after one page of the list. */
 static BlockNumber
-NextBlock(Relation index, BlockNumber block, uint64 stamp)
+NextBlock(const BloomxStore *store, BlockNumber block, uint64 stamp)
 {
 	BlockNumber next;
 	Buffer		buffer;
 
-	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+	if (!LockPendingPage(store, block, RelationGetNumberOfBlocks(store->index), stamp, &buffer))
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
@@ -444,15 +444,15 @@ NextBlock(Relation index, BlockNumber block, uint64 stamp)
 
 /* Rows that were appended meanwhile stay, and so does the page on which they begin. */
 void
-BloomxDropPending(Relation index, BloomxMeta *meta, uint64 words, BlockNumber *blocks)
+BloomxDropPending(const BloomxStore *store, BloomxMeta *meta, uint64 words, BlockNumber *blocks)
 {
 	BloomxPending *pending = &meta->pending;
 	uint64		end = pending->skip + words;
-	bool		all = words == BloomxCountPending(index, meta);
+	bool		all = words == BloomxCountPending(store, meta);
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
-		pending->first = NextBlock(index, blocks[pages - 1], pending->stamp + pages - 1);
+		pending->first = NextBlock(store, blocks[pages - 1], pending->stamp + pages - 1);
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
 	pending->stamp += pages;
@@ -460,7 +460,7 @@ BloomxDropPending(Relation index, BloomxMeta *meta, uint64 words, BlockNumber *b
 }
 
 bool
-BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
+BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
 {
 	BloomxPending *pending = &meta->pending;
 	uint32		old_pages = pending->pages,
@@ -475,7 +475,7 @@ BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, cons
 	new_blocks[pages] = InvalidBlockNumber;
 	for (uint32 i = 0; i < pages; i++)
 	{
-		uint32		written = WriteNewPage(index, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
+		uint32		written = WriteNewPage(store, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
 
 		words += written;
 		n -= written;

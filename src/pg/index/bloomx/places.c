@@ -12,7 +12,7 @@ BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\": row (%u,%u) %s", RelationGetRelationName(check->index),
+			 errmsg("index \"%s\": row (%u,%u) %s", RelationGetRelationName(check->store->index),
 					ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), problem)));
 }
 
@@ -85,13 +85,13 @@ AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 static void
 CollectPending(BloomxCheck *check)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
 	const uint64 *words;
 
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
 		AddPlace(check, BloomxPendingTid(words), IN_PENDING, row);
 	if (reader->gone)
-		BloomxReportCorruption(check->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 
@@ -115,7 +115,7 @@ CollectPlaces(BloomxCheck *check)
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows == 0)
 			continue;
-		tids = BloomxReadAllTids(check->index, &structure->segments[i]);
+		tids = BloomxReadAllTids(check->store, &structure->segments[i]);
 		for (uint32 row = 0; row < structure->segments[i].rows; row++)
 			AddPlace(check, tids[row], i, row);
 		pfree(tids);
@@ -132,8 +132,8 @@ BloomxReadPlaces(BloomxCheck *check)
 
 	MemoryContextReset(check->memory);
 	old = MemoryContextSwitchTo(check->memory);
-	check->structure = BloomxReadStructure(check->index, NULL);
-	pfree(BloomxMapPages(check->index, check->structure, check->structure->blocks));
+	check->structure = BloomxReadStructure(check->store, NULL);
+	pfree(BloomxMapPages(check->store, check->structure, check->structure->blocks));
 	CollectPlaces(check);
 	MemoryContextSwitchTo(old);
 }

@@ -28,7 +28,7 @@ typedef struct BloomxCheck BloomxCheck;
 
 struct BloomxCheck
 {
-	Relation	index;
+	const BloomxStore *store;
 	BloomxStructure *structure;
 	MemoryContext memory;		/* has the structure and the places; reset when they are read again */
 

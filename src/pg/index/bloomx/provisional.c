@@ -33,9 +33,9 @@ BloomxOwnGeometry(const blx_filter *f)
 }
 
 void
-BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry *own)
+BloomxWidenKeys(const BloomxStore *store, BloomxKeys *keys, const blx_geometry *own)
 {
-	int			probes = BloomxGetOptions(index).probes;
+	int			probes = BloomxGetOptions(store->index).probes;
 
 	keys->parts = probes > 0 ? probes : Max(Max(keys->parts, own->parts), 1);
 	keys->log2_blocks = Max(keys->log2_blocks, pg_leftmost_one_pos32(own->blocks));
@@ -51,12 +51,12 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 
 /* All live pending rows, one after the other, of *n words each; *rows is their number.  The metapage is locked. */
 static uint64 *
-ReadRows(Relation index, const BloomxStructure *structure, uint32 *rows)
+ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 *rows)
 {
-	uint64		pending = BloomxCountPending(index, &structure->meta);
+	uint64		pending = BloomxCountPending(store, &structure->meta);
 	uint32		row_words = BloomxPendingWords(&structure->geometry);
 	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, pending, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(store, structure, pending, NULL);
 	const uint64 *row;
 
 	*rows = 0;
@@ -68,15 +68,15 @@ ReadRows(Relation index, const BloomxStructure *structure, uint32 *rows)
 			memcpy(words + (Size) row_words * (*rows)++, row, row_words * sizeof(uint64));
 	}
 	if (reader->gone)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	return words;
 }
 
 /* The geometry that CREATE INDEX would choose for the filters of these rows, and one more if `own` is not NULL. */
 static blx_geometry
-ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
+ChooseByRows(const BloomxStore *store, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
 {
-	BloomxOptions options = BloomxGetOptions(index);
+	BloomxOptions options = BloomxGetOptions(store->index);
 	BloomxGeometrySample none = {0},
 				sample = {0};
 
@@ -89,7 +89,7 @@ ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words,
 		blx_geometry geometry = {.blocks = UINT32_C(1) << (head->log2_blocks & 31), .parts = head->parts};
 
 		if (head->log2_blocks > 31 || head->parts > BLX_MAX_K)
-			BloomxReportCorruption(index, "a pending row is of a filter that cannot be");
+			BloomxReportCorruption(store, "a pending row is of a filter that cannot be");
 		if (geometry.parts > 0)
 			BloomxAddToSample(&sample, &geometry);
 	}
@@ -104,7 +104,7 @@ ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words,
  * chosen.
  */
 static BloomxKeys
-NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
+NewKeys(const BloomxStore *store, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
 {
 	BloomxMeta	meta = structure->meta;
 	BloomxKeys	keys;
@@ -112,13 +112,13 @@ NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, u
 
 	if (own != NULL)
 	{
-		BloomxWidenKeys(index, &meta.keys, own);
+		BloomxWidenKeys(store, &meta.keys, own);
 		geometry = BloomxGeometryOf(&meta.keys);
-		if (!BloomxListIsTooLong(index, &meta, (rows + 1) * (uint64) BloomxPendingWords(&geometry), 1))
+		if (!BloomxListIsTooLong(store, &meta, (rows + 1) * (uint64) BloomxPendingWords(&geometry), 1))
 			return meta.keys;
 	}
 	keys = structure->meta.keys;
-	geometry = ChooseByRows(index, words, rows, BloomxPendingWords(&structure->geometry), own);
+	geometry = ChooseByRows(store, words, rows, BloomxPendingWords(&structure->geometry), own);
 	BloomxSetGeometry(&keys, &geometry);
 	keys.provisional = false;
 	return keys;
@@ -145,20 +145,20 @@ ConvertRows(const uint64 *words, uint32 rows, const blx_geometry *from, const bl
 
 /* Rewrites the list, in meta, and on new pages.  False if too few pages are free. */
 static bool
-RewriteList(Relation index, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
+RewriteList(const BloomxStore *store, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
 {
-	BlockNumber *blocks = BloomxPendingBlocks(index, structure, meta->pending.pages);
+	BlockNumber *blocks = BloomxPendingBlocks(store, structure, meta->pending.pages);
 	blx_geometry geometry;
 	uint32		rows;
 	uint64	   *words;
 
 	if (blocks == NULL)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	words = ReadRows(index, structure, &rows);
-	meta->keys = NewKeys(index, structure, words, rows, own);
+		BloomxReportCorruption(store, "a page of pending rows is something else");
+	words = ReadRows(store, structure, &rows);
+	meta->keys = NewKeys(store, structure, words, rows, own);
 	geometry = BloomxGeometryOf(&meta->keys);
 	words = ConvertRows(words, rows, &structure->geometry, &geometry);
-	return BloomxReplacePending(index, meta, blocks, words, rows * (uint64) BloomxPendingWords(&geometry));
+	return BloomxReplacePending(store, meta, blocks, words, rows * (uint64) BloomxPendingWords(&geometry));
 }
 
 /*
@@ -166,23 +166,23 @@ RewriteList(Relation index, const BloomxStructure *structure, const blx_geometry
  * is a crash before it, the new pages are still free.  False if too few pages were.
  */
 static bool
-TryRewrite(Relation index, const blx_geometry *own)
+TryRewrite(const BloomxStore *store, const blx_geometry *own)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 	BloomxStructure structure = {.segments = NULL};
 	BloomxMeta	meta;
 	bool		done = true;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	structure.meta = meta = *BloomxGetMeta(index, BufferGetPage(buffer));
-	structure.blocks = RelationGetNumberOfBlocks(index);
+	structure.meta = meta = *BloomxGetMeta(store, BufferGetPage(buffer));
+	structure.blocks = RelationGetNumberOfBlocks(store->index);
 	structure.geometry = BloomxGeometryOf(&meta.keys);
 	if (meta.keys.provisional)
 	{
-		done = RewriteList(index, &structure, own, &meta);
+		done = RewriteList(store, &structure, own, &meta);
 		if (done)
 		{
-			GenericXLogState *state = GenericXLogStart(index);
+			GenericXLogState *state = GenericXLogStart(store->index);
 
 			meta.changes++;
 			BloomxSealMeta(&meta);
@@ -195,14 +195,14 @@ TryRewrite(Relation index, const blx_geometry *own)
 }
 
 static void
-Rewrite(Relation index, const blx_geometry *own)
+Rewrite(const BloomxStore *store, const blx_geometry *own)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx provisional", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
 
-	while (!TryRewrite(index, own))
+	while (!TryRewrite(store, own))
 	{
-		BloomxExtendIndex(index, EXTENSION_PAGES);
+		BloomxExtendIndex(store, EXTENSION_PAGES);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -210,21 +210,21 @@ Rewrite(Relation index, const blx_geometry *own)
 }
 
 bool
-BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own)
+BloomxWidenPending(const BloomxStore *store, const BloomxKeys *keys, const blx_geometry *own)
 {
 	BloomxKeys	wider = *keys;
 
-	BloomxWidenKeys(index, &wider, own);
+	BloomxWidenKeys(store, &wider, own);
 	if (SameGeometry(&wider, keys))
 		return false;
-	BloomxLockStructure(index);
-	Rewrite(index, own);
-	BloomxUnlockStructure(index);
+	BloomxLockStructure(store->index);
+	Rewrite(store, own);
+	BloomxUnlockStructure(store->index);
 	return true;
 }
 
 void
-BloomxSettleGeometry(Relation index)
+BloomxSettleGeometry(const BloomxStore *store)
 {
-	Rewrite(index, NULL);
+	Rewrite(store, NULL);
 }

@@ -24,7 +24,7 @@ BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots)
 
 /* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
 static bool
-LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
+LockDirectoryPage(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
 {
 	uint32		number = slot / DIRECTORY_SEGMENTS;
 	bool		new = number == meta->directory_pages;
@@ -37,7 +37,7 @@ LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uin
 			return false;
 		meta->directory[meta->directory_pages++] = block;
 	}
-	*buffer = ReadBuffer(index, meta->directory[number]);
+	*buffer = ReadBuffer(store->index, meta->directory[number]);
 	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
 	*page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
 	if (new)
@@ -53,21 +53,21 @@ LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uin
  * directory needs another page and none is free.
  */
 static bool
-TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
+TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
 {
 	bool		in_directory = n > 0 || merge->sources > 0;
-	Buffer		buffer = ReadBuffer(index, META_BLOCK),
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block),
 				directory = InvalidBuffer;
 	GenericXLogState *state;
 	Page		page;
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	state = GenericXLogStart(store->index);
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(index, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
+	if (in_directory && !LockDirectoryPage(store, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
@@ -96,7 +96,7 @@ TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *result
 
 	/* the metapage: the pending rows go, and no merge is under way */
 	if (merge->pending > 0)
-		BloomxDropPending(index, meta, merge->pending, pending_blocks);
+		BloomxDropPending(store, meta, merge->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
 	BloomxSealMeta(meta);
@@ -108,7 +108,7 @@ TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *result
 }
 
 void
-BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
+BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
 {
 	uint32		slots[DIRECTORY_SEGMENTS] = {merge->source[0]};
 	BlockNumber *pending = NULL;
@@ -116,15 +116,15 @@ BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerg
 	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(structure, n, slots))
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
+				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(store->index)),
 				 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		pending = BloomxPendingBlocks(index, structure, BloomxPendingPages(&structure->meta.pending, merge->pending));
+		pending = BloomxPendingBlocks(store, structure, BloomxPendingPages(&structure->meta.pending, merge->pending));
 		if (pending == NULL)
-			BloomxReportCorruption(index, "a page of pending rows is something else");
+			BloomxReportCorruption(store, "a page of pending rows is something else");
 	}
-	while (!TryReplace(index, merge, results, slots, n, pending))
-		BloomxExtendIndex(index, 1);
+	while (!TryReplace(store, merge, results, slots, n, pending))
+		BloomxExtendIndex(store, 1);
 }

@@ -21,6 +21,7 @@
 /* What a scan keeps from its beginning to its end. */
 typedef struct BloomxScan
 {
+	BloomxStores *stores;
 	BloomxColumns *columns;		/* of values */
 	MemoryContext memory;		/* of one search */
 } BloomxScan;
@@ -28,7 +29,7 @@ typedef struct BloomxScan
 /* What one search works with. */
 typedef struct BloomxSearch
 {
-	Relation	index;
+	const BloomxStore *store;
 	Snapshot	snapshot;
 	BloomxStructure *structure;
 	BloomxCondition *conditions;	/* all of them must hold */
@@ -62,7 +63,7 @@ AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf
 	for (uint32 i = 0; i < keys->parts; i++)
 	{
 		Buffer		buffer;
-		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], &buffer);
+		const uint64 *slice = BloomxLockSlice(search->store, segment, slices[i], &buffer);
 
 		if (slice == NULL)
 			return false;
@@ -147,7 +148,7 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 		if (offset == WHOLE_BLOCK)
 			tbm_add_page(search->bitmap, ItemPointerGetBlockNumber(&tids[i]));
 		else if (offset > MaxHeapTuplesPerPage)
-			BloomxReportCorruption(search->index, "a row address is none");
+			BloomxReportCorruption(search->store, "a row address is none");
 		else
 			tids[exact++] = tids[i];
 	}
@@ -183,7 +184,7 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment, const uint64 *left)
 				AddTids(search, found, n);
 				n = 0;
 				page = row / PAGE_TIDS;
-				tids = BloomxLockTids(search->index, segment, page, search->snapshot, &buffer);
+				tids = BloomxLockTids(search->store, segment, page, search->snapshot, &buffer);
 				if (tids == NULL)
 					return false;
 			}
@@ -208,7 +209,7 @@ PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCond
 		return;
 	slices = BloomxSlicesOfKey(&search->structure->meta.keys, condition, segment->slices);
 	for (uint32 part = 0; part < search->structure->meta.keys.parts; part++)
-		PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
+		PrefetchBuffer(search->store->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
 }
 
 static void
@@ -237,7 +238,7 @@ static bool
 SearchPending(BloomxSearch *search)
 {
 	const BloomxStructure *structure = search->structure;
-	BloomxPendingReader *reader = BloomxStartPending(search->index, structure, structure->pending_words, search->snapshot);
+	BloomxPendingReader *reader = BloomxStartPending(search->store, structure, structure->pending_words, search->snapshot);
 	const uint64 *row;
 
 	while ((row = BloomxNextPending(reader)) != NULL)
@@ -300,7 +301,7 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 	bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
 
 	if (scan->columns != NULL)
-		return BloomxConditionOfValue(search->index, scan->columns, key, argument);
+		return BloomxConditionOfValue(search->store->index, scan->columns, key, argument);
 	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
 }
 
@@ -356,7 +357,7 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	uint64		changes = 0;
 	int64		found;
 
-	search->index = scan->indexRelation;
+	search->store = &((BloomxScan *) scan->opaque)->stores->store[0];
 	search->snapshot = scan->xs_snapshot;
 	search->bitmap = bitmap;
 	pgstat_count_index_scan(scan->indexRelation);
@@ -364,10 +365,10 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	/* from the metapage again whenever a page has been used for something else; TIDs found twice do no harm */
 	for (bool again = false;; again = true)
 	{
-		search->structure = BloomxReadStructure(scan->indexRelation, scan->xs_snapshot);
+		search->structure = BloomxReadStructure(search->store, scan->xs_snapshot);
 		/* a wrong page although nothing has changed is damage, and would be found for ever */
 		if (again && search->structure->meta.changes == changes)
-			BloomxReportCorruption(scan->indexRelation, "a page is something else than the directory says");
+			BloomxReportCorruption(search->store, "a page is something else than the directory says");
 		changes = search->structure->meta.changes;
 		search->found = 0;
 		MakeConditions(search, scan);
@@ -388,7 +389,8 @@ bloomxbeginscan(Relation index, int keys, int orderbys)
 	IndexScanDesc scan = RelationGetIndexScan(index, keys, orderbys);
 	BloomxScan *ours = palloc0(sizeof(BloomxScan));
 
-	ours->columns = BloomxIsOfValues(index) ? BloomxOpenColumns(index) : NULL;
+	ours->stores = BloomxOpenStores(index);
+	ours->columns = ours->stores->store[0].of_values ? BloomxOpenColumns(index) : NULL;
 	ours->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
 	scan->opaque = ours;
 	return scan;

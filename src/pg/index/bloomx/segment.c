@@ -18,11 +18,11 @@
 /* ---- reading ---- */
 
 bool
-BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
+BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
 {
 	Page		page;
 
-	*buffer = ReadBuffer(index, block);
+	*buffer = ReadBuffer(store->index, block);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
 	if (BloomxPageIs(page, SEGMENT_PAGE, segment->stamp) && BloomxGetPageTail(page)->extra == segment->rows)
@@ -32,26 +32,26 @@ BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber 
 }
 
 const ItemPointerData *
-BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
+BloomxLockTids(const BloomxStore *store, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(store, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
 		return NULL;
-	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
+	CheckForOldSnapshot(snapshot, store->index, BufferGetPage(*buffer));
 	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
 }
 
 ItemPointerData *
-BloomxReadAllTids(Relation index, const BloomxSegment *segment)
+BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment)
 {
 	ItemPointerData *tids = palloc(BloomxTidPages(segment->rows) * PAGE_TIDS * sizeof(ItemPointerData));
 
 	for (uint32 page = 0; page < BloomxTidPages(segment->rows); page++)
 	{
 		Buffer		buffer;
-		const ItemPointerData *of_page = BloomxLockTids(index, segment, page, NULL, &buffer);
+		const ItemPointerData *of_page = BloomxLockTids(store, segment, page, NULL, &buffer);
 
 		if (of_page == NULL)
-			BloomxReportCorruption(index, "a page of row addresses is something else");
+			BloomxReportCorruption(store, "a page of row addresses is something else");
 		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
 		UnlockReleaseBuffer(buffer);
 	}
@@ -65,9 +65,9 @@ BloomxSliceBlock(const BloomxSegment *segment, uint32 slice)
 }
 
 const uint64 *
-BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
+BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(index, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(store, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	return (const uint64 *) PageGetContents(BufferGetPage(*buffer)) +
 		slice % BloomxSlicesPerPage(segment->rows) * BloomxSliceWords(segment->rows);
@@ -77,7 +77,7 @@ BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buff
 
 typedef struct BloomxPageWriter
 {
-	Relation	index;
+	const BloomxStore *store;
 	const BloomxSegment *segment;
 	BlockNumber next;
 	GenericXLogState *state;
@@ -107,9 +107,9 @@ NextPage(BloomxPageWriter *writer)
 	if (writer->pages == 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		writer->state = GenericXLogStart(writer->index);
+		writer->state = GenericXLogStart(writer->store->index);
 	}
-	buffer = ReadBufferExtended(writer->index, MAIN_FORKNUM, writer->next++, RBM_ZERO_AND_LOCK, NULL);
+	buffer = ReadBufferExtended(writer->store->index, MAIN_FORKNUM, writer->next++, RBM_ZERO_AND_LOCK, NULL);
 	writer->buffers[writer->pages++] = buffer;
 	page = GenericXLogRegisterBuffer(writer->state, buffer, GENERIC_XLOG_FULL_IMAGE);
 	BloomxInitPage(page, SEGMENT_PAGE, writer->segment->stamp);
@@ -128,7 +128,7 @@ WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, ui
 /* ---- collecting and transposing ---- */
 
 void
-BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
+BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
 	uint32		words = BloomxSliceWords(segment->rows),
 				n = Min(64, segment->slices - 64 * number);
@@ -138,10 +138,10 @@ BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, ui
 	for (uint32 i = 0; i < n; i++)
 	{
 		Buffer		buffer;
-		const uint64 *slice = BloomxLockSlice(index, segment, 64 * number + i, &buffer);
+		const uint64 *slice = BloomxLockSlice(store, segment, 64 * number + i, &buffer);
 
 		if (slice == NULL)
-			BloomxReportCorruption(index, "a page of bits is something else");
+			BloomxReportCorruption(store, "a page of bits is something else");
 		memcpy(slices + i * words, slice, words * sizeof(uint64));
 		UnlockReleaseBuffer(buffer);
 	}
@@ -156,13 +156,13 @@ BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, ui
 
 /* Copies word `number` of the live rows' signatures to `column`; returns how many there are. */
 static uint32
-CollectColumn(Relation index, const BloomxRowSource *source, uint32 number, uint64 *slices, uint64 *scratch, uint64 *column)
+CollectColumn(const BloomxStore *store, const BloomxRowSource *source, uint32 number, uint64 *slices, uint64 *scratch, uint64 *column)
 {
 	uint32		live = 0;
 
 	CHECK_FOR_INTERRUPTS();
 	if (source->segment != NULL)
-		BloomxReadColumn(index, source->segment, number, slices, scratch);
+		BloomxReadColumn(store, source->segment, number, slices, scratch);
 	for (uint32 row = 0; row < source->rows; row++)
 	{
 		if (!ItemPointerIsValid(&source->tids[row]))
@@ -211,9 +211,9 @@ WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uin
 
 		/* the word of all rows, source after source */
 		for (int i = 0; i < n; i++)
-			collected += CollectColumn(writer->index, &sources[i], number, slices, scratch, column + collected);
+			collected += CollectColumn(writer->store, &sources[i], number, slices, scratch, column + collected);
 		if (collected != rows)
-			BloomxReportCorruption(writer->index, "a segment in the making has other rows than it had");
+			BloomxReportCorruption(writer->store, "a segment in the making has other rows than it had");
 		TransposeColumn(column, rows, slices);
 
 		/* the slices among them that are asked for; each page begins with a multiple of per_page */
@@ -267,14 +267,14 @@ BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint3
 }
 
 void
-BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
+BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
 {
-	BloomxPageWriter writer = {.index = index, .segment = segment, .next = segment->start + from};
+	BloomxPageWriter writer = {.store = store, .segment = segment, .next = segment->start + from};
 	uint32		tid_pages = BloomxTidPages(segment->rows);
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
 	if (BloomxCountLive(sources, n) != segment->rows)
-		BloomxReportCorruption(index, "a segment in the making has other rows than it had");
+		BloomxReportCorruption(store, "a segment in the making has other rows than it had");
 	if (from < tid_pages)
 	{
 		ItemPointerData *tids = CollectTids(sources, n, segment->rows);

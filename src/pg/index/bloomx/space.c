@@ -14,20 +14,20 @@
 #include "utils/memutils.h"
 
 static void
-MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
+MarkUsed(const BloomxStore *store, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
 {
 	if (start >= blocks || pages > blocks - start)
-		BloomxReportCorruption(index, "it refers to pages beyond its end");
+		BloomxReportCorruption(store, "it refers to pages beyond its end");
 	for (uint32 i = 0; i < pages; i++)
 	{
 		if (used[start + i])
-			BloomxReportCorruption(index, "it uses a page twice");
+			BloomxReportCorruption(store, "it uses a page twice");
 		used[start + i] = true;
 	}
 }
 
 bool *
-BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blocks)
+BloomxMapPages(const BloomxStore *store, const BloomxStructure *structure, BlockNumber blocks)
 {
 	const BloomxMeta *meta = &structure->meta;
 	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
@@ -36,30 +36,30 @@ BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blo
 	memset(used, 0, blocks);
 
 	/* the metapage, and the pending rows, whose pages only form a chain */
-	MarkUsed(index, used, blocks, META_BLOCK, 1);
-	pending = BloomxPendingBlocks(index, structure, meta->pending.pages);
+	MarkUsed(store, used, blocks, store->meta_block, 1);
+	pending = BloomxPendingBlocks(store, structure, meta->pending.pages);
 	if (pending == NULL)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
+		BloomxReportCorruption(store, "a page of pending rows is something else");
 	for (uint32 i = 0; i < meta->pending.pages; i++)
-		MarkUsed(index, used, blocks, pending[i], 1);
+		MarkUsed(store, used, blocks, pending[i], 1);
 	pfree(pending);
 
 	/* the directory and its segments */
 	for (uint32 i = 0; i < meta->directory_pages; i++)
-		MarkUsed(index, used, blocks, meta->directory[i], 1);
+		MarkUsed(store, used, blocks, meta->directory[i], 1);
 	for (uint32 i = 0; i < meta->segments; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows > 0)
-			MarkUsed(index, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
+			MarkUsed(store, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
 	}
 
 	/* the segment in the making, and the free pages, which the metapage owns */
 	if (meta->merge.segment.rows > 0)
-		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
-	MarkUsed(index, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
+		MarkUsed(store, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
+	MarkUsed(store, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
 	for (uint32 i = 0; i < meta->free_runs; i++)
-		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);
+		MarkUsed(store, used, blocks, meta->free[i].start, meta->free[i].pages);
 	return used;
 }
 
@@ -70,14 +70,14 @@ BloomxMapPages(Relation index, const BloomxStructure *structure, BlockNumber blo
  * it one.
  */
 static BloomxStructure *
-ReadWholeStructure(Relation index, BlockNumber *blocks)
+ReadWholeStructure(const BloomxStore *store, BlockNumber *blocks)
 {
 	BloomxStructure *structure;
 
-	LockRelationForExtension(index, ExclusiveLock);
-	*blocks = RelationGetNumberOfBlocks(index);
-	structure = BloomxReadStructure(index, NULL);
-	UnlockRelationForExtension(index, ExclusiveLock);
+	LockRelationForExtension(store->index, ExclusiveLock);
+	*blocks = RelationGetNumberOfBlocks(store->index);
+	structure = BloomxReadStructure(store, NULL);
+	UnlockRelationForExtension(store->index, ExclusiveLock);
 	return structure;
 }
 
@@ -87,19 +87,19 @@ ReadWholeStructure(Relation index, BlockNumber *blocks)
  * the file as long as the metapage says.
  */
 static void
-AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
+AdoptPages(const BloomxStore *store, BlockNumber start, uint32 pages, BlockNumber last)
 {
-	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
+	Buffer		meta_buffer = ReadBuffer(store->index, store->meta_block),
 				buffer = InvalidBuffer;
 	GenericXLogState *state;
 	BloomxMeta *meta;
 
 	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
+	state = GenericXLogStart(store->index);
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, meta_buffer, 0));
 	if (start + pages - 1 == last)
 	{
-		buffer = ReadBuffer(index, last);
+		buffer = ReadBuffer(store->index, last);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	}
@@ -112,11 +112,11 @@ AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
 }
 
 uint32
-BloomxCollectFreePages(Relation index)
+BloomxCollectFreePages(const BloomxStore *store)
 {
 	BlockNumber blocks;
-	BloomxStructure *structure = ReadWholeStructure(index, &blocks);
-	bool	   *used = BloomxMapPages(index, structure, blocks);
+	BloomxStructure *structure = ReadWholeStructure(store, &blocks);
+	bool	   *used = BloomxMapPages(store, structure, blocks);
 	uint32		total = 0;
 
 	for (uint32 i = 0; i < structure->meta.free_runs; i++)
@@ -130,7 +130,7 @@ BloomxCollectFreePages(Relation index)
 		if (end == start)
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		AdoptPages(index, start, end - start, blocks - 1);
+		AdoptPages(store, start, end - start, blocks - 1);
 		total += end - start;
 	}
 	pfree(used);

@@ -6,7 +6,7 @@
 #include "storage/lmgr.h"
 
 static void
-ReadDirectory(Relation index, BloomxStructure *structure)
+ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
 {
 	BloomxMeta *meta = &structure->meta;
 
@@ -14,37 +14,37 @@ ReadDirectory(Relation index, BloomxStructure *structure)
 	structure->segments = palloc(Max(1, meta->directory_pages) * DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 	{
-		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
+		Buffer		buffer = ReadBuffer(store->index, meta->directory[i]);
 		Page		page = BufferGetPage(buffer);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
-			BloomxReportCorruption(index, "a page of the directory is something else");
+			BloomxReportCorruption(store, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
-			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
+			BloomxReportCorruption(store, "a page of the directory has a wrong checksum");
 		memcpy(structure->segments + i * DIRECTORY_SEGMENTS, PageGetContents(page), DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (!BloomxSegmentIsValid(meta, &structure->segments[i], structure->blocks))
-			BloomxReportCorruption(index, "the directory names a segment that cannot be");
+			BloomxReportCorruption(store, "the directory names a segment that cannot be");
 }
 
 BloomxStructure *
-BloomxReadStructure(Relation index, Snapshot snapshot)
+BloomxReadStructure(const BloomxStore *store, Snapshot snapshot)
 {
 	BloomxStructure *structure = palloc(sizeof(BloomxStructure));
 	BloomxMeta *meta = &structure->meta;
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
-	structure->blocks = RelationGetNumberOfBlocks(index);
-	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
-	structure->pending_words = BloomxCountPending(index, meta);
+	CheckForOldSnapshot(snapshot, store->index, BufferGetPage(buffer));
+	structure->blocks = RelationGetNumberOfBlocks(store->index);
+	memcpy(meta, BloomxGetMetaOfFile(store, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
+	structure->pending_words = BloomxCountPending(store, meta);
 	if (meta->merge.pending > structure->pending_words)
-		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
-	ReadDirectory(index, structure);
+		BloomxReportCorruption(store, "a merge takes more pending rows than there are");
+	ReadDirectory(store, structure);
 	UnlockReleaseBuffer(buffer);
 	structure->geometry = BloomxGeometryOf(&meta->keys);
 	structure->identity = BloomxIdentityOf(&meta->keys);

@@ -41,15 +41,15 @@
 
 /* Writes the stamp below which segments are old to the metapage; 0: none is. */
 static uint64
-SetOldStamp(Relation index, bool begin)
+SetOldStamp(const BloomxStore *store, bool begin)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BloomxMeta *meta;
 	uint64		stamp;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	stamp = meta->old_stamp = begin ? meta->next_stamp : 0;
 	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
@@ -59,7 +59,7 @@ SetOldStamp(Relation index, bool begin)
 
 typedef struct Summary
 {
-	Relation	index;
+	const BloomxStore *store;
 	BloomxColumns *columns;
 	BloomxEntries *entries;
 	MemoryContext step_memory;
@@ -88,45 +88,45 @@ SummarizeBlocks(Summary *summary, Relation heap, IndexInfo *info, BloomxKeys key
 	BloomxStructure *structure;
 	BloomxMerge nothing = {.sources = 0};
 
-	summary->entries = BloomxStartEntries(summary->index, &keys, maintenance_work_mem * (Size) 1024, BloomxKeepSegment, segments);
-	table_index_build_range_scan(heap, summary->index, info, false, true, false, first, blocks, AddRow, summary, NULL);
+	summary->entries = BloomxStartEntries(summary->store, &keys, maintenance_work_mem * (Size) 1024, BloomxKeepSegment, segments);
+	table_index_build_range_scan(heap, summary->store->index, info, false, true, false, first, blocks, AddRow, summary, NULL);
 	BloomxFinishEntries(summary->entries);
 
-	BloomxLockStructure(summary->index);
-	BloomxFinishMerge(summary->index);
-	structure = BloomxReadStructure(summary->index, NULL);
-	BloomxAddSegments(summary->index, structure, &structure->meta.keys, segments, &nothing);
-	BloomxUnlockStructure(summary->index);
+	BloomxLockStructure(summary->store->index);
+	BloomxFinishMerge(summary->store);
+	structure = BloomxReadStructure(summary->store, NULL);
+	BloomxAddSegments(summary->store, structure, &structure->meta.keys, segments, &nothing);
+	BloomxUnlockStructure(summary->store->index);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(summary->step_memory);
 }
 
 /* Drops the old segments, one after the other. */
 static void
-DropOldSegments(Relation index, uint64 stamp)
+DropOldSegments(const BloomxStore *store, uint64 stamp)
 {
 	BloomxStructure *structure;
 
-	BloomxLockStructure(index);
-	BloomxFinishMerge(index);
-	structure = BloomxReadStructure(index, NULL);
+	BloomxLockStructure(store->index);
+	BloomxFinishMerge(store);
+	structure = BloomxReadStructure(store, NULL);
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 	{
 		BloomxMerge merge = {.sources = 1, .source = {i}};
 
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows > 0 && structure->segments[i].stamp < stamp)
-			BloomxReplace(index, structure, &merge, NULL, 0);
+			BloomxReplace(store, structure, &merge, NULL, 0);
 	}
-	(void) SetOldStamp(index, false);
-	BloomxUnlockStructure(index);
+	(void) SetOldStamp(store, false);
+	BloomxUnlockStructure(store->index);
 }
 
 /* True if the segments stand for too many rows.  That of a dead entry was one. */
 static bool
-HasTooMany(Relation index, double tuples)
+HasTooMany(const BloomxStore *store, double tuples)
 {
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	BloomxStructure *structure = BloomxReadStructure(store, NULL);
 	double		in_index = 0;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
@@ -136,11 +136,11 @@ HasTooMany(Relation index, double tuples)
 }
 
 void
-BloomxSummarizeAnew(Relation index, double tuples)
+BloomxSummarizeAnew(const BloomxStore *store, double tuples)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	Summary		summary = {.index = index};
+	Summary		summary = {.store = store};
 	Relation	heap;
 	IndexInfo  *info;
 	BloomxKeys	keys;
@@ -148,22 +148,22 @@ BloomxSummarizeAnew(Relation index, double tuples)
 	uint64		stamp;
 
 	/* a worker of a parallel VACUUM does not run the expressions of an index */
-	if (!BloomxIsOfValues(index) || !index->rd_index->indisvalid || IsParallelWorker() || !HasTooMany(index, tuples))
+	if (!store->of_values || !store->index->rd_index->indisvalid || IsParallelWorker() || !HasTooMany(store, tuples))
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		return;
 	}
-	BloomxLockStructure(index);
-	BloomxFinishMerge(index);
-	stamp = SetOldStamp(index, true);
-	keys = BloomxReadStructure(index, NULL)->meta.keys;
-	BloomxUnlockStructure(index);
+	BloomxLockStructure(store->index);
+	BloomxFinishMerge(store);
+	stamp = SetOldStamp(store, true);
+	keys = BloomxReadStructure(store, NULL)->meta.keys;
+	BloomxUnlockStructure(store->index);
 
-	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
-	info = BuildIndexInfo(index);
+	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), ShareUpdateExclusiveLock);
+	info = BuildIndexInfo(store->index);
 	blocks = RelationGetNumberOfBlocks(heap);	/* rows on later ones are inserted since */
-	summary.columns = BloomxOpenColumns(index);
+	summary.columns = BloomxOpenColumns(store->index);
 	summary.step_memory = AllocSetContextCreate(memory, "bloomx summarize step", ALLOCSET_DEFAULT_SIZES);
 	summary.row_memory = AllocSetContextCreate(memory, "bloomx summarize row", ALLOCSET_DEFAULT_SIZES);
 	for (BlockNumber first = 0; first < blocks; first += BLOCKS_PER_STEP)
@@ -171,7 +171,7 @@ BloomxSummarizeAnew(Relation index, double tuples)
 		SummarizeBlocks(&summary, heap, info, keys, first, Min(BLOCKS_PER_STEP, blocks - first));
 		VacuumDelayPoint();
 	}
-	DropOldSegments(index, stamp);
+	DropOldSegments(store, stamp);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

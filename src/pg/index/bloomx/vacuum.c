@@ -30,7 +30,7 @@
 
 typedef struct BloomxRemoval
 {
-	Relation	index;
+	const BloomxStore *store;
 	IndexBulkDeleteResult *stats;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
@@ -48,9 +48,9 @@ IsDead(BloomxRemoval *removal, ItemPointerData tid)
 
 /* Writes zeros over n TIDs of a locked page: items[i] times `bytes` bytes from its start. */
 static void
-ClearTids(Relation index, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
+ClearTids(const BloomxStore *store, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
 {
-	GenericXLogState *state = GenericXLogStart(index);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	char	   *data = PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
 
 	for (uint32 i = 0; i < n; i++)
@@ -69,8 +69,8 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 	Buffer		buffer;
 	ItemPointerData *tids;
 
-	if (!BloomxLockSegmentPage(removal->index, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
-		BloomxReportCorruption(removal->index, "a page of row addresses is something else");
+	if (!BloomxLockSegmentPage(removal->store, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
+		BloomxReportCorruption(removal->store, "a page of row addresses is something else");
 	tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
 
 	/* ask about all rows first, so that a page without dead ones is not written */
@@ -80,7 +80,7 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 		else if (IsDead(removal, tids[i]))
 			dead[n++] = i;
 	if (n > 0)
-		ClearTids(removal->index, buffer, dead, n, sizeof(ItemPointerData));
+		ClearTids(removal->store, buffer, dead, n, sizeof(ItemPointerData));
 	UnlockReleaseBuffer(buffer);
 	return before + n;
 }
@@ -98,13 +98,13 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 				n = 0;
 	/* the end of the list, as if this page went on to there */
 	uint64		end = pending->skip + structure->pending_words - number * (uint64) PAGE_WORDS;
-	Buffer		buffer = ReadBuffer(removal->index, block);
+	Buffer		buffer = ReadBuffer(removal->store->index, block);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
-		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
+		BloomxReportCorruption(removal->store, "a page of pending rows is something else");
 	while (*place < Min(end, PAGE_WORDS))
 	{
 		const uint64 *row = words + *place;
@@ -114,11 +114,11 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 			dead[n++] = (uint32) *place;
 		*place += BloomxRowWords(&structure->meta.keys, row);
 		if (*place > end)
-			BloomxReportCorruption(removal->index, "a pending row is longer than the list");
+			BloomxReportCorruption(removal->store, "a pending row is longer than the list");
 	}
 	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)
-		ClearTids(removal->index, buffer, dead, n, sizeof(uint64));
+		ClearTids(removal->store, buffer, dead, n, sizeof(uint64));
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
@@ -128,15 +128,15 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 
 /* Begins a new pass, which has seen nothing yet; returns its number. */
 static uint32
-BeginPass(Relation index)
+BeginPass(const BloomxStore *store)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	uint32		pass;
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	pass = ++meta->pass;
 	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
@@ -145,14 +145,14 @@ BeginPass(Relation index)
 }
 
 static void
-PassHasSeenPending(Relation index, uint32 pass)
+PassHasSeenPending(const BloomxStore *store, uint32 pass)
 {
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	GenericXLogState *state = GenericXLogStart(index);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	meta->pending.pass = pass;
 	BloomxSealPending(meta);
 	GenericXLogFinish(state);
@@ -164,17 +164,17 @@ PassHasSeenPending(Relation index, uint32 pass)
  * locked as for every change of the directory, but does not change.
  */
 static void
-PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
+PassHasSeenSegment(const BloomxStore *store, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
 {
-	Buffer		meta = ReadBuffer(index, META_BLOCK),
-				buffer = ReadBuffer(index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
+	Buffer		meta = ReadBuffer(store->index, store->meta_block),
+				buffer = ReadBuffer(store->index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
 	GenericXLogState *state;
 	BloomxSegment *segment;
 	Page		page;
 
 	LockBuffer(meta, BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
+	state = GenericXLogStart(store->index);
 	page = GenericXLogRegisterBuffer(state, buffer, 0);
 	segment = (BloomxSegment *) PageGetContents(page) + number % DIRECTORY_SEGMENTS;
 	segment->pass = pass;
@@ -189,11 +189,11 @@ PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 numb
 
 /* TIDs must not become invalid during a merge: the pages that it has written have the TIDs as they were. */
 static BloomxStructure *
-LockForRemoval(Relation index)
+LockForRemoval(const BloomxStore *store)
 {
-	BloomxLockStructure(index);
-	BloomxFinishMerge(index);
-	return BloomxReadStructure(index, NULL);
+	BloomxLockStructure(store->index);
+	BloomxFinishMerge(store);
+	return BloomxReadStructure(store, NULL);
 }
 
 /*
@@ -212,7 +212,7 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->index);
+		BloomxStructure *structure = LockForRemoval(removal->store);
 		const BloomxPending *pending = &structure->meta.pending;
 
 		/* the first step sets `end`: pages appended later have higher stamps */
@@ -232,8 +232,8 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 			block = RemoveFromPendingPage(removal, structure, (uint32) (stamp - pending->stamp), block, &place);
 		more = stamp < end;
 		if (!more)
-			PassHasSeenPending(removal->index, pass);
-		BloomxUnlockStructure(removal->index);
+			PassHasSeenPending(removal->store, pass);
+		BloomxUnlockStructure(removal->store->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -270,13 +270,13 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->index);
+		BloomxStructure *structure = LockForRemoval(removal->store);
 		uint32		number;
 
 		more = FindUnseen(structure, pass, &number);
 		if (more)
-			PassHasSeenSegment(removal->index, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
-		BloomxUnlockStructure(removal->index);
+			PassHasSeenSegment(removal->store, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
+		BloomxUnlockStructure(removal->store->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -286,12 +286,12 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 IndexBulkDeleteResult *
 bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
-	BloomxRemoval removal = {.index = info->index, .callback = callback, .state = state};
+	BloomxRemoval removal = {.store = &BloomxOpenStores(info->index)->store[0], .callback = callback, .state = state};
 	uint32		pass;
 
 	removal.stats = stats ? stats : palloc0(sizeof(IndexBulkDeleteResult));
 	BloomxLockStructure(info->index);
-	pass = BeginPass(info->index);
+	pass = BeginPass(removal.store);
 	BloomxUnlockStructure(info->index);
 	RemoveFromPending(&removal, pass);
 	RemoveFromSegments(&removal, pass);
@@ -304,7 +304,7 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 
 /* Merges the rows that were pending when this began, until the list is no longer too long. */
 static void
-MergeAll(Relation index)
+MergeAll(const BloomxStore *store)
 {
 	uint64		end = 0;
 	bool		settled = false,
@@ -317,15 +317,15 @@ MergeAll(Relation index)
 		const BloomxStructure *structure;
 		const BloomxMeta *meta;
 
-		BloomxLockStructure(index);
-		structure = BloomxReadStructure(index, NULL);
+		BloomxLockStructure(store->index);
+		structure = BloomxReadStructure(store, NULL);
 		meta = &structure->meta;
 		/* the step that chooses the geometry gives the same rows new pages */
 		if (!settled)
 			end = meta->pending.stamp + meta->pending.pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && BloomxMergeStep(index, VACUUM_STEP, VACUUM_MERGE_PAGES);
-		BloomxUnlockStructure(index);
+		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
+		BloomxUnlockStructure(store->index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -338,30 +338,30 @@ MergeAll(Relation index)
  * writes; a lower bound would write more to free less.
  */
 static bool
-CompactNext(Relation index, uint32 *number)
+CompactNext(const BloomxStore *store, uint32 *number)
 {
 	BloomxStructure *structure;
 
-	BloomxLockStructure(index);
-	BloomxFinishMerge(index);
-	structure = BloomxReadStructure(index, NULL);
+	BloomxLockStructure(store->index);
+	BloomxFinishMerge(store);
+	structure = BloomxReadStructure(store, NULL);
 	while (*number < structure->meta.segments && structure->segments[*number].dead <= structure->segments[*number].rows / 2)
 		++*number;
 	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
 	if (*number < structure->meta.segments)
 	{
-		if (BloomxStartCompaction(index, structure, *number))
-			BloomxFinishMerge(index);
+		if (BloomxStartCompaction(store, structure, *number))
+			BloomxFinishMerge(store);
 		else
-			BloomxExtendIndex(index, EXTENSION_PAGES);
+			BloomxExtendIndex(store, EXTENSION_PAGES);
 	}
-	BloomxUnlockStructure(index);
+	BloomxUnlockStructure(store->index);
 	return *number < structure->meta.segments;
 }
 
 /* Rewrites one segment after the other, each in memory of its own. */
 static void
-CompactSegments(Relation index)
+CompactSegments(const BloomxStore *store)
 {
 	uint32		number = 0;
 	bool		more = true;
@@ -371,7 +371,7 @@ CompactSegments(Relation index)
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
 
-		more = CompactNext(index, &number);
+		more = CompactNext(store, &number);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -398,6 +398,7 @@ CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDe
 IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
+	const BloomxStore *store = &BloomxOpenStores(info->index)->store[0];
 	MemoryContext memory,
 				old;
 	BloomxStructure *structure;
@@ -406,15 +407,15 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	MergeAll(info->index);
+	MergeAll(store);
 	if (info->num_heap_tuples >= 0)
-		BloomxSummarizeAnew(info->index, info->num_heap_tuples);
-	CompactSegments(info->index);
+		BloomxSummarizeAnew(store, info->num_heap_tuples);
+	CompactSegments(store);
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
 	BloomxLockStructure(info->index);
-	stats->pages_free = BloomxCollectFreePages(info->index);
-	structure = BloomxReadStructure(info->index, NULL);
+	stats->pages_free = BloomxCollectFreePages(store);
+	structure = BloomxReadStructure(store, NULL);
 	BloomxUnlockStructure(info->index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);

@@ -29,8 +29,8 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
 	/* the metapage must say how signatures are before there is one */
-	BloomxWriteKeys(state->builder.index, &state->keys);
-	BloomxAddSegment(state->builder.index, slices, source);
+	BloomxWriteKeys(state->builder.store, &state->keys);
+	BloomxAddSegment(state->builder.store, slices, source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	pfree((void *) source->tids);
@@ -60,27 +60,27 @@ Finish(BloomxBuilder *builder)
 }
 
 BloomxBuilder *
-BloomxStartValues(Relation index, Relation heap)
+BloomxStartValues(const BloomxStore *store, Relation heap)
 {
 	ValueBuilder *state = palloc0(sizeof(ValueBuilder));
 	MemoryContext old;
 
-	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildRow, .finish = Finish};
-	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
-	state->columns = BloomxOpenColumns(index);
+	state->builder = (BloomxBuilder) {.store = store, .add_row = BuildRow, .finish = Finish};
+	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
+	state->columns = BloomxOpenColumns(store->index);
 	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
-	state->keys.parts = BloomxChooseParts(index, state->columns, RelationGetNumberOfBlocks(heap));
+	state->keys.parts = BloomxChooseParts(store, state->columns, RelationGetNumberOfBlocks(heap));
 	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->memory);
-	state->entries = BloomxStartEntries(index, &state->keys, maintenance_work_mem * (Size) 1024, WriteSegment, state);
+	state->entries = BloomxStartEntries(store, &state->keys, maintenance_work_mem * (Size) 1024, WriteSegment, state);
 	MemoryContextSwitchTo(old);
 	return &state->builder;
 }
 
 /* Appends a row to the list of pending rows; returns the step of a merge that is due then, or 0. */
 uint32
-BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
+BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
 {
 	const BloomxKeys keys = {.of_values = 1};
 	const KeyHashes *hashes = BloomxSortedHashesOfRow(columns, values, isnull);
@@ -88,12 +88,12 @@ BloomxInsertValues(Relation index, BloomxColumns *columns, const Datum *values, 
 				step = 0;
 	BloomxRowHead head = {.tid = *tid, .hashes = (uint16) Min(hashes->n, ANY_HASHES)};
 	uint64	   *row = palloc((1 + n) * sizeof(uint64));
-	Buffer		buffer = ReadBuffer(index, META_BLOCK);
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
-	if (!BloomxAppendRow(index, buffer, &keys, row, &step))
-		BloomxReportCorruption(index, "its first page is that of an index of filters");
+	if (!BloomxAppendRow(store, buffer, &keys, row, &step))
+		BloomxReportCorruption(store, "its first page is that of an index of filters");
 	ReleaseBuffer(buffer);
 	return step;
 }
