@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random joins give the same rows with bloomx.join_filter on and off, and the filters really work.
 
-    scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N]
+    scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N] [--small]
 
 Makes tables of several key types, with NULLs, duplicates and skew; partitioned by range, list and hash; with
 BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
@@ -62,6 +62,10 @@ CREATE TABLE template (id int, i2 int2, i4 int, i8 int8, d date, ts timestamp, o
                        u uuid, b char(8), e mood, a int[], pad text);
 """
 
+# With --small, tables have one row of so many: most of the time goes into joins of many rows with many, so that there
+# are N times as many queries per minute.  Keys keep their range, and big has enough pages for several BRIN ranges.
+SMALLER = 6
+
 # name, rows, distinct keys, first key, one NULL in so many rows (0: none)
 TABLES = [
     ("big", 3800, 1200, 0, 13), ("mid", 400, 300, 100, 7), ("tiny", 25, 20, 250, 0), ("nothing", 0, 1, 0, 0),
@@ -70,11 +74,14 @@ TABLES = [
 BRIN = {"big": ["int4_minmax_multi_ops", "int4_bloom_ops", "int4_bloomx_ops"], "dups": [], "mid": []}
 
 
-def setup():
+def setup(small):
+    def count(rows):
+        return rows // SMALLER if small and rows >= 100 else rows
+
     sql = [SCHEMA]
     for name, rows, keys, first, nulls in TABLES:
         sql.append(f"CREATE TABLE {name} (LIKE template);")
-        sql.append(f"SELECT make('{name}', {rows}, {keys}, {first}, {nulls});")
+        sql.append(f"SELECT make('{name}', {count(rows)}, {keys}, {first}, {nulls});")
     for kind, spec, parts in (
             ("ranged", "RANGE (i4)", ["DEFAULT"] + [f"FOR VALUES FROM ({lo}) TO ({lo + 150})" for lo in range(0, 900, 150)]),
             ("listed", "LIST (i2)", ["DEFAULT", "FOR VALUES IN (NULL, 1, 2, 3)", "FOR VALUES IN (250, 251, 252)", "FOR VALUES IN (%s)" % ", ".join(map(str, range(300, 500)))]),
@@ -93,7 +100,7 @@ def setup():
                            f"CREATE TABLE {kind}_{i}_y PARTITION OF {kind}_{i} DEFAULT;")
             else:
                 sql.append(f"CREATE TABLE {kind}_{i} PARTITION OF {kind} {bound};")
-        sql.append(f"SELECT make('{kind}', 1200, 1000, 0, 17);")
+        sql.append(f"SELECT make('{kind}', {count(1200)}, 1000, 0, 17);")
     for column in ("i2", "i4", "i8", "d", "ts", "o"):
         sql.append(f"CREATE INDEX ON big USING brin ({column}) WITH (pages_per_range = 2);")
         sql.append(f"CREATE INDEX ON ranged_1 USING brin ({column}) WITH (pages_per_range = 1);")
@@ -110,14 +117,16 @@ def setup():
         "CREATE INDEX ON dups USING brin (i8 int8_bloomx_ops, ts timestamp_bloomx_ops) WITH (pages_per_range = 1);",
         "CREATE INDEX ON mid (i4); CREATE INDEX ON tiny (i8);",
         # rows in ranges without a summary, dead rows, updated ones
-        "SELECT make('big', 500, 1200, 0, 13); DELETE FROM big WHERE id % 19 = 0; UPDATE big SET i4 = i4 + 5 WHERE id % 23 = 0;",
+        f"SELECT make('big', {count(500)}, 1200, 0, 13); DELETE FROM big WHERE id % 19 = 0; UPDATE big SET i4 = i4 + 5 WHERE id % 23 = 0;",
         "SELECT brin_desummarize_range(indexrelid, 4) FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'brin') AND indrelid = 'big'::regclass;",
-        "CREATE TABLE secret (LIKE template); SELECT make('secret', 500, 400, 0, 7);",
+        f"CREATE TABLE secret (LIKE template); SELECT make('secret', {count(500)}, 400, 0, 7);",
         "ALTER TABLE secret ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON secret USING (i4 % 3 = 0);",
         "CREATE ROLE bloomx_joins; GRANT ALL ON ALL TABLES IN SCHEMA public TO bloomx_joins;",
         "CREATE VIEW evens AS SELECT * FROM mid WHERE i4 % 2 = 0;",
         "GRANT SELECT ON evens TO bloomx_joins;",
         "CREATE FUNCTION matches(k int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM big JOIN mid USING (i4) WHERE mid.i8 = k';",
+        # the key at which queries fail has rows in small tables, too
+        "SELECT make(t, 1, 0, 260, 0) FROM unnest(ARRAY['big', 'mid', 'ranged']) t;",
         "CREATE FUNCTION fails(k int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF k = 260 THEN RAISE EXCEPTION 'stop'; END IF; RETURN k; END $$;",
         "VACUUM ANALYZE;",
     ]
@@ -288,7 +297,10 @@ class Generator:
         s.append(f"SET work_mem = '{self.r.choices(['64kB', '256kB', '4MB'], [3, 1, 3])[0]}';")
         s.append(f"SET max_parallel_workers_per_gather = {self.r.choices([0, 2], [3, 1])[0]};")
         s.append(f"SET plan_cache_mode = {self.one_of('auto', 'force_generic_plan')};")
-        return " ".join(s)
+        # the cost of what is switched off calls for compilation, which takes longer than most of these queries
+        s.append(f"SET jit = {'on' if self.chance(0.1) else 'off'};")
+        # one message to the server
+        return " ".join(s).replace("; ", "\\; ")
 
 
 DIGEST = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|' ORDER BY q::text COLLATE \"C\"), ''))"
@@ -464,6 +476,7 @@ def main():
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
+    parser.add_argument("--small", action="store_true", help="smaller tables: more queries in the same time")
     parser.add_argument("--failures", type=int, default=500, help="statements that fail, and as many that are cancelled")
     parser.add_argument("--tables", action="store_true", help="make the database and leave it there (scripts/test-sqlsmith)")
     options = parser.parse_args()
@@ -472,7 +485,7 @@ def main():
     psql(f"DROP DATABASE IF EXISTS {DATABASE};", "postgres")
     psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
     psql(f"CREATE DATABASE {DATABASE};", "postgres")
-    made = psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + setup())
+    made = psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + setup(options.small))
     if made.returncode != 0:
         sys.exit("setup failed: " + made.stderr)
     if options.tables:
