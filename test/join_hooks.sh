@@ -4,8 +4,8 @@
 #     test/join_hooks.sh [-s stage]
 #
 # Starts servers that preload bloomx, auto_explain and pg_stat_statements in both orders: all three must do their
-# work for one query, serial and parallel. The server's totals must be the sum of all sessions'. The last line is
-# "N passed, N failed".
+# work for one query, serial and parallel. The server's totals must be the sum of all sessions', and begin anew when the
+# server restarts after a crash. The last line is "N passed, N failed".
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -14,9 +14,14 @@ if [ "${1-}" != inside ]; then
 	failed=0
 	# shellcheck disable=SC2016 # the server expands $libdir
 	for order in 'auto_explain,$libdir/bloomx,pg_stat_statements' '$libdir/bloomx,pg_stat_statements,auto_explain'; do
+		# whom the test kills in the end
+		case $order in
+		auto_explain*) victim="client backend" ;;
+		*) victim="parallel worker" ;;
+		esac
 		echo "-- $order"
 		log=$("$top/scripts/throwaway" -c "shared_preload_libraries=$order" -c auto_explain.log_min_duration=0 -c auto_explain.log_analyze=on \
-			-c auto_explain.log_timing=off -c log_min_messages=log "$@" "$top/test/join_hooks.sh" inside) || :
+			-c auto_explain.log_timing=off -c log_min_messages=log "$@" "$top/test/join_hooks.sh" inside "$victim") || failed=$((failed + 1))
 		printf '%s\n' "$log"
 		passed=$((passed + $(printf '%s\n' "$log" | grep -c '^ok ' || :)))
 		failed=$((failed + $(printf '%s\n' "$log" | grep -c '^FAILED ' || :)))
@@ -28,6 +33,7 @@ if [ "${1-}" != inside ]; then
 	exit
 fi
 
+victim=$2
 run() { psql -XAtq -v ON_ERROR_STOP=1 "$@"; }
 # check NAME VALUE EXPECTED
 check() {
@@ -72,4 +78,27 @@ check "a session has its own" "$(run -c "$settings SET max_parallel_workers_per_
 	"1000 session|1|59000 server|5|295000 "
 check "a statement that fails does not count" "$(run -c "$settings SELECT count(1 / (k - 75)) FROM fact JOIN dim USING (k) WHERE grp = 7" 2>&1 | grep -c 'division by zero')" 1
 check "nor do filters that are off" "$(run -c "$query" -c "SELECT filters FROM bloomx_join_filter_stats WHERE scope = 'server'" | tr '\n' ' ')" "1000 5 "
+
+# A process of a parallel join is killed in the middle of it. The server ends all sessions, makes its shared memory
+# anew and goes on.
+PGAPPNAME=killed run -c "$settings SELECT sum(length(pg_sleep(0.1)::text)) FROM fact JOIN dim USING (k)" >/dev/null 2>&1 &
+tries=0
+pid=
+while [ -z "$pid" ] && [ "$tries" -lt 100 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
+	pid=$(run -c "SELECT pid FROM pg_stat_activity WHERE application_name = 'killed' AND backend_type = '$victim' AND wait_event = 'PgSleep' LIMIT 1")
+done
+[ -z "$pid" ] || kill -9 "$pid"
+wait
+until run -c "SELECT" 2>/dev/null || [ "$tries" -ge 400 ]; do
+	sleep 0.1
+	tries=$((tries + 1))
+done
+check "a $victim was killed, and the server restarted" "$(grep -c "all server processes terminated; reinitializing" "$BLOOMX_LOG")" 1
+check "the server's totals begin anew" "$(run -c "SELECT scope, filters, rows_checked, rows_dropped, pages FROM bloomx_join_filter_stats" | tr '\n' ' ')" \
+	"session|0|0|0|0 server|0|0|0|0 "
+check "and count" "$(run -c "$settings $query" -c "SELECT filters, rows_dropped FROM bloomx_join_filter_stats WHERE scope = 'server'" | tr '\n' ' ')" "1000 1|59000 "
+check "nothing else crashed" "$(grep -cE 'was terminated by signal|TRAP: ' "$BLOOMX_LOG")" 1
+: >"$BLOOMX_LOG" # scripts/throwaway would take this for a fault
 echo "all is checked"
