@@ -12,8 +12,7 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 if [ "${1-}" != inside ]; then
 	passed=0
 	failed=0
-	# shellcheck disable=SC2016 # the server expands $libdir
-	for order in 'auto_explain,$libdir/bloomx,pg_stat_statements' '$libdir/bloomx,pg_stat_statements,auto_explain'; do
+	for order in auto_explain,bloomx,pg_stat_statements bloomx,pg_stat_statements,auto_explain; do
 		# whom the test kills in the end
 		case $order in
 		auto_explain*) victim="client backend" ;;

@@ -1,23 +1,22 @@
 #!/bin/sh
 # PostgreSQL's own regression tests, with join filters forced on for every join, on a server with assertions.
 #
-#     test/pg_regress_joins.sh
+#     test/pg_regress_joins.sh [VERSION]
 #
-# The tests' files come with the server that scripts/assert-server builds; BLOOMX_REGRESS names another built
-# src/test/regress of the same version. All tests must pass, and the server's log must show that filters were made
-# and dropped rows. The last line is "N passed, N failed".
+# The tests' files come with the server that scripts/assert-server builds, of that major version; BLOOMX_REGRESS names
+# another built src/test/regress of the same version. All tests must pass, and the server's log must show that filters
+# were made and dropped rows. The last line is "N passed, N failed".
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 if [ "${1-}" != inside ]; then
-	pg_config=$("$top/scripts/assert-server")
+	pg_config=$("$top/scripts/assert-server" "$@")
 	tests=${BLOOMX_REGRESS:-$(dirname -- "$("$pg_config" --bindir)")/../regress}
 	[ -x "$tests/pg_regress" ] || {
 		echo "no tests in $tests: remove that server, and scripts/assert-server will build it anew" >&2
 		exit 1
 	}
-	# shellcheck disable=SC2016 # the server expands $libdir
-	exec "$top/scripts/throwaway" -p "$pg_config" -c 'session_preload_libraries=$libdir/bloomx' \
+	exec "$top/scripts/throwaway" -p "$pg_config" -c session_preload_libraries=bloomx \
 		-c bloomx.join_filter=on -c bloomx.join_filter_min_rows=0 -c bloomx.join_filter_min_pages=0 \
 		-c bloomx.join_filter_min_drop=0 -c bloomx.join_filter_log=on -c log_min_messages=log \
 		"$top/test/pg_regress_joins.sh" inside "$tests"
