@@ -238,9 +238,12 @@ static bool
 SearchPending(BloomxSearch *search)
 {
 	const BloomxStructure *structure = search->structure;
-	BloomxPendingReader *reader = BloomxStartPending(search->store, structure, structure->pending_words, search->snapshot);
+	BloomxPendingReader *reader;
 	const uint64 *row;
 
+	if (structure->pending_words == 0)	/* a reader has two pages of memory */
+		return true;
+	reader = BloomxStartPending(search->store, structure, structure->pending_words, search->snapshot);
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);

@@ -11,18 +11,19 @@ ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
 	BloomxMeta *meta = &structure->meta;
 
 	/* under the metapage's lock: the directory cannot change between two of its pages */
-	structure->segments = palloc(Max(1, meta->directory_pages) * DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
+	structure->segments = palloc(Max(1, meta->segments) * sizeof(BloomxSegment));
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 	{
 		Buffer		buffer = ReadBuffer(store->index, meta->directory[i]);
 		Page		page = BufferGetPage(buffer);
+		uint32		first = Min(i * DIRECTORY_SEGMENTS, meta->segments);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
 			BloomxReportCorruption(store, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
 			BloomxReportCorruption(store, "a page of the directory has a wrong checksum");
-		memcpy(structure->segments + i * DIRECTORY_SEGMENTS, PageGetContents(page), DIRECTORY_SEGMENTS * sizeof(BloomxSegment));
+		memcpy(structure->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
