@@ -6,7 +6,7 @@
 Makes tables of random columns: all types that can be a key, arrays, jsonb, texts, tsvector, filters; with NULLs,
 duplicates, few and many keys, and rows of thousands of keys.  Makes indexes on random columns, of all operator
 classes that the catalog has (--only: those whose "method class" matches), with random options, on expressions and
-parts of tables.  Then sessions insert, update, delete, roll back, VACUUM, REINDEX and check, while others ask random
+parts of tables, with workers or without.  Then sessions insert, update, delete, roll back, VACUUM, REINDEX and check, while others ask random
 conditions: constants, parameters, rescans of joins, old snapshots, parallel plans, bitmaps that become lossy.  Each
 query has its condition twice, once so that no index can serve it; so both see one snapshot.  At the end of each
 round the whole server dies by SIGKILL, starts again, and all indexes are checked and asked.  At last a standby
@@ -578,6 +578,7 @@ class Test:
             with_options = {"pages_per_range": r.choice([1, 2, 8])}
         settings = f" WITH ({', '.join(f'{o} = {v}' for o, v in with_options.items())})" if with_options else ""
         ddl = f"CREATE INDEX {name} ON {table.name} USING {method} ({', '.join(texts)}){settings}" + (f" WHERE {predicate}" if predicate else "")
+        self.workers(session, r)
         session.run(ddl)
         table.ddl.append(ddl)
         table.indexes.append(Index(name, method, parts, predicate))
@@ -661,6 +662,12 @@ class Test:
             server = "standby" if session.value("pg_is_in_recovery()") == "true" else "primary"
             self.fail(f"{server}: index: {index_answer}; scan: {scan_answer}; now missed: {' '.join(missed) or 'nothing'}\n{by_index};\n" + "\n".join(plan) + "\n" +
                       ";\n".join(table.ddl) + (f"\nmade by INSERT INTO {table.name} {table.rows(missed[0], missed[0])};" if missed else "") + "\n" + both + ";")
+
+    def workers(self, session, r):
+        """How many workers an index is built with."""
+        session.run("SET min_parallel_table_scan_size = 0")
+        session.run("SET maintenance_work_mem = '96MB'")
+        session.run(f"SET max_parallel_maintenance_workers = {r.choice([0, 1, 2])}")
 
     def settings(self, session, r):
         session.run("SET enable_seqscan = off")
@@ -747,9 +754,11 @@ class Test:
         elif kind < 0.54:
             session.run(f"TRUNCATE {table.name}")
         elif kind < 0.6:
+            self.workers(session, r)
             # This waits for old snapshots of its own server only: on a standby they miss rows, by an index of any method.
             session.run(f"REINDEX INDEX {'' if self.has_standby else 'CONCURRENTLY '}{index.name}")
         elif kind < 0.65:
+            self.workers(session, r)
             session.run(f"REINDEX INDEX {index.name}")
         elif index.method == "bloomx":
             session.run(f"SELECT bloomx_check_index('{index.name}')")

@@ -58,6 +58,16 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define RestrictSearchPath() ((void) 0)
 #endif
 
+/* 17: the server asks the planner how many workers may build an index of an access method that can use them */
+#if PG_VERSION_NUM >= 170000
+#define SetCanBuildInParallel(routine) ((routine)->amcanbuildparallel = true)
+#define BuildWorkers(heap, index, info) ((info)->ii_ParallelWorkers)
+#else
+#define SetCanBuildInParallel(routine) ((void) 0)
+#define BuildWorkers(heap, index, info) \
+	(IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
+#endif
+
 /* 18: VACUUM says whether it is ANALYZE that pauses */
 #if PG_VERSION_NUM >= 180000
 #define VacuumDelayPoint() vacuum_delay_point(false)

@@ -8,7 +8,6 @@
 #include "pg/index/bloomx/index.h"
 
 #include "access/htup_details.h"
-#include "access/tableam.h"
 #include "access/xloginsert.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
@@ -124,25 +123,15 @@ CheckOptions(Relation index)
 	}
 }
 
-typedef struct BuildState
-{
-	BloomxBuilder *builder;
-	MemoryContext row_memory;	/* reset after every row */
-	bool		concurrent;		/* true if its TIDs are asked for later */
-} BuildState;
-
 static void
-BuildRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
+BuildAlone(Relation heap, const BloomxStore *store, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
 {
-	BuildState *state = arg;
-	MemoryContext old = MemoryContextSwitchTo(state->row_memory);
+	BloomxShare share = {.blocks = RelationGetNumberOfBlocks(heap), .memory = maintenance_work_mem * (Size) 1024};
+	BloomxBuilder *builder = store->of_values ? BloomxStartValues(store, &share) : BloomxStartFilters(store);
 
-	state->builder->add_row(state->builder, tid, values, isnull);
-	if (state->concurrent)
-		BloomxNoteTid(index, tid);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->row_memory);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_DONE, state->builder->indexed);
+	result->heap_tuples = BloomxScanTable(builder, heap, info, tids, NULL, true);
+	builder->finish(builder);
+	result->index_tuples = builder->indexed;
 }
 
 IndexBuildResult *
@@ -150,25 +139,20 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
 	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
-	BuildState	state;
+	BufFile    *tids = NULL;
 
 	CheckColumns(index);
 	CheckOptions(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
 	WriteMetaPage(store);
-	state.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
-	state.concurrent = info->ii_Concurrent && store->of_values;
-	if (state.concurrent)
-		BloomxStartTidFile(index);
-	state.builder = store->of_values ? BloomxStartValues(store, heap) : BloomxStartFilters(store);
-	result->heap_tuples = table_index_build_scan(heap, index, info, true, true, BuildRow, &state, NULL);
-	state.builder->finish(state.builder);
-	result->index_tuples = state.builder->indexed;
-	MemoryContextDelete(state.row_memory);
+	if (info->ii_Concurrent && store->of_values)
+		tids = BloomxStartTidFile(index);
+	if (!store->of_values || !BloomxBuildInParallel(heap, store, info, tids, result))
+		BuildAlone(heap, store, info, tids, result);
 	return result;
 }
 

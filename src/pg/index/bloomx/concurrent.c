@@ -6,8 +6,9 @@
  * none.  But an entry of a block does not know which rows it stands for.  If it
  * named none, the whole table would be inserted once more; if it named all rows of
  * the block, those that came after the snapshot would be missing.  So a concurrent
- * build writes the TIDs of its rows to a temporary file.  The same backend reads it,
- * in a later transaction of the same command.
+ * build writes the TIDs of its rows to a temporary file; if several processes build,
+ * each of them has one, and the leader joins them.  The same backend reads it, in a
+ * later transaction of the same command.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -54,7 +55,7 @@ FindTidFile(Relation index)
 	return link;
 }
 
-void
+BufFile *
 BloomxStartTidFile(Relation index)
 {
 	static bool is_registered = false;
@@ -70,12 +71,23 @@ BloomxStartTidFile(Relation index)
 	file->next = tid_files;
 	tid_files = file;
 	MemoryContextSwitchTo(old);
+	return file->file;
 }
 
 void
-BloomxNoteTid(Relation index, const ItemPointerData *tid)
+BloomxNoteTid(BufFile *file, const ItemPointerData *tid)
 {
-	BufFileWrite((*FindTidFile(index))->file, (void *) tid, sizeof *tid);
+	BufFileWrite(file, (void *) tid, sizeof *tid);
+}
+
+void
+BloomxCopyTids(BufFile *to, BufFile *from)
+{
+	ItemPointerData tids[1024];
+	size_t		bytes;
+
+	while ((bytes = BufFileRead(from, tids, sizeof tids)) > 0)
+		BufFileWrite(to, tids, bytes);
 }
 
 void

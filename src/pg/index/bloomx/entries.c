@@ -73,7 +73,6 @@ typedef struct KeySet
 {
 	uint64	   *table;			/* open addressing; 0, which no hash is (columns.c), is a free slot */
 	uint32		size;			/* a power of two, more than twice the keys */
-	uint32	   *slots;			/* of the keys */
 	uint64	   *hash;			/* the keys in the order in which they came */
 	uint32		n;
 } KeySet;
@@ -90,12 +89,10 @@ ResizeSet(KeySet *set, uint32 size)
 		while (table[slot] != 0)
 			slot = (slot + 1) & (size - 1);
 		table[slot] = set->hash[i];
-		set->slots[i] = slot;
 	}
 	pfree(set->table);
 	set->table = table;
 	set->size = size;
-	set->slots = repalloc_huge(set->slots, size / 2 * sizeof(uint32));
 	set->hash = repalloc_huge(set->hash, size / 2 * sizeof(uint64));
 }
 
@@ -105,17 +102,21 @@ InitSet(KeySet *set)
 	set->n = 0;
 	set->size = 64;
 	set->table = palloc0(set->size * sizeof(uint64));
-	set->slots = palloc(set->size / 2 * sizeof(uint32));
 	set->hash = palloc(set->size / 2 * sizeof(uint64));
 }
 
 static void
 ClearSet(KeySet *set)
 {
-	/* a large table after few keys */
+	/*
+	 * A large table after few keys: each is between the slot where its search begins
+	 * and the next free one.  If such a slot is free already, then so are all that
+	 * followed it, since they were cleared together.
+	 */
 	if (set->n < set->size / 16)
 		for (uint32 i = 0; i < set->n; i++)
-			set->table[set->slots[i]] = 0;
+			for (uint32 slot = (uint32) set->hash[i] & (set->size - 1); set->table[slot] != 0; slot = (slot + 1) & (set->size - 1))
+				set->table[slot] = 0;
 	else
 		memset(set->table, 0, set->size * sizeof(uint64));
 	set->n = 0;
@@ -130,7 +131,6 @@ AddToSet(KeySet *set, uint64 hash)
 		if (set->table[slot] == hash)
 			return;
 	set->table[slot] = hash;
-	set->slots[set->n] = slot;
 	set->hash[set->n++] = hash;
 	if (set->n == set->size / 2)
 		ResizeSet(set, 2 * set->size);
@@ -195,7 +195,7 @@ struct BloomxEntries
 	BloomxKeys *keys;			/* parts and width are set when they are chosen */
 	double		rate;
 	uint32		most_keys;		/* of an entry of several rows */
-	Size		memory;			/* that signatures may take */
+	BloomxShare share;
 	BloomxWriteSegment write;
 	void	   *arg;
 
@@ -282,10 +282,46 @@ WriteRows(BloomxEntries *entries, SizeClass *class, uint32 first)
 	entries->write(entries->arg, class->shape.parts * class->shape.width, &source);
 }
 
+/* They have been handed on, and their memory, too. */
+static void
+ForgetRows(BloomxEntries *entries, SizeClass *class)
+{
+	entries->used -= BytesOf(class, class->room);
+	class->rows = class->tuples = class->room = 0;
+	class->tids = NULL;
+	class->signatures = NULL;
+}
+
+/* Rows of a class in a file: the TIDs and the signatures follow.  Without rows, an entry that waits: its hashes follow. */
+typedef struct RowsInFile
+{
+	int			class;
+	uint32		rows;
+	uint32		tuples;
+	Entry		entry;
+} RowsInFile;
+
+/* Writes the rows of a class to the file. */
+static void
+PutRows(BloomxEntries *entries, SizeClass *class)
+{
+	RowsInFile	head = {.class = (int) (class - entries->classes), .rows = class->rows, .tuples = class->tuples};
+
+	BufFileWrite(entries->share.rest, &head, sizeof head);
+	BufFileWrite(entries->share.rest, class->tids, class->rows * sizeof(ItemPointerData));
+	if (class->stride > 0)
+		BufFileWrite(entries->share.rest, class->signatures, class->rows * (Size) class->stride * sizeof(uint64));
+	pfree(class->tids);
+	if (class->signatures != NULL)
+		pfree(class->signatures);
+	ForgetRows(entries, class);
+}
+
 /*
  * Hands the signatures of a class on as a segment.  If an eighth of its pages would
  * be padding, they become two segments: a scan then reads twice as many pages here,
- * but the index is smaller.
+ * but the index is smaller.  If there are other processes, only a full segment is
+ * one already.
  */
 static void
 WriteClass(BloomxEntries *entries, SizeClass *class)
@@ -295,14 +331,16 @@ WriteClass(BloomxEntries *entries, SizeClass *class)
 
 	if (class->rows == 0)
 		return;
+	if (class->rows < MAX_SEGMENT_ROWS && entries->share.rest != NULL)
+	{
+		PutRows(entries, class);
+		return;
+	}
 	if (best > 0 && PagesOf(class, best) + PagesOf(class, class->rows - best) + entries->keys->parts < PagesOf(class, class->rows) / 8 * 7)
 		WriteRows(entries, class, best);
 	source = (BloomxRowSource) {.tids = class->tids, .rows = class->rows, .signatures = class->signatures,
 	.stride = class->stride, .tuples = class->tuples};
-	entries->used -= BytesOf(class, class->room);
-	class->rows = class->tuples = class->room = 0;
-	class->tids = NULL;
-	class->signatures = NULL;
+	ForgetRows(entries, class);
 	entries->write(entries->arg, class->shape.parts * class->shape.width, &source);
 }
 
@@ -326,7 +364,7 @@ static uint32
 RoomFor(const BloomxEntries *entries, const SizeClass *class)
 {
 	Size		others = entries->used - BytesOf(class, class->room),
-				room = entries->memory > others ? Min((entries->memory - others) / BytesOf(class, 1), MAX_SEGMENT_ROWS) : 0;
+				room = entries->share.memory > others ? Min((entries->share.memory - others) / BytesOf(class, 1), MAX_SEGMENT_ROWS) : 0;
 
 	return room >= 2 * class->rows ? Max(2 * class->rows, Min(room, LEAST_ENTRIES)) : RowsWithoutPadding((uint32) room);
 }
@@ -357,23 +395,28 @@ MakeRoom(BloomxEntries *entries, SizeClass *class)
 	entries->used += BytesOf(class, room);
 }
 
-static void
-AddSignature(BloomxEntries *entries, SizeClass *class, const Entry *entry)
+/* Adds a row to a class; returns the place of its signature. */
+static uint64 *
+AddRow(BloomxEntries *entries, SizeClass *class, const ItemPointerData *tid, uint32 tuples)
 {
-	uint64	   *signature;
-
 	if (class->rows == MAX_SEGMENT_ROWS)
 		WriteClass(entries, class);
 	if (class->rows == class->room)
 		MakeRoom(entries, class);
-	if (class->stride > 0)
-	{
-		signature = class->signatures + class->rows * (Size) class->stride;
-		memset(signature, 0, class->stride * sizeof(uint64));
-		blx_strings_add(signature, &class->shape, entry->hash, entry->n);
-	}
-	class->tids[class->rows++] = entry->tid;
-	class->tuples += entry->tuples;
+	class->tids[class->rows] = *tid;
+	class->tuples += tuples;
+	return class->signatures + class->rows++ * (Size) class->stride;
+}
+
+static void
+AddSignature(BloomxEntries *entries, SizeClass *class, const Entry *entry)
+{
+	uint64	   *signature = AddRow(entries, class, &entry->tid, entry->tuples);
+
+	if (class->stride == 0)
+		return;
+	memset(signature, 0, class->stride * sizeof(uint64));
+	blx_strings_add(signature, &class->shape, entry->hash, entry->n);
 }
 
 /* Makes the waiting entries of one class signatures of the same or a larger class. */
@@ -413,7 +456,7 @@ AddToClass(BloomxEntries *entries, const Entry *entry)
 	else
 	{
 		LetWait(entries, &class->waiting, CopyEntry(entry));
-		if (class->waiting.n == LEAST_ENTRIES || entries->used > entries->memory)
+		if (class->waiting.n == LEAST_ENTRIES || entries->used > entries->share.memory)
 			AddWaiting(entries, &class->waiting, class);
 	}
 }
@@ -452,6 +495,16 @@ CompareKeys(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The width of the process that was the first to choose one. */
+static void
+AgreeOnWidth(BloomxEntries *entries)
+{
+	uint32		of_another = 0;
+
+	if (entries->share.width != NULL && !pg_atomic_compare_exchange_u32(entries->share.width, &of_another, entries->keys->width))
+		entries->keys->width = of_another;
+}
+
 /* Chooses the width of the usual entry, and gives those that waited for it their classes. */
 static void
 ChooseWidth(BloomxEntries *entries)
@@ -466,6 +519,7 @@ ChooseWidth(BloomxEntries *entries)
 		entries->keys->width = Min(blx_strings_width(entries->keys->parts, Max(1, keys), entries->rate),
 								   MAX_SIGNATURE_BITS / entries->keys->parts);
 	}
+	AgreeOnWidth(entries);
 	InitClasses(entries);
 	for (uint32 i = 0; i < sample->n; i++)
 	{
@@ -474,6 +528,20 @@ ChooseWidth(BloomxEntries *entries)
 		pfree(sample->entries[i].hash);
 	}
 	sample->n = 0;
+}
+
+/* The entry's hashes may be gone afterwards. */
+static void
+AddEntry(BloomxEntries *entries, const Entry *entry)
+{
+	if (entries->nclasses > 0)
+	{
+		AddToClass(entries, entry);
+		return;
+	}
+	LetWait(entries, &entries->sample, CopyEntry(entry));
+	if (entries->sample.n == SAMPLE_ENTRIES || entries->used > entries->share.memory / 4)
+		ChooseWidth(entries);
 }
 
 /* ---- rows ---- */
@@ -491,21 +559,14 @@ EndEntry(BloomxEntries *entries)
 	entry.anything = entries->anything || entries->set.n >= ANY_HASHES;
 	if (entry.anything)
 		entry.n = 0;
-	if (entries->nclasses > 0)
-		AddToClass(entries, &entry);
-	else
-	{
-		LetWait(entries, &entries->sample, CopyEntry(&entry));
-		if (entries->sample.n == SAMPLE_ENTRIES || entries->used > entries->memory / 4)
-			ChooseWidth(entries);
-	}
+	AddEntry(entries, &entry);
 	entries->tuples = 0;
 	entries->anything = false;
 	ClearSet(&entries->set);
 }
 
 BloomxEntries *
-BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg)
+BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg)
 {
 	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
 	BloomxOptions options = BloomxGetOptions(store->index);
@@ -514,7 +575,7 @@ BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, Size memory, Bloo
 	entries->keys = keys;
 	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
 	entries->most_keys = options.keys > 0 ? options.keys : PG_UINT32_MAX;
-	entries->memory = memory;
+	entries->share = *share;
 	entries->write = write;
 	entries->arg = arg;
 	InitSet(&entries->set);
@@ -580,4 +641,96 @@ BloomxFinishEntries(BloomxEntries *entries)
 	}
 	for (int i = 0; i < entries->nclasses; i++)
 		WriteClass(entries, &entries->classes[i]);
+}
+
+/* ---- from process to process ---- */
+
+static void
+PutWaiting(BloomxEntries *entries, Waiting *waiting)
+{
+	for (uint32 i = 0; i < waiting->n; i++)
+	{
+		RowsInFile	head = {.entry = waiting->entries[i]};
+
+		BufFileWrite(entries->share.rest, &head, sizeof head);
+		BufFileWrite(entries->share.rest, head.entry.hash, head.entry.n * sizeof(uint64));
+	}
+}
+
+void
+BloomxHandOverEntries(BloomxEntries *entries)
+{
+	EndEntry(entries);
+	PutWaiting(entries, &entries->sample);
+	for (int i = 0; i < entries->nclasses; i++)
+	{
+		PutWaiting(entries, &entries->classes[i].waiting);
+		if (entries->classes[i].rows > 0)
+			PutRows(entries, &entries->classes[i]);
+	}
+}
+
+/* Reads n bytes of a file.  False if it has ended, which it may do only there. */
+static bool
+Get(BufFile *file, void *bytes, Size n, bool may_end)
+{
+	Size		read = BufFileRead(file, bytes, n);
+
+	if (read != n && (read > 0 || !may_end))
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg("could not read from temporary file: read only %zu of %zu bytes", read, n)));
+	return read == n;
+}
+
+static void
+TakeRows(BloomxEntries *entries, BufFile *file, const RowsInFile *head)
+{
+	SizeClass  *class = &entries->classes[head->class];
+	ItemPointerData *tids = palloc(head->rows * sizeof(ItemPointerData));
+	uint32		tuples = 0;
+
+	(void) Get(file, tids, head->rows * sizeof(ItemPointerData), false);
+	AddWaiting(entries, &class->waiting, class);
+	for (uint32 i = 0; i < head->rows; i++)
+	{
+		uint32		so_far = (uint32) ((i + 1) * (uint64) head->tuples / head->rows);	/* of their tuples */
+		uint64	   *signature = AddRow(entries, class, &tids[i], so_far - tuples);
+
+		tuples = so_far;
+		if (class->stride > 0)
+			(void) Get(file, signature, class->stride * sizeof(uint64), false);
+	}
+	pfree(tids);
+}
+
+static void
+TakeWaiting(BloomxEntries *entries, BufFile *file, const RowsInFile *head)
+{
+	Entry		entry = head->entry;
+
+	entry.hash = palloc(Max(1, entry.n) * sizeof(uint64));
+	(void) Get(file, entry.hash, entry.n * sizeof(uint64), false);
+	AddEntry(entries, &entry);
+	pfree(entry.hash);
+}
+
+void
+BloomxTakeOverEntries(BloomxEntries *entries, BufFile *file, Size memory)
+{
+	RowsInFile	head;
+
+	EndEntry(entries);
+	entries->share.rest = NULL;
+	entries->share.memory = memory;
+	/* another process may have chosen it, and then there are rows of its classes */
+	if (entries->nclasses == 0 && pg_atomic_read_u32(entries->share.width) > 0)
+		ChooseWidth(entries);
+	while (Get(file, &head, sizeof head, true))
+	{
+		if (head.rows > 0)
+			TakeRows(entries, file, &head);
+		else
+			TakeWaiting(entries, file, &head);
+	}
 }

@@ -110,7 +110,8 @@ static BloomxSegments *
 MakeSegments(const BloomxStore *store, BloomxKeys *keys, const PendingRows *rows)
 {
 	BloomxSegments *segments = BloomxNewSegments();
-	BloomxEntries *entries = BloomxStartEntries(store, keys, MaxAllocHugeSize / 2, BloomxKeepSegment, segments);
+	BloomxShare share = {.memory = MaxAllocHugeSize / 2};
+	BloomxEntries *entries = BloomxStartEntries(store, keys, &share, BloomxKeepSegment, segments);
 
 	for (uint32 i = 0; i < rows->n; i++)
 		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);

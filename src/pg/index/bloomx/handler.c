@@ -147,6 +147,7 @@ bloomx_handler(PG_FUNCTION_ARGS)
 	routine->amsearchnulls = true;	/* not on filters */
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
 	routine->amkeytype = InvalidOid;
+	SetCanBuildInParallel(routine);
 
 	routine->ambuild = bloomxbuild;
 	routine->ambuildempty = bloomxbuildempty;

@@ -23,6 +23,8 @@
  *   append.c     INSERT makes a row a pending row
  *   filters.c    CREATE INDEX and INSERT on filters
  *   values.c     the same on values
+ *   table.c      CREATE INDEX reads the table
+ *   parallel.c   CREATE INDEX on values by several processes
  *   build.c      what they have in common
  *   scan.c       bitmap scans
  *   summarize.c  VACUUM makes entries of values anew
@@ -90,6 +92,8 @@
  *   that finds another stamp starts again.  TIDs found twice do no harm in a
  *   bitmap.  This asks nothing of the process that frees pages, so it works on a
  *   standby, too.
+ * - The processes that build an index (parallel.c) only add segments and pages.
+ *   Their buffer locks and the extension lock suffice for that.
  * - The index is extended under the extension lock, a few pages at a time.  New
  *   pages become free pages of the metapage before the lock is released, and are
  *   taken from there.  Nobody waits for a heavyweight lock under a buffer lock.
@@ -109,9 +113,12 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "access/relscan.h"
 #include "access/generic_xlog.h"
 #include "access/skey.h"
 #include "port/pg_bitutils.h"
+#include "port/atomics.h"
+#include "storage/buffile.h"
 #include "storage/bufmgr.h"
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
@@ -750,9 +757,10 @@ typedef struct BloomxBuilder
 
 /* ---- concurrent.c ---- */
 
-/* The TIDs of the rows from which a concurrent build makes the index: begins a file of them, adds one, hands on all. */
-extern void BloomxStartTidFile(Relation index);
-extern void BloomxNoteTid(Relation index, const ItemPointerData *tid);
+/* The TIDs of the rows from which a concurrent build makes the index: begins a file of them, adds one, adds another file's, hands on all. */
+extern BufFile *BloomxStartTidFile(Relation index);
+extern void BloomxNoteTid(BufFile *file, const ItemPointerData *tid);
+extern void BloomxCopyTids(BufFile *to, BufFile *from);
 extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback, void *state);
 
 /* ---- append.c ---- */
@@ -771,7 +779,22 @@ extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store);
 extern uint32 BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- values.c ---- */
-extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, Relation heap);
+
+/* The part that a process has in CREATE INDEX. */
+typedef struct BloomxShare
+{
+	BlockNumber blocks;			/* of the table */
+	Size		memory;			/* that it may use */
+	/* if there are other processes */
+	pg_atomic_uint32 *width;	/* of the usual entry, which one of them chooses; 0: not yet */
+	BufFile    *rest;			/* takes rows that fill no segment, or NULL */
+} BloomxShare;
+
+extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
+
+/* A process writes all rows that it still has to its file; the leader takes the rows in a file, and may use all of the memory from then on. */
+extern void BloomxHandOverValues(BloomxBuilder *builder);
+extern void BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file);
 
 /* The same for a row of values. */
 extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
@@ -799,9 +822,9 @@ typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSou
 
 /*
  * The number of parts must be chosen; the width is chosen by the rows, if it is
- * not.  The signatures that are not written yet take at most `memory` bytes.
+ * not.  The signatures that are not written yet take at most share->memory bytes.
  */
-extern BloomxEntries *BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, Size memory, BloomxWriteSegment write, void *arg);
+extern BloomxEntries *BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg);
 
 /*
  * The hashes of some rows of the table, which come in the order of their blocks.
@@ -809,6 +832,10 @@ extern BloomxEntries *BloomxStartEntries(const BloomxStore *store, BloomxKeys *k
  */
 extern void BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, const uint64 *hash, uint32 n);
 extern void BloomxFinishEntries(BloomxEntries *entries);
+
+/* Writes all entries to the share's file; takes those in a file, of a process with the same keys, and may use that much memory from then on. */
+extern void BloomxHandOverEntries(BloomxEntries *entries);
+extern void BloomxTakeOverEntries(BloomxEntries *entries, BufFile *file, Size memory);
 
 /* ---- flush.c ---- */
 
@@ -841,6 +868,9 @@ extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *
  */
 extern void BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
 
+/* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
+extern void BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *segment);
+
 /* ---- merge.c ---- */
 
 /*
@@ -861,7 +891,10 @@ extern void BloomxFinishMerge(const BloomxStore *store);
  */
 extern bool BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number);
 
-/* Adds a segment of so many slices to an index that nobody else knows yet, and shows that in the progress. */
+/*
+ * Adds a segment of so many slices to an index that only those know who build it,
+ * and shows that in the progress.  Several of them may do so at the same time.
+ */
 extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source);
 
 /*
@@ -886,6 +919,17 @@ extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
 
 /* At load time: tells the planner that rows without a filter are not in the index. */
 extern void BloomxInitNulls(void);
+
+/* ---- table.c ---- */
+
+/* Reads the table, or the blocks that a parallel scan gives, and adds the rows; returns how many there were, indexed or not.  tids: takes theirs, or NULL. */
+extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct IndexInfo *info, BufFile *tids,
+							  TableScanDesc scan, bool progress);
+
+/* ---- parallel.c ---- */
+
+/* Builds an index of values with workers.  False, with nothing done, if it may have none. */
+extern bool BloomxBuildInParallel(Relation heap, const BloomxStore *store, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);
 
 /* ---- info.c ---- */
 

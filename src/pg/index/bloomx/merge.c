@@ -483,23 +483,42 @@ BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure
 
 /* ---- CREATE INDEX ---- */
 
-/* A merge of one step.  If it fails, so does CREATE INDEX, and the pages go with the index. */
+/* Reserves pages, and a stamp.  If CREATE INDEX fails they go with the index, so nobody need know whose they are.  False if too few are free. */
+static bool
+ReserveForBuild(const BloomxStore *store, BloomxSegment *segment)
+{
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	GenericXLogState *state = GenericXLogStart(store->index);
+	BloomxMeta *meta;
+	bool		done;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
+	segment->start = BloomxTakeFreePages(meta, BloomxSegmentPages(segment));
+	done = segment->start != InvalidBlockNumber;
+	if (done)
+	{
+		segment->stamp = meta->next_stamp++;
+		BloomxSealMeta(meta);
+		GenericXLogFinish(state);
+	}
+	else
+		GenericXLogAbort(state);
+	UnlockReleaseBuffer(buffer);
+	return done;
+}
+
 void
 BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source)
 {
-	BloomxMerge merge = {.segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples}};
-	BloomxStructure *structure;
-	uint32		total;
+	BloomxSegment segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples};
 
-	if (merge.segment.rows == 0)
+	if (segment.rows == 0)
 		return;
-	structure = BloomxReadStructure(store, NULL);
-	merge.segment.pass = structure->meta.pass;
-	total = BloomxSegmentPages(&merge.segment);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	while (!ReservePages(store, structure, &merge))
+	while (!ReserveForBuild(store, &segment))
 		BloomxExtendIndex(store, EXTENSION_PAGES);
-	BloomxWritePages(store, source, 1, &merge.segment, 0, total);
-	EndMerge(store, structure, &merge);
+	BloomxWritePages(store, source, 1, &segment, 0, BloomxSegmentPages(&segment));
+	BloomxAppendSegment(store, &segment);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }

@@ -48,6 +48,15 @@ LockDirectoryPage(const BloomxStore *store, GenericXLogState *state, BloomxMeta 
 	return true;
 }
 
+pg_noreturn static void
+ReportTooManySegments(Relation index)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+			 errmsg("index \"%s\" has too many segments", RelationGetRelationName(index)),
+			 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
+}
+
 /*
  * The one WAL record that ends a merge.  False, with nothing changed, if the
  * directory needs another page and none is free.
@@ -114,10 +123,7 @@ BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const 
 	BlockNumber *pending = NULL;
 
 	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(structure, n, slots))
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" has too many segments", RelationGetRelationName(store->index)),
-				 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
+		ReportTooManySegments(store->index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
@@ -126,5 +132,44 @@ BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const 
 			BloomxReportCorruption(store, "a page of pending rows is something else");
 	}
 	while (!TryReplace(store, merge, results, slots, n, pending))
+		BloomxExtendIndex(store, 1);
+}
+
+/* False, with nothing changed, if the directory needs another page and none is free. */
+static bool
+TryAppend(const BloomxStore *store, const BloomxSegment *segment)
+{
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block),
+				directory;
+	GenericXLogState *state;
+	Page		page;
+	BloomxMeta *meta;
+	bool		done;
+
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	state = GenericXLogStart(store->index);
+	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
+	if (meta->segments == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
+		ReportTooManySegments(store->index);
+	done = LockDirectoryPage(store, state, meta, meta->segments, &directory, &page);
+	if (done)
+	{
+		((BloomxSegment *) PageGetContents(page))[meta->segments++ % DIRECTORY_SEGMENTS] = *segment;
+		BloomxSealDirectory(page);
+		meta->changes++;
+		BloomxSealMeta(meta);
+		GenericXLogFinish(state);
+		UnlockReleaseBuffer(directory);
+	}
+	else
+		GenericXLogAbort(state);
+	UnlockReleaseBuffer(buffer);
+	return done;
+}
+
+void
+BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *segment)
+{
+	while (!TryAppend(store, segment))
 		BloomxExtendIndex(store, 1);
 }

@@ -154,25 +154,106 @@ BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 
 	}
 }
 
-/* Copies word `number` of the live rows' signatures to `column`; returns how many there are. */
+/*
+ * Columns of the rows that are collected at once.  Signatures in memory are read in
+ * the order of their rows, and 8 words are a cache line: with one column at a time
+ * each line would come from memory 8 times.
+ */
+#define COLLECTED_COLUMNS 8
+
+typedef struct Collector
+{
+	const BloomxStore *store;
+	const BloomxRowSource *sources;
+	int			n;
+	uint32		rows;			/* that are live */
+	uint64	   *columns;		/* one after the other, each of `room` words */
+	uint32		room;
+	uint32		first;			/* the number of the first one */
+	uint32		end;
+	/* scratch memory */
+	uint64	   *slices;
+	uint64	   *scratch;
+} Collector;
+
+static void
+StartCollector(Collector *collector)
+{
+	/* a cache line more: columns at distances of whole pages would drive each other out of the cache */
+	collector->room = 64 * BloomxSliceWords(collector->rows) + 8;
+	collector->columns = palloc(COLLECTED_COLUMNS * collector->room * sizeof(uint64));
+	collector->slices = palloc(SLICES_BYTES);
+	collector->scratch = palloc(COLUMN_BYTES);
+}
+
+static void
+EndCollector(Collector *collector)
+{
+	pfree(collector->columns);
+	pfree(collector->slices);
+	pfree(collector->scratch);
+}
+
+/* Copies the columns of a source's live rows, after those of `before` rows; returns how many rows there are. */
 static uint32
-CollectColumn(const BloomxStore *store, const BloomxRowSource *source, uint32 number, uint64 *slices, uint64 *scratch, uint64 *column)
+CollectFromMemory(Collector *collector, const BloomxRowSource *source, uint32 before)
+{
+	uint32		n = collector->end - collector->first,
+				live = 0;
+
+	for (uint32 row = 0; row < source->rows; row++)
+	{
+		const uint64 *signature = source->signatures + (Size) row * source->stride + collector->first - source->first;
+		uint64	   *to = collector->columns + before + live;
+
+		if (!ItemPointerIsValid(&source->tids[row]))
+			continue;
+		for (uint32 i = 0; i < n; i++)
+			to[i * (Size) collector->room] = signature[i];
+		live++;
+	}
+	return live;
+}
+
+static uint32
+CollectFromSegment(Collector *collector, const BloomxRowSource *source, uint32 before)
 {
 	uint32		live = 0;
 
-	CHECK_FOR_INTERRUPTS();
-	if (source->segment != NULL)
-		BloomxReadColumn(store, source->segment, number, slices, scratch);
-	for (uint32 row = 0; row < source->rows; row++)
+	for (uint32 number = collector->first; number < collector->end; number++)
 	{
-		if (!ItemPointerIsValid(&source->tids[row]))
-			continue;
-		if (source->segment != NULL)
-			column[live++] = scratch[row];
-		else
-			column[live++] = source->signatures[(Size) row * source->stride + number - source->first];
+		uint64	   *to = collector->columns + (number - collector->first) * (Size) collector->room + before;
+
+		BloomxReadColumn(collector->store, source->segment, number, collector->slices, collector->scratch);
+		live = 0;
+		for (uint32 row = 0; row < source->rows; row++)
+			if (ItemPointerIsValid(&source->tids[row]))
+				to[live++] = collector->scratch[row];
 	}
 	return live;
+}
+
+/* Column `number` of all live rows, source after source.  Columns are asked for in ascending order, up to `end`. */
+static uint64 *
+GetColumn(Collector *collector, uint32 number, uint32 end)
+{
+	uint32		rows = 0;
+
+	if (number >= collector->end)
+	{
+		collector->first = number;
+		collector->end = Min(number + COLLECTED_COLUMNS, end);
+		for (int i = 0; i < collector->n; i++)
+		{
+			const BloomxRowSource *source = &collector->sources[i];
+
+			CHECK_FOR_INTERRUPTS();
+			rows += source->segment != NULL ? CollectFromSegment(collector, source, rows) : CollectFromMemory(collector, source, rows);
+		}
+		if (rows != collector->rows)
+			BloomxReportCorruption(collector->store, "a segment in the making has other rows than it had");
+	}
+	return collector->columns + (number - collector->first) * (Size) collector->room;
 }
 
 /* Transposes one word of each row into 64 slices; the bits after the last row are 0. */
@@ -194,27 +275,20 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 static void
 WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uint32 from, uint32 to)
 {
-	uint64	   *slices = palloc(SLICES_BYTES),
-			   *scratch = palloc(COLUMN_BYTES),
-			   *column = palloc(COLUMN_BYTES);
 	uint32		rows = writer->segment->rows,
 				words = BloomxSliceWords(rows),
 				per_page = BloomxSlicesPerPage(rows),
 				slice = from * per_page,
 				end = (uint32) Min(to * (uint64) per_page, writer->segment->slices);
+	Collector	collector = {.store = writer->store, .sources = sources, .n = n, .rows = rows};
+	uint64	   *slices = palloc(SLICES_BYTES);
 	char	   *page = NULL;
 
+	StartCollector(&collector);
 	/* one word of the signatures at a time: `number` of all rows makes slices 64 * number and the next 63 */
 	for (uint32 number = slice / 64; slice < end; number++)
 	{
-		uint32		collected = 0;
-
-		/* the word of all rows, source after source */
-		for (int i = 0; i < n; i++)
-			collected += CollectColumn(writer->store, &sources[i], number, slices, scratch, column + collected);
-		if (collected != rows)
-			BloomxReportCorruption(writer->store, "a segment in the making has other rows than it had");
-		TransposeColumn(column, rows, slices);
+		TransposeColumn(GetColumn(&collector, number, (end + 63) / 64), rows, slices);
 
 		/* the slices among them that are asked for; each page begins with a multiple of per_page */
 		for (; slice < end && slice / 64 == number; slice++)
@@ -224,9 +298,8 @@ WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uin
 			memcpy(page + slice % per_page * words * sizeof(uint64), slices + slice % 64 * words, words * sizeof(uint64));
 		}
 	}
+	EndCollector(&collector);
 	pfree(slices);
-	pfree(scratch);
-	pfree(column);
 }
 
 /* ---- the whole ---- */

@@ -87,8 +87,9 @@ SummarizeBlocks(Summary *summary, Relation heap, IndexInfo *info, BloomxKeys key
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxStructure *structure;
 	BloomxMerge nothing = {.sources = 0};
+	BloomxShare share = {.memory = maintenance_work_mem * (Size) 1024};
 
-	summary->entries = BloomxStartEntries(summary->store, &keys, maintenance_work_mem * (Size) 1024, BloomxKeepSegment, segments);
+	summary->entries = BloomxStartEntries(summary->store, &keys, &share, BloomxKeepSegment, segments);
 	table_index_build_range_scan(heap, summary->store->index, info, false, true, false, first, blocks, AddRow, summary, NULL);
 	BloomxFinishEntries(summary->entries);
 

@@ -59,8 +59,29 @@ Finish(BloomxBuilder *builder)
 	MemoryContextDelete(state->memory);
 }
 
+void
+BloomxHandOverValues(BloomxBuilder *builder)
+{
+	ValueBuilder *state = (ValueBuilder *) builder;
+	MemoryContext old = MemoryContextSwitchTo(state->memory);
+
+	BloomxHandOverEntries(state->entries);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(state->memory);
+}
+
+void
+BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file)
+{
+	ValueBuilder *state = (ValueBuilder *) builder;
+	MemoryContext old = MemoryContextSwitchTo(state->memory);
+
+	BloomxTakeOverEntries(state->entries, file, maintenance_work_mem * (Size) 1024);
+	MemoryContextSwitchTo(old);
+}
+
 BloomxBuilder *
-BloomxStartValues(const BloomxStore *store, Relation heap)
+BloomxStartValues(const BloomxStore *store, const BloomxShare *share)
 {
 	ValueBuilder *state = palloc0(sizeof(ValueBuilder));
 	MemoryContext old;
@@ -69,11 +90,11 @@ BloomxStartValues(const BloomxStore *store, Relation heap)
 	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
 	state->columns = BloomxOpenColumns(store->index);
 	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
-	state->keys.parts = BloomxChooseParts(store, state->columns, RelationGetNumberOfBlocks(heap));
+	state->keys.parts = BloomxChooseParts(store, state->columns, share->blocks);
 	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->memory);
-	state->entries = BloomxStartEntries(store, &state->keys, maintenance_work_mem * (Size) 1024, WriteSegment, state);
+	state->entries = BloomxStartEntries(store, &state->keys, share, WriteSegment, state);
 	MemoryContextSwitchTo(old);
 	return &state->builder;
 }
