@@ -818,7 +818,10 @@ CREATE FUNCTION bloomx_extract_array(internal) RETURNS internal
 COMMENT ON FUNCTION bloomx_extract_array(internal) IS 'keys of indexed values: the elements of an array';
 CREATE FUNCTION bloomx_extract_jsonb(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_extract_jsonb(internal) IS 'keys of indexed values: scalars of a document with their paths, and what is at its top';
+COMMENT ON FUNCTION bloomx_extract_jsonb(internal) IS 'keys of indexed values: scalars of a document with their paths, and the names at its top';
+CREATE FUNCTION bloomx_extract_jsonb_values(internal) RETURNS internal
+	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_extract_jsonb_values(internal) IS 'keys of indexed values: scalars of a document with their paths';
 CREATE FUNCTION bloomx_extract_tsvector(internal) RETURNS internal
 	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomx_extract_tsvector(internal) IS 'keys of indexed values: the lexemes of a document';
@@ -1039,9 +1042,9 @@ CREATE OPERATOR CLASS jsonb_bloomx_ops FOR TYPE jsonb USING brin AS
 	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
-	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_jsonb(internal);
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_jsonb_values(internal);
 COMMENT ON OPERATOR CLASS jsonb_bloomx_ops USING brin IS
-	'filters of the scalars of documents with their paths, and what is at their top of page ranges';
+	'filters of the scalars of documents with their paths of page ranges';
 CREATE OPERATOR CLASS tsvector_bloomx_ops FOR TYPE tsvector USING brin AS
 	OPERATOR 1 = (tsvector, tsvector), OPERATOR 11 @@ (tsvector, tsquery),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),

@@ -13,7 +13,7 @@ BEGIN
     EXECUTE format('EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, FORMAT json) SELECT id FROM %s WHERE %s', tab, condition) INTO plan;
     plan := plan -> 0 -> 'Plan';
     IF plan ->> 'Node Type' <> 'Bitmap Heap Scan' THEN RAISE EXCEPTION 'a %', plan ->> 'Node Type'; END IF;
-    EXECUTE format('SELECT 0.9 * count(DISTINCT (ctid::text::point)[0]) > %s FROM %s', (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int, tab) INTO skips;
+    skips := 0.9 * pg_relation_size(tab) / current_setting('block_size')::int > (plan ->> 'Exact Heap Blocks')::int + (plan ->> 'Lossy Heap Blocks')::int;
     EXECUTE format('SELECT array_agg(id ORDER BY id), count(*) FROM %s WHERE %s', tab, condition) INTO by_index, rows;
     PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true);
     EXECUTE format('SELECT array_agg(id ORDER BY id) FROM %s WHERE %s', tab, condition) INTO by_scan;
@@ -73,7 +73,11 @@ SELECT * FROM x_all('x_jsonb', ARRAY[
     'v @> ''[[{"x": 6}]]''', 'v @> ''[{"x": 6}]''', 'v @> ''{"a": {"b": {"c": [{"d": 2}]}}}''', 'v @> ''{"a": {"b": {"c": {"d": 2}}}}''', 'v @> ''{"e": {}}''', 'v @> ''{"f": []}''', 'v @> ''{"e": []}''', 'v @> ''{"tags": [[["deep"]]]}''', 'v @> ''true''',
     'v @> ''{"": ""}''',
     'v = ''{"": ""}''', 'v = ''5.5''', 'v = ''[]''', 'v = ''{}''', 'v IS NULL']);
--- BRIN has no operators of names, whose collation is not the column's.
+-- BRIN has no operators of names, whose collation is not the column's.  So names are no keys there: more of them than a summary holds leave it empty.
+CREATE TABLE x_names AS SELECT jsonb_build_object('k' || i, '{}'::jsonb) AS v FROM generate_series(1, 10000) i;
+SET bloomx.overfill = notice;
+CREATE INDEX ON x_names USING brin (v jsonb_bloomx_ops);
+SET bloomx.overfill = off;
 CREATE INDEX x_jsonb_names ON x_jsonb USING bloomx (v);
 SELECT * FROM x_all('x_jsonb', ARRAY[
     'v ? ''k77''', 'v ? ''alone''', 'v ? ''t77''', 'v ? ''''', 'v ? ''e''', 'v ? ''name''', 'v ?| ''{k77,k1077,nobody}''', 'v ?| ''{nobody,NULL}''', 'v ?| ''{}''', 'v ?& ''{k77,id}''', 'v ?& ''{k77,k78}''', 'v ?& ''{k77,NULL}''', 'v ?& ''{}''']);
@@ -88,9 +92,16 @@ SELECT * FROM x_all('x_words', ARRAY[
     'v @@ ''word77 <2> follows77''', 'v @@ ''word77 <-> follows77''', 'v @@ ''!word77 <-> then''', 'v @@ ''word77 <-> !then''', 'v @@ ''word88 <2> follows88''', 'v @@ ''word77:*''', 'v @@ ''word77:* & title777''', 'v @@ ''title77:A''', 'v @@ ''title77:B''', 'v @@ ''word77:A''',
     'v @@ ''(word77 | word78) & (then | nothing) & !(word79 <-> then)''', 'v @@ to_tsquery(''english'', ''the'')', '''word77''::tsquery @@ v', 'v = ''word77 follows77''', 'v = ''''', 'v IS NULL']);
 
+-- The planner chooses the index by itself for rare words, and a scan for a word of every row.
+CREATE TABLE x_many_words AS SELECT to_tsvector('simple', 'common word' || i || ' then follows' || i) AS v, repeat('-', 100) AS room FROM generate_series(1, 20000) i;
+CREATE INDEX ON x_many_words USING brin (v tsvector_bloomx_ops) WITH (pages_per_range = 4);
+ANALYZE x_many_words;
+SELECT x_node('SELECT FROM x_many_words WHERE v @@ ''word77 & follows77''') AS rare, x_node('SELECT FROM x_many_words WHERE v @@ ''common''') AS common;
+
 -- 3,000 rows with a word of their own each, and a few with what is special.
 CREATE TABLE x_text AS SELECT i AS id, 'Row ' || i || ' has the word ' || md5(i::text) || ' and no other' AS v FROM generate_series(1, 3000) i;
-INSERT INTO x_text VALUES (3001, ''), (3002, NULL), (3003, 'ab'), (3004, 'abc'), (3005, '100% of_it \ back'), (3006, repeat('x', 100000) || 'Needle' || repeat('y', 100000)), (3007, 'first line' || chr(10) || 'Second line');
+ALTER TABLE x_text ALTER v SET STORAGE EXTERNAL;
+INSERT INTO x_text VALUES (3001, ''), (3002, NULL), (3003, 'ab'), (3004, 'abc'), (3005, '100% of_it \ back'), (3006, repeat('x', 10000) || 'Needle' || repeat('y', 10000)), (3007, 'first line' || chr(10) || 'Second line');
 CREATE INDEX x_text_brin ON x_text USING brin (v text_ngram_bloomx_ops (fpr = 0.01)) WITH (pages_per_range = 2);
 
 -- LIKE: pieces of three letters and more, inside words and across them, with escapes.
@@ -103,7 +114,7 @@ SELECT count(*) FROM x_text WHERE v NOT LIKE '%has%';
 
 -- Equality, ILIKE, regular expressions.
 SELECT * FROM x_all('x_text', ARRAY[
-    'v = ''abc''', 'v = ''ab''', 'v = ''Row 2 has the word c81e728d9d4c2f636f067f89cc14862c and no other''', 'v = ''row 2 has the word c81e728d9d4c2f636f067f89cc14862c and no other''', 'v = repeat(''x'', 100000) || ''Needle'' || repeat(''y'', 100000)',
+    'v = ''abc''', 'v = ''ab''', 'v = ''Row 2 has the word c81e728d9d4c2f636f067f89cc14862c and no other''', 'v = ''row 2 has the word c81e728d9d4c2f636f067f89cc14862c and no other''', 'v = repeat(''x'', 10000) || ''Needle'' || repeat(''y'', 10000)',
     'v ILIKE ''%C81E728D%''', 'v ILIKE ''row 2 HAS%''', 'v ILIKE ''%nEEdLe%''', 'v ILIKE ''%zqz%''', 'v ILIKE ''%\c\8\1\E728D%''',
     'v ~ ''c81e728d''', 'v ~ ''C81E728D''', 'v ~ ''(?i)C81E728D''', 'v ~* ''C81E728D''', 'v ~ ''^Row 2 has''', 'v ~ ''c81e(728|729)d''', 'v ~ ''(c81e728d|eccbc87e|nothing)''', 'v ~ ''c81e72[89]d''', 'v ~ ''c81e[0-9]+d9d4''', 'v ~ ''c81e.*9d4c''', 'v ~ ''9d4c.*c81e''', 'v ~ ''(c81e)+728''',
     'v ~ ''c81e(728d)?9d4c''', 'v ~ ''c81ex?728d''', 'v ~ ''x{20}Needle''', 'v ~ ''x{200}Needle''', 'v ~ ''(x|y)Need(le|el)[xy]''', 'v ~ ''[a-z]''', 'v ~ ''zq|zz''', 'v ~ ''zqz|other''', 'v ~ ''zqz|''', 'v ~ ''''', 'v ~ ''(?=c81e)c8''', 'v ~ ''c8(?!1e7)1f[0-9]a''', 'v ~ ''(8d9d)4c.*\1''', 'v ~ ''([0-9a-f]{4})\1''', 'v ~ ''\mword\M c81e728d''', 'v ~ ''\yno\y other$''',
@@ -161,12 +172,12 @@ RESET enable_nestloop;
 RESET enable_mergejoin;
 
 -- A text of more n-grams than are kept apart while they are collected.
-CREATE TABLE x_long AS SELECT string_agg(md5(i::text), ' ') || ' the needle' AS v FROM generate_series(1, 40000) i;
+CREATE TABLE x_long AS SELECT string_agg(md5(i::text), ' ') || ' the needle' AS v FROM generate_series(1, 17000) i;
 CREATE INDEX ON x_long USING brin (v text_ngram_bloomx_ops);
 SET enable_seqscan = off;
 SELECT count(*) FROM x_long WHERE v LIKE '%the needle';
 RESET enable_seqscan;
 
-DROP TABLE x_array, x_arrays, x_rows, x_jsonb, x_words, x_text, x_letters, x_column, x_small, x_large, x_long;
+DROP TABLE x_array, x_arrays, x_rows, x_jsonb, x_names, x_words, x_many_words, x_text, x_letters, x_column, x_small, x_large, x_long;
 DROP TYPE x_pair, x_mood;
 DROP FUNCTION x_all, x_node, x_found;

@@ -4,6 +4,7 @@
  */
 #include <time.h>
 
+#include "core/filter/growth.h"
 #include "filters.h"
 
 /* The most slots that a search has to visit. */
@@ -123,6 +124,23 @@ sets(void)
 				CHECK(longest_run(set) < 2000, "%" PRIu64 " slots in a row after %zu of %zu", longest_run(set), count, more);
 		}
 		CHECK(blx_hashes_count(set) == n + more - shared, "%" PRIu64, blx_hashes_count(set));
+	}
+
+	TEST("a wide set takes the hashes that it was made for without growing, and searches are short")
+	for (int round = 0; round < 200; round++, release())
+	{
+		size_t		n = random_between(0, 5000);
+		uint64_t   *hashes = new_hashes(n + 1);
+		blx_filter *set = blx_open_wide(&no_identity, n, NULL, NULL);
+		uint64_t	slots = blx_hashes_slots(set);
+
+		for (size_t i = 0; i < n; i++)
+			CHECK(blx_hashes_add(set, hashes[i]) && blx_hashes_add(set, hashes[i / 2]), "%zu of %zu", i, n);
+		CHECK(blx_hashes_count(set) == n && blx_hashes_slots(set) == slots && slots >= 2 * n, "%zu hashes in %" PRIu64 " slots", n, slots);
+		CHECK(longest_run(set) < 64, "a search of %" PRIu64, longest_run(set));
+		for (size_t i = 0; i < n; i++)
+			CHECK(blx_test(set, hashes[i]), "a member is missing");
+		blx_free(set, NULL);
 	}
 
 	TEST("the key type's name and the planned geometry travel with the set")

@@ -31,6 +31,9 @@ extern blx_growth blx_unlimited_growth(const blx_memory *memory);
 extern blx_filter *blx_open_expecting(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 									  double expected, const blx_memory *memory, blx_error *error);
 
+/* A set without a plan, wide enough that searches are short until it has `count` hashes. */
+extern blx_filter *blx_open_wide(const blx_identity *id, uint64_t count, const blx_memory *memory, blx_error *error);
+
 /*
  * Adds n hashes.  Returns f or what it grew into; then the caller still has to
  * free f.  NULL if it cannot grow: then f is whole and holds some of the hashes.

@@ -204,7 +204,11 @@ add_with(blx_filter *f, const uint64_t *hashes, size_t n, bool by_top_bits)
 			words[STATE] |= 1;
 			continue;
 		}
-		slot = find_from(slots, size, by_top_bits ? blx_scale(hash, size) : home_slot(f, words, hash), hash);
+		slot = by_top_bits ? blx_scale(hash, size) : home_slot(f, words, hash);
+		/* what is there already mostly is at home */
+		if (slots[slot] == hash)
+			continue;
+		slot = find_from(slots, size, slot, hash);
 		if (slot == NOWHERE)
 			break;
 		count += slots[slot] == 0;
@@ -443,8 +447,9 @@ next_by_stride(const blx_filter *f, uint64_t stride, uint64_t *cursor, uint64_t 
 	{
 		uint64_t	slot = stride == 1 ? *cursor - 1 : (*cursor - 1) * stride % words[SLOTS];
 
-		if (slots[slot] != 0)
-			out[n++] = slots[slot];
+		/* without a branch, as nothing tells which slots are free */
+		out[n] = slots[slot];
+		n += slots[slot] != 0;
 	}
 	return n;
 }

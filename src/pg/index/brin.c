@@ -596,7 +596,7 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 	old = MemoryContextSwitchTo(column->bv_context);
 	summary = OpenSummary(fcinfo, desc, column);
 	if (summary->filter == NULL)
-		summary->filter = NewHashes(NULL, &extractor->identity, 0, summary->opaque->last_count);
+		summary->filter = NewWideHashes(&extractor->identity, summary->opaque->last_count);
 	is_new = AddHashesToSummary(summary, keys);
 	MemoryContextSwitchTo(old);
 	PG_RETURN_BOOL(is_new);

@@ -6,8 +6,11 @@
  * place, and finds a scalar in an array of the document's.  Containers without a
  * scalar have no key, and a document that @> asks for may say nothing at all.
  *
- * For ?, ?| and ?& the keys of an object at the top are keys, too.  The strings
- * of an array at the top, and a string alone, are keys already.
+ * For ?, ?| and ?& the names at the top are keys, too: those of an object there.
+ * The strings of an array at the top, and a string alone, are keys already.
+ *
+ * BRIN has no operators of names: it wants the column's collation, which jsonb
+ * does not have.  So documents in BRIN have no names as keys.
  */
 #include "pg/keys/extract.h"
 
@@ -28,6 +31,12 @@
 #define OF_STRING	1
 #define OF_NUMBER	2
 #define OF_OTHER	3
+
+typedef struct JsonbExtractor
+{
+	KeyExtractor extractor;
+	bool		names;			/* those at the top are keys */
+} JsonbExtractor;
 
 /* The paths of the containers around the present value. */
 typedef struct JsonbPaths
@@ -90,6 +99,7 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 	JsonbValue	item;
 	JsonbPaths	around = {0};
 	uint64		path = TOP_PATH;	/* of the next value */
+	bool		names = ((JsonbExtractor *) extractor)->names;
 
 	while ((token = JsonbIteratorNext(&iterator, &item, false)) != WJB_DONE)
 	{
@@ -108,7 +118,7 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 				break;
 			case WJB_KEY:
 				path = blx_hash_bytes(item.val.string.val, item.val.string.len, around.path[around.depth - 1]);
-				if (around.depth == 1)
+				if (names && around.depth == 1)
 					AddKeyHash(keys, HashTopKey(item.val.string.val, item.val.string.len));
 				break;
 			case WJB_VALUE:
@@ -156,6 +166,16 @@ ConditionOfTopStrings(KeyConditionKind kind, Datum array)
 }
 
 static KeyCondition *
+NamesCondition(const JsonbExtractor *extractor, int strategy, Datum query)
+{
+	if (!extractor->names)
+		return MakeKeyCondition(ANY_VALUE, 0);
+	if (strategy == KEYS_EXIST)
+		return ConditionOfTopString(DatumGetTextPP(query));
+	return ConditionOfTopStrings(strategy == KEYS_EXIST_ANY ? HAS_ANY : HAS_ALL, query);
+}
+
+static KeyCondition *
 JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
 	KeyHashes	keys = {0};
@@ -163,11 +183,9 @@ JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 	switch (strategy)
 	{
 		case KEYS_EXIST:
-			return ConditionOfTopString(DatumGetTextPP(query));
 		case KEYS_EXIST_ANY:
-			return ConditionOfTopStrings(HAS_ANY, query);
 		case KEYS_EXIST_ALL:
-			return ConditionOfTopStrings(HAS_ALL, query);
+			return NamesCondition((JsonbExtractor *) extractor, strategy, query);
 		default:
 			/* @> and = */
 			ExtractJsonb(extractor, query, &keys);
@@ -175,14 +193,29 @@ JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 	}
 }
 
-PG_FUNCTION_INFO_V1(bloomx_extract_jsonb);
-Datum
-bloomx_extract_jsonb(PG_FUNCTION_ARGS)
+static KeyExtractor *
+MakeJsonbExtractor(FunctionCallInfo fcinfo, bool names)
 {
-	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor));
+	JsonbExtractor *of_documents = NewKeyExtractor(fcinfo, sizeof(JsonbExtractor));
+	KeyExtractor *extractor = &of_documents->extractor;
 
 	extractor->identity = KEYS_NAMED("members");
 	extractor->value = ExtractJsonb;
 	extractor->query = JsonbCondition;
-	PG_RETURN_POINTER(extractor);
+	of_documents->names = names;
+	return extractor;
+}
+
+PG_FUNCTION_INFO_V1(bloomx_extract_jsonb);
+Datum
+bloomx_extract_jsonb(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(MakeJsonbExtractor(fcinfo, true));
+}
+
+PG_FUNCTION_INFO_V1(bloomx_extract_jsonb_values);
+Datum
+bloomx_extract_jsonb_values(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(MakeJsonbExtractor(fcinfo, false));
 }

@@ -85,6 +85,14 @@ NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capa
 }
 
 blx_filter *
+NewWideHashes(const blx_identity *identity, uint64 count)
+{
+	blx_error	error;
+
+	return CheckResult(blx_open_wide(identity, count, &FilterMemory, &error), &error);
+}
+
+blx_filter *
 LargerHashes(const blx_filter *open)
 {
 	blx_error	error;

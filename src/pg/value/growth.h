@@ -19,6 +19,9 @@ extern blx_growth GrowthFor(double expected);
 /* An open set in the current context for about `expected` keys.  planned NULL = sized at the end. */
 extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected);
 
+/* An open set that has room to spare for `count` hashes, most of which come many times over. */
+extern blx_filter *NewWideHashes(const blx_identity *identity, uint64 count);
+
 /* A set of at least twice the slots, in the current context. */
 extern blx_filter *LargerHashes(const blx_filter *open);
 
