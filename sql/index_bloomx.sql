@@ -206,7 +206,6 @@ DROP TABLE unlogged, temporary;
 \set VERBOSITY default
 CREATE INDEX ON docs USING bloomx (f anynonarray_ops);
 \set VERBOSITY terse
-CREATE INDEX ON docs USING bloomx (f, f);
 CREATE UNIQUE INDEX ON docs USING bloomx (f);
 CREATE INDEX ON docs USING bloomx (f) WITH (bits = 100, probes = 2);
 CREATE INDEX ON docs USING bloomx (f) WITH (bits = 2000000);

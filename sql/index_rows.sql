@@ -204,7 +204,6 @@ SELECT count(*) FROM temporary WHERE id = 100;
 \set VERBOSITY default
 CREATE TABLE shapes (p point, f bloomfilter, i int);
 CREATE INDEX ON shapes USING bloomx (p);
-CREATE INDEX ON shapes USING bloomx (i, f);
 CREATE INDEX ON shapes USING bloomx (i) WITH (rate = 0.9);
 CREATE INDEX ON shapes USING bloomx (i) WITH (bits = 640);
 CREATE INDEX ON shapes USING bloomx (f) WITH (rate = 0.01);

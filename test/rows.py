@@ -95,11 +95,13 @@ SCALARS = {
 # name: type, the scalar that is an element
 ARRAYS = {"i4s": ("int4[]", "i4"), "i8s": ("int8[]", "i8"), "tas": ("text[]", "te"), "ns": ("numeric[]", "n"), "us": ("uuid[]", "u"), "es": ("mood[]", "e"),
           "ds": ("date[]", "d"), "bps": ("char(20)[]", "bp")}
+# name: the key of a number {k}, its type
+FILTERS = {"f": ("{k}", "bigint"), "fs": ("('w' || {k})", "text")}
 TEXTS = {"tx": "text", "tc": 'text COLLATE "C.utf8"', "ti": 'text COLLATE "und-x-icu"', "tt": 'text COLLATE "tr-x-icu"', "vx": "varchar"}
 
 # Operator classes of what type serve which columns, beside those whose type has the class's name.
 SERVED = {"text": ["t", "te", "v", *TEXTS], "bpchar": ["bp"], "varchar": ["v"], "inet": ["ip", "ci"], "anyenum": ["e"], "anyrange": ["ir"], "anynonarray": ["e", "ir", "mr"],
-          "anyarray": list(ARRAYS), "jsonb": ["j"], "tsvector": ["tv"], "bloomfilter": ["f"]}
+          "anyarray": list(ARRAYS), "jsonb": ["j"], "tsvector": ["tv"], "bloomfilter": list(FILTERS)}
 WRAPPED = {"i4": "({} + 1)", "t": "lower({})", "i4s": "({} || 7)"}
 
 
@@ -205,8 +207,8 @@ class Table:
         if column in ARRAYS:
             kind, of = ARRAYS[column]
             return f"ARRAY(SELECT CASE WHEN k(i, {c}, 17) > 0 THEN {SCALARS[of][1].format(k=each)} END FROM {size})::{kind}"
-        if column == "f":
-            return f"(SELECT bloom_agg({each}, 20) FROM {size})"
+        if column in FILTERS:
+            return f"(SELECT bloom_agg({FILTERS[column][0].format(k=each)}, 20) FROM {size})"
         if column in TEXTS:
             return f"(SELECT coalesce(string_agg(word({each}), CASE WHEN i % 7 = 0 THEN '' ELSE ' ' END ORDER BY i), '') FROM {size})"
         if column == "tv":
@@ -239,7 +241,7 @@ class Table:
 
 
 def columns_of_all():
-    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, "j": "jsonb", "tv": "tsvector", "f": "bloomfilter"}
+    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, "j": "jsonb", "tv": "tsvector", **{f: "bloomfilter" for f in FILTERS}}
 
 
 # --------------------------------------------------------------------------
@@ -426,17 +428,18 @@ class Conditions:
 
     def filter(self, table, column, sql, name):
         keys = [f"k({self.row(table)}::bigint * 65536 + {self.r.randrange(1, 5)}, {table.number(column)}, {table.domain[column]})" for _ in range(self.r.choice([1, 2, 4]))]
-        keys = [self.session.value(key) + "::bigint" for key in keys]
+        key, kind = FILTERS[column]
+        keys = [f"{literal(self.session.value(key.format(k=k)))}::{kind}" for k in keys]
         if name == "?|":
             return f"bloom_contains_any({sql}, ARRAY[{', '.join(keys)}])"
-        return self.r.choice([f"{sql} @> {keys[0]}", f"bloom_contains_all({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> {literal(keys[0].split(':')[0])}"])
+        return self.r.choice([f"{sql} @> {keys[0]}", f"bloom_contains_all({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> {keys[0].split(':')[0]}"])
 
     def condition(self, table, column, operator, wrap=None):
         """A condition with an operator that an index of the column has."""
         sql = wrap.format(column) if wrap else column
-        if column == "f":
+        if column in FILTERS and not self.chance(0.1):
             return self.filter(table, column, sql, operator)
-        if self.chance(0.05):
+        if column in FILTERS or self.chance(0.05):
             return f"{sql} IS {self.r.choice(['NULL', 'NULL', 'NOT NULL'])}"
         if operator == "=":
             return self.equal(table, column, sql, wrap)
@@ -528,10 +531,16 @@ class Test:
         # patterns come in more shapes than other conditions
         if r.random() < 0.5:
             more += r.sample([c for c in self.classes if "~~" in c.operators], 1) if any("~~" in c.operators for c in self.classes) else []
+        # filters have a store of their own beside all other columns
+        if r.random() < 0.3:
+            more += [c for c in self.classes if c.method == "bloomx" and c.columns == list(FILTERS)]
         for c in rare + more:
             c.tables += 1
             if c not in columns.setdefault(column := r.choice(c.columns), []):
                 columns[column].append(c)
+            if column in FILTERS and r.random() < 0.4:
+                for other in FILTERS:
+                    columns.setdefault(other, [c])
         table = Table(self.made, r, list(columns))
         self.made += 1
         session.run(table.create())
@@ -550,10 +559,10 @@ class Test:
 
     def add_indexes(self, session, r, table, columns):
         parts = [(c, k) for c, ks in columns.items() for k in ks]
-        # one index takes columns of one method; filters have an index of their own
+        # one index takes columns of one method
         groups = {}
         for c, k in parts:
-            apart = c == "f" or k.method == "gin" or r.random() < 0.1
+            apart = k.method == "gin" or r.random() < (0.3 if c in FILTERS else 0.1)
             groups.setdefault((k.method, len(groups) + 1 if apart else 0, k.name if k.method == "bloom" else ""), []).append((c, k))
         for (method, *_), group in groups.items():
             r.shuffle(group)
@@ -572,8 +581,9 @@ class Test:
         name = f"{table.name}_{len(table.indexes)}_{r.randrange(1000)}"
         with_options = {}
         if method == "bloomx":
-            of_filters = group[0][0] == "f"
-            with_options = {o: r.choice(v) for o, v in (FILTER_OPTIONS if of_filters else BLOOMX_OPTIONS).items() if r.random() < (0.6 if o == "pending_limit" else 0.25)}
+            filters = [c for c, _ in group if c in FILTERS]
+            options = {**(FILTER_OPTIONS if filters else {}), **(BLOOMX_OPTIONS if len(filters) < len(group) else {})}
+            with_options = {o: r.choice(v) for o, v in options.items() if r.random() < (0.6 if o == "pending_limit" else 0.25)}
         elif method == "brin":
             with_options = {"pages_per_range": r.choice([1, 2, 8])}
         settings = f" WITH ({', '.join(f'{o} = {v}' for o, v in with_options.items())})" if with_options else ""
@@ -603,7 +613,7 @@ class Test:
                 term = f"({term} OR {g.condition(table, column, operator, wrap) or 'false'})"
             elif r.random() < 0.03:
                 term = f"NOT ({term})"
-            elif not term.endswith(" NULL") or k.method == "bloomx":
+            elif not term.endswith(" NULL") or k.method == "bloomx" and (column not in FILTERS or len(index.parts) > 1):
                 top.append((index, column, k, operator))
             terms.append(term)
         if index.predicate and r.random() < 0.8 or not terms:

@@ -82,23 +82,6 @@ CheckType(Relation index, int column)
 			 errhint("Index an expression of a type that has one, for example a cast to text, or name an operator class.")));
 }
 
-/* An index is of filters or of values: their rows are kept in different ways. */
-static void
-CheckColumns(Relation index)
-{
-	int			n = IndexRelationGetNumberOfKeyAttributes(index);
-
-	for (int i = 0; i < n; i++)
-	{
-		CheckType(index, i);
-		if (n > 1 && index->rd_opcintype[i] == FilterTypeOid())
-			ereport(ERROR,
-					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-					 errmsg("a bloomx index on filters has only one column"),
-					 errhint("Make one index for each column of filters: PostgreSQL combines the bitmaps of several indexes.")));
-	}
-}
-
 static void
 RefuseOption(bool given, const char *option, const char *what, const char *hint)
 {
@@ -113,21 +96,77 @@ static void
 CheckOptions(Relation index)
 {
 	BloomxOptions options = BloomxGetOptions(index);
+	bool		filters = false,
+				values = false;
 
-	if (BloomxOpenStores(index)->store[0].of_values)
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		if (index->rd_opcintype[i] == FilterTypeOid())
+			filters = true;
+		else
+			values = true;
+	if (!filters)
 		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
-	else
+	if (!values)
 	{
 		RefuseOption(options.rate > 0, "rate", "values", "Set bits and probes, or make filters of a lower rate.");
 		RefuseOption(options.keys > 0, "keys", "values", "Leave it out: every filter has a signature of its own.");
 	}
 }
 
-static void
-BuildAlone(Relation heap, const BloomxStore *store, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
+/* Of an index of several stores: each row goes to the builders of all of them. */
+typedef struct MixedBuilder
 {
-	BloomxShare share = {.blocks = RelationGetNumberOfBlocks(heap), .memory = maintenance_work_mem * (Size) 1024};
-	BloomxBuilder *builder = store->of_values ? BloomxStartValues(store, &share) : BloomxStartFilters(store);
+	BloomxBuilder builder;
+	int			n;
+	BloomxBuilder *of_stores[FLEXIBLE_ARRAY_MEMBER];
+} MixedBuilder;
+
+static void
+AddToAll(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull)
+{
+	MixedBuilder *mixed = (MixedBuilder *) builder;
+
+	for (int i = 0; i < mixed->n; i++)
+		mixed->of_stores[i]->add_row(mixed->of_stores[i], tid, values, isnull);
+	builder->indexed++;
+}
+
+static void
+FinishAll(BloomxBuilder *builder)
+{
+	MixedBuilder *mixed = (MixedBuilder *) builder;
+
+	for (int i = 0; i < mixed->n; i++)
+		mixed->of_stores[i]->finish(mixed->of_stores[i]);
+}
+
+static BloomxBuilder *
+StartStore(const BloomxStore *store, Relation heap, Size memory)
+{
+	BloomxShare share = {.blocks = RelationGetNumberOfBlocks(heap), .memory = memory};
+
+	return store->of_values ? BloomxStartValues(store, &share) : BloomxStartFilters(store, &share);
+}
+
+static BloomxBuilder *
+StartAll(const BloomxStores *stores, Relation heap)
+{
+	MixedBuilder *mixed = palloc(offsetof(MixedBuilder, of_stores) + stores->n * sizeof(BloomxBuilder *));
+	Size		memory = maintenance_work_mem * (Size) 1024 / stores->n;
+
+	if (stores->n == 1)
+		return StartStore(&stores->store[0], heap, memory);
+	mixed->builder = (BloomxBuilder) {.store = &stores->store[0], .add_row = AddToAll, .finish = FinishAll};
+	mixed->n = stores->n;
+	for (int i = 0; i < stores->n; i++)
+		mixed->of_stores[i] = StartStore(&stores->store[i], heap, memory);
+	return &mixed->builder;
+}
+
+static void
+BuildAlone(Relation heap, const BloomxStores *stores, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
+{
+	BloomxBuilder *builder = StartAll(stores, heap);
 
 	result->heap_tuples = BloomxScanTable(builder, heap, info, tids, NULL, true);
 	builder->finish(builder);
@@ -138,21 +177,23 @@ IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
+	const BloomxStores *stores = BloomxOpenStores(index);
 	BufFile    *tids = NULL;
 
-	CheckColumns(index);
+	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+		CheckType(index, i);
 	CheckOptions(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	WriteMetaPage(store);
+	for (int i = 0; i < stores->n; i++)
+		WriteMetaPage(&stores->store[i]);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
-	if (info->ii_Concurrent && store->of_values)
+	if (info->ii_Concurrent && stores->store[0].of_values)
 		tids = BloomxStartTidFile(index);
-	if (!store->of_values || !BloomxBuildInParallel(heap, store, info, tids, result))
-		BuildAlone(heap, store, info, tids, result);
+	if (stores->n > 1 || !stores->store[0].of_values || !BloomxBuildInParallel(heap, &stores->store[0], info, tids, result))
+		BuildAlone(heap, stores, info, tids, result);
 	return result;
 }
 
@@ -160,16 +201,20 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 void
 bloomxbuildempty(Relation index)
 {
-	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
-	Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
+	const BloomxStores *stores = BloomxOpenStores(index);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	START_CRIT_SECTION();
-	BloomxInitMetaPage(store, BufferGetPage(buffer));
-	MarkBufferDirty(buffer);
-	log_newpage_buffer(buffer, true);
-	END_CRIT_SECTION();
-	UnlockReleaseBuffer(buffer);
+	for (int i = 0; i < stores->n; i++)
+	{
+		Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
+
+		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+		START_CRIT_SECTION();
+		BloomxInitMetaPage(&stores->store[i], BufferGetPage(buffer));
+		MarkBufferDirty(buffer);
+		log_newpage_buffer(buffer, true);
+		END_CRIT_SECTION();
+		UnlockReleaseBuffer(buffer);
+	}
 }
 
 /* ---- INSERT ---- */
@@ -178,9 +223,9 @@ bloomxbuildempty(Relation index)
 typedef struct BloomxInsertState
 {
 	MemoryContext memory;		/* reset after every row */
-	const BloomxStore *store;
-	BloomxKeys	keys;			/* of an index of filters when they were read; 0 parts: not read yet */
-	BloomxColumns *columns;		/* of values */
+	const BloomxStores *stores;
+	BloomxKeys *keys;			/* of stores of filters when they were read; 0 parts: not read yet */
+	BloomxColumns *columns;		/* of the store of values */
 } BloomxInsertState;
 
 static BloomxInsertState *
@@ -194,8 +239,9 @@ GetInsertState(Relation index, IndexInfo *info)
 
 		state = palloc0(sizeof(BloomxInsertState));
 		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
-		state->store = &BloomxOpenStores(index)->store[0];
-		if (state->store->of_values)
+		state->stores = BloomxOpenStores(index);
+		state->keys = palloc0(state->stores->n * sizeof(BloomxKeys));
+		if (state->stores->store[0].of_values)
 			state->columns = BloomxOpenColumns(index);
 		MemoryContextSwitchTo(old);
 		info->ii_AmCache = state;
@@ -204,32 +250,46 @@ GetInsertState(Relation index, IndexInfo *info)
 }
 
 /*
+ * Makes a row a pending row of a store.  If a step of a merge is due and nobody else
+ * holds the structure lock, the step follows.  By then the row is in the store, so a
+ * cancel loses no more than the step.
+ */
+static void
+InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const bool *isnull, ItemPointer tid)
+{
+	const BloomxStore *store = &state->stores->store[number];
+	uint32		step;
+
+	if (store->of_values)
+		step = BloomxInsertValues(store, state->columns, values, isnull, tid);
+	else if (!isnull[store->column])
+		step = BloomxInsertFilter(store, values[store->column], tid, &state->keys[number]);
+	else
+		return;
+	if (step > 0 && BloomxTryLockStructure(store->index))
+	{
+		(void) BloomxMergeStep(store, step, MERGE_PAGES);
+		BloomxUnlockStructure(store->index);
+	}
+}
+
+/*
  * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
- * locks, for a process that extends the index by a few pages, and, while there is
- * no segment, for one that works on the pending rows.  If a step of a merge is due and nobody else holds the structure lock, the step follows.  By
- * then the row is in the index, so a cancel loses no more than the step.
+ * locks, for a process that extends the index by a few pages, and, while a store of
+ * filters has no segment, for one that works on the pending rows.
+ *
+ * Until its transaction commits nobody asks for the row.  So it need not come into all
+ * stores at once, and if it comes only into some, the transaction fails.
  */
 bool
 bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
-	BloomxInsertState *state;
-	MemoryContext old;
-	uint32		step;
+	BloomxInsertState *state = GetInsertState(index, info);
+	MemoryContext old = MemoryContextSwitchTo(state->memory);
 
-	state = GetInsertState(index, info);
-	if (state->columns == NULL && isnull[0])
-		return false;
-	old = MemoryContextSwitchTo(state->memory);
-	if (state->columns != NULL)
-		step = BloomxInsertValues(state->store, state->columns, values, isnull, tid);
-	else
-		step = BloomxInsertFilter(state->store, values[0], tid, &state->keys);
-	if (step > 0 && BloomxTryLockStructure(index))
-	{
-		(void) BloomxMergeStep(state->store, step, MERGE_PAGES);
-		BloomxUnlockStructure(index);
-	}
+	for (int i = 0; i < state->stores->n; i++)
+		InsertIntoStore(state, i, values, isnull, tid);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->memory);
 	return false;

@@ -104,14 +104,32 @@ CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 	return !check->outdated;
 }
 
+/* Returns how many rows of the table should be in the store, and are. */
+static int64
+CheckStore(const BloomxStores *stores, int number, Relation heap)
+{
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check", ALLOCSET_DEFAULT_SIZES),
+				old = MemoryContextSwitchTo(memory);
+	BloomxCheck check = {.stores = stores, .store = &stores->store[number]};
+
+	check.memory = AllocSetContextCreate(memory, "bloomx check places", ALLOCSET_DEFAULT_SIZES);
+	(check.store->of_values ? BloomxCheckValues : BloomxCheckFilters) (&check);
+	while (!CheckWithLatestSnapshot(&check, heap))
+		;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return check.checked;
+}
+
 /* bloomx_check_index(index regclass): rows that were checked */
 PG_FUNCTION_INFO_V1(bloomx_check_index);
 Datum
 bloomx_check_index(PG_FUNCTION_ARGS)
 {
-	Relation	heap;
-	Relation	index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
-	BloomxCheck check = {.store = &BloomxOpenStores(index)->store[0]};
+	Relation	heap,
+				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
+	const BloomxStores *stores = BloomxOpenStores(index);
+	int64		checked;
 	Oid			user;
 	int			context,
 				nest_level;
@@ -127,21 +145,19 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("index \"%s\" is not valid", RelationGetRelationName(index)),
 				 errhint("REINDEX it.")));
-	check.memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check index", ALLOCSET_DEFAULT_SIZES);
-	(check.store->of_values ? BloomxCheckValues : BloomxCheckFilters) (&check);
 
 	/* index expressions are code of the owner, and must run as the owner */
 	GetUserIdAndSecContext(&user, &context);
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
 	RestrictSearchPath();
-	while (!CheckWithLatestSnapshot(&check, heap))
-		;
+	checked = CheckStore(stores, 0, heap);
+	for (int i = 1; i < stores->n; i++)
+		(void) CheckStore(stores, i, heap);	/* has no other rows than the first one */
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 
-	MemoryContextDelete(check.memory);
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
-	PG_RETURN_INT64(check.checked);
+	PG_RETURN_INT64(checked);
 }

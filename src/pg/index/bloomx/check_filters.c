@@ -142,11 +142,11 @@ AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, cons
 	const blx_geometry *geometry = &check->structure->geometry;
 	blx_filter *f;
 
-	if (isnull[0])
+	if (isnull[check->store->column])
 		return false;
 	state->batch[state->n] = *PlaceOf(check, tid);
 	state->batch[state->n].signature = state->n;
-	f = DatumGetFilter(values[0]);
+	f = DatumGetFilter(values[check->store->column]);
 	BloomxMakeSignature(state->signatures + state->n * blx_body_words(geometry), geometry, f,
 						BloomxJoinKeyType(&check->structure->meta.keys, f));
 	check->checked++;

@@ -82,9 +82,64 @@ PagesRead(const BloomxStructure *structure, uint32 parts, double keys, double ma
 	return pages + tids * (1 - exp(-matches / Max(tids, 1)));
 }
 
+/* True if the clause is looked up in the store of a column of filters. */
+static bool
+IsOfFilters(const IndexOptInfo *info, const IndexClause *clause)
+{
+	return info->opcintype[clause->indexcol] == FilterTypeOid() && (info->nkeycolumns == 1 || !IsA(clause->rinfo->clause, NullTest));
+}
+
+/* What a scan of one store after the other costs. */
+typedef struct Estimate
+{
+	double		pages;
+	double		operators;		/* in units of cpu_operator_cost */
+	double		found;			/* rows, or entries */
+	double		share;			/* of the rows, that the stores of filters leave */
+	bool		filters;		/* true if one of them is searched */
+} Estimate;
+
+/* Adds what the conditions on a column of filters cost, if there are any; store is NULL of a hypothetical index. */
+static void
+AddFilters(PlannerInfo *root, const IndexPath *path, int column, const BloomxStore *store, Estimate *estimate)
+{
+	IndexOptInfo *info = path->indexinfo;
+	const BloomxStructure *structure;
+	List	   *quals = NIL;
+	double		keys = 0,
+				share,
+				slices = 0;
+	ListCell   *lc,
+			   *qual;
+
+	foreach(lc, path->indexclauses)
+	{
+		IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->indexcol != column || !IsOfFilters(info, clause))
+			continue;
+		quals = lappend(quals, clause->rinfo);
+		foreach(qual, clause->indexquals)
+			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
+	}
+	if (quals == NIL)
+		return;
+	structure = store == NULL ? NULL : BloomxReadStructure(store, NULL);
+	share = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
+	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
+	if (structure == NULL)
+		estimate->pages += keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
+	else
+		estimate->pages += PagesRead(structure, structure->geometry.parts, keys, share * info->rel->tuples, &slices);
+	estimate->operators += SLICE_OPERATORS * slices + (structure == NULL ? 0 : structure->pending_words) * Max(keys, 1);
+	estimate->found += share * info->rel->tuples;
+	estimate->share *= share;
+	estimate->filters = true;
+}
+
 /* ---- values ---- */
 
-/* What the conditions of a scan ask of an index of values. */
+/* What the conditions of a scan ask of the store of values. */
 typedef struct ValueConditions
 {
 	Relation	index;			/* NULL: a hypothetical one */
@@ -177,33 +232,77 @@ AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditio
 	}
 }
 
+/* Adds what the conditions on values cost.  Without any conditions at all, every row is found. */
+static void
+AddValues(PlannerInfo *root, const IndexPath *path, const BloomxStructure *structure, ValueConditions *conditions, Estimate *estimate)
+{
+	IndexOptInfo *info = path->indexinfo;
+	double		blocks = Max(info->rel->pages, 1),
+				slices = 0,
+				pending = structure == NULL ? 0 : structure->pending_words / (double) WORDS_PER_ROW;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+		if (!IsOfFilters(info, lfirst_node(IndexClause, lc)))
+			AddClause(root, info, conditions, lfirst_node(IndexClause, lc));
+	if (structure == NULL)
+		estimate->pages += conditions->keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
+	else
+		estimate->pages += PagesRead(structure, structure->meta.keys.parts, conditions->keys, conditions->share * blocks, &slices);
+	estimate->operators += SLICE_OPERATORS * slices + pending * Max(conditions->keys, 1);
+	estimate->found += conditions->share * blocks;
+}
+
+/* True if the store of values is searched. */
+static bool
+AsksValues(const IndexPath *path)
+{
+	const IndexOptInfo *info = path->indexinfo;
+	ListCell   *lc;
+
+	foreach(lc, path->indexclauses)
+		if (!IsOfFilters(info, lfirst_node(IndexClause, lc)))
+			return true;
+	return path->indexclauses == NIL;
+}
+
 /*
- * An index of values returns whole blocks.  The planner reckons with rows: it takes
+ * A search of values alone returns whole blocks.  The planner reckons with rows: it takes
  * 2 B n / (2 B + n) of B blocks for n rows.  So it is told as many rows as give the
  * right number of blocks, and the rows that are looked at in these blocks are paid
  * here.
  */
 static void
-EstimateValues(PlannerInfo *root, IndexPath *path, const BloomxStructure *structure, ValueConditions *conditions,
-			   Cost *total, Selectivity *selectivity, double *pages, double *slices)
+EstimateBlocks(const IndexPath *path, double share, Cost *total, Selectivity *selectivity)
 {
-	IndexOptInfo *info = path->indexinfo;
+	const IndexOptInfo *info = path->indexinfo;
 	double		blocks = Max(info->rel->pages, 1),
 				tuples = Max(info->rel->tuples, 1);
-	QualCost	recheck = {0};
-	ListCell   *lc;
 
-	conditions->rows_per_block = tuples / blocks;
-	foreach(lc, path->indexclauses)
+	*total += share * tuples * (cpu_tuple_cost + list_length(path->indexclauses) * cpu_operator_cost);
+	*selectivity = Min(1, Max(*selectivity, 2 * share / (2 - share) * blocks / tuples));
+}
+
+/* The stores that are searched; *share becomes that of the blocks that values leave. */
+static void
+EstimateStores(PlannerInfo *root, const IndexPath *path, Relation index, Estimate *estimate, double *share)
+{
+	IndexOptInfo *info = path->indexinfo;
+	const BloomxStores *stores = index == NULL ? NULL : BloomxOpenStores(index);
+
+	for (int column = 0, number = info->nkeycolumns > 1 ? 1 : 0; column < info->nkeycolumns; column++)
+		if (info->opcintype[column] == FilterTypeOid())
+			AddFilters(root, path, column, stores == NULL ? NULL : &stores->store[number++], estimate);
+	if (AsksValues(path))
 	{
-		AddClause(root, info, conditions, lfirst_node(IndexClause, lc));
-		recheck.per_tuple += cpu_operator_cost;
+		ValueConditions conditions = {.index = index, .share = 1, .rows_per_block = Max(info->rel->tuples, 1) / Max(info->rel->pages, 1)};
+		const BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(&stores->store[0], NULL);
+
+		conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
+		conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
+		AddValues(root, path, structure, &conditions, estimate);
+		*share = conditions.share;
 	}
-	*pages = conditions->keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
-	if (structure != NULL)
-		*pages = PagesRead(structure, structure->meta.keys.parts, conditions->keys, conditions->share * blocks, slices);
-	*total = conditions->share * tuples * (cpu_tuple_cost + recheck.per_tuple);
-	*selectivity = Min(1, Max(*selectivity, 2 * conditions->share / (2 - conditions->share) * blocks / tuples));
 }
 
 void
@@ -212,56 +311,31 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 {
 	IndexOptInfo *info = path->indexinfo;
 	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
-	BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(&BloomxOpenStores(index)->store[0], NULL);
-	bool		of_values = info->opcintype[0] != FilterTypeOid();
-	List	   *quals = NIL;
-	double		keys = 0,
-				matches,
-				slices = 0,
-				pending = structure == NULL ? 0 : structure->pending_words,
+	Estimate	estimate = {.share = 1};
+	double		share = 1,
 				random_page_cost;
+	List	   *quals = NIL;
 	ListCell   *lc;
 
-	/* the keys that are looked up, and the share of rows that they leave */
+	/* the original clauses: selectivity knows more about f @> v than about f ?& probe */
 	foreach(lc, path->indexclauses)
-	{
-		IndexClause *clause = lfirst_node(IndexClause, lc);
-		ListCell   *qual;
-
-		/* the original clause: selectivity knows more about f @> v than about f ?& probe */
-		quals = lappend(quals, clause->rinfo);
-		foreach(qual, clause->indexquals)
-			if (!of_values)
-				keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
-	}
+		quals = lappend(quals, lfirst_node(IndexClause, lc)->rinfo);
 	*selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
-	matches = *selectivity * info->rel->tuples;
 	*total = 0;
-	if (of_values)
-	{
-		ValueConditions conditions = {.index = index, .share = 1};
-
-		conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
-		conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
-		EstimateValues(root, path, structure, &conditions, total, selectivity, pages, &slices);
-		keys = conditions.keys;
-		matches = conditions.share * Max(info->rel->pages, 1);
-		pending /= WORDS_PER_ROW;
-	}
-	else if (structure == NULL)
-		/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
-		*pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
-	else
-		*pages = PagesRead(structure, structure->geometry.parts, keys, matches, &slices);
+	EstimateStores(root, path, index, &estimate, &share);
 	if (index != NULL)
 		index_close(index, NoLock);
+	if (!estimate.filters)
+		EstimateBlocks(path, share, total, selectivity);
+	else
+		*selectivity = Max(*selectivity, share * estimate.share);	/* rows that filters name, in blocks that values leave */
 
 	/* repeated scans find pages in the cache */
+	*pages = estimate.pages;
 	if (loops > 1)
 		*pages = index_pages_fetched(*pages * loops, info->pages, info->pages, root) / loops;
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
 	*startup = 0;
-	*total += *pages * random_page_cost + cpu_operator_cost * (SLICE_OPERATORS * slices + pending * Max(keys, 1)) +
-		cpu_index_tuple_cost * matches;
+	*total += *pages * random_page_cost + cpu_operator_cost * estimate.operators + cpu_index_tuple_cost * estimate.found;
 	*correlation = 0;
 }

@@ -46,10 +46,11 @@
 static double
 RateOfClasses(const BloomxColumns *columns)
 {
-	double		rate = columns->extractors[0]->rate;
+	double		rate = columns->of_values > 0 ? 1 : 0;
 
-	for (int i = 1; i < columns->n; i++)
-		rate = Min(rate, columns->extractors[i]->rate);
+	for (int i = 0; i < columns->n; i++)
+		if (columns->extractors[i] != NULL)
+			rate = Min(rate, columns->extractors[i]->rate);
 	return rate;
 }
 
@@ -60,7 +61,8 @@ BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockN
 	double		rate = options.rate > 0 ? options.rate : RateOfClasses(columns);
 	int			least = rate > 0 ? 1 : LEAST_PARTS;
 
-	if (options.probes > 0)
+	/* beside filters the option is theirs */
+	if (options.probes > 0 && columns->of_values == columns->n)
 		return (uint8) options.probes;
 	if (rate <= 0)
 		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);

@@ -5,8 +5,7 @@
  * The index's geometry is chosen from the first filters, unless an option or the
  * column's type sets it, and stays until REINDEX.  If the table is empty, the
  * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
- * rows in memory and writes a segment whenever maintenance_work_mem or a segment
- * is full.
+ * rows in memory and writes a segment whenever its memory or a segment is full.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -29,6 +28,7 @@ typedef struct FilterBuilder
 {
 	BloomxBuilder builder;
 	BloomxOptions options;
+	Size		most_bytes;		/* of signatures, and half of filters, that wait */
 	BloomxKeys	keys;			/* geometry and key type so far */
 
 	/* filters that wait for the geometry to be chosen */
@@ -109,7 +109,7 @@ StartRows(FilterBuilder *state)
 	BloomxWriteKeys(state->builder.store, &state->keys);
 	geometry = BloomxGeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
-	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / (8 * state->stride)));
+	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, state->most_bytes / (8 * state->stride)));
 	state->signatures = MemoryContextAllocHuge(CurrentMemoryContext, 8 * (Size) state->stride * state->max_rows);
 
 	/* the rows that waited: row i is written to place i or an earlier one, so it overwrites no TID that waits */
@@ -128,7 +128,7 @@ HoldFilter(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f
 	state->sample_bytes += blx_size(f);
 	state->filters[state->rows] = CopyFilter(f);
 	state->tids[state->rows++] = *tid;
-	if (state->rows == SAMPLE_FILTERS || state->sample_bytes > maintenance_work_mem * (Size) 1024 / 2)
+	if (state->rows == SAMPLE_FILTERS || state->sample_bytes > state->most_bytes / 2)
 		StartRows(state);
 }
 
@@ -139,9 +139,9 @@ BuildFilter(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *val
 	FilterBuilder *state = (FilterBuilder *) builder;
 	blx_filter *f;
 
-	if (isnull[0])
+	if (isnull[builder->store->column])
 		return;
-	f = DatumGetFilter(values[0]);
+	f = DatumGetFilter(values[builder->store->column]);
 	if (state->signatures != NULL)
 		AddRow(state, tid, f);
 	else
@@ -170,12 +170,13 @@ FinishFilters(BloomxBuilder *builder)
 }
 
 BloomxBuilder *
-BloomxStartFilters(const BloomxStore *store)
+BloomxStartFilters(const BloomxStore *store, const BloomxShare *share)
 {
 	FilterBuilder *state = palloc0(sizeof(FilterBuilder));
 
 	state->builder = (BloomxBuilder) {.store = store, .add_row = BuildFilter, .finish = FinishFilters};
 	state->options = BloomxGetOptions(store->index);
+	state->most_bytes = share->memory;
 	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->memory = CurrentMemoryContext;

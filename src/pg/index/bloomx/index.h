@@ -35,9 +35,17 @@
  *   info.c       bloomx_index_info
  *   handler.c    what the access method can do, amvalidate
  *
- * An index is of filters, in one column, or of values, in any number of columns.
- * What stands below of rows holds for the entries of an index of values as well: an
- * entry stands for one row, or for all rows of a block (entries.c).
+ * An index consists of *stores* (stores.c).  One of them has the keys of all columns
+ * of values, and one more for each column of filters has their signatures.  An index
+ * of one column, or of values only, has one store.  If there are several, every row
+ * of the table is in the one of values, which has NULL of any column as a key, and a
+ * row with a filter is also in the store of that column.  A scan searches only stores
+ * that its conditions ask, and returns the rows that it finds in all of these.
+ *
+ * What stands below of an index holds for each of its stores, but the structure lock
+ * and the extension lock are those of the whole index.  What stands of rows holds for
+ * the entries of a store of values as well: an entry stands for one row, or for all
+ * rows of a block (entries.c).
  *
  * An index is a set of segments and a list of pending rows.  A segment holds
  * the signatures (core/filter/slices.h) of up to MAX_SEGMENT_ROWS rows, stored
@@ -98,6 +106,9 @@
  *   pages become free pages of the metapage before the lock is released, and are
  *   taken from there.  Nobody waits for a heavyweight lock under a buffer lock.
  *   Locks are taken in this order: structure, extension, metapage, other pages.
+ *   Nobody has the locks of two metapages.
+ * - A page belongs to one store, and stays there when it is free.  Only VACUUM, with
+ *   the structure lock, gives one of them the pages that none refers to.
  *
  * Nothing that is read is trusted: the metapage and the directory carry a
  * checksum of everything that a lookup believes, and their fields are checked
@@ -144,17 +155,18 @@
 /* ---- stores.c ---- */
 
 /*
- * A store is a set of segments with a list of pending rows, a directory and a
- * metapage of its own.  An index has one of them.
+ * A set of segments, with a metapage, a directory and pending rows of its own.  The
+ * metapages are the first pages of the index, in the order of the stores.
  */
 typedef struct BloomxStore
 {
 	Relation	index;
-	BlockNumber meta_block;		/* of its metapage */
-	bool		of_values;
+	BlockNumber meta_block;		/* the number of the store, and of its metapage */
+	bool		of_values;		/* of all columns of values, and of NULL in any column */
 	int			column;			/* of filters, numbered from 0 */
 } BloomxStore;
 
+/* If there are several, the first one is of values: every row of the table is in it. */
 typedef struct BloomxStores
 {
 	int			n;
@@ -334,7 +346,7 @@ typedef struct BloomxMeta
 	BloomxRun	free[MAX_FREE_RUNS];
 } BloomxMeta;
 
-/* What the index consists of at one moment. */
+/* What a store consists of at one moment. */
 typedef struct BloomxStructure
 {
 	BloomxMeta	meta;
@@ -454,11 +466,13 @@ extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, con
 
 /* ---- columns.c ---- */
 
+/* Of all columns of an index. */
 typedef struct BloomxColumns
 {
 	KeyHashes	hashes;			/* of the last row */
 	int			n;
-	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];
+	int			of_values;		/* so many of them are not of filters */
+	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];	/* NULL of filters */
 } BloomxColumns;
 
 /* Everything is in the current memory context. */
@@ -505,8 +519,11 @@ extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCond
 
 /* ---- structure.c ---- */
 
-/* What the index consists of now, in the current memory context. */
+/* What a store consists of now, in the current memory context. */
 extern BloomxStructure *BloomxReadStructure(const BloomxStore *store, Snapshot snapshot);
+
+/* The same of all stores, one after the other. */
+extern BloomxStructure **BloomxReadStructures(const BloomxStores *stores);
 
 extern void BloomxLockStructure(Relation index);
 extern bool BloomxTryLockStructure(Relation index);
@@ -714,11 +731,11 @@ extern bool BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, Blo
 
 /* ---- space.c ---- */
 
-/* For each block, true if the structure says that it is used; an error if it is used twice. */
-extern bool *BloomxMapPages(const BloomxStore *store, const BloomxStructure *structure, BlockNumber blocks);
+/* For each block, true if one of the structures says that it is used; an error if it is used twice. */
+extern bool *BloomxMapPages(const BloomxStores *stores, BloomxStructure *const *structures, BlockNumber blocks);
 
 /* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
-extern uint32 BloomxCollectFreePages(const BloomxStore *store);
+extern uint32 BloomxCollectFreePages(const BloomxStores *stores);
 
 /* ---- provisional.c ---- */
 
@@ -745,6 +762,16 @@ extern void BloomxSettleGeometry(const BloomxStore *store);
 #define WRITING_PHASE 3
 
 /* ---- filters.c and values.c: CREATE INDEX ---- */
+
+/* The part that a process, or a store, has in CREATE INDEX. */
+typedef struct BloomxShare
+{
+	BlockNumber blocks;			/* of the table */
+	Size		memory;			/* that it may use */
+	/* if there are other processes */
+	pg_atomic_uint32 *width;	/* of the usual entry, which one of them chooses; 0: not yet */
+	BufFile    *rest;			/* takes rows that fill no segment, or NULL */
+} BloomxShare;
 
 /* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
 typedef struct BloomxBuilder
@@ -773,23 +800,12 @@ extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback
 extern bool BloomxAppendRow(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step);
 
 /* ---- filters.c ---- */
-extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store);
+extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store, const BloomxShare *share);
 
 /* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
 extern uint32 BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- values.c ---- */
-
-/* The part that a process has in CREATE INDEX. */
-typedef struct BloomxShare
-{
-	BlockNumber blocks;			/* of the table */
-	Size		memory;			/* that it may use */
-	/* if there are other processes */
-	pg_atomic_uint32 *width;	/* of the usual entry, which one of them chooses; 0: not yet */
-	BufFile    *rest;			/* takes rows that fill no segment, or NULL */
-} BloomxShare;
-
 extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
 
 /* A process writes all rows that it still has to its file; the leader takes the rows in a file, and may use all of the memory from then on. */

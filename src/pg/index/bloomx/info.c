@@ -8,10 +8,16 @@
 #include "access/table.h"
 #include "catalog/index.h"
 #include "catalog/pg_authid.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "utils/acl.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#include "pg/base/objects.h"
 
 /*
  * A user who may read the table may know what its index is made of, and so may
@@ -69,28 +75,62 @@ CountPendingRows(const BloomxStore *store, const BloomxStructure *structure)
 	return rows;
 }
 
-/* bloomx_index_info(index regclass): what the index consists of */
-PG_FUNCTION_INFO_V1(bloomx_index_info);
-Datum
-bloomx_index_info(PG_FUNCTION_ARGS)
+/* The pages that a store uses, except for a segment in the making. */
+static int64
+CountUsedPages(const BloomxStructure *structure)
 {
-	Relation	heap,
-				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
-	const BloomxStore *store = &BloomxOpenStores(index)->store[0];
-	BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	const BloomxMeta *meta = &structure->meta;
+	int64		pages = 1 + meta->directory_pages + meta->pending.pages + meta->merge.reserved.pages;
+
+	for (uint32 i = 0; i < meta->segments; i++)
+		if (structure->segments[i].rows > 0)
+			pages += BloomxSegmentPages(&structure->segments[i]);
+	return pages;
+}
+
+static int64
+CountMergingPages(const BloomxStructure *structure)
+{
+	return structure->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&structure->meta.merge.segment) : 0;
+}
+
+static int64
+CountFreePages(const BloomxStructure *structure)
+{
+	int64		pages = 0;
+
+	for (uint32 i = 0; i < structure->meta.free_runs; i++)
+		pages += structure->meta.free[i].pages;
+	return pages;
+}
+
+/* The names of the columns that a store is of. */
+static Datum
+ColumnNames(const BloomxStore *store)
+{
+	TupleDesc	columns = RelationGetDescr(store->index);
+	Datum	   *names = palloc(columns->natts * sizeof(Datum));
+	int			n = 0;
+
+	for (int i = 0; i < columns->natts; i++)
+		if (store->of_values ? store->index->rd_opcintype[i] != FilterTypeOid() : store->column == i)
+			names[n++] = CStringGetTextDatum(NameStr(TupleDescAttr(columns, i)->attname));
+	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
+}
+
+#define INFO_COLUMNS 12
+
+/* What a store consists of, in a row; `pages` are all of which it is the owner. */
+static void
+DescribeStore(const BloomxStore *store, const BloomxStructure *structure, int64 pages, Datum *values, bool *nulls)
+{
 	const BloomxKeys *keys = &structure->meta.keys;
 	int64		segments = 0,
 				rows = 0,
 				entries = 0,
 				removed = 0,
-				used = 1 + structure->meta.directory_pages + structure->meta.pending.pages + structure->meta.merge.reserved.pages,
-				merging = 0,
-				free = 0,
-				pages;
-	bool		known = keys->parts > 0 && !keys->provisional && (!keys->of_values || keys->width > 0);
-	bool		nulls[11] = {!known, !known};
-	Datum		values[11];
-	TupleDesc	tuple;
+				merging = CountMergingPages(structure),
+				free = CountFreePages(structure);
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 	{
@@ -102,27 +142,53 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 		rows += segment->tuples - Min(segment->tuples, segment->dead);
 		entries += segment->rows - segment->dead;
 		removed += segment->dead;
-		used += BloomxSegmentPages(segment);
 	}
-	if (structure->meta.merge.segment.rows > 0)
-		merging = BloomxSegmentPages(&structure->meta.merge.segment);
-	for (uint32 i = 0; i < structure->meta.free_runs; i++)
-		free += structure->meta.free[i].pages;
-	pages = structure->blocks;
-	values[0] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : known ? (int64) blx_bits(&structure->geometry) : 0);
-	values[1] = Int32GetDatum(keys->parts);
-	values[2] = Int64GetDatum(segments);
-	values[3] = Int64GetDatum(rows);
-	values[4] = Int64GetDatum(entries);
-	values[5] = Int64GetDatum(removed);
-	values[6] = Int64GetDatum(CountPendingRows(store, structure));
-	values[7] = Int64GetDatum(pages);
-	values[8] = Int64GetDatum(free);
-	values[9] = Int64GetDatum(merging);
-	values[10] = Int64GetDatum(pages - used - merging - free);
+	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
+	nulls[1] = nulls[2] = keys->parts == 0 || keys->provisional || (keys->of_values && keys->width == 0);
+	values[0] = ColumnNames(store);
+	values[1] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : nulls[1] ? 0 : (int64) blx_bits(&structure->geometry));
+	values[2] = Int32GetDatum(keys->parts);
+	values[3] = Int64GetDatum(segments);
+	values[4] = Int64GetDatum(rows);
+	values[5] = Int64GetDatum(entries);
+	values[6] = Int64GetDatum(removed);
+	values[7] = Int64GetDatum(CountPendingRows(store, structure));
+	values[8] = Int64GetDatum(pages);
+	values[9] = Int64GetDatum(free);
+	values[10] = Int64GetDatum(merging);
+	values[11] = Int64GetDatum(pages - CountUsedPages(structure) - merging - free);
+}
+
+/*
+ * bloomx_index_info(index regclass): what each store of the index consists of.  The
+ * first one is said to own what no other store refers to.
+ */
+PG_FUNCTION_INFO_V1(bloomx_index_info);
+Datum
+bloomx_index_info(PG_FUNCTION_ARGS)
+{
+	Relation	heap,
+				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
+	const BloomxStores *stores = BloomxOpenStores(index);
+	BloomxStructure **structures = BloomxReadStructures(stores);
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	int64	   *pages = palloc(stores->n * sizeof(int64));
+	Datum		values[INFO_COLUMNS];
+	bool		nulls[INFO_COLUMNS];
+
+	InitMaterializedSRF(fcinfo, 0);
+	pages[0] = structures[stores->n - 1]->blocks;
+	for (int i = 1; i < stores->n; i++)
+	{
+		pages[i] = CountUsedPages(structures[i]) + CountMergingPages(structures[i]) + CountFreePages(structures[i]);
+		pages[0] -= pages[i];
+	}
+	for (int i = 0; i < stores->n; i++)
+	{
+		DescribeStore(&stores->store[i], structures[i], pages[i], values, nulls);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
-	if (get_call_result_type(fcinfo, NULL, &tuple) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(tuple), values, nulls)));
+	return (Datum) 0;
 }

@@ -12,7 +12,8 @@
  * the planner only for that access method, but anybody may ask (compat.h).
  *
  * Filters are not built in this way: they would have to agree on the key type as
- * well, and most of the time goes into signatures that are ready for the page.
+ * well, and most of the time goes into signatures that are ready for the page.  Nor
+ * are values beside them, as the table is read once for all stores.
  */
 #include "pg/index/bloomx/index.h"
 

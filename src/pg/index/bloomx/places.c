@@ -128,12 +128,15 @@ CollectPlaces(BloomxCheck *check)
 void
 BloomxReadPlaces(BloomxCheck *check)
 {
+	BloomxStructure **structures;
 	MemoryContext old;
 
 	MemoryContextReset(check->memory);
 	old = MemoryContextSwitchTo(check->memory);
-	check->structure = BloomxReadStructure(check->store, NULL);
-	pfree(BloomxMapPages(check->store, check->structure, check->structure->blocks));
+	structures = BloomxReadStructures(check->stores);
+	/* the file may have grown: the last one of them knows all of it */
+	pfree(BloomxMapPages(check->stores, structures, structures[check->stores->n - 1]->blocks));
+	check->structure = structures[check->store->meta_block];
 	CollectPlaces(check);
 	MemoryContextSwitchTo(old);
 }

@@ -28,7 +28,8 @@ typedef struct BloomxCheck BloomxCheck;
 
 struct BloomxCheck
 {
-	const BloomxStore *store;
+	const BloomxStores *stores;
+	const BloomxStore *store;	/* the one that is checked */
 	BloomxStructure *structure;
 	MemoryContext memory;		/* has the structure and the places; reset when they are read again */
 

@@ -22,7 +22,7 @@
 typedef struct BloomxScan
 {
 	BloomxStores *stores;
-	BloomxColumns *columns;		/* of values */
+	BloomxColumns *columns;		/* of the store of values; NULL if there is none */
 	MemoryContext memory;		/* of one search */
 } BloomxScan;
 
@@ -303,7 +303,7 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 {
 	bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
 
-	if (scan->columns != NULL)
+	if (search->store->of_values)
 		return BloomxConditionOfValue(search->store->index, scan->columns, key, argument);
 	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
 }
@@ -342,29 +342,37 @@ ConditionOfScanKey(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	return ConditionOf(search, scan, key, key->sk_argument);
 }
 
+/* True if a store has what a scan key asks for.  NULL of any column is in the store of values. */
+static bool
+Answers(const BloomxScan *scan, const BloomxStore *store, const ScanKeyData *key)
+{
+	bool		of_filters = scan->columns == NULL || scan->columns->extractors[key->sk_attno - 1] == NULL;
+
+	if (of_filters && !(key->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL)))
+		return !store->of_values && store->column == key->sk_attno - 1;
+	return store->of_values;
+}
+
 static void
 MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 {
-	search->nconditions = scan->numberOfKeys;
+	search->nconditions = 0;
 	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
 	for (int i = 0; i < scan->numberOfKeys; i++)
-		search->conditions[i] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
+		if (Answers(scan->opaque, search->store, &scan->keyData[i]))
+			search->conditions[search->nconditions++] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
 }
 
-int64
-bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
+/* Adds the rows of a store that may meet its conditions to the bitmap; returns how many there are. */
+static int64
+SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 {
-	MemoryContext memory = ((BloomxScan *) scan->opaque)->memory,
-				old = MemoryContextSwitchTo(memory);
 	BloomxSearch *search = palloc0(sizeof(BloomxSearch));
 	uint64		changes = 0;
-	int64		found;
 
-	search->store = &((BloomxScan *) scan->opaque)->stores->store[0];
+	search->store = store;
 	search->snapshot = scan->xs_snapshot;
 	search->bitmap = bitmap;
-	pgstat_count_index_scan(scan->indexRelation);
-
 	/* from the metapage again whenever a page has been used for something else; TIDs found twice do no harm */
 	for (bool again = false;; again = true)
 	{
@@ -376,9 +384,74 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		search->found = 0;
 		MakeConditions(search, scan);
 		if (SearchIndex(search))
-			break;
+			return search->found;
 	}
-	found = search->found;
+}
+
+/*
+ * The stores that the conditions ask; if there are none, the first one, in which every
+ * row is.  Otherwise that one comes last: an intersection with whole blocks keeps single
+ * rows only if they come first.
+ */
+static int
+AskedStores(IndexScanDesc scan, const BloomxStore **asked)
+{
+	const BloomxScan *ours = scan->opaque;
+	int			n = 0;
+
+	for (int i = ours->stores->n; i-- > 0;)
+		for (int j = 0; j < scan->numberOfKeys; j++)
+			if (Answers(ours, &ours->stores->store[i], &scan->keyData[j]))
+			{
+				asked[n++] = &ours->stores->store[i];
+				break;
+			}
+	if (n == 0)
+		asked[n++] = &ours->stores->store[0];
+	return n;
+}
+
+/*
+ * Adds the rows that are found in all of n stores.  The stores are searched one after
+ * the other, while rows come and go; but a row that the scan must find is in all of
+ * them before it begins, and stays.
+ */
+static int64
+SearchStores(IndexScanDesc scan, const BloomxStore **asked, int n, TIDBitmap *bitmap)
+{
+	TIDBitmap  *all = NULL;
+	int64		found = 0;
+
+	for (int i = 0; i < n && (all == NULL || !tbm_is_empty(all)); i++)
+	{
+		TIDBitmap  *one = tbm_create(work_mem * 1024L, NULL);
+		int64		of_store = SearchStore(scan, asked[i], one);
+
+		found = i == 0 ? of_store : Min(found, of_store);
+		if (all != NULL)
+		{
+			tbm_intersect(all, one);
+			tbm_free(one);
+		}
+		else
+			all = one;
+	}
+	tbm_union(bitmap, all);
+	tbm_free(all);
+	return found;
+}
+
+int64
+bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
+{
+	MemoryContext memory = ((BloomxScan *) scan->opaque)->memory,
+				old = MemoryContextSwitchTo(memory);
+	const BloomxStore *asked[INDEX_MAX_KEYS + 1];
+	int			n = AskedStores(scan, asked);
+	int64		found;
+
+	pgstat_count_index_scan(scan->indexRelation);
+	found = n > 1 ? SearchStores(scan, asked, n, bitmap) : SearchStore(scan, asked[0], bitmap);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(memory);
 	return found;

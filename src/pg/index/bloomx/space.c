@@ -26,14 +26,11 @@ MarkUsed(const BloomxStore *store, bool *used, BlockNumber blocks, BlockNumber s
 	}
 }
 
-bool *
-BloomxMapPages(const BloomxStore *store, const BloomxStructure *structure, BlockNumber blocks)
+static void
+MarkStore(const BloomxStore *store, const BloomxStructure *structure, bool *used, BlockNumber blocks)
 {
 	const BloomxMeta *meta = &structure->meta;
-	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
 	BlockNumber *pending;
-
-	memset(used, 0, blocks);
 
 	/* the metapage, and the pending rows, whose pages only form a chain */
 	MarkUsed(store, used, blocks, store->meta_block, 1);
@@ -60,25 +57,46 @@ BloomxMapPages(const BloomxStore *store, const BloomxStructure *structure, Block
 	MarkUsed(store, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
 	for (uint32 i = 0; i < meta->free_runs; i++)
 		MarkUsed(store, used, blocks, meta->free[i].start, meta->free[i].pages);
+}
+
+bool *
+BloomxMapPages(const BloomxStores *stores, BloomxStructure *const *structures, BlockNumber blocks)
+{
+	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
+
+	memset(used, 0, blocks);
+	for (int i = 0; i < stores->n; i++)
+		MarkStore(&stores->store[i], structures[i], used, blocks);
 	return used;
 }
 
 /*
- * Reads the number of blocks and the structure under the extension lock, so that
+ * Reads the number of blocks and the structures under the extension lock, so that
  * a page which somebody has just added is not taken for one without an owner.  A
  * page without an owner stays so: only a process with the structure lock gives
  * it one.
  */
-static BloomxStructure *
-ReadWholeStructure(const BloomxStore *store, BlockNumber *blocks)
+static BloomxStructure **
+ReadWholeIndex(const BloomxStores *stores, BlockNumber *blocks)
 {
-	BloomxStructure *structure;
+	Relation	index = stores->store[0].index;
+	BloomxStructure **structures;
 
-	LockRelationForExtension(store->index, ExclusiveLock);
-	*blocks = RelationGetNumberOfBlocks(store->index);
-	structure = BloomxReadStructure(store, NULL);
-	UnlockRelationForExtension(store->index, ExclusiveLock);
-	return structure;
+	LockRelationForExtension(index, ExclusiveLock);
+	*blocks = RelationGetNumberOfBlocks(index);
+	structures = BloomxReadStructures(stores);
+	UnlockRelationForExtension(index, ExclusiveLock);
+	return structures;
+}
+
+static uint32
+CountFreePages(const BloomxMeta *meta)
+{
+	uint32		pages = 0;
+
+	for (uint32 i = 0; i < meta->free_runs; i++)
+		pages += meta->free[i].pages;
+	return pages;
 }
 
 /*
@@ -111,28 +129,44 @@ AdoptPages(const BloomxStore *store, BlockNumber start, uint32 pages, BlockNumbe
 	UnlockReleaseBuffer(meta_buffer);
 }
 
+/* The store that has the fewest free pages. */
+static int
+PoorestStore(const BloomxStores *stores, const uint32 *free)
+{
+	int			poorest = 0;
+
+	for (int i = 1; i < stores->n; i++)
+		if (free[i] < free[poorest])
+			poorest = i;
+	return poorest;
+}
+
 uint32
-BloomxCollectFreePages(const BloomxStore *store)
+BloomxCollectFreePages(const BloomxStores *stores)
 {
 	BlockNumber blocks;
-	BloomxStructure *structure = ReadWholeStructure(store, &blocks);
-	bool	   *used = BloomxMapPages(store, structure, blocks);
-	uint32		total = 0;
+	BloomxStructure **structures = ReadWholeIndex(stores, &blocks);
+	bool	   *used = BloomxMapPages(stores, structures, blocks);
+	uint32	   *free = palloc(stores->n * sizeof(uint32)),
+				total = 0;
 
-	for (uint32 i = 0; i < structure->meta.free_runs; i++)
-		total += structure->meta.free[i].pages;
+	for (int i = 0; i < stores->n; i++)
+		free[i] = CountFreePages(&structures[i]->meta);
 
 	/* each pass finds the next run [start, end) of unused pages, empty if `start` is used; block `end` is used */
 	for (BlockNumber start = 0, end; start < blocks; start = end + 1)
 	{
+		int			to = PoorestStore(stores, free);
+
 		for (end = start; end < blocks && !used[end]; end++)
 			;
 		if (end == start)
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		AdoptPages(store, start, end - start, blocks - 1);
-		total += end - start;
+		AdoptPages(&stores->store[to], start, end - start, blocks - 1);
+		free[to] += end - start;
 	}
-	pfree(used);
+	for (int i = 0; i < stores->n; i++)
+		total += free[i];
 	return total;
 }

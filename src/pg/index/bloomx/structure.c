@@ -1,5 +1,5 @@
 /*
- * structure.c - what the index consists of at one moment, and the structure lock.
+ * structure.c - what a store consists of at one moment, and the structure lock.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -52,6 +52,20 @@ BloomxReadStructure(const BloomxStore *store, Snapshot snapshot)
 	return structure;
 }
 
+BloomxStructure **
+BloomxReadStructures(const BloomxStores *stores)
+{
+	BloomxStructure **structures = palloc(stores->n * sizeof(BloomxStructure *));
+
+	for (int i = 0; i < stores->n; i++)
+		structures[i] = BloomxReadStructure(&stores->store[i], NULL);
+	return structures;
+}
+
+/*
+ * One lock for all stores: VACUUM needs them all to find pages that nobody refers to.
+ * Those who would work on another store meanwhile are INSERTs, which do not wait.
+ */
 void
 BloomxLockStructure(Relation index)
 {

@@ -31,9 +31,9 @@
 typedef struct BloomxRemoval
 {
 	const BloomxStore *store;
-	IndexBulkDeleteResult *stats;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
+	double		removed;		/* rows */
 } BloomxRemoval;
 
 /* An entry of several rows of a block stays, whatever becomes of them. */
@@ -42,7 +42,7 @@ IsDead(BloomxRemoval *removal, ItemPointerData tid)
 {
 	if (ItemPointerGetOffsetNumberNoCheck(&tid) == WHOLE_BLOCK || !removal->callback(&tid, removal->state))
 		return false;
-	removal->stats->tuples_removed++;
+	removal->removed++;
 	return true;
 }
 
@@ -283,21 +283,36 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 	}
 }
 
+/* Returns how many rows were removed. */
+static double
+RemoveFromStore(const BloomxStore *store, IndexBulkDeleteCallback callback, void *state)
+{
+	BloomxRemoval removal = {.store = store, .callback = callback, .state = state};
+	uint32		pass;
+
+	BloomxLockStructure(store->index);
+	pass = BeginPass(store);
+	BloomxUnlockStructure(store->index);
+	RemoveFromPending(&removal, pass);
+	RemoveFromSegments(&removal, pass);
+	return removal.removed;
+}
+
 IndexBulkDeleteResult *
 bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
-	BloomxRemoval removal = {.store = &BloomxOpenStores(info->index)->store[0], .callback = callback, .state = state};
-	uint32		pass;
+	const BloomxStores *stores = BloomxOpenStores(info->index);
+	double		removed = 0;
 
-	removal.stats = stats ? stats : palloc0(sizeof(IndexBulkDeleteResult));
-	BloomxLockStructure(info->index);
-	pass = BeginPass(removal.store);
-	BloomxUnlockStructure(info->index);
-	RemoveFromPending(&removal, pass);
-	RemoveFromSegments(&removal, pass);
+	if (stats == NULL)
+		stats = palloc0(sizeof(IndexBulkDeleteResult));
+	/* a row may be in several stores, but an entry of several rows does not tell that they go: the largest number is nearest */
+	for (int i = 0; i < stores->n; i++)
+		removed = Max(removed, RemoveFromStore(&stores->store[i], callback, state));
+	stats->tuples_removed += removed;
 	if (!info->index->rd_index->indisvalid)
 		BloomxReportTidFile(info->index, callback, state);
-	return removal.stats;
+	return stats;
 }
 
 /* ---- after the pass ---- */
@@ -378,7 +393,7 @@ CompactSegments(const BloomxStore *store)
 	}
 }
 
-/* Entries of blocks do not know how many of their rows are alive; but they are those of the table. */
+/* Entries of blocks do not know how many of their rows are alive; but they are those of the table.  `structure` is the first store's. */
 static void
 CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDeleteResult *stats)
 {
@@ -398,7 +413,7 @@ CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDe
 IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
-	const BloomxStore *store = &BloomxOpenStores(info->index)->store[0];
+	const BloomxStores *stores = BloomxOpenStores(info->index);
 	MemoryContext memory,
 				old;
 	BloomxStructure *structure;
@@ -407,15 +422,18 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	MergeAll(store);
-	if (info->num_heap_tuples >= 0)
-		BloomxSummarizeAnew(store, info->num_heap_tuples);
-	CompactSegments(store);
+	for (int i = 0; i < stores->n; i++)
+	{
+		MergeAll(&stores->store[i]);
+		if (info->num_heap_tuples >= 0)
+			BloomxSummarizeAnew(&stores->store[i], info->num_heap_tuples);
+		CompactSegments(&stores->store[i]);
+	}
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
 	BloomxLockStructure(info->index);
-	stats->pages_free = BloomxCollectFreePages(store);
-	structure = BloomxReadStructure(store, NULL);
+	stats->pages_free = BloomxCollectFreePages(stores);
+	structure = BloomxReadStructure(&stores->store[0], NULL);
 	BloomxUnlockStructure(info->index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(info->index);
