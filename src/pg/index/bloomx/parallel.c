@@ -11,9 +11,9 @@
  * Workers of 15 and 16 are those that the server would have given a btree: it asks
  * the planner only for that access method, but anybody may ask (compat.h).
  *
- * Filters are not built in this way: they would have to agree on the key type as
- * well, and most of the time goes into signatures that are ready for the page.  Nor
- * are values beside them, as the table is read once for all stores.
+ * Filters are not built in this way: the first of them say which geometry and which
+ * type of keys the index has, so the processes would have to agree on both.  Nor are
+ * values beside them, as the table is read once for all stores.
  */
 #include "pg/index/bloomx/index.h"
 
