@@ -31,9 +31,9 @@
  * Unless an option or the operator classes say it, the rate is such that a lookup
  * of an absent key reads at most ten blocks of the table in vain, some tenth of a
  * millisecond's work.  One part more halves these blocks, and makes the index some
- * 8 % larger.  bench/index/rows, 10 million rows of six integers on 63,700 blocks, a
- * key of one column: 10 parts 0.80 ms and 112 MB, 13 parts 0.21 ms and 146 MB, 15
- * parts 0.14 ms and 168 MB.
+ * 8 % larger.  bench/index/rows --probes, 10 million rows of six integers on 63,700
+ * blocks, a key of one column: 10 parts 0.80 ms and 112 MB, 13 parts 0.21 ms and 146
+ * MB, 15 parts 0.14 ms and 168 MB.
  */
 #define BLOCKS_IN_VAIN 10
 
