@@ -17,7 +17,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
 		extract_tsvector letters extract_text extract_regex) \
-	$(patsubst %,src/joinfilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site places \
+	$(patsubst %,src/joinfilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site groups places \
 		sentkeys remotesql remote joins \
 		report workers totals statement explain hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \

@@ -1,5 +1,5 @@
 --
--- Join filters beyond columns of the outer side of a hash join: columns that equal the key, merge joins, and expressions.
+-- Join filters beyond columns of the outer side of a hash join: columns that equal the key, merge joins, expressions, and groups.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
@@ -189,6 +189,120 @@ SET enable_hashjoin = off;
 SET enable_mergejoin = on;
 SELECT * FROM filtered_tables('SELECT f.id FROM seven JOIN f ON f.i4 + 1 = seven.i4');
 SELECT * FROM filtered_tables('SELECT f.id FROM seven JOIN f ON half(f.i4) = seven.i4');
+
+-- Groups by the key: a group without a match loses its rows before it is made.
+RESET enable_hashjoin;
+SET enable_mergejoin = off;
+SET enable_hashagg = on;
+SET enable_sort = off;
+EXPLAIN (COSTS OFF) SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4);
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4)');
+SELECT "table", "column", kind, build_rows, rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT i4, ten FROM f) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4 FROM f UNION SELECT i4 FROM g) g JOIN seven USING (i4)');
+SET enable_sort = on;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4);
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT i4, ten FROM f) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT ON (i4) * FROM f ORDER BY i4, id DESC) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4 FROM f GROUP BY i4) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4 FROM f UNION SELECT i4 FROM g) g JOIN seven USING (i4)');
+-- Not if the key is another column: rows of a group that is returned would be missing.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT ON (ten) * FROM f ORDER BY ten, id DESC) g JOIN seven ON g.i4 - 220 = seven.i4 OR g.i4 = seven.i4');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT ON (ten) * FROM f ORDER BY ten, id DESC) g JOIN dim ON g.i4 = dim.i4 WHERE dim.i4 >= 299');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT ON (ten) * FROM f ORDER BY ten, id) g JOIN dim ON g.i4 = dim.i4 WHERE dim.i4 >= 299');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT max(i4) AS k, count(*) FROM f GROUP BY ten) g JOIN dim ON g.k = dim.i4 WHERE dim.i4 >= 299');
+SET enable_hashagg = on;
+SET enable_sort = off;
+-- Other names, nested groups, keys of several columns, and a key that is an aggregate.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k AS l, max(n) AS m FROM (SELECT ten, i4 AS k, count(*) AS n FROM f GROUP BY ten, i4) x GROUP BY k) g JOIN seven ON g.l = seven.i4');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT id % 300 AS k, count(*) FROM f GROUP BY 1) g JOIN seven ON g.k = seven.i4');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, count(*) FROM f GROUP BY 1, 2) g JOIN seven ON g.i4 = seven.i4 AND g.ten = seven.grp');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) AS n FROM f GROUP BY 1) g JOIN seven ON g.i4 = seven.i4 AND g.n = seven.i4 + 28');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) AS n FROM f GROUP BY 1) g JOIN seven ON g.n - 28 = seven.i4');
+-- Types: groups by another equality than the join's have rows with different keys.  An expression of the key may differ, too.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g JOIN seven ON g.i4 = seven.i8');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT v, count(*) FROM f GROUP BY 1) g JOIN seven ON g.v = seven.t');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT round(n, id % 3) AS n, count(*) FROM f GROUP BY 1) g JOIN seven USING (n)');
+SELECT * FROM filtered_tables('SELECT g.k, g.count FROM (SELECT round(n, id % 3) AS k, count(*) FROM f GROUP BY 1) g JOIN (SELECT i4::text AS t FROM seven) s ON g.k::text = s.t');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT t COLLATE "POSIX" AS t, count(*) FROM f GROUP BY 1) g JOIN seven ON g.t COLLATE "C" = seven.t');
+CREATE FUNCTION tens(int, int) RETURNS int LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 - $2 / 10';
+CREATE FUNCTION tens_lt(int, int) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 < $2 / 10';
+CREATE FUNCTION tens_le(int, int) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 <= $2 / 10';
+CREATE FUNCTION tens_eq(int, int) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 = $2 / 10';
+CREATE FUNCTION tens_ge(int, int) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 >= $2 / 10';
+CREATE FUNCTION tens_gt(int, int) RETURNS bool LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 / 10 > $2 / 10';
+CREATE OPERATOR <# (FUNCTION = tens_lt, LEFTARG = int, RIGHTARG = int, COMMUTATOR = >#);
+CREATE OPERATOR <=# (FUNCTION = tens_le, LEFTARG = int, RIGHTARG = int, COMMUTATOR = >=#);
+CREATE OPERATOR =# (FUNCTION = tens_eq, LEFTARG = int, RIGHTARG = int, COMMUTATOR = =#, MERGES);
+CREATE OPERATOR >=# (FUNCTION = tens_ge, LEFTARG = int, RIGHTARG = int, COMMUTATOR = <=#);
+CREATE OPERATOR ># (FUNCTION = tens_gt, LEFTARG = int, RIGHTARG = int, COMMUTATOR = <#);
+CREATE OPERATOR CLASS tens FOR TYPE int USING btree AS OPERATOR 1 <#, OPERATOR 2 <=#, OPERATOR 3 =#, OPERATOR 4 >=#, OPERATOR 5 >#, FUNCTION 1 tens(int, int);
+SET enable_sort = on;
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT ON (i4) i4, id FROM f ORDER BY i4 USING <#, id) g JOIN dim ON g.i4 = dim.i4 WHERE dim.i4 % 10 = 5');
+SET enable_sort = off;
+-- Groups of NULL match nothing.  Left joins and antijoins return them, semijoins do not.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g LEFT JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g FULL JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g RIGHT JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g WHERE EXISTS (SELECT FROM seven WHERE seven.i4 = g.i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g WHERE NOT EXISTS (SELECT FROM seven WHERE seven.i4 = g.i4)');
+-- A sum of no rows is a row.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT max(i4) AS k, count(*) AS n FROM f) g JOIN seven ON g.k - 220 = seven.i4');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY GROUPING SETS ((i4), ())) g JOIN seven ON coalesce(g.i4, 70) = seven.i4');
+-- Grouping sets, hashed and sorted: the key must be in one of them; in the rows of the others it is NULL.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, count(*) FROM f GROUP BY GROUPING SETS ((i4), (i4, ten))) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, t, count(*) FROM f GROUP BY GROUPING SETS ((ten, i4), (i4, t))) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, count(*) FROM f GROUP BY GROUPING SETS ((i4), (ten))) g JOIN dim ON g.ten = dim.i4 WHERE dim.i4 < 5');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, count(*) FROM f GROUP BY GROUPING SETS ((i4), (ten), ())) g JOIN dim ON coalesce(g.ten, 3) = dim.i4 WHERE dim.i4 < 5');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, grouping(i4, ten), count(*) FROM f GROUP BY ROLLUP (i4, ten)) g JOIN seven USING (i4)');
+SET enable_sort = on;
+SET enable_hashagg = off;
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, t, count(*) FROM f GROUP BY GROUPING SETS ((ten, i4), (i4, t))) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, ten, count(*) FROM f GROUP BY GROUPING SETS ((i4), (ten))) g JOIN dim ON g.ten = dim.i4 WHERE dim.i4 < 5');
+SET enable_hashagg = on;
+SET enable_sort = off;
+-- HAVING, FILTER, DISTINCT; a function that is volatile; LIMIT and window functions above the groups.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FILTER (WHERE ten > 3), count(DISTINCT ten) AS d FROM f GROUP BY 1 HAVING sum(id) > 100) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, sum(id::bigint) AS s FROM f GROUP BY 1 HAVING sum(id::bigint) > 100) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, sum(id + (random() * 0)::int) FROM f GROUP BY 1) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1 HAVING count(*) > random() - 1) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FILTER (WHERE random() >= 0) FROM f GROUP BY 1) g JOIN seven USING (i4)');
+SELECT count, same FROM filtered_tables('SELECT g.n FROM (SELECT i4, count(*) AS n FROM f GROUP BY 1 LIMIT 250) g LEFT JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.n FROM (SELECT i4, count(*) AS n FROM f GROUP BY 1 OFFSET 0 LIMIT 1000) g JOIN seven USING (i4)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) OVER () AS n FROM f GROUP BY 1) g JOIN seven USING (i4)');
+SET enable_sort = on;
+-- Rescans: the groups are kept, so each build must have the same keys.
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g JOIN dim d ON d.i4 = g.i4 WHERE d.grp = o.id OFFSET 0) x');
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g JOIN dim d ON d.i4 = g.i4 WHERE d.grp = 7 AND g.i4 > o.id OFFSET 0) x');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g JOIN dim d ON d.i4 = g.i4 WHERE d.grp + random() * 0 = 7');
+-- What is computed of groups: a filter may pause, and a group without a match then has some of its rows.  Each such group
+-- has three; the filter drops one of them.
+CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k FROM generate_series(1, 20400) id;
+ANALYZE visits;
+CREATE VIEW visitors AS SELECT i4 AS k, grp - 7 AS x FROM dim WHERE i4 < 140;
+CREATE AGGREGATE product(int) (SFUNC = int4mul, STYPE = int);
+SET bloomx.join_filter_min_drop = 0.5;
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, count(*) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT "table", rows_checked BETWEEN 8192 AND 20000 AS "not all are checked", rows_dropped FROM bloomx_join_filters();
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (count(*) - 2) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, count(*) FROM visits GROUP BY k HAVING 1 / (count(*) - 2) < 2) g JOIN (SELECT * FROM visitors WHERE k < 60) c USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (n - 2) AS x FROM (SELECT k, count(*) AS n FROM visits GROUP BY k OFFSET 0) p OFFSET 0) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, count(*) AS n FROM visits GROUP BY k) g JOIN visitors c ON g.k = c.k AND 1 / (g.n - 2) = c.x WHERE c.k < 60');
+SELECT * FROM filtered_tables('SELECT g.* FROM ((SELECT k, count(*) AS n FROM visits GROUP BY k) g JOIN dim x ON x.i4 = 1 / (g.n - 2)) JOIN visitors USING (k)');
+SET enable_nestloop = on;
+SELECT * FROM filtered_tables('SELECT g.* FROM ((SELECT k, count(*) AS n FROM visits GROUP BY k) g JOIN (VALUES (0), (1)) x (v) ON x.v >= 1 / (g.n - 2)) JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.*, x.* FROM ((SELECT k, count(*) AS n FROM visits GROUP BY k) g CROSS JOIN LATERAL (SELECT 1 / (g.n - 2) AS v FROM (VALUES (0)) y OFFSET 0) x) JOIN visitors USING (k)');
+SET enable_nestloop = off;
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, product(1) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+-- What is computed of the columns alone is that of the whole group.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (k - 1000) AS x, count(*) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+DROP AGGREGATE product(int);
+DROP OPERATOR FAMILY tens USING btree;
+DROP OPERATOR <# (int, int), <=# (int, int), =# (int, int), >=# (int, int), ># (int, int);
+DROP FUNCTION tens, tens_lt, tens_le, tens_eq, tens_ge, tens_gt;
+DROP TABLE visits;
 
 RESET ALL;
 DROP FUNCTION half, plus, filtered_tables;

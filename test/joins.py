@@ -5,13 +5,13 @@
 
 Makes tables of several key types, with NULLs, duplicates and skew; partitioned by range, list and hash; with
 BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
-queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY,
+queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY, grouping sets,
 LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
 and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
 Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows dropped,
-pages skipped and partitions skipped, and EXPLAIN must show rows dropped in parallel workers.
+pages skipped and partitions skipped, and EXPLAIN must show rows dropped in parallel workers and below groups.
 
 Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last
 line is "N passed, N failed".
@@ -186,6 +186,37 @@ class Generator:
             clauses.append(f"{left}.id {self.one_of('<', '<>')} {right}.id")
         return " AND ".join(clauses)
 
+    def first_rows(self, table):
+        # most columns of a row tell its others; the last three do not
+        key = self.one_of(self.same or self.column(), "e", "i4 / 7", "id % 9")
+        return f"SELECT DISTINCT ON ({key}) * FROM {table} ORDER BY {key}, id, pad, i8, i4"
+
+    def grouped(self, table):
+        """Groups by one or two columns or by grouping sets; the other columns are aggregates."""
+        keys = [self.same or self.column()]
+        if self.chance(0.4):
+            keys.append(self.r.choice([c for c in COLUMNS if c not in keys]))
+        columns = {c: c if c in keys else "min(u::text)::uuid" if c == "u" else f"{self.one_of('min', 'max')}({c})" for c in COLUMNS}
+        columns["id"] = self.one_of("min(id)", "count(*)::int", "sum(id)::int", "(count(*) FILTER (WHERE id % 3 = 0))::int",
+                                    "count(DISTINCT i2)::int", "max(id + fails(0))", "(sum(id) / count(*))::int")
+        if keys[0] == "i4" and self.chance(0.15):
+            keys[0] = columns["i4"] = "i4 + 1"
+        by = ", ".join(keys)
+        if len(keys) > 1 and self.chance(0.5):
+            by = self.one_of(f"GROUPING SETS (({by}), ({keys[0]}))", f"GROUPING SETS (({keys[0]}), ({keys[1]}))", f"ROLLUP ({by})",
+                             f"ROLLUP ({keys[1]}, {keys[0]})", f"CUBE ({by})", f"GROUPING SETS (({by}), ())")
+        having = self.one_of("", "", "HAVING count(*) > 1", "HAVING sum(id) > 5000", "HAVING sum(id::bigint) > 5000", "HAVING max(id) % 3 = 1")
+        return f"SELECT {', '.join(f'{columns[c]} AS {c}' for c in ['id', *COLUMNS])}, min(pad) AS pad FROM {table} GROUP BY {by} {having}"
+
+    def above_groups(self):
+        """A join of few rows with groups of many: by their key, or by something else."""
+        self.same = self.column() if self.chance(0.5) else None
+        table = self.one_of("big", "ranged", "listed", "hashed", "dated", "mid")
+        groups = self.first_rows(table) if self.chance(0.5) else self.grouped(table)
+        self.same = self.same if self.chance(0.5) else None
+        few = self.one_of("tiny", "dups", "far", "mid", "evens")
+        return f"SELECT g.id::text AS c0, g.i8::text AS c1 FROM ({groups}) g JOIN {few} d ON {self.on('g', 'd')} WHERE {self.condition('d')}"
+
     def source(self, alias, depth):
         """A table or a subquery, with all columns."""
         table = self.table()
@@ -194,19 +225,18 @@ class Generator:
         inner = f"SELECT s.* FROM {table} s WHERE {self.condition('s')}"
         kind = self.r.randrange(9)
         if kind == 0:
-            inner = f"SELECT DISTINCT ON (i4) * FROM {table} ORDER BY i4, id, pad"
+            inner = self.first_rows(table)
         elif kind == 1:
             inner = f"SELECT * FROM {table} ORDER BY i8, id, pad, i4 LIMIT {self.one_of(1, 10, 100, 700)} OFFSET {self.one_of(0, 5, 50)}"
         elif kind == 2:
-            inner = f"SELECT * FROM {table} UNION ALL SELECT * FROM {self.table()}"
+            inner = f"SELECT * FROM {table} UNION {self.one_of('ALL', 'ALL', '')} SELECT * FROM {self.table()}"
         elif kind == 3:
             inner = f"SELECT x.* FROM {table} x JOIN {self.table()} y ON {self.on('x', 'y')} WHERE {self.condition('y')}"
         elif kind == 4:
             inner = (f"SELECT * FROM {table} x WHERE {self.one_of('EXISTS', 'NOT EXISTS')} "
                      f"(SELECT FROM {self.table()} y WHERE {self.on('x', 'y')} AND {self.condition('y')})")
         elif kind == 5:
-            columns = ", ".join("min(%s::text)::uuid AS u" % c if c == "u" else f"min({c}) AS {c}" for c in COLUMNS if c != "i4")
-            inner = f"SELECT min(id) AS id, i4, {columns}, min(pad) AS pad FROM {table} GROUP BY i4"
+            inner = self.grouped(table)
         elif kind == 6:
             inner = f"SELECT * FROM {table} OFFSET 0"
         elif kind == 7:
@@ -313,9 +343,11 @@ def statements(g, number):
     g.near = g.r.randrange(230, 270) if g.chance(0.5) else g.r.randrange(0, 400)
     kind = g.r.random()
     before, after = "", ""
-    sorts = kind < 0.05
+    sorts, groups = kind < 0.05, 0.05 <= kind < 0.15
     if sorts:
         query = g.merge()
+    elif groups:
+        query = g.above_groups()
     elif kind < 0.80:
         query = g.select()
     elif kind < 0.84:
@@ -345,6 +377,8 @@ def statements(g, number):
     out = [g.settings()]
     if sorts:
         out.append("SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_indexscan = off; SET enable_mergejoin = on; SET enable_sort = on;")
+    if groups:
+        out.append("SET enable_hashjoin = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;")
     for mode in ("off", "on"):
         out.append(f"SET bloomx.join_filter = {mode};")
         out.append(f"\\echo @ {number} {mode}")
@@ -398,6 +432,20 @@ def workers_filter(parallel_hash):
             return False
         rows.append(float(scan.group(1)) * int(scan.group(2)))
     return rows[1] < rows[0] / 3
+
+
+# A hash join with groups: rows are dropped below them.
+GROUPS = """
+SET max_parallel_workers_per_gather = 0; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_hashagg = %s; SET bloomx.join_filter = on;
+EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
+SELECT * FROM (SELECT i4, count(*) FROM big GROUP BY i4) g JOIN mid ON g.i4 = mid.i4 AND mid.id %% 10 = 1;
+"""
+
+
+def groups_are_filtered(hashed):
+    """True if the scan below the groups returns less than a tenth of the table's rows."""
+    scan = re.search(r"Scan on big.*\(actual rows=(\d+)", psql(LOAD + FORCED + GROUPS % hashed).stdout)
+    return scan is not None and int(scan.group(1)) < 400
 
 
 # Statements that fail, and statements that are cancelled, in one session.
@@ -496,6 +544,7 @@ def main():
 
     # before the tables change, and with them the plans
     private, shared = workers_filter("off"), workers_filter("on")
+    hashed, sorted_ = groups_are_filtered("on"), groups_are_filtered("off")
     g = Generator(options.seed)
     start = time.time()
     passed = failed = number = errors = with_rows = 0
@@ -537,7 +586,8 @@ def main():
     checks = [("rows were dropped", totals[0] > 0), ("pages were skipped", totals[1] > 0), ("partitions were skipped", totals[2] > 0),
               (f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures)),
               ("bounds that are younger than the snapshot are not used", old_snapshot_sees_all()),
-              ("workers with private hash tables filter", private), ("workers with a shared hash table filter", shared)]
+              ("workers with private hash tables filter", private), ("workers with a shared hash table filter", shared),
+              ("groups that are hashed are filtered", hashed), ("groups that are sorted are filtered", sorted_)]
     for what, ok in checks:
         print(("ok      " if ok else "FAILED  ") + what)
         passed += ok

@@ -2,6 +2,8 @@
 -- customers, in no order.
 
 CREATE TABLE articles AS SELECT i::int AS article, 'article ' || i AS code, pick(i, 1, 10)::int AS kind, pick(i, 2, 1000000)::int AS rank FROM generate_series(1, (2000000 * :scale)::bigint) i;
+-- A fifth of these are articles: each tenth one.
+CREATE TABLE listed AS SELECT (i * 10)::int AS article, 'article ' || i * 10 AS code FROM generate_series(1, (1000000 * :scale)::bigint) i;
 CREATE TABLE customers AS SELECT i::int AS customer, pick(i, 3, 5)::int AS class FROM generate_series(1, (200000 * :scale)::bigint) i;
 CREATE TABLE shops AS SELECT i::int AS shop, pick(i, 4, 5)::int AS class FROM generate_series(1, (100000 * :scale)::bigint) i;
 CREATE TABLE sales AS

@@ -24,6 +24,7 @@
  *   remotesql.c   one more condition in the text of a remote query
  *   remote.c      sends that value with the query of a foreign scan
  *   places.c      finds the sites of a key below a join
+ *   groups.c      of which groups a filter may drop rows
  *   joins.c       finds the joins of a query that can have a filter
  *   report.c      what a filter did at a site
  *   workers.c     what the processes of a parallel query tell one another

@@ -6,6 +6,10 @@
  * of the partition matches.  Only the first column of a key of several columns is
  * looked at, and a default partition may have anything.
  *
+ * Keys that are no integers: a list's values are tested as rows are, if its equality
+ * is that of the join.  Of a range, and for hash partitions, the different keys must be
+ * known, which are kept if they are not too many (values.c).
+ *
  * The query's lock of the partition keeps others from giving it other bounds, and
  * bounds that are younger than the query's snapshot are not used.  So they hold for
  * all rows that the query sees.
@@ -22,6 +26,7 @@
 #include "storage/lmgr.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/partcache.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -37,15 +42,19 @@ typedef struct Bound
 	char		strategy;
 	AttrNumber	column;
 	Oid			type;
-	WordKind	kind;
+	bool		is_integer;
+	WordKind	kind;			/* of integers */
+	Oid			equality;		/* of others */
+	Oid			collation;
 
 	int64		low,
-				high;			/* range: both are included */
+				high;			/* range of integers: both are included */
+	Const	   *low_value,
+			   *high_value;		/* range of others; neither is NULL */
 	List	   *values;			/* list: of Const */
 	int			modulus,
 				remainder;		/* hash */
 	FmgrInfo	hash;
-	Oid			collation;
 } Bound;
 
 struct PartitionBounds
@@ -87,13 +96,24 @@ ReadBoundSpec(Oid partition, Snapshot snapshot)
 	return spec;
 }
 
-/* The ends of a range; false if it has none.  (Of several columns the first may equal the upper end.) */
+/*
+ * The ends of a range; false if that is of no use.  (Of several columns the first may
+ * equal the upper end.)  A range of other types than integers must have two ends.
+ */
 static bool
 ReadRange(Bound *bound, const PartitionBoundSpec *spec, int columns)
 {
 	PartitionRangeDatum *low = linitial_node(PartitionRangeDatum, spec->lowerdatums);
 	PartitionRangeDatum *high = linitial_node(PartitionRangeDatum, spec->upperdatums);
 
+	if (!bound->is_integer)
+	{
+		if (low->kind != PARTITION_RANGE_DATUM_VALUE || high->kind != PARTITION_RANGE_DATUM_VALUE)
+			return false;
+		bound->low_value = castNode(Const, low->value);
+		bound->high_value = castNode(Const, high->value);
+		return true;
+	}
 	bound->low = PG_INT64_MIN;
 	bound->high = PG_INT64_MAX;
 	if (low->kind == PARTITION_RANGE_DATUM_VALUE)
@@ -107,19 +127,39 @@ ReadRange(Bound *bound, const PartitionBoundSpec *spec, int columns)
 	return bound->low != PG_INT64_MIN || bound->high != PG_INT64_MAX;
 }
 
+/* True if the partitions are made by what the join can be asked about: the order, or the equality, of the type. */
+static bool
+ReadType(Bound *bound, const PartitionKeyData *key)
+{
+	bool		is_hash = key->strategy == PARTITION_STRATEGY_HASH;
+	Oid			family = key->partopfamily[0];
+	TypeCacheEntry *type;
+
+	bound->type = key->parttypid[0];
+	bound->collation = key->partcollation[0];
+	bound->is_integer = IntegerKind(bound->type, &bound->kind);
+	if (!bound->is_integer)
+	{
+		/* varchar is text there */
+		bound->type = key->partopcintype[0];
+		bound->equality = get_opfamily_member(family, bound->type, bound->type,
+											  is_hash ? HTEqualStrategyNumber : BTEqualStrategyNumber);
+		if (key->strategy != PARTITION_STRATEGY_RANGE)
+			return OidIsValid(bound->equality);
+	}
+	type = lookup_type_cache(bound->type, TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
+	return family == (is_hash ? type->hash_opf : type->btree_opf);
+}
+
 /* What the bound says of the first column of the key; NULL if that is of no use. */
 static Bound *
 ReadBound(Oid leaf, Relation parent, const PartitionBoundSpec *spec)
 {
 	PartitionKey key = RelationGetPartitionKey(parent);
 	Bound	   *bound = palloc0(sizeof(Bound));
-	TypeCacheEntry *type = lookup_type_cache(key->parttypid[0], TYPECACHE_BTREE_OPFAMILY | TYPECACHE_HASH_OPFAMILY);
-	bool		is_hash = key->strategy == PARTITION_STRATEGY_HASH;
 
 	bound->strategy = key->strategy;
-	bound->type = key->parttypid[0];
-	if (spec->is_default || key->partattrs[0] == 0 || !IntegerKind(bound->type, &bound->kind) ||
-		key->partopfamily[0] != (is_hash ? type->hash_opf : type->btree_opf))
+	if (spec->is_default || key->partattrs[0] == 0 || !ReadType(bound, key))
 		return NULL;
 	bound->column = get_attnum(leaf, get_attname(RelationGetRelid(parent), key->partattrs[0], false));
 	switch (bound->strategy)
@@ -132,7 +172,6 @@ ReadBound(Oid leaf, Relation parent, const PartitionBoundSpec *spec)
 		case PARTITION_STRATEGY_HASH:
 			bound->modulus = spec->modulus;
 			bound->remainder = spec->remainder;
-			bound->collation = key->partcollation[0];
 			fmgr_info(key->partsupfunc[0].fn_oid, &bound->hash);
 			return key->partnatts == 1 ? bound : NULL;
 	}
@@ -149,6 +188,37 @@ ScanCanBeSkipped(PlanState *ps)
 	return !IsA(ps, ForeignScanState) || (!ps->async_capable && ps->state->es_plannedstmt->rowMarks == NIL);
 }
 
+/* True if the bound is about the site's i-th key. */
+static bool
+IsAbout(const Bound *bound, const SiteFilter *sf, int i)
+{
+	const WordReader *reader = &sf->readers[i];
+
+	return bound->column == sf->columns[i] && bound->type == reader->type && bound->is_integer == IsInteger(reader) &&
+		(bound->is_integer || (bound->equality == reader->operator && bound->collation == reader->collation));
+}
+
+/* Has the keys' values kept where a bound needs them. */
+static void
+KeepValues(Site *site)
+{
+	for (int i = 0; i < site->n_filters; i++)
+		for (int j = 0; j < site->filters[i]->n_keys; j++)
+		{
+			SiteFilter *sf = site->filters[i];
+			BuildKey   *key = &sf->filter->keys[sf->keys[j]];
+			ListCell   *lc;
+
+			foreach(lc, site->bounds->bounds)
+			{
+				Bound	   *bound = lfirst(lc);
+
+				if (key->order == NULL && !bound->is_integer && bound->strategy != PARTITION_STRATEGY_LIST && IsAbout(bound, sf, j))
+					key->order = MakeValueOrder(&sf->readers[j]);
+			}
+		}
+}
+
 void
 ConsiderPartition(Site *site)
 {
@@ -161,11 +231,12 @@ ConsiderPartition(Site *site)
 	for (int i = 0; i < site->n_filters; i++)
 		for (int j = 0; j < site->filters[i]->n_keys; j++)
 			has_column = has_column || site->filters[i]->columns[j] != 0;
-	/* what the scan computes with side effects has to be computed for all rows */
-	if (!has_column || !ScanCanBeSkipped(site->ps) || IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
+	if (!has_column)
 		return;
 	table = ((ScanState *) site->ps)->ss_currentRelation;
-	if (!table->rd_rel->relispartition)
+	/* what the scan computes with side effects has to be computed for all rows */
+	if (!table->rd_rel->relispartition || !ScanCanBeSkipped(site->ps) ||
+		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
 	leaf = partition = RelationGetRelid(table);
 	while (get_rel_relispartition(partition))
@@ -196,7 +267,10 @@ ConsiderPartition(Site *site)
 		return;
 	site->bounds = palloc0(sizeof(PartitionBounds));
 	site->bounds->bounds = bounds;
+	KeepValues(site);
 }
+
+/* ---- integers ---- */
 
 static bool
 HashMeets(Bound *bound, const KeySet *set)
@@ -234,9 +308,8 @@ ListMeets(const Bound *bound, const KeySet *set)
 	return false;
 }
 
-/* True if a key of the set lies within the bound. */
 static bool
-BoundMeets(Bound *bound, const KeySet *set)
+IntegersMeet(Bound *bound, const KeySet *set)
 {
 	switch (bound->strategy)
 	{
@@ -249,23 +322,82 @@ BoundMeets(Bound *bound, const KeySet *set)
 	}
 }
 
+/* ---- keys that are no integers ---- */
+
+static bool
+ListOfValuesMeets(const Bound *bound, const KeySet *set, WordReader *reader)
+{
+	ListCell   *lc;
+
+	foreach(lc, bound->values)
+	{
+		Const	   *constant = lfirst_node(Const, lc);
+
+		if (!constant->constisnull && KeySetMayHold(set, HashWord(reader, constant->constvalue)))
+			return true;
+	}
+	return false;
+}
+
+static bool
+HashOfValuesMeets(Bound *bound, const KeyValues *values)
+{
+	for (uint32 i = 0; i < values->n; i++)
+	{
+		bool		is_null = false;
+
+		if (compute_partition_hash_value(1, &bound->hash, &bound->collation, &values->values[i], &is_null) % bound->modulus ==
+			bound->remainder)
+			return true;
+	}
+	return false;
+}
+
+static bool
+ValuesMeet(Bound *bound, const KeySet *set, WordReader *reader)
+{
+	if (set->form == KEYS_NONE)
+		return false;
+	if (bound->strategy == PARTITION_STRATEGY_LIST)
+		return ListOfValuesMeets(bound, set, reader);
+	if (set->values == NULL)
+		return true;
+	if (bound->strategy == PARTITION_STRATEGY_HASH)
+		return HashOfValuesMeets(bound, set->values);
+	/* the upper end is not in the range, but to take it for a part of it is right, too */
+	return KeyValuesMeetRange(set->values, bound->low_value->constvalue, bound->high_value->constvalue);
+}
+
+/* ---- questions ---- */
+
+/* True if a key of the filter may lie within the bound. */
+static bool
+BoundMeets(Bound *bound, const SiteFilter *sf, int i)
+{
+	const KeySet *set = &sf->filter->keys[sf->keys[i]].set;
+	MemoryContext old;
+	bool		meets;
+
+	if (bound->is_integer)
+		return IntegersMeet(bound, set);
+	old = MemoryContextSwitchTo(sf->filter->scratch);
+	meets = ValuesMeet(bound, set, &sf->readers[i]);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(sf->filter->scratch);
+	return meets;
+}
+
 /* True if the filter has no key within one of the bounds. */
 static bool
 FilterExcludes(PartitionBounds *bounds, const SiteFilter *sf)
 {
 	for (int i = 0; i < sf->n_keys; i++)
 	{
-		const BuildKey *key = &sf->filter->keys[sf->keys[i]];
 		ListCell   *lc;
 
 		foreach(lc, bounds->bounds)
-		{
-			Bound	   *bound = lfirst(lc);
-
-			if (bound->column == sf->columns[i] && IsInteger(&sf->readers[i]) && bound->type == sf->readers[i].type &&
-				!BoundMeets(bound, &key->set))
+			if (IsAbout(lfirst(lc), sf, i) && !BoundMeets(lfirst(lc), sf, i))
 				return true;
-		}
 	}
 	return false;
 }

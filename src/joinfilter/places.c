@@ -11,13 +11,17 @@
  *     and from the inner side unless that is filled or only looked at (semijoin,
  *     antijoin).
  *
- * Nodes that count, number or group rows (Limit, Unique, WindowAgg, SetOp, Agg,
- * projections of sets) would see other rows: the way ends above them.  It also ends
- * where a node computes something volatile, which would be computed for fewer rows,
- * and at Gather, since what is below runs in other processes.
+ * Nodes that count or number rows (Limit, WindowAgg, SetOp, projections of sets)
+ * would see other rows: the way ends above them.  It also ends where a node computes
+ * something volatile, which would be computed for fewer rows, and at Gather, since
+ * what is below runs in other processes.
+ *
+ * Groups (Agg, Group, Unique) are made of rows with one key, if the key is a column
+ * that all of them are made by (groups.c).  Then a group without a match may lose
+ * its rows.
  *
  * Some nodes keep their rows from one rescan to the next: sorts, Material, and the
- * hash tables of joins below.  Rows that were dropped for one set of keys would be
+ * hash tables of groups and of joins below.  Rows that were dropped for one set of keys would be
  * missing when the join above has another.  So a way goes through such a node only
  * if each build of the join has the same keys: nothing on the side that is built
  * depends on a parameter or is volatile (stable.c).
@@ -55,6 +59,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
+#include "joinfilter/groups.h"
 #include "joinfilter/joinfilter.h"
 #include "joinfilter/stable.h"
 
@@ -70,6 +75,7 @@ typedef struct Key
 	Node	   *expression;
 	bool		might_fail;
 	WordReader	reader;
+	const Taker *taker;			/* of these rows */
 } Key;
 
 static void FollowKey(Way *way, PlanState *ps, const Key *key);
@@ -130,11 +136,12 @@ TranslateColumn(Node *node, void *context)
 
 /* The key over the rows of an input of the node, and which input that is.  False if it is not a matter of the columns of one input. */
 static bool
-TranslateKey(Plan *plan, const Key *key, Key *below, int *side)
+TranslateKey(Plan *plan, const Key *key, const Taker *taker, Key *below, int *side)
 {
 	Translation translation = {.targets = plan->targetlist, .is_possible = true};
 
 	*below = *key;
+	below->taker = taker;
 	below->expression = TranslateColumn(key->expression, &translation);
 	*side = translation.side;
 	return translation.is_possible && translation.side != 0;
@@ -215,7 +222,7 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 			   *right,
 			   *known,
 			   *other;
-	Key			equal = {0};
+	Key			equal = {.taker = key->taker};
 
 	if (!IsA(clause, OpExpr) || list_length(equality->args) != 2)
 		return;
@@ -282,6 +289,23 @@ HandsUpEachRow(PlanState *ps)
 	return IsA(ps, AppendState) || ((IsA(ps, ResultState) || IsA(ps, SubqueryScanState)) && ps->plan->qual == NIL);
 }
 
+/*
+ * True if the way may go on below a node that makes groups.  A filter may pause or
+ * skip a page, so a group may lose some of its rows only.  It is dropped above, but
+ * what is computed of it on the way there must not fail.
+ */
+static bool
+GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
+{
+	if (!way->builds_alike || PlainColumn(key->expression) == NULL ||
+		!IsGroupedBy(ps->plan, PlainColumn(key->expression)->varattno, &key->reader))
+		return false;
+	for (const Taker *taker = key->taker; taker != NULL; taker = taker->above)
+		if (PartOfGroupMightFail(taker))
+			return false;
+	return true;
+}
+
 /* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */
 static bool
 FollowNode(Way *way, PlanState *ps, const Key *key, int side)
@@ -299,6 +323,12 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 		case T_MaterialState:
 		case T_HashState:
 			if (!way->builds_alike)
+				return false;
+			break;
+		case T_AggState:
+		case T_GroupState:
+		case T_UniqueState:
+			if (!GroupsAreOpen(way, ps, key))
 				return false;
 			break;
 		case T_SubqueryScanState:
@@ -327,11 +357,12 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 static void
 FollowKey(Way *way, PlanState *ps, const Key *key)
 {
+	Taker		taker = {.plan = ps->plan, .above = key->taker};
 	Key			below;
 	int			side;
 
 	check_stack_depth();
-	if (TranslateKey(ps->plan, key, &below, &side) &&
+	if (TranslateKey(ps->plan, key, &taker, &below, &side) &&
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
 		FollowNode(way, ps, &below, side))
 		return;
@@ -392,7 +423,7 @@ KeyOfTable(PlanState *ps, Node *key)
 	int			side,
 				table = 1;
 
-	if (!ScansTable(ps) || !TranslateKey(ps->plan, &of_rows, &of_table, &side) ||
+	if (!ScansTable(ps) || !TranslateKey(ps->plan, &of_rows, NULL, &of_table, &side) ||
 		side != ((Scan *) ps->plan)->scanrelid)
 		return NULL;
 	return RenameColumns(of_table.expression, &table);
@@ -408,7 +439,8 @@ List *
 FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_computed, const WordReader *reader)
 {
 	Way			way = {0};
-	Key			key = {.might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .reader = *reader};
+	Taker		join = {.plan = filter->join->plan, .is_filtered = true};
+	Key			key = {.taker = &join, .might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .reader = *reader};
 	Contents	contents = {.side = side, .is_usable = true};
 	int			rows = OUTER_VAR;
 

@@ -3,9 +3,9 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
-#include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
 
 #include "joinfilter/stable.h"
 
@@ -35,10 +35,28 @@ ScansTable(PlanState *ps)
 	}
 }
 
+static bool
+FunctionIsVolatile(Oid function, void *context)
+{
+	return func_volatile(function) == PROVOLATILE_VOLATILE;
+}
+
+/* As contain_volatile_functions and contain_subplans, in one walk: a query that is soon done feels each. */
+static bool
+IsVolatileNode(Node *node, void *context)
+{
+	if (node == NULL || IsA(node, Var))
+		return false;
+	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, NextValueExpr) ||
+		check_functions_in_node(node, FunctionIsVolatile, NULL))
+		return true;
+	return expression_tree_walker(node, IsVolatileNode, context);
+}
+
 bool
 IsVolatile(Node *expression)
 {
-	return contain_volatile_functions(expression) || contain_subplans(expression);
+	return IsVolatileNode(expression, NULL);
 }
 
 /* The expressions of a node that are not in its target list or its qual.  False if the node is of no known kind. */

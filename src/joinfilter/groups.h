@@ -1,0 +1,32 @@
+/*
+ * groups.h - filters below nodes that make groups of rows.
+ */
+#ifndef JOINFILTER_GROUPS_H
+#define JOINFILTER_GROUPS_H
+
+#include "joinfilter/words.h"
+
+#include "nodes/plannodes.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The nodes that take a row on its way up to the join, from the lowest on. */
+typedef struct Taker
+{
+	Plan	   *plan;
+	bool		is_filtered;	/* the join itself */
+	const struct Taker *above;
+} Taker;
+
+/*
+ * True if the node makes groups, and all rows of a group have one word in that column
+ * of its input, which the reader reads.
+ */
+extern bool IsGroupedBy(Plan *plan, AttrNumber column, const WordReader *reader);
+
+/* True if the node might throw an error because a group that it takes, or makes, lacks some of its rows. */
+extern bool PartOfGroupMightFail(const Taker *taker);
+
+#pragma GCC visibility pop
+
+#endif							/* JOINFILTER_GROUPS_H */
