@@ -99,14 +99,19 @@ typedef struct Estimate
 	bool		filters;		/* true if one of them is searched */
 } Estimate;
 
-/* Adds what the conditions on a column of filters cost, if there are any; store is NULL of a hypothetical index. */
+/*
+ * Adds what the conditions on a column of filters cost, if there are any, and if the
+ * blocks that are left are more than the pages that it would read (scan.c).  The store
+ * of a hypothetical index is NULL.
+ */
 static void
-AddFilters(PlannerInfo *root, const IndexPath *path, int column, const BloomxStore *store, Estimate *estimate)
+AddFilters(PlannerInfo *root, const IndexPath *path, int column, const BloomxStore *store, double left, Estimate *estimate)
 {
 	IndexOptInfo *info = path->indexinfo;
 	const BloomxStructure *structure;
 	List	   *quals = NIL;
 	double		keys = 0,
+				pages,
 				share,
 				slices = 0;
 	ListCell   *lc,
@@ -128,9 +133,12 @@ AddFilters(PlannerInfo *root, const IndexPath *path, int column, const BloomxSto
 	share = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
 	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
 	if (structure == NULL)
-		estimate->pages += keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
+		pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
 	else
-		estimate->pages += PagesRead(structure, structure->geometry.parts, keys, share * info->rel->tuples, &slices);
+		pages = PagesRead(structure, structure->geometry.parts, keys, share * info->rel->tuples, &slices);
+	if (left <= pages)
+		return;
+	estimate->pages += pages;
 	estimate->operators += SLICE_OPERATORS * slices + (structure == NULL ? 0 : structure->pending_words) * Max(keys, 1);
 	estimate->found += share * info->rel->tuples;
 	estimate->share *= share;
@@ -289,10 +297,8 @@ EstimateStores(PlannerInfo *root, const IndexPath *path, Relation index, Estimat
 {
 	IndexOptInfo *info = path->indexinfo;
 	const BloomxStores *stores = index == NULL ? NULL : BloomxOpenStores(index);
+	double		left = HUGE_VAL;	/* blocks */
 
-	for (int column = 0, number = info->nkeycolumns > 1 ? 1 : 0; column < info->nkeycolumns; column++)
-		if (info->opcintype[column] == FilterTypeOid())
-			AddFilters(root, path, column, stores == NULL ? NULL : &stores->store[number++], estimate);
 	if (AsksValues(path))
 	{
 		ValueConditions conditions = {.index = index, .share = 1, .rows_per_block = Max(info->rel->tuples, 1) / Max(info->rel->pages, 1)};
@@ -302,7 +308,11 @@ EstimateStores(PlannerInfo *root, const IndexPath *path, Relation index, Estimat
 		conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
 		AddValues(root, path, structure, &conditions, estimate);
 		*share = conditions.share;
+		left = *share * Max(info->rel->pages, 1);
 	}
+	for (int column = 0, number = info->nkeycolumns > 1 ? 1 : 0; column < info->nkeycolumns; column++)
+		if (info->opcintype[column] == FilterTypeOid())
+			AddFilters(root, path, column, stores == NULL ? NULL : &stores->store[number++], left, estimate);
 }
 
 void

@@ -388,18 +388,14 @@ SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 	}
 }
 
-/*
- * The stores that the conditions ask; if there are none, the first one, in which every
- * row is.  Otherwise that one comes last: an intersection with whole blocks keeps single
- * rows only if they come first.
- */
+/* The stores that the conditions ask; if there are none, the first one, in which every row is. */
 static int
 AskedStores(IndexScanDesc scan, const BloomxStore **asked)
 {
 	const BloomxScan *ours = scan->opaque;
 	int			n = 0;
 
-	for (int i = ours->stores->n; i-- > 0;)
+	for (int i = 0; i < ours->stores->n; i++)
 		for (int j = 0; j < scan->numberOfKeys; j++)
 			if (Answers(ours, &ours->stores->store[i], &scan->keyData[j]))
 			{
@@ -411,10 +407,28 @@ AskedStores(IndexScanDesc scan, const BloomxStore **asked)
 	return n;
 }
 
+/* The pages that a search for one key reads in the segments of a store of filters. */
+static int64
+PagesOfKey(const BloomxStore *store)
+{
+	const BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	int64		pages = 0;
+
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+		if (structure->segments[i].rows > 0)
+			pages += structure->meta.keys.parts;
+	return pages;
+}
+
 /*
  * Adds the rows that are found in all of n stores.  The stores are searched one after
  * the other, while rows come and go; but a row that the scan must find is in all of
  * them before it begins, and stays.
+ *
+ * A store is not searched if that would read more pages than are left to be read of
+ * the table: all rows are rechecked.  Values come first, as a search of theirs reads
+ * the fewest pages.  Their blocks are intersected with the rows of filters, not the
+ * other way round, so that single rows are left.
  */
 static int64
 SearchStores(IndexScanDesc scan, const BloomxStore **asked, int n, TIDBitmap *bitmap)
@@ -422,19 +436,22 @@ SearchStores(IndexScanDesc scan, const BloomxStore **asked, int n, TIDBitmap *bi
 	TIDBitmap  *all = NULL;
 	int64		found = 0;
 
-	for (int i = 0; i < n && (all == NULL || !tbm_is_empty(all)); i++)
+	for (int i = 0; i < n; i++)
 	{
-		TIDBitmap  *one = tbm_create(work_mem * 1024L, NULL);
-		int64		of_store = SearchStore(scan, asked[i], one);
+		TIDBitmap  *one;
+		int64		of_store;
 
+		if (i > 0 && found <= PagesOfKey(asked[i]))
+			continue;
+		one = tbm_create(work_mem * 1024L, NULL);
+		of_store = SearchStore(scan, asked[i], one);
 		found = i == 0 ? of_store : Min(found, of_store);
 		if (all != NULL)
 		{
-			tbm_intersect(all, one);
-			tbm_free(one);
+			tbm_intersect(one, all);
+			tbm_free(all);
 		}
-		else
-			all = one;
+		all = one;
 	}
 	tbm_union(bitmap, all);
 	tbm_free(all);
