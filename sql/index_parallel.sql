@@ -100,6 +100,12 @@ CREATE INDEX narrow_key ON narrow USING bloomx ((CASE WHEN i % 1000 = 1 THEN wai
 SET test.wait = off;
 SELECT bloomx_check_index('narrow_key');
 SELECT segments, rows, entries, lost FROM bloomx_index_info('narrow_key');
+-- With little memory, what a process cannot keep goes to the leader, which makes full segments of it.
+SET maintenance_work_mem = '1MB';
+CREATE INDEX narrow_again ON narrow USING bloomx (i) WITH (keys = 1);
+SELECT bloomx_check_index('narrow_again');
+SELECT segments, rows, entries, lost FROM bloomx_index_info('narrow_again');
+SET maintenance_work_mem = '64MB';
 
 -- Little memory, keys of very different number, rows that match anything: files take what does not fit.
 CREATE TABLE wide AS SELECT i, (SELECT array_agg(i * j) FROM generate_series(1, CASE WHEN i % 1000 = 0 THEN 3000 ELSE i % 100 END) j) AS keys
