@@ -84,6 +84,11 @@ EstimateCost(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Co
 	*total += (share - Min(share, spread)) * rows * (cpu_tuple_cost + cpu_operator_cost);
 }
 
+/*
+ * To open an index takes 0.03 to 0.09 microseconds per plan, where PostgreSQL takes
+ * 0.4 to learn of it (tables with 1, 10 and 50 BRIN indexes).  A look into the
+ * catalogs for the operator class would not take less.
+ */
 static bool
 HasFilters(const IndexOptInfo *info)
 {
