@@ -249,7 +249,7 @@ same "a check under REPEATABLE READ reports no damage where there is none" "50  
 # check runs, which must begin again, and so sees the new rows as well.
 sql -c "
 	CREATE FUNCTION sized(id int, size int) RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS
-		'SELECT bloom_agg(k, size) FROM generate_series(id, id + 9) k';
+		'SELECT public.bloom_agg(k, size) FROM generate_series(id, id + 9) k';
 	CREATE TABLE fresh (id int, size int) WITH (autovacuum_enabled = off);
 	CREATE INDEX fresh_f ON fresh USING bloomx (sleepy(sized(id, size))) WITH (pending_limit = 8000);
 	INSERT INTO fresh SELECT i, 10 FROM generate_series(1, 300) i" || exit 1
