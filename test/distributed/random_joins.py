@@ -74,7 +74,7 @@ def main():
     joins.psql(f"DROP DATABASE IF EXISTS {joins.DATABASE};", "postgres")
     joins.psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
     joins.psql(f"CREATE DATABASE {joins.DATABASE};", "postgres")
-    made = joins.psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + joins.setup() + foreign_tables())
+    made = joins.psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + joins.setup(small=False) + foreign_tables())
     if made.returncode != 0:
         sys.exit("setup failed: " + made.stderr)
 
