@@ -14,25 +14,8 @@ INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM g
 INSERT INTO docs SELECT id, NULL FROM generate_series(-5, -1) id;
 
 -- The number of lookups, out of 40 for present and absent keys, in which index and sequential scan differ.
-CREATE FUNCTION differences(condition text, probes text DEFAULT 'SELECT i * 101 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int)
-LANGUAGE plpgsql AS $$
-DECLARE
-    probe int;
-    by_index int[];
-    by_scan int[];
-    query text := 'SELECT coalesce(array_agg(id ORDER BY id), ''{}'') FROM docs WHERE ' || condition;
-BEGIN
-    lookups := 0; differ := 0; empty := 0;
-    FOR probe IN EXECUTE probes LOOP
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
-        EXECUTE query INTO by_index USING probe;
-        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
-        EXECUTE query INTO by_scan USING probe;
-        lookups := lookups + 1;
-        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
-        empty := empty + (by_scan = '{}')::int;
-    END LOOP;
-END $$;
+CREATE FUNCTION differences(condition text, probes text DEFAULT 'SELECT i * 101 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int) LANGUAGE sql AS $$
+    SELECT * FROM index_differences('SELECT coalesce(array_agg(id ORDER BY id)::text, ''{}'') FROM docs WHERE ' || condition, probes) $$;
 
 -- Build: the index has every row, with its bits.
 CREATE INDEX docs_f ON docs USING bloomx (f);

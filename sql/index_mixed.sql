@@ -24,25 +24,8 @@ SELECT columns, probes, segments, rows, removed, pending, pages > 0 AS pages, me
 SELECT sum(pages) = pg_relation_size('mixed_all') / current_setting('block_size')::int AS all_pages FROM bloomx_index_info('mixed_all');
 
 -- The number of lookups in which index and sequential scan differ, and of those that found nothing.
-CREATE FUNCTION mixed_differences(condition text, probes text DEFAULT 'SELECT i * 173 FROM generate_series(1, 30) i', OUT lookups int, OUT differ int, OUT empty int)
-LANGUAGE plpgsql AS $$
-DECLARE
-    probe int;
-    by_index text;
-    by_scan text;
-    query text := 'SELECT coalesce(array_agg(ctid ORDER BY ctid)::text, ''{}'') FROM mixed WHERE ' || condition;
-BEGIN
-    lookups := 0; differ := 0; empty := 0;
-    FOR probe IN EXECUTE probes LOOP
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
-        EXECUTE query INTO by_index USING probe;
-        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
-        EXECUTE query INTO by_scan USING probe;
-        lookups := lookups + 1;
-        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
-        empty := empty + (by_scan = '{}')::int;
-    END LOOP;
-END $$;
+CREATE FUNCTION mixed_differences(condition text, probes text DEFAULT 'SELECT i * 173 FROM generate_series(1, 30) i', OUT lookups int, OUT differ int, OUT empty int) LANGUAGE sql AS $$
+    SELECT * FROM index_differences('SELECT coalesce(array_agg(ctid ORDER BY ctid)::text, ''{}'') FROM mixed WHERE ' || condition, probes) $$;
 -- Every subset of the columns, each with a condition that the row $1 meets.
 CREATE FUNCTION mixed_subsets(OUT subsets int, OUT lookups int, OUT differ int, OUT empty int) LANGUAGE plpgsql AS $$
 DECLARE

@@ -50,24 +50,8 @@ SELECT i.segments - a.segments AS segments, i.rows - a.rows AS rows, i.entries -
     i.bits - a.bits AS bits, i.lost FROM bloomx_index_info('t_key') i, alone a;
 
 -- The number of lookups in which index and sequential scan differ, and of those that found nothing.
-CREATE FUNCTION build_differences(condition text, OUT lookups int, OUT differ int, OUT empty int) LANGUAGE plpgsql AS $$
-DECLARE
-    probe int;
-    by_index text;
-    by_scan text;
-    query text := 'SELECT coalesce(array_agg(i ORDER BY i)::text, ''{}'') FROM t WHERE ' || condition;
-BEGIN
-    lookups := 0; differ := 0; empty := 0;
-    FOR probe IN SELECT 1 + i * 313 FROM generate_series(0, 100) i LOOP
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
-        EXECUTE query INTO by_index USING probe;
-        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
-        EXECUTE query INTO by_scan USING probe;
-        lookups := lookups + 1;
-        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
-        empty := empty + (by_scan = '{}')::int;
-    END LOOP;
-END $$;
+CREATE FUNCTION build_differences(condition text, OUT lookups int, OUT differ int, OUT empty int) LANGUAGE sql AS $$
+    SELECT * FROM index_differences('SELECT coalesce(array_agg(i ORDER BY i)::text, ''{}'') FROM t WHERE ' || condition, 'SELECT 1 + i * 313 FROM generate_series(0, 100) i') $$;
 SELECT * FROM build_differences('i = $1');
 SELECT * FROM build_differences('kind IS NULL AND keys @> ARRAY[$1 + 3]');
 SELECT * FROM build_differences('kind = ''kind '' || $1 % 30 AND keys && ARRAY[$1]');

@@ -15,25 +15,8 @@ CREATE INDEX events_key ON events USING bloomx (id, kind, amount);
 SELECT bloomx_check_index('events_key');
 
 -- The number of lookups in which index and sequential scan differ, and of those that found nothing.
-CREATE FUNCTION event_differences(condition text, probes text DEFAULT 'SELECT i * 701 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int)
-LANGUAGE plpgsql AS $$
-DECLARE
-    probe int;
-    by_index text;
-    by_scan text;
-    query text := 'SELECT coalesce(array_agg(e ORDER BY id, kind, amount)::text, ''{}'') FROM events e WHERE ' || condition;
-BEGIN
-    lookups := 0; differ := 0; empty := 0;
-    FOR probe IN EXECUTE probes LOOP
-        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
-        EXECUTE query INTO by_index USING probe;
-        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
-        EXECUTE query INTO by_scan USING probe;
-        lookups := lookups + 1;
-        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
-        empty := empty + (by_scan = '{}')::int;
-    END LOOP;
-END $$;
+CREATE FUNCTION event_differences(condition text, probes text DEFAULT 'SELECT i * 701 FROM generate_series(1, 40) i', OUT lookups int, OUT differ int, OUT empty int) LANGUAGE sql AS $$
+    SELECT * FROM index_differences('SELECT coalesce(array_agg(e ORDER BY id, kind, amount)::text, ''{}'') FROM events e WHERE ' || condition, probes) $$;
 
 -- Any of the columns, alone and together.
 SET enable_seqscan = off;

@@ -113,3 +113,22 @@ DROP ROLE regress_bloomx_user;
 
 -- For the tests that follow
 CREATE EXTENSION bloomx;
+-- The number of lookups in which index and sequential scan differ, and of those that found nothing.  The query has the probe as $1, and gives an array.
+CREATE FUNCTION index_differences(query text, probes text, OUT lookups int, OUT differ int, OUT empty int)
+LANGUAGE plpgsql AS $$
+DECLARE
+    probe int;
+    by_index text;
+    by_scan text;
+BEGIN
+    lookups := 0; differ := 0; empty := 0;
+    FOR probe IN EXECUTE probes LOOP
+        SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = on;
+        EXECUTE query INTO by_index USING probe;
+        SET LOCAL enable_seqscan = on; SET LOCAL enable_bitmapscan = off;
+        EXECUTE query INTO by_scan USING probe;
+        lookups := lookups + 1;
+        differ := differ + (by_index IS DISTINCT FROM by_scan)::int;
+        empty := empty + (by_scan = '{}')::int;
+    END LOOP;
+END $$;

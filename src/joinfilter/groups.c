@@ -18,9 +18,9 @@
  * nobody has asked for: 1 / (count(*) - 2), or a HAVING of that kind, must not fail
  * for a group of three rows because only two are left.  So what is computed of
  * aggregates has to consist of leakproof functions, which never fail, and of
- * comparisons of numeric.  The aggregates have to be the server's own: rows come in any order, so a transition
- * function takes any of them first; and none of the server's final functions fails
- * for some of the values that it takes.
+ * comparisons of numeric.  The aggregates have to be the server's own: rows come in
+ * any order, so a transition function takes any of them first; and none of the
+ * server's final functions fails for some of the values that it takes.
  */
 #include "postgres.h"
 

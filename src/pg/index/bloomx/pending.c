@@ -4,8 +4,8 @@
  * The pending rows are one string of words, cut into pages.  The first word of
  * a row says how many it has.  A new row is written after the last one; merged
  * rows are cut off in front.  Each page names the next one, as soon as there is
- * one.  The last page's pd_lower says where the string ends.  Its tail has a checksum of pd_lower: a lookup that believed a wrong
- * one would overlook rows.
+ * one.  The last page's pd_lower says where the string ends.  Its tail has a checksum
+ * of pd_lower: a lookup that believed a wrong one would overlook rows.
  */
 #include "pg/index/bloomx/index.h"
 
