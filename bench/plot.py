@@ -76,19 +76,20 @@ def bars(name, table, title, xlabel, colours=()):
 
 
 def core_sizes():
+    operations = {'one test, absent key': 'test absent', 'batch of 64 tests, absent keys': '64 absent', 'batch of 64 adds': 'add 64'}
     series = {}
     for heading, head, rows in TABLES:
         size = re.match(r'(\d+) KB, k = 8, .*by path', heading)
         if size:
-            columns = {'one test, absent key': head.index('test absent'), 'batch of 64 tests, absent keys': head.index('64 absent'),
-                       'batch of 64 adds': head.index('add 64')}
+            columns = {operation: head.index(column) for operation, column in operations.items()}
             for row in rows:
                 for operation, column in columns.items():
                     if row[column]:
                         series.setdefault((operation, row[0]), []).append((int(size[1]) / 1024, float(row[column].split()[0])))
     lines = (('floor: read one line', GREY, ':'), ('split block 8 x 32', PURPLE, '--'), ('k = 8, scalar', RED, '-'), ('k = 8, avx2', ORANGE, '-'), ('k = 8, avx512', BLUE, '-'),
              ('k = 8, avx512_vbmi', GREEN, '-'))
-    operations = list(columns)
+    if not series:
+        raise SystemExit(f'{results} has no tables of the core by path')
     figure, axes = plt.subplots(1, len(operations), sharey=True, figsize=(9.6, 3.6))
     for axis, operation in zip(axes, operations):
         for name, colour, style in lines:

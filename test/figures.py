@@ -3,9 +3,9 @@
 
     test/figures.py [FILE ...]
 
-A figure has a background of its own, so it looks the same on a light and on a dark page. On it text has a contrast of at
-least 4.5 to 1, and lines, marks and bars have 3 to 1. Grid lines and shades, which only help the eye, are translucent and
-do not count. Checks the figures that the benchmarks draw; the last line is "N passed, N failed".
+A figure has a background of its own. It looks the same on a light and on a dark page, or it has a style for each; then both
+are checked. Text has a contrast of at least 4.5 to 1 to what is behind it, and lines, marks and bars have 3 to 1 to the
+background. Grid lines and shades, which only help the eye, are translucent and do not count. The last line is "N passed, N failed".
 """
 
 import pathlib
@@ -15,7 +15,7 @@ import xml.etree.ElementTree
 
 DOCS = pathlib.Path(__file__).resolve().parent.parent / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
-SHAPES = [SVG + name for name in ("path", "use", "rect", "circle")]
+SHAPES = [SVG + name for name in ("path", "use", "rect", "circle", "line")]
 TEXT, GRAPHICS = 4.5, 3.0
 
 
@@ -31,15 +31,31 @@ def contrast(a, b):
     return (light + 0.05) / (dark + 0.05)
 
 
-def styled(element, inherited):
+def sheets(root):
+    """The rules by class, {class: {property: value}}, for a light page and, if the figure has others, for a dark one."""
+    css = "".join(style.text or "" for style in root.iter(SVG + "style"))
+    light, _, dark = css.partition("@media (prefers-color-scheme: dark)")
+    found = {}
+    for part in filter(None, (light, dark)):
+        found = {name: dict(rules) for name, rules in found.items()}
+        for name, body in re.findall(r"\.([\w-]+) *{([^}]*)}", part):
+            found.setdefault(name, {}).update(re.findall(r"([\w-]+):\s*([^;]+)", body))
+        yield found
+    if not css:
+        yield found
+
+
+def styled(element, sheet, inherited):
     """Every element below, in the order of drawing, with its style; definitions are seen where they are used."""
     style = dict(inherited)
     style.update({name: element.get(name) for name in ("fill", "stroke", "opacity") if element.get(name)})
+    for name in element.get("class", "").split():
+        style.update(sheet.get(name, {}))
     style.update(re.findall(r"([\w-]+):\s*([^;]+)", element.get("style", "")))
     yield element, style
     for child in element:
-        if child.tag != SVG + "defs":
-            yield from styled(child, style)
+        if child.tag not in (SVG + "defs", SVG + "style"):
+            yield from styled(child, sheet, style)
 
 
 def colour(style, name, default):
@@ -47,16 +63,26 @@ def colour(style, name, default):
     return "#" + "".join(2 * digit for digit in value[1:]) if re.fullmatch(r"#[0-9a-f]{3}", value) else value
 
 
-def faults(path):
+def covers(rect, text):
+    """True if the anchor of the text is within the rectangle."""
+    x, y, width, height, left, top = (float(element.get(name, "nan")) for element, names in ((rect, ("x", "y", "width", "height")), (text, "xy")) for name in names)
+    return x <= left <= x + width and y <= top <= y + height
+
+
+def faults_of(root, sheet):
     background = None
+    box = None                                  # the last filled rectangle
     texts = 0
-    for element, style in styled(xml.etree.ElementTree.parse(path).getroot(), {}):
+    for element, style in styled(root, sheet, {}):
         fill, stroke = colour(style, "fill", "#000000"), colour(style, "stroke", "none")
+        if element.tag == SVG + "line":
+            fill = "none"
         translucent = any(float(style.get(name, 1)) < 0.5 for name in ("opacity", "stroke-opacity", "fill-opacity"))
         if element.tag == SVG + "text":
             texts += 1
-            if background is not None and contrast(fill, background) < TEXT:
-                yield f"has text of contrast {contrast(fill, background):.2f}: {''.join(element.itertext()).strip()}"
+            behind = box[1] if box and covers(box[0], element) else background
+            if behind is not None and contrast(fill, behind) < TEXT:
+                yield f"has text of contrast {contrast(fill, behind):.2f}: {''.join(element.itertext()).strip()}"
         elif element.tag in SHAPES and background is None:
             background = fill                   # the first shape is the page
             if not fill.startswith("#"):
@@ -67,13 +93,21 @@ def faults(path):
             seen = [contrast(c, background) for c in (fill, stroke) if c.startswith("#") and c != background]
             if seen and max(seen) < GRAPHICS:
                 yield f"has a shape of contrast {max(seen):.2f}"
+            if element.tag == SVG + "rect" and fill.startswith("#"):
+                box = element, fill
     if texts == 0:
         yield "has no text"
 
 
+def faults(path):
+    root = xml.etree.ElementTree.parse(path).getroot()
+    for sheet in sheets(root):
+        yield from faults_of(root, sheet)
+
+
 def main():
     failed = 0
-    figures = [pathlib.Path(name) for name in sys.argv[1:]] or sorted(DOCS.glob("*/*.svg"))
+    figures = [pathlib.Path(name) for name in sys.argv[1:]] or sorted(DOCS.glob("**/*.svg"))
     for path in figures:
         found = sorted(set(faults(path)))
         failed += bool(found)

@@ -1,4 +1,4 @@
--- Which of many stored filters may hold a key: by slices of the filters, by whole filters, by the bit-sliced index,
+-- Which of many stored filters may hold a key: by pieces of the filters, by whole filters, by the bit-sliced index,
 -- and by what would be stored instead of filters: all keys in a btree, in arrays, or as raw bytes.
 -- :rows / 1,000 filters of 12 KB (9,000 keys each) and :rows / 100,000 filters of 1.2 MB (900,000 keys each), of the same keys.
 SET search_path = bench, public;
@@ -57,7 +57,7 @@ FROM (VALUES (:'small_title', 'small', 1), (:'large_title', 'large', 20)) s(grp,
 	(SELECT nth_key(:small * 9000::bigint / 2 + i) AS key FROM generate_series(1, 15) i
 		ORDER BY pages(format('SELECT FROM small_filters WHERE f @> %s::bigint', nth_key(:small * 9000::bigint / 2 + i)), 'enable_bitmapscan=off;enable_indexscan=off') LIMIT 1 OFFSET 7) k,
 	LATERAL (VALUES
-		(1, 'f @> key, sequential scan: slices', 'SELECT id FROM bench.%s_filters WHERE f @> %s::bigint', 'enable_bitmapscan=off;enable_indexscan=off', times, '%s_filters'),
+		(1, 'f @> key, sequential scan: pieces', 'SELECT id FROM bench.%s_filters WHERE f @> %s::bigint', 'enable_bitmapscan=off;enable_indexscan=off', times, '%s_filters'),
 		-- with that many keys the filter is read whole
 		(2, 'the same, filters read whole', 'SELECT id FROM bench.%s_filters WHERE bloom_contains_any(f, array_fill(%s::bigint, ARRAY[' || CASE size WHEN 'small' THEN 3 ELSE 250 END || ']))', 'enable_bitmapscan=off;enable_indexscan=off', 1, '%s_filters'),
 		(3, 'f @> key, index bloomx', 'SELECT id FROM bench.%s_filters WHERE f @> %s::bigint', 'enable_seqscan=off', 20, '%s_sliced'),
