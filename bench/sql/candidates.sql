@@ -45,7 +45,7 @@ FROM (
 
 -- One key among all: the filter compared with indexes.  Sequential scans are off, because the planner overestimates BRIN's bitmap scans here.
 INSERT INTO silence
-SELECT candidate(format('One key among all rows'', %s', present), label, format(query, key), n = 1, 'enable_seqscan=off', 20, disk)
+SELECT candidate(format('One key among all rows, %s', present), label, format(query, key), n = 1, 'enable_seqscan=off', 20, disk)
 FROM (VALUES
 	(1, 'filter in a table, f @> key', 'SELECT f @> %s FROM k_filter', pg_total_relation_size('k_filter')),
 	(2, 'btree, index-only', 'SELECT EXISTS (SELECT FROM k_btree WHERE k = %s)', pg_relation_size('k_btree_k')),
