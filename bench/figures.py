@@ -31,9 +31,9 @@ def check(figure, name):
             raise ValueError(f'{name} has an axis without a name')
 
 
-def save(figure, directory, name, legend=False):
-    """Writes the figure; with room for a legend below it."""
+def save(figure, directory, name, legend=0):
+    """Writes the figure; a share of its height is left for a legend below it."""
     check(figure, name)
-    figure.tight_layout(rect=(0, 0.1, 1, 1) if legend else None)
+    figure.tight_layout(rect=(0, legend, 1, 1))
     figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
     plt.close(figure)

@@ -58,30 +58,44 @@ collisions(void)
 	fclose(csv);
 }
 
+/* Counts in many filters.  The filters differ, so a sum varies more than a binomial count.  Its sigma is estimated from the filters. */
+typedef struct counts
+{
+	uint64_t	filters;
+	double		sum;
+	double		squares;
+} counts;
+
+static void
+count_filter(counts *c, uint64_t found)
+{
+	c->filters++;
+	c->sum += (double) found;
+	c->squares += (double) found * (double) found;
+}
+
+static double
+sigma_of_sum(const counts *c)
+{
+	double		n = (double) c->filters;
+
+	return sqrt(fmax(c->squares - c->sum * c->sum / n, 0) * n / (n - 1));
+}
+
 /* Tests `probes` absent keys in each of `filters` random filters of n keys. */
 static void
 random_filters(FILE *csv, const char *prefix, const blx_geometry *g, uint64_t n, uint64_t filters, uint64_t probes)
 {
 	blx_filter *f = new_filter(g);
-	uint64_t	positives = 0;
-	double		sum = 0,
-				squares = 0;
+	counts		c = {0, 0, 0};
 
 	for (uint64_t i = 0; i < filters; i++)
 	{
-		uint64_t	found;
-
 		blank(f, g);
 		add_range(f, i * n, n);
-		found = count_true(f, ABSENT + i * probes, probes);
-		positives += found;
-		sum += (double) found;
-		squares += (double) found * (double) found;
+		count_filter(&c, count_true(f, ABSENT + i * probes, probes));
 	}
-
-	/* The filters differ, so the count varies more than a binomial count.  Its sigma is estimated from the filters. */
-	fprintf(csv, "%s,%s,%" PRIu64 ",%" PRIu64 ",%.1f\n", prefix, blx_layout_name(g->layout), positives, filters * probes,
-			sqrt(fmax(squares - sum * sum / (double) filters, 0) * (double) filters / (double) (filters - 1)));
+	fprintf(csv, "%s,%s,%.0f,%" PRIu64 ",%.1f\n", prefix, blx_layout_name(g->layout), c.sum, filters * probes, sigma_of_sum(&c));
 	free_filter(f);
 }
 
@@ -148,7 +162,7 @@ static void
 elements(void)
 {
 	static const struct { uint64_t m; unsigned k; } cases[] = {{64, 4}, {64, 8}, {512, 8}, {512, 16}};
-	FILE	   *csv = open_csv(directory, "almeida-elements", "occupation,m,k,n,collisions,positives,probes");
+	FILE	   *csv = open_csv(directory, "almeida-elements", "occupation,m,k,n,collisions,positives,probes,sigma");
 	enum { KEYS = 256 };
 	uint64_t	hashes[KEYS];
 
@@ -165,16 +179,20 @@ elements(void)
 			{
 				size_t		keys = keys_with_collisions(&g, c, hashes, KEYS);
 				blx_filter *f = new_filter(&g);
-				uint64_t	positives = 0;
+				counts		found = {0, 0, 0};
 
 				for (uint64_t i = 0; i < filters; i++)
 				{
+					uint64_t	positives = 0;
+
 					blank(f, &g);
 					add_range(f, i * n, n);
 					for (size_t q = 0; q < keys; q++)
 						positives += blx_test(f, hashes[q]);
+					count_filter(&found, positives);
 				}
-				fprintf(csv, "%g,%" PRIu64 ",%u,%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 "\n", occupations[o], m, k, n, c, positives, filters * keys);
+				fprintf(csv, "%g,%" PRIu64 ",%u,%" PRIu64 ",%u,%.0f,%" PRIu64 ",%.1f\n", occupations[o], m, k, n, c, found.sum, filters * keys,
+						sigma_of_sum(&found));
 				free_filter(f);
 			}
 		}

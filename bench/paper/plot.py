@@ -150,7 +150,7 @@ def almeida_reduction():
         axis.plot(x, y, color=colour, linestyle='--' if mark == 's' else '-')
         x, y = select(table, 'divided_by', lambda r: int(r['positives']) / int(r['probes']), method=method)
         axis.plot(x, y, mark, color=colour, label=method, fillstyle='none' if mark == 's' else 'full')
-    axis.set(xscale='log', yscale='log', xlabel='size, as a part of the whole filter', ylabel='false positive rate', title='A half-full filter of 2$^{20}$ bits and 16 probes, cut down')
+    axis.set(xscale='log', yscale='log', xlabel='size, as a part of the whole filter', ylabel='false positive rate', title='A half-full filter of 1,048,576 bits and 16 probes, cut down')
     axis.set_xticks([1, 2, 4, 8, 16], ['whole', '1/2', '1/4', '1/8', '1/16'])
     axis.minorticks_off()
     axis.legend(loc='lower right')
@@ -191,7 +191,7 @@ def kaler_times():
     axes[0].set(ylabel='time / time of standard', ylim=(0, 1.5))
     figure.suptitle('Time per key, relative to the standard filter (10 bits per key)')
     legend_below(figure, axes[0])
-    save(figure, directory, 'kaler-times', legend=True)
+    save(figure, directory, 'kaler-times', legend=0.1)
 
 
 def kaler_speedup():
@@ -308,50 +308,65 @@ def growth_overload():
         axis.title.set_fontsize(10)
     figure.suptitle('Planned for 100,000 keys at 1 %, and given more')
     legend_below(figure, axes[0])
-    save(figure, directory, 'growth-overload', legend=True)
+    save(figure, directory, 'growth-overload', legend=0.1)
 
 
 def growth_chains():
     """Kaler's figures 1 and 2: memory and rate of his scalable filters over k, with his hashing and with independent hashes."""
     table = rows('growth-chains')
     figure, axes = plt.subplots(1, 2, figsize=(7.2, 4.4))
-    k = sorted({int(r['k']) for r in table})
-    axes[0].plot(k, [next(int(r['standard_bits']) for r in table if r['k'] == str(x)) / int(table[0]['n']) for x in k], color=BLUE, label='standard')
-    axes[1].plot(k, [0.5 ** x for x in k], color=BLUE)
-    for start, colour in (('512', RED), ('2048', ORANGE)):
-        for hashing, style in (('double', 'o-'), ('independent', 'o:')):
+    n = int(table[0]['n'])
+    x, y = select(table, 'k', lambda r: float(r['standard_bits']) / 8e6, start=512, hashing='double')
+    axes[0].plot(x, y, color=BLUE, label='standard')
+    x, y = select(table, 'k', lambda r: float(r['standard']), start=512, hashing='double')
+    axes[1].plot(x, y, color=BLUE)
+    for start, colour in ((512, RED), (2048, ORANGE)):
+        for hashing, name, style in (('double', 'H1 + i H2', 'o-'), ('independent', 'independent', 'o:')):
             x, y = select(table, 'k', lambda r: int(r['positives']) / int(r['probes']), start=start, hashing=hashing)
-            axes[1].plot(x, y, style, color=colour, markersize=4, fillstyle='full' if hashing == 'double' else 'none',
-                         label=f'from {int(start):,} keys, {hashing}')
-        x, y = select(table, 'k', lambda r: int(r['bits']) / int(r['n']), start=start, hashing='double')
-        axes[0].plot(x, y, 'o-', color=colour, markersize=4, label=f'from {int(start):,} keys')
-    axes[0].set(xlabel='k, probes per key', ylabel='bits per key', ylim=(0, None), title='memory')
+            axes[1].plot(x, y, style, color=colour, markersize=4, fillstyle='full' if hashing == 'double' else 'none', label=f'from {start:,} keys, {name}')
+        x, y = select(table, 'k', lambda r: float(r['bits']) / 8e6, start=start, hashing='double')
+        axes[0].plot(x, y, 'o-', color=colour, markersize=4, label=f'from {start:,} keys')
+    axes[0].set(xlabel='k, probes per key', ylabel='memory, MB', ylim=(0, None), title='memory')
     axes[1].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', title='rate')
     axes[0].legend(fontsize=8)
     axes[1].legend(fontsize=8)
-    figure.suptitle("Kaler's scalable filters, 2$^{20}$ keys")
+    figure.suptitle(f"Kaler's scalable filters, {n:,} keys")
     save(figure, directory, 'growth-chains')
 
 
 def growth_dynamic():
-    """Kaler's figures 4 and 6: memory and rate of blocks that grow over k, with as many keys as planned."""
-    table = rows('growth-dynamic')
-    figure, axes = plt.subplots(1, 2, figsize=(7.2, 4.6))
-    for kind, colour, label in (("Kaler's blocks of 51.2 keys", RED, 'his blocks, 51.2 keys'), ("Kaler's blocks of 2944 keys", ORANGE, 'his blocks, 2,944 keys'),
-                                ('dynamic_blocked', PURPLE, 'dynamic_blocked'), ('blocked, 51.2 keys', GREEN, 'static, 51.2 keys'), ('blocked, 2944 keys', CYAN, 'static, 2,944 keys')):
-        x, y = select(table, 'k', lambda r: float(r['bits_per_key']) / (int(r['k']) / 0.7), kind=kind)
-        if not kind.startswith('blocked'):
-            axes[0].plot(x, y, 'o-', color=colour, markersize=4)
-        x, y = select(table, 'k', lambda r: float(r['rate']), kind=kind)
-        axes[1].plot(x, y, 'o-', color=colour, markersize=4, label=label)
-    k = numpy.arange(3, 17)
-    axes[0].axhline(1, color=BLUE, linestyle='--')
-    axes[1].plot(k, 0.5 ** k, color=BLUE, linestyle='--', label='standard')
-    axes[0].set(xlabel='k, probes per key', ylabel='bits / bits of standard', ylim=(0, None), title='memory')
-    axes[1].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', title='rate')
-    figure.suptitle('Blocks that grow, with as many keys as planned')
-    legend_below(figure, axes[1])
-    save(figure, directory, 'growth-dynamic', legend=True)
+    """Kaler's figures 4 and 6: memory and rate, over those of the standard filter, of blocks that grow and of static ones, with as many keys as planned."""
+    blocks, layout = rows('kaler-dynamic'), rows('growth-dynamic')
+    figure, axes = plt.subplots(1, 2, figsize=(7.2, 5.0))
+
+    def bits(r):
+        return float(r['bits']) / (int(r['n']) * int(r['k']) / 0.7)
+
+    def rate(r):
+        return int(r['positives']) / int(r['probes']) / exact.fpr_approx(int(r['n']), int(r['n']) * int(r['k']) / 0.7, int(r['k']))
+
+    for size, colour in (('51.2', RED), ('2944', ORANGE)):
+        x, y = select(blocks, 'k', bits, kind='dynamic', block_keys=size, hashing='double')
+        axes[0].plot(x, y, 'o-', color=colour, markersize=4)
+        for kind, shade in (('dynamic', colour), ('static', GREEN if size == '51.2' else CYAN)):
+            for hashing, name, style in (('double', 'H1 + i H2', 'o-'), ('independent', 'independent', 'o:')):
+                x, y = select(blocks, 'k', rate, kind=kind, block_keys=size, hashing=hashing)
+                axes[1].plot(x, y, style, color=shade, markersize=3.5, fillstyle='full' if hashing == 'double' else 'none',
+                             label=f'{kind}, {float(size):,g} keys, {name}')
+    x, y = select(layout, 'k', bits, kind='dynamic_blocked')
+    axes[0].plot(x, y, 's-', color=PURPLE, markersize=4)
+    x, y = select(layout, 'k', rate, kind='dynamic_blocked')
+    axes[1].plot(x, y, 's-', color=PURPLE, markersize=4, label='dynamic_blocked')
+    for axis in axes:
+        axis.axhline(1, color=BLUE, linestyle='--', label='standard')
+        axis.set_xticks([4, 8, 12, 16])
+    axes[0].set(xlabel='k, probes per key', ylabel='bits / bits of standard (ratio)', ylim=(0, None), title='memory')
+    axes[1].set(xlabel='k, probes per key', ylabel='rate / rate of standard (ratio)', yscale='log', ylim=(0.05, 300), title='rate')
+    axes[1].set_yticks([0.1, 1, 10, 100], ['0.1', '1', '10', '100'])
+    axes[1].minorticks_off()
+    figure.suptitle('Blocks that grow and static blocks, with as many keys as planned')
+    figure.legend(*axes[1].get_legend_handles_labels(), loc='lower center', ncol=2, fontsize=8)
+    save(figure, directory, 'growth-dynamic', legend=0.22)
 
 
 def almeida_schemes():

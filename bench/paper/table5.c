@@ -75,13 +75,14 @@ static double
 weak_keys(const blx_geometry *g)
 {
 	unsigned	weak = 0,
-				sample = quick ? 300 : 3000;
+				sample;
 	blx_geometry small = *g;
 	blx_filter *f;
 
 	/* Blocks are alike, and fewer of them are cleared faster. */
 	if (small.blocks > 64)
 		small.blocks = 64;
+	sample = quick ? 300 : blx_bytes(&small, 0) < 10000 ? 1000000 : 3000;
 	f = new_filter(&small);
 	for (unsigned i = 0; i < sample; i++)
 	{

@@ -46,6 +46,13 @@ def with_sigma(count, total, expected):
     return f'{short(count / total, 3)} ({(count / total - expected) / sigma:+.1f})'
 
 
+def counted(count, total):
+    """A measured share with its standard error."""
+    rate = count / total
+    error = (rate * (1 - rate) / total) ** 0.5
+    return short(rate, 3) + (f' ± {short(error, 1)}' if error else '')
+
+
 def machine():
     return markdown(['measured on', ''], [[r['key'], r['value']] for r in rows('machine')])
 
@@ -114,7 +121,8 @@ def almeida_table3():
         measured = []
         for c in range(4):
             r = found[occupation, m, k, c]
-            measured.append(f"{r['positives'] / r['probes'] / mean:.2f}" if r['positives'] >= 30 else '-')
+            expected = exact.fpr_element(n, m, k, k - c) * r['probes']
+            measured.append(f"{r['positives'] / r['probes'] / mean:.2f} ({(r['positives'] - expected) / r['sigma']:+.1f})" if r['positives'] >= 30 else '-')
         lines.append([{1: '1/1', 0.5: '1/2', 0.25: '1/4'}[occupation], m, k, n,
                       *(beside(text, exact.fpr_element(n, m, k, k - c) / mean) for c, text in enumerate(printed)), ' / '.join(measured)])
     return markdown(['occupation', 'm', 'k', 'n', 'no collision', 'one', 'two', 'three', 'measured'], lines)
@@ -214,7 +222,7 @@ def window_stream():
     lines = []
     for r in rows('window-stream'):
         lines.append([f"{r['window']:,}", short(r['fpr']), r['scheme'], f"{r['bits_a_key']:.1f}", f"{100 * r['missed'] / r['repeats']:.3g} %" if r['missed'] else 'none',
-                      short(r['positives'] / r['fresh'], 3), f"{r['ratio']:.2f}"])
+                      counted(r['positives'], r['fresh']), f"{r['ratio']:.2f}"])
     return markdown(['window', 'rate asked for', 'scheme', 'bits per key of the window', 'keys of the window forgotten', 'rate', 'time'], lines)
 
 
@@ -227,7 +235,7 @@ def table5_layouts():
         both = 'refused' if r['intersection'] == '' else f"{short(r['intersection'], 2)} / {short(r['intersection_built'], 2)}"
         views = ', '.join(f'{name} {r[name]}' for name in ('prefix', 'fold') if r[name] != '') or 'none'
         apart = 'refused' if r['apart_1000'] == '' else f"{100 * r['apart_100']:.0f} % / {100 * r['apart_1000']:.0f} %"
-        lines.append([r['layout'], f"{r['bits_a_key']:.1f}", short(r['positives'] / r['probes'], 3), 'yes' if r['removes'] else 'no', f"{r['add_ratio']:.2f}", f"{r['absent_ratio']:.2f}",
+        lines.append([r['layout'], f"{r['bits_a_key']:.1f}", counted(r['positives'], r['probes']), 'yes' if r['removes'] else 'no', f"{r['add_ratio']:.2f}", f"{r['absent_ratio']:.2f}",
                       f"{r['present_ratio']:.2f}", weak, both, apart, views])
     return markdown(['layout', 'bits per key', 'rate', 'keys can be removed', 'add', 'test absent', 'test present', 'weak keys', 'rate of a & b / of the filter of the common keys',
                      'disjoint recognised, 100 / 1,000 keys', 'rate at half size'], lines)
@@ -253,32 +261,76 @@ def kaler_figure3():
     return markdown(['filter', 'bits per key', 'bytes of a block', 'rate printed', 'computed', 'measured', 'time printed, relative', 'measured'], lines)
 
 
+def relative(r, base):
+    """A measured rate over another rate, with its standard error."""
+    ratio = r['positives'] / r['probes'] / base
+    error = r['positives'] ** 0.5 / r['probes'] / base
+    return f'{ratio:.2f} ± {error:.2f}' if error >= 0.005 else f'{ratio:.2f}'
+
+
+def beside_computed(r, base):
+    """A computed rate over another rate, and how far the measured one is from it in standard errors."""
+    expected = r['expected'] * r['probes']
+    return f"{r['expected'] / base:.2f} ({(r['positives'] - expected) / expected ** 0.5:+.1f})"
+
+
 def growth_chains():
     found = {(r['start'], r['hashing'], r['k']): r for r in rows('growth-chains')}
     lines = []
     for k in sorted({key[2] for key in found}):
+        cells = [relative(found[start, hashing, k], found[start, hashing, k]['standard']) for start in (512, 2048) for hashing in ('double', 'independent')]
+        lines.append([k, *cells, f"{found[512, 'double', k]['bits'] / found[2048, 'double', k]['bits']:.2f}"])
+    return markdown(['k', 'from 512, H1 + i H2', 'independent', 'from 2,048, H1 + i H2', 'independent', 'memory, 512 over 2,048'], lines)
+
+
+def standard_of(r):
+    """The rate and the bits of the standard filter of the same k: k/0.7 bits per key."""
+    bits = r['n'] * r['k'] / 0.7
+    return exact.fpr_approx(r['n'], bits, r['k']), bits
+
+
+def blocks_of(kind, size, k):
+    found = {(r['kind'], r['block_keys'], r['hashing'], r['k']): r for r in rows('kaler-dynamic')}
+    return [found[kind, size, hashing, k] for hashing in ('double', 'independent')]
+
+
+def growth_blocks():
+    lines = []
+    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
         line = [k]
-        for start in (512, 2048):
-            for hashing in ('double', 'independent'):
-                r = found[start, hashing, k]
-                line.append(f"{r['positives'] / r['probes'] / r['standard']:.2f}")
-        line.append(f"{found[512, 'double', k]['bits'] / found[2048, 'double', k]['bits']:.2f}")
+        for size in (51.2, 2944):
+            double, independent = blocks_of('dynamic', size, k)
+            rate, bits = standard_of(double)
+            line += [f"{double['bits'] / bits:.2f}", relative(double, rate), beside_computed(independent, rate), f"{independent['plain'] / rate:.2f}"]
         lines.append(line)
-    return markdown(['k', 'from 512, double hashing', 'independent', 'from 2,048, double hashing', 'independent', 'memory, 512 over 2,048'], lines)
+    head = ['rate, H1 + i H2', 'independent', 'static, as many bits']
+    return markdown(['k', '51.2 keys: bits', *head, '2,944 keys: bits', *head], lines)
+
+
+def growth_static():
+    lines = []
+    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
+        line = [k]
+        for size in (51.2, 2944):
+            double, independent = blocks_of('static', size, k)
+            rate = standard_of(double)[0]
+            line += [relative(double, rate), beside_computed(independent, rate)]
+        lines.append(line)
+    return markdown(['k', '51.2 keys, H1 + i H2', 'independent', '2,944 keys, H1 + i H2', 'independent'], lines)
 
 
 def growth_dynamic():
     found = {(r['kind'], r['k']): r for r in rows('growth-dynamic')}
-    kinds = ["Kaler's blocks of 51.2 keys", "Kaler's blocks of 2944 keys", 'dynamic_blocked', 'dynamic_blocked, block_bits=32704', 'dynamic_blocked, block_bits=32704,growth=1,tightening=0.5']
+    kinds = ['dynamic_blocked', 'dynamic_blocked, block_bits=32704', 'dynamic_blocked, block_bits=32704,growth=1,tightening=0.5']
     lines = []
     for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
         line = [k]
         for kind in kinds:
             r = found[kind, k]
-            line.append(f"{r['bits_per_key'] / (k / 0.7):.2f}, {r['rate'] * 2 ** k:.2f}" + (f" ({r['plain'] * 2 ** k:.2f})" if r['plain'] != '' else ''))
-        line += [f"{found[f'blocked, {size} keys', k]['rate'] * 2 ** k:.2f}" for size in ('51.2', '2944')]
+            rate, bits = standard_of(r)
+            line += [f"{r['bits'] / bits:.2f}", relative(r, rate)]
         lines.append(line)
-    return markdown(['k', "Kaler's blocks of 51.2 keys", 'of 2,944 keys', 'dynamic_blocked', '32,704 bits', '32,704 bits, growth 1, tightening 1/2', 'static, 51.2 keys', 'static, 2,944 keys'], lines)
+    return markdown(['k', 'presets: bits', 'rate', '32,704 bits a block: bits', 'rate', '32,704 bits, growth 1, tightening 1/2: bits', 'rate'], lines)
 
 
 def kaler_bins():
@@ -314,7 +366,7 @@ def growth_overload():
     lines = []
     for r in rows('growth-overload'):
         if r['n'] / r['planned'] in (1, 8, 64):
-            lines.append([r['layout'], int(r['n'] / r['planned']), short(r['positives'] / r['probes'], 3), f"{r['bits'] / r['n']:.1f}",
+            lines.append([r['layout'], int(r['n'] / r['planned']), counted(r['positives'], r['probes']), f"{r['bits'] / r['n']:.1f}",
                           f"{r['add_ns']:.0f}", f"{r['absent_ratio']:.2f}", f"{r['present_ratio']:.2f}"])
     return markdown(['layout', 'keys / planned', 'rate', 'bits per key', 'add, ns', 'test absent', 'test present'], sorted(lines, key=lambda line: line[1]))
 
