@@ -44,6 +44,9 @@ PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq ($(PGXS),)
 $(error no pg_config at "$(PG_CONFIG)": install PostgreSQL's headers for servers (README.md), or set PG_CONFIG)
 endif
+ifeq ($(wildcard $(PGXS)),)
+$(error no $(PGXS), which $(PG_CONFIG) names: install PostgreSQL's headers for servers (README.md), or set PG_CONFIG)
+endif
 include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object

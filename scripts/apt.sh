@@ -21,11 +21,11 @@ as_root() {
 apt() { as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
 
 # Package lists may be missing (a bare container) or out of date (a download that fails).
-# shellcheck disable=SC2034 # read by install-deps
 apt_updated=
 apt_update() {
 	echo "reading the package lists ..."
 	apt update
+	# shellcheck disable=SC2034 # read by install-deps
 	apt_updated=yes
 }
 
@@ -45,7 +45,8 @@ apt_mirror() {
 # Installs packages. Prints their size and one line per 20 % of progress. Shows the output of apt and dpkg only
 # if they fail.
 apt_install() {
-	LC_ALL=C apt-get --assume-no --no-install-recommends install "$@" 2>/dev/null | sed -n \
+	# Even to say what it would do, apt wants dpkg's lock.
+	as_root env LC_ALL=C apt-get --assume-no --no-install-recommends install "$@" 2>/dev/null | sed -n \
 		-e 's/^[0-9]* upgraded, \([0-9]*\) newly.*/  \1 packages/p' \
 		-e 's/^Need to get \(.*\) of archives.*/  \1 to download/p' \
 		-e 's/^After this operation, \(.*\) of additional disk space.*/  \1 on disk/p' || :
@@ -89,5 +90,9 @@ apt_progress() {
 			echo "  $what $shown %"
 		fi
 	done
+	# the last lines of apt are below 100 %
+	if [ "$status" -eq 0 ] && [ "$phase" = pmstatus ] && [ "$shown" -lt 100 ]; then
+		echo "  installed 100 %"
+	fi
 	return "$status"
 }

@@ -62,6 +62,12 @@ same "leaves nothing" "none" "$(files "$work/stage-other")none"
 message=$(make -s -C "$work/now" PG_CONFIG=/nonexistent/pg_config 2>&1)
 echo "$message" | grep -q 'no pg_config at "/nonexistent/pg_config"'
 ok "a pg_config that does not exist is an error that names it" $?
+# Debian's package of the client library has a pg_config, too.
+printf '#!/bin/sh\necho /nonexistent/pgxs.mk\n' >"$work/pg_config_of_a_client"
+chmod 755 "$work/pg_config_of_a_client"
+message=$(make -s -C "$work/now" PG_CONFIG="$work/pg_config_of_a_client" 2>&1)
+echo "$message" | grep -q 'no /nonexistent/pgxs.mk.*headers for servers'
+ok "a pg_config without server headers is an error that says what is missing" $?
 
 # ---- the next version ----
 
