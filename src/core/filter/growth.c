@@ -21,10 +21,10 @@
 
 /*
  * The finest geometry is looked for among the plans for this many numbers of
- * keys per doubling: each is 1.1 % larger than the next.  At 1 % the rarest of
+ * keys per doubling: each is 2.2 % larger than the next.  At 1 % the rarest of
  * the geometries is the plan for a tenth of the numbers.
  */
-#define PLANS_PER_OCTAVE 64
+#define PLANS_PER_OCTAVE 32
 
 /*
  * Sets fill powers of two, which is what allocators round chunks up to.  If there
@@ -52,10 +52,20 @@
  */
 #define PENDING_MARGIN 1.25
 
+/* By what factor the number of keys may differ from the planner's guess, if that is a good one. */
+#define LIKELY 1.1
+
 blx_growth
 blx_unlimited_growth(const blx_memory *memory)
 {
 	return (blx_growth) {.memory = memory, .early_bytes = BLX_MAX_BYTES, .set_bytes = BLX_MAX_BYTES, .filter_bytes = BLX_MAX_BYTES};
+}
+
+/* False if whoever set the limits wants the best filter of that size. */
+static bool
+limits_differ(const blx_growth *growth)
+{
+	return growth->filter_bytes > growth->early_bytes;
 }
 
 static uint64_t
@@ -164,6 +174,21 @@ set_limit(const blx_filter *set, const blx_growth *growth)
 	return set->pending ? blx_bytes(&planned, set->name_len) : growth->set_bytes;
 }
 
+/*
+ * True if the keys seem to be different, and so many that their set is to pass
+ * early_bytes.  Of D keys in random order, D (1 - exp(-r / D)) are among the first
+ * r hashes.  If no more than a sixteenth of these have come again, there are at
+ * least eight times as many keys as have come.
+ */
+#define EARLIER 8
+#define REPEATED (1.0 / 16)
+
+static bool
+seem_different(const blx_growth *growth, double count)
+{
+	return growth->seen > 0 && count >= (1 - REPEATED) * growth->seen && growth->expected >= 2 * EARLIER * count;
+}
+
 /* Makes *g, a plan of n keys, one of a single group, if that is at most a little larger.  False if it cannot be. */
 static bool
 take_one_group(blx_geometry *g, uint64_t n, double fpr)
@@ -206,27 +231,44 @@ finest_geometry(double keys, double fpr, bool one_group, blx_geometry *g)
 	return blx_geometry_check(g, NULL);
 }
 
+/* True if the plans for about that many keys have one group of parts. */
+static bool
+plans_have_one_group(double keys, double fpr)
+{
+	blx_geometry g;
+
+	for (double n = keys / LIKELY; n <= keys * LIKELY; n *= exp2(1.0 / PLANS_PER_OCTAVE))
+		if (!blx_plan(BLX_PARTITIONED_BLOCKED, (uint64_t) fmax(1, fmin(n, BLX_MAX_BYTES)), fpr, NULL, &g, NULL) || g.parts > BLX_GROUP)
+			return false;
+	return true;
+}
+
 /*
  * The filter that an unplanned set becomes.  If more keys are expected than have
  * come, one that can be cut to fit any number of keys up to somewhat more than
  * expected, or else the plan for that many.  If neither is allowed, or if the
  * expectation has turned out too low, the filter of the most keys that is.
  *
- * Where one group is enough, as at 1 %, a key costs one cache line.  With the 11
- * parts that the plans for some numbers of keys have there, adding ten million
- * keys took a fifth longer in all.  The price: for a quarter of the numbers of
- * keys the result is 9 to 11 % larger than the plan.
+ * At 1 % the plans for a quarter of the numbers of keys have 9 or 11 parts, that is
+ * two groups, and a key that is added costs two cache lines.  The plans for the
+ * others have one.  Ten million keys took a fifth more time in a filter of 11 parts,
+ * and a third more in two processes.  So if the keys seem to be different, and the
+ * plans for about as many as are expected have one group, the filter has one.  If
+ * quite another number of keys comes then, the result may have 5 or 6 parts where the
+ * plan has 9 or 11 in half as many blocks: it is 9 to 11 % larger than the plan.
  */
 static bool
 pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometry *g, blx_error *error)
 {
 	double		keys = PENDING_MARGIN * growth->expected;
+	bool		one_group;
 
-	if (growth->filter_bytes == growth->early_bytes)
+	if (!limits_differ(growth))
 		return blx_plan_bytes(growth->filter_bytes, fpr, g, error);
 	if (growth->expected <= count)
 		return blx_plan_bytes(growth->set_bytes, fpr, g, error);
-	if ((finest_geometry(keys, fpr, true, g) || finest_geometry(keys, fpr, false, g)) &&
+	one_group = seem_different(growth, count) && plans_have_one_group(growth->expected, fpr);
+	if (((one_group && finest_geometry(keys, fpr, true, g)) || finest_geometry(keys, fpr, false, g)) &&
 		blx_bytes(g, BLX_MAX_NAME) <= growth->filter_bytes)
 	{
 		/* no smaller than the set was: more keys than expected may come */
@@ -244,14 +286,20 @@ pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometr
  * True if the set stays a set, of that many bytes.  A key takes 8 bytes and room
  * to grow in a set, and 2 to 4 in a filter that is to be cut.  The set is exact,
  * whatever the planner expects, so it is left early only if twice as many keys
- * are expected as have come: then it would have to grow again.
+ * are expected as have come: then it would have to grow again.  If it is sure to
+ * become a filter, it does so at an eighth of early_bytes: to add a key to a set of
+ * megabytes takes longer than to add it to the filter.
  */
 static bool
 stays_a_set(const blx_filter *set, uint64_t bytes, const blx_growth *growth)
 {
-	if (bytes > set_limit(set, growth))
-		return false;
-	return set->pending || bytes <= growth->early_bytes || growth->expected < 2 * (double) blx_hashes_count(set);
+	double		count = (double) blx_hashes_count(set);
+
+	if (set->pending || bytes > set_limit(set, growth))
+		return bytes <= set_limit(set, growth);
+	if (bytes <= growth->early_bytes)
+		return bytes <= growth->early_bytes / EARLIER || !limits_differ(growth) || !seem_different(growth, count);
+	return growth->expected < 2 * count;
 }
 
 /* What a full set becomes. */

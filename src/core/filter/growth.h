@@ -21,6 +21,7 @@ typedef struct blx_growth
 	uint64_t	set_bytes;
 	uint64_t	filter_bytes;	/* at least set_bytes.  Equal to early_bytes: whoever set them wants the best filter of that size */
 	double		expected;		/* keys in the end; 0: not known */
+	double		seen;			/* hashes that have come, with those that came again; 0: not known */
 	void		(*poll) (void); /* called now and then; need not return.  Or NULL */
 } blx_growth;
 

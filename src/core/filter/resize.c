@@ -94,15 +94,19 @@ blx_shrink_scratch(const blx_filter *f)
  * scratch behind the last fold, and computes the rates of all prefixes at once.
  * Of two equal sizes the one with more blocks and fewer parts is kept, since it
  * was found first; it has fewer probes.  With for_speed the result may be somewhat
- * larger, as a plan may (blx_faster_size).
+ * larger, as a plan may (blx_faster_size), and a fold that random keys fill far too
+ * much for the rate is not made: folding and counting take as long as the rest.
  */
+#define TOO_FULL 1.5
+
 static bool
 shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scratch, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 	const blx_identity anonymous = {0};
 	unsigned	line_k = for_speed ? row->line_k : 0;
-	double		rates[BLX_MAX_K + 1];
+	double		rates[BLX_MAX_K + 1],
+				keys = for_speed ? blx_cardinality(f) : 0;
 	blx_geometry folded,
 				lines = {0};	/* the smallest of line_k parts */
 
@@ -130,7 +134,7 @@ shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scr
 			*g = folded;
 
 		/* the next fold, with all its parts */
-		if (!blx_fold_geometry(f, 1, &folded, NULL))
+		if (!blx_fold_geometry(f, 1, &folded, NULL) || blx_fpr_expected(&folded, (uint64_t) keys) > TOO_FULL * fpr)
 			break;
 		blx_init(scratch, &folded, &anonymous, 0);
 		blx_or_into(scratch, f);

@@ -103,15 +103,16 @@ LargerHashes(const blx_filter *open)
 blx_filter *
 AddHashes(blx_filter *f, const uint64 *hashes, size_t n)
 {
-	return AddExpectedHashes(f, hashes, n, 0);
+	return AddExpectedHashes(f, hashes, n, 0, 0);
 }
 
 blx_filter *
-AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected)
+AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected, double seen)
 {
 	blx_growth	growth = GrowthFor(expected);
 	blx_error	error;
 
+	growth.seen = seen;
 	return CheckResult(blx_add_growing(f, hashes, n, &growth, &error), &error);
 }
 

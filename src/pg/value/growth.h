@@ -27,10 +27,11 @@ extern blx_filter *LargerHashes(const blx_filter *open);
 
 /*
  * Adds n hashes in place.  Returns f, or what it grew into (f is not freed).  A
- * set that becomes a filter becomes one for the `expected` keys, 0 = not known.
+ * set that becomes a filter becomes one for the `expected` keys, 0 = not known, and
+ * the earlier the fewer of the hashes `seen` so far, these included, were repeated.
  */
 extern blx_filter *AddHashes(blx_filter *f, const uint64 *hashes, size_t n);
-extern blx_filter *AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected);
+extern blx_filter *AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected, double seen);
 
 /*
  * Makes room for `count` hashes if f is a set.  Returns f, or what it grew into:

@@ -121,7 +121,7 @@ AddToFilter(Versions *shared, const uint64 *hashes, size_t n)
 {
 	MemoryContext old = MemoryContextSwitchTo(shared->context);
 
-	Hold(shared, AddExpectedHashes(shared->filter, hashes, n, shared->expected));
+	Hold(shared, AddExpectedHashes(shared->filter, hashes, n, shared->expected, (double) (shared->applied + n)));
 	MemoryContextSwitchTo(old);
 }
 
@@ -450,6 +450,16 @@ AddKeyToState(Datum datum, KeyType *type, Datum key)
 		return false;
 	Enqueue(live, HashKey(type, key, live->shared->filter->seed));
 	return true;
+}
+
+Datum
+TakeState(Datum state, MemoryContext parent, double expected)
+{
+	LiveFilter *live = CheckLive(state);
+
+	MemoryContextSetParent(live->header.eoh_context, parent);
+	live->shared->expected = expected;
+	return EOHPGetRWDatum(&live->header);
 }
 
 MemoryContext
