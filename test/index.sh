@@ -61,6 +61,9 @@ sql -c "
 	-- values: rows of few and of many keys, most of them soon gone
 	CREATE TABLE events (id serial, who int, note text, tags int[]);
 	CREATE INDEX events_key ON events USING bloomx (who, note, tags) WITH (pending_limit = 16);
+	-- many rows by one statement: sessions that meet on a page of pending rows part, and use several lists
+	CREATE TABLE many (id serial PRIMARY KEY, f bloomfilter);
+	CREATE INDEX many_f ON many USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
 	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
 		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
@@ -75,6 +78,10 @@ sql -c "
 		IF by_index IS DISTINCT FROM by_scan THEN
 			RAISE 'large, key %: index % scan %', k, by_index, by_scan;
 		END IF;
+		SELECT (SELECT sum(id) FROM many WHERE f @> k), (SELECT sum(id) FROM many WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
+		IF by_index IS DISTINCT FROM by_scan THEN
+			RAISE 'many, key %: index % scan %', k, by_index, by_scan;
+		END IF;
 		SELECT (SELECT sum(id) FROM growing WHERE f @> k), (SELECT sum(id) FROM growing WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
 		IF by_index IS DISTINCT FROM by_scan THEN
 			RAISE 'growing, key %: index % scan %', k, by_index, by_scan;
@@ -86,6 +93,7 @@ sql -c "
 		END IF;
 	END \$\$" || exit 1
 
+sql -c "CREATE TABLE made AS SELECT bloom_agg((i * 7919 + j * 31) % 1000) AS f FROM generate_series(1, 400) i, generate_series(1, 10) j GROUP BY i" || exit 1
 sql -c "INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 300)" -c "INSERT INTO large (f) SELECT some_filter() FROM generate_series(1, 60)" || exit 1
 
 cat >"$work/write.sql" <<-'SQL'
@@ -114,6 +122,10 @@ cat >"$work/events.sql" <<-'SQL'
 	UPDATE events SET note = 'note ' || who WHERE id > (SELECT max(id) - 30 FROM events) AND who % 3 = 1;
 	DELETE FROM events WHERE id < (SELECT max(id) - 5000 FROM events) OR who = :key;
 SQL
+cat >"$work/many.sql" <<-'SQL'
+	INSERT INTO many (f) SELECT f FROM made;
+	DELETE FROM many WHERE id < (SELECT max(id) - 2000 FROM many);
+SQL
 cat >"$work/rollback.sql" <<-'SQL'
 	BEGIN;
 	INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 20);
@@ -126,12 +138,12 @@ SQL
 
 # Writers and readers together; $1 is pgbench's -T.
 load() {
-	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
+	pgbench -n -c 5 -j 2 -T "$1" -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/many.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
 
 vacuum_until() { # a file
 	while [ ! -e "$1" ]; do
-		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" >/dev/null 2>&1 || sleep 0.1
+		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many" >/dev/null 2>&1 || sleep 0.1
 	done
 }
 
@@ -143,7 +155,7 @@ loaded() { # name, exit status of load
 }
 
 checked() { # name
-	sql -c "SELECT count(bloomx_check_index(i)) = 4 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
+	sql -c "SELECT count(bloomx_check_index(i)) = 5 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
 		-o "$work/answer"
 	ok "$1" $?
 }
@@ -289,6 +301,17 @@ checked "the indexes are whole after that"
 [ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f', 'events_key']::regclass[]) i, bloomx_index_info(i)")" = t ]
 ok "segments were made" $?
 
+# The lists of pending rows are described from byte 40 of the first page on, in 32 bytes each, which begin with a stamp of 8 bytes; in one
+# that was never used the only byte that is not 0 is its number.
+sql -c "INSERT INTO many (f) SELECT f FROM made, generate_series(1, 100)" &
+other=$!
+sql -c "INSERT INTO many (f) SELECT f FROM made, generate_series(1, 100)"
+wait $other
+same "sessions that insert at once use several lists" t "$(sql -c "CHECKPOINT" -c "
+	SELECT count(*) > 0 FROM generate_series(1, 3) list, pg_read_binary_file(pg_relation_filepath('many_f'), 0, 8192) page,
+		LATERAL (SELECT count(*) FROM generate_series(0, 7) i WHERE get_byte(page, (40 + 32 * list + i)::int) <> 0) bytes WHERE count > 1")"
+checked "the indexes are whole after that, too"
+
 # An INSERT writes the server's generic record by hand. With this setting each record carries the pages as they are
 # after it, and a server that replays it stops if it gets other ones.
 sql -c "ALTER SYSTEM SET wal_consistency_checking = 'generic'" -c "SELECT pg_reload_conf()" -o "$work/answer" || exit 1
@@ -310,9 +333,9 @@ done
 same "an unlogged index is empty after a crash, and takes rows" "0 700" \
 	"$(sql -c "SELECT bloomx_check_index('unlogged_f')" -c "INSERT INTO unlogged (f) SELECT some_filter() FROM generate_series(1, 700)" \
 		-c "SELECT bloomx_check_index('unlogged_f')" | tr '\n' ' ' | sed 's/ $//')"
-sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events"
+sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many"
 checked "the indexes are whole after VACUUM"
-same "VACUUM reclaims the pages that the crashes left behind" "0 0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key']::regclass[]) i, bloomx_index_info(i)")"
+same "VACUUM reclaims the pages that the crashes left behind" "0 0 0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1

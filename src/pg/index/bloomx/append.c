@@ -12,16 +12,31 @@
  */
 #define NEW_PAGES 32
 
-typedef enum BloomxAppended
+/*
+ * True if the keys stay as they are until REINDEX, as far as a row depends on them:
+ * of values it has hashes, whatever the signatures will be.
+ */
+static bool
+KeysAreFinal(const BloomxKeys *keys)
 {
-	APPENDED,
-	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
-	NO_ROOM						/* on the last page, or, under the exclusive lock, among the free pages */
-} BloomxAppended;
+	return keys->of_values || (keys->parts > 0 && !keys->provisional && keys->key_type != BLX_KEY_NONE);
+}
+
+/* Once the keys are final, the next row may go to the last page without a look at the metapage. */
+static void
+SetTarget(BloomxTarget *target, const BloomxMeta *meta)
+{
+	const BloomxPending *pending = &meta->pending[target->list];
+
+	if (!KeysAreFinal(&meta->keys))
+		return;
+	target->block = pending->last;
+	target->stamp = pending->stamp + pending->pages - 1;
+}
 
 /* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
 static BloomxAppended
-TryAppend(const BloomxStore *store, Buffer buffer, int mode, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	uint32		n = BloomxRowWords(keys, row);
 	const BloomxMeta *meta;
@@ -33,28 +48,54 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, const BloomxKeys *k
 	/* a row of values has hashes, whatever the signatures will be */
 	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
 		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(store, meta, row, n, &words) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(store, buffer, row, n, &words)))
+	else if (BloomxAppendToLastPage(store, meta, target->list, row, n, &words) ||
+			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(store, buffer, target->list, row, n, &words)))
 	{
 		result = APPENDED;
-		*step = BloomxInsertStep(meta, words, n, store);
+		*step = BloomxInsertStep(meta, target->list, words, n, store);
+		SetTarget(target, meta);
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	return result;
 }
 
+/*
+ * Appends a row to the page that took the last one.  If somebody else is at work
+ * there, this statement goes on with another list, so that each of several sessions
+ * has a page of its own.  No step of a merge is due before the page is full.
+ */
+static bool
+AppendToTarget(const BloomxStore *store, BloomxTarget *target, const uint64 *row, uint32 n)
+{
+	BloomxAppended result;
+
+	if (target->block == META_BLOCK)
+		return false;
+	result = BloomxAppendToOpenPage(store, target, row, n);
+	if (result == PAGE_IS_BUSY)
+		target->list = (target->list + 1) % PENDING_LISTS;
+	if (result != APPENDED)
+		target->block = META_BLOCK;
+	return result == APPENDED;
+}
+
 bool
-BloomxAppendRow(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	BloomxAppended result = NO_ROOM;
+	Buffer		buffer;
 
+	if (AppendToTarget(store, target, row, BloomxRowWords(keys, row)))
+		return true;
+	buffer = ReadBuffer(store->index, store->meta_block);
 	while (result == NO_ROOM)
 	{
-		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, keys, row, step);
+		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
 		if (result == NO_ROOM)
-			result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, keys, row, step);
+			result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
 		if (result == NO_ROOM)
 			BloomxExtendIndex(store, NEW_PAGES);
 	}
+	ReleaseBuffer(buffer);
 	return result == APPENDED;
 }

@@ -225,6 +225,7 @@ typedef struct BloomxInsertState
 	MemoryContext memory;		/* reset after every row */
 	const BloomxStores *stores;
 	BloomxKeys *keys;			/* of stores of filters when they were read; 0 parts: not read yet */
+	BloomxTarget *targets;		/* of the stores */
 	BloomxColumns *columns;		/* of the store of values */
 } BloomxInsertState;
 
@@ -241,6 +242,7 @@ GetInsertState(Relation index, IndexInfo *info)
 		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
 		state->stores = BloomxOpenStores(index);
 		state->keys = palloc0(state->stores->n * sizeof(BloomxKeys));
+		state->targets = palloc0(state->stores->n * sizeof(BloomxTarget));
 		if (state->stores->store[0].of_values)
 			state->columns = BloomxOpenColumns(index);
 		MemoryContextSwitchTo(old);
@@ -261,9 +263,9 @@ InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const
 	uint32		step;
 
 	if (store->of_values)
-		step = BloomxInsertValues(store, state->columns, values, isnull, tid);
+		step = BloomxInsertValues(store, &state->targets[number], state->columns, values, isnull, tid);
 	else if (!isnull[store->column])
-		step = BloomxInsertFilter(store, values[store->column], tid, &state->keys[number]);
+		step = BloomxInsertFilter(store, &state->targets[number], values[store->column], tid, &state->keys[number]);
 	else
 		return;
 	if (step > 0 && BloomxTryLockStructure(store->index))

@@ -68,7 +68,7 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
 	Size		words = blx_body_words(&check->structure->geometry),
 				i = 0;
 	const uint64 *row;

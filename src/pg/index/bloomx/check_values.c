@@ -114,7 +114,7 @@ static void
 CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 {
 	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
 	const uint64 *row;
 	Size		i = 0;
 

@@ -63,7 +63,7 @@ static double
 PagesRead(const BloomxStructure *structure, uint32 parts, double keys, double matches, double *slices)
 {
 	double		tids = 0,
-				pages = 1 + structure->meta.directory_pages + structure->meta.pending.pages;
+				pages = 1 + structure->meta.directory_pages + BloomxAllPendingPages(&structure->meta);
 
 	*slices = 0;
 	for (uint32 i = 0; i < structure->meta.segments; i++)

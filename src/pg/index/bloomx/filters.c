@@ -206,11 +206,13 @@ JoinKeys(const BloomxStore *store, BloomxKeys *keys, const blx_filter *f)
 }
 
 static void
-ReadKeys(const BloomxStore *store, Buffer buffer, BloomxKeys *keys)
+ReadKeys(const BloomxStore *store, BloomxKeys *keys)
 {
+	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	*keys = BloomxGetMetaForInsert(store, BufferGetPage(buffer))->keys;
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	UnlockReleaseBuffer(buffer);
 }
 
 /*
@@ -218,29 +220,31 @@ ReadKeys(const BloomxStore *store, Buffer buffer, BloomxKeys *keys)
  * that include f's.  Returns true if f's keys are of the index's type.
  */
 static bool
-KnowKeys(const BloomxStore *store, Buffer buffer, const blx_filter *f, BloomxKeys *keys)
+KnowKeys(const BloomxStore *store, const blx_filter *f, BloomxKeys *keys)
 {
 	BloomxKeys	joined;
 	bool		comparable;
 
 	if (keys->parts == 0)
-		ReadKeys(store, buffer, keys);
+		ReadKeys(store, keys);
 	joined = *keys;
 	comparable = JoinKeys(store, &joined, f);
 	if (!BloomxSameKeys(&joined, keys))
 	{
+		Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		*keys = BloomxGetMeta(store, BufferGetPage(buffer))->keys;
 		comparable = JoinKeys(store, keys, f);
 		BloomxWriteLockedKeys(store, buffer, keys);
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		UnlockReleaseBuffer(buffer);
 	}
 	return comparable;
 }
 
 /* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
 static BloomxRowHead
-MakeHead(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeHead(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
 	BloomxRowHead head = {.tid = *tid};
 
@@ -249,7 +253,7 @@ MakeHead(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPoint
 		blx_geometry own = BloomxOwnGeometry(f);
 
 		if (BloomxWidenPending(store, keys, &own))
-			ReadKeys(store, buffer, keys);
+			ReadKeys(store, keys);
 		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
 		head.parts = (uint8) own.parts;
 	}
@@ -258,10 +262,10 @@ MakeHead(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPoint
 
 /* The row as the list of pending rows has it: a word with the TID, then the signature. */
 static uint64 *
-MakeRow(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeRow(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
-	bool		comparable = KnowKeys(store, buffer, f, keys);
-	BloomxRowHead head = MakeHead(store, buffer, f, tid, keys);
+	bool		comparable = KnowKeys(store, f, keys);
+	BloomxRowHead head = MakeHead(store, f, tid, keys);
 	blx_geometry geometry = BloomxGeometryOf(keys);
 	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
 
@@ -275,18 +279,16 @@ MakeRow(const BloomxStore *store, Buffer buffer, const blx_filter *f, ItemPointe
  * 0.  The signature is made without a lock, because a large filter takes its time.
  */
 uint32
-BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys)
+BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys)
 {
 	const blx_filter *f = DatumGetFilter(filter);
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	uint64	   *row = MakeRow(store, buffer, f, tid, keys);
+	uint64	   *row = MakeRow(store, f, tid, keys);
 	uint32		step = 0;
 
-	while (!BloomxAppendRow(store, buffer, keys, row, &step))
+	while (!BloomxAppendRow(store, target, keys, row, &step))
 	{
 		keys->parts = 0;		/* read them again */
-		row = MakeRow(store, buffer, f, tid, keys);
+		row = MakeRow(store, f, tid, keys);
 	}
-	ReleaseBuffer(buffer);
 	return step;
 }

@@ -57,10 +57,10 @@ KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
 
 /* The first rows of the list: those that are on `most` pages, and at least one. */
 static PendingRows
-ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 most)
+ReadRows(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 most)
 {
 	PendingRows rows = {0};
-	BloomxPendingReader *reader = BloomxStartPending(store, structure, structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, list, structure->list_words[list]);
 	const uint64 *row;
 
 	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
@@ -174,7 +174,7 @@ BloomxAddSegments(const BloomxStore *store, const BloomxStructure *structure, co
 		BloomxExtendIndex(store, segments->pages);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
-		segments->segments[i].pass = structure->meta.pending.pass;
+		segments->segments[i].pass = structure->meta.pending[merge->list].pass;
 		BloomxWritePages(store, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
 	BloomxReplace(store, structure, merge, segments->segments, segments->n);
@@ -184,8 +184,9 @@ void
 BloomxFlushPending(const BloomxStore *store, const BloomxStructure *structure, uint32 most)
 {
 	BloomxKeys	keys = structure->meta.keys;
-	PendingRows rows = ReadRows(store, structure, most);
-	BloomxMerge merge = {.pending = rows.words};
+	int			list = BloomxLongestList(structure);
+	PendingRows rows = ReadRows(store, structure, list, most);
+	BloomxMerge merge = {.list = list, .pending = rows.words};
 
 	if (keys.parts == 0)
 		keys.parts = BloomxChooseParts(store, BloomxOpenColumns(store->index), 0);

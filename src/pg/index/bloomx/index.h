@@ -47,7 +47,7 @@
  * the entries of a store of values as well: an entry stands for one row, or for all
  * rows of a block (entries.c).
  *
- * An index is a set of segments and a list of pending rows.  A segment holds
+ * An index is a set of segments and some lists of pending rows.  A segment holds
  * the signatures (core/filter/slices.h) of up to MAX_SEGMENT_ROWS rows, stored
  * transposed: pages of TIDs, then pages of slices.  Slice s is the string of the
  * bits s of all rows.  A lookup reads, in each segment, one slice per part of
@@ -69,14 +69,15 @@
  *   steps.
  * - INSERT does not wait for the structure lock, except while the geometry is
  *   provisional (provisional.c): the index is small then, and nobody keeps the lock
- *   for long.  It appends a pending row to the
- *   last page of the list, under that page's exclusive lock and the metapage's
- *   share lock, so that the page stays the last one.  The last page itself says
- *   how far it is used; that is the same as long as somebody holds the metapage's
- *   exclusive lock.  Only a row that
- *   does not fit on the page needs the metapage's exclusive lock.  The list has no
- *   largest size.  If it is too long, INSERT does one small step of a merge,
- *   provided that nobody else holds the structure lock.
+ *   for long.  It appends a pending row to the last page of one of the lists, under
+ *   that page's exclusive lock.  It learns from the metapage, under its share lock,
+ *   which page that is, and remembers it for the next rows of the statement: the
+ *   page stays the last one until it is full.  The page itself says how far it is
+ *   used.  If somebody else has it locked, the statement goes on with another list.
+ *   Only a row that fills the page needs the metapage again, and the exclusive lock
+ *   if it takes another page.  A list has no largest size.  If it is too long, INSERT
+ *   does one small step of a merge, provided that nobody else holds the structure
+ *   lock.
  * - A merge proceeds from step to step, perhaps in another process: the metapage
  *   says what is merged, into which pages, and how many of them are written.  A
  *   process that is interrupted leaves a merge that the next one continues, and
@@ -279,10 +280,11 @@ typedef struct BloomxRun
 #define MAX_MERGED 64
 
 /*
- * Pending rows, one after the other on a chain of pages.  The pages are numbered
- * in order, for ever, and the number is the page's stamp.  All pages are full,
- * except the last one, which says how far it is used.  There is at least one row
- * if there are pages.
+ * A list of pending rows, one after the other on a chain of pages.  The pages are
+ * numbered in order, for ever, and the number is the page's stamp.  All pages are
+ * full, except the last one, which says how far it is used, and which stays the last
+ * one until it is full, or is marked as full: so a page with its stamp that is not
+ * full is the last one.  There is at least one row if there are pages.
  */
 typedef struct BloomxPending
 {
@@ -295,6 +297,17 @@ typedef struct BloomxPending
 	uint32		unused;
 } BloomxPending;
 
+/*
+ * A store has several lists, for sessions that insert at the same time.  Each that is
+ * used costs every scan up to pending_limit, and makes segments of its own; so there
+ * are few.  Sessions beyond four still share pages, which they lock for a short time.
+ */
+#define PENDING_LISTS 4
+#define FIRST_LIST 0			/* the only one in use while the geometry is provisional */
+
+/* The first bits of a stamp are the number of the list: no page has the stamp of another list's. */
+#define LIST_SHIFT 48
+
 /* A segment in the making. */
 typedef struct BloomxMerge
 {
@@ -302,7 +315,9 @@ typedef struct BloomxMerge
 	BloomxRun	reserved;		/* pages of segments that are made in one step; if there are any between two steps, it failed */
 	uint32		written;		/* pages of the segment that are written */
 	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
-	uint64		pending;		/* words of the pending rows, from the first on, that do */
+	uint64		pending;		/* words of a list of pending rows, from the first on, that do */
+	uint32		list;			/* that list */
+	uint32		unused;
 	uint32		source[MAX_MERGED];
 } BloomxMerge;
 
@@ -331,7 +346,7 @@ typedef struct BloomxMeta
 	uint32		version;
 	uint32		checksum;		/* of what follows `pending` */
 	uint32		append_checksum;	/* of keys and pending: all that an insert reads, so it need not sum up the rest */
-	BloomxPending pending;
+	BloomxPending pending[PENDING_LISTS];
 	BloomxKeys	keys;
 
 	uint32		pass;			/* number of VACUUM's last pass */
@@ -350,7 +365,8 @@ typedef struct BloomxMeta
 typedef struct BloomxStructure
 {
 	BloomxMeta	meta;
-	uint64		pending_words;
+	uint64		pending_words;	/* in all lists */
+	uint64		list_words[PENDING_LISTS];
 	BlockNumber blocks;			/* length of the file at that moment */
 	blx_geometry geometry;		/* of filters; valid if meta.keys.parts > 0 */
 	blx_identity identity;		/* of filters */
@@ -675,11 +691,13 @@ typedef struct BloomxPendingReader
 {
 	const BloomxStore *store;
 	Snapshot	snapshot;
-	BlockNumber blocks;			/* length of the index */
-	const BloomxPending *pending;
+	const BloomxStructure *structure;
+	const BloomxPending *pending;	/* the list that is being read */
 	const BloomxKeys *keys;
-	uint64		left;			/* words that are still to come */
-	uint32		pages;			/* read so far */
+	int			next_list;		/* lists still to be read: from this one on */
+	int			lists;			/* up to this one; 0: none */
+	uint64		left;			/* words of this list that are still to come */
+	uint32		pages;			/* of it, read so far */
 	BlockNumber next;			/* the page to be read next */
 	uint32		place;			/* of the next word on the page in memory */
 	uint32		end;			/* of the words on it */
@@ -690,40 +708,64 @@ typedef struct BloomxPendingReader
 	uint64		words[PAGE_WORDS];
 } BloomxPendingReader;
 
-/* Begins to read the rows on the first `words` pending words. */
-extern BloomxPendingReader *BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, uint64 words, Snapshot snapshot);
+/* Begins to read all pending rows, or those on the first words of a list. */
+extern BloomxPendingReader *BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot);
+extern BloomxPendingReader *BloomxStartPendingList(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words);
 
 /* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 extern void BloomxEndPending(BloomxPendingReader *reader);
 
-/* True if a list of so many words is too long: it takes more than `limits` times the pages that it should have. */
-extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, uint64 words, uint32 limits);
+/* The list that has the most words; the pages of all lists. */
+extern int	BloomxLongestList(const BloomxStructure *structure);
+extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
-/* The number of pending words, under any lock of the metapage. */
-extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta);
+/* True if a list is too long that has so many words: it takes more than `limits` times the pages that it should have. */
+extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words, uint32 limits);
+
+/* The number of words of a list, under any lock of the metapage. */
+extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list);
+
+/* Where a statement appends its rows. */
+typedef struct BloomxTarget
+{
+	int			list;
+	BlockNumber block;			/* the last page of the list, when it was last seen; META_BLOCK: not known */
+	uint64		stamp;			/* of that page */
+} BloomxTarget;
+
+typedef enum BloomxAppended
+{
+	APPENDED,
+	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
+	NO_ROOM,					/* on the page, or among the free pages */
+	PAGE_IS_BUSY				/* somebody else has locked it */
+} BloomxAppended;
 
 /*
- * These append a row of n words.  The first one wants it to fit on the last page,
- * and any lock of the metapage.  The second one takes pages, and wants the
- * exclusive lock, which `buffer` has.  False: there is no room on the page, or too
- * few pages are free.  *words is the length of the list.
+ * These append a row of n words.  The first one needs no lock, and wants the row to
+ * leave room on the page that the target names.  The second one wants it to fit on
+ * the last page, and any lock of the metapage.  The third one takes pages, and wants
+ * the exclusive lock, which `buffer` has.  False: there is no room on the page, or
+ * too few pages are free.  *words is the length of the list.
  */
-extern bool BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words);
-extern bool BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n, uint64 *words);
+extern BloomxAppended BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, const uint64 *row, uint32 n);
+extern bool BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words);
 
-/* The pages on which the first `words` pending words are, and their blocks; NULL if one of them is gone. */
+/* The number of pages on which the first words of a list are; the blocks of its first pages, NULL if one of them is gone. */
 extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
-extern BlockNumber *BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, uint32 pages);
+extern BlockNumber *BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages);
 
 /*
- * Takes the rows on the first pending words, which are on these pages, out of meta
- * and frees pages that become empty.  Needs the metapage's exclusive lock.
+ * Takes the rows on the first words of a list, which are on these pages, out of meta
+ * and frees pages that become empty.  Needs the metapage's exclusive lock.  Returns
+ * a page that is locked, and changes in the record as well, or InvalidBuffer.
  */
-extern void BloomxDropPending(const BloomxStore *store, BloomxMeta *meta, uint64 words, BlockNumber *blocks);
+extern Buffer BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
 
 /*
- * Writes n words to new pages, which take the place of all pages of the list, in
+ * Writes n words to new pages, which take the place of all pages of the first list, in
  * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
  * then meta is of no use.
  */
@@ -793,17 +835,16 @@ extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback
 /* ---- append.c ---- */
 
 /*
- * Makes a row a pending row; `buffer` is the metapage's, without a lock.  *step is
- * the step of a merge that is due then.  False if the index has other keys by now
- * than those that the row was made for.
+ * Makes a row a pending row.  *step is the step of a merge that is due then.  False
+ * if the index has other keys by now than those that the row was made for.
  */
-extern bool BloomxAppendRow(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys, const uint64 *row, uint32 *step);
+extern bool BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step);
 
 /* ---- filters.c ---- */
 extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store, const BloomxShare *share);
 
 /* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
-extern uint32 BloomxInsertFilter(const BloomxStore *store, Datum filter, ItemPointer tid, BloomxKeys *keys);
+extern uint32 BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- values.c ---- */
 extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
@@ -813,7 +854,7 @@ extern void BloomxHandOverValues(BloomxBuilder *builder);
 extern void BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file);
 
 /* The same for a row of values. */
-extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
+extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
 
 /* ---- entries.c ---- */
 
@@ -924,7 +965,7 @@ extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const Bloo
  * The pages that the step of a merge writes which is due after an insert of n
  * words, with which the list has so many words; 0 if none is due.
  */
-extern uint32 BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, const BloomxStore *store);
+extern uint32 BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store);
 
 /* ---- summarize.c ---- */
 

@@ -66,7 +66,7 @@ BloomxOpenIndex(Oid id, Relation *heap)
 static int64
 CountPendingRows(const BloomxStore *store, const BloomxStructure *structure)
 {
-	BloomxPendingReader *reader = BloomxStartPending(store, structure, structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(store, structure, NULL);
 	int64		rows = 0;
 
 	while (BloomxNextPending(reader) != NULL)
@@ -80,7 +80,7 @@ static int64
 CountUsedPages(const BloomxStructure *structure)
 {
 	const BloomxMeta *meta = &structure->meta;
-	int64		pages = 1 + meta->directory_pages + meta->pending.pages + meta->merge.reserved.pages;
+	int64		pages = 1 + meta->directory_pages + BloomxAllPendingPages(meta) + meta->merge.reserved.pages;
 
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (structure->segments[i].rows > 0)

@@ -58,22 +58,22 @@
  * larger step.
  */
 uint32
-BloomxInsertStep(const BloomxMeta *meta, uint64 words, uint32 n, const BloomxStore *store)
+BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store)
 {
 	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
-	uint64		end = meta->pending.stamp * PAGE_WORDS + meta->pending.skip + words;	/* on all pages that the list ever had */
+	uint64		end = meta->pending[list].stamp * PAGE_WORDS + meta->pending[list].skip + words;	/* on all pages that the list ever had */
 
-	if (BloomxListIsTooLong(store, meta, words, LONG_LIST))
+	if (BloomxListIsTooLong(store, meta, list, words, LONG_LIST))
 	{
 		due *= LONG_LIST;
 		period /= LONG_LIST;
 	}
-	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, words, 1))
+	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, list, words, 1))
 		return 0;
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, words - n, 1))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, list, words - n, 1))
 		return INSERT_STEP;
 	return 0;
 }
@@ -208,7 +208,7 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 {
 	uint32		pass = structure->meta.pass;
 
-	if (merge->pending > 0 && structure->meta.pending.pass != pass)
+	if (merge->pending > 0 && structure->meta.pending[merge->list].pass != pass)
 		return pass - 1;
 	for (uint32 i = 0; i < merge->sources; i++)
 		if (structure->segments[merge->source[i]].pass != pass)
@@ -218,15 +218,15 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 
 /* ---- sources ---- */
 
-/* The TIDs of the filters on the first pending words, and words first .. end - 1 of their signatures. */
+/* The TIDs of the filters on the first words of a list, and words first .. end - 1 of their signatures. */
 static BloomxRowSource
-PendingSource(const BloomxStore *store, const BloomxStructure *structure, uint64 words, uint32 first, uint32 end)
+PendingSource(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words, uint32 first, uint32 end)
 {
 	uint32		stride = Max(1, end - first),
 				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPending(store, structure, words, NULL);
+	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, list, words);
 	const uint64 *row;
 
 	for (uint32 i = 0; (row = BloomxNextPending(reader)) != NULL; i++)
@@ -259,7 +259,7 @@ Sources(const BloomxStore *store, const BloomxStructure *structure, const Bloomx
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
-		sources[(*n)++] = PendingSource(store, structure, merge->pending, first, end);
+		sources[(*n)++] = PendingSource(store, structure, merge->list, merge->pending, first, end);
 	return sources;
 }
 
@@ -354,7 +354,8 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 	uint32		row_words = BloomxPendingWords(&structure->geometry),
 				slot;
 	uint64		rows = most * (uint64) PAGE_WORDS / row_words;
-	BloomxMerge merge = {.pending = Min(structure->pending_words, Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
+	int			list = BloomxLongestList(structure);
+	BloomxMerge merge = {.list = list, .pending = Min(structure->list_words[list], Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
 
 	ChooseSources(structure, &merge);
 	if (merge.sources == 0 && !BloomxFindSlots(structure, 1, &slot))
@@ -365,7 +366,9 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 static bool
 ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure)
 {
-	return BloomxListIsTooLong(store, &structure->meta, structure->pending_words, 1);
+	int			list = BloomxLongestList(structure);
+
+	return BloomxListIsTooLong(store, &structure->meta, list, structure->list_words[list], 1);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */

@@ -101,7 +101,7 @@ AppendChecksum(const BloomxMeta *meta)
 	pg_crc32c	sum;
 
 	INIT_CRC32C(sum);
-	sum = Checksum(sum, &meta->pending, sizeof(BloomxPending));
+	sum = Checksum(sum, meta->pending, sizeof meta->pending);
 	sum = Checksum(sum, &meta->keys, offsetof(BloomxKeys, name) + meta->keys.name_len);
 	FIN_CRC32C(sum);
 	return sum;
@@ -155,14 +155,26 @@ RunIsValid(BlockNumber start, uint32 pages, BlockNumber blocks)
 }
 
 static bool
-PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
+ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 {
-	const BloomxPending *pending = &meta->pending;
+	const BloomxPending *pending = &meta->pending[list];
 
+	if (pending->stamp >> LIST_SHIFT != (uint64) list)
+		return false;
 	if (pending->pages == 0)
 		return pending->skip == 0;
-	return (meta->keys.parts > 0 || meta->keys.of_values) && pending->pages < blocks && pending->skip < PAGE_WORDS &&
+	/* while the geometry is provisional the first list has all rows */
+	return (list == FIRST_LIST || !meta->keys.provisional) && (meta->keys.parts > 0 || meta->keys.of_values) && pending->pages < blocks && pending->skip < PAGE_WORDS &&
 		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
+}
+
+static bool
+PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
+{
+	for (int i = 0; i < PENDING_LISTS; i++)
+		if (!ListIsValid(meta, i, blocks))
+			return false;
+	return true;
 }
 
 /* All signatures of filters have one size; those of values have parts of any width. */
@@ -190,9 +202,9 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 	if (merge->reserved.pages > 0 && !RunIsValid(merge->reserved.start, merge->reserved.pages, blocks))
 		return false;
 	if (merge->segment.rows == 0)
-		return merge->pending == 0;
+		return merge->pending == 0 && merge->list == 0;
 	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&merge->segment) ||
-		merge->sources > MAX_MERGED)
+		merge->sources > MAX_MERGED || merge->list >= PENDING_LISTS)
 		return false;
 	for (uint32 i = 0; i < merge->sources; i++)
 		if (merge->source[i] >= meta->segments || merge->source[i] / DIRECTORY_SEGMENTS != merge->source[0] / DIRECTORY_SEGMENTS)
@@ -286,6 +298,8 @@ BloomxInitMetaPage(const BloomxStore *store, Page page)
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
 	meta->next_stamp = 1;
+	for (int i = 0; i < PENDING_LISTS; i++)
+		meta->pending[i].stamp = (uint64) i << LIST_SHIFT;
 	meta->keys.of_values = store->of_values;
 	if (options.bits > 0 && !meta->keys.of_values)
 	{

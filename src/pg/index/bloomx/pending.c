@@ -1,11 +1,16 @@
 /*
  * pending.c - rows that are in no segment yet.
  *
- * The pending rows are one string of words, cut into pages.  The first word of
+ * The rows of a list are one string of words, cut into pages.  The first word of
  * a row says how many it has.  A new row is written after the last one; merged
  * rows are cut off in front.  Each page names the next one, as soon as there is
  * one.  The last page's pd_lower says where the string ends.  Its tail has a checksum
  * of pd_lower: a lookup that believed a wrong one would overlook rows.
+ *
+ * A statement that knows the last page of a list appends there without a look at
+ * the metapage.  That is safe as long as the page has its stamp and is not full:
+ * only a full page gets a successor, or is taken off the list.  If that is to happen
+ * to the last page before it is full, it is marked as full.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -44,8 +49,8 @@ EndMark(uint64 stamp, LocationIndex lower)
 /*
  * How often an insert tries to get the last page before it sleeps.  Whoever has
  * the page keeps it for less than a microsecond; to sleep and to be woken takes
- * several.  Two sessions that each inserted 800,000 rows of 256 bits into one
- * table took 2.5 seconds without this, and 2.2 with it.
+ * several.  Two sessions that appended 800,000 rows of 256 bits each to one list
+ * took 2.5 seconds without this, and 2.2 with it.
  */
 #define LOCK_TRIES 50
 #define PAUSES_PER_TRY 5
@@ -63,11 +68,11 @@ LockLastExclusively(Buffer buffer)
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 }
 
-/* Pins and locks the last page; *words is the number of words in the list. */
+/* Pins and locks the last page of a list; *words is the number of words in the list. */
 static Buffer
-LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int mode, uint64 *words)
+LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, int mode, uint64 *words)
 {
-	const BloomxPending *pending = &meta->pending;
+	const BloomxPending *pending = &meta->pending[list];
 	Buffer		buffer = ReadBuffer(store->index, pending->last);
 	Page		page = BufferGetPage(buffer);
 	uint64		stamp = pending->stamp + pending->pages - 1;
@@ -86,13 +91,34 @@ LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int mode, uint64 
 }
 
 uint64
-BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta)
+BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list)
 {
 	uint64		words = 0;
 
-	if (meta->pending.pages > 0)
-		UnlockReleaseBuffer(LockLastPage(store, meta, BUFFER_LOCK_SHARE, &words));
+	if (meta->pending[list].pages > 0)
+		UnlockReleaseBuffer(LockLastPage(store, meta, list, BUFFER_LOCK_SHARE, &words));
 	return words;
+}
+
+int
+BloomxLongestList(const BloomxStructure *structure)
+{
+	int			longest = 0;
+
+	for (int i = 1; i < PENDING_LISTS; i++)
+		if (structure->list_words[i] > structure->list_words[longest])
+			longest = i;
+	return longest;
+}
+
+uint32
+BloomxAllPendingPages(const BloomxMeta *meta)
+{
+	uint32		pages = 0;
+
+	for (int i = 0; i < PENDING_LISTS; i++)
+		pages += meta->pending[i].pages;
+	return pages;
 }
 
 uint32
@@ -108,13 +134,13 @@ BloomxPendingPages(const BloomxPending *pending, uint64 words)
 #define LEAST_ROWS 32
 
 bool
-BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, uint64 words, uint32 limits)
+BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words, uint32 limits)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint64		least = meta->keys.of_values ? 0 : LEAST_ROWS * BloomxPendingWords(&geometry);
 
 	return words >= least &&
-		BloomxPendingPages(&meta->pending, words) * (uint64) (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(store->index).pending_limit;
+		BloomxPendingPages(&meta->pending[list], words) * (uint64) (BLCKSZ / 1024) > limits * (uint64) BloomxGetOptions(store->index).pending_limit;
 }
 
 /* ---- reading ---- */
@@ -137,20 +163,45 @@ LockPendingPage(const BloomxStore *store, BlockNumber block, BlockNumber blocks,
 	return false;
 }
 
-BloomxPendingReader *
-BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, uint64 words, Snapshot snapshot)
+/* Begins to read the first words of a list. */
+static void
+StartList(BloomxPendingReader *reader, int list, uint64 words)
+{
+	reader->pending = &reader->structure->meta.pending[list];
+	reader->next = reader->pending->first;
+	reader->left = words;
+	reader->pages = reader->place = reader->end = 0;
+}
+
+static BloomxPendingReader *
+NewReader(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
 	reader->store = store;
 	reader->snapshot = snapshot;
-	reader->blocks = structure->blocks;
-	reader->pending = &structure->meta.pending;
+	reader->structure = structure;
 	reader->keys = &structure->meta.keys;
-	reader->left = words;
-	reader->next = reader->pending->first;
 	reader->room = PAGE_WORDS;
 	reader->row = palloc(reader->room * sizeof(uint64));
+	return reader;
+}
+
+BloomxPendingReader *
+BloomxStartPendingList(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words)
+{
+	BloomxPendingReader *reader = NewReader(store, structure, NULL);
+
+	StartList(reader, list, words);
+	return reader;
+}
+
+BloomxPendingReader *
+BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot)
+{
+	BloomxPendingReader *reader = NewReader(store, structure, snapshot);
+
+	reader->lists = PENDING_LISTS;
 	return reader;
 }
 
@@ -169,7 +220,7 @@ NextPage(BloomxPendingReader *reader)
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
 		BloomxReportCorruption(reader->store, "there are more pending words than pages for them");
-	if (!LockPendingPage(reader->store, reader->next, reader->blocks, reader->pending->stamp + reader->pages, &buffer))
+	if (!LockPendingPage(reader->store, reader->next, reader->structure->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->store->index, BufferGetPage(buffer));
 	/* all pages but the last one were full when the structure was read */
@@ -213,6 +264,8 @@ const uint64 *
 BloomxNextPending(BloomxPendingReader *reader)
 {
 	reader->n = 0;
+	for (; reader->left == 0 && reader->next_list < reader->lists; reader->next_list++)
+		StartList(reader, reader->next_list, reader->structure->list_words[reader->next_list]);
 	if (reader->left == 0 || reader->gone)
 		return NULL;
 	reader->gone = !ReadWords(reader, 1);
@@ -229,17 +282,17 @@ BloomxNextPending(BloomxPendingReader *reader)
 }
 
 BlockNumber *
-BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, uint32 pages)
+BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages)
 {
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
-				next = structure->meta.pending.first;
+				next = structure->meta.pending[list].first;
 
 	for (uint32 i = 0; i < pages; i++)
 	{
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(store, next, structure->blocks, structure->meta.pending.stamp + i, &buffer))
+		if (!LockPendingPage(store, next, structure->blocks, structure->meta.pending[list].stamp + i, &buffer))
 		{
 			pfree(blocks);
 			return NULL;
@@ -277,39 +330,70 @@ AppendWords(BloomxChange *change, const uint64 *words, uint32 n)
 	}
 }
 
-bool
-BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, const uint64 *row, uint32 n, uint64 *words)
+/* Appends a row to the locked last page of a list. */
+static void
+AppendToPage(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n)
 {
-	uint32		mark;
-	BloomxPageTail *tail;
-	Buffer		buffer;
 	BloomxChange change;
+	BloomxPageTail *tail;
+	uint32		mark;
+
+	change.buffer = buffer;
+	BloomxStartChanges(&change, 1, store->index);
+	AppendWords(&change, row, n);
+	tail = BloomxGetPageTail(change.page);
+	mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
+	BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
+	BloomxFinishChanges(&change, 1, store->index);
+}
+
+BloomxAppended
+BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, const uint64 *row, uint32 n)
+{
+	Buffer		buffer = ReadBuffer(store->index, target->block);
+	Page		page = BufferGetPage(buffer);
+	BloomxAppended result = PAGE_IS_BUSY;
+
+	if (ConditionalLockBuffer(buffer))
+	{
+		/* a damaged page is reported by those who come from the metapage */
+		result = NO_ROOM;
+		if (BloomxPageIs(page, PENDING_PAGE, target->stamp) && WordsOf(page) + n < PAGE_WORDS &&
+			BloomxGetPageTail(page)->extra == EndMark(target->stamp, ((PageHeader) page)->pd_lower))
+		{
+			AppendToPage(store, buffer, row, n);
+			result = APPENDED;
+		}
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
+	ReleaseBuffer(buffer);
+	return result;
+}
+
+bool
+BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words)
+{
+	Buffer		buffer;
 	bool		fits;
 
-	if (meta->pending.pages == 0)
+	if (meta->pending[list].pages == 0)
 		return false;
-	buffer = LockLastPage(store, meta, BUFFER_LOCK_EXCLUSIVE, words);
+	buffer = LockLastPage(store, meta, list, BUFFER_LOCK_EXCLUSIVE, words);
 	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
 	if (fits)
 	{
-		change.buffer = buffer;
-		BloomxStartChanges(&change, 1, store->index);
-		AppendWords(&change, row, n);
-		tail = BloomxGetPageTail(change.page);
-		mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
-		BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
-		BloomxFinishChanges(&change, 1, store->index);
+		AppendToPage(store, buffer, row, n);
 		*words += n;
 	}
 	UnlockReleaseBuffer(buffer);
 	return fits;
 }
 
-/* Adds free pages to the list, in meta; blocks gets them.  False if too few are free. */
+/* Adds free pages to a list, in meta; blocks gets them.  False if too few are free. */
 static bool
-TakePendingPages(BloomxMeta *meta, uint32 pages, BlockNumber *blocks)
+TakePendingPages(BloomxMeta *meta, int list, uint32 pages, BlockNumber *blocks)
 {
-	BloomxPending *pending = &meta->pending;
+	BloomxPending *pending = &meta->pending[list];
 
 	for (uint32 i = 0; i < pages; i++)
 	{
@@ -371,25 +455,25 @@ NameNewPages(const BloomxStore *store, Buffer buffer, const BloomxMeta *meta, Bu
  * the page that was the last one name them.
  */
 bool
-BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n, uint64 *words)
+BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words)
 {
 	BloomxMeta	meta = *BloomxGetMeta(store, BufferGetPage(buffer));
 	uint32		done = 0,		/* words of the row that have a place */
 				pages;
-	uint64		stamp = meta.pending.stamp + meta.pending.pages;
+	uint64		stamp = meta.pending[list].stamp + meta.pending[list].pages;
 	BlockNumber blocks[MAX_NEW_PAGES] = {InvalidBlockNumber};
 	Buffer		last = InvalidBuffer;
 	bool		enough;
 
 	/* the row begins on the page that is the last one so far */
 	*words = 0;
-	if (meta.pending.pages > 0)
+	if (meta.pending[list].pages > 0)
 	{
-		last = LockLastPage(store, &meta, BUFFER_LOCK_EXCLUSIVE, words);
+		last = LockLastPage(store, &meta, list, BUFFER_LOCK_EXCLUSIVE, words);
 		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
 	}
 	pages = (n - done + PAGE_WORDS - 1) / PAGE_WORDS;
-	enough = TakePendingPages(&meta, pages, blocks);
+	enough = TakePendingPages(&meta, list, pages, blocks);
 	if (enough)
 	{
 		for (uint32 i = 0; i < pages; i++)
@@ -442,13 +526,35 @@ NextBlock(const BloomxStore *store, BlockNumber block, uint64 stamp)
 	return next;
 }
 
-/* Rows that were appended meanwhile stay, and so does the page on which they begin. */
-void
-BloomxDropPending(const BloomxStore *store, BloomxMeta *meta, uint64 words, BlockNumber *blocks)
+/*
+ * If these are all words of the list, marks its last page as full in the record, so
+ * that nobody appends to it any more, and returns its buffer, locked.
+ */
+static Buffer
+CloseList(const BloomxStore *store, GenericXLogState *state, const BloomxMeta *meta, int list, uint64 words)
 {
-	BloomxPending *pending = &meta->pending;
+	uint64		all;
+	Buffer		last = LockLastPage(store, meta, list, BUFFER_LOCK_EXCLUSIVE, &all);
+	PageHeader	page;
+
+	if (words < all)
+	{
+		UnlockReleaseBuffer(last);
+		return InvalidBuffer;
+	}
+	page = (PageHeader) GenericXLogRegisterBuffer(state, last, 0);
+	page->pd_lower = page->pd_special;
+	return last;
+}
+
+/* Rows that were appended meanwhile stay, and so does the page on which they begin. */
+Buffer
+BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks)
+{
+	BloomxPending *pending = &meta->pending[list];
 	uint64		end = pending->skip + words;
-	bool		all = words == BloomxCountPending(store, meta);
+	Buffer		closed = CloseList(store, state, meta, list, words);
+	bool		all = BufferIsValid(closed);
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
@@ -457,12 +563,13 @@ BloomxDropPending(const BloomxStore *store, BloomxMeta *meta, uint64 words, Bloc
 	pending->pages -= pages;
 	pending->stamp += pages;
 	pending->skip = all ? 0 : (uint32) (end % PAGE_WORDS);
+	return closed;
 }
 
 bool
 BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
 {
-	BloomxPending *pending = &meta->pending;
+	BloomxPending *pending = &meta->pending[FIRST_LIST];
 	uint32		old_pages = pending->pages,
 				pages = (uint32) ((n + PAGE_WORDS - 1) / PAGE_WORDS);
 	BlockNumber *new_blocks = palloc((pages + 1) * sizeof(BlockNumber));
@@ -470,7 +577,7 @@ BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *bl
 	/* the new pages follow the old ones in number: no reader takes one for the other */
 	pending->stamp += old_pages;
 	pending->pages = pending->skip = 0;
-	if (pages > 0 && !TakePendingPages(meta, pages, new_blocks))
+	if (pages > 0 && !TakePendingPages(meta, FIRST_LIST, pages, new_blocks))
 		return false;
 	new_blocks[pages] = InvalidBlockNumber;
 	for (uint32 i = 0; i < pages; i++)

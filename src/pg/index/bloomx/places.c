@@ -85,7 +85,7 @@ AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 static void
 CollectPending(BloomxCheck *check)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, check->structure->pending_words, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
 	const uint64 *words;
 
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)

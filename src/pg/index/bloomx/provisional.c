@@ -53,10 +53,10 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 static uint64 *
 ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 *rows)
 {
-	uint64		pending = BloomxCountPending(store, &structure->meta);
+	uint64		pending = BloomxCountPending(store, &structure->meta, FIRST_LIST);
 	uint32		row_words = BloomxPendingWords(&structure->geometry);
 	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPending(store, structure, pending, NULL);
+	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, FIRST_LIST, pending);
 	const uint64 *row;
 
 	*rows = 0;
@@ -114,7 +114,7 @@ NewKeys(const BloomxStore *store, const BloomxStructure *structure, const uint64
 	{
 		BloomxWidenKeys(store, &meta.keys, own);
 		geometry = BloomxGeometryOf(&meta.keys);
-		if (!BloomxListIsTooLong(store, &meta, (rows + 1) * (uint64) BloomxPendingWords(&geometry), 1))
+		if (!BloomxListIsTooLong(store, &meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry), 1))
 			return meta.keys;
 	}
 	keys = structure->meta.keys;
@@ -147,7 +147,7 @@ ConvertRows(const uint64 *words, uint32 rows, const blx_geometry *from, const bl
 static bool
 RewriteList(const BloomxStore *store, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
 {
-	BlockNumber *blocks = BloomxPendingBlocks(store, structure, meta->pending.pages);
+	BlockNumber *blocks = BloomxPendingBlocks(store, structure, FIRST_LIST, meta->pending[FIRST_LIST].pages);
 	blx_geometry geometry;
 	uint32		rows;
 	uint64	   *words;

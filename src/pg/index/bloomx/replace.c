@@ -66,7 +66,8 @@ TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegme
 {
 	bool		in_directory = n > 0 || merge->sources > 0;
 	Buffer		buffer = ReadBuffer(store->index, store->meta_block),
-				directory = InvalidBuffer;
+				directory = InvalidBuffer,
+				closed = InvalidBuffer;
 	GenericXLogState *state;
 	Page		page;
 	BloomxMeta *meta;
@@ -105,11 +106,13 @@ TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegme
 
 	/* the metapage: the pending rows go, and no merge is under way */
 	if (merge->pending > 0)
-		BloomxDropPending(store, meta, merge->pending, pending_blocks);
+		closed = BloomxDropPending(store, state, meta, merge->list, merge->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
 	BloomxSealMeta(meta);
 	GenericXLogFinish(state);
+	if (BufferIsValid(closed))
+		UnlockReleaseBuffer(closed);
 	if (BufferIsValid(directory))
 		UnlockReleaseBuffer(directory);
 	UnlockReleaseBuffer(buffer);
@@ -127,7 +130,7 @@ BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const 
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		pending = BloomxPendingBlocks(store, structure, BloomxPendingPages(&structure->meta.pending, merge->pending));
+		pending = BloomxPendingBlocks(store, structure, merge->list, BloomxPendingPages(&structure->meta.pending[merge->list], merge->pending));
 		if (pending == NULL)
 			BloomxReportCorruption(store, "a page of pending rows is something else");
 	}

@@ -243,7 +243,7 @@ SearchPending(BloomxSearch *search)
 
 	if (structure->pending_words == 0)	/* a reader has two pages of memory */
 		return true;
-	reader = BloomxStartPending(search->store, structure, structure->pending_words, search->snapshot);
+	reader = BloomxStartPending(search->store, structure, search->snapshot);
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);

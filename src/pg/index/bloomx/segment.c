@@ -2,10 +2,12 @@
  * segment.c - writes and reads a segment.
  *
  * A slice of n rows takes n / 64 words, rounded up; as many slices as fit share a
- * page.  Signatures are transposed one word at a time, that is, 64 slices.  The
- * word is collected from all rows of the sources; if the source is a segment, its
- * slices are transposed back.  So a merge needs memory for a fraction of the
- * signatures only, and any range of a segment's pages can be written by itself.
+ * page.  A slice of a merge consists of the slices of its sources.  Those of
+ * segments without dead rows are appended to each other, bit by bit, as they are.
+ * Other signatures are transposed one word at a time, that is, 64 slices.  The word
+ * is collected from all live rows; if the source is a segment, its slices are
+ * transposed back.  So a merge needs memory for a fraction of the signatures only,
+ * and any range of a segment's pages can be written by itself.
  *
  * Every page carries the segment's stamp and number of rows.
  */
@@ -127,6 +129,19 @@ WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, ui
 
 /* ---- collecting and transposing ---- */
 
+/* Locks the page of a slice; *on_page of n slices, from that one on, are there, one after the other. */
+static const uint64 *
+LockSlices(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, uint32 n, uint32 *on_page, Buffer *buffer)
+{
+	uint32		per_page = BloomxSlicesPerPage(segment->rows);
+	const uint64 *words = BloomxLockSlice(store, segment, slice, buffer);
+
+	if (words == NULL)
+		BloomxReportCorruption(store, "a page of bits is something else");
+	*on_page = Min(n, per_page - slice % per_page);
+	return words;
+}
+
 void
 BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
@@ -135,14 +150,12 @@ BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 
 
 	/* copy the 64 slices, so that no page is locked for long */
 	memset(slices + n * words, 0, (64 - n) * words * sizeof(uint64));
-	for (uint32 i = 0; i < n; i++)
+	for (uint32 i = 0, on_page; i < n; i += on_page)
 	{
 		Buffer		buffer;
-		const uint64 *slice = BloomxLockSlice(store, segment, 64 * number + i, &buffer);
+		const uint64 *slice = LockSlices(store, segment, 64 * number + i, n - i, &on_page, &buffer);
 
-		if (slice == NULL)
-			BloomxReportCorruption(store, "a page of bits is something else");
-		memcpy(slices + i * words, slice, words * sizeof(uint64));
+		memcpy(slices + i * words, slice, on_page * words * sizeof(uint64));
 		UnlockReleaseBuffer(buffer);
 	}
 	/* transpose them, 64 rows at a time */
@@ -166,8 +179,10 @@ typedef struct Collector
 	const BloomxStore *store;
 	const BloomxRowSource *sources;
 	int			n;
-	uint32		rows;			/* that are live */
-	uint64	   *columns;		/* one after the other, each of `room` words */
+	int			whole;			/* of these, the first ones, are segments without dead rows */
+	uint32		before;			/* rows of those */
+	uint32		rows;			/* live rows of the other ones */
+	uint64	   *columns;		/* of these rows, one after the other, each of `room` words */
 	uint32		room;
 	uint32		first;			/* the number of the first one */
 	uint32		end;
@@ -233,7 +248,7 @@ CollectFromSegment(Collector *collector, const BloomxRowSource *source, uint32 b
 	return live;
 }
 
-/* Column `number` of all live rows, source after source.  Columns are asked for in ascending order, up to `end`. */
+/* Column `number` of all rows that are collected, source after source.  Columns are asked for in ascending order, up to `end`. */
 static uint64 *
 GetColumn(Collector *collector, uint32 number, uint32 end)
 {
@@ -243,7 +258,7 @@ GetColumn(Collector *collector, uint32 number, uint32 end)
 	{
 		collector->first = number;
 		collector->end = Min(number + COLLECTED_COLUMNS, end);
-		for (int i = 0; i < collector->n; i++)
+		for (int i = collector->whole; i < collector->n; i++)
 		{
 			const BloomxRowSource *source = &collector->sources[i];
 
@@ -271,24 +286,88 @@ TransposeColumn(uint64 *column, uint32 rows, uint64 *slices)
 	}
 }
 
+/* Writes a slice of some rows to one of more rows, after those of `before` rows, where all bits are 0. */
+static void
+AppendSlice(uint64 *to, uint32 before, const uint64 *from, uint32 rows)
+{
+	uint32		words = BloomxSliceWords(rows),
+				shift = before % 64;
+	uint64		carry = 0;
+
+	to += before / 64;
+	if (shift == 0)
+	{
+		memcpy(to, from, words * sizeof(uint64));
+		return;
+	}
+	for (uint32 i = 0; i < words; i++)
+	{
+		to[i] |= from[i] << shift | carry;
+		carry = from[i] >> (64 - shift);
+	}
+	if (shift + rows > 64 * words)
+		to[words] |= carry;
+}
+
+/* Appends slices 64 * number and the next 63 of a segment, as far as it has them, to those of `before` rows. */
+static void
+AppendSegment(const Collector *collector, const BloomxSegment *segment, uint32 number, uint32 before, uint64 *slices, uint32 words)
+{
+	uint32		n = Min(64, segment->slices - 64 * number);
+
+	CHECK_FOR_INTERRUPTS();
+	for (uint32 i = 0, on_page; i < n; i += on_page)
+	{
+		Buffer		buffer;
+		const uint64 *from = LockSlices(collector->store, segment, 64 * number + i, n - i, &on_page, &buffer);
+
+		for (uint32 j = 0; j < on_page; j++)
+			AppendSlice(slices + (i + j) * words, before, from + j * BloomxSliceWords(segment->rows), segment->rows);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* Makes slices 64 * number and the next 63 of all live rows, each of so many words.  Columns end at `end`. */
+static void
+MakeSlices(Collector *collector, uint32 number, uint32 end, uint64 *slices, uint32 words)
+{
+	uint32		before = 0;
+
+	if (collector->before == 0)
+	{
+		TransposeColumn(GetColumn(collector, number, end), collector->rows, slices);
+		return;
+	}
+	memset(slices, 0, 64 * words * sizeof(uint64));
+	for (int i = 0; i < collector->whole; i++)
+	{
+		AppendSegment(collector, collector->sources[i].segment, number, before, slices, words);
+		before += collector->sources[i].rows;
+	}
+	if (collector->rows == 0)
+		return;
+	TransposeColumn(GetColumn(collector, number, end), collector->rows, collector->slices);
+	for (uint32 i = 0; i < 64; i++)
+		AppendSlice(slices + i * words, before, collector->slices + i * BloomxSliceWords(collector->rows), collector->rows);
+}
+
 /* Writes pages from .. to - 1 of the slices, which are slices `slice` .. `end` - 1. */
 static void
-WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uint32 from, uint32 to)
+WriteSlices(BloomxPageWriter *writer, Collector *collector, uint32 from, uint32 to)
 {
 	uint32		rows = writer->segment->rows,
 				words = BloomxSliceWords(rows),
 				per_page = BloomxSlicesPerPage(rows),
 				slice = from * per_page,
 				end = (uint32) Min(to * (uint64) per_page, writer->segment->slices);
-	Collector	collector = {.store = writer->store, .sources = sources, .n = n, .rows = rows};
 	uint64	   *slices = palloc(SLICES_BYTES);
 	char	   *page = NULL;
 
-	StartCollector(&collector);
+	StartCollector(collector);
 	/* one word of the signatures at a time: `number` of all rows makes slices 64 * number and the next 63 */
 	for (uint32 number = slice / 64; slice < end; number++)
 	{
-		TransposeColumn(GetColumn(&collector, number, (end + 63) / 64), rows, slices);
+		MakeSlices(collector, number, (end + 63) / 64, slices, words);
 
 		/* the slices among them that are asked for; each page begins with a multiple of per_page */
 		for (; slice < end && slice / 64 == number; slice++)
@@ -298,7 +377,7 @@ WriteSlices(BloomxPageWriter *writer, const BloomxRowSource *sources, int n, uin
 			memcpy(page + slice % per_page * words * sizeof(uint64), slices + slice % 64 * words, words * sizeof(uint64));
 		}
 	}
-	EndCollector(&collector);
+	EndCollector(collector);
 	pfree(slices);
 }
 
@@ -339,23 +418,53 @@ BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint3
 	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, (segment->slices + 63) / 64);
 }
 
+/*
+ * The sources in the order of their rows in the new segment: first segments without
+ * dead rows.  No row of a source dies during a merge, so each step finds the same.
+ */
+static Collector
+ArrangeSources(const BloomxStore *store, const BloomxRowSource *sources, int n)
+{
+	BloomxRowSource *arranged = palloc(n * sizeof(BloomxRowSource));
+	Collector	collector = {.store = store, .sources = arranged, .n = n};
+
+	for (int i = 0; i < n; i++)
+		if (sources[i].segment != NULL && BloomxCountLive(&sources[i], 1) == sources[i].rows)
+		{
+			arranged[collector.whole++] = sources[i];
+			collector.before += sources[i].rows;
+		}
+	for (int i = 0, next = collector.whole; i < n; i++)
+	{
+		uint32		live = BloomxCountLive(&sources[i], 1);
+
+		if (sources[i].segment != NULL && live == sources[i].rows)
+			continue;
+		arranged[next++] = sources[i];
+		collector.rows += live;
+	}
+	return collector;
+}
+
 void
 BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
 {
 	BloomxPageWriter writer = {.store = store, .segment = segment, .next = segment->start + from};
+	Collector	collector = ArrangeSources(store, sources, n);
 	uint32		tid_pages = BloomxTidPages(segment->rows);
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
-	if (BloomxCountLive(sources, n) != segment->rows)
+	if (collector.before + collector.rows != segment->rows)
 		BloomxReportCorruption(store, "a segment in the making has other rows than it had");
 	if (from < tid_pages)
 	{
-		ItemPointerData *tids = CollectTids(sources, n, segment->rows);
+		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);
 
 		WriteTids(&writer, tids, segment->rows, from, Min(to, tid_pages));
 		pfree(tids);
 	}
 	if (to > tid_pages)
-		WriteSlices(&writer, sources, n, Max(from, tid_pages) - tid_pages, to - tid_pages);
+		WriteSlices(&writer, &collector, Max(from, tid_pages) - tid_pages, to - tid_pages);
 	FlushPages(&writer);
+	pfree((void *) collector.sources);
 }

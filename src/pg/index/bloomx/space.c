@@ -30,16 +30,19 @@ static void
 MarkStore(const BloomxStore *store, const BloomxStructure *structure, bool *used, BlockNumber blocks)
 {
 	const BloomxMeta *meta = &structure->meta;
-	BlockNumber *pending;
 
-	/* the metapage, and the pending rows, whose pages only form a chain */
+	/* the metapage, and the pending rows, whose pages only form chains */
 	MarkUsed(store, used, blocks, store->meta_block, 1);
-	pending = BloomxPendingBlocks(store, structure, meta->pending.pages);
-	if (pending == NULL)
-		BloomxReportCorruption(store, "a page of pending rows is something else");
-	for (uint32 i = 0; i < meta->pending.pages; i++)
-		MarkUsed(store, used, blocks, pending[i], 1);
-	pfree(pending);
+	for (int list = 0; list < PENDING_LISTS; list++)
+	{
+		BlockNumber *pending = BloomxPendingBlocks(store, structure, list, meta->pending[list].pages);
+
+		if (pending == NULL)
+			BloomxReportCorruption(store, "a page of pending rows is something else");
+		for (uint32 i = 0; i < meta->pending[list].pages; i++)
+			MarkUsed(store, used, blocks, pending[i], 1);
+		pfree(pending);
+	}
 
 	/* the directory and its segments */
 	for (uint32 i = 0; i < meta->directory_pages; i++)

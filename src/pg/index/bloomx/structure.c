@@ -42,8 +42,13 @@ BloomxReadStructure(const BloomxStore *store, Snapshot snapshot)
 	CheckForOldSnapshot(snapshot, store->index, BufferGetPage(buffer));
 	structure->blocks = RelationGetNumberOfBlocks(store->index);
 	memcpy(meta, BloomxGetMetaOfFile(store, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
-	structure->pending_words = BloomxCountPending(store, meta);
-	if (meta->merge.pending > structure->pending_words)
+	structure->pending_words = 0;
+	for (int i = 0; i < PENDING_LISTS; i++)
+	{
+		structure->list_words[i] = BloomxCountPending(store, meta, i);
+		structure->pending_words += structure->list_words[i];
+	}
+	if (meta->merge.pending > structure->list_words[meta->merge.list])
 		BloomxReportCorruption(store, "a merge takes more pending rows than there are");
 	ReadDirectory(store, structure);
 	UnlockReleaseBuffer(buffer);

@@ -91,13 +91,13 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
  * which is returned.
  */
 static BlockNumber
-RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, uint32 number, BlockNumber block, uint64 *place)
+RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, int list, uint32 number, BlockNumber block, uint64 *place)
 {
-	const BloomxPending *pending = &structure->meta.pending;
+	const BloomxPending *pending = &structure->meta.pending[list];
 	uint32		dead[PAGE_WORDS],
 				n = 0;
 	/* the end of the list, as if this page went on to there */
-	uint64		end = pending->skip + structure->pending_words - number * (uint64) PAGE_WORDS;
+	uint64		end = pending->skip + structure->list_words[list] - number * (uint64) PAGE_WORDS;
 	Buffer		buffer = ReadBuffer(removal->store->index, block);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
@@ -145,7 +145,7 @@ BeginPass(const BloomxStore *store)
 }
 
 static void
-PassHasSeenPending(const BloomxStore *store, uint32 pass)
+PassHasSeenPending(const BloomxStore *store, int list, uint32 pass)
 {
 	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 	GenericXLogState *state = GenericXLogStart(store->index);
@@ -153,7 +153,7 @@ PassHasSeenPending(const BloomxStore *store, uint32 pass)
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->pending.pass = pass;
+	meta->pending[list].pass = pass;
 	BloomxSealPending(meta);
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
@@ -197,12 +197,12 @@ LockForRemoval(const BloomxStore *store)
 }
 
 /*
- * Goes over all pages of pending rows that were there when this began.  Between
+ * Goes over all pages of a list that were there when this began.  Between
  * two steps the first pages may have become part of a segment, and the others
  * have another number in the list.  Their stamps, however, stay.
  */
 static void
-RemoveFromPending(BloomxRemoval *removal, uint32 pass)
+RemoveFromPending(BloomxRemoval *removal, int list, uint32 pass)
 {
 	uint64		stamp = 0,
 				end = PG_UINT64_MAX,
@@ -213,7 +213,7 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 	while (more)
 	{
 		BloomxStructure *structure = LockForRemoval(removal->store);
-		const BloomxPending *pending = &structure->meta.pending;
+		const BloomxPending *pending = &structure->meta.pending[list];
 
 		/* the first step sets `end`: pages appended later have higher stamps */
 		end = Min(end, pending->stamp + pending->pages);
@@ -229,10 +229,10 @@ RemoveFromPending(BloomxRemoval *removal, uint32 pass)
 			place = Max(place, pending->skip);
 		/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
 		for (int i = 0; (i < PENDING_STEP || structure->meta.keys.provisional) && stamp < end; i++, stamp++)
-			block = RemoveFromPendingPage(removal, structure, (uint32) (stamp - pending->stamp), block, &place);
+			block = RemoveFromPendingPage(removal, structure, list, (uint32) (stamp - pending->stamp), block, &place);
 		more = stamp < end;
 		if (!more)
-			PassHasSeenPending(removal->store, pass);
+			PassHasSeenPending(removal->store, list, pass);
 		BloomxUnlockStructure(removal->store->index);
 		pfree(structure->segments);
 		pfree(structure);
@@ -293,7 +293,8 @@ RemoveFromStore(const BloomxStore *store, IndexBulkDeleteCallback callback, void
 	BloomxLockStructure(store->index);
 	pass = BeginPass(store);
 	BloomxUnlockStructure(store->index);
-	RemoveFromPending(&removal, pass);
+	for (int list = 0; list < PENDING_LISTS; list++)
+		RemoveFromPending(&removal, list, pass);
 	RemoveFromSegments(&removal, pass);
 	return removal.removed;
 }
@@ -317,11 +318,21 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 
 /* ---- after the pass ---- */
 
-/* Merges the rows that were pending when this began, until the list is no longer too long. */
+/* True if a list has pages from before those ends. */
+static bool
+HasOlderPages(const BloomxMeta *meta, const uint64 *ends)
+{
+	for (int i = 0; i < PENDING_LISTS; i++)
+		if (meta->pending[i].stamp < ends[i])
+			return true;
+	return false;
+}
+
+/* Merges the rows that were pending when this began, until no list is too long. */
 static void
 MergeAll(const BloomxStore *store)
 {
-	uint64		end = 0;
+	uint64		ends[PENDING_LISTS];
 	bool		settled = false,
 				more = true;
 
@@ -336,10 +347,10 @@ MergeAll(const BloomxStore *store)
 		structure = BloomxReadStructure(store, NULL);
 		meta = &structure->meta;
 		/* the step that chooses the geometry gives the same rows new pages */
-		if (!settled)
-			end = meta->pending.stamp + meta->pending.pages;
+		for (int i = 0; i < PENDING_LISTS && !settled; i++)
+			ends[i] = meta->pending[i].stamp + meta->pending[i].pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || meta->pending.stamp < end) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
+		more = (meta->merge.segment.rows > 0 || HasOlderPages(meta, ends)) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
 		BloomxUnlockStructure(store->index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);

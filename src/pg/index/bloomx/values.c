@@ -101,7 +101,7 @@ BloomxStartValues(const BloomxStore *store, const BloomxShare *share)
 
 /* Appends a row to the list of pending rows; returns the step of a merge that is due then, or 0. */
 uint32
-BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
+BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
 {
 	const BloomxKeys keys = {.of_values = 1};
 	const KeyHashes *hashes = BloomxSortedHashesOfRow(columns, values, isnull);
@@ -109,12 +109,10 @@ BloomxInsertValues(const BloomxStore *store, BloomxColumns *columns, const Datum
 				step = 0;
 	BloomxRowHead head = {.tid = *tid, .hashes = (uint16) Min(hashes->n, ANY_HASHES)};
 	uint64	   *row = palloc((1 + n) * sizeof(uint64));
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
 
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
-	if (!BloomxAppendRow(store, buffer, &keys, row, &step))
+	if (!BloomxAppendRow(store, target, &keys, row, &step))
 		BloomxReportCorruption(store, "its first page is that of an index of filters");
-	ReleaseBuffer(buffer);
 	return step;
 }
