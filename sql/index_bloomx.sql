@@ -32,6 +32,7 @@ EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_all(f, ARRAY[5, 6])
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE bloom_contains_hash(f, bloom_hash(5));
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> ANY (ARRAY[5, 6]);
 EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> ALL (ARRAY[5, 6]);
+EXPLAIN (COSTS OFF) SELECT id FROM docs WHERE f @> ANY (ARRAY[5, 6]) OR f @> ALL (ARRAY[8, 9]);
 RESET enable_seqscan;
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, $1 + 1, -1])');
 SELECT * FROM differences('bloom_contains_all(f, (keys($1))[1:3])');
@@ -44,6 +45,9 @@ SELECT * FROM differences('f @> ANY (ARRAY[$1, $1 + 1, NULL])');
 SELECT * FROM differences('f @> ALL ((keys($1))[1:3])');
 SELECT * FROM differences('f @> ALL (ARRAY[$1, NULL])');
 SELECT * FROM differences('f @> ANY (ARRAY[[$1, 3], [$1 + 1, 4]]) AND NOT f @> ALL (ARRAY[$1, 3])');
+SELECT * FROM differences('f @> ANY (ARRAY[$1, $1 + 1, NULL]) OR f @> $1 + 2');
+SELECT * FROM differences('f @> ALL (ARRAY[$1, 3]) OR f @> ANY (ARRAY[$1 + 5]) AND (f @> ANY (ARRAY[$1, 4]) OR f @> 6)');
+SELECT * FROM differences('f @> ANY (ARRAY[$1, 3]) AND (f @> ANY (ARRAY[$1 + 1, 4]) OR NOT f @> ALL (ARRAY[$1, 6]))');
 
 -- No keys: all of them are in every filter, any of them in none. NULL is in no filter. A key of another type is refused as without the index.
 SELECT * FROM differences('bloom_contains_all(f, ARRAY[]::int[]) AND $1 > 0', 'SELECT 1');
@@ -54,6 +58,7 @@ SELECT * FROM differences('f @> ANY (ARRAY[NULL::numeric]) AND $1 > 0', 'SELECT 
 -- All of no keys are in a filter that is NULL, too: then the index, which does not have it, is not used.
 SELECT * FROM differences('f @> ALL ((keys(1))[1:$1])', 'SELECT 0');
 SELECT * FROM differences('f @> ANY ((keys(1))[1:$1])', 'SELECT 0');
+SELECT * FROM differences('f @> $1 OR f @> ALL ((keys(1))[1:$1])', 'SELECT 0');
 SET enable_seqscan = off;
 SELECT id FROM docs WHERE f @> 'word'::varchar;
 SELECT id FROM docs WHERE f ?& bloom_empty(1);

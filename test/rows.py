@@ -431,8 +431,9 @@ class Conditions:
         key, kind = FILTERS[column]
         keys = [f"{literal(self.session.value(key.format(k=k)))}::{kind}" for k in keys]
         if name == "?|":
-            return f"bloom_contains_any({sql}, ARRAY[{', '.join(keys)}])"
-        return self.r.choice([f"{sql} @> {keys[0]}", f"bloom_contains_all({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> {keys[0].split(':')[0]}"])
+            return self.r.choice([f"bloom_contains_any({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> ANY (ARRAY[{', '.join(keys)}])"])
+        return self.r.choice([f"{sql} @> {keys[0]}", f"bloom_contains_all({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> ALL (ARRAY[{', '.join(keys)}])",
+                              f"{sql} @> {keys[0].split(':')[0]}"])
 
     def condition(self, table, column, operator, wrap=None):
         """A condition with an operator that an index of the column has."""

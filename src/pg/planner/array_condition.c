@@ -6,8 +6,8 @@
  * of @>, but asks nobody about an operator over an array.  So when the paths of a
  * table have been made, its indexes are tried a second time.  Beside each such
  * condition they see the one that follows from it: bloom_contains_any(f, array) or
- * bloom_contains_all(f, array).  What an index finds is tested with the condition
- * as it was written.
+ * bloom_contains_all(f, array), also within AND and OR.  What an index finds is
+ * tested with the condition as it was written.
  *
  * The hook is set when the module is loaded.  A session that plans such a
  * condition has loaded it by then, for the operator's selectivity.
@@ -16,6 +16,7 @@
  */
 #include "pg/planner/planner.h"
 
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/paths.h"
@@ -38,25 +39,55 @@ HasElements(Node *array)
 	return IsA(array, ArrayExpr) && !((ArrayExpr *) array)->multidims && ((ArrayExpr *) array)->elements != NIL;
 }
 
+/* f @> ANY (array) as bloom_contains_any(f, array), and ALL likewise; any other expression as it is. */
+static Node *
+ArrayAsFunction(Node *clause)
+{
+	const ScalarArrayOpExpr *array = (const ScalarArrayOpExpr *) clause;
+	Oid			function;
+
+	if (!IsA(clause, ScalarArrayOpExpr) || WhichFunction(get_opcode(array->opno)) != BLOOM_CONTAINS ||
+		!(array->useOr || HasElements(lsecond(array->args))))
+		return clause;
+	function = OwnFunctionOid(array->useOr ? BLOOM_CONTAINS_ANY : BLOOM_CONTAINS_ALL);
+	if (!OidIsValid(function))
+		return clause;
+	return (Node *) makeFuncExpr(function, BOOLOID, array->args, InvalidOid, array->inputcollid, COERCE_EXPLICIT_CALL);
+}
+
+/* The same within AND and OR, which keep what follows from their arguments; NOT would turn it around. */
+static Node *
+ImpliedClause(Node *clause)
+{
+	List	   *args = NIL;
+	bool		differs = false;
+	ListCell   *lc;
+
+	check_stack_depth();
+	if (!is_orclause(clause) && !is_andclause(clause))
+		return ArrayAsFunction(clause);
+	foreach(lc, ((BoolExpr *) clause)->args)
+	{
+		args = lappend(args, ImpliedClause(lfirst(lc)));
+		differs |= llast(args) != lfirst(lc);
+	}
+	return differs ? (Node *) makeBoolExpr(((BoolExpr *) clause)->boolop, args, -1) : clause;
+}
+
 /* Returns what is true wherever the condition is, or NULL. */
 static RestrictInfo *
 ImpliedCondition(PlannerInfo *root, const RestrictInfo *condition)
 {
-	const ScalarArrayOpExpr *array = (const ScalarArrayOpExpr *) condition->clause;
-	RestrictInfo *implied;
-	Oid			function;
+	Node	   *clause = (Node *) condition->clause,
+			   *implied = ImpliedClause(clause);
+	RestrictInfo *result;
 
-	if (!IsA(array, ScalarArrayOpExpr) || WhichFunction(get_opcode(array->opno)) != BLOOM_CONTAINS ||
-		!(array->useOr || HasElements(lsecond(array->args))))
+	/* behind a security barrier it stays behind it; the arguments of an OR would be taken for conditions before it */
+	if (implied == clause || (condition->security_level > 0 && is_orclause(clause)))
 		return NULL;
-	function = OwnFunctionOid(array->useOr ? BLOOM_CONTAINS_ANY : BLOOM_CONTAINS_ALL);
-	if (!OidIsValid(function))
-		return NULL;
-	implied = make_simple_restrictinfo(root, (Expr *) makeFuncExpr(function, BOOLOID, array->args, InvalidOid,
-																   array->inputcollid, COERCE_EXPLICIT_CALL));
-	/* behind a security barrier it stays behind it */
-	implied->security_level = condition->security_level;
-	return implied;
+	result = make_simple_restrictinfo(root, (Expr *) implied);
+	result->security_level = condition->security_level;
+	return result;
 }
 
 /* What follows from the conditions, added to them; the same list if nothing does. */
@@ -80,6 +111,7 @@ static void
 TryIndexesAgain(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	List	   *conditions,
+			   *of_table,
 			   *before = NIL;
 	ListCell   *lc,
 			   *old;
@@ -100,7 +132,11 @@ TryIndexesAgain(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rt
 		before = lappend(before, index->indrestrictinfo);
 		index->indrestrictinfo = WithImplied(root, index->indrestrictinfo);
 	}
+	/* conditions with OR are taken from the table's list */
+	of_table = rel->baserestrictinfo;
+	rel->baserestrictinfo = conditions;
 	create_index_paths(root, rel);
+	rel->baserestrictinfo = of_table;
 	forboth(lc, rel->indexlist, old, before)
 		lfirst_node(IndexOptInfo, lc)->indrestrictinfo = lfirst(old);
 }
