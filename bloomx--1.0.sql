@@ -424,21 +424,22 @@ CREATE OPERATOR ?| (
 COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'possibly contains any key of a set made by bloom_probe';
 
 -- The same for keys without a type, whose text is read as a key of the filter's type: f @> '42' becomes f ?& '42'::text.
+-- What a text is read as may depend on settings such as TimeZone, which another server does not share: so they are stable.
 CREATE FUNCTION bloom_holds_text(f bloomfilter, v text) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_holds_text'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_holds_text(f bloomfilter, v text) IS
 	'implementation of ?& operator';
 
 CREATE FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_holds_all_texts'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) IS
 	'implementation of ?& operator';
 
 CREATE FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_holds_any_text'
-	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) IS
 	'implementation of ?| operator';
 
