@@ -33,17 +33,52 @@ blx_bits_set(const blx_filter *f)
 }
 
 /*
- * Each probe misses the bits with probability 1 - bits/S, and a probe that only a
- * fraction of the keys have with 1 - fraction bits/S.
+ * Of k probes that each pick one of S bits, `share` of which are given: each
+ * misses these with probability 1 - share, and a probe that only a fraction of the
+ * keys have with 1 - fraction share.
  */
+static double
+log_miss(double k, double share)
+{
+	double		whole = floor(k);
+
+	share = fmin(1, share);
+	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
+}
+
 double
 blx_log_miss(const blx_geometry *g, double bits)
 {
-	double		share = fmin(1, bits / (double) g->part_bits),
-				k = blx_bits_per_key(g) / g->parts,
-				whole = floor(k);
+	return log_miss(blx_bits_per_key(g) / g->parts, bits / (double) g->part_bits);
+}
 
-	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
+/*
+ * Where a part has pieces, a key sets bits of different pieces independently.  The
+ * chance of missing one bit is the mean over all bits, which is nearly that of each.
+ */
+unsigned
+blx_pairs_of_part(const blx_geometry *g, blx_pairs pairs[BLX_MAX_PIECES])
+{
+	double		bits = (double) g->part_bits,
+				one = blx_log_miss(g, 1);
+	blx_pairs	apart = {bits, 2 * one};
+	unsigned	n = 0;
+
+	if (!blx_layout_row(g->layout)->in_pieces)
+	{
+		pairs[0] = (blx_pairs) {bits - 1, blx_log_miss(g, 2)};
+		return 1;
+	}
+	for (uint64_t left = g->part_bits; left > 0; left &= left - 1)
+	{
+		double		size = (double) (left & -left),
+					k = blx_bits_per_key(g) * size / bits;
+
+		pairs[n++] = (blx_pairs) {size / bits * (size - 1), 2 * one + log_miss(k, 2 / size) - 2 * log_miss(k, 1 / size)};
+		apart.number -= size / bits * size;
+	}
+	pairs[n++] = apart;
+	return n;
 }
 
 /* Returns the chance that one key sets a given bit.  Its block is picked with probability 1/B. */
@@ -102,9 +137,7 @@ blx_keys_as_full(const blx_filter *f)
  * bits.  One key hits two bits of one part of a block as H throws hit two bins.  It
  * hits bits of different parts independently, given the block.  It never hits
  * bits of different blocks.  In partitioned_blocked, parts of different groups are
- * closer to independent, so the value is a slight overestimate.  In
- * variable_blocked, all blocks are taken as one part although each has a fraction
- * of its own, so the value is a slight underestimate.
+ * closer to independent, so the value is a slight overestimate.
  */
 double
 blx_cardinality_error(const blx_geometry *g, double n)
@@ -116,7 +149,8 @@ blx_cardinality_error(const blx_geometry *g, double n)
 				block_bits = (double) g->parts * (double) g->part_bits;
 	double		hit = hit_probability(g);
 	double		log1 = blx_log_miss(g, 1);
-	double		log2 = blx_log_miss(g, 2);
+	blx_pairs	same_part[BLX_MAX_PIECES];
+	unsigned	kinds = blx_pairs_of_part(g, same_part);
 	double		unset = exp(n * log1p(-hit));
 
 	/*
@@ -126,9 +160,11 @@ blx_cardinality_error(const blx_geometry *g, double n)
 	 */
 #define EXCESS(either) expm1(n * (log1p(-(either)) - 2 * log1p(-hit)))
 	double		covariance =
-		((double) g->part_bits - 1) * EXCESS(-expm1(log2) / blocks)
-		+ (block_bits - (double) g->part_bits) * EXCESS(-expm1(2 * log1) / blocks)
+		(block_bits - (double) g->part_bits) * EXCESS(-expm1(2 * log1) / blocks)
 		+ (blocks > 1 ? (bits - block_bits) * EXCESS(-2 * expm1(log1) / blocks) : 0);
+
+	for (unsigned i = 0; i < kinds; i++)
+		covariance += same_part[i].number * EXCESS(-expm1(same_part[i].log_miss) / blocks);
 #undef EXCESS
 	double		variance = bits * (unset * (1 - unset) + unset * unset * covariance);
 

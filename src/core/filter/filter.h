@@ -128,6 +128,19 @@ extern double blx_keys_as_full(const blx_filter *f);
 /* The logarithm of the chance that all probes of a key in a part miss `bits` given bits of it. */
 extern double blx_log_miss(const blx_geometry *g, double bits);
 
+/* The pairs of a bit with the others of its part that lie alike, and the logarithm of the chance that a key misses both. */
+typedef struct blx_pairs
+{
+	double		number;			/* for each bit, on average */
+	double		log_miss;
+} blx_pairs;
+
+/* A size of at most BLX_MAX_BYTES in bits has 33 binary digits: so many pieces, and the pairs of different ones. */
+#define BLX_MAX_PIECES 34
+
+/* Returns how many kinds of such pairs there are. */
+extern unsigned blx_pairs_of_part(const blx_geometry *g, blx_pairs pairs[BLX_MAX_PIECES]);
+
 /* ---- sizing.c ---- */
 
 /*

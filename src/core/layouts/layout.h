@@ -52,6 +52,7 @@ typedef struct blx_layout
 	unsigned	traits;			/* enum blx_trait */
 	bool		flat;			/* may have any enum blx_hashing */
 	bool		fractional;		/* k need not be whole */
+	bool		in_pieces;		/* the part consists of the powers of two that sum to it, the largest first; each gets its share of k */
 	const blx_option_range *options;	/* ends with most = 0 */
 	bool		any_sizes;		/* any two filters of this layout combine, whatever their geometries */
 	const char *why_not[BLX_OPERATIONS];	/* for an operation that it refuses, why: a sentence */

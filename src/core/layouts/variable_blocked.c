@@ -324,6 +324,7 @@ const blx_layout blx_layout_variable_blocked = {
 	.name = "variable_blocked",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
+	.in_pieces = true,
 	.why_not = {[BLX_FOLD] = "Its blocks have different sizes, and a key has bits in each of them."},
 	.instead = {[BLX_FOLD] = "Take a prefix of its blocks."},
 	.check = check,
