@@ -39,6 +39,10 @@ NO_LOCALE = 1
 PG_CPPFLAGS = -I$(srcdir)/src -DBLX_INSIDE
 PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
 
+# the major version of PostgreSQL for which the objects were compiled
+BUILT_FOR = src/.built-for
+EXTRA_CLEAN = $(BUILT_FOR)
+
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 ifeq ($(PGXS),)
@@ -51,6 +55,13 @@ include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object
 $(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/joinfilter/*.h)
+
+# Nor does it know for which PostgreSQL an object was compiled: without this, "make install PG_CONFIG=..." would give one
+# version's library to another, which cannot load it.
+ifneq ($(shell cat $(BUILT_FOR) 2>/dev/null),$(MAJORVERSION))
+$(shell mkdir -p src && echo $(MAJORVERSION) >$(BUILT_FOR))
+endif
+$(OBJS) $(OBJS:.o=.bc): $(BUILT_FOR)
 
 .PHONY: dist check-all
 check-all:

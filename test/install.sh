@@ -182,4 +182,13 @@ same "the only way leads from this version to the next" "$now $next $now--$next"
 same "a restored dump" "$(cat "$work/before")" "$(cat "$work/restored")"
 same "is of the new version" "$next" "$(cat "$work/restored-version")"
 
+# ---- two versions of PostgreSQL from one tree ----
+
+fresh() { make -s -q -C "$work/now" with_llvm=no PG_CONFIG="$pg_config" all "$@" >"$work/log" 2>&1; }
+fresh
+ok "what is compiled is not compiled again" $?
+fresh MAJORVERSION=99
+[ $? -eq 1 ]
+ok "for another major version everything is compiled anew" $?
+
 tally
