@@ -69,7 +69,7 @@ CREATE FUNCTION bloomfilter(bloomfilter, integer, boolean) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloomfilter_apply_typmod'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
 COMMENT ON FUNCTION bloomfilter(bloomfilter, integer, boolean) IS
-	'adjust bloomfilter() to typmod geometry';
+	'convert bloomfilter to the geometry of a type modifier';
 
 CREATE CAST (bloomfilter AS bloomfilter) WITH FUNCTION bloomfilter(bloomfilter, integer, boolean) AS IMPLICIT;
 COMMENT ON CAST (bloomfilter AS bloomfilter) IS 'geometry of a type modifier';
@@ -278,7 +278,7 @@ CREATE FUNCTION bloom_count(f bloomfilter, v anycompatible) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloom_count'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
 COMMENT ON FUNCTION bloom_count(f bloomfilter, v anycompatible) IS
-	'at least how often a key was added to a filter of layout counting; 15 means 15 or more';
+	'how often a key was added to a filter of layout counting, never too low; 15 means 15 or more';
 
 CREATE FUNCTION bloom_count_hash(f bloomfilter, hash bigint) RETURNS integer
 	AS 'MODULE_PATHNAME', 'bloom_count_hash'
@@ -302,7 +302,7 @@ CREATE FUNCTION bloom_random_seed() RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_random_seed'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION bloom_random_seed() IS
-	'random seed from a cryptographic source, for filters of keys that strangers choose';
+	'random seed from a cryptographic source, for filters whose keys strangers choose';
 
 -- ---------------------------------------------------------------------------
 -- Membership
@@ -447,17 +447,17 @@ CREATE OPERATOR ?& (
 	LEFTARG = bloomfilter, RIGHTARG = text, FUNCTION = bloom_holds_text,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR ?& (bloomfilter, text) IS 'possibly contains the key that a text is, read as a key of the filter''s type';
+COMMENT ON OPERATOR ?& (bloomfilter, text) IS 'possibly contains the key that the text is read as';
 CREATE OPERATOR ?& (
 	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_all_texts,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR ?& (bloomfilter, text[]) IS 'possibly contains all keys that texts are, read as keys of the filter''s type';
+COMMENT ON OPERATOR ?& (bloomfilter, text[]) IS 'possibly contains all keys that the texts are read as';
 CREATE OPERATOR ?| (
 	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_any_text,
 	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
-COMMENT ON OPERATOR ?| (bloomfilter, text[]) IS 'possibly contains any key that texts are, read as keys of the filter''s type';
+COMMENT ON OPERATOR ?| (bloomfilter, text[]) IS 'possibly contains any key that the texts are read as';
 
 -- ---------------------------------------------------------------------------
 -- Set operations
@@ -1037,7 +1037,7 @@ CREATE OPERATOR CLASS array_bloomx_ops FOR TYPE anyarray USING brin AS
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_array(internal);
 COMMENT ON OPERATOR CLASS array_bloomx_ops USING brin IS
-	'filters of the elements of arrays of page ranges';
+	'filters of the array elements of page ranges';
 -- No operators of names (?, ?|, ?&): their collation is that of texts, and BRIN wants that of the column, which has none.
 CREATE OPERATOR CLASS jsonb_bloomx_ops FOR TYPE jsonb USING brin AS
 	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb),
@@ -1045,14 +1045,14 @@ CREATE OPERATOR CLASS jsonb_bloomx_ops FOR TYPE jsonb USING brin AS
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_jsonb_values(internal);
 COMMENT ON OPERATOR CLASS jsonb_bloomx_ops USING brin IS
-	'filters of the scalars of documents with their paths of page ranges';
+	'filters of the document scalars, with their paths, of page ranges';
 CREATE OPERATOR CLASS tsvector_bloomx_ops FOR TYPE tsvector USING brin AS
 	OPERATOR 1 = (tsvector, tsvector), OPERATOR 11 @@ (tsvector, tsquery),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_tsvector(internal);
 COMMENT ON OPERATOR CLASS tsvector_bloomx_ops USING brin IS
-	'filters of the lexemes of documents of page ranges';
+	'filters of the lexemes of page ranges';
 CREATE OPERATOR CLASS text_ngram_bloomx_ops FOR TYPE text USING brin AS
 	OPERATOR 1 = (text, text), OPERATOR 7 ~~ (text, text), OPERATOR 8 ~~* (text, text),
 	OPERATOR 9 ~ (text, text), OPERATOR 10 ~* (text, text),
@@ -1060,7 +1060,7 @@ CREATE OPERATOR CLASS text_ngram_bloomx_ops FOR TYPE text USING brin AS
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_text_ngram(internal);
 COMMENT ON OPERATOR CLASS text_ngram_bloomx_ops USING brin IS
-	'filters of the n-grams of texts of page ranges';
+	'filters of the text n-grams of page ranges';
 
 -- ---------------------------------------------------------------------------
 -- GiST: signatures of filters
@@ -1107,7 +1107,7 @@ CREATE FUNCTION bloomx_handler(internal) RETURNS index_am_handler
 COMMENT ON FUNCTION bloomx_handler(internal) IS 'bloomx index access method handler';
 
 CREATE ACCESS METHOD bloomx TYPE INDEX HANDLER bloomx_handler;
-COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index access method for columns of filters';
+COMMENT ON ACCESS METHOD bloomx IS 'bit-sliced index access method, for lookups of rare keys in columns of values and of filters';
 
 CREATE OPERATOR CLASS bloomx_ops
 	DEFAULT FOR TYPE bloomfilter USING bloomx AS
@@ -1239,7 +1239,7 @@ COMMENT ON OPERATOR CLASS array_ops USING bloomx IS 'elements of arrays as keys'
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bloomx AS
 	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb), OPERATOR 4 ? (jsonb, text), OPERATOR 5 ?| (jsonb, text[]), OPERATOR 6 ?& (jsonb, text[]),
 	FUNCTION 1 bloomx_extract_jsonb(internal);
-COMMENT ON OPERATOR CLASS jsonb_ops USING bloomx IS 'scalars of documents with their paths, and what is at their top as keys';
+COMMENT ON OPERATOR CLASS jsonb_ops USING bloomx IS 'scalars of documents with their paths, and the names at their top, as keys';
 CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING bloomx AS
 	OPERATOR 1 = (tsvector, tsvector), OPERATOR 11 @@ (tsvector, tsquery),
 	FUNCTION 1 bloomx_extract_tsvector(internal);

@@ -5,8 +5,8 @@
  * Here ranges are asked about one by one, as the table's scan gets there, for all
  * keys of the set:
  *
- *   - min/max classes: is there a key between the two?  That is a search in the
- *     sorted keys, or in their bitmap, and costs no more than one key would.
+ *   - min/max classes: a search for a key between the two, in the sorted keys or in
+ *     their bitmap, which costs no more than one key would.
  *   - this extension's classes: the range's filter is looked at once, and tested
  *     with the hashes of the keys, which are computed once per set.
  *   - other classes (minmax_multi, bloom): their consistent function, per key.

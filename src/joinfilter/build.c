@@ -27,7 +27,7 @@
 
 uint64		completed_filters;
 
-/* The one key of the filter, if it is an integer in a column, and nobody wants more than its word; otherwise NULL. */
+/* The only key of the filter, if it is an integer in a column and its word is all that is needed; otherwise NULL. */
 static BuildKey *
 OnlyInteger(JoinFilter *filter)
 {

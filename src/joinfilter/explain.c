@@ -3,7 +3,7 @@
  *
  * PostgreSQL 18 asks extensions for more about each node.  Earlier versions print
  * only what stands in the plan.  There the node's plan is replaced by a copy that
- * has one more condition, a text, which nobody evaluates: the compiled conditions
+ * has one more condition, a text, which is never evaluated: the compiled conditions
  * stay as they are.  The plan itself may be in the plan cache and is not touched.
  */
 #include "postgres.h"

@@ -14,9 +14,9 @@
  *
  * Filters drop whole groups, but not always: they pause, and page ranges are skipped
  * where a Bloom filter passes a key.  So a group without a match may have some of its
- * rows left.  It ends at the join, but before that something is computed of it which
- * nobody has asked for: 1 / (count(*) - 2), or a HAVING of that kind, must not fail
- * for a group of three rows because only two are left.  So what is computed of
+ * rows left.  It ends at the join, but before that expressions are computed for it:
+ * 1 / (count(*) - 2), or a HAVING of that kind, must not fail for a group of three
+ * rows because only two are left.  So what is computed of
  * aggregates has to consist of leakproof functions, which never fail, and of
  * comparisons of numeric.  The aggregates have to be the server's own: rows come in
  * any order, so a transition function takes any of them first; and none of the

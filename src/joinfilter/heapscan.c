@@ -6,7 +6,7 @@
  * the keys of all are read from the page, and rows that cannot match are taken off
  * the list.  They cost a test, in which the words of many are fetched from memory
  * together, but no call of the executor.  The rows that remain cost one comparison
- * each: is it still the same page?
+ * each, which finds out whether the page is still the same.
  *
  * Rows are tested before the scan's own conditions then.  If there are any, a
  * filter has to drop more rows to be worth that.  Otherwise it is asked about the

@@ -4,8 +4,8 @@
  * While a hash join's inner side is read, or a merge join's outer one, its keys are
  * collected.  Then the rows of the other side whose keys cannot match are dropped
  * where they are read, and page ranges and partitions without such keys are not read
- * at all.  Plans stay as
- * they are: the methods of plan nodes are replaced after the executor has started.
+ * at all.  Plans stay as they are: the methods of plan nodes are replaced after the
+ * executor has started.
  *
  *   settings.c    the settings bloomx.join_filter...
  *   words.c       values of join keys as 64-bit words
@@ -24,7 +24,7 @@
  *   remotesql.c   one more condition in the text of a remote query
  *   remote.c      sends that value with the query of a foreign scan
  *   places.c      finds the sites of a key below a join
- *   groups.c      of which groups a filter may drop rows
+ *   groups.c      which groups may lose rows to a filter
  *   joins.c       finds the joins of a query that can have a filter
  *   report.c      what a filter did at a site
  *   workers.c     what the processes of a parallel query tell one another
@@ -322,7 +322,7 @@ extern void ForgetShared(JoinFilter *filter);
 
 /* ---- rows.c ---- */
 
-/* True if the filter is to be asked now, about so many rows. */
+/* True if the filter is to be asked now, about that number of rows. */
 extern bool IsAwake(SiteFilter *sf, uint32 rows);
 
 /* Counts tests of rows. */
@@ -338,7 +338,7 @@ CountTests(SiteFilter *sf, uint32 checked, uint32 dropped)
 /* Judges the filters that have been asked often enough since the last time.  False if none has. */
 extern bool EndWindows(Site *site);
 
-/* True while all filters of the site pause; so many rows pass then. */
+/* True while all filters of the site pause; counts the rows that pass. */
 static inline bool
 IsAsleep(Site *site, uint32 rows)
 {

@@ -35,8 +35,8 @@
 /*
  * The rows, as the planner expects, of the smallest sort whose input is filtered.
  * Fewer are sorted in less than a millisecond.  And a sort of other rows returns
- * those that compare equal in another order; nobody may rely on it, but what is
- * seen of small tables should not change for nothing.  (Of a table that was never
+ * those that compare equal in another order.  No query may rely on that order, but
+ * what users see of small tables should not change without need.  (Of a table that was never
  * analyzed the planner expects up to 2,800 rows.)
  */
 #define LEAST_SORTED 3000

@@ -86,7 +86,7 @@ AllocFew(KeySet *set, uint32 n_slots)
 	set->slots = MemoryContextAllocZero(set->context, n_slots * sizeof(uint64));
 }
 
-/* True if a table may have so many slots. */
+/* True if a table may have n_slots slots. */
 static bool
 FewFits(const KeySet *set, uint64 n_slots)
 {
@@ -209,8 +209,8 @@ BitmapFits(const KeySet *set, int64 low, int64 high)
 
 /*
  * True if the integers between the two are better kept in a bitmap than in any
- * other form.  While they are few, nobody believes how many more the planner expects:
- * a large bitmap for them would have to be cleared in vain.
+ * other form.  While there are few, the planner's estimate of how many will come does
+ * not count: clearing a large bitmap for them might be in vain.
  */
 static bool
 AreDense(const KeySet *set, int64 low, int64 high)

@@ -36,16 +36,16 @@
  */
 #define PAGES_BEFORE 8
 
-/* A run has at most so many pages.  To start one takes a few microseconds, to read so many some milliseconds. */
+/* The most pages of a run.  Starting a run takes a few microseconds, reading 1024 pages some milliseconds. */
 #define LONGEST_RUN 1024
 
-/* Of a parallel scan, which gets blocks one by one; it stops at the end of its chunk anyway. */
+/* The same for a parallel scan, which gets blocks one by one and stops at the end of its chunk anyway. */
 #define LONGEST_PARALLEL_RUN 64
 
-/* What it costs to read a page that is in the cache, with its rows, in nanoseconds: about what a scan of ordinary rows takes. */
+/* Nanoseconds to read a cached page and its rows: about what a scan of ordinary rows takes. */
 #define PAGE_COST 5000
 
-/* Questions are judged in windows of so many ranges; the first pause is as long, and the longest 64 times. */
+/* The ranges after which questions are judged.  The first pause is as long, the longest 64 times as long. */
 #define WINDOW_RANGES 64
 #define LONGEST_PAUSE (64 * WINDOW_RANGES)
 

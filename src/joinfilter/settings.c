@@ -41,24 +41,24 @@ DefineJoinFilterSettings(void)
 							 &bloomx_join_filter, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.join_filter_min_rows",
-							"The smallest number of outer rows, as the planner expects, for which a join gets a filter.",
+							"Sets the minimum estimated number of outer rows for which a join gets a filter.",
 							NULL,
 							&bloomx_join_filter_min_rows, 10000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.join_filter_min_pages",
-							"The smallest table whose pages a join filter tries to skip.",
+							"Sets the minimum size of a table whose pages a join filter tries to skip.",
 							NULL,
 							&bloomx_join_filter_min_pages, 64, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
 	DefineCustomRealVariable("bloomx.join_filter_min_drop",
-							 "The part of the rows that a join filter must drop.",
-							 "A filter that drops less pauses for a while. A join of which the planner expects less gets none. "
+							 "Sets the minimum fraction of the rows that a join filter must drop.",
+							 "A filter that drops less pauses for a while. A join gets no filter if the planner expects it to drop less. "
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_join_filter_min_drop, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.join_filter_remote_size",
-							"The largest join filter that is sent to the server of a foreign table.",
-							"0 means that none is sent.",
+							"Sets the maximum size of a join filter that is sent to the server of a foreign table.",
+							"0 means that no filter is sent.",
 							&bloomx_join_filter_remote_size, 4096, 0, BLX_MAX_BYTES / 1024,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomx.join_filter_log",

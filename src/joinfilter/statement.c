@@ -46,7 +46,7 @@ LogReport(const FilterReport *r)
 	DescribeFilter(r, line, sizeof(line));
 	ereport(LOG,
 			(errmsg("%s", line),
-			 NameStr(r->table)[0] == '\0' ? 0 : errdetail("The rows are those of \"%s\".", NameStr(r->table)),
+			 NameStr(r->table)[0] == '\0' ? 0 : errdetail("The filter was applied to rows of \"%s\".", NameStr(r->table)),
 			 errhidestmt(true)));
 }
 

@@ -1,18 +1,18 @@
 /*
  * together.c - the keys of a filter, from the processes that read them.
  *
- * In a Parallel Hash each process reads a part of the inner side.  When it is
- * through with its part, it leaves the keys of that part in memory that all
- * processes of the query share.  Before a process tests the first row of the outer
- * side, it takes the keys that were left and makes the filter of them.  Keys that were
- * left do not change any more, so nobody waits for anybody.
+ * In a Parallel Hash each process reads a part of the inner side.  At the end of its
+ * part, it leaves the keys of that part in memory that all processes of the query
+ * share.  Before a process tests the first row of the outer side, it takes the keys
+ * that were left and makes the filter from them.  Keys that were left do not change
+ * any more, so no process waits for another.
  *
- * No key is missing then.  The build barrier of the hash join lets nobody begin with
- * the outer side before all have come to the end of the inner one, and a process that
- * comes later finds the inner side read.  What is left to fear is a process that
- * reads rows, but not for the filter, since its settings or its memory do not let
- * it have one.  So each of them counts when it begins and when it has left its keys,
- * and one that has no such filter says so when it starts (workers.c).
+ * No key is missing then.  The build barrier of the hash join lets no process begin
+ * with the outer side before all have reached the end of the inner one, and a process
+ * that comes later finds the inner side read.  One danger is left: a process that
+ * reads rows but does not collect keys, because its settings or its memory do not
+ * allow a filter.  So each process is counted when it begins and when it has left its
+ * keys, and one that has no such filter says so when it starts (workers.c).
  */
 #include "postgres.h"
 

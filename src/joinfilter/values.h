@@ -50,7 +50,7 @@ extern KeyValues *NewKeyValues(ValueOrder *order, MemoryContext context, uint64 
 /* The word is that of the value. */
 extern void AddKeyValue(KeyValues *values, uint64 word, Datum value);
 
-/* The values that were collected so far, in one piece of so many words, for another process. */
+/* The values that were collected so far, in one piece, for another process; and its size in words. */
 extern uint64 SavedValueWords(const KeyValues *values);
 extern void SaveKeyValues(const KeyValues *values, uint64 *to);
 

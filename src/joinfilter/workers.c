@@ -83,7 +83,7 @@ void
 DefineWorkerSetting(void)
 {
 	DefineCustomIntVariable(SETTING,
-							"The shared memory of the query for which parallel workers start.",
+							"Identifies the shared memory of the query for which parallel workers start.",
 							NULL,
 							&segment_setting, (int) DSM_HANDLE_INVALID, INT_MIN, INT_MAX,
 							PGC_SUSET, GUC_NO_SHOW_ALL | GUC_NO_RESET_ALL | GUC_NOT_IN_SAMPLE | GUC_DISALLOW_IN_FILE,
@@ -254,8 +254,8 @@ FilterOf(FilteredQuery *query, const PlanState *join)
 }
 
 /*
- * A worker's: if it has no filter for a join for which the leader has one, it will
- * not leave the keys of the rows that it reads.  So nobody may have a filter.
+ * In a worker.  If it has no filter for a join that has one in the leader, it does
+ * not leave the keys of the rows that it reads.  Then no process may have a filter.
  */
 static bool
 FindBuilds(PlanState *ps, void *context)
@@ -294,7 +294,7 @@ JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 				 errmsg("could not map dynamic shared memory segment of join filters")));
 	Keep(query, segment);
 	if (query->shared->magic != SEGMENT_MAGIC)
-		elog(ERROR, "dynamic shared memory segment is none of join filters");
+		elog(ERROR, "dynamic shared memory segment does not belong to join filters");
 	FindCounts(query);
 	if (query->shared->n_builds == 0)
 		return;

@@ -120,7 +120,7 @@ blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 			return NULL;
 		if (!blx_takes_sets(planned->layout))
 		{
-			blx_fail(error, BLX_UNSUPPORTED, "It counts, orders or forgets its keys: distinct hashes are no substitute.",
+			blx_fail(error, BLX_UNSUPPORTED, "Such a filter counts its keys or depends on their order, which a set of distinct hashes does not have.",
 					 "Begin with an empty filter.", "a filter of layout %s cannot begin as an open set", blx_layout_name(planned->layout));
 			return NULL;
 		}

@@ -117,7 +117,7 @@ shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scr
 	if (rates[f->parts] > fpr)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
 						"Build a larger filter, or ask for a higher rate.",
-						"the filter's false positive rate is %.3g already, above the %g asked for",
+						"false positive rate of the filter is already %.3g, above the requested %g",
 						rates[f->parts], fpr);
 	*g = folded;
 	while (rates[f->parts] <= fpr)

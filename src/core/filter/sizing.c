@@ -345,7 +345,7 @@ row_to_plan(uint8_t layout, blx_error *error)
 	const blx_layout *row = blx_filter_row(layout);
 
 	if (row == NULL)
-		blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "no filter can be planned of layout %s", blx_layout_name(layout));
+		blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "a filter of layout %s cannot be planned", blx_layout_name(layout));
 	return row;
 }
 

@@ -83,14 +83,14 @@ check(const blx_geometry *g, blx_error *error)
 
 	if (g->blocks != 1 || g->probes != 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter has one block with one probe per slice, not %u with %u", g->blocks, g->probes);
+						"an age_partitioned filter has one block with one probe per part, not %u with %u", g->blocks, g->probes);
 	if (k < 1 || k >= g->parts || g->parts - k > MAX_GENERATIONS)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter of %u slices cannot set bits in %llu of them",
+						"an age_partitioned filter of %u parts cannot set bits in %llu of them",
 						g->parts, (unsigned long long) k);
 	if (keys < 1 || keys > MAX_GENERATION_KEYS || g->part_bits > 64 * (k * keys + 1))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter cannot have generations of %llu keys in slices of %llu bits",
+						"an age_partitioned filter cannot have generations of %llu keys in parts of %llu bits",
 						(unsigned long long) keys, (unsigned long long) g->part_bits);
 	return true;
 }
@@ -112,7 +112,7 @@ check_body(const blx_filter *f, uint64_t words, blx_error *error)
 						(unsigned long long) words, (unsigned long long) body_words(&g));
 	if (state[IN_GENERATION] > state[GENERATION] || state[YOUNGEST] >= f->parts)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter cannot be at key %llu of a generation of %llu, with slice %llu of %u the youngest",
+						"an age_partitioned filter cannot be at key %llu of a generation of %llu, with part %llu of %u the youngest",
 						(unsigned long long) state[IN_GENERATION], (unsigned long long) state[GENERATION],
 						(unsigned long long) state[YOUNGEST], f->parts);
 	return true;
@@ -447,7 +447,7 @@ at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry 
 
 	if (keys < 1)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"bits must be at least %.0f for an age_partitioned filter of %u and %u slices, not %llu",
+						"bits must be at least %.0f for an age_partitioned filter of %u and %u parts, not %llu",
 						parts * ceil(k / LN2), k, parts - k, (unsigned long long) bits);
 	*g = (blx_geometry) {.layout = BLX_AGE_PARTITIONED, .blocks = 1, .parts = (uint16_t) parts, .probes = 1,
 		.part_bits = part_bits, .parameters = {k, keys}};
@@ -527,22 +527,22 @@ static const blx_option_range options[] = {
 	{0}
 };
 
-#define OTHER_KEYS "A bit's age depends on when its filter's ring turned: equal slices of two filters do not stand for the same keys."
+#define OTHER_KEYS "Parts in the same place of two filters do not have keys of the same age."
 
 const blx_layout blx_layout_age_partitioned = {
 	.name = "age_partitioned",
 	.traits = BLX_STREAM | BLX_UNBOUNDED,
 	.options = options,
 	.why_not = {
-		[BLX_UNION] = "Whose keys came before whose is not known, so none can be said to be among the last.",
+		[BLX_UNION] = "It is not known in which order the keys of the two filters came, so the last ones cannot be told from older ones.",
 		[BLX_INTERSECTION] = OTHER_KEYS,
 		[BLX_DISJOINT] = OTHER_KEYS,
 		[BLX_COMPARISON] = OTHER_KEYS,
-		[BLX_PREFIX] = "Its slices differ in age: fewer of them are a shorter window or a higher rate.",
-		[BLX_FOLD] = "Its slices are half full when they are at work: folded ones would find most keys.",
+		[BLX_PREFIX] = "Its parts have different ages: without some of them, the window would be shorter or the rate higher.",
+		[BLX_FOLD] = "Its parts are filled to a half: a folded filter would find most keys.",
 	},
 	.instead = {
-		[BLX_UNION] = "Ask each filter, or add all keys to one filter in the order of their time.",
+		[BLX_UNION] = "Ask each filter, or add all keys to one filter in the order in which they came.",
 		[BLX_INTERSECTION] = "Ask both filters.",
 	},
 	.bits_per_key = bits_per_key,

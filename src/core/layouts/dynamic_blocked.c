@@ -770,7 +770,7 @@ const blx_layout blx_layout_dynamic_blocked = {
 		[BLX_DISJOINT] = STAGES_DIFFER,
 		[BLX_COMPARISON] = STAGES_DIFFER,
 		[BLX_PREFIX] = "Its blocks have one part.",
-		[BLX_FOLD] = "Half the blocks would have chains of twice the length, and save nothing.",
+		[BLX_FOLD] = "With half the blocks, the chains would be twice as long, and no space would be saved.",
 	},
 	.check = check,
 	.plan = blx_dynamic_plan,

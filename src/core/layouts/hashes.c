@@ -805,7 +805,7 @@ cardinality(const blx_filter *f)
 	return (double) blx_hashes_count(f);
 }
 
-#define NO_FILTER "It is an open set: its keys are known, but not how large a filter of them will be."
+#define NO_FILTER "It is an open set: its keys are known, but the size of a filter for them is not."
 
 const blx_layout blx_layout_hashes = {
 	.name = "hashes",

@@ -603,7 +603,7 @@ union_words(const blx_filter *a, const blx_filter *b, uint64_t *total, blx_error
 	unsigned	n = join_both(joints, a, b);
 
 	if (n > MAX_UNITED_STAGES)
-		return blx_fail(error, BLX_LIMIT, "Each stage errs on its own: a union of this many stages is of little use.",
+		return blx_fail(error, BLX_LIMIT, "Every stage adds to the false positive rate, so a union of this many stages is of little use.",
 						"Build one filter from the keys, or filters of a fixed size for the largest number of keys.",
 						"the union of the bloom filters has %u stages, more than %u", n, MAX_UNITED_STAGES);
 	*total = RECORDS + n;
@@ -818,7 +818,7 @@ const blx_layout blx_layout_scalable = {
 		[BLX_INTERSECTION] = "A key of both filters may be in stages of different sizes.",
 		[BLX_COMPARISON] = "A key of both filters may be in stages of different sizes.",
 		[BLX_PREFIX] = "Its stages have different numbers of parts.",
-		[BLX_FOLD] = "Its stages are as full as they may be.",
+		[BLX_FOLD] = "Its stages are as full as the planned rate allows.",
 	},
 	.check = check,
 	.plan = plan,

@@ -60,20 +60,20 @@ void
 DefineSettings(void)
 {
 	DefineCustomEnumVariable("bloomx.overfill",
-							 "What to do when a filter gets, by adding or by union, more keys than its planned capacity.",
-							 "The filter still finds every key; its false positive rate rises above the planned one.",
+							 "Sets what happens when a filter gets more keys than its planned capacity.",
+							 "The filter still finds every key, but its false positive rate rises above the planned one.",
 							 &bloomx_overfill, OVERFILL_NOTICE, overfill_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.build_mem",
-							"How much memory an auto-sized bloom_agg may use while it counts distinct keys.",
-							"Beyond it the keys go into a filter of at most that size, which is cut down at the end. "
-							"-1 means what hash tables may use, work_mem times hash_mem_multiplier; "
-							"the filter may then be larger, if the planner expects more keys than it could hold.",
+							"Sets the maximum memory in which bloom_agg without a capacity collects distinct keys.",
+							"Beyond it the keys go into a filter of at most that size, which is reduced at the end. "
+							"-1 means work_mem times hash_mem_multiplier, as for hash tables; "
+							"the filter may then be larger if the planner expects more keys than it could hold.",
 							&bloomx_build_mem, -1, -1, (int) (BLX_MAX_BYTES / 1024),
 							PGC_USERSET, GUC_UNIT_KB, CheckBuildMemory, NULL, NULL);
 	DefineCustomEnumVariable("bloomx.simd",
-							 "Which instructions filters are read and written with.",
-							 "Shows those in use, which auto chooses for the processor. Results do not depend on it.",
+							 "Sets the processor instructions that read and write filters.",
+							 "SHOW returns the instructions in use, which auto chooses for the processor. Results do not depend on them.",
 							 &simd, BLX_SIMD_AUTO, simd_options,
 							 PGC_USERSET, 0, CheckSimd, AssignSimd, blx_simd_name);
 }

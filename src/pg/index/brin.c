@@ -5,7 +5,7 @@
  * distinct values in advance, and give every range a filter of that size.  Here
  * the distinct hashes of a range are collected (core/layouts/hashes.c) while it
  * is summarised.  Then the smallest filter for their number at the wanted rate is
- * stored, so nobody has to guess.  A few hashes are stored as they are.
+ * stored, so it need not be guessed.  A few hashes are stored as they are.
  *
  * A summary must fit a page, together with those of the index's other columns.
  * A range with too many values for that gets the filter of the lowest rate that
@@ -223,7 +223,7 @@ IsSet(const BloomxBrinSummary *summary)
  * The geometry of the filter of a part of a range, with room for the values of
  * all parts.  The union takes the most blocks and the fewest parts of any, so all
  * must have the same number of parts: as many as suffice at half fill.  If the
- * page has no room for so many values, the filter gets the most blocks that fit.
+ * page has no room for all of them, the filter gets the most blocks that fit.
  * A filter that had just room for its own values would be overfull after the
  * union.
  */

@@ -55,7 +55,7 @@ SelectivityOfFilters(PlannerInfo *root, IndexPath *path, Relation index)
 }
 
 /*
- * The costs of a bitmap scan are those of the pages that so many rows would be on
+ * The costs of a bitmap scan are those of the pages that its rows would be on
  * if they were spread at random: 2TN / (2T + N) of T pages for N rows.  The rows
  * of the ranges that are read fill their pages.  So the selectivity is that of
  * the rows which, spread at random, would be on as many pages, and the costs of

@@ -117,7 +117,7 @@ OverfillHint(OverfillCause cause)
 	switch (cause)
 	{
 		case FILTERS_UNITED:
-			return "Give filters that are to be united one capacity for the keys of all, as in bloom_agg(v, capacity), or set bloomx.overfill to off.";
+			return "Give all filters of a union one capacity, large enough for the keys of all, as in bloom_agg(v, capacity), or set bloomx.overfill to off.";
 		case MEMORY_EXHAUSTED:
 			return "Raise work_mem or bloomx.build_mem, give bloom_agg the capacity, or set bloomx.overfill to off.";
 		default:

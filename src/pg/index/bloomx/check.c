@@ -138,7 +138,7 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("recovery is in progress"),
-				 errdetail("A standby replays changes while the index is read, and would show damage that is none."),
+				 errdetail("A standby replays changes while the index is read, which would look like damage."),
 				 errhint("Check the index on the primary, or on the standby after its promotion.")));
 	if (!index->rd_index->indisvalid)
 		ereport(ERROR,

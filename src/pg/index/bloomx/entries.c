@@ -40,8 +40,8 @@
 /*
  * The rate per key that the classes of all columns ask for, the lowest of them; 0
  * if one of them asks for none.  Such a class has conditions of many keys, whose
- * rates multiply.  With fewer parts a lookup of so many keys reads fewer slices,
- * and an entry of so many keys takes fewer bits.
+ * rates multiply.  With fewer parts a lookup of many keys reads fewer slices, and an
+ * entry of many keys takes fewer bits.
  */
 static double
 RateOfClasses(const BloomxColumns *columns)
@@ -245,7 +245,7 @@ BytesOf(const SizeClass *class, uint32 rows)
 	return rows * (class->stride * sizeof(uint64) + sizeof(ItemPointerData));
 }
 
-/* The pages of a segment of so many rows of the class. */
+/* The pages of a segment of that number of rows of the class. */
 static uint32
 PagesOf(const SizeClass *class, uint32 rows)
 {
@@ -254,14 +254,14 @@ PagesOf(const SizeClass *class, uint32 rows)
 	return rows == 0 ? 0 : BloomxSegmentPages(&segment);
 }
 
-/* The most rows, up to that many, of which the slices fill pages. */
+/* The most rows, up to the given number, whose slices fill pages. */
 static uint32
 RowsWithoutPadding(uint32 rows)
 {
 	uint32		words = BloomxSliceWords(Max(rows, 1)),
 				per_page = PAGE_WORDS / words;
 
-	/* the next number of slices per page, unless so many nearly fill it */
+	/* the next number of slices per page, unless these nearly fill it */
 	return PAGE_WORDS % words < PAGE_WORDS / 16 ? rows : 64 * (PAGE_WORDS / (per_page + 1));
 }
 
@@ -602,9 +602,9 @@ BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, const uin
 }
 
 /*
- * The class of which the waiting entries of class i become signatures: their own,
- * or the next larger one that has entries, if a segment less is worth the pages
- * more.  A scan reads up to as many pages of a segment as there are parts.  The
+ * The class whose signatures the waiting entries of class i become: their own, or
+ * the next larger one that has entries, if one segment less is worth the additional
+ * pages.  A scan reads up to as many pages of a segment as there are parts.  The
  * class of anything takes only its own: another entry there would match any key.
  */
 static int

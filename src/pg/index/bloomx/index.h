@@ -720,7 +720,7 @@ extern void BloomxEndPending(BloomxPendingReader *reader);
 extern int	BloomxLongestList(const BloomxStructure *structure);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
-/* True if a list is too long that has so many words: it takes more than `limits` times the pages that it should have. */
+/* True if a list of that number of words takes more than `limits` times the pages that it should have. */
 extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words, uint32 limits);
 
 /* The number of words of a list, under any lock of the metapage. */
@@ -868,13 +868,13 @@ extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxTarget *target,
  */
 #define LEAST_PARTS 14
 
-/* The parts that signatures of a table of so many blocks should have. */
+/* The parts that signatures of a table of that number of blocks should have. */
 extern uint8 BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks);
 
 /* Collects rows and makes segments of them. */
 typedef struct BloomxEntries BloomxEntries;
 
-/* What is done with the rows of a segment of so many slices; the memory of TIDs and signatures becomes the callee's. */
+/* Called with the rows of a segment and its number of slices; the memory of TIDs and signatures becomes the callee's. */
 typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSource *source);
 
 /*

@@ -48,7 +48,7 @@ BloomxOpenIndex(Oid id, Relation *heap)
 	if (index == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("there is no relation with OID %u", id)));
+				 errmsg("relation with OID %u does not exist", id)));
 	if (*heap == NULL || table != IndexGetRelation(id, true) || index->rd_rel->relkind != RELKIND_INDEX ||
 		index->rd_indam->aminsert != bloomxinsert)
 		ereport(ERROR,
