@@ -226,6 +226,8 @@ typedef struct BloomxInsertState
 	const BloomxStores *stores;
 	BloomxKeys *keys;			/* of stores of filters when they were read; 0 parts: not read yet */
 	BloomxTarget *targets;		/* of the stores */
+	uint32	   *owed;			/* the step of a merge that is due in a store, but was not done */
+	uint32		rows;			/* that came while a step was due */
 	BloomxColumns *columns;		/* of the store of values */
 } BloomxInsertState;
 
@@ -243,6 +245,7 @@ GetInsertState(Relation index, IndexInfo *info)
 		state->stores = BloomxOpenStores(index);
 		state->keys = palloc0(state->stores->n * sizeof(BloomxKeys));
 		state->targets = palloc0(state->stores->n * sizeof(BloomxTarget));
+		state->owed = palloc0(state->stores->n * sizeof(uint32));
 		if (state->stores->store[0].of_values)
 			state->columns = BloomxOpenColumns(index);
 		MemoryContextSwitchTo(old);
@@ -250,6 +253,15 @@ GetInsertState(Relation index, IndexInfo *info)
 	}
 	return state;
 }
+
+/*
+ * If a step of a merge is due while somebody else holds the structure lock, it is
+ * tried again after so many rows.  Of two sessions that insert at once, one would
+ * otherwise do most of the steps, and be left with its rows when the other has ended.
+ * A step takes as long as some hundred rows: after 16 it is early enough, and to ask
+ * for the lock once in so many rows does not count.
+ */
+#define RETRY_ROWS 16
 
 /*
  * Makes a row a pending row of a store.  If a step of a merge is due and nobody else
@@ -268,10 +280,14 @@ InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const
 		step = BloomxInsertFilter(store, &state->targets[number], values[store->column], tid, &state->keys[number]);
 	else
 		return;
-	if (step > 0 && BloomxTryLockStructure(store->index))
+	if (step == 0 && (state->owed[number] == 0 || ++state->rows % RETRY_ROWS > 0))
+		return;
+	state->owed[number] = Max(state->owed[number], step);
+	if (BloomxTryLockStructure(store->index))
 	{
-		(void) BloomxMergeStep(store, step, MERGE_PAGES);
+		(void) BloomxMergeStep(store, state->owed[number], MERGE_PAGES);
 		BloomxUnlockStructure(store->index);
+		state->owed[number] = 0;
 	}
 }
 

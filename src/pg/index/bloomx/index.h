@@ -716,6 +716,13 @@ extern BloomxPendingReader *BloomxStartPendingList(const BloomxStore *store, con
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 extern void BloomxEndPending(BloomxPendingReader *reader);
 
+/*
+ * Reads the TIDs of the first rows of a list of filters, and words first .. end - 1
+ * of their signatures.  Needs the structure lock.
+ */
+extern void BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 rows,
+									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
+
 /* The list that has the most words; the pages of all lists. */
 extern int	BloomxLongestList(const BloomxStructure *structure);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);

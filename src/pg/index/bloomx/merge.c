@@ -226,17 +226,8 @@ PendingSource(const BloomxStore *store, const BloomxStructure *structure, int li
 				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, list, words);
-	const uint64 *row;
 
-	for (uint32 i = 0; (row = BloomxNextPending(reader)) != NULL; i++)
-	{
-		tids[i] = BloomxPendingTid(row);
-		memcpy(signatures + i * (Size) stride, row + 1 + first, (end - first) * sizeof(uint64));
-	}
-	if (reader->gone)
-		BloomxReportCorruption(store, "a page of pending rows is something else");
-	BloomxEndPending(reader);
+	BloomxReadPendingColumns(store, structure, list, rows, tids, signatures, first, end);
 	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
 }
 

@@ -281,6 +281,67 @@ BloomxNextPending(BloomxPendingReader *reader)
 	return reader->gone ? NULL : reader->row;
 }
 
+/* Words of a list that are on one page, numbered from the first word of the first page. */
+typedef struct ListPart
+{
+	const uint64 *words;
+	uint64		start;
+	uint64		end;
+} ListPart;
+
+/* Copies those of n words, from number `from` on, that are in the part. */
+static void
+CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
+{
+	uint64		begin = Max(from, part->start),
+				end = Min(from + n, part->end);
+
+	if (begin < end)
+		memcpy(to + (begin - from), part->words + (begin - part->start), (end - begin) * sizeof(uint64));
+}
+
+/*
+ * A step of a merge needs a few words of each row: it would take several times as
+ * long if whole rows were put together, as BloomxNextPending does.
+ */
+void
+BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 rows,
+						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
+{
+	const BloomxPending *pending = &structure->meta.pending[list];
+	uint32		row_words = BloomxPendingWords(&structure->geometry);
+	uint64		last = pending->skip + rows * (uint64) row_words;	/* the end of these rows */
+	uint64	   *heads = palloc(Max(1, rows) * sizeof(uint64));
+	BlockNumber next = pending->first;
+
+	for (uint32 i = 0; i * (uint64) PAGE_WORDS < last; i++)
+	{
+		ListPart	part = {.start = i * (uint64) PAGE_WORDS, .end = Min(last, (i + 1) * (uint64) PAGE_WORDS)};
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		if (i == pending->pages || !LockPendingPage(store, next, structure->blocks, pending->stamp + i, &buffer) ||
+			part.start + WordsOf(BufferGetPage(buffer)) < part.end)
+			BloomxReportCorruption(store, "a page of pending rows is something else");
+		part.words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
+
+		/* the rows that have words on the page */
+		for (uint32 row = (uint32) ((Max(part.start, pending->skip) - pending->skip) / row_words);
+			 row < rows && pending->skip + row * (uint64) row_words < part.end; row++)
+		{
+			uint64		start = pending->skip + row * (uint64) row_words;
+
+			CopyFromPart(&part, &heads[row], start, 1);
+			CopyFromPart(&part, signatures + row * (Size) (end - first), start + 1 + first, end - first);
+		}
+		next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+		UnlockReleaseBuffer(buffer);
+	}
+	for (uint32 row = 0; row < rows; row++)
+		tids[row] = BloomxPendingTid(&heads[row]);
+	pfree(heads);
+}
+
 BlockNumber *
 BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages)
 {
