@@ -150,11 +150,12 @@ add_keys(candidate *c, const uint64_t *keys, size_t n, size_t batch)
 static uint64_t
 test_keys(candidate *c, const uint64_t *keys, size_t n)
 {
+	const blx_filter *f = c->core;
 	uint64_t	hits = 0;
 
 	if (c->kind == CORE)
 		for (size_t i = 0; i < n; i++)
-			hits += blx_test_inline(c->core, keys[i]);
+			hits += blx_test_inline(f, keys[i]);
 	else if (c->kind == SPLIT)
 		for (size_t i = 0; i < n; i++)
 			hits += splitblock_test(&c->split, keys[i]);

@@ -11,7 +11,7 @@ CORE_SOURCES = \
 
 CORE_HEADERS = \
 	bloomx.h base/error.h base/identity.h base/hash.h base/words.h base/memory.h base/sort.h \
-	kernels/kernels.h kernels/block.h kernels/template.h kernels/avx512.h \
+	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/hashes.h layouts/flat.h layouts/groups.h layouts/counters.h layouts/dynamic_stage.h \
 	filter/filter.h filter/growth.h filter/union.h filter/inline.h filter/slices.h

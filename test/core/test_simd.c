@@ -169,6 +169,58 @@ compare_filters(enum blx_simd_path path)
 		}
 }
 
+/*
+ * One key in f, by the short way that looks at the header's bytes (filter/inline.h)
+ * and by the table of layouts, which looks at the layout alone.
+ */
+static void
+compare_short_way(blx_filter *f, const char *what)
+{
+	uint64_t	size = blx_size(f);
+	const blx_layout *row = blx_layout_row(f->layout);
+	blx_filter *by_table = take(size);
+
+	for (int i = 0; i < 50; i++)
+	{
+		uint64_t	hash = random64();
+		size_t		taken;
+
+		memcpy(by_table, f, size);
+		taken = row->add(by_table, &hash, 1);
+		CHECK(blx_test(f, hash) == row->test(f, hash), "test of %s", what);
+		CHECK(blx_add(f, &hash, 1) == taken && memcmp(f, by_table, size) == 0, "addition to %s", what);
+		CHECK(!taken || blx_test(f, hash), "lost a key of %s", what);
+	}
+}
+
+/* Filters whose headers have much in common with that of a default filter of eight parts. */
+static void
+compare_short_ways(enum blx_simd_path path)
+{
+	blx_identity hash_keys = {.key_type = BLX_KEY_HASH};
+
+	use(path);
+	for (unsigned parts = 1; parts <= 16; parts++)
+	{
+		blx_geometry g = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = 16, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
+		blx_filter *f = blank(&g, &hash_keys, 0);
+
+		compare_short_way(f, "a filter");
+		f->expanded = 1;
+		compare_short_way(f, "an expanded filter");
+		f->pending = 1;
+		compare_short_way(f, "an open filter");
+		compare_short_way(open_set(256, &g, &hash_keys, NULL, 0), "a planned set");
+		g.layout = BLX_COUNTING;
+		compare_short_way(blank(&g, &hash_keys, 0), "a counting filter");
+		g.layout = BLX_PARTITIONED;
+		compare_short_way(blank(&g, &hash_keys, 0), "a filter of one array per part");
+		release();
+	}
+	compare_short_way(open_set(256, NULL, &hash_keys, NULL, 0), "a set without a plan");
+	release();
+}
+
 /* Kernels touch no memory outside the words that they are given: those end, or begin, where a page that cannot be read does. */
 static void
 touch_nothing_else(enum blx_simd_path path)
@@ -351,6 +403,9 @@ main(void)
 		snprintf(title, sizeof title, "%s adds and tests filters as scalar does, of any size, name and place", names[path]);
 		TEST(title)
 			compare_filters(path);
+		snprintf(title, sizeof title, "%s is not called for filters and sets that look like a default filter", names[path]);
+		TEST(title)
+			compare_short_ways(path);
 		snprintf(title, sizeof title, "%s touches no memory outside the words", names[path]);
 		TEST(title)
 			touch_nothing_else(path);

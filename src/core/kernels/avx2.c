@@ -28,6 +28,9 @@
 #define KERNELS blx_kernels_avx2
 #define TARGET __attribute__((target("avx2,bmi,bmi2,popcnt")))
 #define VECTOR 32
+
+#include "core/kernels/mulx.h"
+
 #define batch_has batch_has
 #define deposit _pdep_u64
 

@@ -30,6 +30,7 @@
 #include <immintrin.h>
 
 #include "core/kernels/block.h"
+#include "core/kernels/mulx.h"
 
 #define VECTOR 64
 #define batch_has batch_has
