@@ -311,6 +311,11 @@ same "sessions that insert at once use several lists" t "$(sql -c "CHECKPOINT" -
 	SELECT count(*) > 0 FROM generate_series(1, 3) list, pg_read_binary_file(pg_relation_filepath('many_f'), 0, 8192) page,
 		LATERAL (SELECT count(*) FROM generate_series(0, 7) i WHERE get_byte(page, (40 + 32 * list + i)::int) <> 0) bytes WHERE count > 1")"
 checked "the indexes are whole after that, too"
+# A page that a statement remembers may come to another list, or by VACUUM to another store.
+same "no list has the stamps of another one, be it of the same store or not" 8 "$(sql -c "CREATE TABLE mixed (f bloomfilter, tags int[])" \
+	-c "CREATE INDEX mixed_key ON mixed USING bloomx (f, tags)" -c "CHECKPOINT" -c "
+	SELECT count(DISTINCT substr(page, 41 + 32 * list, 8)) FROM generate_series(0, 1) store, generate_series(0, 3) list,
+		LATERAL pg_read_binary_file(pg_relation_filepath('mixed_key'), 8192 * store, 8192) page")"
 
 # An INSERT writes the server's generic record by hand. With this setting each record carries the pages as they are
 # after it, and a server that replays it stops if it gets other ones.

@@ -305,7 +305,11 @@ typedef struct BloomxPending
 #define PENDING_LISTS 4
 #define FIRST_LIST 0			/* the only one in use while the geometry is provisional */
 
-/* The first bits of a stamp are the number of the list: no page has the stamp of another list's. */
+/*
+ * The first bits of a stamp are the numbers of the store and of the list.  So no page
+ * has the stamp of another list, nor that of another store, to which VACUUM may have
+ * given the page while a statement still remembers it.
+ */
 #define LIST_SHIFT 48
 
 /* A segment in the making. */

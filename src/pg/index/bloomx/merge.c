@@ -62,7 +62,8 @@ BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const
 {
 	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
-	uint64		end = meta->pending[list].stamp * PAGE_WORDS + meta->pending[list].skip + words;	/* on all pages that the list ever had */
+	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
+				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
 	if (BloomxListIsTooLong(store, meta, list, words, LONG_LIST))
 	{

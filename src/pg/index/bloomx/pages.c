@@ -159,7 +159,7 @@ ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 {
 	const BloomxPending *pending = &meta->pending[list];
 
-	if (pending->stamp >> LIST_SHIFT != (uint64) list)
+	if ((pending->stamp >> LIST_SHIFT) % PENDING_LISTS != (uint64) list)
 		return false;
 	if (pending->pages == 0)
 		return pending->skip == 0;
@@ -297,9 +297,9 @@ BloomxInitMetaPage(const BloomxStore *store, Page page)
 	memset(meta, 0, sizeof *meta);
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
-	meta->next_stamp = 1;
 	for (int i = 0; i < PENDING_LISTS; i++)
-		meta->pending[i].stamp = (uint64) i << LIST_SHIFT;
+		meta->pending[i].stamp = ((uint64) store->meta_block * PENDING_LISTS + i) << LIST_SHIFT;
+	meta->next_stamp = meta->pending[FIRST_LIST].stamp + 1;
 	meta->keys.of_values = store->of_values;
 	if (options.bits > 0 && !meta->keys.of_values)
 	{
