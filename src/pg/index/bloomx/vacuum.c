@@ -318,17 +318,20 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 
 /* ---- after the pass ---- */
 
-/* True if a list has pages from before those ends. */
+/*
+ * True if the list that the next merge takes has pages from before those ends.  Old
+ * pages of another list do not count: that may be short, and stay so, while inserts
+ * make this one too long again and again.
+ */
 static bool
-HasOlderPages(const BloomxMeta *meta, const uint64 *ends)
+HasOlderPages(const BloomxStructure *structure, const uint64 *ends)
 {
-	for (int i = 0; i < PENDING_LISTS; i++)
-		if (meta->pending[i].stamp < ends[i])
-			return true;
-	return false;
+	int			list = BloomxLongestList(structure);
+
+	return structure->meta.pending[list].stamp < ends[list];
 }
 
-/* Merges the rows that were pending when this began, until no list is too long. */
+/* Merges the rows that were pending when this began, until the longest list is not too long, or has none of them. */
 static void
 MergeAll(const BloomxStore *store)
 {
@@ -350,7 +353,7 @@ MergeAll(const BloomxStore *store)
 		for (int i = 0; i < PENDING_LISTS && !settled; i++)
 			ends[i] = meta->pending[i].stamp + meta->pending[i].pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || HasOlderPages(meta, ends)) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
+		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
 		BloomxUnlockStructure(store->index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
