@@ -103,9 +103,9 @@ def core_sizes():
         axis.set_xlabel('size of the filter (MB)')
     axes[0].set_yticks([2, 5, 10, 20, 50, 100], ['2', '5', '10', '20', '50', '100'])
     axes[0].set_ylabel('nanoseconds per key')
-    axes[0].legend(fontsize=9)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc='lower center', ncols=6, fontsize=9, columnspacing=1)
     figure.suptitle('Adding and testing keys in the C core, by size of the filter', fontsize=12)
-    save(figure, directory, 'core')
+    save(figure, directory, 'core', legend=0.07)
 
 
 bars('build', 'Build, one filter', 'Aggregating 10 million keys into one value', 'time / time of count(k) (ratio)', (('bloom', BLUE),))

@@ -16,7 +16,7 @@
 
 /* ---- false positive rates ---- */
 
-/* The textbooks' "standard analysis", too low for every filter: (1 - (1 - 1/m)^(kn))^k.  Almeida 2022, eq. 5. */
+/* The textbooks' "standard analysis", too low for a standard filter unless k = 1: (1 - (1 - 1/m)^(kn))^k.  Almeida 2022, eq. 5. */
 extern double blx_fpr_approx(double n, double m, unsigned k);
 
 /* An upper bound for a standard filter: (1 - e^(-k(n + 1/2)/(m - 1)))^k.  m is at least 2.  Goel and Gupta 2010. */
