@@ -35,7 +35,7 @@ ROLE = "bloomx_generated"
 # Errors that a call may raise: a wrong value or name, a limit, a lack of memory.  None of class XX.
 EXPECTED = "^(22|42|54|0A|55|53200|53400|39004)"
 # Messages with these codes that mean that the test's own SQL is wrong.
-MISTAKE = r"^(syntax error|(function|operator|relation|type|column) .* does not exist|could not determine (poly|data type))"
+MISTAKE = r"^(syntax error|(function|operator|relation|type|column) (?!with OID).* does not exist|could not determine (poly|data type))"
 
 # Crashes and hangs after which a test gives up its remaining calls.
 PATIENCE = 4
