@@ -164,7 +164,8 @@ ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 	if (pending->pages == 0)
 		return pending->skip == 0;
 	/* while the geometry is provisional the first list has all rows */
-	return (list == FIRST_LIST || !meta->keys.provisional) && (meta->keys.parts > 0 || meta->keys.of_values) && pending->pages < blocks && pending->skip < PAGE_WORDS &&
+	return (list == FIRST_LIST || !meta->keys.provisional) && (meta->keys.parts > 0 || meta->keys.of_values) &&
+		pending->pages < blocks && pending->skip < PAGE_WORDS &&
 		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
 }
 

@@ -419,29 +419,31 @@ BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint3
 }
 
 /*
- * The sources in the order of their rows in the new segment: first segments without
- * dead rows.  No row of a source dies during a merge, so each step finds the same.
+ * The sources in the order of their rows in the new segment: segments without dead
+ * rows from the beginning on, the others from the end.  No row of a source dies
+ * during a merge, so each step finds the same order.
  */
 static Collector
 ArrangeSources(const BloomxStore *store, const BloomxRowSource *sources, int n)
 {
 	BloomxRowSource *arranged = palloc(n * sizeof(BloomxRowSource));
 	Collector	collector = {.store = store, .sources = arranged, .n = n};
+	int			last = n;
 
 	for (int i = 0; i < n; i++)
-		if (sources[i].segment != NULL && BloomxCountLive(&sources[i], 1) == sources[i].rows)
-		{
-			arranged[collector.whole++] = sources[i];
-			collector.before += sources[i].rows;
-		}
-	for (int i = 0, next = collector.whole; i < n; i++)
 	{
 		uint32		live = BloomxCountLive(&sources[i], 1);
 
 		if (sources[i].segment != NULL && live == sources[i].rows)
-			continue;
-		arranged[next++] = sources[i];
-		collector.rows += live;
+		{
+			arranged[collector.whole++] = sources[i];
+			collector.before += live;
+		}
+		else
+		{
+			arranged[--last] = sources[i];
+			collector.rows += live;
+		}
 	}
 	return collector;
 }
