@@ -293,33 +293,25 @@ def standard_of(r):
     return exact.fpr_approx(r['n'], bits, r['k']), bits
 
 
-def blocks_of(kind, size, k):
-    found = {(r['kind'], r['block_keys'], r['hashing'], r['k']): r for r in rows('kaler-dynamic')}
-    return [found[kind, size, hashing, k] for hashing in ('double', 'independent')]
+def beside_standard(kind, cells):
+    """A line per k: what cells(double, independent, rate and bits of the standard filter) gives for either size of blocks of a kind."""
+    found = {(r['block_keys'], r['hashing'], r['k']): r for r in rows('kaler-dynamic') if r['kind'] == kind}
+    lines = []
+    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
+        pairs = [[found[size, hashing, k] for hashing in ('double', 'independent')] for size in (51.2, 2944)]
+        lines.append([k, *(cell for double, independent in pairs for cell in cells(double, independent, *standard_of(double)))])
+    return lines
 
 
 def growth_blocks():
-    lines = []
-    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
-        line = [k]
-        for size in (51.2, 2944):
-            double, independent = blocks_of('dynamic', size, k)
-            rate, bits = standard_of(double)
-            line += [f"{double['bits'] / bits:.2f}", relative(double, rate), beside_computed(independent, rate), f"{independent['plain'] / rate:.2f}"]
-        lines.append(line)
+    lines = beside_standard('dynamic', lambda double, independent, rate, bits: [
+        f"{double['bits'] / bits:.2f}", relative(double, rate), beside_computed(independent, rate), f"{independent['plain'] / rate:.2f}"])
     head = ['rate, H1 + i H2', 'independent', 'static, as many bits']
     return markdown(['k', '51.2 keys: bits', *head, '2,944 keys: bits', *head], lines)
 
 
 def growth_static():
-    lines = []
-    for k in (3, 5, 7, 8, 9, 10, 11, 13, 15, 16):
-        line = [k]
-        for size in (51.2, 2944):
-            double, independent = blocks_of('static', size, k)
-            rate = standard_of(double)[0]
-            line += [relative(double, rate), beside_computed(independent, rate)]
-        lines.append(line)
+    lines = beside_standard('static', lambda double, independent, rate, bits: [relative(double, rate), beside_computed(independent, rate)])
     return markdown(['k', '51.2 keys, H1 + i H2', 'independent', '2,944 keys, H1 + i H2', 'independent'], lines)
 
 
