@@ -902,6 +902,8 @@ class Test:
         if without and own:
             self.fail("no column for " + ", ".join(without))
         self.classes = [c for c in self.classes if c.columns]
+        if not self.classes:
+            sys.exit(f"rows.py: no operator class matches {self.options.only!r}")
         self.stop, self.dying = threading.Event(), threading.Event()
         r = random.Random(f"{self.options.seed}")
         number = 0
