@@ -46,7 +46,7 @@ run() { # name, clients, script@weight...
 		scripts="$scripts -f $work/$s"
 	done
 	# shellcheck disable=SC2086 # the scripts are words
-	pgbench -n -d $db -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
+	PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
 	same "$name: no session failed" 0 $?
 	grep -E '^(pgbench: error|ERROR)' "$work/log"
 	same "$name: at least a hundred transactions" 1 "$(awk '/transactions actually processed/ { print ($6 + 0 > 100) ? 1 : $6 }' "$work/log")"
@@ -86,6 +86,15 @@ same "triggers: rebuilt, every row is found" 0 "$(sql "$lost_visits")"
 same "triggers: rebuilt, the filters hold the rows' keys and no others" t "$(sql "
 	SELECT bool_and(abs(bloom_cardinality(visitors) - n) <= 5 + n / 10) FROM visit_day JOIN
 	(SELECT day, count(DISTINCT visitor) AS n FROM visit GROUP BY day) c USING (day)")"
+
+# Days that begin while they are rebuilt: a new day every tenth of a second, and a pause between the two statements of
+# the rebuilding function, in which the day's filter may appear.
+sql "$(sql "SELECT replace(pg_get_functiondef('rebuild_visit_day'::regproc), '  UPDATE visit_day', '  PERFORM pg_sleep(0.01); UPDATE visit_day')"); CREATE INDEX ON visit (day)"
+today="(date '2026-01-01' + ((extract(epoch FROM clock_timestamp()) * 10)::bigint % 100000)::int)"
+echo "INSERT INTO visit SELECT $today, (random() * 1e6)::int::text FROM generate_series(1, 3);" | script day_insert
+echo "SELECT rebuild_visit_day($today);" | script day_rebuild
+echo "SELECT must_be_zero(($lost_visits AND v.day >= $today - 2));" | script day_read
+run "days that begin" 12 day_insert@3 day_rebuild@1 day_read@3
 
 # 2. Counting: rows are added, moved to other servers and deleted.
 lost_sessions="SELECT count(*) FROM session s WHERE NOT EXISTS (SELECT FROM server_clients c WHERE c.server = s.server AND c.clients @> s.client)"
