@@ -36,7 +36,8 @@ script() {
 }
 
 # Runs the scripts in all clients at once; @ precedes the weight of a script.  pgbench repeats a transaction after a
-# deadlock; any other error fails the test.
+# deadlock; any other error fails the test.  A slow machine gets more time, up to twenty times: what the checks below expect
+# (a row of each day, more rows than are deleted) is certain only after hundreds of transactions.
 run() { # name, clients, script@weight...
 	name=$1
 	clients=$2
@@ -45,11 +46,20 @@ run() { # name, clients, script@weight...
 	for s in "$@"; do
 		scripts="$scripts -f $work/$s"
 	done
-	# shellcheck disable=SC2086 # the scripts are words
-	PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
-	same "$name: no session failed" 0 $?
-	grep -E '^(pgbench: error|ERROR)' "$work/log"
-	same "$name: at least a hundred transactions" 1 "$(awk '/transactions actually processed/ { print ($6 + 0 > 100) ? 1 : $6 }' "$work/log")"
+	status=0
+	transactions=0
+	runs=0
+	while [ "$status" -eq 0 ] && [ "$transactions" -lt 500 ] && [ "$runs" -lt 20 ]; do
+		# shellcheck disable=SC2086 # the scripts are words
+		PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
+		status=$?
+		grep -E '^(pgbench: error|ERROR)' "$work/log"
+		transactions=$((transactions + $(awk '/transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/log")))
+		runs=$((runs + 1))
+	done
+	same "$name: no session failed" 0 "$status"
+	[ "$transactions" -ge 500 ]
+	ok "$name: at least 500 transactions ($transactions)" $?
 }
 
 psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db TEMPLATE template0" || exit 1
@@ -104,7 +114,7 @@ INSERT INTO session SELECT i % 3, (random() * 1e5)::int::text FROM generate_seri
 END
 script session_change <<'END'
 UPDATE session SET server = (server + 1) % 3 WHERE ctid = ANY (ARRAY(SELECT ctid FROM session WHERE random() < 0.1 LIMIT 2 FOR UPDATE SKIP LOCKED));
-DELETE FROM session WHERE ctid = ANY (ARRAY(SELECT ctid FROM session WHERE random() < 0.1 LIMIT 6 FOR UPDATE SKIP LOCKED));
+DELETE FROM session WHERE ctid = ANY (ARRAY(SELECT ctid FROM session WHERE random() < 0.1 LIMIT 3 FOR UPDATE SKIP LOCKED));
 END
 echo "SELECT must_be_zero(($lost_sessions));" | script session_read
 run "counting" 8 session_insert@4 session_change@3 session_read@1
