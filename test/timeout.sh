@@ -6,7 +6,8 @@
 # Needs a server with bloomx in the PG* environment and its psql first in PATH, and python3.  Calls every function of
 # the extension that takes a filter, every aggregate, every operator and every conversion with hostile values of up to
 # 64 MB under a statement_timeout of 200 ms.  Each call must return within a second, with a result, an error or the
-# cancellation.  A late call is repeated twice, because the machine may be busy.  Prints "N passed, N failed".
+# cancellation; on a slow machine within twice the time that PostgreSQL itself takes to decode a text of 64 MB, which
+# nothing interrupts either.  A late call is repeated twice, because the machine may be busy.  Prints "N passed, N failed".
 set -u
 
 # shellcheck source=test/tally.sh
@@ -181,15 +182,26 @@ psql -XqAt -v ON_ERROR_STOP=1 -c "
 
 # ---- and how long they take ----
 
+psql -XqAt -v ON_ERROR_STOP=1 -c "CREATE TABLE plain AS SELECT encode(bytes, 'base64') AS t FROM wire WHERE name = 'full default'" || exit 1
+
+# Sets the milliseconds that a call may take, by the speed of the machine at the moment.
+set_limit() {
+	limit=$(psql -XqAt -v ON_ERROR_STOP=1 -c "
+		SELECT greatest(1000, (2000 * extract(epoch FROM clock_timestamp() - statement_timestamp()))::int) FROM plain WHERE length(decode(t, 'base64')) > 0")
+	[ -n "$limit" ] || exit 1
+	[ "$limit" -eq 1000 ] || echo "# a slow machine: calls may take $limit ms" >&2
+}
+
 # Runs files of calls, each in a session of its own, all at once.  Prints the time and the name of each call that took
-# a second or more.
+# longer than the limit.
 slow() {
+	set_limit
 	for calls; do
 		run "$calls" &
 	done
 	wait
 	for calls; do
-		awk -F '[ \t]' '/^>/ { name = substr($0, 2) } /^Time: / && $2 >= 1000 { printf "%d ms: %s\n", $2, name }' "$calls.times"
+		awk -F '[ \t]' -v limit="$limit" '/^>/ { name = substr($0, 2) } /^Time: / && $2 >= limit { printf "%d ms: %s\n", $2, name }' "$calls.times"
 	done
 }
 
@@ -218,7 +230,7 @@ late=$(grep -c . "$work/late")
 cat "$work/late"
 [ "$calls_timed" -ge "$total" ]
 ok "all $total calls were made ($cancelled cancelled)" $?
-same "every call returned within a second" 0 "$late"
+same "every call returned in time" 0 "$late"
 same "the server is alive" 1 "$(psql -XqAt -c 'SELECT 1')"
 same "only the shared chain was refused" "shared chain" "$(psql -XqAt -c "SELECT string_agg(name, ', ') FROM wire WHERE name NOT IN (SELECT name FROM filters)")"
 tally
