@@ -83,14 +83,15 @@ check "nor do filters that are off" "$(run -c "$query" -c "SELECT filters FROM b
 PGAPPNAME=killed run -c "$settings SELECT sum(length(pg_sleep(0.1)::text)) FROM fact JOIN dim USING (k)" >/dev/null 2>&1 &
 tries=0
 pid=
-while [ -z "$pid" ] && [ "$tries" -lt 100 ]; do
+while [ -z "$pid" ] && [ "$tries" -lt 600 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 	pid=$(run -c "SELECT pid FROM pg_stat_activity WHERE application_name = 'killed' AND backend_type = '$victim' AND wait_event = 'PgSleep' LIMIT 1")
 done
 [ -z "$pid" ] || kill -9 "$pid"
 wait
-until run -c "SELECT" 2>/dev/null || [ "$tries" -ge 400 ]; do
+# A client may see the connection end before the server has noticed who died.
+until { grep -q "all server processes terminated; reinitializing" "$BLOOMX_LOG" && run -c "SELECT" 2>/dev/null; } || [ "$tries" -ge 1200 ]; do
 	sleep 0.1
 	tries=$((tries + 1))
 done

@@ -80,15 +80,21 @@ def psql(script):
 
 
 class Worker(threading.Thread):
-    """Runs batches of statements until the time is over."""
+    """Runs batches of statements until the time is over.  On a slow machine all go on until each reader has skipped pages,
+    for up to twenty times as long."""
+    readers = []
 
-    def __init__(self, name, seed, until):
+    def __init__(self, name, seed, seconds):
         super().__init__()
-        self.name, self.r, self.until = name, random.Random(f"{seed} {name}"), until
+        self.name, self.r = name, random.Random(f"{seed} {name}")
+        self.until, self.latest = time.time() + seconds, time.time() + 20 * seconds
         self.batches, self.errors = 0, []
 
+    def goes_on(self):
+        return time.time() < self.until or time.time() < self.latest and not all(reader.skipped for reader in self.readers)
+
     def run(self):
-        while time.time() < self.until:
+        while self.batches == 0 or self.goes_on():
             done = psql(self.batch())
             self.batches += 1
             self.errors += [line for line in done.stderr.splitlines() if "ERROR" in line or "FATAL" in line or "server closed" in line]
@@ -154,8 +160,8 @@ class Vacuum(Worker):
 
 
 class Reader(Worker):
-    def __init__(self, name, seed, until):
-        super().__init__(name, seed, until)
+    def __init__(self, name, seed, seconds):
+        super().__init__(name, seed, seconds)
         self.same = self.skipped = 0
         self.different = []
 
@@ -187,15 +193,15 @@ def main():
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
+    print(f"seed {options.seed}")
     subprocess.run(["psql", "-Xq", "-d", "postgres", "-c", f"DROP DATABASE IF EXISTS {DATABASE}", "-c", f"CREATE DATABASE {DATABASE}"],
                    check=True, stderr=subprocess.DEVNULL)
     made = psql("\\set ON_ERROR_STOP on\n" + SETUP)
     if made.returncode != 0:
         sys.exit("setup failed: " + made.stderr)
 
-    until = time.time() + options.seconds
-    readers = [Reader(name, options.seed, until) for name in PLANS]
-    writers = [kind(kind.__name__, options.seed, until) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum)]
+    readers = Worker.readers = [Reader(name, options.seed, options.seconds) for name in PLANS]
+    writers = [kind(kind.__name__, options.seed, options.seconds) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum)]
     for worker in readers + writers:
         worker.start()
     for worker in readers + writers:

@@ -88,7 +88,7 @@ def main():
             queries[str(number)] = joins.statements(g, number)
             script.append(queries[str(number)])
             script.append(f"RESET ROLE; \\echo @ {number} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_join_filters();\n\\echo @ end")
-        script.append("\\echo @ totals on\nSELECT bytes_sent FROM bloomx_join_filter_stats WHERE scope = 'session';")
+        script.append("RESET statement_timeout; \\echo @ totals on\nSELECT bytes_sent FROM bloomx_join_filter_stats WHERE scope = 'session';")
         run = joins.psql("\n".join(script))
         found = joins.results(run.stdout)
         if not found.get(("totals", "on")):
