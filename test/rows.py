@@ -129,7 +129,7 @@ class Session:
     """psql, one statement at a time."""
 
     def __init__(self, port=None, database=DATABASE):
-        env = dict(os.environ, PGOPTIONS="-c client_min_messages=error -c statement_timeout=60s -c bloomx.overfill=off")
+        env = dict(os.environ, PGOPTIONS="-c client_min_messages=error -c statement_timeout=300s -c bloomx.overfill=off")
         if port:
             env["PGPORT"] = str(port)
         self.psql = subprocess.Popen(["psql", "-XqAt", "-d", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
@@ -482,12 +482,13 @@ CONSISTENCY = "ALTER SYSTEM SET wal_consistency_checking = 'generic'"
 MEANT = re.compile(r"^(40P01|40001|42P01|42704|2201B|22)")
 
 
-def alive(pid):
+def state(pid):
+    """The state of a process, by the letter that ps prints."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
+            return file.read().rpartition(")")[2].split()[0]
     except OSError:
-        return False
+        return "gone"
 
 
 class OperatorClass:
@@ -789,7 +790,7 @@ class Test:
 
     def start(self, data=None):
         log = os.environ["BLOOMX_LOG"]
-        done = self.as_server("pg_ctl", "-D", data or os.environ["PGDATA"], "-l", log, "-s", "-w", "-t", "120", "start")
+        done = self.as_server("pg_ctl", "-D", data or os.environ["PGDATA"], "-l", log, "-s", "-w", "-t", "600", "start")
         return done.returncode == 0
 
     def kill(self):
@@ -803,11 +804,13 @@ class Test:
             postmaster = int(file.readline())
         self.dying.set()
         os.kill(postmaster, signal.SIGSTOP)
+        while state(postmaster) not in ("T", "Z", "gone"):  # until then it may start one more process
+            time.sleep(0.001)
         with open(f"/proc/{postmaster}/task/{postmaster}/children", encoding="ascii") as file:
             pids = [*map(int, file.read().split()), postmaster]
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        while any(map(alive, pids)):
+        while any(state(pid) not in ("Z", "gone") for pid in pids):
             time.sleep(0.01)
         # Where the first process of the machine does not wait for the dead, the next postmaster believes that this one lives.
         for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{os.environ['PGPORT']}.lock")):

@@ -30,7 +30,7 @@ control() { # cluster, pg_ctl arguments
 	cluster=$1
 	shift
 	case $cluster in new) bin=$new ;; *) bin=$old ;; esac
-	(cd / && as_server "$bin/pg_ctl" -D "$work/$cluster" -s -w -t 60 "$@") >"$work/control.log" 2>&1 || {
+	(cd / && as_server "$bin/pg_ctl" -D "$work/$cluster" -s -w -t 600 "$@") >"$work/control.log" 2>&1 || {
 		cat "$work/control.log"
 		return 1
 	}

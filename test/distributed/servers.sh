@@ -58,9 +58,9 @@ indexes_work() { # name, command
 	ok "$1: a plan uses by_range" $?
 }
 
-# Waits until a query gives true.
+# Waits until a query gives true, five minutes at most.
 await() { # command, SQL
-	for _ in $(seq 300); do
+	for _ in $(seq 3000); do
 		[ "$($1 "$2" 2>/dev/null)" = t ] && return
 		sleep 0.1
 	done
