@@ -97,14 +97,21 @@ same "triggers: rebuilt, the filters hold the rows' keys and no others" t "$(sql
 	SELECT bool_and(abs(bloom_cardinality(visitors) - n) <= 5 + n / 10) FROM visit_day JOIN
 	(SELECT day, count(DISTINCT visitor) AS n FROM visit GROUP BY day) c USING (day)")"
 
-# Days that begin while they are rebuilt: a new day every tenth of a second, and a pause between the two statements of
-# the rebuilding function, in which the day's filter may appear.
+# Days that begin while they are rebuilt or dropped: a new day every tenth of a second, and a pause between the two
+# statements of the rebuilding function, in which the day's filter may appear.
 sql "$(sql "SELECT replace(pg_get_functiondef('rebuild_visit_day'::regproc), '  UPDATE visit_day', '  PERFORM pg_sleep(0.01); UPDATE visit_day')"); CREATE INDEX ON visit (day)"
 today="(date '2026-01-01' + ((extract(epoch FROM clock_timestamp()) * 10)::bigint % 100000)::int)"
 echo "INSERT INTO visit SELECT $today, (random() * 1e6)::int::text FROM generate_series(1, 3);" | script day_insert
 echo "SELECT rebuild_visit_day($today);" | script day_rebuild
+script day_drop <<END
+SELECT $today - date '2026-01-01' AS today \\gset
+BEGIN;
+DELETE FROM visit_day WHERE day = date '2026-01-01' + :today;
+DELETE FROM visit WHERE day = date '2026-01-01' + :today;
+COMMIT;
+END
 echo "SELECT must_be_zero(($lost_visits AND v.day >= $today - 2));" | script day_read
-run "days that begin" 12 day_insert@3 day_rebuild@1 day_read@3
+run "days that begin" 12 day_insert@6 day_rebuild@2 day_drop@1 day_read@6
 
 # 2. Counting: rows are added, moved to other servers and deleted.
 lost_sessions="SELECT count(*) FROM session s WHERE NOT EXISTS (SELECT FROM server_clients c WHERE c.server = s.server AND c.clients @> s.client)"

@@ -266,6 +266,21 @@ def counting(a, b):
     check("counting: filled beside a writer, every key is found", "20003 0", admin("SELECT count(*) FROM session") + " " + admin(LOST_SESSIONS))
     admin("INSERT INTO session SELECT 1, 'new ' || n FROM generate_series(1, 5000) n; DELETE FROM session WHERE client LIKE 'old%'")
     check("counting: rows that were filled in go, and no other key does", "0", admin(LOST_SESSIONS))
+    admin("DELETE FROM session WHERE client LIKE 'new%'; CREATE TABLE person (name text PRIMARY KEY); INSERT INTO person VALUES ('waiting')")
+    admin("ALTER TABLE session ADD FOREIGN KEY (client) REFERENCES person ON UPDATE CASCADE ON DELETE CASCADE")
+    errors = admin("""
+        INSERT INTO person SELECT 'c' || n FROM generate_series(1, 7) n;
+        INSERT INTO session SELECT n % 3 + 1, 'c' || n FROM generate_series(1, 7) n;
+        UPDATE person SET name = name || ' junior' WHERE name IN ('c1', 'c2', 'c3');
+        DELETE FROM person WHERE name IN ('c3 junior', 'c4');
+        WITH one AS (INSERT INTO session VALUES (1, 'c5')), two AS (DELETE FROM session WHERE client = 'c6'),
+            three AS (DELETE FROM session WHERE client = 'c7') INSERT INTO session VALUES (2, 'c7');
+        MERGE INTO session USING (VALUES ('c5', 2), ('c1 junior', 1), ('c6', 3)) v(name, n) ON name = client
+            WHEN MATCHED AND name = 'c5' THEN DELETE WHEN MATCHED THEN UPDATE SET server = n
+            WHEN NOT MATCHED THEN INSERT VALUES (n, name)""")
+    check("counting: every kind of statement runs", "", errors)
+    check("counting: every kind of statement counts each row once", "", admin("""SELECT server, client, count(*), bloom_count(clients, client)
+        FROM session JOIN server_clients USING (server) GROUP BY server, client, clients HAVING count(*) <> bloom_count(clients, client)"""))
     admin("DELETE FROM session")
     check("counting: the filters are empty, and the writer's servers are known", "0 3",
           admin("SELECT sum(bloom_cardinality(clients)) || ' ' || count(*) FROM server_clients"))
