@@ -485,14 +485,16 @@ SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg
 
 # On a busy machine the timeout may end a ROLLBACK, too.  The transaction is then aborted, and with it the timeout, so the second one works.
 CANCELLED = """BEGIN; SET LOCAL max_parallel_workers_per_gather = %d; SET LOCAL enable_parallel_hash = %s; SET LOCAL statement_timeout = %d;
-SELECT count(*) FROM big b JOIN mid m ON b.i4 = m.i4 JOIN ranged r ON r.t = m.t JOIN dups d ON d.e = m.e;
+SELECT %s FROM big b JOIN mid m ON b.i4 = m.i4 JOIN ranged r ON r.t = m.t JOIN dups d ON d.e = m.e;
 ROLLBACK; ROLLBACK;
 """
 
 
 def leaks_nothing(n):
     # serial plans, parallel ones with a hash table in each process, and with one for all; cancelled while they start, or run
-    cancelled = "".join(CANCELLED % (2 * (i % 3 > 0), "on" if i % 3 == 1 else "off", 2 << i % 4) for i in range(n))
+    # half of them take a second, so that there is something to cancel on a fast machine, too
+    cancelled = "".join(CANCELLED % (2 * (i % 3 > 0), "on" if i % 3 == 1 else "off", 2 << i % 4, ["count(*)", "count(md5(repeat(b.pad, 50)))"][i // 12 % 2])
+                        for i in range(n))
     done = psql(LOAD + FORCED + LEAKS.replace("\\\\", "\\") % (n, cancelled))
     out = done.stdout.strip().splitlines()
     count = done.stderr.count("canceling statement")
