@@ -15,12 +15,12 @@ CREATE FUNCTION workers() RETURNS bigint LANGUAGE sql AS
     'SELECT pg_stat_clear_snapshot(); SELECT count(*) FROM pg_stat_activity WHERE leader_pid = pg_backend_pid()';
 
 -- While test.wait is on, the leader stops at a row until its workers have come, have taken all other blocks, and have gone.
--- If no worker comes, it goes on after ten seconds.
+-- If no worker comes, it goes on after a minute.
 SET test.wait = off;
 CREATE FUNCTION wait_for_workers(i int) RETURNS int LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE AS $$
 BEGIN
     IF NOT current_setting('test.wait')::bool OR public.in_worker() THEN RETURN i; END IF;
-    WHILE public.workers() = 0 AND clock_timestamp() < now() + interval '10 s' LOOP
+    WHILE public.workers() = 0 AND clock_timestamp() < now() + interval '60 s' LOOP
         PERFORM pg_sleep(0.01);
     END LOOP;
     WHILE public.workers() > 0 LOOP
