@@ -54,7 +54,7 @@ run() { # name, clients, script@weight...
 		PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
 		status=$?
 		grep -E '^(pgbench: error|ERROR)' "$work/log"
-		transactions=$((transactions + $(awk '/transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/log")))
+		transactions=$((transactions + $(awk '/^number of transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/log")))
 		runs=$((runs + 1))
 	done
 	same "$name: no session failed" 0 "$status"
