@@ -352,7 +352,7 @@ transactions=0
 for _ in $(seq 20); do
 	load "$seconds"
 	status=$?
-	transactions=$((transactions + $(awk '/transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/load.log")))
+	transactions=$((transactions + $(awk '/^number of transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/load.log")))
 	# a slow machine needs more time to make segments of what is inserted
 	if [ $status -ne 0 ] || [ $transactions -ge 500 ]; then break; fi
 done
