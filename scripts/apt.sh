@@ -18,7 +18,7 @@ as_root() {
 	fi
 }
 
-apt() { as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get -qq -o Dpkg::Use-Pty=0 "$@"; }
+apt() { as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 "$@"; }
 
 # Package lists may be missing (a bare container) or out of date (a download that fails).
 apt_updated=
@@ -56,7 +56,7 @@ apt_install() {
 	# shellcheck disable=SC2016 # for the inner shell
 	{
 		as_root env LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive UCF_FORCE_CONFFOLD=1 sh -c '
-			exec apt-get -qq -o Dpkg::Use-Pty=0 -o APT::Status-Fd=3 \
+			exec apt-get -qq -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=300 -o APT::Status-Fd=3 \
 				install -y --no-install-recommends "$@" 3>&1 >&2' sh "$@" </dev/null 2>"$apt_log" || echo failed
 	} | apt_progress || {
 		cat "$apt_log" >&2

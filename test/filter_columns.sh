@@ -1,10 +1,11 @@
 #!/bin/sh
 # The recipes of docs/filter-columns.md with many writers: no key is lost at any moment.
 #
-#     scripts/throwaway test/filter_columns.sh [SECONDS]
+#     scripts/throwaway test/filter_columns.sh [SECONDS [SEED]]
 #
 # The document's own SQL creates the tables.  For SECONDS (default 5) per recipe, pgbench writes, deletes,
-# rebuilds and folds in many sessions, while readers check that the key of every committed row is found.
+# rebuilds and folds in many sessions, while readers check that the key of every committed row is found.  SEED (default 1)
+# decides what pgbench chooses, but not in which order the sessions work.
 # Needs a server with bloomx in the PG* environment and its psql and pgbench first in PATH.  Creates and
 # drops a database.  Prints "N passed, N failed"; the exit status is 0 if no check failed.
 set -u
@@ -14,6 +15,8 @@ set -u
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 seconds=${1:-5}
+seed=${2:-1}
+echo "seed $seed"
 db=bloomx_filter_columns
 work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_filter_columns.XXXXXX") || exit 1
 export PGOPTIONS='-c client_min_messages=warning'
@@ -51,11 +54,12 @@ run() { # name, clients, script@weight...
 	runs=0
 	while [ "$status" -eq 0 ] && [ "$transactions" -lt 500 ] && [ "$runs" -lt 20 ]; do
 		# shellcheck disable=SC2086 # the scripts are words
-		PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --max-tries=100 $scripts >"$work/log" 2>&1
+		PGDATABASE=$db pgbench -n -c "$clients" -j 2 -T "$seconds" --random-seed="$seed" --max-tries=100 $scripts >"$work/log" 2>&1
 		status=$?
 		grep -E '^(pgbench: error|ERROR)' "$work/log"
 		transactions=$((transactions + $(awk '/^number of transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/log")))
 		runs=$((runs + 1))
+		seed=$((seed + 1))
 	done
 	same "$name: no session failed" 0 "$status"
 	[ "$transactions" -ge 500 ]

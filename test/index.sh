@@ -4,17 +4,20 @@
 # make of each WAL record is compared with the page that the record was written for, byte by byte.  Inserts do not wait for VACUUM
 # or a check, cancelled merges leave no pages behind, and a damaged file gives an error instead of a wrong answer.
 #
-#     scripts/throwaway test/index.sh [seconds]
+#     scripts/throwaway test/index.sh [seconds [seed]]
 #
 # Needs a server with bloomx in the PG* environment, PGDATA, and its programs first in PATH, as scripts/throwaway
 # provides.  Kills that server and restarts it; makes a replica and a database.  `seconds` (default 2) is the
-# duration of each load.  Prints "N passed, N failed"; the exit status is 0 if no check failed.
+# duration of each load, `seed` (default 1) decides what pgbench chooses in it.  Prints "N passed, N failed"; the exit status
+# is 0 if no check failed.
 set -u
 
 # shellcheck source=test/tally.sh
 . "$(dirname -- "$0")/tally.sh"
 
 seconds=${1:-2}
+seed=${2:-1}
+echo "seed $seed"
 db=bloomx_index
 replica=$(dirname -- "$PGDATA")/replica
 work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_index.XXXXXX") || exit 1
@@ -166,7 +169,7 @@ SQL
 
 # Writers and readers together; $1 is pgbench's -T.  A transaction after a deadlock of two writers is repeated.
 load() {
-	pgbench -n -c 5 -j 2 -T "$1" --max-tries=100 -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/many.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
+	pgbench -n -c 5 -j 2 -T "$1" --random-seed="$seed" --max-tries=100 -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/many.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
 
 vacuum_until() { # a file
@@ -352,6 +355,7 @@ transactions=0
 for _ in $(seq 20); do
 	load "$seconds"
 	status=$?
+	seed=$((seed + 1))
 	transactions=$((transactions + $(awk '/^number of transactions actually processed/ { n = $6 + 0 } END { print n + 0 }' "$work/load.log")))
 	# a slow machine needs more time to make segments of what is inserted
 	if [ $status -ne 0 ] || [ $transactions -ge 500 ]; then break; fi
@@ -396,6 +400,7 @@ sql -c "CREATE UNLOGGED TABLE unlogged (id serial PRIMARY KEY, f bloomfilter)" \
 for round in 1 2 3; do
 	load 60 &
 	load=$!
+	seed=$((seed + 1))
 	sleep "$seconds"
 	control "$PGDATA" -m immediate stop
 	wait $load
@@ -425,7 +430,7 @@ vacuum_until "$work/stop" &
 vacuum=$!
 load "$seconds" &
 load=$!
-PGPORT=5433 pgbench -n -c 2 --max-tries=100 -T "$seconds" -f "$work/compare.sql" $db >"$work/replica.log" 2>&1
+PGPORT=5433 pgbench -n -c 2 --random-seed="$seed" --max-tries=100 -T "$seconds" -f "$work/compare.sql" $db >"$work/replica.log" 2>&1
 status=$?
 wait $load
 touch "$work/stop"
