@@ -689,6 +689,11 @@ class Test:
             for name, value in (("parallel_setup_cost", 0), ("parallel_tuple_cost", 0), ("min_parallel_table_scan_size", 0), ("max_parallel_workers_per_gather", 2)):
                 session.run(f"SET {name} = {value}")
 
+    def tidy(self, session):
+        """What a statement that failed may have left behind, so that the next one does not fail because of it."""
+        for statement in ("ROLLBACK", "DEALLOCATE ALL", "RESET plan_cache_mode"):
+            session.run(statement)
+
     def guarded(self, work, seed, port=None):
         """Runs work(session, r) until the time is over or the server is gone."""
         r = random.Random(f"{self.options.seed} {seed}")
@@ -702,7 +707,7 @@ class Test:
                 try:
                     work(session, r)
                 except Failure as failure:
-                    session.run("ROLLBACK")
+                    self.tidy(session)
                     if not MEANT.match(failure.state):
                         self.fail(str(failure))
         except Lost:
@@ -852,7 +857,7 @@ class Test:
         try:
             self.compare(session, Conditions(r, session), table)
         except Failure as failure:
-            session.run("ROLLBACK")
+            self.tidy(session)
             if not MEANT.match(failure.state):
                 self.fail(str(failure) + "\n" + ";\n".join(table.ddl))
 
@@ -871,6 +876,15 @@ class Test:
                 self.fail("the standby does not start")
                 return
             self.has_standby = True
+            # Until the primary knows of the standby's snapshots, an index that is made anew lacks rows that they see.
+            here = Session()
+            for _ in range(600):
+                if here.value("(SELECT count(backend_xmin) FROM pg_stat_replication)") == "1":
+                    break
+                time.sleep(0.1)
+            else:
+                self.fail("the primary does not know the standby's oldest snapshot")
+            here.close()
             self.load("standby", seconds, port=5433)
             here, there = Session(), Session(5433)
             end = here.value("pg_current_wal_insert_lsn()")
