@@ -230,21 +230,36 @@ blx_strings_width(uint32_t parts, uint64_t keys, double fpr)
 
 /* ---- bits ---- */
 
-/* Swaps the two off-diagonal quarters of the square, then those of each quarter, and so on down to single bits. */
+/* Two rows of a square.  Nearly every 64-bit processor has such registers; elsewhere the compiler splits them. */
+typedef uint64_t two_words __attribute__((vector_size(16), aligned(8), may_alias));
+
+/*
+ * Swaps the two off-diagonal quarters of each square of 2 * half rows and columns:
+ * row i + half goes with row i.  The mask selects the columns whose number has the
+ * bit `half` cleared.  With constants and two rows at a time this takes a quarter
+ * of the time of a loop over `half`; registers of more rows gain nothing.
+ */
+#define SWAP_QUARTERS(type, half, mask) \
+	for (unsigned square = 0; square < 64; square += 2 * (half)) \
+		for (unsigned i = square; i < square + (half); i += sizeof(type) / 8) \
+		{ \
+			type	   *low = (type *) (words + i), \
+					   *high = (type *) (words + i + (half)); \
+			type		swapped = (*low >> (half) ^ *high) & (mask); \
+			\
+			*low ^= swapped << (half); \
+			*high ^= swapped; \
+		}
+
 void
 blx_transpose(uint64_t words[64])
 {
-	uint64_t	mask = UINT64_C(0x00000000ffffffff);
-
-	for (unsigned half = 32; half > 0; half /= 2, mask ^= mask << half)
-		/* row i runs over those whose bit `half` is 0; the mask selects the columns where it is 0 */
-		for (unsigned i = 0; i < 64; i = (i + half + 1) & ~half)
-		{
-			uint64_t	swapped = (words[i] >> half ^ words[i + half]) & mask;
-
-			words[i] ^= swapped << half;
-			words[i + half] ^= swapped;
-		}
+	SWAP_QUARTERS(two_words, 32, UINT64_C(0x00000000ffffffff));
+	SWAP_QUARTERS(two_words, 16, UINT64_C(0x0000ffff0000ffff));
+	SWAP_QUARTERS(two_words, 8, UINT64_C(0x00ff00ff00ff00ff));
+	SWAP_QUARTERS(two_words, 4, UINT64_C(0x0f0f0f0f0f0f0f0f));
+	SWAP_QUARTERS(two_words, 2, UINT64_C(0x3333333333333333));
+	SWAP_QUARTERS(uint64_t, 1, UINT64_C(0x5555555555555555));
 }
 
 uint64_t

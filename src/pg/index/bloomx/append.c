@@ -43,7 +43,10 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *targe
 	BloomxAppended result = NO_ROOM;
 	uint64		words;
 
-	LockBuffer(buffer, mode);
+	if (mode == BUFFER_LOCK_EXCLUSIVE)
+		BloomxLockExclusively(buffer);
+	else
+		LockBuffer(buffer, mode);
 	meta = BloomxGetMetaForInsert(store, BufferGetPage(buffer));
 	/* a row of values has hashes, whatever the signatures will be */
 	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
@@ -64,35 +67,35 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *targe
  * there, this statement goes on with another list, so that each of several sessions
  * has a page of its own.  No step of a merge is due before the page is full.
  */
-static bool
+static BloomxAppended
 AppendToTarget(const BloomxStore *store, BloomxTarget *target, const uint64 *row, uint32 n)
 {
-	BloomxAppended result;
+	BloomxAppended result = BloomxAppendToOpenPage(store, target, row, n);
 
-	if (target->block == META_BLOCK)
-		return false;
-	result = BloomxAppendToOpenPage(store, target, row, n);
 	if (result == PAGE_IS_BUSY)
 		target->list = (target->list + 1) % PENDING_LISTS;
 	if (result != APPENDED)
 		target->block = META_BLOCK;
-	return result == APPENDED;
+	return result;
 }
 
 bool
 BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
-	BloomxAppended result = NO_ROOM;
+	BloomxAppended result = PAGE_IS_BUSY;
 	Buffer		buffer;
 
-	if (AppendToTarget(store, target, row, BloomxRowWords(keys, row)))
+	if (target->block != META_BLOCK)
+		result = AppendToTarget(store, target, row, BloomxRowWords(keys, row));
+	if (result == APPENDED)
 		return true;
 	buffer = ReadBuffer(store->index, store->meta_block);
+	/* if the page is full, the metapage will have to change */
+	if (result == PAGE_IS_BUSY)
+		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
 	while (result == NO_ROOM)
 	{
-		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
-		if (result == NO_ROOM)
-			result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
+		result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
 		if (result == NO_ROOM)
 			BloomxExtendIndex(store, NEW_PAGES);
 	}

@@ -25,11 +25,14 @@
 #include "pg/base/objects.h"
 
 /*
- * The most pages of pending rows that a merge begun by an INSERT takes.  Each of
- * its steps reads them all again: more pages would make steps slower, fewer would
- * make smaller segments, which are merged again sooner.
+ * The most pages of pending rows that a merge begun by an INSERT takes.  Of filters,
+ * each of its steps reads them all again, a few words of each row: with 1024 pages a
+ * row cost twice as much as with the 129 of a list that has just become too long, and
+ * of two sessions that inserted, one was left behind with ever longer steps.  Of
+ * values, they become segments in one step, and fewer pages would make smaller ones.
  */
-#define MERGE_PAGES 1024
+#define MERGE_PAGES_OF_FILTERS 160
+#define MERGE_PAGES_OF_VALUES 1024
 
 char *
 bloomxbuildphasename(int64 phase)
@@ -285,7 +288,7 @@ InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const
 	state->owed[number] = Max(state->owed[number], step);
 	if (BloomxTryLockStructure(store->index))
 	{
-		(void) BloomxMergeStep(store, state->owed[number], MERGE_PAGES);
+		(void) BloomxMergeStep(store, state->owed[number], store->of_values ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS);
 		BloomxUnlockStructure(store->index);
 		state->owed[number] = 0;
 	}

@@ -1,5 +1,5 @@
 /*
- * change.c - a change of one page or two, and its WAL record.
+ * change.c - a change of one page or two, or some new pages, and the WAL record.
  *
  * GenericXLogFinish finds what has changed by comparing the page with the copy
  * that the caller has written to, byte by byte.  For a row of some 40 bytes that
@@ -111,4 +111,39 @@ BloomxFinishChanges(BloomxChange *changes, int n, Relation index)
 			PageSetLSN(changes[i].page, lsn);
 	}
 	END_CRIT_SECTION();
+}
+
+/*
+ * GenericXLogRegisterBuffer would copy each page before it is written, and
+ * GenericXLogFinish once more.  A record of images has no other contents, whatever
+ * the server's format of changes is.
+ */
+void
+BloomxWriteImages(const BloomxStore *store, BlockNumber first, const PGAlignedBlock *images, int n)
+{
+	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
+
+	Assert(n <= MAX_GENERIC_XLOG_PAGES);
+	for (int i = 0; i < n; i++)
+		buffers[i] = ReadBufferExtended(store->index, MAIN_FORKNUM, first + i, RBM_ZERO_AND_LOCK, NULL);
+	START_CRIT_SECTION();
+	for (int i = 0; i < n; i++)
+	{
+		memcpy(BufferGetPage(buffers[i]), images[i].data, BLCKSZ);
+		MarkBufferDirty(buffers[i]);
+	}
+	if (RelationNeedsWAL(store->index))
+	{
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		for (int i = 0; i < n; i++)
+			XLogRegisterBuffer(i, buffers[i], REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		lsn = XLogInsert(RM_GENERIC_ID, 0);
+		for (int i = 0; i < n; i++)
+			PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	}
+	END_CRIT_SECTION();
+	for (int i = 0; i < n; i++)
+		UnlockReleaseBuffer(buffers[i]);
 }

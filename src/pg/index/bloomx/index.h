@@ -404,6 +404,12 @@ extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *byt
 /* The same for those of n words that differ. */
 extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
 
+/*
+ * Writes n pages, at most MAX_GENERIC_XLOG_PAGES, from `first` on, as a whole, in one
+ * WAL record.  Nobody refers to them yet.
+ */
+extern void BloomxWriteImages(const BloomxStore *store, BlockNumber first, const PGAlignedBlock *images, int n);
+
 /* ---- pages.c ---- */
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
 extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
@@ -731,8 +737,12 @@ extern void BloomxReadPendingColumns(const BloomxStore *store, const BloomxStruc
 extern int	BloomxLongestList(const BloomxStructure *structure);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
-/* True if a list of that number of words takes more than `limits` times the pages that it should have. */
-extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words, uint32 limits);
+/* Locks a page of a list, or the metapage, as an insert does, which keeps it for a short time. */
+extern void BloomxLockExclusively(Buffer buffer);
+
+/* The pages that a list should have at most; true if a list of that number of words takes more. */
+extern uint32 BloomxPendingLimit(const BloomxStore *store);
+extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words);
 
 /* The number of words of a list, under any lock of the metapage. */
 extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list);

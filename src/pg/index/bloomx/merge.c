@@ -46,10 +46,12 @@
 #define MERGED_PAGES_PER_PAGE 8
 
 /*
- * If merges had to wait for VACUUM or a check, and the list has grown to this
- * many times its limit, rows pay as many times more until the list is short.
+ * If merges had to wait for VACUUM or a check, or could not keep up, and the lists
+ * together have grown to this many times the limit of one, rows pay as many times
+ * more until the lists are shorter.  All lists count, so that of several sessions
+ * each pays as much.
  */
-#define LONG_LIST 4
+#define LONG_LISTS 4
 
 /*
  * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
@@ -65,16 +67,16 @@ BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const
 	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
 				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
-	if (BloomxListIsTooLong(store, meta, list, words, LONG_LIST))
-	{
-		due *= LONG_LIST;
-		period /= LONG_LIST;
-	}
-	else if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, list, words, 1))
+	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, list, words))
 		return 0;
+	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(store))
+	{
+		due *= LONG_LISTS;
+		period /= LONG_LISTS;
+	}
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, list, words - n, 1))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, list, words - n))
 		return INSERT_STEP;
 	return 0;
 }
@@ -360,7 +362,7 @@ ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure)
 {
 	int			list = BloomxLongestList(structure);
 
-	return BloomxListIsTooLong(store, &structure->meta, list, structure->list_words[list], 1);
+	return BloomxListIsTooLong(store, &structure->meta, list, structure->list_words[list]);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */

@@ -77,43 +77,35 @@ BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 s
 
 /* ---- writing pages ---- */
 
+/* Pages are made in memory, as many as one WAL record takes: no page of the index is locked while others are read. */
 typedef struct BloomxPageWriter
 {
 	const BloomxStore *store;
 	const BloomxSegment *segment;
-	BlockNumber next;
-	GenericXLogState *state;
-	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
-	int			pages;			/* in this WAL record */
+	BlockNumber next;			/* the first of those in memory */
+	int			pages;			/* in memory */
+	PGAlignedBlock images[MAX_GENERIC_XLOG_PAGES];
 } BloomxPageWriter;
 
 static void
 FlushPages(BloomxPageWriter *writer)
 {
-	if (writer->pages == 0)
-		return;
-	GenericXLogFinish(writer->state);
-	while (writer->pages > 0)
-		UnlockReleaseBuffer(writer->buffers[--writer->pages]);
+	CHECK_FOR_INTERRUPTS();
+	if (writer->pages > 0)
+		BloomxWriteImages(writer->store, writer->next, writer->images, writer->pages);
+	writer->next += writer->pages;
+	writer->pages = 0;
 }
 
 /* The contents of the next page, all zeros. */
 static char *
 NextPage(BloomxPageWriter *writer)
 {
-	Buffer		buffer;
 	Page		page;
 
 	if (writer->pages == MAX_GENERIC_XLOG_PAGES)
 		FlushPages(writer);
-	if (writer->pages == 0)
-	{
-		CHECK_FOR_INTERRUPTS();
-		writer->state = GenericXLogStart(writer->store->index);
-	}
-	buffer = ReadBufferExtended(writer->store->index, MAIN_FORKNUM, writer->next++, RBM_ZERO_AND_LOCK, NULL);
-	writer->buffers[writer->pages++] = buffer;
-	page = GenericXLogRegisterBuffer(writer->state, buffer, GENERIC_XLOG_FULL_IMAGE);
+	page = writer->images[writer->pages++].data;
 	BloomxInitPage(page, SEGMENT_PAGE, writer->segment->stamp);
 	BloomxGetPageTail(page)->extra = writer->segment->rows;
 	return PageGetContents(page);
@@ -451,9 +443,14 @@ ArrangeSources(const BloomxStore *store, const BloomxRowSource *sources, int n)
 void
 BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
 {
-	BloomxPageWriter writer = {.store = store, .segment = segment, .next = segment->start + from};
+	BloomxPageWriter *writer = palloc(sizeof(BloomxPageWriter));
 	Collector	collector = ArrangeSources(store, sources, n);
 	uint32		tid_pages = BloomxTidPages(segment->rows);
+
+	writer->store = store;
+	writer->segment = segment;
+	writer->next = segment->start + from;
+	writer->pages = 0;
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
 	if (collector.before + collector.rows != segment->rows)
@@ -462,11 +459,12 @@ BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n
 	{
 		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);
 
-		WriteTids(&writer, tids, segment->rows, from, Min(to, tid_pages));
+		WriteTids(writer, tids, segment->rows, from, Min(to, tid_pages));
 		pfree(tids);
 	}
 	if (to > tid_pages)
-		WriteSlices(&writer, &collector, Max(from, tid_pages) - tid_pages, to - tid_pages);
-	FlushPages(&writer);
+		WriteSlices(writer, &collector, Max(from, tid_pages) - tid_pages, to - tid_pages);
+	FlushPages(writer);
+	pfree(writer);
 	pfree((void *) collector.sources);
 }
