@@ -82,7 +82,7 @@ LettersOfColor(const regex_t *regex, int number)
 	if (n <= 0 || n > MAX_CHARACTERS)
 		return color;
 	pg_reg_getcharacters(regex, number, characters, n);
-	for (int i = 0; i < n; i++)
+	for (int i = 0; i < n && color.n <= MAX_LETTERS; i++)
 		AddLetterOnce(&color, FoldLetter(characters[i]));
 	if (color.n > MAX_LETTERS)
 		color.n = 0;
