@@ -433,9 +433,24 @@ SET cpu_tuple_cost = 1;
 SELECT a_is_partial('SELECT bloom_agg(i), bloom_agg(i, 100000) FROM a_split') AS "partial";
 SELECT run, counted = (SELECT bloom_agg(i) FROM generate_series(1, 60000) i) AS counted, planned = (SELECT bloom_agg(i, 100000) FROM generate_series(1, 60000) i) AS planned
 FROM generate_series(1, 3) run LEFT JOIN LATERAL (SELECT bloom_agg(i) AS counted, bloom_agg(i, 100000) AS planned FROM a_split OFFSET 0) s ON true ORDER BY run;
+
+-- The states of a hash table of groups stay there: it may be read once more, here because the one above it does not fit the memory.
+CREATE TABLE a_apart (g int, i int) PARTITION BY RANGE (g);
+SELECT format('CREATE TABLE a_apart_%1$s PARTITION OF a_apart FOR VALUES FROM (%1$s) TO (%1$s + 2)', g) FROM generate_series(0, 14, 2) g \gexec
+INSERT INTO a_apart SELECT g, 10000 * g + i FROM generate_series(0, 15) g, generate_series(1, 2000) i;
+ANALYZE a_apart;
+SET enable_sort = off;
+SET work_mem = '256kB';
+SET hash_mem_multiplier = 1;
+SELECT a_is_partial('SELECT bloom_agg(i) FROM a_apart GROUP BY g % 20') AS "partial";
+SELECT run, count(*) AS groups, count(*) FILTER (WHERE f = (SELECT bloom_agg(i) FROM generate_series(10000 * g + 1, 10000 * g + 2000) i)) AS "of the right keys"
+FROM generate_series(1, 3) run LEFT JOIN (SELECT max(g) AS g, bloom_agg(i) AS f FROM a_apart GROUP BY g % 20 OFFSET 0) s ON true GROUP BY run ORDER BY run;
+RESET enable_sort;
+RESET work_mem;
+RESET hash_mem_multiplier;
 RESET max_parallel_workers_per_gather;
 RESET enable_partitionwise_aggregate;
 RESET enable_material;
 RESET cpu_tuple_cost;
-DROP TABLE a_split;
+DROP TABLE a_split, a_apart;
 DROP FUNCTION a_is_partial;

@@ -95,6 +95,9 @@ sql -c "
 	-- many rows by one statement: sessions that meet on a page of pending rows part, and use several lists
 	CREATE TABLE many (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX many_f ON many USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
+	-- filters and values in one index, which has a store of each: VACUUM gives pages of one to the other
+	CREATE TABLE mixed (id serial PRIMARY KEY, f bloomfilter, tags int[]);
+	CREATE INDEX mixed_key ON mixed USING bloomx (f, tags) WITH (bits = 512, probes = 8, pending_limit = 16);
 	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
 		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
@@ -121,6 +124,12 @@ sql -c "
 			(SELECT sum(id) FROM events WHERE (who = k) IS TRUE OR (note = 'note ' || k AND tags && ARRAY[k]) IS TRUE) INTO by_index, by_scan;
 		IF by_index IS DISTINCT FROM by_scan THEN
 			RAISE 'events, key %: index % scan %', k, by_index, by_scan;
+		END IF;
+		SELECT (SELECT sum(id) FROM mixed WHERE f @> k OR tags && ARRAY[k] OR (f @> (k + 1) AND tags && ARRAY[k % 10])),
+			(SELECT sum(id) FROM mixed WHERE (f @> k) IS TRUE OR (tags && ARRAY[k]) IS TRUE OR (f @> (k + 1) AND tags && ARRAY[k % 10]) IS TRUE)
+			INTO by_index, by_scan;
+		IF by_index IS DISTINCT FROM by_scan THEN
+			RAISE 'mixed, key %: index % scan %', k, by_index, by_scan;
 		END IF;
 	END \$\$" || exit 1
 
@@ -157,6 +166,12 @@ cat >"$work/many.sql" <<-'SQL'
 	INSERT INTO many (f) SELECT f FROM made;
 	DELETE FROM many WHERE id < (SELECT max(id) - 2000 FROM many);
 SQL
+cat >"$work/mixed.sql" <<-'SQL'
+	\set key random(1, 1000)
+	INSERT INTO mixed (f, tags) SELECT f, ARRAY[:key, :key % 10, (random() * 1000)::int] FROM made LIMIT 100;
+	UPDATE mixed SET f = bloom_add(f, :key), tags = NULL WHERE id IN (SELECT id FROM mixed ORDER BY id DESC LIMIT 3);
+	DELETE FROM mixed WHERE id < (SELECT max(id) - 1000 FROM mixed);
+SQL
 cat >"$work/rollback.sql" <<-'SQL'
 	BEGIN;
 	INSERT INTO docs (f) SELECT some_filter() FROM generate_series(1, 20);
@@ -169,12 +184,12 @@ SQL
 
 # Writers and readers together; $1 is pgbench's -T.  A transaction after a deadlock of two writers is repeated.
 load() {
-	pgbench -n -c 5 -j 2 -T "$1" --random-seed="$seed" --max-tries=100 -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/many.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
+	pgbench -n -c 5 -j 2 -T "$1" --random-seed="$seed" --max-tries=100 -f "$work/write.sql@4" -f "$work/large.sql@2" -f "$work/growing.sql@3" -f "$work/events.sql@3" -f "$work/many.sql@3" -f "$work/mixed.sql@3" -f "$work/rollback.sql@1" -f "$work/compare.sql@3" $db >"$work/load.log" 2>&1
 }
 
 vacuum_until() { # a file
 	while [ ! -e "$1" ]; do
-		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many" >/dev/null 2>&1 || sleep 0.1
+		sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many" -c "VACUUM mixed" >/dev/null 2>&1 || sleep 0.1
 	done
 }
 
@@ -186,7 +201,7 @@ loaded() { # name, exit status of load
 }
 
 checked() { # name
-	sql -c "SELECT count(bloomx_check_index(i)) = 5 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
+	sql -c "SELECT count(bloomx_check_index(i)) = 6 FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f', 'mixed_key']::regclass[]) i" -c "SELECT count(compare(k)) FROM generate_series(1, 1000, 25) k" \
 		-o "$work/answer"
 	ok "$1" $?
 }
@@ -364,7 +379,7 @@ loaded "readers see the right rows while others write and VACUUM runs" $status
 touch "$work/stop"
 wait $vacuum
 checked "the indexes are whole after that"
-[ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f', 'events_key']::regclass[]) i, bloomx_index_info(i)")" = t ]
+[ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f', 'events_key', 'mixed_key']::regclass[]) i, bloomx_index_info(i)")" = t ]
 ok "segments were made" $?
 
 # The lists of pending rows are described from byte 40 of the first page on, in 32 bytes each, which begin with a stamp of 8 bytes; in one
@@ -386,8 +401,7 @@ done
 same "sessions that insert at once use several lists" t "$(several_lists)"
 checked "the indexes are whole after that, too"
 # A page that a statement remembers may come to another list, or by VACUUM to another store.
-same "no list has the stamps of another one, be it of the same store or not" 8 "$(sql -c "CREATE TABLE mixed (f bloomfilter, tags int[])" \
-	-c "CREATE INDEX mixed_key ON mixed USING bloomx (f, tags)" -c "CHECKPOINT" -c "
+same "no list has the stamps of another one, be it of the same store or not" 8 "$(sql -c "CHECKPOINT" -c "
 	SELECT count(DISTINCT substr(page, 41 + 32 * list, 8)) FROM generate_series(0, 1) store, generate_series(0, 3) list,
 		LATERAL pg_read_binary_file(pg_relation_filepath('mixed_key'), 8192 * store, 8192) page")"
 
@@ -413,9 +427,9 @@ done
 same "an unlogged index is empty after a crash, and takes rows" "0 700" \
 	"$(sql -c "SELECT bloomx_check_index('unlogged_f')" -c "INSERT INTO unlogged (f) SELECT some_filter() FROM generate_series(1, 700)" \
 		-c "SELECT bloomx_check_index('unlogged_f')" | tr '\n' ' ' | sed 's/ $//')"
-sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many"
+sql -c "VACUUM docs" -c "VACUUM large" -c "VACUUM growing" -c "VACUUM events" -c "VACUUM many" -c "VACUUM mixed"
 checked "the indexes are whole after VACUUM"
-same "VACUUM reclaims the pages that the crashes left behind" "0 0 0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f']::regclass[]) i, bloomx_index_info(i)")"
+same "VACUUM reclaims the pages that the crashes left behind" "0 0 0 0 0 0 0" "$(sql -c "SELECT string_agg(lost::text, ' ') FROM unnest(ARRAY['docs_f', 'large_f', 'growing_f', 'events_key', 'many_f', 'mixed_key']::regclass[]) i, bloomx_index_info(i)")"
 
 as_server mkdir "$replica" && as_server chmod 700 "$replica" || exit 1
 (cd / && as_server env PGHOST="$PGHOST" PGPORT="$PGPORT" PGUSER="$PGUSER" pg_basebackup -D "$replica" -R -c fast -X stream) || exit 1
