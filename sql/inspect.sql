@@ -148,6 +148,7 @@ SELECT bool_and((c.union_keys, c.intersection_keys, c.jaccard) =
 FROM i_pair, bloom_compare(a, b) c;
 SELECT c.union_keys, c.union_error, c.intersection_keys, c.intersection_error, c.jaccard, c.jaccard_error
 FROM (SELECT bloom_agg(i) AS none FROM generate_series(1, 0) i) n, bloom_compare(none, none) c;
+SELECT union_keys, intersection_keys, jaccard FROM bloom_compare(bloom_empty(1), bloom_empty(10));	-- 0, not -0
 SELECT bloom_compare(NULL, bloom_empty(1)) IS NULL AS "null";
 DROP TABLE i_compared;
 

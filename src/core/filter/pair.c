@@ -229,7 +229,7 @@ estimate(const blx_geometry *coarse, const blx_geometry *fine, const double shar
 				only_fine = log(share[C] / share[A]) / log1p(-s.fine_hit);
 	keys		n;
 
-	pair->in_either = in_coarse + only_fine;
+	pair->in_either = in_coarse + only_fine + 0;	/* of empty filters both are -0 */
 	pair->in_both = in_fine - only_fine;
 	n.both = fmax(0, fmin(pair->in_both, fmin(in_coarse, in_fine)));
 	n.coarse = in_coarse - n.both;
