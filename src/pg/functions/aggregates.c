@@ -347,7 +347,8 @@ GetCombined(FunctionCallInfo fcinfo)
 /*
  * In a parallel plan the leader's own partial state comes as the live object that
  * it is.  As the first one it becomes the state: to copy a large filter takes as
- * long as to fill a tenth of it.  False if argument 1 is anything else.
+ * long as to fill a tenth of it.  False if argument 1 is anything else, as it
+ * always is in PostgreSQL 15, which flattens partial states.
  */
 static bool
 TakePartialState(FunctionCallInfo fcinfo, Transition *state)
