@@ -240,6 +240,11 @@ SELECT attempt('SELECT bloom_add(bloom_empty(10), 1) @> bloom_empty(10)');
 SELECT attempt('SELECT bloom_empty(10) <@ bloom_add(bloom_empty(10), 1)');
 SELECT attempt('SELECT bloom_add(bloom_empty(10), 1) @> ARRAY[1]');
 SELECT attempt('SELECT bloom_add(bloom_add(bloom_empty(10), ''a''), ARRAY[''a''])');
+-- ... as when a filter was built from arrays, or from filters, in place of what they hold
+SELECT attempt('SELECT bloom_agg(ARRAY[1, 2]) @> 1');
+SELECT attempt('SELECT bloom_contains_any(bloom_agg(ARRAY[1, 2]), ARRAY[1])');
+SELECT attempt('SELECT bloom_agg(bloom_empty(10)) @> 1');
+SELECT attempt('SELECT bloom_agg(bloom_empty(10)) @> ARRAY[1]');
 SELECT attempt('SELECT bloom_add_hash(bloom_empty(10), bloom_hash(1)) @> 1');
 SELECT attempt('SELECT bloom_add(bloom_add_hash(bloom_empty(10), bloom_hash(1)), 1)');
 SELECT attempt('SELECT bloom_union_agg(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(10), 1.5))) v(f)');

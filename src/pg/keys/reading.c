@@ -32,6 +32,7 @@
 #include "utils/syscache.h"
 
 #include "core/base/identity.h"
+#include "core/base/words.h"
 #include "pg/base/objects.h"
 #include "pg/keys/canonical.h"
 
@@ -324,10 +325,30 @@ ReadAs(KeyType *key, const blx_identity *keys)
 
 /* ---- keys and filters ---- */
 
+/* True if the keys of f are whole arrays. */
+static bool
+HasArrayKeys(const blx_filter *f)
+{
+	return f->key_type == BLX_KEY_NAMED && f->name_len > 2 && memcmp(blx_name(f) + f->name_len - 2, "[]", 2) == 0;
+}
+
+/* True if the keys of f are filters. */
+static bool
+HasFilterKeys(const blx_filter *f)
+{
+	const char *name = "bloomfilter#";
+
+	return f->key_type == BLX_KEY_NAMED && f->name_len > strlen(name) && memcmp(blx_name(f), name, strlen(name)) == 0;
+}
+
 /* What to do if a cast of the key is not it; else NULL. */
 static const char *
 HintForKey(const blx_filter *f, const KeyType *key)
 {
+	if (HasFilterKeys(f))
+		return "The filter was built from filters as keys. To unite filters, use bloom_union_agg.";
+	if (HasArrayKeys(f) && !type_is_array_domain(key->type))
+		return "The filter was built from whole arrays as keys. To add the elements of an array, use bloom_add_all, or bloom_agg of unnest.";
 	if (IsFilterType(key->type))
 		return "To combine or compare two filters, use |, &, && or bloom_intersection_cardinality.";
 	if (f->key_type == BLX_KEY_HASH)
