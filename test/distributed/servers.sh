@@ -27,7 +27,8 @@ make_server new "$new" 5402
 schema='CREATE EXTENSION bloomx;
 	CREATE TABLE filters (id int PRIMARY KEY, f bloomfilter, g bloomfilter(500, 0.01), layout text);
 	CREATE TABLE numbers (id int PRIMARY KEY, k int, note text);
-	CREATE TABLE times AS SELECT bloom_add(bloom_empty(10), timestamptz $$2026-01-01 06:00 Asia/Tokyo$$) AS f, $$2026-01-01 06:00$$ AS at;'
+	CREATE TABLE times AS SELECT bloom_add(bloom_empty(10), timestamptz $$2026-01-01 06:00 Asia/Tokyo$$) AS f, $$2026-01-01 06:00$$ AS at;
+	CREATE TABLE words AS SELECT bloom_add(bloom_empty(10), $$ant$$) AS f;'
 indexes='CREATE INDEX by_bits ON filters USING bloomx (f) WITH (bits = 1024);
 	CREATE INDEX by_tree ON filters USING gist (g);
 	CREATE INDEX by_hash ON filters USING hash (g);
@@ -109,7 +110,8 @@ foreign_tables() { # name, local command, remote port
 		CREATE USER MAPPING FOR CURRENT_USER SERVER other OPTIONS (user 'postgres');
 		CREATE FOREIGN TABLE far_numbers (id int, k int, note text) SERVER other OPTIONS (table_name 'numbers');
 		CREATE FOREIGN TABLE far_filters (id int, f bloomfilter, g bloomfilter, layout text) SERVER other OPTIONS (table_name 'filters');
-		CREATE FOREIGN TABLE far_times (f bloomfilter, at text) SERVER other OPTIONS (table_name 'times')" || exit 1
+		CREATE FOREIGN TABLE far_times (f bloomfilter, at text) SERVER other OPTIONS (table_name 'times');
+		CREATE FOREIGN TABLE far_words (f bloomfilter) SERVER other OPTIONS (table_name 'words')" || exit 1
 	condition="k <@ (SELECT bloom_agg(n, 100, 0.0001) FROM generate_series(1, 399, 4) n)"
 	$2 "EXPLAIN (VERBOSE) SELECT count(*) FROM far_numbers WHERE $condition" | grep -q 'Remote SQL: SELECT count.*<@'
 	ok "$1: the condition is sent" $?
@@ -119,6 +121,10 @@ foreign_tables() { # name, local command, remote port
 	same "$1: filters stored there, asked from here" "$($2 "SELECT string_agg(id::text, ',' ORDER BY id) FROM filters WHERE f @> 150007")" "$($2 "SELECT string_agg(id::text, ',' ORDER BY id) FROM far_filters WHERE f @> 150007")"
 	# postgres_fdw asks the other server in the time zone GMT
 	same "$1: texts are read in the time zone of this session" 1 "$($2 "SET TimeZone = 'Asia/Tokyo'; SELECT count(*) FROM far_times WHERE f ?& at")"
+	condition='f ?& (SELECT bloom_probe($1))'
+	$2 "SET plan_cache_mode = force_generic_plan; PREPARE ask AS SELECT FROM far_words WHERE $condition; EXPLAIN (VERBOSE) EXECUTE ask('ant')" | grep -q 'Remote SQL: SELECT.*?&'
+	ok "$1: a text is sent as a probe" $?
+	same "$1: a text, asked there" "1 0" "$($2 "PREPARE ask AS SELECT count(*) FROM far_words WHERE $condition; EXECUTE ask('ant'); EXECUTE ask('bee')" | xargs)"
 	same "$1: every byte of the filters there" "$($2 "$contents")" "$($2 "$(echo "$contents" | sed 's/FROM filters/FROM far_filters/')")"
 }
 foreign_tables "old asks new" on_old 5402

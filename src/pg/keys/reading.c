@@ -347,7 +347,7 @@ HintForKey(const blx_filter *f, const KeyType *key)
 {
 	if (HasFilterKeys(f))
 		return "The filter was built from filters as keys. To unite filters, use bloom_union_agg.";
-	if (HasArrayKeys(f) && !type_is_array_domain(key->type))
+	if (HasArrayKeys(f) && key->reader == NULL && !type_is_array_domain(key->type))
 		return "The filter was built from whole arrays as keys. To add the elements of an array, use bloom_add_all, or bloom_agg of unnest.";
 	if (IsFilterType(key->type))
 		return "To combine or compare two filters, use |, &, && or bloom_intersection_cardinality.";
