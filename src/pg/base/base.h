@@ -71,9 +71,12 @@ CheckResult(blx_filter *f, const blx_error *error)
 /* Memory for a filter of `size` bytes, with its varlena length set. */
 extern blx_filter *AllocFilter(uint64 size);
 
+/* Asks the kernel for huge pages, if the memory is large enough for them. */
+extern void AskForHugePages(void *memory, uint64 size);
+
 /*
- * Moves f within its memory, which grows by a cache line, so that every block of
- * a large filter stands in one line.  A block that straddles two takes a third
+ * Moves f within its memory, which grows if it must, so that every block of a
+ * large filter stands in one line.  A block that straddles two takes a third
  * longer to find, and twice as long when the memory is the limit.  *chunk is
  * what pfree takes.
  */

@@ -23,7 +23,7 @@ StaticAssertDecl(BLX_MAX_BYTES <= MaxAllocSize, "a filter must fit a palloc chun
 #define HUGE_PAGE_BYTES (4 * 1024 * 1024)
 
 /* Only whole pages, for no others may lie in them. */
-static void
+void
 AskForHugePages(void *memory, uint64 size)
 {
 #ifdef MADV_HUGEPAGE
@@ -36,6 +36,16 @@ AskForHugePages(void *memory, uint64 size)
 #endif
 }
 
+/*
+ * The smallest filter that is moved.  A smaller one usually is in the cache,
+ * where a second line costs little; moving it would cost a copy.
+ */
+#define ALIGNED_BYTES 65536
+#define CACHE_LINE 64
+
+/* A line to move by, and one for palloc's header, which GetMemoryChunkSpace counts. */
+#define ROOM_TO_ALIGN (2 * CACHE_LINE)
+
 blx_filter *
 AllocFilter(uint64 size)
 {
@@ -46,7 +56,7 @@ AllocFilter(uint64 size)
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a bloom filter of " UINT64_FORMAT " bytes exceeds the limit of 1 GB", size),
 				 errhint("Split the keys over several filters.")));
-	f = palloc(size);
+	f = MemoryContextAllocHuge(CurrentMemoryContext, size < ALIGNED_BYTES ? size : size + ROOM_TO_ALIGN);
 	AskForHugePages(f, size);
 	SET_VARSIZE(f, size);
 	return f;
@@ -66,13 +76,6 @@ FreeForCore(void *arg, void *filter)
 
 const blx_memory FilterMemory = {AllocForCore, FreeForCore, NULL};
 
-/*
- * The smallest filter that is moved.  A smaller one usually is in the cache,
- * where a second line costs little; moving it would cost a copy.
- */
-#define ALIGNED_BYTES 65536
-#define CACHE_LINE 64
-
 blx_filter *
 AlignFilter(blx_filter *f, void **chunk)
 {
@@ -83,7 +86,8 @@ AlignFilter(blx_filter *f, void **chunk)
 	*chunk = f;
 	if (size < ALIGNED_BYTES || f->layout == BLX_HASHES)
 		return f;
-	*chunk = repalloc_huge(f, size + CACHE_LINE);
+	if (GetMemoryChunkSpace(f) < size + ROOM_TO_ALIGN)	/* not from AllocFilter */
+		*chunk = repalloc_huge(f, size + ROOM_TO_ALIGN);
 	aligned = (blx_filter *) (TYPEALIGN(CACHE_LINE, (char *) *chunk + header) - header);
 	memmove(aligned, *chunk, size);
 	return aligned;

@@ -58,18 +58,6 @@ ExpectedKeys(FunctionCallInfo fcinfo)
 	return ExpectedRows(fcinfo) * (plan != NULL && DO_AGGSPLIT_SKIPFINAL(plan->aggsplit) ? fmax(1, ParallelDivisor()) : 1);
 }
 
-/*
- * A partial aggregation hands out each state once, and forgets it, unless it has
- * a hash table of groups: that may be read again, for another scan.
- */
-bool
-KeepsPartialStates(FunctionCallInfo fcinfo)
-{
-	const Agg  *plan = AggPlan(fcinfo);
-
-	return plan != NULL && plan->aggstrategy == AGG_PLAIN && DO_AGGSPLIT_COMBINE(plan->aggsplit);
-}
-
 /* There may be many more groups in a hash table than the planner thinks: they begin small. */
 bool
 BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned)

@@ -344,31 +344,13 @@ GetCombined(FunctionCallInfo fcinfo)
 	return DatumGetFilter(datum);
 }
 
-/*
- * In a parallel plan the leader's own partial state comes as the live object that
- * it is.  As the first one it becomes the state: to copy a large filter takes as
- * long as to fill a tenth of it.  False if argument 1 is anything else, as it
- * always is in PostgreSQL 15, which flattens partial states.
- */
-static bool
-TakePartialState(FunctionCallInfo fcinfo, Transition *state)
-{
-	Datum		partial = PG_GETARG_DATUM(1);
-
-	if (!DatumIsLive(partial) || !LiveIsState(partial) || !KeepsPartialStates(fcinfo))
-		return false;
-	state->live = TakeState(partial, state->context, ExpectedKeys(fcinfo));
-	state->filter = LiveFilterOf(state->live);
-	return true;
-}
-
-/* The state combined with the filter in argument 1.  The first filter is copied, unless it can be taken over. */
+/* The state combined with the filter in argument 1.  The first filter is copied. */
 static Datum
 CombineRow(FunctionCallInfo fcinfo, void (*combine) (Transition *state, const blx_filter *other))
 {
 	Transition	state = OpenState(fcinfo);
 
-	if (!PG_ARGISNULL(1) && (state.filter != NULL || !TakePartialState(fcinfo, &state)))
+	if (!PG_ARGISNULL(1))
 	{
 		blx_filter *f = GetCombined(fcinfo);
 

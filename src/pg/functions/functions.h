@@ -94,9 +94,6 @@ extern double ExpectedRows(FunctionCallInfo fcinfo);
 /* How many keys the planner expects at most in an aggregate's result; 0 = no guess. */
 extern double ExpectedKeys(FunctionCallInfo fcinfo);
 
-/* True if the caller may keep the partial state that it combines, when this process made it. */
-extern bool KeepsPartialStates(FunctionCallInfo fcinfo);
-
 /* True if a set of the hashes that are expected would be no smaller than the planned filter. */
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
 

@@ -221,6 +221,7 @@ FlatSize(ExpandedObjectHeader *header)
 static void
 Flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
+	AskForHugePages(result, size);
 	memcpy(result, Look((LiveFilter *) header), size);
 	SET_VARSIZE(result, size);
 }
@@ -450,16 +451,6 @@ AddKeyToState(Datum datum, KeyType *type, Datum key)
 		return false;
 	Enqueue(live, HashKey(type, key, live->shared->filter->seed));
 	return true;
-}
-
-Datum
-TakeState(Datum state, MemoryContext parent, double expected)
-{
-	LiveFilter *live = CheckLive(state);
-
-	MemoryContextSetParent(live->header.eoh_context, parent);
-	live->shared->expected = expected;
-	return EOHPGetRWDatum(&live->header);
 }
 
 MemoryContext

@@ -56,9 +56,6 @@ DatumIsState(Datum datum)
 	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) && LiveIsState(datum);
 }
 
-/* Moves the state of another aggregation, which will not look at it again, below parent: it becomes the caller's. */
-extern Datum TakeState(Datum state, MemoryContext parent, double expected);
-
 /* f, made in the context of the state, takes the place of the filter before.  Returns the filter, which may have moved. */
 extern MemoryContext StateContext(Datum state);
 extern blx_filter *SetState(Datum state, blx_filter *f);
