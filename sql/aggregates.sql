@@ -382,11 +382,21 @@ FROM a_sized, LATERAL (VALUES ('all different', f, 1800000, 0.01), ('two rows ea
 GROUP BY what ORDER BY what;
 SELECT count(*) FILTER (WHERE NOT i <@ f) AS lost, count(*) FILTER (WHERE NOT i <@ strict) AS "lost at 0.2 %"
 FROM a_many, (SELECT f, strict FROM a_sized WHERE workers = 3) s;
+-- With more memory the hashes of so many keys stay hashes, in one process and in the node that unites the sets of several.
+CREATE TABLE a_fewer AS SELECT i FROM a_many WHERE i <= 1000000;
+ANALYZE a_fewer;
+SET work_mem = '64MB';
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE a_hashes AS SELECT bloom_agg(i) AS f FROM a_fewer;
+SET max_parallel_workers_per_gather = 2;
+SELECT i.capacity, i.bytes = p.bytes AS "the plan's size", f::bytea = (SELECT bloom_agg(i) FROM a_fewer)::bytea AS "the same of three processes"
+FROM a_hashes, bloom_info(f) i, bloom_plan(1000000) p;
+RESET work_mem;
 RESET max_parallel_workers_per_gather;
 RESET min_parallel_table_scan_size;
 RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
-DROP TABLE a_many, a_sized, a_sized_1, a_sized_3;
+DROP TABLE a_many, a_sized, a_sized_1, a_sized_3, a_fewer, a_hashes;
 
 -- The same for many numbers of keys and several rates, in little memory.  A plan meets its rate on average, the result with the bits
 -- that it has: near the most keys that a plan is good for it may be the plan of a few more.

@@ -286,8 +286,8 @@ pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometr
  * True if the set stays a set, of that many bytes.  A key takes 8 bytes and room
  * to grow in a set, and 2 to 4 in a filter that is to be cut.  The set is exact,
  * whatever the planner expects, so it is left early only if twice as many keys
- * are expected as have come: then it would have to grow again.  If it is sure to
- * become a filter, it does so at an eighth of early_bytes: to add a key to a set of
+ * are expected as it has room for: then it would have to grow again.  If it is sure
+ * to become a filter, it does so at an eighth of early_bytes: to add a key to a set of
  * megabytes takes longer than to add it to the filter.
  */
 static bool
@@ -299,7 +299,7 @@ stays_a_set(const blx_filter *set, uint64_t bytes, const blx_growth *growth)
 		return bytes <= set_limit(set, growth);
 	if (bytes <= growth->early_bytes)
 		return bytes <= growth->early_bytes / EARLIER || !limits_differ(growth) || !seem_different(growth, count);
-	return growth->expected < 2 * count;
+	return growth->expected < 2 * (double) blx_hashes_room(set);
 }
 
 /* What a full set becomes. */

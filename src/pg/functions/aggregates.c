@@ -58,7 +58,7 @@ static MemoryContext
 ContextFor(Transition *state, uint64 size)
 {
 	if (state->live == (Datum) 0 && size >= LIVE_BYTES)
-		state->live = MakeState(state->context, ExpectedKeys(state->call));
+		state->live = MakeState(state->context, ExpectedKeys(state->call, 0));
 	return state->live ? StateContext(state->live) : CurrentMemoryContext;
 }
 
@@ -91,7 +91,7 @@ GrowState(Transition *state, uint64 count)
 	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
 	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, Max(size, 2 * sizeof(uint64) * count)));
 
-	SetFilter(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call)));
+	SetFilter(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call, count)));
 	MemoryContextSwitchTo(old);
 }
 
