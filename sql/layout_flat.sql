@@ -110,4 +110,7 @@ SELECT bloom_empty_bits(4096, 8, 'standard', options => 'hashing=quadruple');
 SELECT bloom_empty_bits(4096, 8, 'blocked', options => 'hashing=double');
 SELECT bloom_empty_bits(4096, 8, 'partitioned_blocked', options => 'hashing=double');
 
+-- Names of options and of hashing schemes may be in upper or lower case, as those of layouts.
+SELECT bloom_empty_bits(4096, 8, 'Standard', options => 'HASHING = Double') = bloom_empty_bits(4096, 8, 'standard', options => 'hashing=double') AS same;
+
 DROP FUNCTION hybrid, hashed;

@@ -117,7 +117,7 @@ read_value(enum blx_option option, const char *value, double *number)
 	if (option == BLX_OPT_HASHING)
 	{
 		for (size_t i = 0; i < HASHINGS; i++)
-			if (strcmp(value, hashing_names[i]) == 0)
+			if (blx_same_name(value, hashing_names[i]))
 			{
 				*number = (double) i;
 				return true;
@@ -138,7 +138,7 @@ set_option(const blx_layout *row, const char *name, const char *value, blx_optio
 	double		number;
 
 	list_options(row, hint, sizeof hint);
-	while (range != NULL && range->most > 0 && strcmp(option_names[range->option].name, name) != 0)
+	while (range != NULL && range->most > 0 && !blx_same_name(name, option_names[range->option].name))
 		range++;
 	if (range == NULL || range->most == 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, hint,

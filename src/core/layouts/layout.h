@@ -273,6 +273,9 @@ blx_filter_row(uint8_t layout)
 	return layout == BLX_HASHES ? NULL : blx_layout_row(layout);
 }
 
+/* True if `text`, in upper or lower case, is the lower-case name of a layout, an option or an option's value. */
+extern bool blx_same_name(const char *text, const char *name);
+
 #pragma GCC visibility pop
 
 #endif							/* BLX_LAYOUT_H */

@@ -73,15 +73,15 @@ static const uint8_t by_use[] = {
 
 _Static_assert(sizeof by_use == BLX_LAYOUTS - 1, "every layout but BLX_HASHES can be asked for");
 
-/* True if a, in upper or lower case, is the lower-case name b.  ASCII alone counts: a locale may have letters of its own. */
-static bool
-same_name(const char *a, const char *b)
+/* ASCII alone counts: a locale may have letters of its own. */
+bool
+blx_same_name(const char *text, const char *name)
 {
-	for (;; a++, b++)
+	for (;; text++, name++)
 	{
-		char		lower = *a >= 'A' && *a <= 'Z' ? (char) (*a - 'A' + 'a') : *a;
+		char		lower = *text >= 'A' && *text <= 'Z' ? (char) (*text - 'A' + 'a') : *text;
 
-		if (lower != *b)
+		if (lower != *name)
 			return false;
 		if (lower == '\0')
 			return true;
@@ -96,7 +96,7 @@ blx_layout_by_name(const char *name, uint8_t *layout, blx_error *error)
 
 	for (size_t i = 0; i < sizeof by_use / sizeof by_use[0]; i++)
 	{
-		if (same_name(name, blx_layouts[by_use[i]]->name))
+		if (blx_same_name(name, blx_layouts[by_use[i]]->name))
 		{
 			*layout = by_use[i];
 			return true;
