@@ -697,7 +697,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint) IS
-	'filter of the keys, planned for capacity keys and a false positive rate of 1 %';
+	'filter of the keys, planned for capacity keys (or for their number, if it is null) and a false positive rate of 1 %';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
 	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
@@ -705,7 +705,7 @@ CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
 	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8) IS
-	'filter of the keys, planned for capacity keys and the false positive rate fpr';
+	'filter of the keys, planned for capacity keys (or for their number, if it is null) and the false positive rate fpr';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
 	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
