@@ -39,9 +39,11 @@ system_saves(unsigned registers)
 	return (low & registers) == registers;
 }
 
+/* Whoever comes first may be a constructor, before the compiler's own has asked the processor. */
 static bool
 has_avx2(void)
 {
+	__builtin_cpu_init();
 	return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
 		__builtin_cpu_supports("popcnt") && system_saves(SAVES_YMM);
 }
@@ -295,9 +297,6 @@ choose(void)
 	blx_add_function no_add_default = first_add_default,
 				no_add_plain = first_add_plain;
 
-#if defined(__x86_64__)
-	__builtin_cpu_init();
-#endif
 	best = kernels_of(BLX_SIMD_AUTO);
 	atomic_compare_exchange_strong(&blx_path, &none, best);
 	atomic_compare_exchange_strong(&blx_test_default, &no_test_default, best->test_default);

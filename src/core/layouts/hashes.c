@@ -355,7 +355,6 @@ digest_of(hash_source next, const void *source)
 #define SALTS 4
 
 /* Fills f under one salt after another until the hashes do not crowd.  False if they always do. */
-
 static bool
 fill_with_salt(blx_filter *f, hash_source next, const void *source)
 {

@@ -231,13 +231,12 @@ KnowKeys(const BloomxStore *store, const blx_filter *f, BloomxKeys *keys)
 	comparable = JoinKeys(store, &joined, f);
 	if (!BloomxSameKeys(&joined, keys))
 	{
-		Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+		BloomxMetaChange change;
+		BloomxMeta *meta = BloomxStartMetaChange(&change, store);
 
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		*keys = BloomxGetMeta(store, BufferGetPage(buffer))->keys;
-		comparable = JoinKeys(store, keys, f);
-		BloomxWriteLockedKeys(store, buffer, keys);
-		UnlockReleaseBuffer(buffer);
+		comparable = JoinKeys(store, &meta->keys, f);
+		*keys = meta->keys;
+		BloomxFinishMetaChange(&change);
 	}
 	return comparable;
 }

@@ -123,18 +123,13 @@ MakeSegments(const BloomxStore *store, BloomxKeys *keys, const PendingRows *rows
 static bool
 Reserve(const BloomxStore *store, const BloomxKeys *keys, BloomxSegments *segments)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BlockNumber start;
-	BloomxMeta *meta;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BlockNumber start = BloomxTakeFreePages(meta, segments->pages);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	start = BloomxTakeFreePages(meta, segments->pages);
 	if (start == InvalidBlockNumber)
 	{
-		GenericXLogAbort(state);
-		UnlockReleaseBuffer(buffer);
+		BloomxAbortMetaChange(&change);
 		return false;
 	}
 	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
@@ -145,26 +140,19 @@ Reserve(const BloomxStore *store, const BloomxKeys *keys, BloomxSegments *segmen
 		segments->segments[i].stamp = meta->next_stamp++;
 		start += BloomxSegmentPages(&segments->segments[i]);
 	}
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxFinishMetaChange(&change);
 	return true;
 }
 
 void
 BloomxFreeReserved(const BloomxStore *store)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	BloomxFreePages(meta, meta->merge.reserved.start, meta->merge.reserved.pages);
 	meta->merge.reserved = (BloomxRun) {0};
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxFinishMetaChange(&change);
 }
 
 void

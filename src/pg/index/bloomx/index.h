@@ -433,9 +433,23 @@ extern const BloomxMeta *BloomxGetMetaOfFile(const BloomxStore *store, Page page
  */
 extern const BloomxMeta *BloomxGetMetaForInsert(const BloomxStore *store, Page page);
 
-/* Computes the checksums after a change: to the metapage, to its keys and `pending` alone, to a page of the directory. */
+/* A change of the metapage alone, in a WAL record of its own. */
+typedef struct BloomxMetaChange
+{
+	Buffer		buffer;
+	GenericXLogState *state;
+	BloomxMeta *meta;
+} BloomxMetaChange;
+
+/* Locks the metapage exclusively and returns its contents, to be changed. */
+extern BloomxMeta *BloomxStartMetaChange(BloomxMetaChange *change, const BloomxStore *store);
+
+/* Writes the record, with new checksums, or leaves the metapage as it was; unlocks it. */
+extern void BloomxFinishMetaChange(const BloomxMetaChange *change);
+extern void BloomxAbortMetaChange(const BloomxMetaChange *change);
+
+/* Computes the checksums after a change: to the metapage, to a page of the directory. */
 extern void BloomxSealMeta(BloomxMeta *meta);
-extern void BloomxSealPending(BloomxMeta *meta);
 extern void BloomxSealDirectory(Page page);
 
 extern bool BloomxDirectoryIsSound(Page page);
@@ -444,9 +458,9 @@ extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *se
 extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
 extern blx_identity BloomxIdentityOf(const BloomxKeys *keys);
 extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
-/* Writes keys to the metapage; the second one has locked it. */
+
+/* Writes keys to the metapage. */
 extern void BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys);
-extern void BloomxWriteLockedKeys(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys);
 extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
 
 /* Makes the key type of the rows include f's.  False if f has keys of another type. */

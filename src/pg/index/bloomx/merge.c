@@ -263,24 +263,18 @@ Sources(const BloomxStore *store, const BloomxStructure *structure, const Bloomx
 static bool
 ReservePages(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&merge->segment));
 	if (merge->segment.start == InvalidBlockNumber)
 	{
-		GenericXLogAbort(state);
-		UnlockReleaseBuffer(buffer);
+		BloomxAbortMetaChange(&change);
 		return false;
 	}
 	merge->segment.stamp = meta->next_stamp++;
 	meta->merge = *merge;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxFinishMetaChange(&change);
 	return true;
 }
 
@@ -307,16 +301,10 @@ StartMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMer
 static void
 NoteProgress(const BloomxStore *store, uint32 written)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
+	BloomxMetaChange change;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->merge.written = written;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxStartMetaChange(&change, store)->merge.written = written;
+	BloomxFinishMetaChange(&change);
 }
 
 /* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
@@ -484,25 +472,18 @@ BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure
 static bool
 ReserveForBuild(const BloomxStore *store, BloomxSegment *segment)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
-	bool		done;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
 	segment->start = BloomxTakeFreePages(meta, BloomxSegmentPages(segment));
-	done = segment->start != InvalidBlockNumber;
-	if (done)
+	if (segment->start == InvalidBlockNumber)
 	{
-		segment->stamp = meta->next_stamp++;
-		BloomxSealMeta(meta);
-		GenericXLogFinish(state);
+		BloomxAbortMetaChange(&change);
+		return false;
 	}
-	else
-		GenericXLogAbort(state);
-	UnlockReleaseBuffer(buffer);
-	return done;
+	segment->stamp = meta->next_stamp++;
+	BloomxFinishMetaChange(&change);
+	return true;
 }
 
 void

@@ -124,16 +124,10 @@ DirectoryChecksum(Page page)
 }
 
 void
-BloomxSealPending(BloomxMeta *meta)
-{
-	meta->append_checksum = AppendChecksum(meta);
-}
-
-void
 BloomxSealMeta(BloomxMeta *meta)
 {
 	meta->checksum = MetaChecksum(meta);
-	BloomxSealPending(meta);
+	meta->append_checksum = AppendChecksum(meta);
 }
 
 void
@@ -288,6 +282,31 @@ BloomxGetMetaForInsert(const BloomxStore *store, Page page)
 	return GetCheckedMeta(store, page, MaxBlockNumber, AppendIsValid);
 }
 
+BloomxMeta *
+BloomxStartMetaChange(BloomxMetaChange *change, const BloomxStore *store)
+{
+	change->buffer = ReadBuffer(store->index, store->meta_block);
+	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
+	change->state = GenericXLogStart(store->index);
+	change->meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(change->state, change->buffer, 0));
+	return change->meta;
+}
+
+void
+BloomxFinishMetaChange(const BloomxMetaChange *change)
+{
+	BloomxSealMeta(change->meta);
+	GenericXLogFinish(change->state);
+	UnlockReleaseBuffer(change->buffer);
+}
+
+void
+BloomxAbortMetaChange(const BloomxMetaChange *change)
+{
+	GenericXLogAbort(change->state);
+	UnlockReleaseBuffer(change->buffer);
+}
+
 void
 BloomxInitMetaPage(const BloomxStore *store, Page page)
 {
@@ -357,24 +376,12 @@ BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
 }
 
 void
-BloomxWriteLockedKeys(const BloomxStore *store, Buffer buffer, const BloomxKeys *keys)
-{
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-
-	meta->keys = *keys;
-	BloomxSealPending(meta);
-	GenericXLogFinish(state);
-}
-
-void
 BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	BloomxMetaChange change;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	BloomxWriteLockedKeys(store, buffer, keys);
-	UnlockReleaseBuffer(buffer);
+	BloomxStartMetaChange(&change, store)->keys = *keys;
+	BloomxFinishMetaChange(&change);
 }
 
 /* ---- free pages ---- */

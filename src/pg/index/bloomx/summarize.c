@@ -43,17 +43,12 @@
 static uint64
 SetOldStamp(const BloomxStore *store, bool begin)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
-	uint64		stamp;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	uint64		stamp = begin ? meta->next_stamp : 0;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	stamp = meta->old_stamp = begin ? meta->next_stamp : 0;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	meta->old_stamp = stamp;
+	BloomxFinishMetaChange(&change);
 	return stamp;
 }
 

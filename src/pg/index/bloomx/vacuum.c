@@ -130,33 +130,20 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 static uint32
 BeginPass(const BloomxStore *store)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	uint32		pass;
-	BloomxMeta *meta;
+	BloomxMetaChange change;
+	uint32		pass = ++BloomxStartMetaChange(&change, store)->pass;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	pass = ++meta->pass;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxFinishMetaChange(&change);
 	return pass;
 }
 
 static void
 PassHasSeenPending(const BloomxStore *store, int list, uint32 pass)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
-	GenericXLogState *state = GenericXLogStart(store->index);
-	BloomxMeta *meta;
+	BloomxMetaChange change;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
-	meta->pending[list].pass = pass;
-	BloomxSealPending(meta);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
+	BloomxStartMetaChange(&change, store)->pending[list].pass = pass;
+	BloomxFinishMetaChange(&change);
 }
 
 /*
