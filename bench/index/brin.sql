@@ -24,7 +24,7 @@ CREATE TABLE line (n int GENERATED ALWAYS AS IDENTITY, line text);
 -- The mean and the largest number of distinct values per range.
 CREATE FUNCTION distinct_in_ranges(col text, pages int, OUT mean float8, OUT most int) LANGUAGE plpgsql AS $$
 BEGIN
-	EXECUTE format('SELECT avg(n), max(n) FROM (SELECT count(*) AS n FROM (SELECT block / %s AS r, %I FROM located GROUP BY 1, 2) g GROUP BY r) c', pages, col)
+	EXECUTE format('SELECT avg(n), max(n) FROM (SELECT count(DISTINCT %I) AS n FROM located GROUP BY block / %s) c', col, pages)
 		INTO mean, most;
 END $$;
 
