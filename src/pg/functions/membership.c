@@ -7,6 +7,8 @@
  */
 #include "pg/functions/functions.h"
 
+#include "utils/array.h"
+
 static pg_noinline Datum
 ContainsKeySlowly(FunctionCallInfo fcinfo, int filter, int element)
 {
@@ -55,7 +57,7 @@ PG_FUNCTION_INFO_V1(bloom_contains_hash);
 Datum
 bloom_contains_hash(PG_FUNCTION_ARGS)
 {
-	TestedFilter tested = GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0));
+	TestedFilter tested = GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0), 1);
 
 	PG_RETURN_BOOL(TestFilter(&tested, (uint64) PG_GETARG_INT64(1)));
 }
@@ -90,15 +92,15 @@ static Datum
 ContainsArray(FunctionCallInfo fcinfo, bool decisive)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(1);
+	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0), ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)));
 	KeyType    *key = ElementKeyType(fcinfo, cache, 1);
 	int			n;
 	bool		nulls;
 	uint64	   *hashes;
 
 	CheckKeyType(tested.filter, key);
-	hashes = HashArray(key, PG_GETARG_DATUM(1), tested.filter->seed, &n, &nulls);
-	PrepareTests(cache, &tested, n);
+	hashes = HashArray(key, PointerGetDatum(array), tested.filter->seed, &n, &nulls);
 	if (AnyIs(decisive, &tested, hashes, n))
 		PG_RETURN_BOOL(decisive);
 	if (nulls)

@@ -81,16 +81,21 @@ bloom_remove_hash(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(WithoutHashes(PG_GETARG_FILTER(0), &hash, 1));
 }
 
+/* A block has as many planes as a counter has bits, so the filter is read whole. */
+static const blx_filter *
+FilterToCount(CallCache *cache, Datum datum)
+{
+	return GetTestedFilter(cache, datum, PG_INT32_MAX).filter;
+}
+
 /* The counters of a key, of which the least counts. */
 static Datum
-CountOf(CallCache *cache, TestedFilter *tested, uint64 hash)
+CountOf(const blx_filter *f, uint64 hash)
 {
 	unsigned	count;
 	blx_error	error;
 
-	/* A block has as many planes as a counter has bits, so the filter is read whole. */
-	PrepareTests(cache, tested, PG_INT32_MAX);
-	if (!blx_count(tested->filter, hash, &count, &error))
+	if (!blx_count(f, hash, &count, &error))
 		ThrowCoreError(&error);
 	PG_RETURN_INT32((int32) count);
 }
@@ -101,11 +106,11 @@ Datum
 bloom_count(PG_FUNCTION_ARGS)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	const blx_filter *f = FilterToCount(cache, PG_GETARG_DATUM(0));
 	KeyType    *key = ArgumentKeyType(fcinfo, cache, 1);
 
-	CheckKeyType(tested.filter, key);
-	return CountOf(cache, &tested, HashKey(key, PG_GETARG_DATUM(1), tested.filter->seed));
+	CheckKeyType(f, key);
+	return CountOf(f, HashKey(key, PG_GETARG_DATUM(1), f->seed));
 }
 
 /* bloom_count_hash(f bloomfilter, hash bigint) */
@@ -113,10 +118,9 @@ PG_FUNCTION_INFO_V1(bloom_count_hash);
 Datum
 bloom_count_hash(PG_FUNCTION_ARGS)
 {
-	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0));
+	const blx_filter *f = FilterToCount(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0));
 
-	return CountOf(cache, &tested, (uint64) PG_GETARG_INT64(1));
+	return CountOf(f, (uint64) PG_GETARG_INT64(1));
 }
 
 /* bloom_to_bits(f bloomfilter) */

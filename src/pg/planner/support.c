@@ -77,7 +77,7 @@ FetchCost(double bytes, double keys)
 	if (bytes <= TOAST_TUPLE_THRESHOLD) /* it is in the row */
 		return CHECK_COST;
 
-	/* read whole, or in pieces: the header and one piece per key (PrepareTests decides by the same size) */
+	/* read whole, or in pieces: the header and one piece per key (PiecesPay decides by the same size) */
 	if (bytes < (1 + keys) * (PIECES_BYTES / 2))
 		return TOAST_LOOKUP_COST + chunks * TOAST_CHUNK_COST;
 	return (1 + keys) * (TOAST_LOOKUP_COST + TOAST_CHUNK_COST);

@@ -187,7 +187,7 @@ DetoastIntoCache(CallCache *site, struct varlena *value)
 }
 
 TestedFilter
-GetTestedFilter(CallCache *cache, Datum datum)
+GetTestedFilter(CallCache *cache, Datum datum, int keys)
 {
 	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
 	struct varatt_external pointer;
@@ -201,7 +201,7 @@ GetTestedFilter(CallCache *cache, Datum datum)
 	}
 	/* in TOAST, and new to this call site: perhaps only its head */
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	if (!SeenBefore(&cache->filter, &pointer) && PiecesPay(value))
+	if (!SeenBefore(&cache->filter, &pointer) && PiecesPay(value, keys))
 	{
 		tested.filter = FetchHead(value, pointer.va_rawsize);
 		tested.stored = value;
@@ -209,13 +209,6 @@ GetTestedFilter(CallCache *cache, Datum datum)
 			return tested;
 	}
 	return DetoastIntoCache(cache, value);
-}
-
-void
-PrepareTests(CallCache *cache, TestedFilter *tested, int n)
-{
-	if (tested->stored != NULL && !PiecesPayFor(tested->stored, n))
-		*tested = DetoastIntoCache(cache, tested->stored);
 }
 
 /* From now on f is ready, unless more than its header decides whether it is valid and takes these keys. */
@@ -229,7 +222,7 @@ SetReady(CallCache *cache, const blx_filter *f)
 bool
 CheckAndTestKey(CallCache *cache, Datum filter, Datum key)
 {
-	TestedFilter tested = GetTestedFilter(cache, filter);
+	TestedFilter tested = GetTestedFilter(cache, filter, 1);
 
 	/* a filter is ready for the key's type, which an untyped key may change now */
 	if (cache->key.reader != NULL)

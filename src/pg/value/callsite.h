@@ -88,14 +88,11 @@ ReadyFilter(const CallCache *cache, Datum datum)
 }
 
 /*
- * The filter behind a datum, to be tested.  A TOASTed one is detoasted once for
- * as long as the same value is passed; a large one not before it comes a second
- * time.
+ * The filter behind a datum, to be tested for so many keys.  A TOASTed one is
+ * detoasted once for as long as the same value is passed.  If pieces for the keys
+ * cost less than all of it, it is not detoasted before it comes a second time.
  */
-extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum);
-
-/* Before n tests of the filter: detoasts it if that costs less than n pieces. */
-extern void PrepareTests(CallCache *cache, TestedFilter *tested, int n);
+extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum, int keys);
 
 /* The slow way of a row, for one without a ready filter: checks it against the call site's key type, and tests the key. */
 extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key);

@@ -11,23 +11,14 @@
 #include "pg/value/value.h"
 
 bool
-PiecesPay(const struct varlena *value)
+PiecesPay(const struct varlena *value, int keys)
 {
 	struct varatt_external pointer;
 
 	if (!VARATT_IS_EXTERNAL_ONDISK(value))
 		return false;
 	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	return pointer.va_rawsize >= PIECES_BYTES && !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
-}
-
-bool
-PiecesPayFor(const struct varlena *value, int keys)
-{
-	struct varatt_external pointer;
-
-	VARATT_EXTERNAL_GET_POINTER(pointer, value);
-	return pointer.va_rawsize >= (1 + (double) keys) * (PIECES_BYTES / 2);
+	return pointer.va_rawsize >= (1 + (double) keys) * (PIECES_BYTES / 2) && !VARATT_EXTERNAL_IS_COMPRESSED(pointer);
 }
 
 /* Reads `bytes` bytes of a stored filter at offset `from`; offsets include the length word. */
@@ -89,7 +80,7 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 	bool		in_pieces;
 
 	/* the geometry of the prefix, from the header if that suffices */
-	if (PiecesPay(value))
+	if (PiecesPay(value, 1))
 		f = FetchFilterHeader(datum, toast_raw_datum_size(datum));
 	in_pieces = f != NULL;
 	if (!in_pieces)

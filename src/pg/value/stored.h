@@ -22,11 +22,8 @@
 /* Traits of layouts that can be tested in pieces. */
 #define TESTABLE_IN_PIECES (BLX_FETCHABLE | BLX_HEAD_FETCHABLE)
 
-/* True if the value is stored and two pieces of it cost less than the whole. */
-extern bool PiecesPay(const struct varlena *value);
-
-/* The same for the header and one piece for each of n keys.  The value must be on disk. */
-extern bool PiecesPayFor(const struct varlena *value, int keys);
+/* True if the value is stored, and its header and one piece for each of the keys cost less than the whole. */
+extern bool PiecesPay(const struct varlena *value, int keys);
 
 /* The head of a stored filter of `size` bytes: the header and whatever else the first chunk contains. */
 extern blx_filter *FetchHead(struct varlena *value, uint64 size);
