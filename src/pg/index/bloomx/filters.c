@@ -18,9 +18,9 @@
 #include "pg/value/value.h"
 
 /*
- * The filters from which CREATE INDEX chooses the geometry.  It is the one that
- * 99 in 100 of them do not exceed (signature.c), so a tenth of this number would
- * leave the choice to the second largest filter.  They wait in memory.
+ * The filters from which CREATE INDEX chooses the geometry.  As a rule 99 in 100
+ * of them do not exceed it (signature.c), so a tenth of this number would leave the
+ * choice to the second largest filter.  They wait in memory.
  */
 #define SAMPLE_FILTERS 1000
 

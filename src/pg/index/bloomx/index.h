@@ -489,6 +489,7 @@ typedef struct BloomxGeometrySample
 	uint32		filters;
 	uint32		log2_blocks[32];	/* how many of the filters have 2^i blocks */
 	uint32		parts[BLX_MAX_K + 1];	/* how many have i parts */
+	uint32		both[32][BLX_MAX_K + 1];	/* how many have 2^i blocks and j parts */
 	bool		planned;		/* true if the last one was planned for a number of keys */
 } BloomxGeometrySample;
 

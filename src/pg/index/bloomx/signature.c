@@ -7,14 +7,19 @@
  */
 #include "pg/index/bloomx/index.h"
 
+#include <math.h>
+
 #include "core/base/identity.h"
 
 void
 BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
 {
+	int			log2_blocks = pg_leftmost_one_pos32(geometry->blocks);
+
 	sample->filters++;
-	sample->log2_blocks[pg_leftmost_one_pos32(geometry->blocks)]++;
+	sample->log2_blocks[log2_blocks]++;
 	sample->parts[geometry->parts]++;
+	sample->both[log2_blocks][geometry->parts]++;
 }
 
 void
@@ -38,20 +43,67 @@ BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry)
 	return true;
 }
 
-/*
- * The smallest value that 99 in 100 of the filters do not exceed.  The maximum
- * would let one huge filter set the size of all signatures; but a filter folded
- * once too often matches a quarter of all keys, so only 1 in 100 may be.
- */
+/* The smallest value that all but `others` of the filters do not exceed. */
 static unsigned
-MostHave(const uint32 *counts, uint32 filters)
+MostHave(const uint32 *counts, uint32 filters, uint32 others)
 {
 	unsigned	value = 0;
 
 	/* seen: the filters whose value is at most `value` */
-	for (uint32 seen = counts[0]; seen < filters - filters / 100; value++)
+	for (uint32 seen = counts[0]; seen < filters - others; value++)
 		seen += counts[value + 1];
 	return value;
+}
+
+/*
+ * The share of the rows that a lookup returns in vain because the filters of 2^i
+ * blocks are folded once.  The plan for rate r has about log2(1/r) parts; so many
+ * has the filter in the middle.  A filter of that rate has r^(1/parts) of its bits
+ * set.
+ */
+static double
+FoldingReturns(const BloomxGeometrySample *sample, unsigned i)
+{
+	double		rate = exp2(-(double) MostHave(sample->parts, sample->filters, sample->filters / 2)),
+				filters = 0;
+
+	for (int parts = 1; parts <= BLX_MAX_K; parts++)
+	{
+		double		unset = 1 - pow(rate, 1.0 / parts);
+
+		filters += sample->both[i][parts] * pow(1 - unset * unset, parts);
+	}
+	return filters / sample->filters;
+}
+
+/*
+ * A lookup reads a slice per part.  As measured, that takes as long as to look at
+ * one row in 9,000 (bench/index/run on machine B) to 35,000 (on A) of the index.
+ */
+#define ROWS_PER_SLICE 18000.0
+
+/*
+ * The blocks of the signatures, as a power of two.  The maximum of the filters
+ * would let one huge filter set the size of all signatures; but a filter of 1 %
+ * that is folded once too often may match a quarter of all keys, so only 1 in 100
+ * may be.
+ *
+ * Of filters of lower rates, more may.  Plans of one group have few parts and many
+ * blocks for their size: at 0.01 % the plan for 170 keys has 8 parts in 8 blocks,
+ * those for 125 and for 190 have 20 in 2 and 15 in 4.  Signatures of 20 parts in 8
+ * blocks are two and a half times as large as the largest filter.  So if fewer
+ * than 1 in 10 have the most blocks, and folding them returns no more rows than
+ * the slices take time for, half the blocks are taken.
+ */
+static unsigned
+MostBlocks(const BloomxGeometrySample *sample, unsigned parts)
+{
+	unsigned	most = MostHave(sample->log2_blocks, sample->filters, sample->filters / 100);
+
+	if (MostHave(sample->log2_blocks, sample->filters, sample->filters / 10) < most &&
+		FoldingReturns(sample, most) <= parts / ROWS_PER_SLICE)
+		return most - 1;
+	return most;
 }
 
 blx_geometry
@@ -63,13 +115,13 @@ BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *s
 	blx_error	error;
 
 	if (parts == 0)
-		parts = sample->filters > 0 ? MostHave(sample->parts, sample->filters) : DEFAULT_PARTS;
+		parts = sample->filters > 0 ? MostHave(sample->parts, sample->filters, sample->filters / 100) : DEFAULT_PARTS;
 	if (bits == 0)
 	{
 		bits = DEFAULT_SIGNATURE_BITS;
 		if (sample->filters > 0)
 		{
-			uint64		wanted = (uint64) (64 * parts) << MostHave(sample->log2_blocks, sample->filters);
+			uint64		wanted = (uint64) (64 * parts) << MostBlocks(sample, parts);
 
 			/* a single filter that was not planned may be small by chance: then the default is the least */
 			if (sample->filters > 1 || sample->planned)
