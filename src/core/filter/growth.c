@@ -45,13 +45,6 @@
  */
 #define SLOTS_PER_HASH 2.5
 
-/*
- * Plan for a quarter more keys than expected, since the expectation is a guess.
- * What is too much costs memory until the end, when the filter is cut; what is
- * too little raises the rate.
- */
-#define PENDING_MARGIN 1.25
-
 /* By what factor the number of keys may differ from the planner's guess, if that is a good one. */
 #define LIKELY 1.1
 
@@ -260,7 +253,7 @@ plans_have_one_group(double keys, double fpr)
 static bool
 pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometry *g, blx_error *error)
 {
-	double		keys = PENDING_MARGIN * growth->expected;
+	double		keys = BLX_PENDING_MARGIN * growth->expected;
 	bool		one_group;
 
 	if (!limits_differ(growth))

@@ -25,6 +25,13 @@ typedef struct blx_growth
 	void		(*poll) (void); /* called now and then; need not return.  Or NULL */
 } blx_growth;
 
+/*
+ * A pending filter is planned for a quarter more keys than expected, since the
+ * expectation is a guess.  What is too much costs memory until the end, when the
+ * filter is cut; what is too little raises the rate.
+ */
+#define BLX_PENDING_MARGIN 1.25
+
 /* No limits but the one of all filters. */
 extern blx_growth blx_unlimited_growth(const blx_memory *memory);
 

@@ -86,8 +86,8 @@ RowsOfStates(const Plan *node)
 /*
  * A node that combines states expects what their processes did, so that sets of
  * hashes stay sets where a single process would have kept one.  If more keys have
- * come than that, and a quarter more, by which a pending filter is larger: it sees
- * only states, and may get as many sets as there are processes.
+ * come than a pending filter would be planned for, nobody knows how many will: it
+ * sees only states, and may get as many sets as there are processes.
  */
 double
 ExpectedKeys(FunctionCallInfo fcinfo, uint64 count)
@@ -100,7 +100,7 @@ ExpectedKeys(FunctionCallInfo fcinfo, uint64 count)
 	if (!DO_AGGSPLIT_COMBINE(plan->aggsplit))
 		return RowsOfProcess(plan, max_parallel_workers_per_gather);
 	rows = RowsOfStates(outerPlan(plan));
-	if (rows > 0 && 1.25 * rows >= (double) count)
+	if (rows > 0 && BLX_PENDING_MARGIN * rows >= (double) count)
 		return rows;
 	return (max_parallel_workers_per_gather + 1) * (double) (GrowthFor(0).early_bytes / sizeof(uint64));
 }

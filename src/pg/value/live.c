@@ -221,7 +221,7 @@ FlatSize(ExpandedObjectHeader *header)
 static void
 Flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
-	AskForHugePages(result, size);
+	AskForHugePages(result, size);	/* new memory of the executor, which it copies from at once */
 	memcpy(result, Look((LiveFilter *) header), size);
 	SET_VARSIZE(result, size);
 }
