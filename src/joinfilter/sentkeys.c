@@ -22,7 +22,7 @@
 #include "utils/typcache.h"
 
 #include "core/filter/growth.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "joinfilter/sentkeys.h"
 #include "pg/keys/keys.h"
 

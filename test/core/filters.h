@@ -11,7 +11,7 @@
 #define FILTERS_H
 
 #include "core/filter/filter.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "core/base/hash.h"
 #include "harness.h"
 

@@ -13,7 +13,7 @@
 
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "core/layouts/layout.h"
 
 /* Returns log2 of fine / coarse if that is a power of two, 1 included; otherwise -1. */

@@ -2,7 +2,7 @@
  * growth.c - filters whose size is not known yet (docs/design.md, "The open
  * set").
  *
- * Keys are collected as distinct hashes (layouts/hashes.c) until the size is
+ * Keys are collected as distinct hashes (layouts/growing/hashes.c) until the size is
  * known: at the end, or when the planned filter is smaller than the hashes, or
  * when the hashes of an unplanned one would pass a limit.  In the last case
  * they become a filter for as many keys as may come, marked `pending`, which is
@@ -17,7 +17,7 @@
 #include "core/filter/growth.h"
 #include "core/filter/inline.h"
 #include "core/kernels/block.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 /*
  * The finest geometry is looked for among the plans for this many numbers of

@@ -50,7 +50,7 @@ blx_maybe_default(const blx_filter *f)
 /*
  * True if such an f has the default layout, eight parts, and is neither open
  * nor expanded.  An open set is not: it has a planned layout in `pending`, or no
- * parts (layouts/hashes.c).
+ * parts (layouts/growing/hashes.c).
  */
 static inline bool
 blx_is_plain(const blx_filter *f)

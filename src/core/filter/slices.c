@@ -10,7 +10,7 @@
 #include "core/filter/slices.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/groups.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 static inline blx_groups
 shape_of(const blx_geometry *g)

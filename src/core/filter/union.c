@@ -9,7 +9,7 @@
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
 #include "core/filter/union.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 static const char first[] = "The first filter",
 			second[] = "the second";

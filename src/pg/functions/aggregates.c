@@ -13,7 +13,7 @@
 #include "core/base/identity.h"
 #include "core/filter/union.h"
 #include "core/layouts/geometry.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
 #include "pg/value/growth.h"

@@ -11,7 +11,7 @@
 #include "utils/fmgrprotos.h"
 #include "utils/json.h"
 
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/value/estimate.h"
 
 static Datum

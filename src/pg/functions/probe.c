@@ -4,7 +4,7 @@
  * An operator class cannot take `f @> v`: the consistent function of an index
  * would not learn the type of v.  So an index condition is `f ?& bloom_probe(v)`
  * (planner/index_condition.c).  Its right side is a bloomfilter too: the open set
- * of the keys' hashes (core/layouts/hashes.c), with their key type, made with
+ * of the keys' hashes (core/layouts/growing/hashes.c), with their key type, made with
  * seed 0.  The condition is lossy: the original one is asked again for every row
  * found.
  *
@@ -22,7 +22,7 @@
 #include "utils/array.h"
 
 #include "core/base/identity.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/functions.h"
 #include "pg/value/growth.h"
 

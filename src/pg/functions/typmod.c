@@ -17,7 +17,7 @@
 #include "utils/fmgrprotos.h"
 
 #include "core/filter/union.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/typmod.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"

@@ -3,7 +3,7 @@
  *
  * PostgreSQL's own bloom classes hash to 32 bits, must be told the number of
  * distinct values in advance, and give every range a filter of that size.  Here
- * the distinct hashes of a range are collected (core/layouts/hashes.c) while it
+ * the distinct hashes of a range are collected (core/layouts/growing/hashes.c) while it
  * is summarised.  Then the smallest filter for their number at the wanted rate is
  * stored, so it need not be guessed.  A few hashes are stored as they are.
  *
@@ -55,7 +55,7 @@
 #include "utils/typcache.h"
 
 #include "core/filter/inline.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
 #include "pg/keys/extract.h"
 #include "pg/value/combine.h"

@@ -25,7 +25,7 @@
 #include "core/base/identity.h"
 #include "core/filter/slices.h"
 #include "core/filter/union.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/probe.h"
 #include "pg/keys/keys.h"
 #include "pg/value/callsite.h"

@@ -27,7 +27,7 @@
 #include "utils/typcache.h"
 
 #include "core/filter/inline.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/probe.h"
 #include "pg/keys/keys.h"
 #include "pg/value/value.h"

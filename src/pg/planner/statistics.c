@@ -17,7 +17,7 @@
 #include "commands/vacuum.h"
 #include "utils/lsyscache.h"
 
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/functions.h"
 #include "pg/value/stored.h"
 #include "pg/value/value.h"

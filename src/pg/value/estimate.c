@@ -7,7 +7,7 @@
 
 #include "access/xact.h"
 
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 /*
  * True if a full filter, which says yes to every key, holds more than it

@@ -8,7 +8,7 @@
 #include "nodes/execnodes.h"
 
 #include "core/filter/growth.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 uint64
 BuildMemory(void)

@@ -11,7 +11,7 @@
 #include "miscadmin.h"
 
 #include "core/base/identity.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 
 /*
  * A condition has at most 64 MB of slices, a quarter of a million keys of 64.

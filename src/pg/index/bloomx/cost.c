@@ -18,7 +18,7 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
 #include "pg/functions/probe.h"
 

@@ -7,7 +7,7 @@
  * filter.  But the h probes of one part may coincide, so the rates of keys
  * differ again, if less than in a standard filter.  The probes are in flat.c.
  */
-#include "core/layouts/flat.h"
+#include "core/layouts/fixed/flat.h"
 
 static bool
 check(const blx_geometry *g, blx_error *error)

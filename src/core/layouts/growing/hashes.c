@@ -32,7 +32,7 @@
 #include "core/base/hash.h"
 #include "core/base/sort.h"
 #include "core/base/words.h"
-#include "core/layouts/hashes.h"
+#include "core/layouts/growing/hashes.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 

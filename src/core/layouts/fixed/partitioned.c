@@ -9,7 +9,7 @@
  */
 #include <math.h>
 
-#include "core/layouts/flat.h"
+#include "core/layouts/fixed/flat.h"
 
 static bool
 check(const blx_geometry *g, blx_error *error)

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/layouts/dynamic_stage.h"
+#include "core/layouts/research/dynamic_stage.h"
 
 /*
  * How far the Markov chain is followed exactly.  A load of 2047 is several times

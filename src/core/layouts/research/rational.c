@@ -22,7 +22,7 @@
 #include <math.h>
 
 #include "core/base/hash.h"
-#include "core/layouts/flat.h"
+#include "core/layouts/fixed/flat.h"
 #include "core/layouts/geometry.h"
 #include "core/theory/theory.h"
 

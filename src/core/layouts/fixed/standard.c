@@ -6,7 +6,7 @@
  * higher false positive rate than others ("weak spots", Almeida 2022, section 4).
  * It can be folded (the same, section 6.3), but has no parts to drop.
  */
-#include "core/layouts/flat.h"
+#include "core/layouts/fixed/flat.h"
 
 static bool
 check(const blx_geometry *g, blx_error *error)

@@ -36,7 +36,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/layouts/dynamic_stage.h"
+#include "core/layouts/research/dynamic_stage.h"
 #include "core/layouts/geometry.h"
 
 /* The body's words after the parameters. */

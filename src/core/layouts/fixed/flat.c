@@ -23,7 +23,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/layouts/flat.h"
+#include "core/layouts/fixed/flat.h"
 #include "core/layouts/geometry.h"
 
 /* What the positions of one key follow from. */
