@@ -2,13 +2,14 @@
 # `make check-all` runs every test (scripts/test), `make dist` makes the archive for PGXN.
 
 srcdir ?= .
-EXTENSION = bloomx
+# bloomx_theory has the papers' formulas, from the same library
+EXTENSION = bloomx bloomx_theory
 EXTVERSION = 1.0
 DISTVERSION = 1.0.0
 DISTDIR = dist
 MODULE_big = bloomx
-# this version's script, and the ways from published ones
-DATA = $(sort $(notdir $(wildcard $(srcdir)/bloomx--*.sql)))
+# this version's scripts, and the ways from published ones
+DATA = $(sort $(notdir $(wildcard $(srcdir)/bloomx--*.sql $(srcdir)/bloomx_theory--*.sql)))
 HEADERS_bloomx = src/core/bloomx.h
 
 include $(srcdir)/src/core/sources.mk
@@ -69,4 +70,4 @@ check-all:
 
 dist:
 	mkdir -p $(DISTDIR)
-	git archive --format zip --prefix=$(EXTENSION)-$(DISTVERSION)/ -o $(DISTDIR)/$(EXTENSION)-$(DISTVERSION).zip HEAD
+	git archive --format zip --prefix=bloomx-$(DISTVERSION)/ -o $(DISTDIR)/bloomx-$(DISTVERSION).zip HEAD

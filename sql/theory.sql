@@ -4,8 +4,14 @@
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
+CREATE EXTENSION bloomx_theory;
 SET extra_float_digits = -3;
 RESET client_min_messages;
+
+-- All that the extension has: functions that are immutable, strict, safe in parallel and described.
+SELECT count(*) AS functions, bool_and(provolatile = 'i' AND proisstrict AND proparallel = 's' AND obj_description(p.oid, 'pg_proc') IS NOT NULL) AS as_declared
+FROM pg_depend LEFT JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
+WHERE refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx_theory') AND deptype = 'e';
 
 -- Almeida's extreme case; the paper prints 1.21703762 where exact arithmetic gives 1.21703636.
 SELECT round((bloom_fpr_partitioned(5, 64, 8) / bloom_fpr_standard(5, 64, 8))::numeric, 8) AS ratio;

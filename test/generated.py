@@ -826,7 +826,7 @@ CATALOG = """
 SELECT p.proname, n.nspname, p.prokind, p.prorettype::regtype, p.proisstrict, p.proretset, p.oid,
        ARRAY(SELECT t::regtype::text FROM unnest(p.proargtypes) t), coalesce(p.proargnames, '{}')
 FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid JOIN pg_namespace n ON n.oid = p.pronamespace
-WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx') AND d.deptype = 'e'
+WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') AND d.deptype = 'e'
 ORDER BY p.proname, p.oid"""
 
 # Functions with internal arguments, and how the statements above reach them.
@@ -860,7 +860,7 @@ def functions_of(session):
 def aggregates_of(session):
     query = f"""SELECT a.proname, n.nspname, ARRAY(SELECT t::regtype::text FROM unnest(a.proargtypes) t), s.proname, coalesce(f.proname, ''), g.aggfinalextra
         FROM pg_aggregate g JOIN pg_proc a ON a.oid = g.aggfnoid JOIN pg_namespace n ON n.oid = a.pronamespace JOIN pg_proc s ON s.oid = g.aggtransfn LEFT JOIN pg_proc f ON f.oid = g.aggfinalfn
-        JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = a.oid AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx')
+        JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = a.oid AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%')
         ORDER BY 1, a.oid"""
     return [{"name": r[0], "schema": r[1], "types": array_of(r[2]), "transition": r[3], "final": r[4], "extra": r[5] == "t",
              "signature": f"{r[0]}({', '.join(array_of(r[2]))})"} for r in rows_of(session, query)]
@@ -871,7 +871,7 @@ def create(admin):
     setup = SETUP.replace("@EXPECTED@", EXPECTED).replace("@MISTAKE@", MISTAKE.replace("'", "''")) + AGREE
     for database, sql in [("postgres", f"DROP DATABASE IF EXISTS {DATABASE}"), ("postgres", f"DROP ROLE IF EXISTS {ROLE}"),
                           ("postgres", f"CREATE ROLE {ROLE} LOGIN"), ("postgres", f"CREATE DATABASE {DATABASE} OWNER {ROLE} TEMPLATE template0"),
-                          (DATABASE, "CREATE EXTENSION bloomx"), (DATABASE, f"SET ROLE {ROLE}; " + setup)]:
+                          (DATABASE, "CREATE EXTENSION bloomx; CREATE EXTENSION bloomx_theory"), (DATABASE, f"SET ROLE {ROLE}; " + setup)]:
         done = subprocess.run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-U", admin, "-d", database], input=sql, text=True, env=environment)
         if done.returncode:
             sys.exit("generated: the database cannot be made")
@@ -988,7 +988,7 @@ def main():
 
     # Operators, and their laws
     for row in rows_of(session, """SELECT o.oprname, l.typname, r.typname FROM pg_operator o JOIN pg_type l ON l.oid = o.oprleft JOIN pg_type r ON r.oid = o.oprright
-            JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx') ORDER BY 1, 2"""):
+            JOIN pg_depend d ON d.classid = 'pg_operator'::regclass AND d.objid = o.oid AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') ORDER BY 1, 2"""):
         operator, left, right = row
         name = f"operator {left} {operator} {right}"
         calls = []
@@ -1070,7 +1070,7 @@ def more_planning(tests, session, values, reps):
 def operator_classes(tests, session):
     """BRIN: each class over its type; the index finds every row of the table."""
     for name, type_name in rows_of(session, """SELECT c.opcname, c.opcintype::regtype FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod AND a.amname = 'brin'
-            JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refobjid = (SELECT oid FROM pg_extension WHERE extname = 'bloomx') ORDER BY 1"""):
+            JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') ORDER BY 1"""):
         if type_name not in BRIN_VALUES:
             tests.verdict(f"operator class {name}", "", {f"no values for type {type_name}": [name]})
             continue

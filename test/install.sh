@@ -38,7 +38,7 @@ make -s -C "$work/now" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-
 ok "make install DESTDIR=" $?
 expected() { # prefix, version: the files of an installation
 	sharedir=$1$("$pg_config" --sharedir)/extension
-	printf '%s\n' ".$sharedir/bloomx--$2.sql" ".$sharedir/bloomx.control" ".$1$("$pg_config" --pkglibdir)/bloomx.so" \
+	printf '%s\n' ".$sharedir/bloomx--$2.sql" ".$sharedir/bloomx.control" ".$sharedir/bloomx_theory--$2.sql" ".$sharedir/bloomx_theory.control" ".$1$("$pg_config" --pkglibdir)/bloomx.so" \
 		".$1$("$pg_config" --includedir-server)/extension/bloomx/bloomx.h" | sort
 }
 same "its files" "$(expected "" "$now")" "$(files "$work/stage-now")"
@@ -75,8 +75,8 @@ next=${now%.*}.$((${now##*.} + 1))
 cp -a "$work/now" "$work/next"
 cd "$work/next" || exit 1
 sed -i "s/^EXTVERSION = $now\$/EXTVERSION = $next/; s/^DISTVERSION = $now\.[0-9]*\$/DISTVERSION = $next.0/" Makefile
-sed -i "s/^default_version = '$now'/default_version = '$next'/" bloomx.control
-sed -i "/\"meta-spec\"/,/}/!s/\"version\": \"$now\.[0-9]*\"/\"version\": \"$next.0\"/; s/bloomx--$now\.sql/bloomx--$next.sql/" META.json
+sed -i "s/^default_version = '$now'/default_version = '$next'/" bloomx.control bloomx_theory.control
+sed -i "/\"meta-spec\"/,/}/!s/\"version\": \"$now\.[0-9]*\"/\"version\": \"$next.0\"/; s/\(bloomx[_a-z]*\)--$now\.sql/\1--$next.sql/" META.json
 sed -i "s/\.version = \"$now\.[0-9]*\"/.version = \"$next.0\"/" src/pg/base/compat.h
 sed -i "0,/^## /s//## $next.0\n\n- A function.\n\n## /" CHANGELOG.md
 sed -i "s/^Version: .*/Version:        $next.0/" packaging/bloomx.spec
@@ -94,6 +94,11 @@ CREATE FUNCTION bloom_next(f bloomfilter) RETURNS integer
 COMMENT ON FUNCTION bloom_next(f bloomfilter) IS 'what only the next version has';
 SQL
 { sed "s/bloomx--$now\.sql/bloomx--$next.sql/" "bloomx--$now.sql" && sed -n '/^CREATE/,$p' "bloomx--$now--$next.sql"; } >"bloomx--$next.sql"
+# nothing changes in the other extension
+cp "bloomx_theory--$now.sql" "bloomx_theory--$next.sql"
+cat >"bloomx_theory--$now--$next.sql" <<SQL
+/* bloomx_theory--$now--$next.sql */
+SQL
 cat >>src/pg/functions/inspect.c <<'C'
 
 PG_FUNCTION_INFO_V1(bloom_next);
@@ -110,13 +115,14 @@ build "$work/next"
 ok "the next version compiles" $?
 make -s -C "$work/next" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-next" install >"$work/log" 2>&1
 ok "and installs" $?
-same "with the scripts of both versions and the way between them" "bloomx--$now--$next.sql bloomx--$now.sql bloomx--$next.sql" \
+same "with the scripts of both versions and the way between them" "bloomx--$now--$next.sql bloomx--$now.sql bloomx--$next.sql bloomx_theory--$now--$next.sql bloomx_theory--$now.sql bloomx_theory--$next.sql" \
 	"$(cd "$work/stage-next$("$pg_config" --sharedir)/extension" && echo *.sql)"
 
 # ---- the upgrade ----
 
 cat >"$work/make.sql" <<SQL
 CREATE EXTENSION bloomx VERSION '$now';
+CREATE EXTENSION bloomx_theory VERSION '$now';
 CREATE TABLE filters (id int PRIMARY KEY, f bloomfilter(1000, 0.01));
 INSERT INTO filters SELECT i, bloom_agg(k, 1000) FROM generate_series(1, 300) i, generate_series(i, i + 20) k GROUP BY i;
 CREATE INDEX filters_bloomx ON filters USING bloomx (f);
@@ -156,11 +162,11 @@ createdb new
 createdb restored
 run old -f make.sql
 run old -f use.sql >before
-run old -c "ALTER EXTENSION bloomx UPDATE"
+run old -c "ALTER EXTENSION bloomx UPDATE" -c "ALTER EXTENSION bloomx_theory UPDATE"
 run old -f use.sql >after
 run old -c "SELECT extversion FROM pg_extension WHERE extname = 'bloomx'; SELECT bloom_next(f) > 0 FROM filters WHERE id = 1" >version
 run old -f objects.sql >upgraded
-run new -c "CREATE EXTENSION bloomx"
+run new -c "CREATE EXTENSION bloomx" -c "CREATE EXTENSION bloomx_theory"
 run new -f objects.sql >fresh
 run old -c "SELECT source || ' ' || target || ' ' || path FROM pg_extension_update_paths('bloomx') WHERE path IS NOT NULL" >paths
 pg_dump -d old -f dump

@@ -84,7 +84,7 @@ make_dist() {
 # The archive has one directory, named after the version, with what a user needs: no development files, no build products.
 contents() {
 	[ "$(unzip -Z1 "$zip" | cut -d / -f 1 | sort -u)" = "bloomx-$version" ]
-	for file in META.json Makefile bloomx.control README.md CHANGELOG.md LICENSE; do
+	for file in META.json Makefile bloomx.control bloomx_theory.control README.md CHANGELOG.md LICENSE; do
 		[ -s "$tree/$file" ] || {
 			echo "$file is missing"
 			return 1
@@ -100,6 +100,7 @@ contents() {
 installed() {
 	client install --pg_config "$base/pg_config" "$zip"
 	[ -s "$("$base/pg_config" --sharedir)/extension/bloomx.control" ]
+	[ -s "$("$base/pg_config" --sharedir)/extension/bloomx_theory.control" ]
 	[ -s "$("$base/pg_config" --pkglibdir)/bloomx.so" ]
 }
 

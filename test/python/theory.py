@@ -263,7 +263,7 @@ def literal(value):
 
 def ask(calls):
     """The server's results, as floats."""
-    script = "BEGIN; CREATE SCHEMA theory_test; CREATE EXTENSION bloomx SCHEMA theory_test; SET LOCAL search_path = theory_test, pg_catalog;\n"
+    script = "BEGIN; CREATE SCHEMA theory_test; CREATE EXTENSION bloomx SCHEMA theory_test; CREATE EXTENSION bloomx_theory SCHEMA theory_test; SET LOCAL search_path = theory_test, pg_catalog;\n"
     script += "".join(f"SELECT {call};\n" for call in calls) + "ROLLBACK;\n"
     done = subprocess.run(["psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", os.environ.get("PGDATABASE", "postgres")],
                           input=script, capture_output=True, encoding="utf-8", check=False)

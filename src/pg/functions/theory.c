@@ -1,6 +1,6 @@
 /*
- * theory.c - the papers' formulas as SQL functions: their arguments checked,
- * the core's answer returned.
+ * theory.c - the functions of the extension bloomx_theory: the arguments of the
+ * papers' formulas checked, the core's answer returned.
  */
 #include "pg/base/base.h"
 
