@@ -162,6 +162,20 @@ SET enable_nestloop = off;
 RESET enable_material;
 RESET work_mem;
 
+-- A subplan that several nodes share: the scan of each partition asks it.  Its Gather starts once per partition, and the join has one filter.
+CREATE TABLE asks (x int, y int) PARTITION BY LIST (y);
+CREATE TABLE asks_1 PARTITION OF asks FOR VALUES IN (1);
+CREATE TABLE asks_2 PARTITION OF asks FOR VALUES IN (2);
+CREATE TABLE asks_3 PARTITION OF asks DEFAULT;
+INSERT INTO asks SELECT g, g % 3 FROM generate_series(1, 100) g;
+ANALYZE asks;
+SELECT * FROM in_parallel('SELECT x FROM asks WHERE x NOT IN (SELECT fact.k FROM fact JOIN dim USING (k) WHERE grp = 7 AND fact.k > 3)');
+SELECT * FROM in_parallel('SELECT x FROM asks WHERE x BETWEEN 65 AND 74 AND x < (SELECT min(fact.k) FROM fact JOIN dim USING (k) WHERE grp = 7 AND fact.k > y)');
+SET enable_parallel_hash = off;
+SELECT * FROM in_parallel('SELECT x FROM asks WHERE x NOT IN (SELECT fact.k FROM fact JOIN dim USING (k) WHERE grp = 7 AND fact.k > 3)');
+RESET enable_parallel_hash;
+DROP TABLE asks;
+
 -- EXPLAIN shows what all processes did.
 CREATE FUNCTION explained_line(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE

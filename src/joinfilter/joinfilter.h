@@ -268,6 +268,9 @@ FindSite(const PlanState *ps)
 /* The site of a node, which is made with that method if there is none. */
 extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
 
+/* Visits the node and all below it until a visit returns true, and then does the same: each once, also what several subplans share. */
+extern bool VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context);
+
 /* ---- together.c ---- */
 
 /* The filter of a Parallel Hash, in shared memory. */

@@ -24,7 +24,6 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -388,17 +387,17 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 }
 
 static bool
-VisitNode(PlanState *ps, void *query)
+VisitJoin(PlanState *ps, void *query)
 {
 	if (IsA(ps, HashJoinState) || IsA(ps, MergeJoinState))
 		ConsiderJoin(query, ps);
-	return planstate_tree_walker(ps, VisitNode, query);
+	return false;
 }
 
 static bool
-HasJoin(PlanState *ps, void *context)
+IsJoin(PlanState *ps, void *context)
 {
-	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState) || planstate_tree_walker(ps, HasJoin, context);
+	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState);
 }
 
 void
@@ -408,11 +407,11 @@ AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 	FilteredQuery *query;
 	ListCell   *lc;
 
-	if (!HasJoin(top, NULL))
+	if (!VisitPlan(top, IsJoin, NULL))
 		return;
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	query = NewFilteredQuery(estate);
-	VisitNode(top, query);
+	(void) VisitPlan(top, VisitJoin, query);
 	foreach(lc, query->sites)
 	{
 		Site	   *site = lfirst(lc);

@@ -11,6 +11,7 @@
 
 #include "access/xact.h"
 #include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
 #include "joinfilter/joinfilter.h"
@@ -148,4 +149,36 @@ GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 	n_sites++;
 	ExecSetExecProcNode(ps, method);
 	return site;
+}
+
+typedef struct Walk
+{
+	bool		(*visit) (PlanState *ps, void *context);
+	void	   *context;
+	Bitmapset  *seen;			/* numbers of nodes */
+} Walk;
+
+/* The server has one plan state for a subplan, and comes to it from each expression that has the subplan: in each partition, say. */
+static bool
+VisitOnce(PlanState *ps, void *context)
+{
+	Walk	   *walk = context;
+
+	if (ps->state->es_subplanstates != NIL)
+	{
+		if (bms_is_member(ps->plan->plan_node_id, walk->seen))
+			return false;
+		walk->seen = bms_add_member(walk->seen, ps->plan->plan_node_id);
+	}
+	return walk->visit(ps, walk->context) || planstate_tree_walker(ps, VisitOnce, walk);
+}
+
+bool
+VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context)
+{
+	Walk		walk = {.visit = visit, .context = context};
+	bool		found = VisitOnce(ps, &walk);
+
+	bms_free(walk.seen);
+	return found;
 }

@@ -19,7 +19,6 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "storage/lwlock.h"
 #include "utils/guc.h"
 
@@ -279,7 +278,7 @@ FindBuilds(PlanState *ps, void *context)
 			SpinLockRelease(&build->mutex);
 		}
 	}
-	return planstate_tree_walker(ps, FindBuilds, context);
+	return false;
 }
 
 static void
@@ -300,7 +299,7 @@ JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 		return;
 	query->area = dsa_attach_in_place((char *) query->shared + query->shared->area, segment);
 	dsa_pin_mapping(query->area);
-	(void) FindBuilds(top, query);
+	(void) VisitPlan(top, FindBuilds, query);
 }
 
 /* ---- Gather ---- */
@@ -319,7 +318,7 @@ ForgetBuilds(PlanState *ps, void *query)
 
 	if (filter != NULL && filter->is_shared)
 		ForgetShared(filter);
-	return planstate_tree_walker(ps, ForgetBuilds, query);
+	return false;
 }
 
 /* Stands in for the method of a Gather. */
@@ -331,7 +330,7 @@ ExecSharedGather(PlanState *ps)
 
 	if (!IsStarting(ps))
 		return site->gather(ps);
-	(void) planstate_tree_walker(ps, ForgetBuilds, query);
+	(void) VisitPlan(ps, ForgetBuilds, query);
 	if (!ps->state->es_use_parallel_mode)
 		return site->gather(ps);
 	if (query->shared == NULL)
@@ -339,23 +338,21 @@ ExecSharedGather(PlanState *ps)
 	return ExecGatherWithSegment(site, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
 }
 
+/* True if the node is a site, other than the Gather itself, at which rows are dropped. */
 static bool
-HasFilters(PlanState *ps, void *context)
+IsFiltered(PlanState *ps, void *gather)
 {
 	Site	   *site = FindSite(ps);
 
-	return (site != NULL && site->n_filters > 0) || planstate_tree_walker(ps, HasFilters, context);
+	return site != NULL && site->n_filters > 0 && ps != gather;
 }
 
 static bool
-VisitGathers(PlanState *ps, void *query)
+VisitGather(PlanState *ps, void *query)
 {
 	Site	   *site;
 
-	if (!IsA(ps, GatherState) && !IsA(ps, GatherMergeState))
-		return planstate_tree_walker(ps, VisitGathers, query);
-	/* there is no Gather below a Gather */
-	if (!planstate_tree_walker(ps, HasFilters, NULL))
+	if ((!IsA(ps, GatherState) && !IsA(ps, GatherMergeState)) || !VisitPlan(ps, IsFiltered, ps))
 		return false;
 	/* it may be a site as well, of a join above */
 	site = GetSite(query, ps, ExecSite);
@@ -370,7 +367,7 @@ ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 	if (leader != DSM_HANDLE_INVALID)
 		JoinSegment(query, top, leader);
 	else
-		(void) VisitGathers(top, query);
+		(void) VisitPlan(top, VisitGather, query);
 }
 
 /* ---- counts ---- */
