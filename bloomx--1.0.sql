@@ -964,7 +964,7 @@ COMMENT ON OPERATOR CLASS array_bloomx_ops USING brin IS
 	'filters of the array elements of page ranges';
 -- No operators of names (?, ?|, ?&): their collation is that of texts, and BRIN wants that of the column, which has none.
 CREATE OPERATOR CLASS jsonb_bloomx_ops FOR TYPE jsonb USING brin AS
-	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb),
+	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb), OPERATOR 11 @@ (jsonb, jsonpath), OPERATOR 12 @? (jsonb, jsonpath),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
 	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_jsonb_values(internal);
@@ -1162,6 +1162,7 @@ CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bloomx AS
 COMMENT ON OPERATOR CLASS array_ops USING bloomx IS 'elements of arrays as keys';
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bloomx AS
 	OPERATOR 1 = (jsonb, jsonb), OPERATOR 2 @> (jsonb, jsonb), OPERATOR 4 ? (jsonb, text), OPERATOR 5 ?| (jsonb, text[]), OPERATOR 6 ?& (jsonb, text[]),
+	OPERATOR 11 @@ (jsonb, jsonpath), OPERATOR 12 @? (jsonb, jsonpath),
 	FUNCTION 1 bloomx_extract_jsonb(internal);
 COMMENT ON OPERATOR CLASS jsonb_ops USING bloomx IS 'scalars of documents with their paths, and the names at their top, as keys';
 CREATE OPERATOR CLASS tsvector_ops DEFAULT FOR TYPE tsvector USING bloomx AS

@@ -74,6 +74,19 @@ SELECT * FROM x_all('x_jsonb', ARRAY[
     'v @> ''[[{"x": 6}]]''', 'v @> ''[{"x": 6}]''', 'v @> ''{"a": {"b": {"c": [{"d": 2}]}}}''', 'v @> ''{"a": {"b": {"c": {"d": 2}}}}''', 'v @> ''{"e": {}}''', 'v @> ''{"f": []}''', 'v @> ''{"e": []}''', 'v @> ''{"tags": [[["deep"]]]}''', 'v @> ''true''',
     'v @> ''{"": ""}''',
     'v = ''{"": ""}''', 'v = ''5.5''', 'v = ''[]''', 'v = ''{}''', 'v IS NULL']);
+-- jsonpath: what it asks of scalars at paths of names, through arrays.  Methods, wildcards, other comparisons and negation say nothing.
+SELECT * FROM x_all('x_jsonb', ARRAY[
+    'v @@ ''$.id == 77''', 'v @@ ''77.00 == $.id''', 'v @@ ''strict $.id == 77''', 'v @@ ''$.id == "77"''', 'v @@ ''$.tags == "t77"''', 'v @@ ''strict $.tags == "t77"''', 'v @@ ''strict $.tags[*] == "t77"''', 'v @@ ''$.tags[1] == "t77"''', 'v @@ ''$[*].tags[last] == 77''',
+    'v @@ ''$.user.name == "u77" && $.id == 577''', 'v @@ ''$.user.name == "u77" || $.id == 78''', 'v @@ ''$.user.n == null && $.id == 77''', 'v @@ ''$.id == 77 || $.id > 1990''', 'v @@ ''$.id == 77 && $.id > 2''', 'v @@ ''!($.id == 77) && $.id < 80''', 'v @@ ''!(!($.id == 77))''', 'v @@ ''($.id == 77) is unknown''',
+    'v @@ ''exists($.tags ? (@ == "t77"))''', 'v @@ ''exists($.a)''', 'v @@ ''$.k77''', 'v @@ ''$.id''', 'v @@ ''$ == "alone"''', 'v @@ ''$[*] == 5.50''', 'v @@ ''$.*.name == "u77"''', 'v @@ ''$.**.name == "u77"''', 'v @@ ''$.user.name starts with "u77"''', 'v @@ ''$.id + 0 == 77''', 'v @@ ''$.id == $.tags[2] && $.id < 4''', 'v @@ ''$.id == 78 - 1''',
+    'v @@ ''$.id == "77".double()''', 'v @@ ''$.id == "t".size()''', 'v @@ ''(($.id == 77) ? (@ == false)) == false && $.id < 80''', 'v @@ ''($.id == 77).type() == "boolean" && $.id < 80''', 'v @@ ''$.id.double() == 77''',
+    'v @? ''$.id ? (@ == 77)''', 'v @? ''$ ? (@.id == 77).user''', 'v @? ''$ ? (@.id == 77).nobody''', 'v @? ''$.user ? (@.name == "u77" && $.id == 77)''', 'v @? ''$.user ? (@.name == "u77") ? ($.id == 77).size()''', 'v @? ''$.* ? (@.name == "u77")''', 'v @? ''$ ? (@.id == 77).**''', 'v @? ''$.id == 77 ? (@ == true)''', 'v @? ''$.a.b.c[*] ? (@.d == 2)''',
+    'v @? ''$.a.b.c[*].d ? (@ == 2)''', 'v @? ''$.tags ? (@ == "deep")''', 'v @? ''$.tags[*][*] ? (@ == "deep")''', 'v @? ''$.""''', 'v @? ''$."" ? (@ == "")''', 'v @? ''$.e''']);
+-- As long and as deep as people never write them.
+SELECT rows, same, skips FROM (SELECT string_agg('$.id == ' || i, ' || ') AS path FROM generate_series(71, 770) i) p, x_found('x_jsonb', format('v @@ %L', path));
+SELECT rows, same, skips FROM x_found('x_jsonb', format('v @@ %L', repeat('!(', 1000) || '$.id == 77' || repeat(')', 1000)));
+SELECT rows, same, skips FROM unnest('{90,150}'::int[]) n, x_found('x_jsonb', format('v @? %L', '$' || repeat(' ? (exists(@', n) || ' ? (@.id == 77)' || repeat('))', n)));
+
 -- BRIN has no operators of names, whose collation is not the column's.  So names are no keys there: more of them than a summary holds leave it empty.
 CREATE TABLE x_names AS SELECT jsonb_build_object('k' || i, '{}'::jsonb) AS v FROM generate_series(1, 10000) i;
 SET bloomx.overfill = notice;

@@ -286,10 +286,54 @@ class Documents:
     def literal(self, value):
         return quote(self.text(value))
 
+    def path(self, at, value, depth):
+        """A jsonpath from a value downwards, mostly one that the value has; and what is there."""
+        rng = self.rng
+        while rng.random() < 0.75:
+            if isinstance(value, dict) and value:
+                key = rng.choice(list(value))
+                at, value = f'{at}."{key}"', value[key]
+            elif isinstance(value, list) and value:
+                at, value = at + rng.choice(["", "[*]", "[*]", "[0]", "[last]", "[0 to 2]", "[$.size() - 1]"]), rng.choice(value)
+            else:
+                break
+            if depth > 0 and rng.random() < 0.15:
+                at += f" ? ({self.predicate('@', value, depth - 1)})"
+            if rng.random() < 0.07:
+                at += rng.choice([".*", ".**", ".**{1 to 2}", ".size()", ".type()", ".double()", "[*]", ".nobody", ".keyvalue().value", " ? (@ > 1)"])
+        return at, value
+
+    def predicate(self, at, value, depth):
+        rng = self.rng
+        roll = rng.random()
+        if depth > 0 and roll < 0.3:
+            return f"({self.predicate(at, value, depth - 1)} {rng.choice(['&&', '||'])} {self.predicate(at, value, depth - 1)})"
+        if depth > 0 and roll < 0.4:
+            return rng.choice(["!({})", "!(!({}))", "(({}) is unknown)", "(({}) ? (@ == false)) == false", "({}).type() == \"boolean\""]).format(self.predicate(at, value, depth - 1))
+        if roll < 0.5:
+            return f"exists({self.path(at, value, depth)[0]})"
+        path, there = self.path(*rng.choice([(at, value), (at, value), ("$", self.row)]), depth)
+        if roll < 0.56:
+            return path + rng.choice([' starts with "a"', ' like_regex "^[ab]"', ' like_regex "A" flag "i"'])
+        scalar = there if isinstance(there, str) and rng.random() < 0.8 else self.scalar()
+        scalar = rng.choice([scalar] * 12 + ["$x", "1 + 0", '"a".size()', '"100".double()', "(1).type()", self.path("$", self.row, 0)[0]])
+        sides = [path, scalar] if rng.random() < 0.7 else [scalar, path]
+        return rng.choice(["==", "==", "==", "==", "!=", "<", ">="]).join(sides)
+
+    def jsonpath(self, match):
+        rng = self.rng
+        self.row = rng.choice(self.rows)
+        mode = rng.choice(["", "", "lax ", "strict "])
+        if match and rng.random() < 0.85:
+            return mode + rng.choice(["{}"] * 9 + ["({}).size()", "({}) ? (@ == true)", "({}) ? (@ == false)"]).format(self.predicate("$", self.row, 3))
+        return mode + self.path("$", self.row, 3)[0] + (f" ? ({self.predicate('@', self.row, 2)})" if rng.random() < 0.5 else "")
+
     def condition(self):
         rng = self.rng
-        operator = rng.choice(["@>", "@>", "@>", "?", "?|", "?&", "="])
+        operator = rng.choice(["@>", "@>", "@>", "?", "?|", "?&", "=", "@?", "@?", "@@", "@@"])
         row = rng.choice(self.rows)
+        if operator in ("@?", "@@"):
+            return f"v {operator} {quote(self.jsonpath(operator == '@@'))}"
         if operator in "@>=":
             return f"v {operator} {quote(self.text(row if operator == '=' else self.part(row)))}"
         names = (list(row) if isinstance(row, (dict, list)) else [row]) + ["a", "b", "x", "1"]

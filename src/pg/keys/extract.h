@@ -72,7 +72,8 @@ typedef enum KeyStrategy
 	KEYS_ILIKE,					/* ~~* */
 	KEYS_REGEX,					/* ~ */
 	KEYS_IREGEX,				/* ~* */
-	KEYS_MATCH					/* @@ */
+	KEYS_MATCH,					/* @@ */
+	KEYS_PATH					/* @? */
 } KeyStrategy;
 
 /*

@@ -9,6 +9,8 @@
  * For ?, ?| and ?& the names at the top are keys, too: those of an object there.
  * The strings of an array at the top, and a string alone, are keys already.
  *
+ * @? and @@ ask for what their jsonpath says of scalars: the second half of this file.
+ *
  * BRIN has no operators of names: it wants the column's collation, which jsonb
  * does not have.  So documents in BRIN have no names as keys.
  */
@@ -20,6 +22,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
+#include "utils/jsonpath.h"
 
 #include "core/base/hash.h"
 
@@ -175,6 +178,153 @@ NamesCondition(const JsonbExtractor *extractor, int strategy, Datum query)
 	return ConditionOfTopStrings(strategy == KEYS_EXIST_ANY ? HAS_ANY : HAS_ALL, query);
 }
 
+/*
+ * ---- jsonpath ----
+ *
+ * `path == scalar` is true only if the document has the scalar at the path, or at
+ * one that differs by arrays: the lax mode unwraps them, and subscripts pick from
+ * them.  So it asks for the key that @> asks for, if the path has only names and
+ * array accessors.  A filter asks for what its predicate says of the path before
+ * it, && for all and || for one of what their sides ask for.  Everything else says
+ * nothing, as do methods and accessors behind a scalar or a predicate, which make
+ * another value of it: `$.a == "x".size()`, `($.a == 1).size().boolean()`.
+ * An error inside a predicate makes it unknown, so that it does not hold.
+ */
+
+/* Predicates within predicates beyond this depth say nothing.  People write a few. */
+#define MAX_PREDICATE_DEPTH 100
+
+static KeyCondition *PredicateCondition(JsonPathItem *item, uint64 path, int depth);
+
+static KeyCondition *
+CombineList(KeyConditionKind kind, const List *list)
+{
+	KeyCondition **parts = palloc(sizeof(KeyCondition *) * Max(list_length(list), 1));
+
+	for (int i = 0; i < list_length(list); i++)
+		parts[i] = list_nth(list, i);
+	return CombineConditions(kind, parts, list_length(list));
+}
+
+/* A path finds something, which is the scalar unless that is NULL.  The item @ has the path given. */
+static KeyCondition *
+PathCondition(JsonPathItem item, const JsonbValue *scalar, uint64 path, int depth)
+{
+	List	   *parts = NIL;
+	JsonPathItem next;
+	int32		length;
+	const char *name;
+
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		switch (item.type)
+		{
+			case jpiRoot:
+				path = TOP_PATH;
+				break;
+			case jpiCurrent:
+			case jpiAnyArray:
+			case jpiIndexArray:
+				break;
+			case jpiKey:
+				name = jspGetString(&item, &length);
+				path = blx_hash_bytes(name, length, path);
+				break;
+			case jpiFilter:
+				jspGetArg(&item, &next);
+				parts = lappend(parts, PredicateCondition(&next, path, depth));
+				break;
+			default:			/* what follows has no path that is known */
+				return CombineList(HAS_ALL, parts);
+		}
+	} while (jspGetNext(&item, &next) && (item = next, true));
+	if (scalar != NULL)
+		parts = lappend(parts, ConditionOfKey(HashScalar(scalar, path)));
+	return CombineList(HAS_ALL, parts);
+}
+
+/* False if the item is not a scalar. */
+static bool
+GetScalar(JsonPathItem *item, JsonbValue *scalar)
+{
+	if (!jspIsScalar(item->type) || jspHasNext(item))
+		return false;
+	scalar->type = (enum jbvType) item->type;
+	if (item->type == jpiString)
+		scalar->val.string.val = jspGetString(item, &scalar->val.string.len);
+	else if (item->type == jpiNumeric)
+		scalar->val.numeric = jspGetNumeric(item);
+	else if (item->type == jpiBool)
+		scalar->val.boolean = jspGetBool(item);
+	return true;
+}
+
+/* Chains like a || b || c lean to the left and may be long. */
+static KeyCondition *
+ChainCondition(JsonPathItem *item, uint64 path, int depth)
+{
+	JsonPathItemType type = item->type;
+	JsonPathItem left = *item,
+				right,
+				chain;
+	List	   *parts = NIL;
+
+	while (left.type == type)
+	{
+		chain = left;
+		jspGetRightArg(&chain, &right);
+		jspGetLeftArg(&chain, &left);
+		parts = lappend(parts, PredicateCondition(&right, path, depth));
+	}
+	parts = lappend(parts, PredicateCondition(&left, path, depth));
+	return CombineList(type == jpiAnd ? HAS_ALL : HAS_ANY, parts);
+}
+
+static KeyCondition *
+PredicateCondition(JsonPathItem *item, uint64 path, int depth)
+{
+	JsonPathItem left,
+				right;
+	JsonbValue	scalar;
+
+	if (!jspHasNext(item) && depth < MAX_PREDICATE_DEPTH)
+		switch (item->type)
+		{
+			case jpiAnd:
+			case jpiOr:
+				return ChainCondition(item, path, depth + 1);
+			case jpiExists:
+				jspGetArg(item, &left);
+				return PathCondition(left, NULL, path, depth + 1);
+			case jpiEqual:
+				jspGetLeftArg(item, &left);
+				jspGetRightArg(item, &right);
+				if (GetScalar(&right, &scalar))
+					return PathCondition(left, &scalar, path, depth + 1);
+				if (GetScalar(&left, &scalar))
+					return PathCondition(right, &scalar, path, depth + 1);
+				break;
+			default:
+				break;
+		}
+	return MakeKeyCondition(ANY_VALUE, 0);
+}
+
+/* @? asks whether the path finds anything, @@ whether what it finds is true. */
+static KeyCondition *
+JsonpathCondition(int strategy, Datum query)
+{
+	JsonPath   *jsonpath = DatumGetJsonPathP(query);
+	JsonbValue	is_true = {.type = jbvBool, .val.boolean = true};
+	JsonPathItem root;
+
+	jspInit(&root, jsonpath);
+	if (root.type != jpiRoot && strategy == KEYS_MATCH)
+		return PredicateCondition(&root, TOP_PATH, 0);
+	return PathCondition(root, strategy == KEYS_MATCH ? &is_true : NULL, TOP_PATH, 0);
+}
+
 static KeyCondition *
 JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
@@ -186,6 +336,9 @@ JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 		case KEYS_EXIST_ANY:
 		case KEYS_EXIST_ALL:
 			return NamesCondition((JsonbExtractor *) extractor, strategy, query);
+		case KEYS_PATH:
+		case KEYS_MATCH:
+			return JsonpathCondition(strategy, query);
 		default:
 			/* @> and = */
 			ExtractJsonb(extractor, query, &keys);
