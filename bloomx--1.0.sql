@@ -1183,7 +1183,7 @@ COMMENT ON FUNCTION bloomx_check_index(regclass) IS
 	'verify a bloomx index against its table and count the rows; needs EXECUTE, and SELECT on the table or pg_stat_scan_tables';
 
 CREATE FUNCTION bloomx_index_info(index regclass, OUT columns text[], OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
-	OUT entries bigint, OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
+	OUT entries bigint, OUT anything bigint, OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_index_info'
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 1;

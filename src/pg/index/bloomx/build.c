@@ -176,6 +176,22 @@ BuildAlone(Relation heap, const BloomxStores *stores, IndexInfo *info, BufFile *
 	result->index_tuples = builder->indexed;
 }
 
+/* Says that the index is of little use for some rows. */
+static void
+NoteRowsOfTooManyKeys(const BloomxStore *store)
+{
+	const BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	int64		rows = BloomxCountAnything(structure);
+
+	if (rows > 0)
+		ereport(NOTICE,
+				(errmsg_plural("index \"%s\" has " INT64_FORMAT " row that every scan returns",
+							   "index \"%s\" has " INT64_FORMAT " rows that every scan returns",
+							   (unsigned long) rows, RelationGetRelationName(store->index), rows),
+				 errdetail("A row that the index can exclude has at most %u keys.", BloomxMostKeysOfRow(structure->meta.keys.parts)),
+				 errhint("Store such values in several rows, or index an expression of fewer keys.")));
+}
+
 IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
@@ -197,6 +213,8 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 		tids = BloomxStartTidFile(index);
 	if (stores->n > 1 || !stores->store[0].of_values || !BloomxBuildInParallel(heap, &stores->store[0], info, tids, result))
 		BuildAlone(heap, stores, info, tids, result);
+	if (stores->store[0].of_values)
+		NoteRowsOfTooManyKeys(&stores->store[0]);
 	return result;
 }
 

@@ -16,8 +16,10 @@
  * of one width.  The usual entry fits its class exactly: the widths start from the
  * one that 99 in 100 of the first entries need.
  *
- * An entry of too many keys for any class may hold anything: it comes into a
- * segment without slices.
+ * An entry ends before a row that would bring more keys than the largest class is
+ * made for.  So only the keys of a single row can be more.  Its signature is fuller
+ * than others, and if that would say hardly anything, the entry may hold anything:
+ * it comes into a segment without slices.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -105,6 +107,21 @@ InitSet(KeySet *set)
 	set->size = 64;
 	set->table = palloc0(set->size * sizeof(uint64));
 	set->hash = palloc(set->size / 2 * sizeof(uint64));
+}
+
+/* Takes out the keys that came after the first n: in the opposite order, each leaves the slots as it found them. */
+static void
+TruncateSet(KeySet *set, uint32 n)
+{
+	while (set->n > n)
+	{
+		uint64		hash = set->hash[--set->n];
+		uint32		slot = (uint32) hash & (set->size - 1);
+
+		while (set->table[slot] != hash)
+			slot = (slot + 1) & (set->size - 1);
+		set->table[slot] = 0;
+	}
 }
 
 static void
@@ -197,6 +214,7 @@ struct BloomxEntries
 	BloomxKeys *keys;			/* parts and width are set when they are chosen */
 	double		rate;
 	uint32		most_keys;		/* of an entry of several rows */
+	uint32		most_of_row;	/* of an entry of one row that does not stand for anything */
 	BloomxShare share;
 	BloomxWriteSegment write;
 	void	   *arg;
@@ -443,7 +461,7 @@ ClassFor(BloomxEntries *entries, const Entry *entry)
 
 	if (entry->anything)
 		return &entries->classes[entries->nclasses - 1];
-	while (i < entries->nclasses - 1 && entries->classes[i].capacity < entry->n)
+	while (i < entries->nclasses - 2 && entries->classes[i].capacity < entry->n)
 		i++;
 	return &entries->classes[i];
 }
@@ -463,29 +481,55 @@ AddToClass(BloomxEntries *entries, const Entry *entry)
 	}
 }
 
-/* Widths below and above that of the usual entry, and the class of anything. */
+/* The largest signature. */
+static blx_strings
+LargestShape(uint32 parts)
+{
+	return (blx_strings) {.parts = parts, .width = MAX_SIGNATURE_BITS / parts};
+}
+
+/* The keys that a class is made for. */
+static uint64
+CapacityOf(const blx_strings *shape, double rate)
+{
+	return (uint64) (blx_strings_capacity(shape, rate) * (1 + OVERFILL));
+}
+
+uint32
+BloomxMostKeysOfRow(uint32 parts)
+{
+	blx_strings largest = LargestShape(parts);
+
+	return (uint32) blx_strings_capacity(&largest, 0.5);
+}
+
+/* Takes the next larger width. */
+static void
+AddSizeClass(BloomxEntries *entries, uint32 width)
+{
+	SizeClass  *class = &entries->classes[entries->nclasses++];
+
+	class->shape = (blx_strings) {.parts = entries->keys->parts, .width = width};
+	class->capacity = CapacityOf(&class->shape, entries->rate);
+	class->stride = (uint32) ((width * (uint64) class->shape.parts + 63) / 64);
+}
+
+/* Widths below and above that of the usual entry up to the largest, and the class of anything. */
 static void
 InitClasses(BloomxEntries *entries)
 {
-	uint32		parts = entries->keys->parts,
-				width = entries->keys->width,
+	uint32		width = entries->keys->width,
+				largest = LargestShape(entries->keys->parts).width,
 				halvings = 0;
 
 	while (width >> halvings > 2)
 		halvings++;
-	for (uint32 i = 0; entries->nclasses < MAX_CLASSES - 1; i++)
-	{
-		uint64		of_class = i <= halvings ? (width + (UINT64CONST(1) << (halvings - i)) - 1) >> (halvings - i) : (uint64) width << (i - halvings);
-		SizeClass  *class = &entries->classes[entries->nclasses];
-
-		if (of_class * parts > MAX_SIGNATURE_BITS)
-			break;
-		class->shape = (blx_strings) {.parts = parts, .width = (uint32) of_class};
-		class->capacity = (uint64) (blx_strings_capacity(&class->shape, entries->rate) * (1 + OVERFILL));
-		class->stride = (uint32) ((of_class * parts + 63) / 64);
-		entries->nclasses++;
-	}
-	entries->classes[entries->nclasses++] = (SizeClass) {.shape = {.parts = parts}};
+	for (uint32 halved = halvings; halved > 0; halved--)
+		AddSizeClass(entries, (uint32) ((width + (UINT64CONST(1) << halved) - 1) >> halved));
+	for (; width < largest; width *= 2)
+		AddSizeClass(entries, width);
+	AddSizeClass(entries, largest);
+	entries->nclasses++;		/* of anything: width 0 */
 }
 
 static int
@@ -558,7 +602,7 @@ EndEntry(BloomxEntries *entries)
 		return;
 	if (entries->tuples > 1)
 		ItemPointerSetOffsetNumber(&entry.tid, WHOLE_BLOCK);
-	entry.anything = entries->anything || entries->set.n >= ANY_HASHES;
+	entry.anything = entries->anything || entries->set.n > entries->most_of_row;
 	if (entry.anything)
 		entry.n = 0;
 	AddEntry(entries, &entry);
@@ -572,11 +616,15 @@ BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare
 {
 	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
 	BloomxOptions options = BloomxGetOptions(store->index);
+	blx_strings largest = LargestShape(keys->parts);
 
 	entries->store = store;
 	entries->keys = keys;
 	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
-	entries->most_keys = options.keys > 0 ? options.keys : PG_UINT32_MAX;
+	entries->most_keys = (uint32) CapacityOf(&largest, entries->rate);
+	entries->most_of_row = Max(BloomxMostKeysOfRow(keys->parts), entries->most_keys);
+	if (options.keys > 0)
+		entries->most_keys = Min(entries->most_keys, (uint32) options.keys);
 	entries->share = *share;
 	entries->write = write;
 	entries->arg = arg;
@@ -586,19 +634,34 @@ BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare
 	return entries;
 }
 
+/* Adds keys to the present entry, until there are too many for any signature: those need not be counted. */
+static void
+AddKeys(BloomxEntries *entries, const uint64 *hash, uint32 n)
+{
+	for (uint32 i = 0; i < n && hash != NULL && entries->set.n <= entries->most_of_row; i++)
+		AddToSet(&entries->set, hash[i]);
+}
+
 void
 BloomxAddToEntries(BloomxEntries *entries, const ItemPointerData *tid, const uint64 *hash, uint32 n)
 {
+	uint32		before;
+
 	if (entries->tuples > 0 &&
-		(ItemPointerGetBlockNumberNoCheck(tid) != ItemPointerGetBlockNumberNoCheck(&entries->tid) ||
-		 entries->set.n + (uint64) n > entries->most_keys))
+		(entries->anything || hash == NULL || ItemPointerGetBlockNumberNoCheck(tid) != ItemPointerGetBlockNumberNoCheck(&entries->tid)))
 		EndEntry(entries);
+	before = entries->set.n;
+	AddKeys(entries, hash, n);
+	/* if the row brings too many keys, the entry ends before it */
+	if (entries->tuples > 0 && entries->set.n > entries->most_keys)
+	{
+		TruncateSet(&entries->set, before);
+		EndEntry(entries);
+		AddKeys(entries, hash, n);
+	}
 	entries->tid = *tid;
 	entries->tuples++;
-	entries->anything |= hash == NULL;
-	/* beyond the largest signature the keys need not be counted */
-	for (uint32 i = 0; i < n && entries->set.n < ANY_HASHES && hash != NULL; i++)
-		AddToSet(&entries->set, hash[i]);
+	entries->anything = hash == NULL;
 }
 
 /*

@@ -207,7 +207,7 @@ typedef struct BloomxOptions
 	int			bits;			/* of a signature; 0: as many as the filters have */
 	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have, or as the rate needs */
 	double		rate;			/* of false positives, per entry of values; 0: chosen */
-	int			keys;			/* the most keys of an entry of several rows; 0: those of a block */
+	int			keys;			/* the most keys of an entry of several rows; 0: as many as a signature tells apart */
 	int			pending_limit;	/* kB */
 } BloomxOptions;
 
@@ -563,6 +563,9 @@ extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCond
 /* What a store consists of now, in the current memory context. */
 extern BloomxStructure *BloomxReadStructure(const BloomxStore *store, Snapshot snapshot);
 
+/* The entries in its segments that may hold anything. */
+extern int64 BloomxCountAnything(const BloomxStructure *structure);
+
 /* The same of all stores, one after the other. */
 extern BloomxStructure **BloomxReadStructures(const BloomxStores *stores);
 
@@ -667,10 +670,7 @@ typedef struct BloomxRowHead
 	};
 } BloomxRowHead;
 
-/*
- * So many hashes stand for any keys, and none follows.  A row of more keys than
- * this would need a signature of more than MAX_SIGNATURE_BITS.
- */
+/* So many hashes stand for any keys, and none follows. */
 #define ANY_HASHES PG_UINT16_MAX
 
 /* The most words of a row. */
@@ -906,6 +906,9 @@ extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxTarget *target,
 
 /* The parts that signatures of a table of that number of blocks should have. */
 extern uint8 BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks);
+
+/* A row of more distinct keys than this is in every answer, as every other key would seem to be in it. */
+extern uint32 BloomxMostKeysOfRow(uint32 parts);
 
 /* Collects rows and makes segments of them. */
 typedef struct BloomxEntries BloomxEntries;

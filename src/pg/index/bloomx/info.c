@@ -118,7 +118,7 @@ ColumnNames(const BloomxStore *store)
 	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
-#define INFO_COLUMNS 12
+#define INFO_COLUMNS 13
 
 /* What a store consists of, in a row; `pages` are all of which it is the owner. */
 static void
@@ -151,12 +151,13 @@ DescribeStore(const BloomxStore *store, const BloomxStructure *structure, int64 
 	values[3] = Int64GetDatum(segments);
 	values[4] = Int64GetDatum(rows);
 	values[5] = Int64GetDatum(entries);
-	values[6] = Int64GetDatum(removed);
-	values[7] = Int64GetDatum(CountPendingRows(store, structure));
-	values[8] = Int64GetDatum(pages);
-	values[9] = Int64GetDatum(free);
-	values[10] = Int64GetDatum(merging);
-	values[11] = Int64GetDatum(pages - CountUsedPages(structure) - merging - free);
+	values[6] = Int64GetDatum(BloomxCountAnything(structure));
+	values[7] = Int64GetDatum(removed);
+	values[8] = Int64GetDatum(CountPendingRows(store, structure));
+	values[9] = Int64GetDatum(pages);
+	values[10] = Int64GetDatum(free);
+	values[11] = Int64GetDatum(merging);
+	values[12] = Int64GetDatum(pages - CountUsedPages(structure) - merging - free);
 }
 
 /*

@@ -23,7 +23,7 @@ BloomxInitOptions(void)
 					  default_options.probes, 0, BLX_MAX_K, AccessExclusiveLock);
 	add_real_reloption(option_kind, "rate", "False positive rate of an entry of values, or 0: chosen by the size of the table",
 					   default_options.rate, 0, 0.5, AccessExclusiveLock);
-	add_int_reloption(option_kind, "keys", "Most keys of an entry of several rows, or 0: those of a block",
+	add_int_reloption(option_kind, "keys", "Most keys of an entry of several rows, or 0: as many as a signature tells apart",
 					  default_options.keys, 0, INT_MAX, AccessExclusiveLock);
 	add_int_reloption(option_kind, "pending_limit", "Size of the list of pending rows, in kilobytes, at which it becomes a segment",
 					  default_options.pending_limit, 16, MAX_PENDING_LIMIT, AccessExclusiveLock);

@@ -67,6 +67,17 @@ BloomxReadStructures(const BloomxStores *stores)
 	return structures;
 }
 
+int64
+BloomxCountAnything(const BloomxStructure *structure)
+{
+	int64		entries = 0;
+
+	for (uint32 i = 0; i < structure->meta.segments; i++)
+		if (structure->segments[i].slices == 0)
+			entries += structure->segments[i].rows - structure->segments[i].dead;
+	return entries;
+}
+
 /*
  * One lock for all stores: VACUUM needs them all to find pages that nobody refers to.
  * Those who would work on another store meanwhile are INSERTs, which do not wait.
