@@ -26,11 +26,16 @@
  * if each build of the join has the same keys: nothing on the side that is built
  * depends on a parameter or is volatile (stable.c).
  *
- * A filter must not make anything be read that would not have been.  A merge join
- * stops to read a side when the other one is at its end, and a merge of sorted inputs
- * reads a row of each of them.  Whoever drops rows below would go on to the next row
- * that passes, however far away that is.  So the way goes on there only to a sort,
- * which reads all of its input anyway.
+ * A filter must not make anything be read that would not have been: a LIMIT, a cursor
+ * or an EXISTS above may stop the query at any row.  Nodes that hand up each row before
+ * they ask for the next one read no more if rows are dropped below them.  But there are
+ * nodes that look ahead, or that stop by themselves.  A merge join stops to read a side
+ * when the other one is at its end, and a merge of sorted inputs reads a row of each of
+ * them.  Sorted groups that are aggregated, and an incremental sort, read a row of the
+ * next group.  A nested loop goes to its next outer row after one match, if one is
+ * enough.  Whoever drops rows below would go on to the next row that passes, however far
+ * away that is.  So the way goes on there only to a sort, which reads all of its input
+ * anyway.
  *
  * A key may be an expression.  Then it is computed at the site, and once more by the
  * join for the rows that pass.  An expression that might fail must not be computed for
@@ -184,7 +189,28 @@ ReadsAllAtOnce(PlanState *ps)
 static bool
 MayStopEarly(PlanState *join, PlanState *side)
 {
+	if (IsA(join, NestLoopState))
+		return side == innerPlanState(join) && ((JoinState *) join)->single_match;
 	return IsA(join, MergeJoinState) && !ReadsAllAtOnce(side);
+}
+
+/* True if some groups of an Agg end with the first row of the next one. */
+static bool
+AggregatesInOrder(const Agg *agg)
+{
+	ListCell   *lc;
+
+	foreach(lc, agg->chain)
+		if (AggregatesInOrder(lfirst_node(Agg, lc)))
+			return true;
+	return agg->aggstrategy == AGG_SORTED;
+}
+
+/* True if a node that makes groups reads a row of the next group before it yields one.  (Group and Unique yield the first row of each.) */
+static bool
+LooksAhead(PlanState *ps)
+{
+	return IsA(ps, AggState) && AggregatesInOrder((Agg *) ps->plan) && !ReadsAllAtOnce(outerPlanState(ps));
 }
 
 /* True if the way may go on into the inner side of a join, where that type of join lets it. */
@@ -297,7 +323,7 @@ HandsUpEachRow(PlanState *ps)
 static bool
 GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
 {
-	if (!way->builds_alike || PlainColumn(key->expression) == NULL ||
+	if (!way->builds_alike || PlainColumn(key->expression) == NULL || LooksAhead(ps) ||
 		!IsGroupedBy(ps->plan, PlainColumn(key->expression)->varattno, &key->reader))
 		return false;
 	for (const Taker *taker = key->taker; taker != NULL; taker = taker->above)
@@ -319,7 +345,6 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 				return false;
 			break;
 		case T_SortState:
-		case T_IncrementalSortState:
 		case T_MaterialState:
 		case T_HashState:
 			if (!way->builds_alike)
