@@ -207,6 +207,9 @@ SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SELECT * FROM filtered('SELECT o.id, x.* FROM (VALUES (1), (2), (3)) o (id), LATERAL (SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4
 	WHERE d.grp = o.id OFFSET 0) x (a, b)');
+-- The parameter may be in the keys, not in what the inner side's rows come from.
+SELECT * FROM filtered('SELECT o.id, x.* FROM (VALUES (1), (2), (3)) o (id), LATERAL (SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 + o.id WHERE d.grp = 2 OFFSET 0) x (a, b)');
+SELECT * FROM filtered('SELECT o.id, (SELECT count(*) FROM (SELECT DISTINCT i4 FROM fact) f JOIN dim d ON f.i4 = CASE WHEN d.i4 IS NULL THEN o.id ELSE d.i4 END WHERE grp IN (2, 7)) FROM (VALUES (1), (2), (500), (3)) o (id)');
 -- A build side without parameters has the same keys each time.
 SELECT * FROM filtered('SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 2');
 -- One that is volatile has not.

@@ -418,9 +418,6 @@ InspectKey(Node *node, void *context)
 		if (((Var *) node)->varno != contents->side || ((Var *) node)->varattno <= 0)
 			contents->is_usable = false;
 	}
-	/* values of such parameters change while a plan runs */
-	if (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN)
-		contents->is_usable = false;
 	return expression_tree_walker(node, InspectKey, context);
 }
 
@@ -454,10 +451,17 @@ KeyOfTable(PlanState *ps, Node *key)
 	return RenameColumns(of_table.expression, &table);
 }
 
+/*
+ * The expressions of keys count, not only what the rows come from: a Hash has those of
+ * a hash join.  A merge join mostly has its keys from the sort.
+ */
 bool
 BuildsAreAlike(const JoinFilter *filter)
 {
-	return bms_is_empty(filter->input->plan->extParam) && PlanIsStable(filter->input);
+	PlanState  *built = filter->hash_join != NULL ? innerPlanState(filter->join) : outerPlanState(filter->join);
+
+	return bms_is_empty(built->plan->extParam) && PlanIsStable(built) &&
+		(filter->hash_join != NULL || !HasParameter((Node *) ((MergeJoin *) filter->join->plan)->mergeclauses));
 }
 
 List *
@@ -470,7 +474,7 @@ FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_comput
 	int			rows = OUTER_VAR;
 
 	InspectKey(expression, &contents);
-	if (!contents.has_column || !contents.is_usable || IsVolatile(expression) || (key.might_fail && !is_always_computed))
+	if (!contents.has_column || !contents.is_usable || HasParameter(expression) || IsVolatile(expression) || (key.might_fail && !is_always_computed))
 		return NIL;
 	key.expression = RenameColumns(expression, &rows);
 	way.builds_alike = BuildsAreAlike(filter);

@@ -59,6 +59,21 @@ IsVolatile(Node *expression)
 	return IsVolatileNode(expression, NULL);
 }
 
+static bool
+IsParameter(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	return (IsA(node, Param) && ((Param *) node)->paramkind != PARAM_EXTERN) ||
+		expression_tree_walker(node, IsParameter, context);
+}
+
+bool
+HasParameter(Node *expression)
+{
+	return IsParameter(expression, NULL);
+}
+
 /* The expressions of a node that are not in its target list or its qual.  False if the node is of no known kind. */
 static bool
 OtherExpressions(Plan *plan, List **expressions)
@@ -78,7 +93,9 @@ OtherExpressions(Plan *plan, List **expressions)
 		case T_Unique:
 		case T_Agg:
 		case T_Group:
+			return true;
 		case T_Hash:
+			*expressions = ((Hash *) plan)->hashkeys;
 			return true;
 		case T_Result:
 			*expressions = (List *) ((Result *) plan)->resconstantqual;
@@ -101,7 +118,7 @@ OtherExpressions(Plan *plan, List **expressions)
 		case T_NestLoop:
 		case T_MergeJoin:
 		case T_HashJoin:
-			/* clauses that a join sorts or hashes by are never volatile */
+			/* clauses that a join sorts by are never volatile, those that it hashes by may have subplans: see Hash */
 			*expressions = ((Join *) plan)->joinqual;
 			return true;
 		default:

@@ -19,6 +19,9 @@ extern bool ScansTable(PlanState *ps);
 /* True if the expression may have a side effect, or another value next time.  That includes all subplans. */
 extern bool IsVolatile(Node *expression);
 
+/* True if the expression has a parameter whose value changes while a plan runs. */
+extern bool HasParameter(Node *expression);
+
 /* True if the plan certainly yields the same rows each time, as long as its parameters are the same. */
 extern bool PlanIsStable(PlanState *ps);
 

@@ -183,6 +183,7 @@ cases() {
 	# ---- the same scan again, with other keys ----
 	for table in facts few; do
 		alike "rescans of $table with other keys" "SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(f.id) AS m FROM $table f JOIN dim d USING (k) WHERE d.id > s.lo AND d.id < s.lo + 20 OFFSET 0) l ORDER BY 1"
+		alike "rescans of $table with other keys of the same rows" "BEGIN; ALTER FOREIGN TABLE $table OPTIONS (ADD fetch_size '100000'); SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(f.id) AS m FROM $table f JOIN dim d ON f.k = d.k + s.lo WHERE gold OFFSET 0) l ORDER BY 1; ROLLBACK"
 		alike "rescans of $table with the same keys" "SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(f.id) AS m FROM (SELECT f.* FROM $table f JOIN dim d USING (k) WHERE gold OFFSET 0) f WHERE f.k > s.lo OFFSET 0) l ORDER BY 1"
 		alike "rescans of $table in many batches" "SET work_mem = '64kB'; SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(f.id) AS m FROM $table f JOIN (SELECT d.*, repeat('x', 4000) AS pad FROM dim d, generate_series(1, 4)) d USING (k) WHERE d.id > s.lo AND d.id < s.lo + 20 AND d.pad <> f.pad OFFSET 0) l ORDER BY 1"
 		alike "rescans of two joins of $table" "SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(f.id) AS m FROM $table f JOIN dim d USING (k) JOIN target t ON t.k = f.i8 WHERE d.id > s.lo AND t.id < 200 - s.lo OFFSET 0) l ORDER BY 1"
