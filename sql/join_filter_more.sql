@@ -305,6 +305,29 @@ DROP OPERATOR <# (int, int), <=# (int, int), =# (int, int), >=# (int, int), ># (
 DROP FUNCTION tens, tens_lt, tens_le, tens_eq, tens_ge, tens_gt;
 DROP TABLE visits;
 
+-- A volatile condition of a scan is computed for each row: none is dropped before it.
+CREATE SEQUENCE computed;
+SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven USING (i4) WHERE nextval(''computed'') + f.id > 0');
+SELECT last_value = 2 * (SELECT count(*) FROM f) AS "for each row" FROM computed;
+DROP SEQUENCE computed;
+
+-- Operators of a type's other equality: letters of any case are equal, and so are NULLs.
+CREATE FUNCTION same_letters(text, text) RETURNS bool IMMUTABLE LANGUAGE plpgsql AS 'BEGIN RETURN lower($1) IS NOT DISTINCT FROM lower($2); END';
+CREATE FUNCTION hash_letters(text) RETURNS int IMMUTABLE STRICT LANGUAGE plpgsql AS 'BEGIN RETURN hashtext(lower($1)); END';
+CREATE OPERATOR =~= (LEFTARG = text, RIGHTARG = text, FUNCTION = same_letters, COMMUTATOR = =~=, HASHES);
+CREATE OPERATOR CLASS letters_ops FOR TYPE text USING hash AS OPERATOR 1 =~= (text, text), FUNCTION 1 hash_letters(text);
+CREATE TABLE capitals AS SELECT id, upper(t) AS t FROM g;
+INSERT INTO capitals SELECT g, NULL FROM generate_series(1, 3) g;
+CREATE TABLE letters AS SELECT i4, CASE WHEN i4 < 299 THEN t END AS t FROM dim WHERE grp IN (7, 29);
+ANALYZE capitals, letters;
+-- It carries a key of = no further, and where NULL matches NULL there is no filter.
+SELECT * FROM filtered_tables('SELECT f.id, c.id FROM f JOIN capitals c ON f.t =~= c.t JOIN seven ON f.t = seven.t');
+SELECT * FROM filtered_tables('SELECT c.id, l.i4 FROM capitals c JOIN letters l ON c.t =~= l.t');
+DROP TABLE capitals, letters;
+DROP OPERATOR FAMILY letters_ops USING hash;
+DROP OPERATOR =~= (text, text);
+DROP FUNCTION same_letters, hash_letters;
+
 RESET ALL;
 DROP FUNCTION half, plus, filtered_tables;
 DROP TABLE f, g, dim, probe CASCADE;

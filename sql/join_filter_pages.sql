@@ -54,6 +54,13 @@ SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (i8) WHERE day = 5
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (i2) WHERE day = 5');
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (o) WHERE day = 5');
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (ts) WHERE day = 5');
+-- An oid has no sign: a range may go from below 2^31 to above it.
+CREATE TABLE oids AS SELECT g AS id, (2147480000 + g::bigint)::oid AS o, repeat('x', 200) AS pad FROM generate_series(0, 7999) g;
+CREATE INDEX ON oids USING brin (o) WITH (pages_per_range = 16);
+CREATE TABLE oid AS SELECT (2147480000 + g::bigint)::oid AS o FROM generate_series(3600, 3700, 20) g;
+ANALYZE oids, oid;
+SELECT * FROM skipped('SELECT oids.id FROM oids JOIN oid USING (o)');
+DROP TABLE oids, oid;
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim ON f.i4 = dim.i8 WHERE day = 5');
 SELECT * FROM skipped('SELECT f.id FROM fact f WHERE d IN (SELECT d FROM dim WHERE month = 12)');
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 99');

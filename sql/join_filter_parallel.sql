@@ -176,6 +176,17 @@ SELECT * FROM in_parallel('SELECT x FROM asks WHERE x NOT IN (SELECT fact.k FROM
 RESET enable_parallel_hash;
 DROP TABLE asks;
 
+-- A table that processes build together, of many keys and of few: those of one process are dense, those of another are not,
+-- and a third has the highest.  (Who reads what is chance.)
+SET parallel_leader_participation = off;
+SELECT same, count FROM generate_series(1, 3) i, LATERAL in_parallel(format('
+	SELECT p.k FROM probe p JOIN (
+		(SELECT k FROM probe WHERE k < 30000 + %s OFFSET 0) UNION ALL
+		(SELECT k FROM probe WHERE k BETWEEN 40000 AND 75000 OFFSET 0) UNION ALL
+		(SELECT k * 1000000 + 99 FROM probe WHERE k < 40 OFFSET 0) UNION ALL
+		(SELECT 77777 FROM probe WHERE k < 3 OFFSET 0)) b USING (k)', i));
+RESET parallel_leader_participation;
+
 -- EXPLAIN shows what all processes did.
 CREATE FUNCTION explained_line(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
