@@ -25,14 +25,17 @@ import subprocess
 import sys
 import time
 
+import oracles
+
 BATCH = 200  # conditions per psql
 
 SETUP = r"""
 CREATE EXTENSION bloomx;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 -- NULL if both ways find the same rows; a condition that is an error in a scan may be one, or none, by the index.
-CREATE FUNCTION compare(tab regclass, condition text, OUT problem text, OUT read bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
-DECLARE by_index int[]; by_scan int[]; plan json; kind text;
+-- `whole` is an expression that must be true, or NULL.
+CREATE FUNCTION compare(tab regclass, condition text, whole text, OUT problem text, OUT read bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
+DECLARE by_index int[]; by_scan int[]; plan json; kind text; is_whole bool;
 BEGIN
 	pages := pg_relation_size(tab) / 8192;
 	PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'off', true), set_config('enable_indexscan', 'off', true);
@@ -50,6 +53,10 @@ BEGIN
 		problem := SQLERRM;
 		RETURN;
 	END;
+	EXECUTE 'SELECT ' || whole INTO is_whole;
+	IF NOT is_whole THEN
+		problem := 'parts are not the whole';
+	END IF;
 	IF by_index IS DISTINCT FROM by_scan THEN
 		problem := format('index %s, scan %s', left(by_index::text, 200), left(by_scan::text, 200));
 	END IF;
@@ -430,7 +437,7 @@ def run(database, what, kind, columns, type_name, rng, deadline, queries):
                 condition = f"({condition}) {rng.choice(['AND', 'OR'])} ({kind.condition()})"
             conditions.append(condition)
         for method in methods:
-            sql = "SET statement_timeout = '600s';\n" + "\n".join(f"SELECT {n}, * FROM compare('t_{method}', {quote(c)});" for n, c in enumerate(conditions))
+            sql = "SET statement_timeout = '600s';\n" + "\n".join(f"SELECT {n}, * FROM compare('t_{method}', {quote(c)}, {quote(oracles.makes_whole(f't_{method}', c)) if n % 20 == 0 else quote('true')});" for n, c in enumerate(conditions))
             for n, problem, pages_read, pages in psql(database, sql.replace("\0", ""), True):
                 if pages_read:
                     read[method][0] += int(pages_read)

@@ -7,7 +7,8 @@ Makes tables of several key types, with NULLs, duplicates and skew; partitioned 
 BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
 queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY, grouping sets,
 LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
-and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  A query
+and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  Of some the second
+one is another query, or has other settings, and must have the same rows (oracles.py).  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
 Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows dropped,
@@ -24,6 +25,8 @@ import re
 import subprocess
 import sys
 import time
+
+import oracles
 
 DATABASE = "bloomx_joins"
 BATCH = 100  # queries per psql: few enough that a crash is soon found
@@ -138,6 +141,7 @@ class Generator:
         self.r = random.Random(seed)
         self.same = None
         self.near = 0
+        self.plain = None       # the last query of select(): outputs, FROM, conditions, aliases
 
     def one_of(self, *what):
         return self.r.choice(what)
@@ -276,7 +280,8 @@ class Generator:
         if self.chance(0.05):
             where.append(f"(SELECT count(*) FROM {self.table()} z WHERE z.i4 = {self.r.choice(aliases)}.i4) > 1")
         outputs = [f"{a}.{self.column()}::text" for a in self.r.sample(aliases, min(2, n))]
-        text = f"SELECT {', '.join(f'{o} AS c{i}' for i, o in enumerate(outputs))} FROM {text}"
+        self.plain = (f"SELECT {', '.join(f'{o} AS c{i}' for i, o in enumerate(outputs))}", text, where, aliases)
+        text = f"{self.plain[0]} FROM {text}"
         if where:
             text += " WHERE " + " AND ".join(where)
         shape = self.r.random()
@@ -289,6 +294,22 @@ class Generator:
         elif shape < 0.25:
             text = f"WITH m AS MATERIALIZED ({text}) SELECT m.* FROM m JOIN mid ON mid.t = m.c0 UNION ALL SELECT m.* FROM m"
         return text
+
+    def two_ways(self):
+        """A query, and another one with the same rows."""
+        if self.chance(0.15):
+            # without the clauses there is nothing to hash, sort or filter by
+            self.same = None
+            left, right = self.table(), self.one_of("tiny", "dups", "far", "nothing", "evens")
+            on = self.on("x", "y")
+            by_output = oracles.counted(f"{left} x CROSS JOIN {right} y", [], on)[1]
+            return f"SELECT count(*) AS n FROM {left} x JOIN {right} y ON {on}", by_output
+        self.select()
+        select, source, where, aliases = self.plain
+        p = self.condition(self.r.choice(aliases))
+        if self.chance(0.5):
+            return oracles.counted(source, where, p)
+        return f"{select} FROM {source}{oracles.conjunction(where)}", oracles.partitioned(select, source, where, p)
 
     def recursive(self):
         self.same = None
@@ -342,12 +363,14 @@ def statements(g, number):
     """The script of one query: settings, then the same with filters off and on."""
     g.near = g.r.randrange(230, 270) if g.chance(0.5) else g.r.randrange(0, 400)
     kind = g.r.random()
-    before, after = "", ""
+    before, after, second = "", "", None
     sorts, groups = kind < 0.05, 0.05 <= kind < 0.15
     if sorts:
         query = g.merge()
     elif groups:
         query = g.above_groups()
+    elif kind < 0.22:
+        query, second = g.two_ways()
     elif kind < 0.80:
         query = g.select()
     elif kind < 0.84:
@@ -379,10 +402,13 @@ def statements(g, number):
         out.append("SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_indexscan = off; SET enable_mergejoin = on; SET enable_sort = on;")
     if groups:
         out.append("SET enable_hashjoin = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;")
+    forced_apart = not sorts and not groups and "LIMIT 1000" not in query and g.chance(0.1)
     for mode in ("off", "on"):
         out.append(f"SET bloomx.join_filter = {mode};")
+        if mode == "on" and forced_apart:
+            out.append(g.settings())
         out.append(f"\\echo @ {number} {mode}")
-        out.append(body)
+        out.append(body if mode == "off" or second is None else body.replace(query, second))
     out.append("\\echo @ end")
     return "\n".join(out)
 

@@ -35,6 +35,8 @@ import sys
 import threading
 import time
 
+import oracles
+
 DATABASE = "bloomx_rows"
 
 FUNCTIONS = """
@@ -656,6 +658,9 @@ class Test:
         else:
             result = session.run(both)[0]
         index_answer, scan_answer = result.split("|")
+        whole = oracles.makes_whole(table.name, where)
+        if g.r.random() < 0.05 and session.value(whole) != "true":
+            self.fail(f"parts are not the whole: {where}\nSELECT {whole};\n" + ";\n".join(table.ddl))
         with self.lock:
             self.queries += 1
             uses = {name: cond for name, cond in re.findall(r"Bitmap Index Scan on (\S+)\n\s*Index Cond: (.*)", "\n".join(plan))}
