@@ -941,6 +941,27 @@ CREATE OPERATOR CLASS money_bloomx_ops FOR TYPE money USING brin AS
 	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS money_bloomx_ops USING brin IS
 	'filters of the money values of page ranges';
+CREATE OPERATOR CLASS char_bloomx_ops FOR TYPE "char" USING brin AS
+	OPERATOR 1 = ("char", "char"),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS char_bloomx_ops USING brin IS
+	'filters of the char values of page ranges';
+CREATE OPERATOR CLASS pg_lsn_bloomx_ops FOR TYPE pg_lsn USING brin AS
+	OPERATOR 1 = (pg_lsn, pg_lsn),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS pg_lsn_bloomx_ops USING brin IS
+	'filters of the pg_lsn values of page ranges';
+CREATE OPERATOR CLASS tid_bloomx_ops FOR TYPE tid USING brin AS
+	OPERATOR 1 = (tid, tid),
+	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
+	FUNCTION 3 bloomx_brin_consistent(internal, internal, internal, integer), FUNCTION 4 bloomx_brin_union(internal, internal, internal),
+	FUNCTION 5 bloomx_brin_options(internal), FUNCTION 11 bloomx_extract_scalar(internal);
+COMMENT ON OPERATOR CLASS tid_bloomx_ops USING brin IS
+	'filters of the tid values of page ranges';
 CREATE OPERATOR CLASS anyenum_bloomx_ops FOR TYPE anyenum USING brin AS
 	OPERATOR 1 = (anyenum, anyenum),
 	FUNCTION 1 bloomx_brin_opcinfo(internal), FUNCTION 2 bloomx_brin_add_value(internal, internal, internal, internal),
@@ -1174,6 +1195,16 @@ CREATE OPERATOR CLASS text_ngram_ops FOR TYPE text USING bloomx AS
 	OPERATOR 9 ~ (text, text), OPERATOR 10 ~* (text, text),
 	FUNCTION 1 bloomx_extract_text_ngram(internal);
 COMMENT ON OPERATOR CLASS text_ngram_ops USING bloomx IS 'n-grams of texts as keys';
+CREATE OPERATOR CLASS bpchar_ngram_ops FOR TYPE bpchar USING bloomx AS
+	OPERATOR 1 = (bpchar, bpchar), OPERATOR 7 ~~ (bpchar, text), OPERATOR 8 ~~* (bpchar, text),
+	OPERATOR 9 ~ (bpchar, text), OPERATOR 10 ~* (bpchar, text),
+	FUNCTION 1 bloomx_extract_text_ngram(internal);
+COMMENT ON OPERATOR CLASS bpchar_ngram_ops USING bloomx IS 'n-grams of padded texts as keys';
+CREATE OPERATOR CLASS name_ngram_ops FOR TYPE name USING bloomx AS
+	OPERATOR 1 = (name, name), OPERATOR 1 = (name, text), OPERATOR 7 ~~ (name, text), OPERATOR 8 ~~* (name, text),
+	OPERATOR 9 ~ (name, text), OPERATOR 10 ~* (name, text),
+	FUNCTION 1 bloomx_extract_text_ngram(internal);
+COMMENT ON OPERATOR CLASS name_ngram_ops USING bloomx IS 'n-grams of names as keys';
 
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'

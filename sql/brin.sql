@@ -18,7 +18,8 @@ CREATE TABLE b AS SELECT i,
         timestamptz '2020-01-01 00:00+00' + i * interval '1 min' AS c_timestamptz, i * interval '1 h' AS c_interval, inet '10.0.0.0' + i AS c_inet,
         ('08:00:2b:00:' || lpad(to_hex(i / 256), 2, '0') || ':' || lpad(to_hex(i % 256), 2, '0'))::macaddr AS c_macaddr,
         ('08:00:2b:00:00:00:' || lpad(to_hex(i / 256), 2, '0') || ':' || lpad(to_hex(i % 256), 2, '0'))::macaddr8 AS c_macaddr8,
-        i::oid AS c_oid, (i / 100.0)::numeric::money AS c_money, (enum_range(NULL::b_mood))[1 + i % 3] AS c_enum
+        i::oid AS c_oid, (i / 100.0)::numeric::money AS c_money, (enum_range(NULL::b_mood))[1 + i % 3] AS c_enum,
+        chr(33 + i % 90)::"char" AS c_char, ('0/' || to_hex(i))::pg_lsn AS c_pg_lsn, ('(' || i || ',1)')::tid AS c_tid
     FROM (SELECT i FROM generate_series(1, 8000) i ORDER BY hashint4(i)) s;
 INSERT INTO b (i) VALUES (0);		-- all NULL
 ANALYZE b;

@@ -100,6 +100,7 @@ ARRAYS = {"i4s": ("int4[]", "i4"), "i8s": ("int8[]", "i8"), "tas": ("text[]", "t
 # name: the key of a number {k}, its type
 FILTERS = {"f": ("{k}", "bigint"), "fs": ("('w' || {k})", "text")}
 TEXTS = {"tx": "text", "tc": 'text COLLATE "C.utf8"', "ti": 'text COLLATE "und-x-icu"', "tt": 'text COLLATE "tr-x-icu"', "vx": "varchar"}
+PADDED = {"bx": "char(90)", "nx": "name"}
 
 # Operator classes of what type serve which columns, beside those whose type has the class's name.
 SERVED = {"text": ["t", "te", "v", *TEXTS], "bpchar": ["bp"], "varchar": ["v"], "inet": ["ip", "ci"], "anyenum": ["e"], "anyrange": ["ir"], "anynonarray": ["e", "ir", "mr"],
@@ -213,6 +214,8 @@ class Table:
             return f"(SELECT bloom_agg({FILTERS[column][0].format(k=each)}, 20) FROM {size})"
         if column in TEXTS:
             return f"(SELECT coalesce(string_agg(word({each}), CASE WHEN i % 7 = 0 THEN '' ELSE ' ' END ORDER BY i), '') FROM {size})"
+        if column in PADDED:
+            return f"(SELECT coalesce(string_agg(word({each}), ' ' ORDER BY i), '') FROM {size})::{PADDED[column]}"
         if column == "tv":
             return (f"(SELECT CASE WHEN {k} % 5 = 0 THEN array_to_tsvector(array_agg(DISTINCT 'w' || {each})) "
                     f"ELSE to_tsvector('simple', coalesce(string_agg(word({each}), ' '), '')) END FROM {size})")
@@ -243,7 +246,7 @@ class Table:
 
 
 def columns_of_all():
-    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, "j": "jsonb", "tv": "tsvector", **{f: "bloomfilter" for f in FILTERS}}
+    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, **PADDED, "j": "jsonb", "tv": "tsvector", **{f: "bloomfilter" for f in FILTERS}}
 
 
 # --------------------------------------------------------------------------
@@ -340,6 +343,21 @@ class Conditions:
     def document(self, table, column):
         text = self.session.value(table.value(f"{self.row(table, column)}::bigint", column))
         return None if text is None else json.loads(text, parse_int=decimal.Decimal, parse_float=decimal.Decimal)
+
+    def jsonpath(self, value, operator):
+        """What part_of_json asks for, as a path; all kinds of paths are in conditions.py."""
+        path = "$"
+        while isinstance(value, (dict, list)) and value:
+            if isinstance(value, dict):
+                key = self.r.choice(list(value))
+                path, value = path + "." + json.dumps(key), value[key]
+            else:
+                path, value = path + self.r.choice(["", "[*]", "[0]"]), self.r.choice(value)
+        scalar = self.json(value) if not isinstance(value, (dict, list)) else "null"
+        compare = self.r.choice(["==", "==", "==", "==", ">="])
+        if operator == "@?":
+            return f"{path} ? (@ {compare} {scalar})"
+        return self.r.choice(["{0}", "{0}", "{0} || {0} && exists($.id)", "!({0})"]).format(f"{path} {compare} {scalar}")
 
     def key_of_json(self, table, column):
         value = self.document(table, column)
@@ -452,6 +470,8 @@ class Conditions:
             return f"{sql} {operator} {self.regex(table, column, operator == '~*')}"
         if operator == "@@" and column == "tv":
             return f"{sql} @@ {self.tsquery(table, column)}"
+        if operator in ("@@", "@?"):
+            return f"{sql} {operator} {literal(self.jsonpath(self.document(table, column), operator))}"
         if column in ARRAYS and operator in ("@>", "&&"):
             return f"{sql} {operator} {self.part_of_array(table, column, operator == '&&')}"
         if operator == "@>":
@@ -500,7 +520,7 @@ class OperatorClass:
         self.columns = SERVED.get(kind) or [c for c, t in columns_of_all().items() if t.strip('"') == kind]
         # A text of few words is no document: n-grams are for the others.
         if "~~" in operators:
-            self.columns = [*TEXTS, "te"]
+            self.columns = {"bpchar": ["bx"], "name": ["nx"]}.get(kind, [*TEXTS, "te"])
 
 
 class Test:

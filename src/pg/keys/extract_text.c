@@ -8,6 +8,7 @@
  */
 #include "pg/keys/ngram.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
 
@@ -42,6 +43,13 @@ LettersOf(const text *string)
 	return (Letters) {bytes, bytes + VARSIZE_ANY_EXHDR(string), GetDatabaseEncoding()};
 }
 
+/* A name as a text, all other types as they are: a char(n) with its blanks, which LIKE and regular expressions see, too. */
+static text *
+TextOf(Oid type, Datum value)
+{
+	return type == NAMEOID ? cstring_to_text(NameStr(*DatumGetName(value))) : DatumGetTextPP(value);
+}
+
 /* The same characters as regular expressions know them. */
 static pg_wchar
 WideLetter(Letters *letters)
@@ -73,7 +81,7 @@ NextLetter(Letters *letters)
 static void
 ExtractText(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 {
-	text	   *string = DatumGetTextPP(value);
+	text	   *string = TextOf(extractor->type, value);
 	Letters		letters = LettersOf(string);
 	GramWindow	window = {0};
 	uint32		first = keys->n,
@@ -142,11 +150,15 @@ ConditionOfPattern(const PatternGrams *pattern)
 	return CombineConditions(HAS_ALL, parts, lengthof(parts));
 }
 
+/* Equality ignores the blanks at the end of a char(n). */
 static KeyCondition *
-ConditionOfText(const text *string)
+ConditionOfText(const text *string, Oid type)
 {
 	Letters		letters = LettersOf(string);
 	PatternGrams pattern = {0};
+
+	if (type == BPCHAROID)
+		letters.end = letters.next + bpchartruelen(VARDATA_ANY(string), VARSIZE_ANY_EXHDR(string));
 
 	while (letters.next < letters.end && pattern.longs.n < MAX_GRAMS)
 		AddLetter(&pattern, NextLetter(&letters));
@@ -187,12 +199,12 @@ ConditionOfLike(const text *string, bool ignore_case, Oid collation)
 static KeyCondition *
 TextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
-	text	   *pattern = DatumGetTextPP(query);
+	text	   *pattern = TextOf(type, query);
 
 	switch (strategy)
 	{
 		case KEYS_EQUAL:
-			return ConditionOfText(pattern);
+			return ConditionOfText(pattern, type);
 		case KEYS_LIKE:
 		case KEYS_ILIKE:
 			return ConditionOfLike(pattern, strategy == KEYS_ILIKE, extractor->collation);
