@@ -200,6 +200,33 @@ DROP OWNED BY regress_bloomx_hostile;
 RESET client_min_messages;
 DROP ROLE regress_bloomx_hostile;
 
+-- ---- types that somebody gives the names of others ----
+
+-- A filter of a type that is hashed by its own function: an untyped key is read as that type, whatever else has its name.
+CREATE EXTENSION citext;
+CREATE TABLE h_citext AS SELECT bloom_agg(('User' || i)::citext) AS f FROM generate_series(1, 10) i;
+CREATE SCHEMA other;
+CREATE TYPE other.citext AS RANGE (subtype = tsvector);
+CREATE TYPE pg_temp.citext AS RANGE (subtype = tsquery, multirange_type_name = citexts);
+SELECT f @> 'uSER5' AS untyped, f @> 'uSER5'::public.citext AS typed FROM h_citext;
+DROP TABLE h_citext;
+DROP EXTENSION citext;
+DROP TYPE other.citext, pg_temp.citext;
+
+-- The name of a key type does not depend on what hides the type's own name.
+CREATE TYPE other.int4range AS ENUM ('a');
+CREATE TABLE pg_temp.jsonb (x int);
+CREATE TABLE pg_temp.tid (x int);
+SET search_path = other, pg_catalog, public;
+SELECT k AS key, (bloom_info(f)).key_type FROM (VALUES
+	('jsonb', bloom_add(bloom_empty(1), '{"a": 1}'::pg_catalog.jsonb)), ('tid', bloom_add(bloom_empty(1), '(1,1)'::pg_catalog.tid)), ('int4range', bloom_add(bloom_empty(1), '[1,2]'::pg_catalog.int4range)),
+	('int4range[]', bloom_add(bloom_empty(1), ARRAY['[1,2]'::pg_catalog.int4range])), ('record(jsonb)', bloom_add(bloom_empty(1), ROW('1'::pg_catalog.jsonb))), ('"char"', bloom_add(bloom_empty(1), 'x'::"char"))) v(k, f)
+ORDER BY k COLLATE "C";
+SET search_path = public;
+DROP TABLE pg_temp.jsonb, pg_temp.tid;
+DROP TYPE other.int4range;
+DROP SCHEMA other;
+
 -- ---- the extension dropped, created again, and moved, in one session: its objects are looked up again ----
 
 DROP TABLE h_filters;

@@ -12,7 +12,7 @@
 #error "bloomx needs PostgreSQL 15 or newer"
 #endif
 
-/* 16: varlena macros have a header of their own; input functions can report softly */
+/* 16: varlena macros have a header of their own; errors can be soft, also those of input functions */
 #if PG_VERSION_NUM >= 160000
 #include "varatt.h"
 #include "nodes/miscnodes.h"
@@ -21,8 +21,9 @@
 #define NewSoftErrors() ((Node *) makeNode(ErrorSaveContext))
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
-#define errsave(context, ...) ereport(ERROR, __VA_ARGS__)
-#define NewSoftErrors() NULL
+#define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
+#define ereturn(context, result, ...) do { errsave(context, __VA_ARGS__); return result; } while (0)
+#define NewSoftErrors() ((Node *) palloc0(sizeof(Node)))
 
 static inline bool
 InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typmod, Node *soft, Datum *value)

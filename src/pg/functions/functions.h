@@ -37,7 +37,7 @@ ArgumentKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 	KeyType    *key = likely(OidIsValid(cache->key.type)) ? &cache->key : LookupCallKey(cache, fcinfo->flinfo, n, PG_GET_COLLATION());
 
 	if (unlikely(key->row_context != NULL) && !PG_ARGISNULL(n))
-		LookupRowOf(key, PG_GETARG_DATUM(n));
+		(void) LookupRowOf(key, PG_GETARG_DATUM(n), NULL);
 	return key;
 }
 

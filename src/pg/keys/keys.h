@@ -39,8 +39,13 @@ struct KeyType
 	KeyReader  *reader;			/* of an untyped key: a text that stands for a key of whatever type the filter has */
 };
 
-/* Looks up the key type of an SQL type, or throws an error if its values cannot be keys.  Everything it keeps is in context. */
+/*
+ * Looks up the key type of an SQL type, or throws an error if its values cannot be
+ * keys; softly, it returns false if there is a node for soft errors.  Everything
+ * it keeps is in context.
+ */
 extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+extern bool LookupKeyTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context, Node *soft);
 
 /* The code of a base type whose canonical form is the same everywhere (docs/FORMAT.md); BLX_KEY_NONE for all others. */
 extern uint8 OwnCodeOf(Oid base);
@@ -49,9 +54,9 @@ extern uint8 OwnCodeOf(Oid base);
  * A row without a named type becomes one of the columns of that value, of the
  * first element of an array that is not NULL, or of that type modifier.
  */
-extern void LookupRowOf(KeyType *key, Datum value);
+extern bool LookupRowOf(KeyType *key, Datum value, Node *soft);
 extern void LookupRowOfArray(KeyType *key, Datum array);
-extern void LookupRowOfTypmod(KeyType *key, int32 typmod);
+extern bool LookupRowOfTypmod(KeyType *key, int32 typmod, Node *soft);
 
 /* The hash of a key.  The value must be of the key type and not NULL. */
 static inline uint64

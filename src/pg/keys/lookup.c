@@ -74,36 +74,43 @@ static const struct
 	{TIDOID, BLX_KEY_NAMED, HashTid},
 };
 
-/* ---- types that cannot be keys ---- */
+/*
+ * ---- types that cannot be keys ----
+ *
+ * They are an error, unless `soft` is a node for soft errors: then the functions
+ * return false.
+ */
 
 /*
  * Under a nondeterministic collation strings that differ in bytes may be equal,
  * and so may values that contain such strings: they are checked part by part.
  */
-static void
-RefuseNondeterministic(Oid type, Oid collation)
+static bool
+AllowCollation(Oid type, Oid collation, Node *soft)
 {
 	if (OidIsValid(collation) && type_is_collatable(type) && !get_collation_isdeterministic(collation))
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("nondeterministic collations are not supported for bloom filter keys"),
 				 errdetail("Collation \"%s\" calls strings equal that differ in their bytes.", get_collation_name(collation)),
 				 errhint("Use COLLATE \"C\" on the key.")));
+	return true;
 }
 
 /*
  * A regclass or an aclitem shows a name but is an OID: after a dump and restore
  * the same name is another value.
  */
-static void
-RefuseObjectIdentifiers(Oid base, Oid hash_function)
+static bool
+AllowHashFunction(Oid base, Oid hash_function, Node *soft)
 {
 	if (hash_function == F_HASHOIDEXTENDED || hash_function == F_HASH_ACLITEM_EXTENDED)
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
 				 errdetail("Its values are object identifiers, which differ after a dump and restore."),
 				 errhint("Cast the key to text, or a single identifier to oid.")));
+	return true;
 }
 
 /*
@@ -141,6 +148,20 @@ SetKeyTypeName(KeyType *key, const char *name, const char *what_else, MemoryCont
 	key->identity.name = MemoryContextStrdup(context, name);
 }
 
+/* The name of a type has no schema: a dump may be restored into another one, and whether a name needs one is up to search_path. */
+static char *
+NameOfType(Oid type)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
+	char	   *name;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", type);
+	name = pstrdup(type == CHAROID ? "\"char\"" : NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	return name;
+}
+
 static const char *
 PartName(const KeyType *part)
 {
@@ -176,42 +197,25 @@ DescribeFunction(Oid function)
 	return description;
 }
 
-static char *
-UnqualifiedName(Oid type)
-{
-	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(type));
-	char	   *name;
-
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for type %u", type);
-	name = pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
-	ReleaseSysCache(tuple);
-	return name;
-}
-
-/*
- * The name of the key type has no schema, for a dump may be restored into
- * another one.  It tells apart types of one name that hash differently.
- */
-static void
-LookupHashedType(KeyType *key, Oid base, MemoryContext context)
+/* The name of the key type tells apart types of one name that hash differently. */
+static bool
+LookupHashedType(KeyType *key, Oid base, MemoryContext context, Node *soft)
 {
 	TypeCacheEntry *entry = lookup_type_cache(base, TYPECACHE_EQ_OPR | TYPECACHE_HASH_EXTENDED_PROC | TYPECACHE_HASH_EXTENDED_PROC_FINFO);
 	Oid			function = entry->hash_extended_proc_finfo.fn_oid;
 
 	if (!OidIsValid(entry->eq_opr) || !OidIsValid(function))
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_UNDEFINED_FUNCTION),
 				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
 				 errdetail("The type has no hash operator class with an extended hash function."),
 				 errhint("Cast the key to a type that has one, for example to text.")));
-	RefuseObjectIdentifiers(base, function);
-	if (base < FirstUnpinnedObjectId)
-		SetKeyTypeName(key, format_type_be(base), NULL, context);
-	else
-		SetKeyTypeName(key, UnqualifiedName(base), DescribeFunction(function), context);
+	if (!AllowHashFunction(base, function, soft))
+		return false;
+	SetKeyTypeName(key, NameOfType(base), base < FirstUnpinnedObjectId ? NULL : DescribeFunction(function), context);
 	key->hash = HashByType;
 	fmgr_info_copy(&key->hash_function, &entry->hash_extended_proc_finfo, context);
+	return true;
 }
 
 /* ---- containers ---- */
@@ -224,39 +228,40 @@ MakeParts(KeyType *key, int n, MemoryContext context)
 	return key->parts;
 }
 
-static void
-LookupArray(KeyType *key, Oid element, Oid collation, MemoryContext context)
+static bool
+LookupArray(KeyType *key, Oid element, Oid collation, MemoryContext context, Node *soft)
 {
 	if (element == RECORDOID)
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("an array of rows without a named type cannot be a bloom filter key"),
 				 errhint("Cast it to an array of a composite type.")));
-	LookupKeyType(MakeParts(key, 1, context), element, collation, context);
+	if (!LookupKeyTypeSoftly(MakeParts(key, 1, context), element, collation, context, soft))
+		return false;
 	SetKeyTypeName(key, psprintf("%s[]", PartName(key->parts)), NULL, context);
 	key->hash = HashArrayValue;
+	return true;
 }
 
 /* ---- rows ---- */
 
 /* A column that is itself a row without a named type: its columns are known from its value, or from its type modifier. */
-static void
-LookupRowColumn(KeyType *part, Form_pg_attribute column, Datum value, bool isnull)
+static bool
+LookupRowColumn(KeyType *part, Form_pg_attribute column, Datum value, bool isnull, Node *soft)
 {
 	if (column->atttypmod >= 0)
-		LookupRowOfTypmod(part, column->atttypmod);
-	else if (!isnull)
-		LookupRowOf(part, value);
-	else
-		ereport(ERROR,
-				(errcode(ERRCODE_INDETERMINATE_DATATYPE),
-				 errmsg("a null row inside a bloom filter key must have a named type"),
-				 errhint("Cast it to a composite type.")));
+		return LookupRowOfTypmod(part, column->atttypmod, soft);
+	if (!isnull)
+		return LookupRowOf(part, value, soft);
+	ereturn(soft, false,
+			(errcode(ERRCODE_INDETERMINATE_DATATYPE),
+			 errmsg("a null row inside a bloom filter key must have a named type"),
+			 errhint("Cast it to a composite type.")));
 }
 
 /* The values matter only for columns that are rows without a named type. */
-static void
-LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *nulls, MemoryContext context)
+static bool
+LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *nulls, MemoryContext context, Node *soft)
 {
 	StringInfoData name;
 	int			n = 0;
@@ -270,9 +275,11 @@ LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *
 
 		if (column->attisdropped)
 			continue;
-		LookupKeyType(&key->parts[n], column->atttypid, column->attcollation, context);
-		if (key->parts[n].row_context != NULL)
-			LookupRowColumn(&key->parts[n], column, values ? values[i] : (Datum) 0, values == NULL || nulls[i]);
+		if (!LookupKeyTypeSoftly(&key->parts[n], column->atttypid, column->attcollation, context, soft))
+			return false;
+		if (key->parts[n].row_context != NULL &&
+			!LookupRowColumn(&key->parts[n], column, values ? values[i] : (Datum) 0, values == NULL || nulls[i], soft))
+			return false;
 		appendStringInfo(&name, "%s%s", n > 0 ? ", " : "", PartName(&key->parts[n]));
 		n++;
 	}
@@ -281,15 +288,17 @@ LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *
 	SetKeyTypeName(key, name.data, NULL, context);
 	key->hash = HashRow;
 	pfree(name.data);
+	return true;
 }
 
-static void
-LookupRow(KeyType *key, Oid type, MemoryContext context)
+static bool
+LookupRow(KeyType *key, Oid type, MemoryContext context, Node *soft)
 {
 	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
+	bool		found = LookupColumns(key, columns, NULL, NULL, context, soft);
 
-	LookupColumns(key, columns, NULL, NULL, context);
 	FreeTupleDesc(columns);
+	return found;
 }
 
 /* The columns are not known yet. */
@@ -301,24 +310,27 @@ LookupAnonymousRow(KeyType *key, MemoryContext context)
 	key->hash = HashRow;
 }
 
-static void
-SetRow(KeyType *key, Oid type, int32 typmod, const Datum *values, const bool *nulls, TupleDesc columns)
+static bool
+SetRow(KeyType *key, Oid type, int32 typmod, const Datum *values, const bool *nulls, TupleDesc columns, Node *soft)
 {
 	key->row_type = InvalidOid; /* until all is done */
 	key->identity = (blx_identity) {0};
 	key->n_parts = 0;
 	MemoryContextReset(key->row_context);
-	LookupColumns(key, columns, values, nulls, key->row_context);
+	if (!LookupColumns(key, columns, values, nulls, key->row_context, soft))
+		return false;
 	key->row_type = type;
 	key->row_typmod = typmod;
+	return true;
 }
 
-void
-LookupRowOf(KeyType *key, Datum value)
+bool
+LookupRowOf(KeyType *key, Datum value, Node *soft)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
 	Oid			type = HeapTupleHeaderGetTypeId(row);
 	int32		typmod = HeapTupleHeaderGetTypMod(row);
+	bool		found = true;
 
 	if (key->row_type != type || key->row_typmod != typmod)
 	{
@@ -330,13 +342,14 @@ LookupRowOf(KeyType *key, Datum value)
 		check_stack_depth();
 		ItemPointerSetInvalid(&tuple.t_self);
 		heap_deform_tuple(&tuple, columns, values, nulls);
-		SetRow(key, type, typmod, values, nulls, columns);
+		found = SetRow(key, type, typmod, values, nulls, columns, soft);
 		pfree(values);
 		pfree(nulls);
 		FreeTupleDesc(columns);
 	}
 	if ((Pointer) row != DatumGetPointer(value))
 		pfree(row);
+	return found;
 }
 
 void
@@ -348,34 +361,36 @@ LookupRowOfArray(KeyType *key, Datum array)
 
 	while (isnull && array_iterate(iterator, &element, &isnull))
 		if (!isnull)
-			LookupRowOf(key, element);
+			(void) LookupRowOf(key, element, NULL);
 	array_free_iterator(iterator);
 }
 
-void
-LookupRowOfTypmod(KeyType *key, int32 typmod)
+bool
+LookupRowOfTypmod(KeyType *key, int32 typmod, Node *soft)
 {
 	TupleDesc	columns = lookup_rowtype_tupdesc_copy(RECORDOID, typmod);
+	bool		found = SetRow(key, RECORDOID, typmod, NULL, NULL, columns, soft);
 
-	SetRow(key, RECORDOID, typmod, NULL, NULL, columns);
 	FreeTupleDesc(columns);
+	return found;
 }
 
 /* ---- ranges ---- */
 
 /* The operator class of a range type may call bounds equal that the subtype's own `=` calls different. */
-static void
-CheckRangeEquality(Oid range, Oid subtype, Oid opclass)
+static bool
+CheckRangeEquality(Oid range, Oid subtype, Oid opclass, Node *soft)
 {
 	Oid			input = get_opclass_input_type(opclass);
 	Oid			equal = get_opfamily_member(get_opclass_family(opclass), input, input, BTEqualStrategyNumber);
 
 	if (equal != lookup_type_cache(subtype, TYPECACHE_EQ_OPR)->eq_opr)
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("type %s cannot be a bloom filter key", format_type_be(range)),
 				 errdetail("Its operator class compares bounds with another equality than that of type %s.", format_type_be(subtype)),
 				 errhint("Cast the key to text.")));
+	return true;
 }
 
 /*
@@ -383,8 +398,8 @@ CheckRangeEquality(Oid range, Oid subtype, Oid opclass)
  * their canonical function: two types with different canonical functions write
  * the same range in different ways.
  */
-static void
-LookupRange(KeyType *key, Oid type, MemoryContext context)
+static bool
+LookupRange(KeyType *key, Oid type, MemoryContext context, Node *soft)
 {
 	bool		multi = get_typtype(type) == TYPTYPE_MULTIRANGE;
 	Oid			range = multi ? get_multirange_range(type) : type;
@@ -396,30 +411,31 @@ LookupRange(KeyType *key, Oid type, MemoryContext context)
 		elog(ERROR, "cache lookup failed for range type %u", range);
 	row = *(Form_pg_range) GETSTRUCT(tuple);
 	ReleaseSysCache(tuple);
-	CheckRangeEquality(range, row.rngsubtype, row.rngsubopc);
-	LookupKeyType(MakeParts(key, 1, context), row.rngsubtype, row.rngcollation, context);
+	if (!CheckRangeEquality(range, row.rngsubtype, row.rngsubopc, soft) ||
+		!LookupKeyTypeSoftly(MakeParts(key, 1, context), row.rngsubtype, row.rngcollation, context, soft))
+		return false;
 	if (type < FirstUnpinnedObjectId)
-		name = format_type_be(type);
+		name = NameOfType(type);
 	else
 		name = psprintf("%s(%s%s%s)", multi ? "multirange" : "range", PartName(key->parts),
 						OidIsValid(row.rngcanonical) ? ", " : "",
 						OidIsValid(row.rngcanonical) ? get_func_name(row.rngcanonical) : "");
 	SetKeyTypeName(key, name, NULL, context);
 	key->hash = multi ? HashMultirange : HashRange;
+	return true;
 }
 
-/* False for types that are no container. */
+/* ---- lookup ---- */
+
+/* The key type of a type that is not in the table: an enum, a container, or else a type with a hash function of its own. */
 static bool
-LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context)
+LookupOther(KeyType *key, Oid base, Oid collation, MemoryContext context, Node *soft)
 {
 	Oid			element = get_element_type(base);
 
 	check_stack_depth();
 	if (OidIsValid(element))
-	{
-		LookupArray(key, element, collation, context);
-		return true;
-	}
+		return LookupArray(key, element, collation, context, soft);
 	if (base == RECORDOID)
 	{
 		LookupAnonymousRow(key, context);
@@ -427,47 +443,48 @@ LookupContainer(KeyType *key, Oid base, Oid collation, MemoryContext context)
 	}
 	switch (get_typtype(base))
 	{
-		case TYPTYPE_COMPOSITE:
-			LookupRow(key, base, context);
+		case TYPTYPE_ENUM:
+			key->identity.key_type = BLX_KEY_ENUM;
+			key->hash = HashEnum;
 			return true;
+		case TYPTYPE_COMPOSITE:
+			return LookupRow(key, base, context, soft);
 		case TYPTYPE_RANGE:
 		case TYPTYPE_MULTIRANGE:
-			LookupRange(key, base, context);
-			return true;
+			return LookupRange(key, base, context, soft);
 		default:
-			return false;
+			return LookupHashedType(key, base, context, soft);
 	}
 }
 
-/* ---- lookup ---- */
-
-void
-LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
+bool
+LookupKeyTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context, Node *soft)
 {
 	Oid			base = getBaseType(type);
 
-	RefuseNondeterministic(base, collation);
 	memset(key, 0, sizeof *key);
+	if (!AllowCollation(base, collation, soft))
+		return false;
 	get_typlenbyvalalign(base, &key->length, &key->by_value, &key->align);
 	key->collation = collation;
-
-	/* a type of the table, an enum, a container, or else a type with a hash function of its own */
 	for (size_t i = 0; i < lengthof(key_types); i++)
 		if (key_types[i].type == base)
 		{
 			key->identity.key_type = key_types[i].code;
 			key->hash = key_types[i].hash;
 			if (key_types[i].code == BLX_KEY_NAMED)
-				SetKeyTypeName(key, format_type_be(base), NULL, context);
+				SetKeyTypeName(key, NameOfType(base), NULL, context);
 		}
-	if (key->hash == NULL && get_typtype(base) == TYPTYPE_ENUM)
-	{
-		key->identity.key_type = BLX_KEY_ENUM;
-		key->hash = HashEnum;
-	}
-	if (key->hash == NULL && !LookupContainer(key, base, collation, context))
-		LookupHashedType(key, base, context);
+	if (key->hash == NULL && !LookupOther(key, base, collation, context, soft))
+		return false;
 	key->type = type;			/* last, so that an error above leaves no half-made entry */
+	return true;
+}
+
+void
+LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context)
+{
+	(void) LookupKeyTypeSoftly(key, type, collation, context, NULL);
 }
 
 uint8

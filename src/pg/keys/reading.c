@@ -22,6 +22,7 @@
 
 #include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/namespace.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "nodes/nodes.h"
@@ -53,21 +54,24 @@ HasKeys(Oid type, const blx_identity *keys)
 {
 	KeyType		key;
 
-	LookupKeyType(&key, type, InvalidOid, CurrentMemoryContext);
-	return key.identity.key_type == keys->key_type && key.identity.name_len == keys->name_len &&
+	return LookupKeyTypeSoftly(&key, type, InvalidOid, CurrentMemoryContext, NewSoftErrors()) &&
+		key.identity.key_type == keys->key_type && key.identity.name_len == keys->name_len &&
 		memcmp(key.identity.name, keys->name, keys->name_len) == 0;
 }
 
 /*
- * A base type or a range that has a name of its own as a key type.  The name of
- * one that PostgreSQL does not come with ends in a fingerprint.  If two types have
- * the name and the fingerprint, neither is taken.
+ * A type that has a name of its own as a key type: a base type or a range that
+ * PostgreSQL comes with, or another base type, whose name as a key type ends in a
+ * fingerprint.  If two types have the name and the fingerprint, neither is taken.
+ *
+ * Every user can make types of any name, in a temporary schema, too, which other
+ * sessions see.  Base types can be made by superusers only.
  */
 static Oid
 FindTypeByName(const blx_identity *keys)
 {
 	char	   *name = pnstrdup(keys->name, keys->name_len),
-			   *fingerprint = strchr(name, '#');
+			   *fingerprint = strrchr(name, '#');
 	CatCList   *types;
 	Oid			found = InvalidOid;
 	int			count = 0;
@@ -80,9 +84,10 @@ FindTypeByName(const blx_identity *keys)
 	for (int i = 0; i < types->n_members; i++)
 	{
 		Form_pg_type type = (Form_pg_type) GETSTRUCT(&types->members[i]->tuple);
-		bool		can_be = type->typtype == TYPTYPE_BASE || type->typtype == TYPTYPE_RANGE || type->typtype == TYPTYPE_MULTIRANGE;
+		bool		can_be = fingerprint == NULL ? type->oid < FirstUnpinnedObjectId :
+			type->typtype == TYPTYPE_BASE && !isAnyTempNamespace(type->typnamespace);
 
-		if (!can_be || (type->oid < FirstUnpinnedObjectId) != (fingerprint == NULL) || !HasKeys(type->oid, keys))
+		if (!can_be || !HasKeys(type->oid, keys))
 			continue;
 		found = type->oid;
 		count++;
@@ -311,7 +316,7 @@ ReadAs(KeyType *key, const blx_identity *keys)
 	MemoryContextReset(reader->context);
 	LookupKeyType(&reader->type, type, InvalidOid, reader->context);
 	if (type == RECORDOID)
-		LookupRowOfTypmod(&reader->type, reader->typmod);
+		(void) LookupRowOfTypmod(&reader->type, reader->typmod, NULL);
 	if (keys->key_type == BLX_KEY_ENUM)
 		reader->type.identity.key_type = BLX_KEY_ENUM;	/* a label is hashed as a text */
 	if (!AreSame(&reader->type.identity, keys))
