@@ -133,6 +133,18 @@ ANALYZE p_new;
 SELECT p_estimate('SELECT * FROM p_new WHERE f @> ''5''::text') BETWEEN 0 AND 20 AS text,
        p_actual('SELECT * FROM p_new WHERE CASE WHEN s >= 1000 THEN f @> ''5''::text END') AS rows;
 
+-- ANALYZE keeps the statistics of the column below a cast or COLLATE, whose own values may be unfit for keys.
+CREATE COLLATION p_blurred (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE p_casts AS SELECT ('v' || i % 7) COLLATE p_blurred AS t, (ARRAY['pg_class', 'pg_type', 'pg_proc'])[1 + i % 3]::regclass AS r FROM generate_series(1, 1000) i;
+ANALYZE p_casts;
+SELECT n, p_estimate(query) / p_actual(query) BETWEEN 0.5 AND 2 AS "within a factor of two" FROM (VALUES
+	(1, format('SELECT * FROM p_casts WHERE t COLLATE "C" <@ %L::bloomfilter', (SELECT bloom_agg('v1'::text)))),
+	(2, format('SELECT * FROM p_casts WHERE r::oid <@ %L::bloomfilter', (SELECT bloom_agg('pg_class'::regclass::oid))))) v(n, query) ORDER BY n;
+SELECT p_estimate(format('SELECT * FROM p_casts WHERE t <@ %L::bloomfilter', (SELECT bloom_agg('v1'::text)))) > 0 AS "an error when it runs, not before";
+SELECT p_estimate(format('SELECT * FROM p_filters WHERE f ?& %L::bloomfilter', (SELECT bloom_agg(1)))) > 0 AS "likewise";
+DROP TABLE p_casts;
+DROP COLLATION p_blurred;
+
 -- NULLs, filters without keys, and full ones.
 CREATE TABLE p_mixed AS SELECT i, CASE i % 4 WHEN 0 THEN bloom_empty(10) WHEN 1 THEN bloom_add(bloom_empty(10), i) END AS f FROM generate_series(1, 1000) i;
 CREATE TABLE p_full AS SELECT g, bloom_agg(i, bloom_empty_bits(64, 1)) AS f FROM generate_series(1, 3) g, generate_series(1, 5000) i GROUP BY g;
@@ -207,7 +219,7 @@ RESET max_parallel_workers_per_gather;
 SELECT o.oprname AS operator, o.oprleft::regtype, o.oprright::regtype, o.oprrest AS restrict, o.oprjoin AS "join"
 FROM pg_operator o
 WHERE 'bloomfilter'::regtype IN (o.oprleft, o.oprright) AND o.oprresult = 'boolean'::regtype
-ORDER BY o.oprname COLLATE "C", 2;
+ORDER BY o.oprname COLLATE "C", 2, 3;
 SELECT proname, prosupport, provolatile, proparallel, procost
 FROM pg_proc WHERE proname ~ '^bloom_contain' AND prorettype = 'boolean'::regtype ORDER BY 1;
 

@@ -32,6 +32,23 @@
  */
 #define UNION_BITS_PER_KEY 7
 
+bool
+TablesAreKnown(PlannerInfo *root, Node *expr)
+{
+	Relids		relations;
+	int			i = -1;
+
+	if (root == NULL || root->simple_rel_array == NULL)
+		return false;
+	relations = pull_varnos(root, expr);
+	while ((i = bms_next_member(relations, i)) >= 0)
+		/* outer joins have numbers, too, since version 16 */
+		if (i >= root->simple_rel_array_size ||
+			(root->simple_rel_array[i] == NULL && (root->simple_rte_array[i] == NULL || root->simple_rte_array[i]->rtekind != RTE_JOIN)))
+			return false;
+	return true;
+}
+
 static void
 FactsOfConstant(const Const *constant, FilterFacts *facts)
 {
@@ -332,13 +349,8 @@ FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 static bool
 FactsOfVar(PlannerInfo *root, Var *var, FilterFacts *facts)
 {
-	RangeTblEntry *rte;
+	RangeTblEntry *rte = root->simple_rte_array[var->varno];
 
-	if (var->varlevelsup > 0 || var->varno <= 0 || var->varno >= root->simple_rel_array_size)
-		return false;
-	rte = root->simple_rte_array[var->varno];
-	if (rte == NULL || root->simple_rel_array[var->varno] == NULL)
-		return false;
 	if (rte->rtekind == RTE_SUBQUERY && !rte->inh)
 		return FactsOfOutput(find_base_rel(root, var->varno)->subroot, var->varattno, facts);
 	if (rte->rtekind == RTE_CTE)
@@ -351,7 +363,7 @@ GatherFacts(PlannerInfo *root, Node *filter, FilterFacts *facts)
 {
 	while (IsA(filter, RelabelType))	/* a domain over bloomfilter */
 		filter = (Node *) ((RelabelType *) filter)->arg;
-	if (!IsFilterType(exprType(filter)))
+	if (!IsFilterType(exprType(filter)) || !TablesAreKnown(root, filter))
 		return false;
 	switch (nodeTag(filter))
 	{
@@ -386,7 +398,7 @@ MeanFilterBytes(PlannerInfo *root, Node *filter)
 	VariableStatData column;
 	FilterStatistics statistics = {0};
 
-	if (root == NULL)
+	if (!TablesAreKnown(root, filter))
 		return 0;
 	examine_variable(root, filter, 0, &column);
 	(void) GetFilterStatistics(column.statsTuple, &statistics);

@@ -11,7 +11,9 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
+#include "core/layouts/growing/hashes.h"
 #include "pg/functions/probe.h"
+#include "pg/value/value.h"
 
 static const MembershipForm forms[] = {
 	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE, HOLDS_TEXT_OPERATOR},
@@ -106,22 +108,26 @@ const blx_filter *
 ProbeOfConstant(const Const *keys, KeysForm form)
 {
 	KeyType		key = {0};
+	Oid			type = form == KEY_ARRAY ? get_base_element_type(keys->consttype) : keys->consttype;
+	Node	   *soft = NewSoftErrors();
+	const blx_filter *set;
 	uint64		hash;
 	uint64	   *hashes = &hash;
 	int			n = 1;
 	bool		nulls;
 
 	if (form == PROBE_SET)
-		return DatumGetProbe(keys->constvalue);
+	{
+		set = DatumGetFilter(keys->constvalue);
+		return set->layout == BLX_HASHES ? set : NULL;
+	}
 	if (form == ONE_HASH)
 		hash = (uint64) DatumGetInt64(keys->constvalue);
-	else
-		LookupKeyType(&key, form == KEY_ARRAY ? get_base_element_type(keys->consttype) : keys->consttype,
-					  keys->constcollid, CurrentMemoryContext);
-	if (key.row_context != NULL && form == KEY_ARRAY)
-		LookupRowOfArray(&key, keys->constvalue);
-	else if (key.row_context != NULL)
-		LookupRowOf(&key, keys->constvalue);
+	else if (!LookupKeyTypeSoftly(&key, type, keys->constcollid, CurrentMemoryContext, soft))
+		return NULL;
+	/* the rows of an array may differ in their columns */
+	if (key.row_context != NULL && (form == KEY_ARRAY || !LookupRowOf(&key, keys->constvalue, soft)))
+		return NULL;
 	if (form == ONE_KEY)
 		hash = HashKey(&key, keys->constvalue, 0);
 	if (form == KEY_ARRAY)

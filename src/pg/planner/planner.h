@@ -62,7 +62,7 @@ typedef struct Membership
 /* False if it is no membership call, or its arguments do not have the declared types. */
 extern bool ReadMembership(Oid function, List *args, Membership *m);
 
-/* Constant keys, not NULL, as the set on the right side of ?& and ?|. */
+/* Constant keys, not NULL, as the set on the right side of ?& and ?|.  NULL if they cannot be keys, which is an error when the query runs. */
 extern const blx_filter *ProbeOfConstant(const Const *keys, KeysForm form);
 
 /* ---- index_condition.c ---- */
@@ -107,6 +107,9 @@ typedef struct FilterFacts
 
 /* False if nothing is known. */
 extern bool GatherFilterFacts(PlannerInfo *root, Node *filter, FilterFacts *facts);
+
+/* False if the planner has not yet seen the tables of the expression: an outer query is planned after its subqueries. */
+extern bool TablesAreKnown(PlannerInfo *root, Node *expr);
 
 /* Distinct values of an expression of the query; 0 = not known. */
 extern double EstimateDistinctValues(PlannerInfo *root, Node *expr);

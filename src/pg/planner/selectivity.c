@@ -23,6 +23,7 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
+#include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
@@ -55,8 +56,12 @@ typedef struct TestedValues
 				found;
 } TestedValues;
 
+/*
+ * The statistics are those of the column below a COLLATE or a cast between types
+ * of one representation.  The query hashes keys of the type above it.
+ */
 static bool
-TestSlot(const VariableStatData *column, int kind, const blx_filter *f, TestedValues *tested)
+TestSlot(const VariableStatData *column, int kind, const blx_filter *f, Oid type, TestedValues *tested)
 {
 	AttStatsSlot slot;
 	KeyType		key;
@@ -65,8 +70,9 @@ TestSlot(const VariableStatData *column, int kind, const blx_filter *f, TestedVa
 	if (!HeapTupleIsValid(column->statsTuple) || !column->acl_ok ||
 		!get_attstatsslot(&slot, column->statsTuple, kind, InvalidOid, ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
 		return false;
-	LookupKeyType(&key, slot.valuetype, slot.stacoll, CurrentMemoryContext);
-	tested->values = Min(slot.nvalues, slot.nnumbers);
+	if (IsBinaryCoercible(slot.valuetype, type) &&
+		LookupKeyTypeSoftly(&key, type, InvalidOid, CurrentMemoryContext, NewSoftErrors()) && key.row_context == NULL)
+		tested->values = Min(slot.nvalues, slot.nnumbers);
 	for (int i = 0; i < tested->values; i++)
 	{
 		tested->frequency += slot.numbers[i];
@@ -77,7 +83,7 @@ TestSlot(const VariableStatData *column, int kind, const blx_filter *f, TestedVa
 		}
 	}
 	free_attstatsslot(&slot);
-	return true;
+	return tested->values > 0;
 }
 
 /* A key that is a column: tests the most common values, and estimates the others by their number. */
@@ -94,7 +100,7 @@ ColumnSelectivity(PlannerInfo *root, const FilterFacts *facts, Node *key, Variab
 	distinct = fmax(distinct, facts->universe);
 	if (HeapTupleIsValid(column->statsTuple))
 		nulls = ((Form_pg_statistic) GETSTRUCT(column->statsTuple))->stanullfrac;
-	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCV, facts->constant, &common))
+	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCV, facts->constant, column->vartype, &common))
 	{
 		keys = fmax(0, keys - common.found);
 		distinct = fmax(1, distinct - common.values);
@@ -145,7 +151,8 @@ ArrayColumnSelectivity(const FilterFacts *facts, const VariableStatData *column,
 
 	if (MeanElements(column) > 0)
 		elements = MeanElements(column);
-	if (facts->constant != NULL && TestSlot(column, STATISTIC_KIND_MCELEM, facts->constant, &common) && common.frequency > 0)
+	if (facts->constant != NULL &&
+		TestSlot(column, STATISTIC_KIND_MCELEM, facts->constant, get_base_element_type(column->vartype), &common) && common.frequency > 0)
 		return Combine(common.found_frequency / common.frequency, elements, all);
 	if (HeapTupleIsValid(column->statsTuple) &&
 		get_attstatsslot(&slot, column->statsTuple, STATISTIC_KIND_MCELEM, InvalidOid, ATTSTATSSLOT_VALUES))

@@ -21,6 +21,7 @@
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
 #include "pg/functions/probe.h"
+#include "pg/value/value.h"
 
 /* Keys of a ?| or ?& whose array is not known yet: what PostgreSQL assumes of an array (estimate_array_length). */
 #define UNKNOWN_KEYS 10
@@ -36,6 +37,13 @@
 #define WORDS_PER_ROW 8
 
 /* ---- filters ---- */
+
+/* A filter of another layout on the right side of ?& is an error when the query runs. */
+static double
+KeysOfSet(const blx_filter *set)
+{
+	return set->layout == BLX_HASHES ? (double) blx_hashes_count(set) : 1;
+}
 
 /* The keys of a condition, as far as they can be known. */
 static double
@@ -54,7 +62,7 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 	if (exprType(value) == TEXTARRAYOID)
 		return ESTIMATE_ARRAY_LENGTH(root, value);
 	if (IsA(value, Const) && IsFilterType(((Const *) value)->consttype))
-		return ((Const *) value)->constisnull ? 0 : (double) blx_hashes_count(DatumGetProbe(((Const *) value)->constvalue));
+		return ((Const *) value)->constisnull ? 0 : KeysOfSet(DatumGetFilter(((Const *) value)->constvalue));
 	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOM_PROBE_ALL ? UNKNOWN_KEYS : 1;
 }
 
