@@ -142,6 +142,24 @@ SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7))
 SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7)) o (id), LATERAL (SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7) d JOIN probe p ON d.i4 = p.i4 OFFSET 0) x (a, b) WHERE x.a > o.id');
 SELECT * FROM filtered_tables('SELECT d.id, p.id FROM (SELECT * FROM dim WHERE grp = 7 AND random() >= 0) d JOIN probe p ON d.i4 = p.i4');
 
+-- Containers whose elements have no hash: the planner would make no hash join of arrays and rows, and of ranges one that fails.
+CREATE TYPE price AS (id int, amount money);
+CREATE TYPE prices AS RANGE (subtype = money);
+CREATE TYPE place AS (id int, t text);
+CREATE TABLE contained AS SELECT ARRAY[i4::money] AS a, (i4, i4::money)::price AS r, prices(i4::money, NULL) AS p,
+	ARRAY[(i4, t)::place] AS h, (i4, t)::place AS c, int4range(i4, i4 + 1) AS n, i4 FROM f;
+ANALYZE contained;
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (a)');
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (r)');
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (p)');
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT (i4, i4::bit(16)::varbit) AS c, i4 FROM f WHERE i4 = 7) c JOIN (SELECT (i4, i4::bit(16)::varbit) AS c, i4 FROM f) o USING (c)');
+-- Those whose elements have one.
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (h)');
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (c)');
+SELECT * FROM filtered_tables('SELECT o.i4 FROM (SELECT * FROM contained WHERE i4 = 7) c JOIN contained o USING (n)');
+DROP TABLE contained;
+DROP TYPE price, prices, place;
+
 -- Keys of the filtered side that are expressions: computed at the scan, if each row of the scan comes to the join at once.
 SET enable_hashjoin = on;
 SET enable_mergejoin = off;

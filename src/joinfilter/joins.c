@@ -24,6 +24,7 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -267,7 +268,8 @@ SetUpKey(JoinFilter *filter, int i)
 	WordReader	reader;
 
 	if (!MakeWordReaders(clause.operator, clause.collation,
-						 clause.built_is_left ? &key->reader : &reader, clause.built_is_left ? &reader : &key->reader))
+						 clause.built_is_left ? &key->reader : &reader, clause.built_is_left ? &reader : &key->reader) ||
+		!HasWords(&key->reader, exprType(clause.built)) || !HasWords(&reader, exprType(clause.filtered)))
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
 		key->attno = built->varattno;

@@ -260,7 +260,8 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 	other = left->varno == side ? right : left;
 	if (known->varno != side || known->varattno != PlainColumn(key->expression)->varattno ||
 		other->varno != other_side || other->varattno <= 0 ||
-		!CarryWordReader(&key->reader, equality->opno, known == left, equality->inputcollid, &equal.reader))
+		!CarryWordReader(&key->reader, equality->opno, known == left, equality->inputcollid, &equal.reader) ||
+		!HasWords(&equal.reader, other->vartype))
 		return;
 	other = copyObject(other);
 	other->varno = OUTER_VAR;

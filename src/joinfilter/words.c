@@ -24,6 +24,7 @@
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/syscache.h"
+#include "utils/typcache.h"
 
 #include "joinfilter/words.h"
 
@@ -76,6 +77,13 @@ IntegerKind(Oid type, WordKind *kind)
 	}
 }
 
+/* True for arrays, ranges and rows: one operator compares those of all types. */
+static bool
+IsContainer(Oid type)
+{
+	return IsPolymorphicType(type) || type == RECORDOID;
+}
+
 /*
  * The extended hash functions of both sides, from the operator family in which
  * the operator is the equality.  Containers have one even if the type of their
@@ -87,7 +95,7 @@ ExtendedHashFunctions(Oid operator, Oid left, Oid right, Oid *left_hash, Oid *ri
 	CatCList   *entries;
 	bool		found = false;
 
-	if (IsPolymorphicType(left) || IsPolymorphicType(right) || left == RECORDOID || right == RECORDOID)
+	if (IsContainer(left) || IsContainer(right))
 		return false;
 	entries = SearchSysCacheList1(AMOPOPID, ObjectIdGetDatum(operator));
 	for (int i = 0; i < entries->n_members && !found; i++)
@@ -136,6 +144,13 @@ MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inne
 	fmgr_info(outer_hash, &outer->hash);
 	fmgr_info(inner_hash, &inner->hash);
 	return true;
+}
+
+/* The planner asks that of hash joins, but not of merge joins, and of arrays and rows only. */
+bool
+HasWords(const WordReader *reader, Oid type)
+{
+	return !IsContainer(reader->type) || OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
 }
 
 /*

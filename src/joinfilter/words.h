@@ -42,6 +42,9 @@ IsInteger(const WordReader *reader)
  */
 extern bool MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inner);
 
+/* False if values of that type, which the operator takes, have no hash: containers whose elements have none. */
+extern bool HasWords(const WordReader *reader, Oid type);
+
 /*
  * How to read values that an equality of another join compares with values of the
  * reader's, so that equal ones have equal words.  left_is_known: the reader's values are on the left.
