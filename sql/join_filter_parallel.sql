@@ -187,6 +187,15 @@ SELECT same, count FROM generate_series(1, 3) i, LATERAL in_parallel(format('
 		(SELECT 77777 FROM probe WHERE k < 3 OFFSET 0)) b USING (k)', i));
 RESET parallel_leader_participation;
 
+-- More keys than processes can tell each other about: then there is no filter.
+DO $$ BEGIN
+	EXECUTE (SELECT 'CREATE TABLE wide AS SELECT ' || string_agg('g AS c' || i, ', ') || ' FROM generate_series(1, 2000) g' FROM generate_series(1, 65) i);
+END $$;
+ANALYZE wide;
+SELECT same, count FROM (SELECT string_agg('c' || i, ', ') AS columns FROM generate_series(1, 65) i) c,
+	in_parallel(format('SELECT a.c1 FROM wide a JOIN wide b USING (%s) WHERE b.c1 %% 10 = 1', columns));
+DROP TABLE wide;
+
 -- EXPLAIN shows what all processes did.
 CREATE FUNCTION explained_line(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
