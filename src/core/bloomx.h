@@ -273,7 +273,7 @@ typedef struct blx_identity
 	const char *name;			/* name_len bytes; only for BLX_KEY_NAMED */
 } blx_identity;
 
-/* An empty filter.  capacity is what it promises to hold (0: nothing is promised). */
+/* An empty filter.  capacity is what it promises to hold, at most 2^63 - 1 (0: nothing is promised). */
 extern blx_filter *blx_new(const blx_geometry *g, const blx_identity *id, uint64_t capacity,
 						   const blx_memory *memory, blx_error *error);
 

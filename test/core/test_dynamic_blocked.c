@@ -142,6 +142,15 @@ test_rates(void)
 	static const double rates[] = {0.1, 0.01, 0.001};
 	static const char *const shapes[] = {"", "block_bits=4096", "growth=4, tightening=0.5", "growth=1, block_bits=1024", "block_bits=32768"};
 
+	TEST("with more keys than any filter holds, the rate is still a rate")
+	{
+		blx_geometry g = planned(1, 0.01, "");
+		static const uint64_t many[] = {INT64_MAX, (uint64_t) INT64_MAX + 1, UINT64_C(14450793957430419971), UINT64_MAX};
+
+		for (size_t i = 0; i < LENGTH(many); i++)
+			CHECK(blx_fpr_expected(&g, many[i]) > 0.9 && blx_fpr_expected(&g, many[i]) <= 1, "%" PRIu64 ": %g", many[i], blx_fpr_expected(&g, many[i]));
+	}
+
 	TEST("the rate by the bits is the expected one, at a half, once and three times the capacity")
 		for (size_t s = 0; s < LENGTH(shapes); s++)
 			for (size_t r = 0; r < LENGTH(rates); r++)

@@ -232,6 +232,24 @@ arguments(void)
 			blx_free(open, NULL);
 		}
 
+	TEST("arguments: a filter is made only of a capacity that is accepted when the filter is read")
+	for (unsigned i = 0; i < 4; i++)
+	{
+		static const uint64_t capacities[] = {0, INT64_MAX, (uint64_t) INT64_MAX + 1, UINT64_MAX};
+		const blx_identity id = {.key_type = BLX_KEY_TEXT};
+		blx_geometry g;
+		bool		valid = capacities[i] <= INT64_MAX,
+					planned = blx_plan(BLX_PARTITIONED_BLOCKED, 1000, 0.01, NULL, &g, &error);
+		blx_filter *f = planned ? blx_new(&g, &id, capacities[i], NULL, &error) : NULL,
+				   *open = blx_open(NULL, &id, capacities[i], NULL, &error);
+
+		CHECK((f != NULL) == valid && (open != NULL) == valid, "capacity %" PRIu64, capacities[i]);
+		CHECK(valid || error.code == BLX_INVALID_PARAMETER, "%s", error.message);
+		CHECK(!valid || (blx_check(f, blx_size(f), &error) && blx_check(open, blx_size(open), &error)), "%s", error.message);
+		blx_free(f, NULL);
+		blx_free(open, NULL);
+	}
+
 	TEST("arguments: the reason of an error may be left out")
 	{
 		const blx_identity id = {.key_type = BLX_KEY_TEXT};

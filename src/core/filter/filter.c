@@ -8,12 +8,19 @@
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 
+bool
+blx_capacity_valid(uint64_t capacity, blx_error *error)
+{
+	return capacity <= INT64_MAX ||
+		blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "capacity must be at most 9223372036854775807, not %llu", (unsigned long long) capacity);
+}
+
 blx_filter *
 blx_new(const blx_geometry *g, const blx_identity *id, uint64_t capacity, const blx_memory *memory, blx_error *error)
 {
 	blx_filter *f;
 
-	if (!blx_geometry_check(g, error) || !blx_identity_valid(id, error))
+	if (!blx_geometry_check(g, error) || !blx_identity_valid(id, error) || !blx_capacity_valid(capacity, error))
 		return NULL;
 	f = blx_alloc(memory, blx_bytes(g, id->name_len), error);
 	if (f != NULL)

@@ -19,6 +19,9 @@ extern const char *blx_hashing_name(uint8_t hashing);
 
 /* ---- filter.c ---- */
 
+/* False if no filter can promise to hold that many keys (blx_new). */
+extern bool blx_capacity_valid(uint64_t capacity, blx_error *error);
+
 /*
  * Adds key hashes, in order; returns how many it took.  Fewer than n: the
  * filter must grow (blx_grow) before it takes the next.  Layouts of a fixed

@@ -105,7 +105,7 @@ blx_filter *
 blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 		 const blx_memory *memory, blx_error *error)
 {
-	if (!blx_identity_valid(id, error))
+	if (!blx_identity_valid(id, error) || !blx_capacity_valid(capacity, error))
 		return NULL;
 	if (planned != NULL)
 	{

@@ -273,13 +273,19 @@ expect_up_to(expectations *e, const blx_geometry *g, double top)
 	e->top = follow_chain(g, (unsigned) fmin(top, MAX_LOAD), e->at_load);
 }
 
+static bool
+is_exact(const expectations *e, uint64_t load)
+{
+	return e->top >= 0 && load <= (uint64_t) e->top;
+}
+
 static double
 rate_at(uint64_t load, const void *arg)
 {
 	const expectations *e = arg;
 	double		rate;
 
-	if ((int64_t) load <= e->top)
+	if (is_exact(e, load))
 		return e->at_load[load].rate;
 	estimate_chain(e->g, load, &rate);
 	return rate;
@@ -290,7 +296,7 @@ blocks_at(uint64_t load, const void *arg)
 {
 	const expectations *e = arg;
 
-	return (int64_t) load <= e->top ? e->at_load[load].blocks : estimate_chain(e->g, load, NULL);
+	return is_exact(e, load) ? e->at_load[load].blocks : estimate_chain(e->g, load, NULL);
 }
 
 /*
