@@ -53,4 +53,23 @@ CREATE INDEX shared_keys_key ON shared_keys USING bloomx (keys) WITH (keys = 7);
 SELECT rows, entries FROM bloomx_index_info('shared_keys_key');
 DROP TABLE toasted, wide, shared_keys;
 
+-- The processes of a parallel VACUUM: entries of updated rows are made anew, whichever process has the index.
+CREATE TABLE updated WITH (autovacuum_enabled = off) AS SELECT i AS a, i AS b FROM generate_series(1, 40000) i;
+CREATE INDEX updated_a ON updated USING bloomx (a);
+CREATE INDEX updated_b ON updated USING bloomx (b);
+CREATE INDEX updated_ab ON updated USING bloomx ((a + b));
+UPDATE updated SET a = a + 1, b = b + 1;
+UPDATE updated SET a = a + 1, b = b + 1;
+UPDATE updated SET a = a + 1, b = b + 1;
+UPDATE updated SET a = a + 1, b = b + 1;
+UPDATE updated SET a = a + 1, b = b + 1;
+UPDATE updated SET a = a + 1, b = b + 1;
+SET min_parallel_index_scan_size = 0;
+SET max_parallel_maintenance_workers = 4;
+VACUUM (PARALLEL 4) updated;
+SELECT i AS index, rows < 60000 AS anew, bloomx_check_index(i) AS checked FROM unnest('{updated_a,updated_b,updated_ab}'::regclass[]) i, bloomx_index_info(i);
+RESET min_parallel_index_scan_size;
+RESET max_parallel_maintenance_workers;
+DROP TABLE updated;
+
 DROP FUNCTION rechecked, random_keys;

@@ -145,7 +145,8 @@ bloomx_handler(PG_FUNCTION_ARGS)
 	routine->amoptionalkey = true;	/* not on filters (nulls.c) */
 	routine->amsearcharray = true;
 	routine->amsearchnulls = true;	/* not on filters */
-	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL | VACUUM_OPTION_PARALLEL_CLEANUP;
+	/* not for the cleanup: it may run the expressions of an index (summarize.c), which a worker must not */
+	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL;
 	routine->amkeytype = InvalidOid;
 	SetCanBuildInParallel(routine);
 
