@@ -8,6 +8,8 @@
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
+#include "access/table.h"
+#include "catalog/index.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
@@ -23,6 +25,7 @@ typedef struct BloomxScan
 {
 	BloomxStores *stores;
 	BloomxColumns *columns;		/* of the store of values; NULL if there is none */
+	BlockNumber blocks;			/* of the table */
 	MemoryContext memory;		/* of one search */
 } BloomxScan;
 
@@ -31,6 +34,7 @@ typedef struct BloomxSearch
 {
 	const BloomxStore *store;
 	Snapshot	snapshot;
+	BlockNumber blocks;			/* of the table */
 	BloomxStructure *structure;
 	BloomxCondition *conditions;	/* all of them must hold */
 	int			nconditions;
@@ -136,6 +140,11 @@ AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition
 	pg_unreachable();
 }
 
+/*
+ * All that leaves the index.  An entry of a block stays when VACUUM has removed its
+ * rows and cut off the end of the table.  The executor may not be told of such a
+ * block: it prefetches what it is told, and in a serializable transaction it reads it.
+ */
 static void
 AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 {
@@ -143,17 +152,20 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 
 	for (int i = 0; i < n; i++)
 	{
+		BlockNumber block = ItemPointerGetBlockNumber(&tids[i]);
 		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
 
-		if (offset == WHOLE_BLOCK)
-			tbm_add_page(search->bitmap, ItemPointerGetBlockNumber(&tids[i]));
-		else if (offset > MaxHeapTuplesPerPage)
+		if (offset != WHOLE_BLOCK && offset > MaxHeapTuplesPerPage)
 			BloomxReportCorruption(search->store, "a row address is none");
+		if (block >= search->blocks)
+			continue;
+		search->found++;
+		if (offset == WHOLE_BLOCK)
+			tbm_add_page(search->bitmap, block);
 		else
 			tids[exact++] = tids[i];
 	}
 	tbm_add_tuples(search->bitmap, tids, exact, true);
-	search->found += n;
 }
 
 /*
@@ -372,6 +384,7 @@ SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 
 	search->store = store;
 	search->snapshot = scan->xs_snapshot;
+	search->blocks = ((BloomxScan *) scan->opaque)->blocks;
 	search->bitmap = bitmap;
 	/* from the metapage again whenever a page has been used for something else; TIDs found twice do no harm */
 	for (bool again = false;; again = true)
@@ -476,6 +489,21 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 
 /* ---- begin, restart, end ---- */
 
+/*
+ * The length of the table, for the whole scan: nobody shortens the table while it is
+ * locked for the scan, and rows that come later are not those of its snapshot.  A
+ * serializable transaction has locked the index against these already.
+ */
+static BlockNumber
+BlocksOfTable(Relation index)
+{
+	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), NoLock);
+	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
+
+	table_close(heap, NoLock);
+	return blocks;
+}
+
 IndexScanDesc
 bloomxbeginscan(Relation index, int keys, int orderbys)
 {
@@ -484,6 +512,7 @@ bloomxbeginscan(Relation index, int keys, int orderbys)
 
 	ours->stores = BloomxOpenStores(index);
 	ours->columns = ours->stores->store[0].of_values ? BloomxOpenColumns(index) : NULL;
+	ours->blocks = BlocksOfTable(index);
 	ours->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
 	scan->opaque = ours;
 	return scan;
