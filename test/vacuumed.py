@@ -275,6 +275,7 @@ class Test:
             self.replayed()
             self.ask("small, grown again", "small", range(1, 500, 41), ((None, PRIMARY[:1]), (5433, STANDBY[:1])))
             self.removed("small")
+            self.anew()
         finally:
             if self.standby:
                 self.as_server("pg_ctl", "-D", self.replica, "-s", "-w", "-m", "immediate", "stop")

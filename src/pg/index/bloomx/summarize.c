@@ -13,21 +13,34 @@
  * inserted since, or is pending.  So in the end the old segments can go.  A scan that
  * knows only them finds their pages as they were, or others, and begins again.
  *
+ * Every row that is still in the table is read, also one that no snapshot of this
+ * server sees any more: a snapshot on a standby may.  Such a row goes from the table
+ * only with a WAL record that cancels the queries there which could see it, and so do
+ * its TOASTed values.  The entry of a row whose values are gone may hold anything.
+ *
  * The structure lock is held only while segments are added or dropped.  If VACUUM is
  * interrupted, the next one begins again, and what was made is old by then.
  */
 #include "pg/index/bloomx/index.h"
 
+#include "access/detoast.h"
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/parallel.h"
+#include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
+#include "access/transam.h"
 #include "catalog/index.h"
 #include "commands/vacuum.h"
+#include "executor/executor.h"
 #include "miscadmin.h"
-#include "nodes/execnodes.h"
+#include "optimizer/optimizer.h"
+#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/resowner.h"
+#include "utils/snapmgr.h"
 
 /*
  * The rows of the index are too many if they are more than twice those of the table:
@@ -58,34 +71,172 @@ typedef struct Summary
 	BloomxColumns *columns;
 	BloomxEntries *entries;
 	MemoryContext step_memory;
-	MemoryContext row_memory;
+	IndexInfo  *info;
+	EState	   *estate;
+	ExprState  *predicate;
+	Bitmapset  *predicate_columns;
+	Bitmapset  *key_columns;
+	TableScanDesc scan;
+	TupleTableSlot *slot;		/* the next row */
+	bool		more;			/* it is there */
 } Summary;
 
-static void
-AddRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
-{
-	Summary    *summary = arg;
-	MemoryContext old = MemoryContextSwitchTo(summary->row_memory);
-	const KeyHashes *hashes = BloomxHashesOfRow(summary->columns, values, isnull);
+/* ---- rows of the table ---- */
 
-	MemoryContextSwitchTo(summary->step_memory);
-	BloomxAddToEntries(summary->entries, tid, hashes->hash, hashes->n);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(summary->row_memory);
+/* A row whose transaction failed, perhaps because its key could not be computed. */
+static bool
+NobodySaw(HeapTuple tuple)
+{
+	TransactionId inserted = HeapTupleHeaderGetXmin(tuple->t_data);
+
+	return !HeapTupleHeaderXminCommitted(tuple->t_data) &&
+		(HeapTupleHeaderXminInvalid(tuple->t_data) || (!TransactionIdIsInProgress(inserted) && !TransactionIdDidCommit(inserted)));
 }
 
-/* Makes segments of the rows of some blocks. */
+/* Puts TOASTed values of some columns into memory. */
 static void
-SummarizeBlocks(Summary *summary, Relation heap, IndexInfo *info, BloomxKeys keys, BlockNumber first, BlockNumber blocks)
+Fetch(TupleTableSlot *slot, const Bitmapset *columns)
+{
+	bool		all = bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, columns);	/* whole rows */
+
+	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
+		if ((all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns)) && !slot->tts_isnull[i] &&
+			TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen == -1 && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
+			slot->tts_values[i] = PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(slot->tts_values[i])));
+}
+
+/*
+ * The same; false if a value is not there.  The snapshot of a VACUUM keeps nobody
+ * from removing the TOASTed values of a deleted row.  The scan that finds the gap is
+ * abandoned, with what it holds.
+ */
+static bool
+TryFetch(TupleTableSlot *slot, const Bitmapset *columns)
+{
+	MemoryContext memory = CurrentMemoryContext;
+	ResourceOwner outer = CurrentResourceOwner,
+				inner = ResourceOwnerCreate(outer, "bloomx summarize");
+	volatile bool done = false;
+
+	slot_getallattrs(slot);
+	CurrentResourceOwner = inner;
+	PG_TRY();
+	{
+		Fetch(slot, columns);
+		done = true;
+	}
+	PG_CATCH();
+	{
+		if (geterrcode() != ERRCODE_DATA_CORRUPTED)
+			PG_RE_THROW();
+		MemoryContextSwitchTo(memory);
+		FlushErrorState();
+	}
+	PG_END_TRY();
+	CurrentResourceOwner = outer;
+	ResourceOwnerRelease(inner, RESOURCE_RELEASE_BEFORE_LOCKS, done, false);
+	ResourceOwnerRelease(inner, RESOURCE_RELEASE_LOCKS, done, false);
+	ResourceOwnerRelease(inner, RESOURCE_RELEASE_AFTER_LOCKS, done, false);
+	ResourceOwnerDelete(inner);
+	return done;
+}
+
+/* Adds the row in the slot, if it belongs into the index. */
+static void
+AddRow(Summary *summary)
+{
+	TupleTableSlot *slot = summary->slot;
+	ItemPointerData tid = slot->tts_tid;
+	bool		toasted = false;
+	const KeyHashes *hashes = NULL;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+	MemoryContext old;
+
+	if (TTS_IS_BUFFERTUPLE(slot))
+	{
+		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
+
+		if (NobodySaw(tuple))
+			return;
+		if (HeapTupleIsHeapOnly(tuple))	/* a scan asks for the first of its chain */
+			ItemPointerSetOffsetNumber(&tid, WHOLE_BLOCK);
+		toasted = HeapTupleHasExternal(tuple);
+	}
+	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(summary->estate));
+	if (!toasted || TryFetch(slot, summary->predicate_columns))
+	{
+		if (!ExecQual(summary->predicate, GetPerTupleExprContext(summary->estate)))
+		{
+			MemoryContextSwitchTo(old);
+			return;
+		}
+		if (!toasted || TryFetch(slot, summary->key_columns))
+		{
+			FormIndexDatum(summary->info, slot, summary->estate, values, isnull);
+			hashes = BloomxHashesOfRow(summary->columns, values, isnull);
+		}
+	}
+	MemoryContextSwitchTo(summary->step_memory);
+	if (hashes != NULL)
+		BloomxAddToEntries(summary->entries, &tid, hashes->hash, hashes->n);
+	else
+		BloomxAddToEntries(summary->entries, &tid, NULL, 0);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+NextRow(Summary *summary)
+{
+	CHECK_FOR_INTERRUPTS();
+	ResetPerTupleExprContext(summary->estate);
+	summary->more = table_scan_getnextslot(summary->scan, ForwardScanDirection, summary->slot);
+}
+
+/* Begins to read the table, with the rows that nobody on this server sees any more. */
+static void
+StartRows(Summary *summary, Relation heap)
+{
+	IndexInfo  *info = summary->info = BuildIndexInfo(summary->store->index);
+
+	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
+		if (info->ii_IndexAttrNumbers[i] != InvalidAttrNumber)
+			summary->key_columns = bms_add_member(summary->key_columns, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) info->ii_Expressions, 1, &summary->key_columns);
+	pull_varattnos((Node *) info->ii_Predicate, 1, &summary->predicate_columns);
+	summary->columns = BloomxOpenColumns(summary->store->index);
+	summary->estate = CreateExecutorState();
+	summary->slot = table_slot_create(heap, NULL);
+	GetPerTupleExprContext(summary->estate)->ecxt_scantuple = summary->slot;
+	summary->predicate = ExecPrepareQual(info->ii_Predicate, summary->estate);
+	summary->scan = table_beginscan_strat(heap, SnapshotAny, 0, NULL, true, false);
+	NextRow(summary);
+}
+
+static void
+EndRows(Summary *summary)
+{
+	table_endscan(summary->scan);
+	ExecDropSingleTupleTableSlot(summary->slot);
+	FreeExecutorState(summary->estate);
+}
+
+/* ---- segments ---- */
+
+/* Makes segments of the rows of the next blocks. */
+static void
+SummarizeBlocks(Summary *summary, BloomxKeys keys)
 {
 	MemoryContext old = MemoryContextSwitchTo(summary->step_memory);
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxStructure *structure;
 	BloomxMerge nothing = {.sources = 0};
 	BloomxShare share = {.memory = maintenance_work_mem * (Size) 1024};
+	BlockNumber first = ItemPointerGetBlockNumber(&summary->slot->tts_tid);
 
 	summary->entries = BloomxStartEntries(summary->store, &keys, &share, BloomxKeepSegment, segments);
-	table_index_build_range_scan(heap, summary->store->index, info, false, true, false, first, blocks, AddRow, summary, NULL);
+	for (; summary->more && ItemPointerGetBlockNumber(&summary->slot->tts_tid) - first < BLOCKS_PER_STEP; NextRow(summary))
+		AddRow(summary);
 	BloomxFinishEntries(summary->entries);
 
 	BloomxLockStructure(summary->store->index);
@@ -138,9 +289,7 @@ BloomxSummarizeAnew(const BloomxStore *store, double tuples)
 				old = MemoryContextSwitchTo(memory);
 	Summary		summary = {.store = store};
 	Relation	heap;
-	IndexInfo  *info;
 	BloomxKeys	keys;
-	BlockNumber blocks;
 	uint64		stamp;
 
 	/* a worker of a parallel VACUUM does not run the expressions of an index */
@@ -157,16 +306,14 @@ BloomxSummarizeAnew(const BloomxStore *store, double tuples)
 	BloomxUnlockStructure(store->index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), ShareUpdateExclusiveLock);
-	info = BuildIndexInfo(store->index);
-	blocks = RelationGetNumberOfBlocks(heap);	/* rows on later ones are inserted since */
-	summary.columns = BloomxOpenColumns(store->index);
 	summary.step_memory = AllocSetContextCreate(memory, "bloomx summarize step", ALLOCSET_DEFAULT_SIZES);
-	summary.row_memory = AllocSetContextCreate(memory, "bloomx summarize row", ALLOCSET_DEFAULT_SIZES);
-	for (BlockNumber first = 0; first < blocks; first += BLOCKS_PER_STEP)
+	StartRows(&summary, heap);
+	while (summary.more)
 	{
-		SummarizeBlocks(&summary, heap, info, keys, first, Min(BLOCKS_PER_STEP, blocks - first));
+		SummarizeBlocks(&summary, keys);
 		VacuumDelayPoint();
 	}
+	EndRows(&summary);
 	DropOldSegments(store, stamp);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
