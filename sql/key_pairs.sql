@@ -87,6 +87,8 @@ INSERT INTO samples VALUES
     ('pairs_1.wide', $${"(1.0,DE,ok,\"{\"\"a\"\": 1}\",\"[1,5]\",\"{1,2}\",\"(1,x)\",DE)","(1.00,\"DE    \",ok,\"{\"\"a\"\":1.0}\",\"[1,6)\",\"{1,2}\",\"(1,x)\",\"DE \")"}$$),
     ('pairs_1.doubles', '{"[0,1]","[-0,1.0]",empty,"(1,1)","[NaN,NaN]"}'),
     ('pairs_1.words', '{"[a,b]","[\"a  \",b]"}');
+-- Types of later versions (19)
+INSERT INTO samples SELECT 'oid8', '{0,1,5,4294967296,18446744073709551615}' WHERE to_regtype('oid8') IS NOT NULL;
 -- Arrays of all these: of one value, with a NULL, with another lower bound, of two dimensions, empty
 DO $$
 DECLARE

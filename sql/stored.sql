@@ -4,6 +4,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 SET bloomx.overfill = off;
+SET default_toast_compression = 'pglz';
 RESET client_min_messages;
 
 -- Every layout, inline and large; large ones plain, and compressed, which works only if they are nearly empty.

@@ -25,6 +25,7 @@
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -185,7 +186,7 @@ SettleScan(Site *site, bool begins)
 	{
 		MemoryContext old = MemoryContextSwitchTo(site->query->context);
 
-		node->ss_currentScanDesc = table_beginscan(node->ss_currentRelation, node->ps.state->es_snapshot, 0, NULL);
+		node->ss_currentScanDesc = BeginSeqScan(node, node->ss_currentRelation, node->ps.state->es_snapshot);
 		MemoryContextSwitchTo(old);
 	}
 	if (begins)

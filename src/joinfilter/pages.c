@@ -23,6 +23,7 @@
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/rel.h"
@@ -445,11 +446,11 @@ BeginParallel(Site *site)
 	{
 		MemoryContext old = MemoryContextSwitchTo(site->query->context);
 
-		pages->private_scan = table_beginscan(scan->rs_base.rs_rd, site->query->estate->es_snapshot, 0, NULL);
+		pages->private_scan = BeginSeqScan(&pages->node->ss, scan->rs_base.rs_rd, site->query->estate->es_snapshot);
 		UncountSeqScan(scan->rs_base.rs_rd);
 		MemoryContextSwitchTo(old);
 	}
-	table_block_parallelscan_startblock_init(scan->rs_base.rs_rd, scan->rs_parallelworkerdata, shared);
+	InitParallelBlocks(scan, shared);
 	scan->rs_inited = true;		/* until it is rescanned */
 	pages->mode = SCAN_PARALLEL;
 	pages->pending = InvalidBlockNumber;

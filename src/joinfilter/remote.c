@@ -132,7 +132,7 @@ ScanIsEligible(ForeignScanState *scan)
 	 * with side effects has to be computed for all rows.
 	 */
 	if (plan->operation != CMD_SELECT || plan->scan.scanrelid == 0 || plan->fdw_scan_tlist != NIL ||
-		list_member_int(scan->ss.ps.state->es_plannedstmt->resultRelations, plan->scan.scanrelid) ||
+		IsResultRelation(scan->ss.ps.state->es_plannedstmt, plan->scan.scanrelid) ||
 		IsVolatile((Node *) plan->scan.plan.qual) || IsVolatile((Node *) plan->scan.plan.targetlist) ||
 		!LayoutIsKnown(plan))
 		return false;

@@ -7,6 +7,7 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 
 #include "joinfilter/joinfilter.h"

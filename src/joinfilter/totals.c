@@ -13,6 +13,7 @@
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "joinfilter/joinfilter.h"
 

@@ -144,20 +144,62 @@ ArgumentChangedInPlace(Node *request)
 #endif
 
 /*
- * up to 18: a generic WAL record is known to consist of offset, length and bytes of each change; the index
+ * up to 19: a generic WAL record is known to consist of offset, length and bytes of each change; the index
  * bloomx writes it by hand (test/index.sh replays it with wal_consistency_checking).  Look at generic_xlog.c
  * before you raise the number.
  */
 #ifndef GENERIC_RECORD_IS_KNOWN
-#define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 190000)
+#define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 200000)
 #endif
 
 /*
- * up to 18: the private data of postgres_fdw's scan of a table are the text of the query, the columns and the
+ * up to 19: the private data of postgres_fdw's scan of a table are the text of the query, the columns and the
  * rows per fetch (joinfilter/remote.c).  Look at FdwScanPrivateIndex before you raise the number;
  * test/distributed/remote_filters.sh tries it.
  */
-#define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 190000)
+#define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)
+
+/* 19: what is known of a relation can be changed when the planner has made its node, not when it has read the catalogs */
+#if PG_VERSION_NUM >= 190000
+#define RelationHook build_simple_rel_hook_type
+#define relation_hook build_simple_rel_hook
+#define RELATION_HOOK_PARAMETERS PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define RELATION_HOOK_ARGUMENTS root, rel, rte
+#else
+#define RelationHook get_relation_info_hook_type
+#define relation_hook get_relation_info_hook
+#define RELATION_HOOK_PARAMETERS PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel
+#define RELATION_HOOK_ARGUMENTS root, relation, is_parent, rel
+#endif
+
+/* 19: scans are told whether the query leaves the table as it is, and whether EXPLAIN wants to know of reads */
+#if PG_VERSION_NUM >= 190000
+#define BeginSeqScan(node, table, snapshot) \
+	table_beginscan(table, snapshot, 0, NULL, \
+					(ScanRelIsReadOnly(node) ? SO_HINT_REL_READ_ONLY : SO_NONE) | \
+					(((node)->ps.state->es_instrument & INSTRUMENT_IO) != 0 ? SO_SCAN_INSTRUMENT : SO_NONE))
+#define BeginParallelScan(table, shared) table_beginscan_parallel(table, shared, SO_NONE)
+#define InitParallelBlocks(scan, shared) \
+	table_block_parallelscan_startblock_init((scan)->rs_base.rs_rd, (scan)->rs_parallelworkerdata, shared, \
+											 (scan)->rs_startblock, (scan)->rs_numblocks)
+#else
+#define BeginSeqScan(node, table, snapshot) table_beginscan(table, snapshot, 0, NULL)
+#define BeginParallelScan(table, shared) table_beginscan_parallel(table, shared)
+#define InitParallelBlocks(scan, shared) \
+	table_block_parallelscan_startblock_init((scan)->rs_base.rs_rd, (scan)->rs_parallelworkerdata, shared)
+#endif
+
+/* 19: the tables that a query changes are a set */
+#if PG_VERSION_NUM >= 190000
+#define IsResultRelation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
+#else
+#define IsResultRelation(statement, relid) list_member_int((statement)->resultRelations, relid)
+#endif
+
+/* 19: a type of OIDs of 64 bits */
+#if PG_VERSION_NUM < 190000
+#define OID8OID InvalidOid
+#endif
 
 /* 18: a module says its name and version */
 #ifdef PG_MODULE_MAGIC_EXT

@@ -22,6 +22,7 @@
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 #include "utils/index_selfuncs.h"
 #include "utils/rel.h"
@@ -29,7 +30,7 @@
 /* The share of the other ranges that a scan reads in vain: the default rate of the classes. */
 #define READ_IN_VAIN 0.01
 
-static get_relation_info_hook_type next_hook;
+static RelationHook next_hook;
 
 static bool
 IsOfFilters(Relation index, int column)
@@ -105,12 +106,12 @@ HasFilters(const IndexOptInfo *info)
 }
 
 static void
-LearnOfFilters(PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel)
+LearnOfFilters(RELATION_HOOK_PARAMETERS)
 {
 	ListCell   *lc;
 
 	if (next_hook != NULL)
-		next_hook(root, relation, is_parent, rel);
+		next_hook(RELATION_HOOK_ARGUMENTS);
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *info = lfirst(lc);
@@ -123,6 +124,6 @@ LearnOfFilters(PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel)
 void
 InstallBrinCosts(void)
 {
-	next_hook = get_relation_info_hook;
-	get_relation_info_hook = LearnOfFilters;
+	next_hook = relation_hook;
+	relation_hook = LearnOfFilters;
 }

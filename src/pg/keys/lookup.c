@@ -70,6 +70,7 @@ static const struct
 	{XIDOID, BLX_KEY_NAMED, Hash32Bits},
 	{CIDOID, BLX_KEY_NAMED, Hash32Bits},
 	{XID8OID, BLX_KEY_NAMED, HashInt8},
+	{OID8OID, BLX_KEY_NAMED, HashInt8},
 	{PG_LSNOID, BLX_KEY_NAMED, HashInt8},
 	{TIDOID, BLX_KEY_NAMED, HashTid},
 };

@@ -16,6 +16,7 @@
  */
 #include "pg/planner/planner.h"
 
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"

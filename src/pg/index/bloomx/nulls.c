@@ -9,19 +9,20 @@
 #include "pg/index/bloomx/index.h"
 
 #include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 
 #include "pg/base/objects.h"
 
-static get_relation_info_hook_type next_hook;
+static RelationHook next_hook;
 
 static void
-LearnOfNulls(PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel)
+LearnOfNulls(RELATION_HOOK_PARAMETERS)
 {
 	ListCell   *lc;
 
 	if (next_hook != NULL)
-		next_hook(root, relation, is_parent, rel);
+		next_hook(RELATION_HOOK_ARGUMENTS);
 	foreach(lc, rel->indexlist)
 	{
 		IndexOptInfo *info = lfirst(lc);
@@ -35,6 +36,6 @@ LearnOfNulls(PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel)
 void
 BloomxInitNulls(void)
 {
-	next_hook = get_relation_info_hook;
-	get_relation_info_hook = LearnOfNulls;
+	next_hook = relation_hook;
+	relation_hook = LearnOfNulls;
 }

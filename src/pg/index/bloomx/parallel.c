@@ -98,7 +98,7 @@ BuildPart(Shared *shared, Relation heap, const BloomxStore *store, IndexInfo *in
 	BloomxShare share = {.blocks = shared->blocks, .memory = maintenance_work_mem * (Size) 1024 / shared->processes,
 	.width = &shared->width, .rest = rest};
 	BloomxBuilder *builder = BloomxStartValues(store, &share);
-	double		heap_tuples = BloomxScanTable(builder, heap, info, tids, table_beginscan_parallel(heap, ScanOf(shared)), process == 0);
+	double		heap_tuples = BloomxScanTable(builder, heap, info, tids, BeginParallelScan(heap, ScanOf(shared)), process == 0);
 
 	if (process > 0)
 		BloomxHandOverValues(builder);
