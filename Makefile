@@ -29,7 +29,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		concurrent append filters values table parallel build scan summarize vacuum nulls cost info places check_filters check_values check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel join_filter_harm brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
+	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel join_filter_harm join_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

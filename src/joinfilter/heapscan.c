@@ -281,12 +281,12 @@ ExecHeapSite(PlanState *ps)
 
 /* ---- which scans ---- */
 
-/* True if the filter's keys are columns of the table. */
+/* True if the filter's keys are columns of the table, which it may see before the scan's conditions do. */
 static bool
-HasColumns(const SiteFilter *sf)
+IsOfPages(const SiteFilter *sf)
 {
 	for (int i = 0; i < sf->n_keys; i++)
-		if (sf->columns[i] == 0)
+		if (sf->columns[i] == 0 || !MayLookAhead(sf->filter->query, sf->readers[i].operator))
 			return false;
 	return true;
 }
@@ -329,7 +329,7 @@ ConsiderHeapScan(Site *site)
 		return false;
 	for (int i = 0; i < site->n_filters; i++)
 	{
-		site->filters[i]->in_batches = HasColumns(site->filters[i]);
+		site->filters[i]->in_batches = IsOfPages(site->filters[i]);
 		all = all && site->filters[i]->in_batches;
 	}
 	ExecSetExecProcNode(site->ps, all && site->builds == NIL ? ExecHeapScan : ExecHeapSite);

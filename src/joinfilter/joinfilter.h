@@ -226,8 +226,19 @@ struct FilteredQuery
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
 	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
+	Oid			role;			/* whose query it is */
+	enum
+	{
+		HIDING_UNKNOWN, HIDES_NOTHING, HIDES_ROWS
+	}			hiding;			/* row-level security or a security barrier */
 	dsa_area   *area;			/* in it, for keys; NULL if none are left */
 };
+
+/*
+ * True if a key may be looked at before, or below, the conditions of the filtered side:
+ * no condition hides rows from the user, or the equality is leakproof.
+ */
+extern bool MayLookAhead(FilteredQuery *query, Oid equality);
 
 /* What is kept of a query that is starting. */
 extern FilteredQuery *NewFilteredQuery(EState *estate);
@@ -472,8 +483,8 @@ typedef enum FilterCount
 	N_COUNTS
 } FilterCount;
 
-/* A filter was applied at a site. */
-extern void AddToTotals(const uint64 *counts);
+/* A filter was applied at a site, in a query of that role. */
+extern void AddToTotals(Oid role, const uint64 *counts);
 
 /* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
 extern void InstallTotals(void);
@@ -483,6 +494,7 @@ extern void InstallTotals(void);
 /* What a filter did at a site. */
 typedef struct FilterReport
 {
+	Oid			role;			/* whose query it was in */
 	int			join_node,
 				site_node;		/* numbers in the plan */
 	NameData	table;			/* its name in the query; empty if the site is no scan */

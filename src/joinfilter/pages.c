@@ -90,7 +90,8 @@ struct PageSkip
 static bool
 CanAskAbout(const SiteFilter *sf, int i)
 {
-	return sf->table_keys[i] != NULL && (IsInteger(&sf->readers[i]) || sf->filter->keys[sf->keys[i]].order != NULL);
+	return sf->table_keys[i] != NULL && MayLookAhead(sf->filter->query, sf->readers[i].operator) &&
+		(IsInteger(&sf->readers[i]) || sf->filter->keys[sf->keys[i]].order != NULL);
 }
 
 static bool

@@ -44,6 +44,10 @@
  * hand up each row as it comes: Append, and projections and subqueries without
  * conditions.
  *
+ * A condition that hides rows from the user comes before anything that might tell of
+ * them.  Where there is one, an equality that is not leakproof sees the rows that come to
+ * the join, and no others, as it does without a filter.
+ *
  * Other columns that equal the key.  If a join on the way says f.k = g.k, where f.k
  * is the key, then a row of g without a match above only takes part in rows whose
  * f.k has no match either, and these yield nothing above.  So g is filtered, too:
@@ -91,6 +95,9 @@ StopAt(Way *way, PlanState *ps, const Key *key)
 	Place	   *place;
 	ListCell   *lc;
 
+	/* the method of a parallel hash join is set anew when its shared memory is */
+	if (IsA(ps, HashJoinState) && ps->plan->parallel_aware)
+		return;
 	/* several clauses may lead to one column */
 	foreach(lc, way->places)
 		if (((Place *) lfirst(lc))->ps == ps && equal(((Place *) lfirst(lc))->key, key->expression))
@@ -392,9 +399,7 @@ FollowKey(Way *way, PlanState *ps, const Key *key)
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
 		FollowNode(way, ps, &below, side))
 		return;
-	/* the method of a parallel hash join is set anew when its shared memory is */
-	if (!(IsA(ps, HashJoinState) && ps->plan->parallel_aware))
-		StopAt(way, ps, key);
+	StopAt(way, ps, key);
 }
 
 /* ---- where the way begins ---- */
@@ -482,6 +487,9 @@ FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_comput
 	/* of a merge join, see above */
 	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !way.builds_alike))
 		return NIL;
-	FollowKey(&way, filter->filtered, &key);
+	if (MayLookAhead(filter->query, reader->operator))
+		FollowKey(&way, filter->filtered, &key);
+	else if (filter->hash_join != NULL)
+		StopAt(&way, filter->filtered, &key);
 	return way.places;
 }

@@ -10,9 +10,13 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "joinfilter/joinfilter.h"
 
@@ -91,6 +95,43 @@ ForgetQuery(void *arg)
 	dlist_delete(&query->node);
 }
 
+static bool
+HasRowSecurity(Oid table)
+{
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
+	bool		has = HeapTupleIsValid(tuple) && ((Form_pg_class) GETSTRUCT(tuple))->relrowsecurity;
+
+	if (HeapTupleIsValid(tuple))
+		ReleaseSysCache(tuple);
+	return has;
+}
+
+/* True if some condition of the query may hide rows from the user.  The plan does not tell which one. */
+static bool
+HidesRows(EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, estate->es_range_table)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->security_barrier || (rte->rtekind == RTE_RELATION && HasRowSecurity(rte->relid)))
+			return true;
+	}
+	return false;
+}
+
+bool
+MayLookAhead(FilteredQuery *query, Oid equality)
+{
+	if (get_func_leakproof(get_opcode(equality)))
+		return true;
+	if (query->hiding == HIDING_UNKNOWN)
+		query->hiding = HidesRows(query->estate) ? HIDES_ROWS : HIDES_NOTHING;
+	return query->hiding == HIDES_NOTHING;
+}
+
 FilteredQuery *
 NewFilteredQuery(EState *estate)
 {
@@ -99,6 +140,7 @@ NewFilteredQuery(EState *estate)
 	query->estate = estate;
 	query->context = estate->es_query_cxt;
 	query->statement = GetCurrentStatementStartTimestamp();
+	query->role = GetUserId();
 	query->is_shown_only = (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0;
 	query->at_end.func = ForgetQuery;
 	query->at_end.arg = query;

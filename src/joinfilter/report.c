@@ -32,6 +32,7 @@ MakeOwnReport(const SiteFilter *sf)
 	const JoinFilter *filter = sf->filter;
 	FilterReport report = {0};
 
+	report.role = filter->query->role;
 	report.join_node = filter->join->plan->plan_node_id;
 	report.site_node = sf->site->ps->plan->plan_node_id;
 	NameSite(&report, sf);

@@ -3,11 +3,13 @@
  * bloomx_join_filters().
  *
  * The reports of the last statement with a hash join are kept, also those of the
- * queries within its functions.
+ * queries within its functions.  A role sees those of its own queries: a function may
+ * run queries as its owner, and sessions change their role.
  */
 #include "postgres.h"
 
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
@@ -68,7 +70,7 @@ ReportQuery(FilteredQuery *query)
 		{
 			FilterReport report = MakeFilterReport(site->filters[i]);
 
-			AddToTotals(report.counts);
+			AddToTotals(report.role, report.counts);
 			KeepReport(&report);
 			if (bloomx_join_filter_log)
 				LogReport(&report);
@@ -98,6 +100,8 @@ bloomx_join_filters(PG_FUNCTION_ARGS)
 		};
 		bool		nulls[lengthof(values)] = {false};
 
+		if (r->role != GetUserId())
+			continue;
 		nulls[2] = !has_table;
 		nulls[3] = !has_column;
 		for (int j = 0; j < N_COUNTS; j++)

@@ -3,15 +3,20 @@
  *
  * The server's totals are in shared memory, which only a library that is in
  * shared_preload_libraries can ask for.  They begin when the server starts.
+ *
+ * Small changes of a total tell of the query that made them.  So a role sees the totals
+ * of its own queries, and those of the server if it may read all statistics.
  */
 #include "postgres.h"
 
+#include "catalog/pg_authid.h"
 #include "funcapi.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
@@ -25,21 +30,45 @@ typedef struct ServerTotals
 
 static ServerTotals *server;	/* NULL if the library was not preloaded */
 
-static struct
+/* Of the session's queries as one role. */
+typedef struct RoleTotals
 {
+	Oid			role;
 	uint64		filters;
 	uint64		counts[N_COUNTS];
-}			session;
+	struct RoleTotals *next;
+} RoleTotals;
+
+static RoleTotals *session;
 
 static shmem_request_hook_type next_request;
 static shmem_startup_hook_type next_startup;
 
-void
-AddToTotals(const uint64 *counts)
+static RoleTotals *
+TotalsOf(Oid role)
 {
-	session.filters++;
+	RoleTotals *totals = session;
+
+	while (totals != NULL && totals->role != role)
+		totals = totals->next;
+	if (totals == NULL)
+	{
+		totals = MemoryContextAllocZero(TopMemoryContext, sizeof(RoleTotals));
+		totals->role = role;
+		totals->next = session;
+		session = totals;
+	}
+	return totals;
+}
+
+void
+AddToTotals(Oid role, const uint64 *counts)
+{
+	RoleTotals *totals = TotalsOf(role);
+
+	totals->filters++;
 	for (int i = 0; i < N_COUNTS; i++)
-		session.counts[i] += counts[i];
+		totals->counts[i] += counts[i];
 	if (server == NULL)
 		return;
 	pg_atomic_fetch_add_u64(&server->filters, 1);
@@ -106,10 +135,11 @@ bloomx_join_filter_totals(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	uint64		counts[N_COUNTS];
+	RoleTotals *totals = TotalsOf(GetUserId());
 
 	InitMaterializedSRF(fcinfo, 0);
-	PutTotals(result, "session", session.filters, session.counts);
-	if (server != NULL)
+	PutTotals(result, "session", totals->filters, totals->counts);
+	if (server != NULL && has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS))
 	{
 		for (int i = 0; i < N_COUNTS; i++)
 			counts[i] = pg_atomic_read_u64(&server->counts[i]);
