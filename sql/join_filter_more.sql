@@ -298,7 +298,8 @@ SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (1), (7), (2), (7))
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*) FROM f GROUP BY 1) g JOIN dim d ON d.i4 = g.i4 WHERE d.grp + random() * 0 = 7');
 -- What is computed of groups: a filter may pause, and a group without a match then has some of its rows.  Each such group
 -- has three; the filter drops one of them.
-CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k FROM generate_series(1, 20400) id;
+CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k, CASE WHEN id <= 200 THEN -1e308::float8 WHEN id > 20000 THEN 1e308 ELSE 0 END AS v,
+	CASE WHEN id <= 200 THEN -9e131071 WHEN id > 20000 THEN 9e131071 ELSE 0 END AS n, id::numeric(9, 2) AS m FROM generate_series(1, 20400) id;
 ANALYZE visits;
 CREATE VIEW visitors AS SELECT i4 AS k, grp - 7 AS x FROM dim WHERE i4 < 140;
 CREATE AGGREGATE product(int) (SFUNC = int4mul, STYPE = int);
@@ -315,8 +316,20 @@ SELECT * FROM filtered_tables('SELECT g.* FROM ((SELECT k, count(*) AS n FROM vi
 SELECT * FROM filtered_tables('SELECT g.*, x.* FROM ((SELECT k, count(*) AS n FROM visits GROUP BY k) g CROSS JOIN LATERAL (SELECT 1 / (g.n - 2) AS v FROM (VALUES (0)) y OFFSET 0) x) JOIN visitors USING (k)');
 SET enable_nestloop = off;
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, product(1) FROM visits GROUP BY k) g JOIN visitors USING (k)');
--- What is computed of the columns alone is that of the whole group.
-SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (k - 1000) AS x, count(*) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+-- Sums that overflow only without the row that is dropped, and some that cannot.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(v) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(n) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(m * (k - 1.5)), avg(m), sum(k), max(v), min(n), bool_or(v > 0) FROM visits GROUP BY k) g JOIN visitors USING (k)');
+-- What is computed only of groups of few rows, also of columns alone or of nothing.
+CREATE FUNCTION stop() RETURNS int STABLE LANGUAGE plpgsql AS 'BEGIN RAISE EXCEPTION ''stop''; END';
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, CASE WHEN count(*) < 3 THEN 1 / (k - 1007) END FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, CASE WHEN count(*) < 3 THEN stop() END FROM visits GROUP BY k) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k FROM visits GROUP BY k HAVING CASE WHEN count(*) < 3 THEN 1 / (k - 1007) < 2 ELSE true END) g JOIN (SELECT * FROM visitors WHERE k < 60) c USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (k - 1007) AS x FROM (SELECT k, count(*) AS n FROM visits GROUP BY k OFFSET 0) p WHERE n < 3 OFFSET 0) g JOIN (SELECT * FROM visitors WHERE k < 20) c USING (k)');
+-- Groups of groups: a column by which the second ones are made is a count of the first ones.
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (n - 2) AS x FROM (SELECT k, count(*) AS n FROM visits GROUP BY k) p GROUP BY k, n) g JOIN visitors USING (k)');
+SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, max(1 / (n - 2)) AS x FROM (SELECT k, count(*) AS n FROM visits GROUP BY k) p GROUP BY k) g JOIN (SELECT * FROM visitors WHERE k < 20) c USING (k)');
+DROP FUNCTION stop();
 DROP AGGREGATE product(int);
 DROP OPERATOR FAMILY tens USING btree;
 DROP OPERATOR <# (int, int), <=# (int, int), =# (int, int), >=# (int, int), ># (int, int);

@@ -16,20 +16,29 @@
  * where a Bloom filter passes a key.  So a group without a match may have some of its
  * rows left.  It ends at the join, but before that expressions are computed for it:
  * 1 / (count(*) - 2), or a HAVING of that kind, must not fail for a group of three
- * rows because only two are left.  So what is computed of
- * aggregates has to consist of leakproof functions, which never fail, and of
- * comparisons of numeric.  The aggregates have to be the server's own: rows come in
- * any order, so a transition function takes any of them first; and none of the
- * server's final functions fails for some of the values that it takes.
+ * rows because only two are left.  So all that is computed has to consist of leakproof
+ * functions, which never fail, and of comparisons of numeric.  That holds for what is
+ * computed of columns alone as well: a condition like count(*) < 3 may guard it, and a
+ * column of a group is that of one of its rows, of which others may be equal to it
+ * without being the same.
+ *
+ * The aggregates have to be some of the server's own, for which fewer rows are never
+ * worse.  Those that check for an overflow are not among them: a sum of 1e308 twice
+ * fails unless -1e308 comes in between.  A numeric overflows only with 131,072 digits,
+ * but has them if nothing limits it.
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "access/transam.h"
+#include "catalog/pg_aggregate.h"
+#include "catalog/pg_type.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
+#include "utils/syscache.h"
 
 #include "joinfilter/groups.h"
 
@@ -102,32 +111,78 @@ IsNumericComparison(Node *node)
 	return false;
 }
 
+/* True unless the values of the expression have at most some thousand digits. */
+static bool
+MayBeHuge(Node *node)
+{
+	static const Oid functions[] = {F_NUMERIC_ADD, F_NUMERIC_SUB, F_NUMERIC_MUL, F_NUMERIC_UMINUS, F_NUMERIC_INT2, F_NUMERIC_INT4, F_NUMERIC_INT8};
+	Oid			type = exprType(node),
+				function = IsA(node, OpExpr) ? ((OpExpr *) node)->opfuncid : IsA(node, FuncExpr) ? ((FuncExpr *) node)->funcid : InvalidOid;
+	ListCell   *lc;
+
+	if (type == INT2OID || type == INT4OID || type == INT8OID || (type == NUMERICOID && exprTypmod(node) >= 0))
+		return false;
+	if (IsA(node, Const) && type == NUMERICOID)
+		return ((Const *) node)->constisnull || VARSIZE_ANY(DatumGetPointer(((Const *) node)->constvalue)) > 64;
+	for (int i = 0; i < lengthof(functions); i++)
+		if (functions[i] == function)
+		{
+			foreach(lc, IsA(node, OpExpr) ? ((OpExpr *) node)->args : ((FuncExpr *) node)->args)
+				if (MayBeHuge(lfirst(lc)))
+					return true;
+			return false;
+		}
+	return true;
+}
+
+/* True if the aggregate fails for no part of the rows for all of which it does not fail. */
+static bool
+TakesAnyPart(const Aggref *aggregate)
+{
+	static const Oid aggregates[] = {F_COUNT_, F_COUNT_ANY, F_SUM_INT2, F_SUM_INT4, F_SUM_INT8, F_AVG_INT2, F_AVG_INT4, F_AVG_INT8,
+		F_BIT_AND_INT2, F_BIT_AND_INT4, F_BIT_AND_INT8, F_BIT_OR_INT2, F_BIT_OR_INT4, F_BIT_OR_INT8,
+	F_ARRAY_AGG_ANYNONARRAY, F_STRING_AGG_TEXT_TEXT, F_STRING_AGG_BYTEA_BYTEA};
+	HeapTuple	row;
+	bool		has_order;
+
+	for (int i = 0; i < lengthof(aggregates); i++)
+		if (aggregates[i] == aggregate->aggfnoid)
+			return true;
+	if (aggregate->aggfnoid == F_SUM_NUMERIC || aggregate->aggfnoid == F_AVG_NUMERIC)
+		return !MayBeHuge((Node *) linitial_node(TargetEntry, aggregate->args)->expr);
+	/* min, max and the like return one of the values */
+	row = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggregate->aggfnoid));
+	has_order = HeapTupleIsValid(row) && OidIsValid(((Form_pg_aggregate) GETSTRUCT(row))->aggsortop);
+	if (HeapTupleIsValid(row))
+		ReleaseSysCache(row);
+	return has_order && aggregate->aggfnoid < FirstUnpinnedObjectId;
+}
+
 /*
- * What a node that makes groups computes, as it is to be judged.  The server's
- * aggregates become columns.  Columns become constants, and so does GROUPING(): they
- * are the same in all rows of a group, so what is computed of them alone does not
- * depend on which rows are there.
+ * What a node computes, as it is to be judged: nothing in it is known, so all functions
+ * have columns as arguments.  Aggregates are such columns, too, if the rows that they
+ * take are those of a table, not of other groups.
  */
 static Node *
-OfGroups(Node *node, void *context)
+AsColumns(Node *node, void *of_rows)
 {
 	if (node == NULL)
 		return NULL;
 	if (IsNumericComparison(node))
-		return expression_tree_mutator((Node *) ((OpExpr *) node)->args, OfGroups, context);
-	if (IsA(node, Aggref) && ((Aggref *) node)->aggfnoid < FirstUnpinnedObjectId)
+		return expression_tree_mutator((Node *) ((OpExpr *) node)->args, AsColumns, of_rows);
+	if (IsA(node, Var) || IsA(node, Const) || IsA(node, Param) || IsA(node, GroupingFunc) ||
+		(IsA(node, Aggref) && of_rows != NULL && TakesAnyPart((Aggref *) node)))
 		return (Node *) makeVar(OUTER_VAR, 1, exprType(node), -1, exprCollation(node), 0);
-	if (IsA(node, Var) || IsA(node, GroupingFunc))
-		return (Node *) makeNullConst(exprType(node), -1, exprCollation(node));
-	return expression_tree_mutator(node, OfGroups, context);
+	node = expression_tree_mutator(node, AsColumns, of_rows);
+	if (IsA(node, FuncExpr) && ((FuncExpr *) node)->args == NIL)
+		((FuncExpr *) node)->args = list_make1(makeVar(OUTER_VAR, 1, INT4OID, -1, InvalidOid, 0));
+	return node;
 }
 
 static bool
-MightFail(const Plan *plan, Node *expression)
+MightFail(Node *expression, bool of_rows)
 {
-	if (IsA(plan, Agg))
-		expression = OfGroups(expression, NULL);
-	return contain_leaked_vars(expression);
+	return contain_leaked_vars(AsColumns(expression, of_rows ? &of_rows : NULL));
 }
 
 /* The clauses by which a join finds the rows that match. */
@@ -144,22 +199,22 @@ IsJoin(const Plan *plan)
 }
 
 bool
-PartOfGroupMightFail(const Taker *taker)
+PartOfGroupMightFail(const Taker *taker, bool is_first)
 {
 	Plan	   *plan = taker->plan;
 	ListCell   *lc;
 
 	/* their operators are equalities of indexable types, which do not fail; what they compare is computed of each row */
 	foreach(lc, MatchClauses(plan))
-		if (MightFail(plan, (Node *) lfirst_node(OpExpr, lc)->args))
+		if (MightFail((Node *) lfirst_node(OpExpr, lc)->args, false))
 			return true;
 	/* the rest is computed for rows that match */
 	if (taker->is_filtered)
 		return false;
 	foreach(lc, plan->targetlist)
-		if (MightFail(plan, (Node *) lfirst_node(TargetEntry, lc)->expr))
+		if (MightFail((Node *) lfirst_node(TargetEntry, lc)->expr, is_first))
 			return true;
-	if (MightFail(plan, (Node *) plan->qual) || (IsJoin(plan) && MightFail(plan, (Node *) ((Join *) plan)->joinqual)))
+	if (MightFail((Node *) plan->qual, is_first) || (IsJoin(plan) && MightFail((Node *) ((Join *) plan)->joinqual, false)))
 		return true;
 	/* what becomes of the parameters is not looked at */
 	return IsA(plan, NestLoop) && ((NestLoop *) plan)->nestParams != NIL;

@@ -24,8 +24,8 @@ typedef struct Taker
  */
 extern bool IsGroupedBy(Plan *plan, AttrNumber column, const WordReader *reader);
 
-/* True if the node might throw an error because a group that it takes, or makes, lacks some of its rows. */
-extern bool PartOfGroupMightFail(const Taker *taker);
+/* True if the node might throw an error because a group that it makes (the first one), or takes, lacks some of its rows. */
+extern bool PartOfGroupMightFail(const Taker *taker, bool is_first);
 
 #pragma GCC visibility pop
 

@@ -335,7 +335,7 @@ GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
 		!IsGroupedBy(ps->plan, PlainColumn(key->expression)->varattno, &key->reader))
 		return false;
 	for (const Taker *taker = key->taker; taker != NULL; taker = taker->above)
-		if (PartOfGroupMightFail(taker))
+		if (PartOfGroupMightFail(taker, taker == key->taker))
 			return false;
 	return true;
 }
