@@ -23,7 +23,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		report workers totals statement explain hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
-	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity support) \
+	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
 	$(patsubst %,src/pg/index/%.o, brin brin_cost gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending stores structure segment space provisional entries replace flush merge \
 		concurrent append filters values table parallel build scan summarize vacuum nulls cost info places check_filters check_values check handler)

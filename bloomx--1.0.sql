@@ -318,13 +318,13 @@ CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS flo
 	AS 'MODULE_PATHNAME', 'bloom_contains_sel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer) IS
-	'restriction selectivity of membership operators';
+	'restriction selectivity of operators for membership and overlap';
 
 CREATE FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_contains_joinsel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) IS
-	'join selectivity of membership operators';
+	'join selectivity of operators for membership and overlap';
 
 CREATE FUNCTION bloom_contains(f bloomfilter, v anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains'
@@ -493,12 +493,12 @@ CREATE OPERATOR & (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = blo
 COMMENT ON OPERATOR & (bloomfilter, bloomfilter) IS 'intersection';
 CREATE OPERATOR && (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_overlaps,
-	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = contsel, JOIN = contjoinsel
+	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
 COMMENT ON OPERATOR && (bloomfilter, bloomfilter) IS 'possibly overlaps';
 CREATE OPERATOR !&& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_disjoint,
-	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = contsel, JOIN = contjoinsel
+	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
 );
 COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly does not overlap';
 

@@ -119,6 +119,24 @@ INSERT INTO p_shapes SELECT v.n, what, format(query, f) FROM (SELECT bloom_agg(i
 	(60, 'constant filter with a common key', 'SELECT * FROM p_skewed WHERE k <@ %L::bloomfilter'),
 	(61, 'any of an array column', 'SELECT * FROM p_skewed WHERE bloom_contains_any(%L, ks)'),
 	(62, 'all of an array column', 'SELECT * FROM p_skewed WHERE bloom_contains_all(%L, ks)')) v(n, what, query);
+-- && and !&&: against a constant and against each other, filters that ANALYZE keeps and those that it measures only, with NULLs.
+CREATE TABLE p_gaps AS SELECT s, CASE WHEN s % 4 > 0 THEN f END AS f FROM p_segments;
+ANALYZE p_gaps;
+INSERT INTO p_shapes SELECT v.n, what, format(query, f) FROM (SELECT bloom_agg(i) FROM generate_series(500, 520) i) c(f), (VALUES
+	(70, 'a constant overlaps', 'SELECT * FROM p_segments WHERE f && %L'),
+	(71, 'a constant does not', 'SELECT * FROM p_segments WHERE f !&& %L'),
+	(72, 'a constant does not, negated', 'SELECT * FROM p_segments WHERE NOT f && %L'),
+	(73, 'NULLs and a constant', 'SELECT * FROM p_gaps WHERE f && %L'),
+	(74, 'NULLs and no overlap', 'SELECT * FROM p_gaps WHERE f !&& %L'),
+	(75, 'many alike', 'SELECT * FROM p_filters WHERE f !&& %L'),
+	(76, 'wide filters', 'SELECT * FROM p_days WHERE f && (SELECT bloom_agg(i) FROM generate_series(1, 5000) i)'),
+	(77, 'join: overlap', 'SELECT * FROM p_segments a JOIN p_gaps b ON a.f && b.f'),
+	(78, 'join: no overlap', 'SELECT * FROM p_segments a JOIN p_gaps b ON a.f !&& b.f'),
+	(79, 'join: wide filters', 'SELECT * FROM p_days a JOIN p_days b ON a.f && b.f'),
+	(80, 'join: wide filters, no overlap', 'SELECT * FROM p_days a JOIN p_days b ON NOT a.f && b.f'),
+	(81, 'EXISTS: overlap', 'SELECT * FROM p_segments a WHERE EXISTS (SELECT FROM p_gaps b WHERE a.f && b.f)'),
+	(82, 'EXISTS: no overlap', 'SELECT * FROM p_gaps a WHERE EXISTS (SELECT FROM p_segments b WHERE a.f !&& b.f)'),
+	(83, 'union of two ranges', 'SELECT * FROM p_segments WHERE f && ((SELECT f FROM p_segments WHERE s = 5) | (SELECT f FROM p_segments WHERE s = 6))')) v(n, what, query);
 SELECT n, what, round((p_estimate(query) / greatest(1, p_actual(query)))::numeric, 1) BETWEEN 0.5 AND 2 AS "within a factor of two" FROM p_shapes ORDER BY n;
 
 -- Nothing is known about the result of a function or a column that was not analyzed: 1 % is assumed.
@@ -224,4 +242,4 @@ SELECT proname, prosupport, provolatile, proparallel, procost
 FROM pg_proc WHERE proname ~ '^bloom_contain' AND prorettype = 'boolean'::regtype ORDER BY 1;
 
 DROP FUNCTION p_estimate, p_actual, p_order, p_plan, p_expensive, p_any_filter;
-DROP TABLE p_keys, p_query, p_shapes, p_filters, p_segments, p_days, p_documents, p_skewed, p_new, p_mixed, p_full, p_void, p_layouts;
+DROP TABLE p_keys, p_query, p_shapes, p_filters, p_gaps, p_segments, p_days, p_documents, p_skewed, p_new, p_mixed, p_full, p_void, p_layouts;

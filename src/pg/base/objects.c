@@ -52,6 +52,8 @@ static const struct
 	[BLOOM_HOLDS_TEXT] = {"bloom_holds_text", 2, {FILTER, TEXTOID}},
 	[BLOOM_HOLDS_ALL_TEXTS] = {"bloom_holds_all_texts", 2, {FILTER, TEXTARRAYOID}},
 	[BLOOM_HOLDS_ANY_TEXT] = {"bloom_holds_any_text", 2, {FILTER, TEXTARRAYOID}},
+	[BLOOM_OVERLAPS] = {"bloom_overlaps", 2, {FILTER, FILTER}},
+	[BLOOM_DISJOINT] = {"bloom_disjoint", 2, {FILTER, FILTER}},
 	[BLOOM_PROBE] = {"bloom_probe", 1, {ANYCOMPATIBLEOID}},
 	[BLOOM_PROBE_ALL] = {"bloom_probe_all", 1, {ANYCOMPATIBLEARRAYOID}},
 	[BLOOM_PROBE_HASH] = {"bloom_probe_hash", 1, {INT8OID}},

@@ -8,6 +8,7 @@
  *   facts.c             what is known of a filter before the query runs
  *   implied.c           what a join already says of a pre-filter
  *   selectivity.c       the share of rows that membership keeps
+ *   overlap.c           the share of rows whose filters may overlap
  *   support.c           what PostgreSQL calls: selectivity, cost, index conditions
  */
 #ifndef BLOOMX_PLANNER_H
@@ -84,6 +85,7 @@ typedef struct FilterStatistics
 	double		fpr;
 	double		bytes;
 	double		shared;			/* the part of a filter's keys that another filter of the column has too */
+	double		overlaps;		/* the share of pairs of filters of the column that may overlap; negative = not known */
 } FilterStatistics;
 
 extern bool GetFilterStatistics(HeapTuple pg_statistic, FilterStatistics *statistics);
@@ -145,7 +147,18 @@ extern bool MembershipCountsElsewhere(PlannerInfo *root, const Membership *m);
 #define UNKNOWN_SELECTIVITY 0.01
 
 extern double MembershipSelectivity(PlannerInfo *root, const Membership *m);
+/*
+ * The share of rows on the left of a semijoin or an antijoin that have a partner,
+ * from the share of pairs.  keys: those of the right side, or NULL.
+ */
+extern double ShareWithPartner(PlannerInfo *root, double share, Node *keys, const SpecialJoinInfo *join);
+
 extern double MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join);
+
+/* ---- overlap.c ---- */
+
+/* The selectivity of a && b, or of a !&& b; semijoin is NULL unless it is the condition of a semijoin or an antijoin. */
+extern double OverlapSelectivity(PlannerInfo *root, List *args, bool overlap, const SpecialJoinInfo *semijoin);
 
 #pragma GCC visibility pop
 

@@ -299,7 +299,7 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 
 /* The rows on the right side of a semijoin; keys that repeat make no difference. */
 static double
-InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
+InnerRows(PlannerInfo *root, Node *keys, const SpecialJoinInfo *join)
 {
 	int			only;
 	RelOptInfo *rel = bms_get_singleton_member(join->min_righthand, &only)
@@ -308,11 +308,19 @@ InnerRows(PlannerInfo *root, const Membership *m, const SpecialJoinInfo *join)
 	VariableStatData key;
 	bool		is_default;
 
-	examine_variable(root, m->keys, 0, &key);
+	if (keys == NULL)
+		return rows;
+	examine_variable(root, keys, 0, &key);
 	if (key.rel != NULL && bms_is_subset(key.rel->relids, join->min_righthand))
 		rows = fmin(rows, get_variable_numdistinct(&key, &is_default));
 	ReleaseVariableStats(key);
 	return rows;
+}
+
+double
+ShareWithPartner(PlannerInfo *root, double share, Node *keys, const SpecialJoinInfo *join)
+{
+	return Combine(share, InnerRows(root, keys, join), false);
 }
 
 /* For a semijoin and an antijoin it is the share of rows on the left that have a partner. */
@@ -322,6 +330,6 @@ MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type,
 	double		selectivity = MembershipSelectivity(root, m);
 
 	if (join != NULL && (type == JOIN_SEMI || type == JOIN_ANTI))
-		selectivity = Combine(selectivity, InnerRows(root, m, join), false);
+		selectivity = ShareWithPartner(root, selectivity, m->keys, join);
 	return selectivity;
 }

@@ -3,8 +3,8 @@
  *
  * Beside what it keeps of any type (NULLs, distinct values, and small filters as
  * most common values and as a histogram, which is a sample of them) ANALYZE keeps
- * a slot of four means: keys, false positive rate, bytes, and the part of a
- * filter's keys that another filter of the column has, too.  They are taken from
+ * a slot of five means: keys, false positive rate, bytes, the part of a filter's
+ * keys that another filter of the column has, too, and how often two overlap.  They are taken from
  * up to SAMPLE_FILTERS filters.  When SAMPLE_BYTES are used up, only the header of
  * a filter is read, and it counts as filled as planned.
  */
@@ -52,6 +52,8 @@ typedef struct FilterSample
 	int			pairs;			/* neighbours in the sample that can be compared, to within the keys of the filter */
 	double		shared;
 	double		shared_squared;
+	int			compared;		/* neighbours that were tested for an overlap */
+	int			overlaps;
 } FilterSample;
 
 /* Counts a filter that is read whole, and what it shares with the one before. */
@@ -61,6 +63,8 @@ CountFilter(FilterSample *sample, blx_filter *f)
 	double		keys = blx_cardinality(f),
 				overlap,
 				error;
+	bool		disjoint;
+	blx_error	problem;
 
 	/* a full filter says "perhaps" to everything, and has no estimate of its keys: its rate tells enough */
 	if (!isinf(keys))
@@ -71,6 +75,11 @@ CountFilter(FilterSample *sample, blx_filter *f)
 		sample->pairs++;
 		sample->shared += overlap / keys;
 		sample->shared_squared += (overlap / keys) * (overlap / keys);
+	}
+	if (sample->previous != NULL && blx_disjoint(f, sample->previous, &disjoint, &problem))
+	{
+		sample->compared++;
+		sample->overlaps += !disjoint;
 	}
 	sample->previous = f;
 }
@@ -124,7 +133,7 @@ static void
 StoreMeans(VacAttrStats *stats, const FilterSample *sample)
 {
 	int			slot = 0;
-	float4	   *means = MemoryContextAlloc(stats->anl_context, 4 * sizeof(float4));
+	float4	   *means = MemoryContextAlloc(stats->anl_context, 5 * sizeof(float4));
 
 	while (slot < STATISTIC_NUM_SLOTS && stats->stakind[slot] != 0)
 		slot++;
@@ -134,9 +143,10 @@ StoreMeans(VacAttrStats *stats, const FilterSample *sample)
 	means[1] = (float4) (sample->fpr / sample->filters);
 	means[2] = (float4) (sample->bytes / sample->filters);
 	means[3] = (float4) SharedPart(sample);
+	means[4] = sample->compared > 0 ? (float4) sample->overlaps / sample->compared : -1;
 	stats->stakind[slot] = STATISTIC_KIND_FILTERS;
 	stats->stanumbers[slot] = means;
-	stats->numnumbers[slot] = 4;
+	stats->numnumbers[slot] = 5;
 }
 
 static void
@@ -189,13 +199,14 @@ GetFilterStatistics(HeapTuple pg_statistic, FilterStatistics *statistics)
 	if (!HeapTupleIsValid(pg_statistic) ||
 		!get_attstatsslot(&slot, pg_statistic, STATISTIC_KIND_FILTERS, InvalidOid, ATTSTATSSLOT_NUMBERS))
 		return false;
-	found = slot.nnumbers == 4;
+	found = slot.nnumbers == 5;
 	if (found)
 	{
 		statistics->keys = slot.numbers[0];
 		statistics->fpr = slot.numbers[1];
 		statistics->bytes = slot.numbers[2];
 		statistics->shared = slot.numbers[3];
+		statistics->overlaps = slot.numbers[4];
 	}
 	free_attstatsslot(&slot);
 	return found;

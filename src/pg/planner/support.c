@@ -39,31 +39,36 @@
 /* What PostgreSQL assumes of an array (estimate_array_length). */
 #define UNKNOWN_ARRAY_LENGTH 10
 
-/* RESTRICT of f @> v, v <@ f, f ?& probe and f ?| probe */
+/* The selectivity of a call; join is NULL for a restriction. */
+static double
+SelectivityOfCall(PlannerInfo *root, Oid function, List *args, JoinType type, SpecialJoinInfo *join)
+{
+	OwnFunction which = WhichFunction(function);
+	Membership	m;
+
+	if ((which == BLOOM_OVERLAPS || which == BLOOM_DISJOINT) && list_length(args) == 2)
+		return OverlapSelectivity(root, args, which == BLOOM_OVERLAPS, type == JOIN_SEMI || type == JOIN_ANTI ? join : NULL);
+	if (!ReadMembership(function, args, &m))
+		return UNKNOWN_SELECTIVITY;
+	return join != NULL ? MembershipJoinSelectivity(root, &m, type, join) : MembershipSelectivity(root, &m);
+}
+
+/* RESTRICT of f @> v, v <@ f, f ?& probe, f ?| probe, f && g and f !&& g */
 PG_FUNCTION_INFO_V1(bloom_contains_sel);
 Datum
 bloom_contains_sel(PG_FUNCTION_ARGS)
 {
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Membership	m;
-
-	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
-		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
-	PG_RETURN_FLOAT8(MembershipSelectivity(root, &m));
+	PG_RETURN_FLOAT8(SelectivityOfCall((PlannerInfo *) PG_GETARG_POINTER(0), get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2),
+								 JOIN_INNER, NULL));
 }
 
-/* JOIN of the same: keys of one table against filters of another */
+/* JOIN of the same: keys or filters of one table against filters of another */
 PG_FUNCTION_INFO_V1(bloom_contains_joinsel);
 Datum
 bloom_contains_joinsel(PG_FUNCTION_ARGS)
 {
-	PlannerInfo *root = (PlannerInfo *) PG_GETARG_POINTER(0);
-	Membership	m;
-
-	if (!ReadMembership(get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2), &m))
-		PG_RETURN_FLOAT8(UNKNOWN_SELECTIVITY);
-	PG_RETURN_FLOAT8(MembershipJoinSelectivity(root, &m, (JoinType) PG_GETARG_INT16(3),
-											   (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
+	PG_RETURN_FLOAT8(SelectivityOfCall((PlannerInfo *) PG_GETARG_POINTER(0), get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2),
+								 (JoinType) PG_GETARG_INT16(3), (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
 }
 
 /* The cost of fetching what a test of `keys` keys needs of a filter that may differ from row to row; bytes: 0 = not known. */
@@ -109,18 +114,6 @@ EstimateMembershipCost(SupportRequestCost *request)
 	request->per_tuple = cost * cpu_operator_cost;
 }
 
-static double
-EstimateMembershipSelectivity(SupportRequestSelectivity *request)
-{
-	Membership	m;
-
-	if (!ReadMembership(request->funcid, request->args, &m))
-		return UNKNOWN_SELECTIVITY;
-	if (request->is_join)
-		return MembershipJoinSelectivity(request->root, &m, request->jointype, request->sjinfo);
-	return MembershipSelectivity(request->root, &m);
-}
-
 /* The support function of the membership functions, and so of their operators. */
 PG_FUNCTION_INFO_V1(bloom_contains_support);
 Datum
@@ -130,7 +123,9 @@ bloom_contains_support(PG_FUNCTION_ARGS)
 
 	if (IsA(request, SupportRequestSelectivity))
 	{
-		((SupportRequestSelectivity *) request)->selectivity = EstimateMembershipSelectivity((SupportRequestSelectivity *) request);
+		SupportRequestSelectivity *asked = (SupportRequestSelectivity *) request;
+
+		asked->selectivity = SelectivityOfCall(asked->root, asked->funcid, asked->args, asked->jointype, asked->is_join ? asked->sjinfo : NULL);
 		PG_RETURN_POINTER(request);
 	}
 	if (IsA(request, SupportRequestCost))
