@@ -26,7 +26,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
 	$(patsubst %,src/pg/index/%.o, brin brin_cost gist) \
 	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending stores structure segment space provisional entries replace flush merge \
-		concurrent append filters values table parallel build scan summarize vacuum nulls cost info places check_filters check_values check handler)
+		concurrent append filters values table parallel build scan summarize vacuum nulls arrays cost info places check_filters check_values check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel join_filter_harm join_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \

@@ -72,4 +72,52 @@ RESET min_parallel_index_scan_size;
 RESET max_parallel_maintenance_workers;
 DROP TABLE updated;
 
+-- Arrays that are parameters are hashed when rows are rechecked: a type whose equality counts how often it is asked.
+CREATE SEQUENCE compared;
+CREATE TYPE counted;
+CREATE FUNCTION counted_in(cstring) RETURNS counted LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
+CREATE FUNCTION counted_out(counted) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'int4out';
+CREATE TYPE counted (INPUT = counted_in, OUTPUT = counted_out, LIKE = int4);
+CREATE CAST (counted AS int4) WITHOUT FUNCTION;
+CREATE CAST (int4 AS counted) WITHOUT FUNCTION AS ASSIGNMENT;
+CREATE FUNCTION counted_eq(a counted, b counted) RETURNS boolean LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN PERFORM nextval('compared'); RETURN a::int4 = b::int4; END $$;
+CREATE FUNCTION counted_hash(counted) RETURNS int LANGUAGE internal IMMUTABLE STRICT AS 'hashint4';
+CREATE FUNCTION counted_hash_extended(counted, bigint) RETURNS bigint LANGUAGE internal IMMUTABLE STRICT AS 'hashint4extended';
+CREATE OPERATOR = (LEFTARG = counted, RIGHTARG = counted, FUNCTION = counted_eq, COMMUTATOR = =, HASHES, RESTRICT = eqsel, JOIN = eqjoinsel);
+CREATE OPERATOR CLASS counted_hash DEFAULT FOR TYPE counted USING hash AS OPERATOR 1 =, FUNCTION 1 counted_hash(counted), FUNCTION 2 counted_hash_extended(counted, bigint);
+CREATE OPERATOR CLASS counted_keys DEFAULT FOR TYPE counted USING bloomx AS OPERATOR 1 =, FUNCTION 1 bloomx_extract_scalar(internal);
+CREATE TABLE many AS SELECT i AS id, (i * 7)::counted AS k FROM generate_series(1, 3000) i;
+CREATE INDEX many_k ON many USING bloomx (k);
+CREATE FUNCTION comparisons(query text, OUT rows bigint, OUT of_each bigint) LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM setval('compared', 1);
+    EXECUTE query INTO rows;
+    of_each := (SELECT last_value FROM compared) / 3000;
+END $$;
+SELECT array_agg(i * 70 ORDER BY i) AS keys FROM generate_series(1, 400) i \gset
+SET plan_cache_mode = force_generic_plan;
+PREPARE any_of(counted[]) AS SELECT count(*) FROM many WHERE k = ANY ($1);
+PREPARE any_or(counted[], int) AS SELECT count(*) FROM many WHERE k = ANY ($1) AND (id > $2 OR id < $2);
+EXPLAIN (COSTS OFF) EXECUTE any_of('{1}');
+SELECT * FROM comparisons(format('EXECUTE any_of(%L)', :'keys'));
+SELECT * FROM comparisons(format('EXECUTE any_or(%L, 50)', :'keys'));
+SELECT * FROM comparisons(format('SELECT count(*) FROM many WHERE k = ANY ((SELECT %L::counted[])::counted[])', :'keys'));
+EXECUTE any_of('{7, NULL, 14}');
+EXECUTE any_of('{NULL}');
+EXECUTE any_of('{}');
+EXECUTE any_of(NULL);
+EXECUTE any_of('{21, 28}');
+-- An array of the outer row differs from scan to scan.
+CREATE TABLE outer_rows AS SELECT i AS id, array[i * 7, i * 14]::int[]::counted[] AS keys FROM generate_series(1, 4) i;
+SET enable_material = off;
+EXPLAIN (COSTS OFF) SELECT o.id, m.id FROM outer_rows o, many m WHERE m.k = ANY (o.keys);
+SELECT o.id, array_agg(m.id ORDER BY m.id) FROM outer_rows o, many m WHERE m.k = ANY (o.keys) GROUP BY o.id ORDER BY o.id;
+SELECT o.id, (SELECT count(*) FROM many m WHERE m.k = ANY ((SELECT o.keys || array_agg('700'::counted))::counted[])) FROM outer_rows o ORDER BY o.id;
+RESET plan_cache_mode;
+RESET enable_material;
+DROP TABLE many, outer_rows;
+DROP FUNCTION comparisons;
+DROP TYPE counted CASCADE;
+DROP SEQUENCE compared;
+
 DROP FUNCTION rechecked, random_keys;

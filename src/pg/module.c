@@ -22,6 +22,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
+	BloomxInitArrays();
 	InstallBrinCosts();
 	InstallArrayConditions();
 	InstallJoinFilters(bloomx_brin_consistent);

@@ -30,6 +30,7 @@
  *   summarize.c  VACUUM makes entries of values anew
  *   vacuum.c     VACUUM
  *   nulls.c      what the planner must know of rows without a filter
+ *   arrays.c     what the executor must know of arrays
  *   cost.c       the planner's estimate
  *   check.c      bloomx_check_index (places.h)
  *   info.c       bloomx_index_info
@@ -1015,6 +1016,11 @@ extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
 
 /* At load time: tells the planner that rows without a filter are not in the index. */
 extern void BloomxInitNulls(void);
+
+/* ---- arrays.c ---- */
+
+/* At load time: arrays that are parameters are hashed when rows are rechecked. */
+extern void BloomxInitArrays(void);
 
 /* ---- table.c ---- */
 

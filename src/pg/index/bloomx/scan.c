@@ -91,7 +91,10 @@ AndAll(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 	return true;
 }
 
-/* Each part starts with the rows that the conditions before it have left, so that few slices are read. */
+/*
+ * Each part starts with the rows that the conditions before it have left and no part
+ * has had, so that few slices are read.
+ */
 static bool
 AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, uint64 *rows, bool *left)
 {
@@ -102,9 +105,14 @@ AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 	*left = false;
 	for (uint32 i = 0; i < condition->n; i++)
 	{
-		bool		some = true;
+		bool		some;
+		uint64		open = 0;
 
-		memcpy(one, rows, words * sizeof(uint64));
+		for (uint32 j = 0; j < words; j++)
+			open |= one[j] = rows[j] & ~any[j];
+		some = open != 0;
+		if (!some)
+			break;
 		if (!AndCondition(search, segment, &condition->parts[i], one, &some))
 			return false;
 		for (uint32 j = 0; j < words && some; j++)
