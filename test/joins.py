@@ -538,7 +538,7 @@ DROP TABLE IF EXISTS parent, late; CREATE TABLE parent (k int) PARTITION BY RANG
 INSERT INTO late SELECT g %% 100 FROM generate_series(1, 1000) g; INSERT INTO late VALUES (999); ANALYZE late;
 SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomx.join_filter = on;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
-SELECT 1 \gset one_
+SELECT 1 \\gset one_
 \! psql -Xq -d %s -c "DELETE FROM late WHERE k = 999" -c "ALTER TABLE parent ATTACH PARTITION late FOR VALUES FROM (0) TO (100)"
 SELECT count(*) FROM late JOIN (VALUES (999), (2000)) v (k) USING (k);
 SELECT partitions FROM bloomx_join_filters();

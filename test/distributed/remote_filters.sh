@@ -26,7 +26,7 @@ joins=$hash_joins
 
 # Runs SQL here, with filters on or off.
 run() { # on|off, SQL
-	PGCLIENTENCODING=UTF8 PGOPTIONS="$forced $joins -c bloomx.join_filter=$1" "$bin/psql" -p "$port" -d postgres -XqAt -v ON_ERROR_STOP=1 -c "LOAD '\$libdir/bloomx'" -c "$2" 2>&1
+	PGCLIENTENCODING=UTF8 PGOPTIONS="$forced $joins -c bloomx.join_filter=$1" "$bin/psql" -p "$port" -d postgres -XqAt -v ON_ERROR_STOP=1 -c "LOAD 'bloomx'" -c "$2" 2>&1
 }
 there() { # database, SQL
 	PGCLIENTENCODING=UTF8 PGOPTIONS='-c client_min_messages=warning' "$other_bin/psql" -p "$other_port" -d "$1" -XqAt -v ON_ERROR_STOP=1 -c "$2"
