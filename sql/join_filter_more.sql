@@ -340,6 +340,19 @@ DROP TABLE visits;
 CREATE SEQUENCE computed;
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven USING (i4) WHERE nextval(''computed'') + f.id > 0');
 SELECT last_value = 2 * (SELECT count(*) FROM f) AS "for each row" FROM computed;
+-- The same holds of what a nested loop computes on its inner side, and of a hash table below that would not be built if no row came.
+SET enable_nestloop = on;
+SELECT setval('computed', 1, false);
+SELECT * FROM filtered_tables('SELECT f.id FROM (f CROSS JOIN LATERAL (SELECT nextval(''computed'') + 0 * f.id AS v OFFSET 0) l) JOIN seven USING (i4)');
+SELECT last_value = 2 * (SELECT count(*) FROM f) AS "for each row" FROM computed;
+SET enable_nestloop = off;
+SELECT setval('computed', 1, false);
+SELECT * FROM filtered_tables('SELECT f.id, l.v FROM (f LEFT JOIN (SELECT id, nextval(''computed'') AS v FROM dim OFFSET 0) l ON f.id = l.id) JOIN (SELECT i4 FROM g WHERE id >= 2000000) d ON f.i4 = d.i4');
+SELECT last_value = 2 * (SELECT count(*) FROM dim) AS "for each row" FROM computed;
+SELECT setval('computed', 1, false);
+SELECT * FROM filtered_tables('WITH c AS MATERIALIZED (SELECT id, nextval(''computed'') AS v FROM dim) SELECT f.id, c.v FROM (f LEFT JOIN c ON f.id = c.id) JOIN (SELECT i4 FROM g WHERE id >= 2000000) d ON f.i4 = d.i4');
+SELECT last_value = 2 * (SELECT count(*) FROM dim) AS "for each row" FROM computed;
+SELECT * FROM filtered_tables('SELECT f.id FROM (f JOIN (SELECT ten, row_number() OVER () AS n FROM g LIMIT 100) l USING (ten)) JOIN seven USING (i4)');
 DROP SEQUENCE computed;
 
 -- Operators of a type's other equality: letters of any case are equal, and so are NULLs.

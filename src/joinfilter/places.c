@@ -13,8 +13,9 @@
  *
  * Nodes that count or number rows (Limit, WindowAgg, SetOp, projections of sets)
  * would see other rows: the way ends above them.  It also ends where a node computes
- * something volatile, which would be computed for fewer rows, and at Gather, since
- * what is below runs in other processes.
+ * something volatile, which would be computed for fewer rows, and at a join whose
+ * other side does, which is run for each row of this one, or not at all without any.
+ * And it ends at Gather, since what is below runs in other processes.
  *
  * Groups (Agg, Group, Unique) are made of rows with one key, if the key is a column
  * that all of them are made by (groups.c).  Then a group without a match may lose
@@ -268,7 +269,8 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 	if (known->varno != side || known->varattno != PlainColumn(key->expression)->varattno ||
 		other->varno != other_side || other->varattno <= 0 ||
 		!CarryWordReader(&key->reader, equality->opno, known == left, equality->inputcollid, &equal.reader) ||
-		!HasWords(&equal.reader, other->vartype))
+		!HasWords(&equal.reader, other->vartype) ||
+		!PlanIsQuiet(side == OUTER_VAR ? outerPlanState(ps) : innerPlanState(ps)))
 		return;
 	other = copyObject(other);
 	other->varno = OUTER_VAR;
@@ -302,7 +304,9 @@ FollowJoin(Way *way, PlanState *ps, const Key *key, int side)
 {
 	Join	   *join = (Join *) ps->plan;
 
-	if (IsVolatile((Node *) join->joinqual))
+	/* what the join hashes by may have subplans */
+	if (IsVolatile((Node *) join->joinqual) || IsVolatile((Node *) JoinClauses(ps)) ||
+		!PlanIsQuiet(side == OUTER_VAR ? innerPlanState(ps) : outerPlanState(ps)))
 		return false;
 	FollowEquals(way, ps, key, side);
 	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype) && !MayStopEarly(ps, outerPlanState(ps)))

@@ -3,6 +3,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "catalog/pg_proc.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
@@ -41,16 +42,20 @@ FunctionIsVolatile(Oid function, void *context)
 	return func_volatile(function) == PROVOLATILE_VOLATILE;
 }
 
-/* As contain_volatile_functions and contain_subplans, in one walk: a query that is soon done feels each. */
+/*
+ * As contain_volatile_functions and contain_subplans, in one walk: a query that is soon done feels each.
+ * Aggregates are immutable in the catalog, whatever functions users have made them of.
+ */
 static bool
-IsVolatileNode(Node *node, void *context)
+IsVolatileNode(Node *node, void *but_subplans)
 {
 	if (node == NULL || IsA(node, Var))
 		return false;
-	if (IsA(node, SubPlan) || IsA(node, AlternativeSubPlan) || IsA(node, NextValueExpr) ||
+	if ((IsA(node, SubPlan) && but_subplans == NULL) || IsA(node, AlternativeSubPlan) || IsA(node, NextValueExpr) ||
+		(IsA(node, Aggref) && ((Aggref *) node)->aggfnoid >= FirstUnpinnedObjectId) ||
 		check_functions_in_node(node, FunctionIsVolatile, NULL))
 		return true;
-	return expression_tree_walker(node, IsVolatileNode, context);
+	return expression_tree_walker(node, IsVolatileNode, but_subplans);
 }
 
 bool
@@ -74,9 +79,17 @@ HasParameter(Node *expression)
 	return IsParameter(expression, NULL);
 }
 
-/* The expressions of a node that are not in its target list or its qual.  False if the node is of no known kind. */
-static bool
-OtherExpressions(Plan *plan, List **expressions)
+/* What is known of a node, apart from its expressions. */
+typedef enum NodeClass
+{
+	UNKNOWN_NODE,				/* also one that changes or locks rows */
+	ANY_ROWS,
+	SAME_ROWS					/* each time, if its inputs yield the same */
+} NodeClass;
+
+/* Also finds the expressions that are not in its target list or its qual. */
+static NodeClass
+ClassOfNode(Plan *plan, List **expressions)
 {
 	*expressions = NIL;
 	switch (nodeTag(plan))
@@ -93,36 +106,76 @@ OtherExpressions(Plan *plan, List **expressions)
 		case T_Unique:
 		case T_Agg:
 		case T_Group:
-			return true;
+			return SAME_ROWS;
 		case T_Hash:
 			*expressions = ((Hash *) plan)->hashkeys;
-			return true;
+			return SAME_ROWS;
 		case T_Result:
 			*expressions = (List *) ((Result *) plan)->resconstantqual;
-			return true;
+			return SAME_ROWS;
 		case T_IndexScan:
 			*expressions = ((IndexScan *) plan)->indexqual;
-			return true;
+			return SAME_ROWS;
 		case T_IndexOnlyScan:
 			*expressions = ((IndexOnlyScan *) plan)->indexqual;
-			return true;
+			return SAME_ROWS;
 		case T_BitmapIndexScan:
 			*expressions = ((BitmapIndexScan *) plan)->indexqual;
-			return true;
+			return SAME_ROWS;
 		case T_BitmapHeapScan:
 			*expressions = ((BitmapHeapScan *) plan)->bitmapqualorig;
-			return true;
+			return SAME_ROWS;
 		case T_ValuesScan:
 			*expressions = ((ValuesScan *) plan)->values_lists;
-			return true;
+			return SAME_ROWS;
 		case T_NestLoop:
-		case T_MergeJoin:
-		case T_HashJoin:
-			/* clauses that a join sorts by are never volatile, those that it hashes by may have subplans: see Hash */
 			*expressions = ((Join *) plan)->joinqual;
-			return true;
+			return SAME_ROWS;
+		case T_MergeJoin:
+			*expressions = list_make2(((Join *) plan)->joinqual, ((MergeJoin *) plan)->mergeclauses);
+			return SAME_ROWS;
+		case T_HashJoin:
+			/* the planner does not look for what is volatile in subplans */
+			*expressions = list_make2(((Join *) plan)->joinqual, ((HashJoin *) plan)->hashclauses);
+			return SAME_ROWS;
+		case T_ProjectSet:
+		case T_SetOp:
+		case T_RecursiveUnion:
+		case T_WorkTableScan:
+		case T_CteScan:
+		case T_NamedTuplestoreScan:
+		case T_Gather:
+		case T_GatherMerge:
+			return ANY_ROWS;
+		case T_Limit:
+			*expressions = list_make2(((Limit *) plan)->limitOffset, ((Limit *) plan)->limitCount);
+			return ANY_ROWS;
+		case T_WindowAgg:
+			*expressions = list_make2(((WindowAgg *) plan)->startOffset, ((WindowAgg *) plan)->endOffset);
+			return ANY_ROWS;
+		case T_Memoize:
+			*expressions = ((Memoize *) plan)->param_exprs;
+			return ANY_ROWS;
+		case T_FunctionScan:
+			*expressions = ((FunctionScan *) plan)->functions;
+			return ANY_ROWS;
+		case T_TableFuncScan:
+			*expressions = (List *) ((TableFuncScan *) plan)->tablefunc;
+			return ANY_ROWS;
+		case T_TidScan:
+			*expressions = ((TidScan *) plan)->tidquals;
+			return ANY_ROWS;
+		case T_TidRangeScan:
+			*expressions = ((TidRangeScan *) plan)->tidrangequals;
+			return ANY_ROWS;
+		case T_SampleScan:
+			*expressions = (List *) ((SampleScan *) plan)->tablesample;
+			return ANY_ROWS;
+		case T_ForeignScan:
+			*expressions = ((ForeignScan *) plan)->fdw_exprs;
+			return ((ForeignScan *) plan)->operation == CMD_SELECT ? ANY_ROWS : UNKNOWN_NODE;
 		default:
-			return false;
+			return UNKNOWN_NODE;
 	}
 }
 
@@ -131,7 +184,7 @@ IsUnstable(PlanState *ps, void *context)
 {
 	List	   *expressions;
 
-	if (!OtherExpressions(ps->plan, &expressions) || IsVolatile((Node *) expressions) ||
+	if (ClassOfNode(ps->plan, &expressions) != SAME_ROWS || IsVolatile((Node *) expressions) ||
 		IsVolatile((Node *) ps->plan->targetlist) || IsVolatile((Node *) ps->plan->qual))
 		return true;
 	return planstate_tree_walker(ps, IsUnstable, context);
@@ -141,4 +194,25 @@ bool
 PlanIsStable(PlanState *ps)
 {
 	return !IsUnstable(ps, NULL);
+}
+
+static bool
+IsFelt(PlanState *ps, void *context)
+{
+	List	   *expressions;
+	bool		but_subplans = true;
+
+	if (ClassOfNode(ps->plan, &expressions) == UNKNOWN_NODE || IsVolatileNode((Node *) expressions, &but_subplans) ||
+		IsVolatileNode((Node *) ps->plan->targetlist, &but_subplans) || IsVolatileNode((Node *) ps->plan->qual, &but_subplans))
+		return true;
+	if (IsA(ps, CteScanState) && IsFelt(((CteScanState *) ps)->cteplanstate, context))
+		return true;
+	/* this comes to subplans as well */
+	return planstate_tree_walker(ps, IsFelt, context);
+}
+
+bool
+PlanIsQuiet(PlanState *ps)
+{
+	return !IsFelt(ps, NULL);
 }

@@ -25,6 +25,9 @@ extern bool HasParameter(Node *expression);
 /* True if the plan certainly yields the same rows each time, as long as its parameters are the same. */
 extern bool PlanIsStable(PlanState *ps);
 
+/* True if nobody feels it when the plan runs less often, or is not read to its end: it computes nothing volatile. */
+extern bool PlanIsQuiet(PlanState *ps);
+
 #pragma GCC visibility pop
 
 #endif							/* JOINFILTER_STABLE_H */
