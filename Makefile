@@ -2,14 +2,14 @@
 # `make check-all` runs every test (scripts/test), `make dist` makes the archive for PGXN.
 
 srcdir ?= .
-# bloomx_theory has the papers' formulas, from the same library
-EXTENSION = bloomx bloomx_theory
+# of the same library: bloomx_theory has the papers' formulas, the others have operator classes for other extensions' types
+EXTENSION = bloomx bloomx_citext bloomx_hstore bloomx_theory
 EXTVERSION = 1.0
 DISTVERSION = 1.0.0
 DISTDIR = dist
 MODULE_big = bloomx
 # this version's scripts, and the ways from published ones
-DATA = $(sort $(notdir $(wildcard $(srcdir)/bloomx--*.sql $(srcdir)/bloomx_theory--*.sql)))
+DATA = $(sort $(notdir $(wildcard $(EXTENSION:%=$(srcdir)/%--*.sql))))
 HEADERS_bloomx = src/core/bloomx.h
 
 include $(srcdir)/src/core/sources.mk
@@ -17,7 +17,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
-		extract_tsvector letters extract_text extract_regex) \
+		extract_tsvector extract_hstore letters extract_text extract_regex) \
 	$(patsubst %,src/joinfilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site groups places \
 		sentkeys remotesql remote joins \
 		report workers totals statement explain hooks) \

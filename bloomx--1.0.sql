@@ -1168,13 +1168,13 @@ ALTER OPERATOR FAMILY float_ops USING bloomx ADD
 ALTER OPERATOR FAMILY text_ops USING bloomx ADD
 	OPERATOR 1 = (text, name), OPERATOR 1 = (name, text);
 
--- All other types but arrays.  Enums, ranges and multiranges are keys as they are.  The access method refuses the rest,
+-- All other types but arrays.  Enums, ranges, multiranges and rows are keys as they are.  The access method refuses the rest,
 -- and says what to write instead.
 CREATE OPERATOR CLASS anynonarray_ops DEFAULT FOR TYPE anynonarray USING bloomx AS
 	OPERATOR 1 = (anyenum, anyenum), FUNCTION 1 bloomx_extract_scalar(internal);
 ALTER OPERATOR FAMILY anynonarray_ops USING bloomx ADD
-	OPERATOR 1 = (anyrange, anyrange), OPERATOR 1 = (anymultirange, anymultirange);
-COMMENT ON OPERATOR CLASS anynonarray_ops USING bloomx IS 'enums, ranges and multiranges as keys; refuses other types, with a hint';
+	OPERATOR 1 = (anyrange, anyrange), OPERATOR 1 = (anymultirange, anymultirange), OPERATOR 1 = (record, record);
+COMMENT ON OPERATOR CLASS anynonarray_ops USING bloomx IS 'enums, ranges, multiranges and rows as keys; refuses other types, with a hint';
 
 -- Values with many keys: their elements, members, words or n-grams.
 CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bloomx AS

@@ -36,12 +36,16 @@ ok "this version compiles" $?
 now=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$top/bloomx.control")
 make -s -C "$work/now" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-now" install >"$work/log" 2>&1
 ok "make install DESTDIR=" $?
+others="bloomx_citext bloomx_hstore bloomx_theory"
 expected() { # prefix, version: the files of an installation
 	sharedir=$1$("$pg_config" --sharedir)/extension
-	printf '%s\n' ".$sharedir/bloomx--$2.sql" ".$sharedir/bloomx.control" ".$sharedir/bloomx_theory--$2.sql" ".$sharedir/bloomx_theory.control" ".$1$("$pg_config" --pkglibdir)/bloomx.so" \
-		".$1$("$pg_config" --includedir-server)/extension/bloomx/bloomx.h" | sort
+	for name in bloomx $others; do
+		printf '%s\n' ".$sharedir/$name--$2.sql" ".$sharedir/$name.control"
+	done
+	printf '%s\n' ".$1$("$pg_config" --pkglibdir)/bloomx.so" \
+		".$1$("$pg_config" --includedir-server)/extension/bloomx/bloomx.h"
 }
-same "its files" "$(expected "" "$now")" "$(files "$work/stage-now")"
+same "its files" "$(expected "" "$now" | sort)" "$(files "$work/stage-now")"
 
 # A pg_config that names other directories decides where the files go.
 cat >"$work/pg_config" <<SCRIPT
@@ -75,7 +79,7 @@ next=${now%.*}.$((${now##*.} + 1))
 cp -a "$work/now" "$work/next"
 cd "$work/next" || exit 1
 sed -i "s/^EXTVERSION = $now\$/EXTVERSION = $next/; s/^DISTVERSION = $now\.[0-9]*\$/DISTVERSION = $next.0/" Makefile
-sed -i "s/^default_version = '$now'/default_version = '$next'/" bloomx.control bloomx_theory.control
+sed -i "s/^default_version = '$now'/default_version = '$next'/" bloomx*.control
 sed -i "/\"meta-spec\"/,/}/!s/\"version\": \"$now\.[0-9]*\"/\"version\": \"$next.0\"/; s/\(bloomx[_a-z]*\)--$now\.sql/\1--$next.sql/" META.json
 sed -i "s/\.version = \"$now\.[0-9]*\"/.version = \"$next.0\"/" src/pg/base/compat.h
 sed -i "0,/^## /s//## $next.0\n\n- A function.\n\n## /" CHANGELOG.md
@@ -94,11 +98,11 @@ CREATE FUNCTION bloom_next(f bloomfilter) RETURNS integer
 COMMENT ON FUNCTION bloom_next(f bloomfilter) IS 'what only the next version has';
 SQL
 { sed "s/bloomx--$now\.sql/bloomx--$next.sql/" "bloomx--$now.sql" && sed -n '/^CREATE/,$p' "bloomx--$now--$next.sql"; } >"bloomx--$next.sql"
-# nothing changes in the other extension
-cp "bloomx_theory--$now.sql" "bloomx_theory--$next.sql"
-cat >"bloomx_theory--$now--$next.sql" <<SQL
-/* bloomx_theory--$now--$next.sql */
-SQL
+# nothing changes in the other extensions
+for name in $others; do
+	cp "$name--$now.sql" "$name--$next.sql"
+	echo "/* $name--$now--$next.sql */" >"$name--$now--$next.sql"
+done
 cat >>src/pg/functions/inspect.c <<'C'
 
 PG_FUNCTION_INFO_V1(bloom_next);
@@ -115,8 +119,8 @@ build "$work/next"
 ok "the next version compiles" $?
 make -s -C "$work/next" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-next" install >"$work/log" 2>&1
 ok "and installs" $?
-same "with the scripts of both versions and the way between them" "bloomx--$now--$next.sql bloomx--$now.sql bloomx--$next.sql bloomx_theory--$now--$next.sql bloomx_theory--$now.sql bloomx_theory--$next.sql" \
-	"$(cd "$work/stage-next$("$pg_config" --sharedir)/extension" && echo *.sql)"
+same "with the scripts of both versions and the way between them" "$(for name in bloomx $others; do echo "$name--$now--$next.sql $name--$now.sql $name--$next.sql"; done)" \
+	"$(cd "$work/stage-next$("$pg_config" --sharedir)/extension" && printf '%s %s %s\n' *.sql)"
 
 # ---- the upgrade ----
 

@@ -84,7 +84,7 @@ make_dist() {
 # The archive has one directory, named after the version, with what a user needs: no development files, no build products.
 contents() {
 	[ "$(unzip -Z1 "$zip" | cut -d / -f 1 | sort -u)" = "bloomx-$version" ]
-	for file in META.json Makefile bloomx.control bloomx_theory.control README.md CHANGELOG.md LICENSE; do
+	for file in META.json Makefile bloomx.control bloomx_citext.control bloomx_hstore.control bloomx_theory.control README.md CHANGELOG.md LICENSE; do
 		[ -s "$tree/$file" ] || {
 			echo "$file is missing"
 			return 1

@@ -59,6 +59,11 @@ found() { # database
 fresh $from
 sql $from "
 	CREATE EXTENSION bloomx;
+	CREATE EXTENSION bloomx_citext CASCADE;
+	CREATE EXTENSION bloomx_hstore CASCADE;
+	CREATE TYPE pair AS (a int, b text);
+	CREATE TABLE indexed AS SELECT v AS id, hstore('k', v::text) AS h, ('word ' || v)::citext AS c, ROW(v, 'b')::pair AS p FROM generate_series(1, 50) v;
+	CREATE INDEX indexed_key ON indexed USING bloomx (h, c, c citext_ngram_ops, p);
 	CREATE TABLE filters (id serial PRIMARY KEY, layout text, n int, f bloomfilter NOT NULL, CHECK (bloom_cardinality(f) >= 0));
 	-- layouts, from a few bytes to several TOAST chunks; keys of several types; unplanned, with a seed, empty, expanded
 	INSERT INTO filters (layout, n, f)
@@ -98,6 +103,8 @@ wanted_order=$(sql $from "$order")
 wanted_found=$(found $from)
 small="SELECT count(*) || ' ' || md5(string_agg(md5(f::bytea), ',' ORDER BY id)) FROM small"
 others="SELECT md5(string_agg(what || f::text, ',' ORDER BY what)) FROM named; SELECT count(*) FROM v; SELECT * FROM defaults ORDER BY id;
+	SET enable_seqscan = off; SELECT id FROM indexed WHERE h @> 'k=>7' AND c = 'WORD 7' AND c LIKE '%ORD 7' AND p = ROW(7, 'b')::pair;
+	SELECT bloomx_check_index('indexed_key');
 	SELECT string_agg(format_type(atttypid, atttypmod), ' ' ORDER BY attnum) FROM pg_attribute WHERE attrelid = 'typed'::regclass AND attnum > 0;
 	SELECT md5(string_agg(md5(f::bytea) || md5(g::bytea) || fs::text, ',' ORDER BY n)) FROM typed"
 wanted_small=$(sql $from "$small")

@@ -41,6 +41,7 @@ DATABASE = "bloomx_rows"
 
 FUNCTIONS = """
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy', 'odd', 'even', 'blue', 'calm');
+CREATE TYPE pair AS (a int8, b text, c mood);
 -- A number below `domain`, of a row and a column.
 CREATE FUNCTION k(g bigint, c int, domain bigint) RETURNS bigint IMMUTABLE STRICT PARALLEL SAFE LANGUAGE sql AS
 	'SELECT (hashint8extended(g, c) & 4611686018427387903) % domain';
@@ -91,6 +92,8 @@ SCALARS = {
     "td": ("tid", "('(' || {k} % 100000 || ',1)')::tid"),
     "e": ("mood", "(enum_range(NULL::mood))[1 + {k} % 7]"),
     "ir": ("int4range", "int4range(({k} % 1000000)::int, ({k} % 1000000)::int + 5)", "int4range(({k} % 1000000)::int, ({k} % 1000000)::int + 4, '[]')"),
+    "cm": ("pair", "ROW({k}::int8, 'key ' || {k}, (enum_range(NULL::mood))[1 + {k} % 8])::pair"),
+    "cs": ("citext", "('Key ' || {k})::citext", "('kEY ' || {k})::citext"),
     "mr": ("int4multirange", "int4multirange(int4range(({k} % 1000000)::int, ({k} % 1000000)::int + 5), int4range(2000000, NULL))"),
 }
 
@@ -100,10 +103,10 @@ ARRAYS = {"i4s": ("int4[]", "i4"), "i8s": ("int8[]", "i8"), "tas": ("text[]", "t
 # name: the key of a number {k}, its type
 FILTERS = {"f": ("{k}", "bigint"), "fs": ("('w' || {k})", "text")}
 TEXTS = {"tx": "text", "tc": 'text COLLATE "C.utf8"', "ti": 'text COLLATE "und-x-icu"', "tt": 'text COLLATE "tr-x-icu"', "vx": "varchar"}
-PADDED = {"bx": "char(90)", "nx": "name"}
+PADDED = {"bx": "char(90)", "nx": "name", "cx": "citext"}
 
 # Operator classes of what type serve which columns, beside those whose type has the class's name.
-SERVED = {"text": ["t", "te", "v", *TEXTS], "bpchar": ["bp"], "varchar": ["v"], "inet": ["ip", "ci"], "anyenum": ["e"], "anyrange": ["ir"], "anynonarray": ["e", "ir", "mr"],
+SERVED = {"text": ["t", "te", "v", *TEXTS], "bpchar": ["bp"], "varchar": ["v"], "inet": ["ip", "ci"], "anyenum": ["e"], "anyrange": ["ir"], "anynonarray": ["e", "ir", "mr", "cm"], "hstore": ["h"],
           "anyarray": list(ARRAYS), "jsonb": ["j"], "tsvector": ["tv"], "bloomfilter": list(FILTERS)}
 WRAPPED = {"i4": "({} + 1)", "t": "lower({})", "i4s": "({} || 7)"}
 
@@ -219,6 +222,8 @@ class Table:
         if column == "tv":
             return (f"(SELECT CASE WHEN {k} % 5 = 0 THEN array_to_tsvector(array_agg(DISTINCT 'w' || {each})) "
                     f"ELSE to_tsvector('simple', coalesce(string_agg(word({each}), ' '), '')) END FROM {size})")
+        if column == "h":
+            return f"(SELECT coalesce(hstore(array_agg('k' || {each} % 30), array_agg(CASE WHEN {each} % 9 > 0 THEN word({each}) END)), '') FROM {size})"
         if column == "j":
             numbers = f"ARRAY(SELECT {each} FROM {size})"
             return (f"CASE {k} % 14 WHEN 0 THEN to_jsonb({k}) WHEN 1 THEN to_jsonb('key ' || {k}) WHEN 2 THEN '[]' WHEN 3 THEN to_jsonb({numbers}) "
@@ -246,7 +251,7 @@ class Table:
 
 
 def columns_of_all():
-    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, **PADDED, "j": "jsonb", "tv": "tsvector", **{f: "bloomfilter" for f in FILTERS}}
+    return {**{c: s[0] for c, s in SCALARS.items()}, **{c: a[0] for c, a in ARRAYS.items()}, **TEXTS, **PADDED, "j": "jsonb", "h": "hstore", "tv": "tsvector", **{f: "bloomfilter" for f in FILTERS}}
 
 
 # --------------------------------------------------------------------------
@@ -364,6 +369,16 @@ class Conditions:
         keys = [v for v in value if isinstance(v, str)] if isinstance(value, (dict, list)) else [value] if isinstance(value, str) else []
         return literal(self.r.choice(keys)) if keys and self.chance(0.8) else literal(f"key {self.r.randrange(40)}")
 
+    def of_hstore(self, table, column, sql, operator):
+        pairs = list(json.loads(self.session.value(f"hstore_to_json({table.value(f'{self.row(table, column)}::bigint', column)})") or "{}").items())
+        pairs = self.r.sample(pairs, min(len(pairs), self.r.choice([0, 1, 1, 2]))) or [("k1", None)]
+        if self.chance(0.1):
+            pairs[0] = (pairs[0][0], self.r.choice([None, "odd"]))
+        names = f"ARRAY[{', '.join(literal(name) for name, _ in pairs)}]"
+        if operator == "@>":
+            return f"{sql} @> hstore({names}, ARRAY[{', '.join('NULL' if v is None else literal(v) for _, v in pairs)}])"
+        return f"{sql} {operator} {literal(pairs[0][0]) if operator == '?' else names}"
+
     def cut(self, text):
         """Some pieces of a text, in their order."""
         pieces, at = [], 0
@@ -474,6 +489,8 @@ class Conditions:
             return f"{sql} {operator} {literal(self.jsonpath(self.document(table, column), operator))}"
         if column in ARRAYS and operator in ("@>", "&&"):
             return f"{sql} {operator} {self.part_of_array(table, column, operator == '&&')}"
+        if column == "h":
+            return self.of_hstore(table, column, sql, operator)
         if operator == "@>":
             value = self.document(table, column)
             return f"{sql} @> {literal(self.json(self.part_of_json(value)))}::jsonb"
@@ -492,7 +509,7 @@ CLASSES = """
 SELECT json_build_array(m.amname, quote_ident(n.nspname) || '.' || quote_ident(c.opcname), c.opcname, t.typname, c.opcdefault, array_agg(DISTINCT o.oprname))
 FROM pg_opclass c JOIN pg_am m ON m.oid = c.opcmethod JOIN pg_namespace n ON n.oid = c.opcnamespace JOIN pg_type t ON t.oid = c.opcintype
 	JOIN pg_amop a ON a.amopfamily = c.opcfamily AND (a.amoplefttype = c.opcintype OR t.typname ~ '^any') AND a.amoppurpose = 's' JOIN pg_operator o ON o.oid = a.amopopr
-WHERE m.amname = ANY (%s) AND (%s OR EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname = 'bloomx'
+WHERE m.amname = ANY (%s) AND (%s OR EXISTS (SELECT FROM pg_depend d JOIN pg_extension e ON e.oid = d.refobjid AND e.extname LIKE 'bloomx%%'
 	WHERE d.classid = 'pg_opclass'::regclass AND d.objid = c.oid AND d.deptype = 'e'))
 GROUP BY m.amname, n.nspname, c.opcname, t.typname, c.opcdefault ORDER BY m.amname, c.opcname
 """
@@ -520,7 +537,7 @@ class OperatorClass:
         self.columns = SERVED.get(kind) or [c for c, t in columns_of_all().items() if t.strip('"') == kind]
         # A text of few words is no document: n-grams are for the others.
         if "~~" in operators:
-            self.columns = {"bpchar": ["bx"], "name": ["nx"]}.get(kind, [*TEXTS, "te"])
+            self.columns = {"bpchar": ["bx"], "name": ["nx"], "citext": ["cx"]}.get(kind, [*TEXTS, "te"])
 
 
 class Test:
@@ -931,7 +948,7 @@ class Test:
         admin.run("SELECT pg_reload_conf()")
         admin.close()
         session = Session()
-        for statement in ("CREATE EXTENSION bloomx", *(f"CREATE EXTENSION {e}" for e in ("bloom", "pg_trgm") if "bloom" in self.methods or "gin" in self.methods)):
+        for statement in ("CREATE EXTENSION bloomx", "CREATE EXTENSION bloomx_citext CASCADE", "CREATE EXTENSION bloomx_hstore CASCADE", *(f"CREATE EXTENSION {e}" for e in ("bloom", "pg_trgm") if "bloom" in self.methods or "gin" in self.methods)):
             session.run(statement)
         session.run(FUNCTIONS)
         methods = "'{" + ",".join(self.methods) + "}'"

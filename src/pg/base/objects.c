@@ -96,16 +96,16 @@ Invalidate(Datum arg, int cache, uint32 hash)
 	invalidations++;
 }
 
-/* The extension and its schema.  No syscache has them before PostgreSQL 18. */
+/* An extension and its schema.  No syscache has them before PostgreSQL 18. */
 static bool
-FindExtension(Oid *extension, Oid *schema)
+FindExtension(const char *name, Oid *extension, Oid *schema)
 {
 	Relation	relation = table_open(ExtensionRelationId, AccessShareLock);
 	ScanKeyData key;
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
-	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum("bloomx"));
+	ScanKeyInit(&key, Anum_pg_extension_extname, BTEqualStrategyNumber, F_NAMEEQ, CStringGetDatum(name));
 	scan = systable_beginscan(relation, ExtensionNameIndexId, true, NULL, 1, &key);
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
@@ -157,7 +157,7 @@ FindObjects(void)
 	Oid			extension,
 				schema;
 
-	if (!FindExtension(&extension, &schema))
+	if (!FindExtension("bloomx", &extension, &schema))
 		return found;
 	found.type = Member(TypeRelationId, GetSysCacheOid2(TYPENAMENSP, Anum_pg_type_oid, CStringGetDatum("bloomfilter"),
 														ObjectIdGetDatum(schema)), extension);
@@ -227,4 +227,23 @@ IsFilterType(Oid type)
 	Oid			filter = FilterTypeOid();
 
 	return OidIsValid(filter) && (type == filter || getBaseType(type) == filter);
+}
+
+Oid
+FunctionOfExtension(const char *extension, const char *function, Oid argument)
+{
+	Oid			extension_oid,
+				schema,
+				found = InvalidOid;
+
+	if (FindExtension(extension, &extension_oid, &schema))
+		found = Member(ProcedureRelationId,
+					   GetSysCacheOid3(PROCNAMEARGSNSP, Anum_pg_proc_oid, CStringGetDatum(function),
+									   PointerGetDatum(buildoidvector(&argument, 1)), ObjectIdGetDatum(schema)), extension_oid);
+	if (!OidIsValid(found))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("type %s is not that of extension %s", format_type_be(argument), extension),
+				 errdetail("The extension has no function %s(%s).", function, format_type_be(argument))));
+	return found;
 }

@@ -57,6 +57,12 @@ extern Oid	FilterTypeOid(void);
 /* True for bloomfilter and for a domain over it. */
 extern bool IsFilterType(Oid type);
 
+/*
+ * Another extension's function with that name and that one argument.  An error if it
+ * has none: then the type is not its own, but only has the same name.
+ */
+extern Oid	FunctionOfExtension(const char *extension, const char *function, Oid argument);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_OBJECTS_H */

@@ -112,6 +112,24 @@ CheckColumn(const KeyType *key, int n, Oid type)
 				 errhint("If the type has just been altered, run the statement again.")));
 }
 
+bool
+HasColumnsOf(const KeyType *key, Datum value)
+{
+	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
+	TupleDesc	columns = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
+	bool		same = true;
+	int			n = 0;
+
+	for (int i = 0; i < columns->natts; i++)
+		if (!TupleDescAttr(columns, i)->attisdropped)
+		{
+			same &= n < key->n_parts && key->parts[n].type == TupleDescAttr(columns, i)->atttypid;
+			n++;
+		}
+	ReleaseTupleDesc(columns);
+	return same && n == key->n_parts;
+}
+
 uint64
 HashRow(KeyType *key, Datum value, uint64 seed)
 {

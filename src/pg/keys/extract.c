@@ -78,11 +78,11 @@ typedef struct ScalarExtractor
 	KeyType		asked;			/* of the last condition's */
 } ScalarExtractor;
 
-/* Conditions on enums and ranges have the type of the column. */
+/* Conditions on enums, ranges and rows have the type of the column. */
 static Oid
 KeyTypeOf(const KeyExtractor *extractor, Oid type)
 {
-	return IsPolymorphicType(type) ? extractor->type : type;
+	return IsPolymorphicType(type) || type == RECORDOID ? extractor->type : type;
 }
 
 static void
@@ -97,6 +97,9 @@ ScalarCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 	KeyType    *asked = &((ScalarExtractor *) extractor)->asked;
 	Oid			of_keys = KeyTypeOf(extractor, type);
 
+	/* a row with other columns equals none, or is an error of the operator's */
+	if (type == RECORDOID && !HasColumnsOf(&((ScalarExtractor *) extractor)->stored, query))
+		return MakeKeyCondition(ANY_VALUE, 0);
 	if (asked->type != of_keys)
 		LookupIndexedType(asked, of_keys, extractor->collation, extractor->memory);
 	return ConditionOfKey(HashKey(asked, query, 0));

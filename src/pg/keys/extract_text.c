@@ -8,9 +8,12 @@
  */
 #include "pg/keys/ngram.h"
 
+#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "utils/builtins.h"
+
+#include "pg/base/objects.h"
 
 /*
  * A condition asks for at most this many n-grams of a kind.  That many tell every
@@ -165,9 +168,12 @@ ConditionOfText(const text *string, Oid type)
 	return ConditionOfPattern(&pattern);
 }
 
-/* A backslash makes the character after it an ordinary one.  At the end it is an error of the operator's. */
+/*
+ * A backslash makes the character after it an ordinary one.  At the end it is an error of
+ * the operator's.  Without wildcards all characters are ordinary: lower(text) = lower(string).
+ */
 static KeyCondition *
-ConditionOfLike(const text *string, bool ignore_case, Oid collation)
+ConditionOfLike(const text *string, bool wildcards, bool ignore_case, Oid collation)
 {
 	LetterCase	letter_case = {0};
 	Letters		letters = LettersOf(string);
@@ -178,10 +184,10 @@ ConditionOfLike(const text *string, bool ignore_case, Oid collation)
 	while (letters.next < letters.end)
 	{
 		pg_wchar	letter = NextLetter(&letters);
-		bool		is_wild = letter == '%' || letter == '_';
+		bool		is_wild = wildcards && (letter == '%' || letter == '_');
 
 		CHECK_FOR_INTERRUPTS();
-		if (letter == '\\')
+		if (wildcards && letter == '\\')
 		{
 			if (letters.next == letters.end)
 				break;
@@ -207,7 +213,7 @@ TextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 			return ConditionOfText(pattern, type);
 		case KEYS_LIKE:
 		case KEYS_ILIKE:
-			return ConditionOfLike(pattern, strategy == KEYS_ILIKE, extractor->collation);
+			return ConditionOfLike(pattern, true, strategy == KEYS_ILIKE, extractor->collation);
 		case KEYS_REGEX:
 		case KEYS_IREGEX:
 			return ConditionOfRegex(pattern, strategy == KEYS_IREGEX, extractor->collation);
@@ -216,9 +222,8 @@ TextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 	}
 }
 
-PG_FUNCTION_INFO_V1(bloomx_extract_text_ngram);
-Datum
-bloomx_extract_text_ngram(PG_FUNCTION_ARGS)
+static KeyExtractor *
+MakeTextExtractor(FunctionCallInfo fcinfo)
 {
 	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor));
 	KeyType		key;
@@ -230,5 +235,42 @@ bloomx_extract_text_ngram(PG_FUNCTION_ARGS)
 	extractor->rate = GRAM_RATE;
 	extractor->value = ExtractText;
 	extractor->query = TextCondition;
+	return extractor;
+}
+
+PG_FUNCTION_INFO_V1(bloomx_extract_text_ngram);
+Datum
+bloomx_extract_text_ngram(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(MakeTextExtractor(fcinfo));
+}
+
+/* ---- citext: texts whose operators all ignore case; the class is in the extension bloomx_citext ---- */
+
+/* Equality compares lower cases by the database's collation, whatever the column's. */
+static KeyCondition *
+CitextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
+{
+	switch (strategy)
+	{
+		case KEYS_EQUAL:
+			return ConditionOfLike(DatumGetTextPP(query), false, true, DEFAULT_COLLATION_OID);
+		case KEYS_LIKE:
+			return TextCondition(extractor, KEYS_ILIKE, type, query);
+		case KEYS_REGEX:
+			return TextCondition(extractor, KEYS_IREGEX, type, query);
+		default:
+			return TextCondition(extractor, strategy, type, query);
+	}
+}
+
+PG_FUNCTION_INFO_V1(bloomx_extract_citext_ngram);
+Datum
+bloomx_extract_citext_ngram(PG_FUNCTION_ARGS)
+{
+	KeyExtractor *extractor = MakeTextExtractor(fcinfo);
+
+	(void) FunctionOfExtension("citext", "citext_hash", extractor->type);
+	extractor->query = CitextCondition;
 	PG_RETURN_POINTER(extractor);
 }

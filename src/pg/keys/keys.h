@@ -58,6 +58,9 @@ extern bool LookupRowOf(KeyType *key, Datum value, Node *soft);
 extern void LookupRowOfArray(KeyType *key, Datum array);
 extern bool LookupRowOfTypmod(KeyType *key, int32 typmod, Node *soft);
 
+/* True if a row has columns of the types of the key's. */
+extern bool HasColumnsOf(const KeyType *key, Datum value);
+
 /* The hash of a key.  The value must be of the key type and not NULL. */
 static inline uint64
 HashKey(KeyType *key, Datum value, uint64 seed)

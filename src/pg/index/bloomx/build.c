@@ -72,7 +72,7 @@ CheckType(Relation index, int column)
 	char		kind = get_typtype(type);
 
 	if (index->rd_opcintype[column] != ANYNONARRAYOID ||
-		kind == TYPTYPE_ENUM || kind == TYPTYPE_RANGE || kind == TYPTYPE_MULTIRANGE)
+		kind == TYPTYPE_ENUM || kind == TYPTYPE_RANGE || kind == TYPTYPE_MULTIRANGE || kind == TYPTYPE_COMPOSITE)
 		return;
 	if (IsFilterType(type))
 		ereport(ERROR,
