@@ -32,6 +32,7 @@ SELECT * FROM event_differences('amount = $1 % 5000 + 0.500');
 SELECT * FROM event_differences('kind = ''kind '' || $1 % 300 AND amount = $1 % 5000 + 0.5');
 SELECT * FROM event_differences('id IN ($1, $1 + 1, -1)');
 SELECT * FROM event_differences('id = ANY (ARRAY[$1, NULL])');
+SELECT * FROM event_differences('kind = ANY (ARRAY[''kind '' || $1 % 300, NULL])');
 SELECT * FROM event_differences('id = ANY (ARRAY[]::int[]) AND $1 > 0');
 SELECT * FROM event_differences('id = $1 AND kind = NULL');
 SELECT * FROM event_differences('id = $1::bigint OR id = ($1 % 100)::smallint');
