@@ -181,6 +181,8 @@ SET bloomx.join_filter = on;
 SELECT f.id FROM (SELECT * FROM f ORDER BY i4 = 1, id) f JOIN seven ON 300 / (f.i4 - 1) = seven.i4 LIMIT 1;
 SELECT "table", rows_dropped FROM bloomx_join_filters();
 SET bloomx.join_filter = off;
+-- The same on the side whose keys are collected: a hash join computes no key after one that is NULL.
+SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (0), (1)) o (id), LATERAL (SELECT f.id FROM f JOIN (SELECT nullif(ten, 0) AS ten, ten AS x FROM g OFFSET 0) d ON f.ten + o.id = d.ten AND f.i4 = 280 / d.x OFFSET 0) x (a)');
 -- A leakproof function never fails: that goes below joins as a column does.
 CREATE FUNCTION half(int) RETURNS int LANGUAGE plpgsql LEAKPROOF STRICT IMMUTABLE AS 'BEGIN RETURN $1 / 2; END';
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON half(f.i4) = seven.i4');

@@ -25,6 +25,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -258,9 +259,13 @@ GetClause(const JoinFilter *filter, int i)
 	return clause;
 }
 
-/* Reads the join's clause i: how to get the key from the input, and where it can be tested. */
+/*
+ * Reads the join's clause i: how to get the key from the input, and where it can be
+ * tested.  A hash join computes its first key for each row, and the others unless one
+ * before is NULL: so what might fail is collected only if all before are used.
+ */
 static List *
-SetUpKey(JoinFilter *filter, int i)
+SetUpKey(JoinFilter *filter, int i, bool are_used)
 {
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
@@ -273,12 +278,10 @@ SetUpKey(JoinFilter *filter, int i)
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
 		key->attno = built->varattno;
-	else if (IsVolatile(clause.built))
+	else if (IsVolatile(clause.built) || (!(filter->hash_join != NULL && are_used) && contain_leaked_vars(clause.built)))
 		return NIL;
 	else
 		key->expr = PrepareExpression(filter, clause.built);
-
-	/* a hash join computes its first key for each row, and the others unless one before is NULL */
 	return FindPlaces(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &reader);
 }
 
@@ -367,6 +370,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	JoinFilter *filter = NewJoinFilter(query, join);
 	List	  **places;
 	double		rows;
+	bool		are_used = true;
 
 	if (filter == NULL || WillDropTooFew(filter) || (!filter->is_shared && !InputIsEligible(filter->input)))
 		return;
@@ -374,7 +378,8 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	places = palloc0(filter->n_keys * sizeof(List *));
 	for (int i = 0; i < filter->n_keys; i++)
 	{
-		places[i] = SetUpKey(filter, i);
+		places[i] = SetUpKey(filter, i, are_used);
+		are_used = are_used && places[i] != NIL;
 		rows = Max(rows, RowsAtPlaces(places[i]));
 	}
 	if (rows < bloomx_join_filter_min_rows)
