@@ -120,4 +120,19 @@ DROP FUNCTION comparisons;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;
 
+-- VACUUM leaves hardly any pending rows, and as few segments as CREATE INDEX makes, or nearly.
+CREATE TABLE grown WITH (autovacuum_enabled = off) AS SELECT i AS id, bloom_agg(i * 10) AS f FROM generate_series(1, 5000) i GROUP BY i;
+CREATE INDEX grown_both ON grown USING bloomx (id, f);
+DO $$ BEGIN FOR i IN 1..12 LOOP INSERT INTO grown SELECT j + 10000 * i, bloom_agg(j) FROM generate_series(1, 300 * i) j GROUP BY j; END LOOP; END $$;
+SELECT columns, pending > 1000 AS pending FROM bloomx_index_info('grown_both');
+VACUUM grown;
+SELECT columns, rows + pending AS rows, pending < 500 AS few_pending, segments < 3 AS few_segments, lost FROM bloomx_index_info('grown_both');
+UPDATE grown SET id = id + 1 WHERE id % 3 = 0;
+DELETE FROM grown WHERE id % 5 = 0;
+VACUUM grown;
+VACUUM grown;
+SELECT columns, pending < 500 AS few_pending, segments < 5 AS few_segments, lost FROM bloomx_index_info('grown_both');
+SELECT bloomx_check_index('grown_both') - count(*) AS missing FROM grown;
+DROP TABLE grown;
+
 DROP FUNCTION rechecked, random_keys;

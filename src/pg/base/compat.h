@@ -78,6 +78,11 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define AnalyzeDelayPoint() vacuum_delay_point()
 #endif
 
+/* 17: another name, elsewhere */
+#if PG_VERSION_NUM < 170000
+#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
+#endif
+
 /* 16: hash joins may return rows of the inner side without a match; 18: one copy of those with a match */
 #if PG_VERSION_NUM >= 180000
 #define IS_RIGHT_SEMI_OR_ANTI(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)

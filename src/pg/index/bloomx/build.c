@@ -306,7 +306,7 @@ InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const
 	state->owed[number] = Max(state->owed[number], step);
 	if (BloomxTryLockStructure(store->index))
 	{
-		(void) BloomxMergeStep(store, state->owed[number], store->of_values ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS);
+		(void) BloomxMergeStep(store, state->owed[number], store->of_values ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(store));
 		BloomxUnlockStructure(store->index);
 		state->owed[number] = 0;
 	}

@@ -168,6 +168,12 @@ AddToSet(KeySet *set, uint64 hash)
 #define LEAST_ENTRIES 64
 
 /*
+ * A class gets room for so many signatures even if they take more than the memory:
+ * the largest ones, 128 kB each, one megabyte.
+ */
+#define LEAST_ROOM 8
+
+/*
  * An entry may have this share more keys than its class is made for: so the few
  * entries above the 99th of 100 do not need twice the bits.  Their rate is about
  * doubled then.
@@ -393,11 +399,12 @@ RoomFor(const BloomxEntries *entries, const SizeClass *class)
 static void
 MakeRoom(BloomxEntries *entries, SizeClass *class)
 {
-	uint32		room = RoomFor(entries, class);
+	uint32		room = RoomFor(entries, class),
+				least = (uint32) Max(LEAST_ROOM, Min(LEAST_ENTRIES, entries->share.memory / BytesOf(class, 1)));
 
-	while (room < Max(LEAST_ENTRIES, class->rows + class->rows / 8) && room < MAX_SEGMENT_ROWS && WriteLargest(entries))
+	while (room < Max(least, class->rows + class->rows / 8) && room < MAX_SEGMENT_ROWS && WriteLargest(entries))
 		room = RoomFor(entries, class);
-	room = Max(room, LEAST_ENTRIES);
+	room = Max(room, Max(least, class->rows + 1));
 	entries->used -= BytesOf(class, class->room);
 	if (class->tids == NULL)
 	{
@@ -453,6 +460,13 @@ AddWaiting(BloomxEntries *entries, Waiting *waiting, SizeClass *class)
 }
 
 /* ---- choosing classes ---- */
+
+/*
+ * The memory for each key that an entry of several rows may have: some 30 bytes are the
+ * set of the keys, and a signature takes two or three.  So the largest entries there may
+ * be need 7 MB.
+ */
+#define BYTES_PER_KEY 128
 
 static SizeClass *
 ClassFor(BloomxEntries *entries, const Entry *entry)
@@ -623,6 +637,8 @@ BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare
 	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
 	entries->most_keys = (uint32) CapacityOf(&largest, entries->rate);
 	entries->most_of_row = Max(BloomxMostKeysOfRow(keys->parts), entries->most_keys);
+	/* with little memory, entries are smaller, so that many of them have room */
+	entries->most_keys = (uint32) Min(entries->most_keys, share->memory / BYTES_PER_KEY);
 	if (options.keys > 0)
 		entries->most_keys = Min(entries->most_keys, (uint32) options.keys);
 	entries->share = *share;

@@ -756,9 +756,9 @@ extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 /* Locks a page of a list, or the metapage, as an insert does, which keeps it for a short time. */
 extern void BloomxLockExclusively(Buffer buffer);
 
-/* The pages that a list should have at most; true if a list of that number of words takes more. */
+/* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
 extern uint32 BloomxPendingLimit(const BloomxStore *store);
-extern bool BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words);
+extern bool BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages);
 
 /* The number of words of a list, under any lock of the metapage. */
 extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list);
@@ -975,9 +975,13 @@ extern void BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *s
  * a new one if there are too many pending rows.  False if there was nothing to
  * do.  Needs the structure lock.
  *
- * A new merge takes the pending rows of at most `most` pages, but at least 64.
+ * A new merge takes the pending rows of at most `most` pages, but at least 64, of a
+ * list of more than `limit` pages.
  */
-extern bool BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most);
+extern bool BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit);
+
+/* Merges some segments into one.  False if a lookup would not gain enough.  Needs the structure lock, and keeps it. */
+extern bool BloomxMergeSegments(const BloomxStore *store);
 
 /* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
 extern void BloomxFinishMerge(const BloomxStore *store);
@@ -1006,6 +1010,9 @@ extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const Bloo
  * words, with which the list has so many words; 0 if none is due.
  */
 extern uint32 BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store);
+
+/* The memory that the settings allow to VACUUM. */
+extern Size BloomxVacuumMemory(void);
 
 /* ---- summarize.c ---- */
 

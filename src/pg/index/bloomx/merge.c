@@ -18,7 +18,9 @@
 #include "pg/index/bloomx/index.h"
 
 #include "commands/progress.h"
+#include "miscadmin.h"
 #include "pgstat.h"
+#include "postmaster/autovacuum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -29,6 +31,14 @@
  * segments of each order of size.
  */
 #define FAN_OUT 8
+
+/*
+ * VACUUM leaves as few segments as it may: lookups should be as fast as after CREATE
+ * INDEX.  But of a large segment not every VACUUM makes a new one: the others must have
+ * at least this part of its rows, and until then they are merged with one another.
+ */
+#define FAN_OUT_OF_VACUUM 2
+#define LEAST_PART 16
 
 /*
  * The pages that a step of an INSERT writes: half a megabyte, a millisecond or
@@ -67,7 +77,7 @@ BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const
 	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
 				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
-	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(store, meta, list, words))
+	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(store)))
 		return 0;
 	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(store))
 	{
@@ -76,9 +86,17 @@ BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const
 	}
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(store, meta, list, words - n))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(store)))
 		return INSERT_STEP;
 	return 0;
+}
+
+Size
+BloomxVacuumMemory(void)
+{
+	int			kilobytes = AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ? autovacuum_work_mem : maintenance_work_mem;
+
+	return kilobytes * (Size) 1024;
 }
 
 /* Ends a merge whose segment, if it has rows, is written. */
@@ -118,7 +136,7 @@ MayMerge(const BloomxStructure *structure, uint32 i, uint32 slices, uint32 rows)
  * the next round asks the same for the larger merge.
  */
 static uint32
-ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 slices, uint32 rows, uint32 *chosen, uint32 n)
+ChooseSegments(const BloomxStructure *structure, uint32 fan_out, uint32 page, uint32 slices, uint32 rows, uint32 *chosen, uint32 n)
 {
 	uint32		first = page * DIRECTORY_SEGMENTS,
 				last = Min(structure->meta.segments, first + DIRECTORY_SEGMENTS),
@@ -135,7 +153,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 page, uint32 slices, uin
 		for (uint32 i = first; i < last; i++)
 			if (MayMerge(structure, i, slices, limit))
 				found++;
-		if (found - n < FAN_OUT - 1)
+		if (found - n < fan_out - 1)
 			break;
 
 		/* take those that are not chosen yet, as far as the result stays a segment */
@@ -166,7 +184,7 @@ ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
 
 	for (uint32 page = 0; page < structure->meta.directory_pages; page++)
 	{
-		uint32		n = ChooseSegments(structure, page, (uint32) blx_bits(&structure->geometry), rows, chosen, 0);
+		uint32		n = ChooseSegments(structure, FAN_OUT, page, (uint32) blx_bits(&structure->geometry), rows, chosen, 0);
 
 		if (n <= merge->sources)
 			continue;
@@ -176,11 +194,26 @@ ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
 }
 
 /*
- * Chooses segments of values that become one: each of them is asked how many of as
- * many slices could be merged with it.  0 sources: none.
+ * True if a segment may be rewritten for others that are merged with it.  VACUUM does
+ * that also for few, if they have a part of its rows, or it takes no more than a step.
+ */
+static bool
+PaysOff(const BloomxStructure *structure, uint32 fan_out, uint32 i, const uint32 *others, uint32 n)
+{
+	const BloomxSegment *segment = &structure->segments[i];
+	uint32		rows = 0;
+
+	for (uint32 j = 0; j < n; j++)
+		rows += structure->segments[others[j]].rows;
+	return fan_out == FAN_OUT || rows > segment->rows / LEAST_PART || BloomxSegmentPages(segment) <= VACUUM_STEP;
+}
+
+/*
+ * Chooses segments that become one: each of them is asked how many of as many slices
+ * could be merged with it.  0 sources: none.
  */
 static BloomxMerge
-PlanMergeOfSegments(const BloomxStructure *structure)
+PlanMergeOfSegments(const BloomxStructure *structure, uint32 fan_out)
 {
 	BloomxMerge merge = {.sources = 0};
 	uint32		chosen[MAX_MERGED];
@@ -193,8 +226,8 @@ PlanMergeOfSegments(const BloomxStructure *structure)
 		if (!MayMerge(structure, i, segment->slices, segment->rows))
 			continue;
 		chosen[0] = i;
-		n = ChooseSegments(structure, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);
-		if (n <= Max(1, merge.sources))
+		n = ChooseSegments(structure, fan_out, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);
+		if (n <= Max(1, merge.sources) || !PaysOff(structure, fan_out, i, chosen + 1, n - 1))
 			continue;
 		merge.sources = n;
 		memcpy(merge.source, chosen, n * sizeof *chosen);
@@ -345,12 +378,14 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 	return merge;
 }
 
+/* While the geometry is provisional, the list waits for more filters, from which to choose it. */
 static bool
-ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure)
+ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure, uint32 limit)
 {
 	int			list = BloomxLongestList(structure);
 
-	return BloomxListIsTooLong(store, &structure->meta, list, structure->list_words[list]);
+	return BloomxListIsTooLong(&structure->meta, list, structure->list_words[list],
+							   structure->meta.keys.provisional ? BloomxPendingLimit(store) : limit);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */
@@ -370,17 +405,17 @@ BeginMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMer
 
 /* The list becomes a segment, with other segments that are due. */
 static bool
-StepOfFilters(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most)
+StepOfFilters(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(store, structure))
+	if (!ListIsTooLong(store, structure, limit))
 		return false;
 	if (structure->meta.keys.provisional)
 	{
 		BloomxSettleGeometry(store);
 		structure = BloomxReadStructure(store, NULL);
-		if (!ListIsTooLong(store, structure))	/* smaller signatures */
+		if (!ListIsTooLong(store, structure, limit))	/* smaller signatures */
 			return true;
 	}
 	merge = PlanMerge(structure, most);
@@ -392,22 +427,22 @@ StepOfFilters(const BloomxStore *store, BloomxStructure *structure, uint32 pages
 
 /* The list becomes segments; then a merge of those that are due begins. */
 static bool
-StepOfValues(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most)
+StepOfValues(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(store, structure))
+	if (!ListIsTooLong(store, structure, limit))
 		return false;
 	BloomxFlushPending(store, structure, most);
 	structure = BloomxReadStructure(store, NULL);
-	merge = PlanMergeOfSegments(structure);
+	merge = PlanMergeOfSegments(structure, FAN_OUT);
 	if (merge.sources > 0)
 		BeginMerge(store, structure, &merge, pages);
 	return true;
 }
 
 static bool
-MergeStepInMemory(const BloomxStore *store, uint32 pages, uint32 most)
+MergeStepInMemory(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxStructure *structure = BloomxReadStructure(store, NULL);
 
@@ -423,20 +458,37 @@ MergeStepInMemory(const BloomxStore *store, uint32 pages, uint32 most)
 		return true;
 	}
 	if (structure->meta.keys.of_values)
-		return StepOfValues(store, structure, pages, most);
-	return StepOfFilters(store, structure, pages, most);
+		return StepOfValues(store, structure, pages, most, limit);
+	return StepOfFilters(store, structure, pages, most, limit);
 }
 
 bool
-BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most)
+BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	bool		done = MergeStepInMemory(store, pages, most);
+	bool		done = MergeStepInMemory(store, pages, most, limit);
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return done;
+}
+
+bool
+BloomxMergeSegments(const BloomxStore *store)
+{
+	BloomxStructure *structure;
+	BloomxMerge merge;
+
+	BloomxFinishMerge(store);
+	structure = BloomxReadStructure(store, NULL);
+	merge = PlanMergeOfSegments(structure, FAN_OUT_OF_VACUUM);
+	if (merge.sources == 0)
+		return false;
+	while (!StartMerge(store, structure, &merge))
+		BloomxExtendIndex(store, EXTENSION_PAGES);
+	BloomxFinishMerge(store);
+	return true;
 }
 
 void

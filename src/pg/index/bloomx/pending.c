@@ -140,12 +140,12 @@ BloomxPendingLimit(const BloomxStore *store)
 }
 
 bool
-BloomxListIsTooLong(const BloomxStore *store, const BloomxMeta *meta, int list, uint64 words)
+BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint64		least = meta->keys.of_values ? 0 : LEAST_ROWS * BloomxPendingWords(&geometry);
 
-	return words >= least && BloomxPendingPages(&meta->pending[list], words) > BloomxPendingLimit(store);
+	return words >= least && BloomxPendingPages(&meta->pending[list], words) > pages;
 }
 
 /* ---- reading ---- */

@@ -114,7 +114,7 @@ NewKeys(const BloomxStore *store, const BloomxStructure *structure, const uint64
 	{
 		BloomxWidenKeys(store, &meta.keys, own);
 		geometry = BloomxGeometryOf(&meta.keys);
-		if (!BloomxListIsTooLong(store, &meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry)))
+		if (!BloomxListIsTooLong(&meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry), BloomxPendingLimit(store)))
 			return meta.keys;
 	}
 	keys = structure->meta.keys;

@@ -18,7 +18,8 @@
  * only with a WAL record that cancels the queries there which could see it, and so do
  * its TOASTed values.  The entry of a row whose values are gone may hold anything.
  *
- * The structure lock is held only while segments are added or dropped.  If VACUUM is
+ * The rows that wait for their segment take as much memory as CREATE INDEX would have,
+ * and the segments are as large.  The structure lock is held only while one is added or dropped.  If VACUUM is
  * interrupted, the next one begins again, and what was made is old by then.
  */
 #include "pg/index/bloomx/index.h"
@@ -26,7 +27,6 @@
 #include "access/detoast.h"
 #include "access/genam.h"
 #include "access/htup_details.h"
-#include "access/parallel.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "access/tableam.h"
@@ -49,9 +49,6 @@
  */
 #define TOO_MANY 2
 
-/* The blocks that are read before their segments are written: 64 MB. */
-#define BLOCKS_PER_STEP 8192
-
 /* Writes the stamp below which segments are old to the metapage; 0: none is. */
 static uint64
 SetOldStamp(const BloomxStore *store, bool begin)
@@ -70,7 +67,8 @@ typedef struct Summary
 	const BloomxStore *store;
 	BloomxColumns *columns;
 	BloomxEntries *entries;
-	MemoryContext step_memory;
+	MemoryContext entry_memory;
+	MemoryContext segment_memory;
 	IndexInfo  *info;
 	EState	   *estate;
 	ExprState  *predicate;
@@ -177,7 +175,7 @@ AddRow(Summary *summary)
 			hashes = BloomxHashesOfRow(summary->columns, values, isnull);
 		}
 	}
-	MemoryContextSwitchTo(summary->step_memory);
+	MemoryContextSwitchTo(summary->entry_memory);
 	if (hashes != NULL)
 		BloomxAddToEntries(summary->entries, &tid, hashes->hash, hashes->n);
 	else
@@ -223,29 +221,52 @@ EndRows(Summary *summary)
 
 /* ---- segments ---- */
 
-/* Makes segments of the rows of the next blocks. */
+/* A BloomxWriteSegment: adds it to the index, and frees the memory of its rows. */
 static void
-SummarizeBlocks(Summary *summary, BloomxKeys keys)
+WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 {
-	MemoryContext old = MemoryContextSwitchTo(summary->step_memory);
+	Summary    *summary = arg;
+	MemoryContext old = MemoryContextSwitchTo(summary->segment_memory);
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxStructure *structure;
 	BloomxMerge nothing = {.sources = 0};
-	BloomxShare share = {.memory = maintenance_work_mem * (Size) 1024};
-	BlockNumber first = ItemPointerGetBlockNumber(&summary->slot->tts_tid);
 
-	summary->entries = BloomxStartEntries(summary->store, &keys, &share, BloomxKeepSegment, segments);
-	for (; summary->more && ItemPointerGetBlockNumber(&summary->slot->tts_tid) - first < BLOCKS_PER_STEP; NextRow(summary))
-		AddRow(summary);
-	BloomxFinishEntries(summary->entries);
-
+	BloomxKeepSegment(segments, slices, source);
 	BloomxLockStructure(summary->store->index);
 	BloomxFinishMerge(summary->store);
 	structure = BloomxReadStructure(summary->store, NULL);
 	BloomxAddSegments(summary->store, structure, &structure->meta.keys, segments, &nothing);
 	BloomxUnlockStructure(summary->store->index);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(summary->step_memory);
+	MemoryContextReset(summary->segment_memory);
+	pfree((void *) source->tids);
+	if (source->signatures != NULL)
+		pfree((void *) source->signatures);
+}
+
+/* Makes segments of all rows.  Half of the memory is for those that wait: the other half is for the segment that is written. */
+static void
+SummarizeRows(Summary *summary, BloomxKeys keys)
+{
+	BloomxShare share = {.memory = BloomxVacuumMemory() / 2};
+	BlockNumber block = InvalidBlockNumber;
+	MemoryContext old;
+
+	summary->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize entries", ALLOCSET_DEFAULT_SIZES);
+	summary->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize segment", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(summary->entry_memory);
+	summary->entries = BloomxStartEntries(summary->store, &keys, &share, WriteSegment, summary);
+	MemoryContextSwitchTo(old);
+	for (; summary->more; NextRow(summary))
+	{
+		if (ItemPointerGetBlockNumber(&summary->slot->tts_tid) != block)
+			VacuumDelayPoint();
+		block = ItemPointerGetBlockNumber(&summary->slot->tts_tid);
+		AddRow(summary);
+	}
+	MemoryContextSwitchTo(summary->entry_memory);
+	BloomxFinishEntries(summary->entries);
+	MemoryContextSwitchTo(old);
 }
 
 /* Drops the old segments, one after the other. */
@@ -292,8 +313,7 @@ BloomxSummarizeAnew(const BloomxStore *store, double tuples)
 	BloomxKeys	keys;
 	uint64		stamp;
 
-	/* a worker of a parallel VACUUM does not run the expressions of an index */
-	if (!store->of_values || !store->index->rd_index->indisvalid || IsParallelWorker() || !HasTooMany(store, tuples))
+	if (!store->of_values || !store->index->rd_index->indisvalid || !HasTooMany(store, tuples))
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
@@ -306,13 +326,8 @@ BloomxSummarizeAnew(const BloomxStore *store, double tuples)
 	BloomxUnlockStructure(store->index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), ShareUpdateExclusiveLock);
-	summary.step_memory = AllocSetContextCreate(memory, "bloomx summarize step", ALLOCSET_DEFAULT_SIZES);
 	StartRows(&summary, heap);
-	while (summary.more)
-	{
-		SummarizeBlocks(&summary, keys);
-		VacuumDelayPoint();
-	}
+	SummarizeRows(&summary, keys);
 	EndRows(&summary);
 	DropOldSegments(store, stamp);
 	table_close(heap, ShareUpdateExclusiveLock);

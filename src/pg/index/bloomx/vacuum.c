@@ -17,9 +17,17 @@
 /*
  * The most pages of pending rows that become a segment at once.  Every step of
  * the merge reads all of them: eight steps' worth bounds that, and a long list
- * still gives large segments.
+ * still gives large segments.  Rows and what is made of them take up to six times
+ * the memory.
  */
 #define VACUUM_MERGE_PAGES (8 * VACUUM_STEP)
+#define MEMORY_PER_PAGE (6 * BLCKSZ)
+
+/*
+ * The pages of pending rows that VACUUM leaves in a list.  Every lookup reads all of
+ * them: 40,000 rows in 128 pages took 1 ms, in a segment 0.02.
+ */
+#define VACUUM_PENDING 1
 
 /*
  * Pages of pending rows that are looked at before others may have the structure
@@ -318,7 +326,14 @@ HasOlderPages(const BloomxStructure *structure, const uint64 *ends)
 	return structure->meta.pending[list].stamp < ends[list];
 }
 
-/* Merges the rows that were pending when this began, until the longest list is not too long, or has none of them. */
+/* As many pages as the memory allows, at most n: their rows, or the part of the rows that becomes so many pages, are in memory. */
+static uint32
+PagesInMemory(uint32 n)
+{
+	return (uint32) Max(64, Min(n, BloomxVacuumMemory() / MEMORY_PER_PAGE));
+}
+
+/* Merges the rows that were pending when this began, until the longest list is short, or has none of them. */
 static void
 MergeAll(const BloomxStore *store)
 {
@@ -340,7 +355,7 @@ MergeAll(const BloomxStore *store)
 		for (int i = 0; i < PENDING_LISTS && !settled; i++)
 			ends[i] = meta->pending[i].stamp + meta->pending[i].pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(store, VACUUM_STEP, VACUUM_MERGE_PAGES);
+		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(store, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
 		BloomxUnlockStructure(store->index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
@@ -394,6 +409,28 @@ CompactSegments(const BloomxStore *store)
 	}
 }
 
+/* Merges segments, no more often than there are some now: inserts may bring others. */
+static void
+MergeSegments(const BloomxStore *store)
+{
+	bool		more = true;
+
+	for (uint32 left = PG_UINT32_MAX; more && left > 0; left--)
+	{
+		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
+					old = MemoryContextSwitchTo(memory);
+
+		BloomxLockStructure(store->index);
+		if (left == PG_UINT32_MAX)
+			left = BloomxReadStructure(store, NULL)->meta.segments + 1;
+		more = BloomxMergeSegments(store);
+		BloomxUnlockStructure(store->index);
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(memory);
+		VacuumDelayPoint();
+	}
+}
+
 /* Entries of blocks do not know how many of their rows are alive; but they are those of the table.  `structure` is the first store's. */
 static void
 CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDeleteResult *stats)
@@ -429,6 +466,7 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		if (info->num_heap_tuples >= 0)
 			BloomxSummarizeAnew(&stores->store[i], info->num_heap_tuples);
 		CompactSegments(&stores->store[i]);
+		MergeSegments(&stores->store[i]);
 	}
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
