@@ -52,6 +52,13 @@ SELECT bloom_agg(r) FROM (VALUES (ROW(1, 'a')), (ROW('a', 1))) v(r);
 SELECT bloom_agg(CASE WHEN i < 9000 THEN ROW(i, 'a') ELSE ROW('a', i) END, 100000) FROM generate_series(1, 10000) i;
 SELECT bloom_add_all(bloom_empty(10), ARRAY[ROW(1, 'a'), ROW('a', 1)]);
 SELECT bloom_agg(r) @> ROW(1, 'a') AS found FROM (SELECT NULL::record UNION ALL SELECT ROW(1, 'a')) v(r);
+-- Groups that are built at the same time have columns of their own, and each row is compared with those of its group, however large the state is.
+SET enable_sort = off;
+SELECT g, (bloom_info(f)).key_type, round(bloom_cardinality(f)) AS keys
+FROM (SELECT i % 2 AS g, bloom_agg(CASE WHEN i % 2 = 0 THEN ROW(i, i) ELSE ROW(i::text, 'x'::text) END, 100000) AS f FROM generate_series(1, 40) i GROUP BY i % 2) s ORDER BY g;
+SELECT g, bloom_summary(bloom_agg(r, 100000))
+FROM (SELECT CASE WHEN i = 19 THEN 2 ELSE 1 END, CASE WHEN i < 19 THEN ROW(i, i) ELSE ROW('x'::text, 'y'::text) END FROM generate_series(1, 20) i) v(g, r) GROUP BY g;
+RESET enable_sort;
 DO $$
 DECLARE r record; f bloomfilter := bloom_add(bloom_empty(10), ROW(1, 'a'::text)); said text := '';
 BEGIN

@@ -155,13 +155,18 @@ AddRow(FunctionCallInfo fcinfo, Transition *state)
 	return CloseState(state);
 }
 
-/* The short way of most rows of a large state: the key joins the queue of its batch. */
+/*
+ * The short way of most rows of a large state: the key joins the queue of its
+ * batch.  Not for rows without a named type: the last one, perhaps of another
+ * group, has set the key type.
+ */
 static bool
 QueueRow(FunctionCallInfo fcinfo)
 {
 	CallCache  *cache = fcinfo->flinfo->fn_extra;
 
 	if (cache == NULL || !cache->in_aggregate || !OidIsValid(cache->key.type) ||
+		cache->key.row_context != NULL ||
 		PG_ARGISNULL(0) || !VARATT_IS_EXTERNAL_EXPANDED_RW(PG_GETARG_POINTER(0)))
 		return false;
 	return PG_ARGISNULL(1) || AddKeyToState(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
