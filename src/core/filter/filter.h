@@ -17,6 +17,11 @@ extern blx_options blx_default_options(uint8_t layout);
 
 extern const char *blx_hashing_name(uint8_t hashing);
 
+/* ---- format.c ---- */
+
+/* As blx_check, but the filter may only be tested, and its hashes handed out: of an open set the hashes are not checked. */
+extern bool blx_check_for_tests(const blx_filter *f, uint64_t size, blx_error *error);
+
 /* ---- filter.c ---- */
 
 /* False if no filter can promise to hold that many keys (blx_new). */

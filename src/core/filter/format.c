@@ -88,7 +88,7 @@ check_body(const blx_filter *f, uint64_t size, blx_error *error)
 }
 
 bool
-blx_check(const blx_filter *f, uint64_t size, blx_error *error)
+blx_check_for_tests(const blx_filter *f, uint64_t size, blx_error *error)
 {
 	uint64_t	expected;
 	blx_geometry g;
@@ -106,6 +106,20 @@ blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 	if (size != expected)
 		return wrong_length(expected, size, error);
 	return true;
+}
+
+static bool
+check_linear(const blx_filter *f, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(f->layout);
+
+	return row->check_linear == NULL || row->check_linear(f, error);
+}
+
+bool
+blx_check(const blx_filter *f, uint64_t size, blx_error *error)
+{
+	return blx_check_for_tests(f, size, error) && check_linear(f, error);
 }
 
 /* Writes the lowest `bytes` bytes of a value, little-endian, and moves *out behind them. */
@@ -272,7 +286,7 @@ check_imported(blx_filter *f, uint64_t size, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
-	if (row->check_body != NULL && !check_body(f, size, error))
+	if (row->check_body != NULL && !(check_body(f, size, error) && check_linear(f, error)))
 		return false;
 	if (row->check_contents != NULL)
 		return row->check_contents(f, error);

@@ -166,6 +166,9 @@ typedef struct blx_layout
 	 */
 	bool		(*check_body) (const blx_filter *f, uint64_t words, blx_error *error);
 
+	/* What takes time linear in the body, and every function but a test needs.  May be NULL. */
+	bool		(*check_linear) (const blx_filter *f, blx_error *error);
+
 	/*
 	 * Checks what need be checked only once, when a body is imported.  It may
 	 * change f, which nobody else sees yet, and spoils it if it refuses it.

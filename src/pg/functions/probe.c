@@ -148,7 +148,7 @@ FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all)
 const blx_filter *
 DatumGetProbe(Datum datum)
 {
-	const blx_filter *probe = DatumGetFilter(datum);
+	const blx_filter *probe = DatumGetFilterForTests(datum);
 
 	if (probe->layout != BLX_HASHES)
 		ereport(ERROR,
@@ -164,7 +164,7 @@ PG_FUNCTION_INFO_V1(bloom_holds_all);
 Datum
 bloom_holds_all(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(FilterMayHold(PG_GETARG_FILTER(0), DatumGetProbe(PG_GETARG_DATUM(1)), true));
+	PG_RETURN_BOOL(FilterMayHold(DatumGetFilterForTests(PG_GETARG_DATUM(0)), DatumGetProbe(PG_GETARG_DATUM(1)), true));
 }
 
 /* f ?| probe: false if f lacks all of the keys */
@@ -172,5 +172,5 @@ PG_FUNCTION_INFO_V1(bloom_holds_any);
 Datum
 bloom_holds_any(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_BOOL(FilterMayHold(PG_GETARG_FILTER(0), DatumGetProbe(PG_GETARG_DATUM(1)), false));
+	PG_RETURN_BOOL(FilterMayHold(DatumGetFilterForTests(PG_GETARG_DATUM(0)), DatumGetProbe(PG_GETARG_DATUM(1)), false));
 }

@@ -148,7 +148,7 @@ GetFlatFilter(FilterCache *cache, Datum datum)
 	if (VARATT_IS_4B_U(f) && VARSIZE(f) >= sizeof(blx_filter) &&
 		memcmp(f, &cache->checked, sizeof(blx_filter)) == 0)
 		return f;
-	f = DatumGetFilter(datum);
+	f = DatumGetFilterForTests(datum);
 	if (blx_traits(f->layout) & BLX_FETCHABLE)
 		cache->checked = *f;
 	return f;

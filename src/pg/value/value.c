@@ -18,6 +18,20 @@ CheckFilter(blx_filter *f)
 	return f;
 }
 
+const blx_filter *
+DatumGetFilterForTests(Datum datum)
+{
+	const blx_filter *f;
+	blx_error	error;
+
+	if (DatumIsLive(datum))
+		return LiveFilterOf(datum);
+	f = (const blx_filter *) PG_DETOAST_DATUM(datum);
+	if (!blx_check_for_tests(f, VARSIZE(f), &error))
+		ThrowCoreError(&error);
+	return f;
+}
+
 blx_filter *
 DatumGetFilter(Datum datum)
 {

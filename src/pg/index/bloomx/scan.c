@@ -19,6 +19,7 @@
 #include "utils/rel.h"
 
 #include "pg/functions/probe.h"
+#include "pg/value/value.h"
 
 /* What a scan keeps from its beginning to its end. */
 typedef struct BloomxScan
@@ -313,7 +314,7 @@ ProbeOf(ScanKey key, Datum argument, const BloomxStructure *structure)
 	KeyType		untyped;
 
 	if (key->sk_strategy == HOLDS_ALL_STRATEGY || key->sk_strategy == HOLDS_ANY_STRATEGY)
-		return DatumGetProbe(argument);
+		return CheckFilter((blx_filter *) (uintptr_t) DatumGetProbe(argument));	/* it is not only tested */
 	LookupTextKey(&untyped, key->sk_collation, CurrentMemoryContext);
 	return ProbeOfTexts(&untyped, argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &structure->identity);
 }
