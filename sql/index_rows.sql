@@ -190,6 +190,15 @@ SELECT probes, bloomx_check_index('choice_later_key') AS checked FROM bloomx_ind
 DROP TABLE choice, choice_later;
 SET enable_seqscan = off;
 
+-- Pages of two rows: an entry is of both.
+CREATE TABLE pairs (id int, pad text);
+ALTER TABLE pairs ALTER pad SET STORAGE PLAIN;
+INSERT INTO pairs SELECT i, repeat('x', 3500) FROM generate_series(1, 200) i;
+CREATE INDEX pairs_key ON pairs USING bloomx (id);
+EXPLAIN (COSTS OFF) SELECT count(*) FROM pairs WHERE id = 1;
+SELECT sum((SELECT count(*) FROM pairs WHERE id = i)) FROM generate_series(1, 200) i;
+DROP TABLE pairs;
+
 -- Expressions, predicates, temporary and unlogged tables.
 SET enable_seqscan = off;
 CREATE INDEX events_part ON events USING bloomx ((id / 10), lower(kind)) WHERE id > 1000;
