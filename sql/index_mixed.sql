@@ -154,6 +154,64 @@ TRUNCATE grown;
 SELECT columns, rows, pending, pages FROM bloomx_index_info('grown_all');
 DROP TABLE grown;
 
+-- The table is emptied, moved, rewritten, and becomes a partition; statements fail within transactions that go on.
+CREATE TABLE moved (id int, f bloomfilter) WITH (autovacuum_enabled = off);
+CREATE INDEX moved_all ON moved USING bloomx (id, f) WITH (pending_limit = 16);
+CREATE FUNCTION add_moved(first int, last int) RETURNS void LANGUAGE sql AS $$
+    INSERT INTO moved SELECT i, CASE WHEN i % 4 > 0 THEN bloom_add(bloom_empty(20), i % 500) END FROM generate_series(first, last) i $$;
+CREATE FUNCTION moved_rows(OUT rows bigint, OUT checked bigint, OUT differ int) LANGUAGE sql AS $$
+    SELECT (SELECT count(*) FROM moved), bloomx_check_index('moved_all'),
+        (SELECT differ FROM index_differences('SELECT coalesce(array_agg(id ORDER BY id)::text, ''{}'') FROM moved WHERE f @> $1 % 500 OR id = $1', 'SELECT i * 173 FROM generate_series(1, 20) i')) $$;
+SELECT add_moved(1, 1000);
+BEGIN;
+TRUNCATE moved;
+SELECT add_moved(1, 2000);
+SAVEPOINT one;
+TRUNCATE moved;
+SELECT add_moved(3001, 3500);
+SELECT * FROM moved_rows();
+ROLLBACK TO one;
+SELECT * FROM moved_rows();
+TRUNCATE moved;
+SELECT add_moved(1, 1500);
+COMMIT;
+SELECT * FROM moved_rows();
+DO $$ BEGIN
+    FOR i IN 1 .. 60 LOOP
+        BEGIN
+            PERFORM add_moved(1480 + 20 * i, 1499 + 20 * i);
+            IF i % 3 = 0 THEN RAISE 'undone'; END IF;
+        EXCEPTION WHEN raise_exception THEN NULL;
+        END;
+    END LOOP;
+END $$;
+SELECT * FROM moved_rows();
+SET allow_in_place_tablespaces = on;
+CREATE TABLESPACE regress_bloomx LOCATION '';
+ALTER INDEX moved_all SET TABLESPACE regress_bloomx;
+ALTER TABLE moved SET TABLESPACE regress_bloomx;
+SELECT add_moved(3001, 3200);
+SELECT * FROM moved_rows();
+REINDEX (TABLESPACE pg_default, CONCURRENTLY) INDEX moved_all;
+ALTER TABLE moved SET TABLESPACE pg_default;
+DROP TABLESPACE regress_bloomx;
+RESET allow_in_place_tablespaces;
+ALTER TABLE moved SET UNLOGGED;
+SELECT add_moved(3201, 3400);
+ALTER TABLE moved SET LOGGED;
+SELECT * FROM moved_rows();
+CREATE INDEX moved_id ON moved (id DESC);
+CLUSTER moved USING moved_id;
+SELECT * FROM moved_rows();
+CREATE TABLE whole (id int, f bloomfilter) PARTITION BY RANGE (id);
+CREATE INDEX whole_all ON whole USING bloomx (id, f);
+ALTER TABLE whole ATTACH PARTITION moved FOR VALUES FROM (0) TO (10000);
+INSERT INTO whole SELECT i, bloom_add(bloom_empty(20), i) FROM generate_series(5000, 5200) i;
+SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'whole_all'::regclass;
+SELECT * FROM moved_rows();
+DROP TABLE whole;
+DROP FUNCTION add_moved, moved_rows;
+
 -- Options: bits and probes are those of the filters, rate and keys of the values.
 CREATE TABLE options (id int, f bloomfilter, h bloomfilter);
 INSERT INTO options SELECT i, bloom_add(bloom_empty(50), i), bloom_add(bloom_empty(50), i) FROM generate_series(1, 500) i;
