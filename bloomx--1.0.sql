@@ -1178,7 +1178,7 @@ COMMENT ON OPERATOR CLASS anynonarray_ops USING bloomx IS 'enums, ranges, multir
 
 -- Values with many keys: their elements, members, words or n-grams.
 CREATE OPERATOR CLASS array_ops DEFAULT FOR TYPE anyarray USING bloomx AS
-	OPERATOR 1 = (anyarray, anyarray), OPERATOR 2 @> (anyarray, anyarray), OPERATOR 3 && (anyarray, anyarray),
+	OPERATOR 1 = (anyarray, anyarray), OPERATOR 2 @> (anyarray, anyarray), OPERATOR 3 && (anyarray, anyarray), OPERATOR 13 <@ (anyarray, anyarray),
 	FUNCTION 1 bloomx_extract_array(internal);
 COMMENT ON OPERATOR CLASS array_ops USING bloomx IS 'elements of arrays as keys';
 CREATE OPERATOR CLASS jsonb_ops DEFAULT FOR TYPE jsonb USING bloomx AS

@@ -40,7 +40,15 @@ SELECT * FROM x_all('x_array', ARRAY[
     'v @> ARRAY[NULL::int]', 'v && ''{1234,5,99999}''', 'v && ''{99999,NULL}''', 'v && ''{NULL}''', 'v && ''{}''', 'v = ''{1234,3234,5234}''', 'v = ''{}''',
     'v = ''{NULL}''', 'v = ''{7,NULL,8001}''', 'v = ''{8001,7}''', 'v = ''[5:6]={8001,7}''', 'v @> ''{1234}'' AND v && ''{3234}'' AND v @> ''{5234}''', 'v IS NULL']);
 
--- A value on the left of ANY, or an array that holds the column's: no index can be asked, so PostgreSQL does not.
+-- An array that holds the column's: what overlaps it, and the empty arrays, by the access method bloomx.
+CREATE INDEX x_array_bloomx ON x_array USING bloomx (v);
+SELECT * FROM x_all('x_array', ARRAY[
+    'v <@ ''{1234,3234,5234}''', 'v <@ ''{5234,3234,99999,1234,7,8001}''', 'v <@ ''{7,8001,8002,8003}''', 'v <@ ''{7,8001,NULL}''', 'v <@ ''{99999}''', 'v <@ ''{}''', 'v <@ ''{NULL}''', '''{7,8001}'' @> v', 'v <@ ''{1234,3234,5234}'' AND v @> ''{1234}''',
+    'v = ''{}''', 'v = ''{NULL}''', 'v @> ''{}''', 'v && ''{}''']);
+SELECT bloomx_check_index('x_array_bloomx');
+DROP INDEX x_array_bloomx;
+
+-- A value on the left of ANY: no index can be asked, so PostgreSQL does not.  BRIN has no <@.
 SET enable_seqscan = off;
 SELECT x_node('SELECT FROM x_array WHERE 1234 = ANY (v)');
 SELECT x_node('SELECT FROM x_array WHERE v <@ ''{1234,3234,5234}''');

@@ -167,6 +167,7 @@ EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE status = 3 AND id = 77;
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line LIKE '%49999%';
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line LIKE '%9%';
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE tags @> '{100005}';
+EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE tags <@ '{5,100005}';
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE id IS NOT NULL;
 SELECT count(*) FROM choice WHERE line LIKE '%49999%';
 SELECT count(*) FROM choice WHERE tags @> '{100005}' OR id = 6;
@@ -187,6 +188,15 @@ CREATE INDEX choice_later_key ON choice_later USING bloomx (line text_ngram_ops)
 INSERT INTO choice_later SELECT line FROM choice;
 VACUUM choice_later;
 SELECT probes, bloomx_check_index('choice_later_key') AS checked FROM bloomx_index_info('choice_later_key');
+-- Many rows have one of the elements, or are empty, though few have no others.
+CREATE TABLE choice_common AS SELECT ARRAY[i, -(i % 5)] AS often, CASE WHEN i % 20 > 0 THEN ARRAY[i] ELSE '{}' END AS empty FROM generate_series(1, 50000) i;
+CREATE INDEX ON choice_common USING bloomx (often, empty);
+SET default_statistics_target = 200;
+ANALYZE choice_common;
+RESET default_statistics_target;
+EXPLAIN (COSTS OFF) SELECT * FROM choice_common WHERE often <@ '{5,6,-1}';
+EXPLAIN (COSTS OFF) SELECT * FROM choice_common WHERE empty <@ '{5,6}';
+DROP TABLE choice_common;
 DROP TABLE choice, choice_later;
 SET enable_seqscan = off;
 

@@ -246,11 +246,13 @@ class Arrays:
         column = rng.choice(list(self.columns))
         value = list(rng.choice(self.rows))
         rng.shuffle(value)
-        if rng.random() < 0.7:
+        if rng.random() < 0.1:
+            value += rng.choice(self.rows)
+        elif rng.random() < 0.7:
             value = value[:rng.randrange(len(value) + 1)]
         if rng.random() < 0.3:
             value.append(rng.choice(["NULL", "99999", "3"]))
-        return f"{column} {rng.choice(['@>', '@>', '&&', '='])} {quote(self.text(column, value))}"
+        return f"{column} {rng.choice(['@>', '@>', '&&', '=', '<@', '<@'])} {quote(self.text(column, value))}"
 
 
 class Documents:

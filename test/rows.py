@@ -487,8 +487,8 @@ class Conditions:
             return f"{sql} @@ {self.tsquery(table, column)}"
         if operator in ("@@", "@?"):
             return f"{sql} {operator} {literal(self.jsonpath(self.document(table, column), operator))}"
-        if column in ARRAYS and operator in ("@>", "&&"):
-            return f"{sql} {operator} {self.part_of_array(table, column, operator == '&&')}"
+        if column in ARRAYS and operator in ("@>", "&&", "<@"):
+            return f"{sql} {operator} {self.part_of_array(table, column, operator != '@>')}"
         if column == "h":
             return self.of_hstore(table, column, sql, operator)
         if operator == "@>":

@@ -73,7 +73,8 @@ typedef enum KeyStrategy
 	KEYS_REGEX,					/* ~ */
 	KEYS_IREGEX,				/* ~* */
 	KEYS_MATCH,					/* @@ */
-	KEYS_PATH					/* @? */
+	KEYS_PATH,					/* @? */
+	KEYS_CONTAINED				/* <@ */
 } KeyStrategy;
 
 /*

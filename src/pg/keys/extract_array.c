@@ -1,10 +1,21 @@
 /*
  * extract_array.c - the keys of an array are its elements, whatever its
- * dimensions.  A NULL element is no key: no operator finds it.
+ * dimensions.  A NULL element is no key: no operator finds it.  An array without
+ * elements has a key of its own.
+ *
+ * `a <@ q` holds if each element of a equals one of q; a NULL equals none.  So if a
+ * has elements, it has a key of q, and otherwise it is empty.  An array of the
+ * column that has neither key is not contained in q.  The converse cannot be asked:
+ * a filter of keys does not tell that a row has no others.  So the index finds what
+ * overlaps q, and the empty arrays: blocks that are few if the elements of q are rare
+ * and empty arrays are.  The cost estimate counts both.
  */
 #include "pg/keys/extract.h"
 
 #include "utils/array.h"
+
+/* The key of an empty array.  An arbitrary number. */
+#define EMPTY_ARRAY	UINT64CONST(0x656d707479617272)
 
 typedef struct ArrayExtractor
 {
@@ -12,9 +23,9 @@ typedef struct ArrayExtractor
 	KeyType		element;
 } ArrayExtractor;
 
-/* Returns true if there is a NULL among the elements. */
+/* Returns true if there is a NULL among the elements.  If there are none, the key of an empty array is added on demand. */
 static bool
-AddElements(KeyExtractor *extractor, Datum value, KeyHashes *keys)
+AddElements(KeyExtractor *extractor, Datum value, bool empty, KeyHashes *keys)
 {
 	KeyType    *element = &((ArrayExtractor *) extractor)->element;
 	ArrayType  *array = DatumGetArrayTypeP(value);
@@ -28,6 +39,8 @@ AddElements(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 	hashes = HashArray(element, PointerGetDatum(array), 0, &n, &nulls);
 	for (int i = 0; i < n; i++)
 		AddKeyHash(keys, hashes[i]);
+	if (n == 0 && !nulls && empty)
+		AddKeyHash(keys, EMPTY_ARRAY);
 	pfree(hashes);
 	if ((Pointer) array != DatumGetPointer(value))
 		pfree(array);
@@ -37,18 +50,20 @@ AddElements(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 static void
 ExtractArray(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 {
-	(void) AddElements(extractor, value, keys);
+	(void) AddElements(extractor, value, true, keys);
 }
 
 static KeyCondition *
 ArrayCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
 	KeyHashes	keys = {0};
-	bool		nulls = AddElements(extractor, query, &keys);
+	bool		nulls = AddElements(extractor, query, strategy == KEYS_EQUAL, &keys);
 
 	if (strategy == KEYS_CONTAIN && nulls)
 		return MakeKeyCondition(NO_VALUE, 0);
-	return ConditionOfKeys(strategy == KEYS_OVERLAP ? HAS_ANY : HAS_ALL, &keys);
+	if (strategy == KEYS_CONTAINED)
+		AddKeyHash(&keys, EMPTY_ARRAY);
+	return ConditionOfKeys(strategy == KEYS_OVERLAP || strategy == KEYS_CONTAINED ? HAS_ANY : HAS_ALL, &keys);
 }
 
 PG_FUNCTION_INFO_V1(bloomx_extract_array);

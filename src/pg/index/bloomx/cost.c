@@ -7,12 +7,15 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
@@ -227,6 +230,34 @@ ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const Re
 	return ShareInVain(&condition, conditions->rate, keys);
 }
 
+static double
+SelectivityOfOperator(PlannerInfo *root, const IndexOptInfo *info, Oid operator, Node *left, Node *right, Oid collation)
+{
+	Expr	   *clause = make_opclause(operator, BOOLOID, false, (Expr *) left, (Expr *) right, InvalidOid, collation);
+
+	return clause_selectivity(root, (Node *) clause, info->rel->relid, JOIN_INNER, NULL);
+}
+
+/*
+ * The share of rows that the keys of a condition tell from others: those that meet it.  For
+ * `column <@ array` the rows that have any of the elements, and those that have none.
+ */
+static double
+RowsOfQual(PlannerInfo *root, const IndexOptInfo *info, const IndexClause *clause, const RestrictInfo *qual)
+{
+	const OpExpr *op = (const OpExpr *) qual->clause;
+	Node	   *left,
+			   *empty;
+
+	if (!IsA(op, OpExpr) || op->opno != OID_ARRAY_CONTAINED_OP)
+		return clause_selectivity(root, (Node *) clause->rinfo, info->rel->relid, JOIN_INNER, NULL);
+	left = linitial(op->args);
+	empty = (Node *) makeConst(exprType(left), -1, op->inputcollid, -1,
+							   PointerGetDatum(construct_empty_array(get_base_element_type(exprType(left)))), false, false);
+	return SelectivityOfOperator(root, info, OID_ARRAY_OVERLAP_OP, left, lsecond(op->args), op->inputcollid) +
+		SelectivityOfOperator(root, info, ARRAY_EQ_OP, left, empty, op->inputcollid);
+}
+
 /*
  * A block meets a condition if one of its rows does, or by a false positive.  Of two
  * conditions the rows may be different ones.
@@ -234,14 +265,15 @@ ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const Re
 static void
 AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditions, const IndexClause *clause)
 {
-	Selectivity rows = clause_selectivity(root, (Node *) clause->rinfo, info->rel->relid, JOIN_INNER, NULL);
-	double		of_blocks = 1 - pow(1 - Min(rows, 1), conditions->rows_per_block);
 	ListCell   *lc;
 
 	foreach(lc, clause->indexquals)
 	{
-		double		keys;
-		double		in_vain = ShareOfQual(root, conditions, clause->indexcol, lfirst_node(RestrictInfo, lc), &keys);
+		const RestrictInfo *qual = lfirst_node(RestrictInfo, lc);
+		double		keys,
+					rows = RowsOfQual(root, info, clause, qual),
+					of_blocks = 1 - pow(1 - Min(rows, 1), conditions->rows_per_block),
+					in_vain = ShareOfQual(root, conditions, clause->indexcol, qual, &keys);
 
 		conditions->share *= Min(1, of_blocks + in_vain);
 		conditions->keys += keys;
