@@ -135,4 +135,17 @@ SELECT columns, pending < 500 AS few_pending, segments < 5 AS few_segments, lost
 SELECT bloomx_check_index('grown_both') - count(*) AS missing FROM grown;
 DROP TABLE grown;
 
+-- Conditions of more keys than work_mem has room for are looked up in parts, or say less.
+SET work_mem = '64kB';
+CREATE TABLE few (a int, b int, keys int[]);
+INSERT INTO few SELECT i, i * 3, array[i, i + 1] FROM generate_series(1, 20000) i;
+CREATE INDEX few_key ON few USING bloomx (a, b, keys);
+SELECT count(*) FROM few WHERE a = ANY ((SELECT array_agg(i * 11 ORDER BY i) FROM generate_series(0, 5000) i)::int[]);
+SELECT count(*) FROM few WHERE a = ANY ((SELECT array_agg(i * 11 ORDER BY i) FROM generate_series(0, 5000) i)::int[]) AND b = ANY ((SELECT array_agg(i * 33 ORDER BY i) || NULL FROM generate_series(0, 5000, 2) i)::int[]);
+SELECT count(*) FROM few WHERE keys && (SELECT array_agg(i * 11 ORDER BY i) FROM generate_series(0, 5000) i);
+SELECT count(*) FROM few WHERE keys @> (SELECT array_agg(77 + i % 2 ORDER BY i) FROM generate_series(0, 5000) i);
+SELECT rechecked('SELECT * FROM few WHERE a = ANY ((SELECT array_agg(-i ORDER BY i) FROM generate_series(1, 1000) i)::int[])')::int < 10000 AS few;
+RESET work_mem;
+DROP TABLE few;
+
 DROP FUNCTION rechecked, random_keys;

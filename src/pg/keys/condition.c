@@ -6,6 +6,8 @@
  */
 #include "pg/keys/extract.h"
 
+#include "miscadmin.h"
+
 KeyCondition *
 CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n)
 {
@@ -25,12 +27,23 @@ CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n)
 	return all->n == 1 ? all->parts[0] : all;
 }
 
+/*
+ * A condition on many keys keeps to work_mem: of those that a value must have all, the
+ * first ones say enough; of too many of which it may have any, nothing is said.
+ */
+#define BYTES_PER_KEY 256
+
 KeyCondition *
 ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys)
 {
-	KeyCondition **parts = palloc_extended(sizeof(KeyCondition *) * Max(keys->n, 1), MCXT_ALLOC_HUGE);
+	uint32		most = (uint32) Min(work_mem * (Size) 1024 / BYTES_PER_KEY, PG_UINT32_MAX),
+				n = Min(keys->n, most);
+	KeyCondition **parts;
 
-	for (uint32 i = 0; i < keys->n; i++)
+	if (kind == HAS_ANY && n < keys->n)
+		return MakeKeyCondition(ANY_VALUE, 0);
+	parts = palloc_extended(sizeof(KeyCondition *) * Max(n, 1), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < n; i++)
 		parts[i] = ConditionOfKey(keys->hash[i]);
-	return CombineConditions(kind, parts, keys->n);
+	return CombineConditions(kind, parts, n);
 }

@@ -39,6 +39,10 @@ typedef struct BloomxSearch
 	BloomxStructure *structure;
 	BloomxCondition *conditions;	/* all of them must hold */
 	int			nconditions;
+	const ScanKeyData *in_parts;	/* has an array of too many elements */
+	int			first;			/* of its elements that this search has */
+	int			next;			/* that the next search has; 0: there is none */
+	bool		has_parts;		/* true if a condition of an element consists of parts */
 	TIDBitmap  *bitmap;
 	int64		found;
 } BloomxSearch;
@@ -329,23 +333,59 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
 }
 
-/* column operator ANY (array) */
+/* The most elements of an array whose conditions are in memory at once: each is a leaf with its slices, in an allocation of its own. */
+static int
+MostElements(const BloomxStructure *structure)
+{
+	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 16 + 2 * sizeof(uint32) * structure->meta.keys.parts)) + 1;
+}
+
+/*
+ * column operator ANY (array).  Of an array of too many elements a search has some,
+ * from search->first on, and the index is searched again for the next ones.  A second
+ * such array says nothing.
+ */
 static BloomxCondition
 ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 {
 	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
 	BloomxCondition condition = {.kind = HAS_ANY};
-	ArrayMetaState element;
-	Datum	   *values;
-	bool	   *nulls;
-	int			n;
+	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)),
+				first = 0,
+				most = MostElements(search->structure);
+	MemoryContext leaves = AllocSetContextCreate(CurrentMemoryContext, "bloomx elements", ALLOCSET_DEFAULT_SIZES),
+				old;
+	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	Datum		value;
+	bool		isnull;
 
-	get_typlenbyvalalign(ARR_ELEMTYPE(array), &element.typlen, &element.typbyval, &element.typalign);
-	deconstruct_array(array, ARR_ELEMTYPE(array), element.typlen, element.typbyval, element.typalign, &values, &nulls, &n);
-	condition.parts = palloc_extended(Max(1, n) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < n; i++)
-		if (!nulls[i])
-			condition.parts[condition.n++] = ConditionOf(search, scan, key, values[i]);
+	if (n > most && search->in_parts != NULL && search->in_parts != key)
+		return (BloomxCondition) {.kind = ANY_VALUE};
+	if (n > most)
+	{
+		search->in_parts = key;
+		first = search->first;
+		search->next = first + most < n ? first + most : 0;
+	}
+	condition.parts = palloc_extended(Max(1, Min(n, most)) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < first + Min(n - first, most) && array_iterate(iterator, &value, &isnull); i++)
+	{
+		BloomxCondition *part = &condition.parts[condition.n];
+
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if (isnull || i < first)
+			continue;
+		old = MemoryContextSwitchTo(leaves);
+		*part = ConditionOf(search, scan, key, value);
+		MemoryContextSwitchTo(old);
+		/* what the element's condition was made of can go, unless it consists of parts */
+		search->has_parts |= part->parts != NULL;
+		if (!search->has_parts)
+			MemoryContextReset(leaves);
+		condition.n++;
+	}
+	array_free_iterator(iterator);
 	return condition;
 }
 
@@ -378,6 +418,9 @@ static void
 MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 {
 	search->nconditions = 0;
+	search->in_parts = NULL;
+	search->next = 0;
+	search->has_parts = false;
 	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
 	for (int i = 0; i < scan->numberOfKeys; i++)
 		if (Answers(scan->opaque, search->store, &scan->keyData[i]))
@@ -389,25 +432,32 @@ static int64
 SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 {
 	BloomxSearch *search = palloc0(sizeof(BloomxSearch));
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx search", ALLOCSET_DEFAULT_SIZES),
+				old = MemoryContextSwitchTo(memory);
 	uint64		changes = 0;
+	bool		again = false;	/* true if a page has been used for something else: from the metapage again */
 
 	search->store = store;
 	search->snapshot = scan->xs_snapshot;
 	search->blocks = ((BloomxScan *) scan->opaque)->blocks;
 	search->bitmap = bitmap;
-	/* from the metapage again whenever a page has been used for something else; TIDs found twice do no harm */
-	for (bool again = false;; again = true)
+	/* TIDs found twice do no harm */
+	do
 	{
+		MemoryContextReset(memory);
 		search->structure = BloomxReadStructure(search->store, scan->xs_snapshot);
 		/* a wrong page although nothing has changed is damage, and would be found for ever */
 		if (again && search->structure->meta.changes == changes)
 			BloomxReportCorruption(search->store, "a page is something else than the directory says");
 		changes = search->structure->meta.changes;
-		search->found = 0;
 		MakeConditions(search, scan);
-		if (SearchIndex(search))
-			return search->found;
-	}
+		again = !SearchIndex(search);
+		if (!again)
+			search->first = search->next;
+	} while (again || search->first > 0);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return search->found;
 }
 
 /* The stores that the conditions ask; if there are none, the first one, in which every row is. */
