@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
 """Random joins give the same rows with bloomx.join_filter on and off, and the filters really work.
 
-    scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N] [--small]
+    scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N] [--small] [--kind KIND]
 
 Makes tables of several key types, with NULLs, duplicates and skew; partitioned by range, list and hash; with
 BRIN indexes of all kinds, some with ranges that are not summarised; with row security.  Then it makes random
 queries: two to six tables, all join types, keys of one type and of two, subqueries, DISTINCT, GROUP BY, grouping sets,
 LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
-and all combinations of planner settings.  Each runs with filters off and on, forced on everywhere.  Of some the second
+and all combinations of planner settings.  One in five is of a kind that once went wrong: parameters in the keys of either side, subplans that
+partitions share, containers of types without a hash, groups that lose a part of their rows, nodes that look ahead under a LIMIT, and
+volatile functions on each side of a join.  Each runs with filters off and on, forced on everywhere.  Of some the second
 one is another query, or has other settings, and must have the same rows (oracles.py).  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
@@ -128,6 +130,11 @@ def setup(small):
         "CREATE VIEW evens AS SELECT * FROM mid WHERE i4 % 2 = 0;",
         "GRANT SELECT ON evens TO bloomx_joins;",
         "CREATE FUNCTION matches(k int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM big JOIN mid USING (i4) WHERE mid.i8 = k';",
+        "CREATE TYPE moneys AS RANGE (subtype = money); CREATE SEQUENCE calls; GRANT ALL ON calls TO bloomx_joins;",
+        f"CREATE TABLE ordered (LIKE template); SELECT make('ordered', {count(3000)}, 1200, 0, 13); CREATE INDEX ON ordered (i4);",
+        # groups from 1001 on have three rows each, of which a filter that pauses after its first window drops one
+        "CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k,"
+        "CASE WHEN id <= 200 THEN -1.0 WHEN id > 20000 THEN 1.0 ELSE 0 END AS s FROM generate_series(1, 20400) id; CREATE TABLE visitors AS SELECT CASE WHEN g < 140 THEN g ELSE g + 5000 END AS k FROM generate_series(0, 439) g; GRANT ALL ON ordered, visits, visitors TO bloomx_joins;",
         # the key at which queries fail has rows in small tables, too
         "SELECT make(t, 1, 0, 260, 0) FROM unnest(ARRAY['big', 'mid', 'ranged']) t;",
         "CREATE FUNCTION fails(k int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF k = 260 THEN RAISE EXCEPTION 'stop'; END IF; RETURN k; END $$;",
@@ -311,6 +318,68 @@ class Generator:
             return oracles.counted(source, where, p)
         return f"{select} FROM {source}{oracles.conjunction(where)}", oracles.partitioned(select, source, where, p)
 
+    def below(self):
+        """What keeps its rows, or makes groups, with columns i4 and i8."""
+        table = self.one_of("big", "big", "ranged", "hashed", self.table())
+        return self.one_of(f"(SELECT DISTINCT i4, i8 FROM {table}) f", f"(SELECT i4, count(*) AS i8 FROM {table} GROUP BY i4) f", f"{table} f",
+                           f"(SELECT i4, i8 FROM {table} ORDER BY i8, i4, id) f", f"({self.table()} x JOIN {table} f ON x.{self.one_of('id', 'i8', 't')} = f.{{0}})")
+
+    def parameter(self):
+        """Each row of an outer query has other keys of the same rows."""
+        f = self.below()
+        if "{0}" in f:
+            f = f.format(f.split(" ON x.")[1].split(" ")[0])
+        left = self.one_of("f.i4", "f.i4", "f.i8", "f.i4 + o.x")
+        right = self.one_of("d.i4 + o.x", "CASE WHEN d.i4 IS NULL THEN o.x ELSE d.i4 END", "d.i4 + (SELECT o.x)", "coalesce(d.i4, o.x)",
+                            "CASE WHEN d.id % 3 = 0 THEN o.x ELSE d.i4 END", "d.i4")
+        more = self.one_of("", "", f" AND f.i8 = {self.one_of('d.i8 + o.x', 'd.i8', '1000 / (d.i8 % 5)')}")
+        few = self.one_of("(SELECT id, nullif(i4, i8 / 5 * 5) AS i4, i8 FROM mid)", self.table(), "tiny")
+        where = self.one_of(f"WHERE {self.condition('d')}", "") if few.isalpha() else ""
+        return (f"SELECT o.x::text AS c0, s.*::text AS c1 FROM (VALUES (0), (1), ({self.near}), (7)) o(x), "
+                f"LATERAL (SELECT count(*) AS c, sum(f.i4) FROM {f} JOIN {few} d ON {left} = {right}{more} {where}) s")
+
+    def shared(self):
+        """A subplan that the scan of each partition asks."""
+        outer = self.one_of("ranged", "listed", "hashed", "dated")
+        inner = f"SELECT f.i4 FROM {self.one_of('big', 'mid', 'ranged')} f JOIN {self.one_of('mid', 'tiny', 'dups')} d ON f.i4 = d.i4 WHERE {self.condition('d')}"
+        test = self.one_of(f"x.i4 NOT IN ({inner})", f"x.i8 NOT IN ({inner} AND f.i4 IS NOT NULL)", f"x.i4 > ({inner.replace('f.i4 FROM', 'min(f.i4) FROM')})",
+                           f"x.i4 IN ({inner}) IS NOT TRUE")
+        return f"SELECT x.id::text AS c0, x.i4::text AS c1 FROM {outer} x WHERE {test}"
+
+    def containers(self):
+        value = self.one_of("ARRAY[i4::money]", "(i4, i4::bit(16)::varbit)", "(i4, t)", "moneys(i4::money, NULL)", "ARRAY[i4]", "int4range(i4, i4 + 1)",
+                            "ARRAY[(i4, i8::money)]", "t::bytea", "to_jsonb(i4)", "i4::bit(16)::varbit")
+        join = self.one_of("JOIN", "LEFT JOIN", "JOIN (SELECT * FROM mid) m USING (id) JOIN")
+        return (f"SELECT r0.id::text AS c0, r1.id::text AS c1 FROM (SELECT id, {value} AS q FROM {self.one_of('tiny', 'dups', 'mid')}) r0 {join} "
+                f"(SELECT id, {value} AS q FROM (SELECT k AS id, k AS i4, k::int8 AS i8, 'key ' || k AS t FROM visits) x OFFSET 0) r1 ON r0.q = r1.q")
+
+    def partial(self):
+        """Groups of which a filter drops a part."""
+        value = self.one_of("sum(s * 1e308::float8)", "sum(s::float4 * 1e38::float4)", "sum(s * 9e131071)", "sum(s::int) / count(*)", "1 / (count(*) - 2)", "max(s)",
+                            "CASE WHEN count(*) < 3 THEN 1 / (k - 1007) END", "sum((s * 9e15)::numeric::float8::int8)", "sum(s * '170000000 years'::interval)", "count(*)",
+                            "sum((s * 9e16)::money)")
+        groups = f"SELECT k, {value} AS a FROM visits GROUP BY k {self.one_of('', '', 'HAVING 1 / (count(*) - 2) < 2')}"
+        if self.chance(0.3):
+            groups = self.one_of(f"SELECT k, 1 / (n - 2) AS a FROM (SELECT k, count(*) AS n FROM visits GROUP BY k) x GROUP BY k, n", f"SELECT DISTINCT k, a FROM ({groups}) x")
+        return f"SELECT g.k::text AS c0, g.a::text AS c1 FROM ({groups}) g JOIN (SELECT k FROM visitors WHERE k < {self.one_of(1000, 1000, 60)}) d USING (k)"
+
+    def streaming(self):
+        """A node that needs a row of the next group, below a LIMIT.  One row further on fails."""
+        inner = self.one_of("SELECT i4, count(*) AS n FROM ordered WHERE 1000 / (1190 - i4) <> 7777 GROUP BY i4",
+                            "SELECT * FROM ordered WHERE 1000 / (1190 - i4) <> 7777 ORDER BY i4, i8", "SELECT DISTINCT i4 FROM ordered WHERE 1000 / (1190 - i4) <> 7777",
+                            "SELECT DISTINCT ON (i4) i4, id FROM ordered WHERE 1000 / (1190 - i4) <> 7777 ORDER BY i4")
+        return (f"SELECT count(*)::text AS c0 FROM (SELECT * FROM ({inner}) f JOIN (SELECT * FROM {self.one_of('mid', 'tiny', 'dups')}) d ON f.i4 = d.i4 "
+                f"LIMIT {self.one_of(1, 2, 10)}) s")
+
+    def volatile(self):
+        """Each value of a sequence belongs to the same row."""
+        call = "nextval('calls')"
+        f = self.one_of(f"(big f CROSS JOIN LATERAL (SELECT {call} + 0 * f.id AS value OFFSET 0) l)", f"(SELECT *, {call} AS value FROM big OFFSET 0) f",
+                        f"(big f LEFT JOIN (SELECT id, {call} AS value FROM dups OFFSET 0) l ON f.id = l.id)", f"(SELECT *, 0 AS value FROM big WHERE {call} + id > 0) f",
+                        f"(big f JOIN (SELECT i8, {call} AS value FROM mid OFFSET 0) l ON f.i8 = l.i8 AND {call} > 0)",
+                        f"(big f LEFT JOIN LATERAL (SELECT {call} AS value FROM tiny t WHERE t.i8 = f.i8 LIMIT 1) l ON true)")
+        return f"SELECT f.id::text AS c0, value::text AS c1 FROM {f} JOIN {self.one_of('tiny', 'far', 'nothing', 'mid')} d ON f.i4 = d.i4 AND {self.condition('d')}"
+
     def recursive(self):
         self.same = None
         return (f"WITH RECURSIVE w(k, depth) AS (SELECT i4, 0 FROM tiny UNION ALL SELECT x.i8::int, depth + 1 FROM w JOIN {self.one_of('mid', 'big', 'ranged')} x ON x.i4 = w.k + 1 "
@@ -359,13 +428,20 @@ class Generator:
 DIGEST = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|' ORDER BY q::text COLLATE \"C\"), ''))"
 
 
-def statements(g, number):
+KINDS = ("parameter", "shared", "containers", "partial", "streaming", "volatile")
+
+
+def statements(g, number, only=None):
     """The script of one query: settings, then the same with filters off and on."""
     g.near = g.r.randrange(230, 270) if g.chance(0.5) else g.r.randrange(0, 400)
-    kind = g.r.random()
+    kind = 0.3 if only else g.r.random()
     before, after, second = "", "", None
     sorts, groups = kind < 0.05, 0.05 <= kind < 0.15
-    if sorts:
+    hard = None
+    if 0.22 <= kind < 0.4:
+        hard = only or g.one_of(*KINDS)
+        query = getattr(g, hard)()
+    elif sorts:
         query = g.merge()
     elif groups:
         query = g.above_groups()
@@ -386,6 +462,10 @@ def statements(g, number):
             query = f"WITH changed AS ({query}) SELECT * FROM changed"
         digest = query.replace("SELECT * FROM changed", f"SELECT {DIGEST} FROM changed q")
     form = g.r.random()
+    if hard == "volatile":
+        before, after, form = "SELECT setval('calls', 1, false);", "SELECT last_value FROM calls;", 1
+    elif hard == "partial":
+        before, after, form = "SET bloomx.join_filter_min_drop = 0.5;", "SET bloomx.join_filter_min_drop = 0;", 1
     if before == "" and form < 0.1:
         body = f"PREPARE p AS {digest}; EXECUTE p; EXECUTE p; DEALLOCATE p;"
     elif before == "" and form < 0.2:
@@ -402,13 +482,26 @@ def statements(g, number):
         out.append("SET enable_hashjoin = off; SET enable_nestloop = off; SET enable_indexscan = off; SET enable_mergejoin = on; SET enable_sort = on;")
     if groups:
         out.append("SET enable_hashjoin = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET max_parallel_workers_per_gather = 0;")
-    forced_apart = not sorts and not groups and "LIMIT 1000" not in query and g.chance(0.1)
+    forced_apart = not hard and not sorts and not groups and "LIMIT 1000" not in query and g.chance(0.1)
+    # these are found by the planner's own plans, but not often
+    if hard in ("parameter", "partial", "streaming", "volatile"):
+        out.append("SET enable_hashjoin = on; SET enable_mergejoin = off; SET join_collapse_limit = 1; SET enable_nestloop = %s; SET enable_memoize = off;"
+                   % ("on" if hard == "volatile" else "off"))
+    if hard in ("partial", "streaming"):
+        out.append("SET max_parallel_workers_per_gather = 0; SET enable_indexscan = on; SET enable_hashagg = %s; SET enable_sort = %s; SET enable_bitmapscan = off;"
+                   % (("on", "on") if hard == "partial" else ("off", "off")))
+    if hard == "shared":
+        out.append("SET max_parallel_workers_per_gather = 2; SET enable_hashjoin = on;")
+    if hard == "containers":
+        out.append("SET enable_mergejoin = on; SET enable_nestloop = off; SET enable_sort = on;")
     for mode in ("off", "on"):
         out.append(f"SET bloomx.join_filter = {mode};")
         if mode == "on" and forced_apart:
             out.append(g.settings())
         out.append(f"\\echo @ {number} {mode}")
         out.append(body if mode == "off" or second is None else body.replace(query, second))
+    if hard:
+        out.append("RESET join_collapse_limit; RESET enable_hashagg;")
     out.append("\\echo @ end")
     return "\n".join(out)
 
@@ -557,6 +650,7 @@ def main():
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
+    parser.add_argument("--kind", choices=KINDS, help="only queries of one of the kinds that once went wrong")
     parser.add_argument("--small", action="store_true", help="smaller tables: more queries in the same time")
     parser.add_argument("--failures", type=int, default=500, help="statements that fail, and as many that are cancelled")
     parser.add_argument("--tables", action="store_true", help="make the database and leave it there (scripts/test-sqlsmith)")
@@ -583,7 +677,7 @@ def main():
         queries, script = {}, [LOAD + FORCED + "SET statement_timeout = '1s';"]
         for _ in range(min(BATCH, options.queries - number)):
             number += 1
-            text = statements(g, number)
+            text = statements(g, number, options.kind)
             queries[str(number)] = text
             script.append(text)
         script.append("RESET ROLE; RESET statement_timeout; \\echo @ totals on\nSELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_join_filter_stats;")
@@ -613,7 +707,8 @@ def main():
                 print("note:", message)
 
     print(f"{number} queries, {with_rows} with rows, {errors} errors; dropped {totals[0]} rows, skipped {totals[1]} pages and {totals[2]} partitions")
-    checks = [("rows were dropped", totals[0] > 0), ("pages were skipped", totals[1] > 0), ("partitions were skipped", totals[2] > 0),
+    checks = [("rows were dropped", totals[0] > 0), ("pages were skipped", totals[1] > 0 or options.kind is not None),
+              ("partitions were skipped", totals[2] > 0 or options.kind is not None),
               (f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures)),
               ("bounds that are younger than the snapshot are not used", old_snapshot_sees_all()),
               ("workers with private hash tables filter", private), ("workers with a shared hash table filter", shared),
