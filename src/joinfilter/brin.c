@@ -29,6 +29,7 @@
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
+#include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
@@ -51,8 +52,9 @@
  * key in a filter of this extension; to call another class's function for one key.
  * The first and the last are rounded from a trial on one machine, where such calls
  * took 70 to 500; the second is that of the core's single test with a cold block.
- * They only weigh a question against the pages that it may save, so a factor of
- * two does little.
+ * They only weigh a question against the pages that it may save before it is asked.  How
+ * long it really takes is measured (pages.c): some functions decode the whole summary at
+ * each call.
  */
 #define SUMMARY_COST 150
 #define FILTER_KEY_COST 10
@@ -383,11 +385,18 @@ FilterMayHold(RangeIndex *index, const KeySet *set, Datum value)
 	return false;
 }
 
+/* Calls of a function between two looks at the clock, if they take less than a microsecond. */
+#define CALLS_PER_LOOK 16
+
 /* Asks the class's function about each key.  It gets an array of conditions since PostgreSQL 14, one of them here. */
 static bool
-FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
+FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double limit, bool *gave_up)
 {
 	ScanKey		keys = &index->key;
+	uint32		look = 0;
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
 
 	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
 	{
@@ -402,12 +411,24 @@ FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
 									   PointerGetDatum(values), PointerGetDatum(keys));
 		if (DatumGetBool(answer))
 			return true;
+		CHECK_FOR_INTERRUPTS();
+		if (i == look)
+		{
+			double		spent = NanosecondsSince(start);
+
+			if (spent > limit)
+			{
+				*gave_up = true;
+				return true;
+			}
+			look += spent < 1000.0 * (i + 1) ? CALLS_PER_LOOK : 1;
+		}
 	}
 	return false;
 }
 
 static bool
-SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
+SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double limit, bool *gave_up)
 {
 	/* NULL matches nothing */
 	if (values->bv_allnulls || set->form == KEYS_NONE)
@@ -420,11 +441,11 @@ SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values)
 	if (index->method == BY_BOUNDS)
 		return KeyValuesMeetRange(set->values, values->bv_values[0], values->bv_values[1]);
 	return index->method == BY_FILTER ? FilterMayHold(index, set, values->bv_values[0]) :
-		FunctionMayHold(index, set, values);
+		FunctionMayHold(index, set, values, limit, gave_up);
 }
 
 bool
-RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start)
+RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start, double limit, bool *gave_up)
 {
 	MemoryContext old;
 	BrinValues *values;
@@ -435,7 +456,7 @@ RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start)
 	if (values == NULL)
 		return true;
 	old = MemoryContextSwitchTo(index->range);
-	may_hold = SummaryMayHold(index, set, values);
+	may_hold = SummaryMayHold(index, set, values, limit, gave_up);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(index->range);
 	return may_hold;

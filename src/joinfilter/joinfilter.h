@@ -44,6 +44,7 @@
 #include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
+#include "portability/instr_time.h"
 #include "storage/dsm.h"
 #include "storage/spin.h"
 #include "utils/dsa.h"
@@ -62,6 +63,22 @@ typedef struct PartitionBounds PartitionBounds;
 typedef struct SharedQuery SharedQuery;
 typedef struct SentKeys SentKeys;
 typedef struct SharedBuild SharedBuild;
+
+/*
+ * What a filter spends before it is known to help: this part of the time that the query
+ * takes anyway.
+ */
+#define SPENT_PART 64
+
+static inline double
+NanosecondsSince(instr_time start)
+{
+	instr_time	now;
+
+	INSTR_TIME_SET_CURRENT(now);
+	INSTR_TIME_SUBTRACT(now, start);
+	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
+}
 
 /* ---- settings.c ---- */
 
@@ -179,6 +196,7 @@ struct Site
 	List	   *builds;			/* JoinFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */
+	struct Place **here;		/* while sites are made: the node's place of each key of the join */
 	ExecProcNodeMtd gather;		/* of a Gather that starts workers: its method */
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
@@ -225,6 +243,8 @@ struct FilteredQuery
 	TimestampTz statement;		/* when the client's statement began */
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
+	double		on_bounds,		/* nanoseconds spent to read bounds of partitions, */
+				for_bounds;		/* and that may be spent */
 	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
 	Oid			role;			/* whose query it is */
 	enum
@@ -387,8 +407,11 @@ extern void CloseRangeIndex(RangeIndex *index);
 /* Lets go of the page that the last question has pinned. */
 extern void ReleaseRangePage(RangeIndex *index);
 
-/* False if no key of the set is on the pages of the range that begins with that page. */
-extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start);
+/*
+ * False if no key of the set is on the pages of the range that begins with that page.
+ * True as well if that is not known after so many nanoseconds; *gave_up then.
+ */
+extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start, double limit, bool *gave_up);
 
 /* What a question costs, in nanoseconds; infinite if the answer would always be yes. */
 extern double RangeQuestionCost(const RangeIndex *index, const KeySet *set);

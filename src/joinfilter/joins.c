@@ -194,28 +194,31 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 static void
 AddSiteFilters(JoinFilter *filter, List **places)
 {
-	Place	  **here = palloc(filter->n_keys * sizeof(Place *));
+	List	   *sites = NIL;
+	ListCell   *lc;
 
 	for (int i = 0; i < filter->n_keys; i++)
-		while (places[i] != NIL)
+		foreach(lc, places[i])
 		{
-			PlanState  *ps = ((Place *) linitial(places[i]))->ps;
+			Place	   *place = lfirst(lc);
+			Site	   *site = GetSite(filter->query, place->ps, ExecSite);
 
-			/* this node's place of each key; lists before the i-th are empty */
-			memset(here, 0, filter->n_keys * sizeof(Place *));
-			for (int j = i; j < filter->n_keys; j++)
+			if (site->here == NULL)
 			{
-				ListCell   *lc;
-
-				foreach(lc, places[j])
-					if (((Place *) lfirst(lc))->ps == ps && here[j] == NULL)
-					{
-						here[j] = lfirst(lc);
-						places[j] = foreach_delete_current(places[j], lc);
-					}
+				site->here = palloc0(filter->n_keys * sizeof(Place *));
+				sites = lappend(sites, site);
 			}
-			AddSiteFilter(filter, ps, here);
+			/* several columns may equal the key: those of one node are equal, so one of them is enough */
+			if (site->here[i] == NULL)
+				site->here[i] = place;
 		}
+	foreach(lc, sites)
+	{
+		Site	   *site = lfirst(lc);
+
+		AddSiteFilter(filter, site->ps, site->here);
+		site->here = NULL;
+	}
 }
 
 /* A clause of the join: its operator, and the keys that it compares. */
@@ -330,6 +333,43 @@ NewJoinFilter(FilteredQuery *query, PlanState *join)
 	return filter;
 }
 
+/* What it costs at least to find out that the node yields no row; 0 if that is not known. */
+static double
+CostOfNothing(PlanState *ps)
+{
+	double		sum = 0;
+
+	check_stack_depth();
+	switch (nodeTag(ps))
+	{
+		case T_SeqScanState:
+			return ps->plan->total_cost;
+		case T_SortState:
+		case T_IncrementalSortState:
+		case T_MaterialState:
+		case T_AggState:
+		case T_GroupState:
+		case T_UniqueState:
+		case T_HashState:
+		case T_NestLoopState:
+			return CostOfNothing(outerPlanState(ps));
+		case T_SubqueryScanState:
+			return CostOfNothing(((SubqueryScanState *) ps)->subplan);
+		case T_HashJoinState:
+		case T_MergeJoinState:
+			/* one of the two sides may be empty */
+			return Min(CostOfNothing(outerPlanState(ps)), CostOfNothing(innerPlanState(ps)));
+		case T_AppendState:
+			/* partitions may be left out while the plan runs */
+			if (((AppendState *) ps)->as_prune_state == NULL)
+				for (int i = 0; i < ((AppendState *) ps)->as_nplans; i++)
+					sum += CostOfNothing(((AppendState *) ps)->appendplans[i]);
+			return sum;
+		default:
+			return 0;
+	}
+}
+
 /* Memory is made when the filter is certain to be used. */
 static void
 StartFilter(JoinFilter *filter)
@@ -354,12 +394,11 @@ StartFilter(JoinFilter *filter)
 	/*
 	 * Otherwise the join might fetch an outer row before it builds the table, to
 	 * see whether there is one, and the outer scan would begin without a filter.
-	 * But where there might be none, an inner side that costs more than the outer
-	 * one must not be read in vain.
+	 * But there may be none, whatever the planner expects.  Then an inner side must not be
+	 * read in vain that costs more than it takes to find that out.
 	 */
 	filter->builds_first = filter->hash_join != NULL &&
-		(filter->filtered->plan->plan_rows >= bloomx_join_filter_min_rows ||
-		 filter->input->plan->total_cost <= filter->filtered->plan->total_cost);
+		(bloomx_join_filter_min_drop == 0 || filter->input->plan->total_cost <= CostOfNothing(filter->filtered));
 	if (filter->builds_first)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }

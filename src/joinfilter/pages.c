@@ -3,8 +3,13 @@
  *
  * A sequential scan becomes a series of scans over runs of pages.  Ranges are
  * asked about as the scan gets there, and a run grows as the scan proceeds, so that
- * a LIMIT near the start of the table costs nothing.  Questions that exclude too
- * few ranges pause, and those that would cost more than they can save are not asked.
+ * a LIMIT near the start of the table costs nothing.  If the keys are not known when the
+ * scan begins, it asks from the next run on.
+ *
+ * Questions that exclude too few ranges pause, and those that would cost more than they
+ * can save are not asked.  What they cost is measured as well.  A question may spend a
+ * small part of the time that has passed since the scan began, and what it has saved; it
+ * is not asked, or given up, if that is not enough.
  *
  * A serial scan limits its own descriptor to one run after the other.
  *
@@ -18,6 +23,8 @@
  * What a scan is in the statistics: one sequential scan, however many runs it has.
  */
 #include "postgres.h"
+
+#include <math.h>
 
 #include "access/heapam.h"
 #include "access/relscan.h"
@@ -46,6 +53,12 @@
 /* Nanoseconds to read a cached page and its rows: about what a scan of ordinary rows takes. */
 #define PAGE_COST 5000
 
+/* The same of a page that is small work: what a question that excludes it has saved at least. */
+#define LEAST_PAGE_COST 1000
+
+/* Nanoseconds that a question may spend before time has passed, in a large table. */
+#define FIRST_ALLOWANCE 50000
+
 /* The ranges after which questions are judged.  The first pause is as long, the longest 64 times as long. */
 #define WINDOW_RANGES 64
 #define LONGEST_PAUSE (64 * WINDOW_RANGES)
@@ -63,19 +76,24 @@ typedef struct Question
 	SiteFilter *sf;
 	const BuildKey *key;
 	RangeIndex *index;
-	bool		is_asked;		/* in this scan */
+	bool		is_asked,
+				is_quick;		/* costs so little that it need not be measured */
+	uint32		generation;		/* of the keys, to which the pause belongs */
 	BlockNumber range;			/* of the last answer */
 	bool		answer;
 	uint32		asked,
 				excluded;		/* in this window */
 	uint32		pause,
 				paused;			/* ranges */
+	double		balance;		/* nanoseconds saved, less those spent */
+	double		needed;			/* more than the last question had, which was given up */
 } Question;
 
 struct PageSkip
 {
 	SeqScanState *node;
 	bool		are_open;		/* the indexes */
+	instr_time	opened;			/* when that was */
 	List	   *questions;
 	ScanMode	mode;
 	BlockNumber n_blocks;
@@ -145,6 +163,7 @@ OpenQuestions(Site *site)
 	MemoryContext old = MemoryContextSwitchTo(site->query->context);
 
 	pages->are_open = true;
+	INSTR_TIME_SET_CURRENT(pages->opened);
 	for (int i = 0; i < site->n_filters; i++)
 		for (int j = 0; j < site->filters[i]->n_keys; j++)
 		{
@@ -180,9 +199,19 @@ IsAskedAbout(PageSkip *pages, SiteFilter *sf)
 	return false;
 }
 
+static bool
+AnyFilterIsReady(Site *site)
+{
+	bool		any = false;
+
+	for (int i = 0; i < site->n_filters; i++)
+		any = any || (FilterIsReady(site->filters[i]->filter) && CanAsk(site->filters[i]));
+	return any;
+}
+
 /*
- * Chooses what to ask in the scan that begins: filters that are ready, if an answer
- * costs less than half of the range.  False if there is nothing to ask.
+ * Chooses what to ask from now on: filters that are ready, if an answer costs less than
+ * half of the range.  False if there is nothing to ask.
  */
 static bool
 ChooseQuestions(Site *site)
@@ -191,23 +220,40 @@ ChooseQuestions(Site *site)
 	bool		any = false;
 	ListCell   *lc;
 
+	if (!AnyFilterIsReady(site))
+		return false;
 	if (!pages->are_open)
 		OpenQuestions(site);
 
 	foreach(lc, pages->questions)
 	{
 		Question   *question = lfirst(lc);
+		const JoinFilter *filter = question->sf->filter;
 
-		question->is_asked = FilterIsReady(question->sf->filter) &&
-			RangeQuestionCost(question->index, &question->key->set) <
-			(double) PagesPerRange(question->index) * PAGE_COST / 2;
+		double		cost = FilterIsReady(filter) ? RangeQuestionCost(question->index, &question->key->set) : INFINITY;
+
+		question->is_asked = cost < (double) PagesPerRange(question->index) * PAGE_COST / 2;
+		question->is_quick = cost < LEAST_PAGE_COST || bloomx_join_filter_min_drop == 0;
+		any = any || question->is_asked;
+		if (question->generation == filter->generation)
+			continue;
+		/* other keys */
+		question->generation = filter->generation;
 		question->range = InvalidBlockNumber;
 		question->paused = question->pause = question->asked = question->excluded = 0;
-		any = any || question->is_asked;
 	}
 	for (int i = 0; i < site->n_filters; i++)
-		site->filters[i]->asks_pages = IsAskedAbout(pages, site->filters[i]);
+		site->filters[i]->asks_pages = site->filters[i]->asks_pages || IsAskedAbout(pages, site->filters[i]);
 	return any;
+}
+
+/* How long the question may take, in nanoseconds. */
+static double
+Allowance(const PageSkip *pages, const Question *question)
+{
+	double		first = Min((double) pages->n_blocks * LEAST_PAGE_COST / SPENT_PART, FIRST_ALLOWANCE);
+
+	return first + question->balance + NanosecondsSince(pages->opened) / SPENT_PART / list_length(pages->questions);
 }
 
 static void
@@ -223,10 +269,32 @@ JudgeQuestion(Question *question)
 	question->asked = question->excluded = 0;
 }
 
+/* Asks about question->range, if there is time.  False if there is none. */
+static bool
+AskInTime(const PageSkip *pages, Question *question)
+{
+	double		allowance = question->is_quick ? INFINITY : Allowance(pages, question);
+	instr_time	start;
+	bool		gave_up = false;
+
+	if (allowance <= question->needed)
+		return false;
+	INSTR_TIME_SET_CURRENT(start);
+	question->answer = RangeMayHold(question->index, &question->key->set, question->range, allowance, &gave_up);
+	if (question->is_quick)
+		return true;
+	question->balance -= NanosecondsSince(start);
+	question->needed = gave_up ? 2 * allowance : 0;
+	if (!question->answer)
+		question->balance += (double) Min(PagesPerRange(question->index), pages->n_blocks - question->range) * LEAST_PAGE_COST;
+	return true;
+}
+
 /* The answer for a range; true while the question pauses.  (The keys cannot change in the middle of a scan.) */
 static bool
-Ask(Question *question, BlockNumber range)
+Ask(PageSkip *pages, Question *question, BlockNumber range)
 {
+
 	if (question->range == range)
 		return question->answer;
 	question->range = range;
@@ -238,7 +306,8 @@ Ask(Question *question, BlockNumber range)
 	}
 	if (!FilterIsReady(question->sf->filter))
 		return true;
-	question->answer = RangeMayHold(question->index, &question->key->set, range);
+	if (!AskInTime(pages, question))
+		return true;
 	question->excluded += !question->answer;
 	if (++question->asked == WINDOW_RANGES)
 		JudgeQuestion(question);
@@ -261,7 +330,7 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 
 		if (!question->is_asked)
 			continue;
-		if (!Ask(question, range))
+		if (!Ask(pages, question, range))
 		{
 			/* the blocks of a parallel scan come one by one */
 			question->sf->pages_skipped += pages->mode == SCAN_SERIAL ? end - page : 1;
@@ -361,7 +430,7 @@ NextParallelRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
 	*start = NextParallelBlock(pages);
 	if (*start == InvalidBlockNumber)
 		return false;
-	for (*n = 1; *n < LONGEST_PARALLEL_RUN; (*n)++)
+	for (*n = 1; *n < pages->longest; (*n)++)
 	{
 		BlockNumber block = NextParallelBlock(pages);
 
@@ -371,6 +440,7 @@ NextParallelRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
 			break;
 		}
 	}
+	pages->longest = Min(pages->longest * 2, LONGEST_PARALLEL_RUN);
 	return true;
 }
 
@@ -383,8 +453,7 @@ NextRun(Site *site)
 	bool		found;
 
 	/* a serial scan has read its first pages: now it pays to open the indexes */
-	if (!pages->are_open)
-		(void) ChooseQuestions(site);
+	(void) ChooseQuestions(site);
 	found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) : NextParallelRun(pages, &start, &n);
 	ReleaseQuestions(pages);
 	if (found)
@@ -396,16 +465,6 @@ NextRun(Site *site)
 
 /* ---- the scan ---- */
 
-static bool
-AnyFilterIsReady(Site *site)
-{
-	bool		any = false;
-
-	for (int i = 0; i < site->n_filters; i++)
-		any = any || (FilterIsReady(site->filters[i]->filter) && CanAsk(site->filters[i]));
-	return any;
-}
-
 /* False if there is no page to read. */
 static bool
 BeginSerial(Site *site)
@@ -416,7 +475,13 @@ BeginSerial(Site *site)
 	pages->n_blocks = ((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_nblocks;
 	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
 		return true;
-	if (pages->are_open && !ChooseQuestions(site))
+	if (!AnyFilterIsReady(site))
+	{
+		/* a scan that begins where others are stays with them */
+		if (((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_startblock != 0)
+			return true;
+	}
+	else if (pages->are_open && !ChooseQuestions(site))
 		return true;
 	pages->mode = SCAN_SERIAL;
 	pages->seen += pages->n_blocks;
@@ -441,8 +506,9 @@ BeginParallel(Site *site)
 	pages->n_blocks = shared->phs_nblocks;
 	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
 		return true;
-	if (!ChooseQuestions(site))
+	if (AnyFilterIsReady(site) && !ChooseQuestions(site))
 		return true;
+	pages->longest = PAGES_BEFORE;
 	if (pages->private_scan == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(site->query->context);
@@ -465,8 +531,6 @@ BeginPages(Site *site)
 	bool		has_pages;
 
 	pages->mode = SCAN_PLAIN;
-	if (!AnyFilterIsReady(site))
-		return true;
 	has_pages = pages->node->ss.ss_currentScanDesc->rs_parallel != NULL ? BeginParallel(site) : BeginSerial(site);
 	site->in_runs = pages->mode != SCAN_PLAIN;
 	if (pages->mode == SCAN_PARALLEL)

@@ -10,6 +10,9 @@
  * is that of the join.  Of a range, and for hash partitions, the different keys must be
  * known, which are kept if they are not too many (values.c).
  *
+ * To read bounds takes time, which is measured.  It is spent as long as it is a small part
+ * of what the partitions cost.  The bounds of the others are not read.
+ *
  * The query's lock of the partition keeps others from giving it other bounds, and
  * bounds that are younger than the query's snapshot are not used.  So they hold for
  * all rows that the query sees.
@@ -35,6 +38,14 @@
 
 #include "joinfilter/joinfilter.h"
 #include "joinfilter/stable.h"
+
+/*
+ * Nanoseconds that a scan takes per unit of the planner's cost, at least; and that may be
+ * spent on bounds whatever the scans cost.  To read the bounds of a partition takes some
+ * ten microseconds.
+ */
+#define COST_UNIT 2000
+#define FIRST_BOUNDS 50000
 
 /* What one bound says about a column of the partition. */
 typedef struct Bound
@@ -222,6 +233,8 @@ KeepValues(Site *site)
 void
 ConsiderPartition(Site *site)
 {
+	FilteredQuery *query = site->query;
+	instr_time	start;
 	Relation	table;
 	Oid			leaf,
 				partition;
@@ -238,6 +251,10 @@ ConsiderPartition(Site *site)
 	if (!table->rd_rel->relispartition || !ScanCanBeSkipped(site->ps) ||
 		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
+	query->for_bounds += site->ps->plan->total_cost * COST_UNIT / SPENT_PART;
+	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_join_filter_min_drop > 0)
+		return;
+	INSTR_TIME_SET_CURRENT(start);
 	leaf = partition = RelationGetRelid(table);
 	while (get_rel_relispartition(partition))
 	{
@@ -263,6 +280,7 @@ ConsiderPartition(Site *site)
 		UnlockRelationOid(parent_oid, AccessShareLock);
 		partition = parent_oid;
 	}
+	query->on_bounds += NanosecondsSince(start);
 	if (bounds == NIL)
 		return;
 	site->bounds = palloc0(sizeof(PartitionBounds));

@@ -73,6 +73,12 @@
 #include "joinfilter/joinfilter.h"
 #include "joinfilter/stable.h"
 
+/*
+ * The planner's cost of a node, one of very many, that is worth a site.  To make a site and
+ * to report of it takes some microseconds, and a unit of cost at least one.
+ */
+#define LEAST_COST_OF_SITE 50
+
 typedef struct Way
 {
 	bool		builds_alike;	/* each build of the join has the same keys */
@@ -94,15 +100,10 @@ static void
 StopAt(Way *way, PlanState *ps, const Key *key)
 {
 	Place	   *place;
-	ListCell   *lc;
 
 	/* the method of a parallel hash join is set anew when its shared memory is */
 	if (IsA(ps, HashJoinState) && ps->plan->parallel_aware)
 		return;
-	/* several clauses may lead to one column */
-	foreach(lc, way->places)
-		if (((Place *) lfirst(lc))->ps == ps && equal(((Place *) lfirst(lc))->key, key->expression))
-			return;
 	place = palloc(sizeof(Place));
 	place->ps = ps;
 	place->key = key->expression;
@@ -344,6 +345,13 @@ GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
 	return true;
 }
 
+/* True if it would take longer to make a site of each input of an Append, on average, than a filter may cost there. */
+static bool
+InputsAreSmall(PlanState *ps)
+{
+	return bloomx_join_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_SITE;
+}
+
 /* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */
 static bool
 FollowNode(Way *way, PlanState *ps, const Key *key, int side)
@@ -372,6 +380,8 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 			FollowKey(way, ((SubqueryScanState *) ps)->subplan, key);
 			return true;
 		case T_AppendState:
+			if (InputsAreSmall(ps))
+				return false;
 			FollowAll(way, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, key);
 			return true;
 		case T_MergeAppendState:
