@@ -80,11 +80,11 @@ SELECT count, "rows" FROM reads('pages', 'SELECT * FROM pages JOIN keys() k ON p
 SELECT "table", pages_skipped > 0.9 * pages AS skips FROM bloomx_join_filters();
 
 -- BRIN questions that take long are given up.  (Each comparison takes a millisecond, and is counted.)
-CREATE SEQUENCE calls;
-CREATE FUNCTION slow_lt(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''calls''), pg_sleep(0.001); END IF; RETURN $1 < $2; END';
-CREATE FUNCTION slow_le(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''calls''), pg_sleep(0.001); END IF; RETURN $1 <= $2; END';
-CREATE FUNCTION slow_gt(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''calls''), pg_sleep(0.001); END IF; RETURN $1 > $2; END';
-CREATE FUNCTION slow_ge(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''calls''), pg_sleep(0.001); END IF; RETURN $1 >= $2; END';
+CREATE SEQUENCE slow_calls;
+CREATE FUNCTION slow_lt(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''slow_calls''), pg_sleep(0.001); END IF; RETURN $1 < $2; END';
+CREATE FUNCTION slow_le(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''slow_calls''), pg_sleep(0.001); END IF; RETURN $1 <= $2; END';
+CREATE FUNCTION slow_gt(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''slow_calls''), pg_sleep(0.001); END IF; RETURN $1 > $2; END';
+CREATE FUNCTION slow_ge(int, int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN IF current_setting(''enable_tidscan'')::bool THEN PERFORM nextval(''slow_calls''), pg_sleep(0.001); END IF; RETURN $1 >= $2; END';
 CREATE OPERATOR <~ (FUNCTION = slow_lt, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR <=~ (FUNCTION = slow_le, LEFTARG = int, RIGHTARG = int);
 CREATE OPERATOR >~ (FUNCTION = slow_gt, LEFTARG = int, RIGHTARG = int);
@@ -99,9 +99,9 @@ SET enable_tidscan = off; -- says that comparisons are quick
 CREATE INDEX ON slow_pages USING brin (k slow (values_per_range = 8)) WITH (pages_per_range = 64);
 VACUUM ANALYZE slow_pages;
 RESET enable_tidscan;
-SELECT setval('calls', 1);
+SELECT setval('slow_calls', 1);
 SELECT count, "rows" FROM reads('slow_pages', 'SELECT * FROM slow_pages JOIN (SELECT DISTINCT g AS k FROM generate_series(100, 300) g) s USING (k)');
-SELECT last_value > 1 AS asks, last_value < 200 AS "few comparisons" FROM calls;
+SELECT last_value > 1 AS asks, last_value < 200 AS "few comparisons" FROM slow_calls;
 
 -- Of partitions of few rows none is a site of its own: the filter is applied to the rows of all.
 CREATE TABLE parts (day int, k int, x int) PARTITION BY RANGE (day);
@@ -118,5 +118,5 @@ RESET ALL;
 DROP OPERATOR FAMILY slow USING brin CASCADE;
 DROP OPERATOR <~ (int, int), <=~ (int, int), >~ (int, int), >=~ (int, int);
 DROP FUNCTION reads, keys, slow_lt, slow_le, slow_gt, slow_ge;
-DROP SEQUENCE calls;
+DROP SEQUENCE slow_calls;
 DROP TABLE f, d, queue, pages, slow_pages, parts;
