@@ -49,16 +49,15 @@ MayDiffer(Node *node, PlanArrays *arrays)
 	return expression_tree_walker(node, MayDiffer, (void *) arrays);
 }
 
-/* Makes the executor hash the array, if it can be hashed as the planner demands. */
-static void
-MarkCondition(ScalarArrayOpExpr *condition)
+/* The executor has one function for both sides. */
+Oid
+BloomxHashOfElements(ScalarArrayOpExpr *condition)
 {
 	RegProcedure left,
 				right;
 
-	if (op_hashjoinable(condition->opno, exprType(linitial(condition->args))) &&
-		get_op_hash_functions(condition->opno, &left, &right) && left == right)
-		condition->hashfuncid = left;
+	return op_hashjoinable(condition->opno, exprType(linitial(condition->args))) &&
+		get_op_hash_functions(condition->opno, &left, &right) && left == right ? left : InvalidOid;
 }
 
 /* True if a part of a bitmap is made by an index of this access method. */
@@ -165,7 +164,7 @@ StartHook(QueryDesc *query, int eflags)
 		ScalarArrayOpExpr *condition = lfirst(lc);
 
 		if (!MayDiffer(lsecond(condition->args), &arrays) && !contain_volatile_functions(lsecond(condition->args)))
-			MarkCondition(condition);
+			condition->hashfuncid = BloomxHashOfElements(condition);
 	}
 	if (next_start)
 		next_start(query, eflags);

@@ -1029,6 +1029,9 @@ extern void BloomxInitNulls(void);
 /* At load time: arrays that are parameters are hashed when rows are rechecked. */
 extern void BloomxInitArrays(void);
 
+/* The function by which the executor can hash the array of column = ANY (array), or InvalidOid. */
+extern Oid	BloomxHashOfElements(struct ScalarArrayOpExpr *condition);
+
 /* ---- table.c ---- */
 
 /* Reads the table, or the blocks that a parallel scan gives, and adds the rows; returns how many there were, indexed or not.  tids: takes theirs, or NULL. */
