@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random conditions find the same rows by an index of this extension as by a sequential scan.
 
-    scripts/throwaway test/rows.py [--seconds N] [--seed N] [--rounds N] [--only REGEX] [--methods bloomx,brin]
+    scripts/throwaway test/rows.py [--seconds N] [--seed N] [--rounds N] [--kills N] [--only REGEX] [--methods bloomx,brin,gist]
 
 Makes tables of random columns: all types that can be a key, arrays, jsonb, texts, tsvector, filters; with NULLs,
 duplicates, few and many keys, and rows of thousands of keys.  Makes indexes on random columns, of all operator
@@ -10,7 +10,8 @@ parts of tables, with workers or without.  Then sessions insert, update, delete,
 conditions: constants, parameters, rescans of joins, old snapshots, parallel plans, bitmaps that become lossy.  Each
 query has its condition twice, once so that no index can serve it; so both see one snapshot.  At the end of each
 round the whole server dies by SIGKILL, starts again, and all indexes are checked and asked.  At last a standby
-answers, too.
+answers, too.  With --kills there are so many rounds, and a standby from the first one on: it is asked after each, and
+now and then it is killed as well.
 
 Equal rows prove nothing if no index was used.  So EXPLAIN must show each operator of each class in the condition of
 an index.  (--methods gin,bloom takes PostgreSQL's own, which shows that the test itself is right.)
@@ -465,6 +466,8 @@ class Conditions:
         keys = [f"k({self.row(table)}::bigint * 65536 + {self.r.randrange(1, 5)}, {table.number(column)}, {table.domain[column]})" for _ in range(self.r.choice([1, 2, 4]))]
         key, kind = FILTERS[column]
         keys = [f"{literal(self.session.value(key.format(k=k)))}::{kind}" for k in keys]
+        if name == "&&":
+            return f"{sql} && (SELECT bloom_agg(key, 20) FROM unnest(ARRAY[{', '.join(keys)}]) key)"
         if name == "?|":
             return self.r.choice([f"bloom_contains_any({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> ANY (ARRAY[{', '.join(keys)}])"])
         return self.r.choice([f"{sql} @> {keys[0]}", f"bloom_contains_all({sql}, ARRAY[{', '.join(keys)}])", f"{sql} @> ALL (ARRAY[{', '.join(keys)}])",
@@ -516,6 +519,7 @@ GROUP BY m.amname, n.nspname, c.opcname, t.typname, c.opcdefault ORDER BY m.amna
 
 BLOOMX_OPTIONS = {"rate": [0.2, 0.01, 0.0001], "keys": [1, 5, 100, 2000], "pending_limit": [16, 16, 16, 64, 1024]}
 FILTER_OPTIONS = {"pending_limit": [16, 16, 16, 64, 1024], "probes": [2, 6]}
+DROP_SLOT = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = 'bloomx_rows' AND NOT active"
 CONSISTENCY = "ALTER SYSTEM SET wal_consistency_checking = 'generic'"
 # An error that a session may meet: a deadlock, a table or an index that is gone, an expression that has no meaning (a regular expression, a division).
 MEANT = re.compile(r"^(40P01|40001|42P01|42704|2201B|22)")
@@ -549,6 +553,8 @@ class Test:
         self.used = {}  # (method, class, operator): index conditions that EXPLAIN has shown
         self.lock = threading.Lock()
         self.has_standby = False
+        self.replica = os.path.join(os.path.dirname(os.environ["PGDATA"]), "replica")
+        self.killed = 0
         self.queries = self.indexed = self.should = 0
         self.by_scan = []  # conditions that no index served
         self.failures = []
@@ -725,6 +731,7 @@ class Test:
 
     def settings(self, session, r):
         session.run("SET enable_seqscan = off")
+        session.run("SET enable_indexscan = off")
         session.run("SET jit = off")
         session.run(f"SET work_mem = '{r.choice(['64kB', '4MB'])}'")
         if r.random() < 0.3:
@@ -840,13 +847,13 @@ class Test:
         done = self.as_server("pg_ctl", "-D", data or os.environ["PGDATA"], "-l", log, "-s", "-w", "-t", "600", "start")
         return done.returncode == 0
 
-    def kill(self):
-        """SIGKILL for all processes of the server.
+    def kill(self, data=None, port=None):
+        """SIGKILL for all processes of a server.
 
         The postmaster is stopped before and dies last.  So it starts no process that would be overlooked, and cannot tidy up
         after the others; and none of these sees it die, which a server with assertions takes badly in a parallel transaction.
         """
-        pid_file = os.path.join(os.environ["PGDATA"], "postmaster.pid")
+        pid_file = os.path.join(data or os.environ["PGDATA"], "postmaster.pid")
         with open(pid_file, encoding="ascii") as file:
             postmaster = int(file.readline())
         self.dying.set()
@@ -860,7 +867,7 @@ class Test:
         while any(state(pid) not in ("Z", "gone") for pid in pids):
             time.sleep(0.01)
         # Where the first process of the machine does not wait for the dead, the next postmaster believes that this one lives.
-        for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{os.environ['PGPORT']}.lock")):
+        for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{port or os.environ['PGPORT']}.lock")):
             os.unlink(file)
 
     def load(self, name, seconds, readers=2, ending=None, port=None):
@@ -903,41 +910,63 @@ class Test:
             if not MEANT.match(failure.state):
                 self.fail(str(failure) + "\n" + ";\n".join(table.ddl))
 
-    def standby(self, seconds):
-        replica = os.path.join(os.path.dirname(os.environ["PGDATA"]), "replica")
-        shutil.rmtree(replica, ignore_errors=True)
+    def start_standby(self):
+        shutil.rmtree(self.replica, ignore_errors=True)
+        here = Session()
+        here.run(DROP_SLOT)
+        # the slot keeps the WAL that the standby needs, and, while the servers are down, the rows
         environment = [f"{v}={os.environ[v]}" for v in ("PGHOST", "PGPORT", "PGUSER")]
-        done = self.as_server("env", *environment, "pg_basebackup", "-D", replica, "-R", "-c", "fast", "-X", "stream")
+        done = self.as_server("env", *environment, "pg_basebackup", "-D", self.replica, "-R", "-C", "-S", "bloomx_rows", "-c", "fast", "-X", "stream")
         if done.returncode:
-            self.fail("pg_basebackup: " + done.stdout)
-            return
-        with open(os.path.join(replica, "postgresql.conf"), "a", encoding="ascii") as file:
-            file.write("port = 5433\nhot_standby_feedback = on\nmax_standby_streaming_delay = -1\n")
-        try:
-            if not self.start(replica):
-                self.fail("the standby does not start")
-                return
-            self.has_standby = True
-            # Until the primary knows of the standby's snapshots, an index that is made anew lacks rows that they see.
-            here = Session()
-            for _ in range(600):
-                if here.value("(SELECT count(backend_xmin) FROM pg_stat_replication)") == "1":
-                    break
-                time.sleep(0.1)
-            else:
-                self.fail("the primary does not know the standby's oldest snapshot")
-            here.close()
-            self.load("standby", seconds, port=5433)
-            here, there = Session(), Session(5433)
-            end = here.value("pg_current_wal_insert_lsn()")
-            while there.value(f"pg_last_wal_replay_lsn() >= '{end}'") != "true":
-                time.sleep(0.1)
-            here.close()
-            there.close()
-            self.ask_all("standby", 5, 5433)
-        finally:
-            self.as_server("pg_ctl", "-D", replica, "-s", "-w", "-m", "immediate", "stop")
-            shutil.rmtree(replica, ignore_errors=True)
+            sys.exit("pg_basebackup: " + done.stdout)
+        with open(os.path.join(self.replica, "postgresql.conf"), "a", encoding="ascii") as file:
+            file.write("port = 5433\nhot_standby_feedback = on\nmax_standby_streaming_delay = -1\nwal_retrieve_retry_interval = '100ms'\n")
+        if not self.start(self.replica):
+            sys.exit("the standby does not start")
+        self.has_standby = True
+        # Until the primary knows of the standby's snapshots, an index that is made anew lacks rows that they see.
+        for _ in range(600):
+            if here.value("(SELECT count(xmin) FROM pg_replication_slots)") == "1":
+                break
+            time.sleep(0.1)
+        else:
+            self.fail("the primary does not know the standby's oldest snapshot")
+        here.close()
+
+    def ask_standby(self, seed, each):
+        """Queries to a standby that has replayed all."""
+        here, there = Session(), Session(5433)
+        end = here.value("pg_current_wal_insert_lsn()")
+        for _ in range(6000):
+            if there.value(f"pg_last_wal_replay_lsn() >= '{end}'") == "true":
+                break
+            time.sleep(0.1)
+        else:
+            sys.exit("the standby does not follow")
+        here.close()
+        there.close()
+        self.ask_all(seed, each, 5433)
+
+    def stop_standby(self):
+        if self.has_standby:
+            self.as_server("pg_ctl", "-D", self.replica, "-s", "-w", "-m", "immediate", "stop")
+        self.has_standby = False
+        shutil.rmtree(self.replica, ignore_errors=True)
+
+    def kill_servers(self, r):
+        """The server, and now and then first its standby."""
+        if self.options.kills and r.random() < 0.3:
+            self.kill(self.replica, 5433)
+            self.killed += 1
+        self.kill()
+        self.killed += 1
+
+    def restart(self):
+        log = os.environ["BLOOMX_LOG"]
+        for data in [None] + ([self.replica] if self.options.kills and not os.path.exists(os.path.join(self.replica, "postmaster.pid")) else []):
+            if not self.start(data):
+                with open(log, encoding="utf-8", errors="replace") as file:
+                    sys.exit("the server does not start after SIGKILL:\n" + "".join(file.readlines()[-30:]))
 
     def main(self):
         begin = time.time()
@@ -967,7 +996,8 @@ class Test:
         r = random.Random(f"{self.options.seed}")
         number = 0
         limit = self.options.seconds
-        while (number < self.options.rounds) if self.options.rounds else (number == 0 or time.time() - begin < limit * 0.75):
+        rounds = self.options.kills or self.options.rounds
+        while (number < rounds) if rounds else (number == 0 or time.time() - begin < limit * 0.75):
             number += 1
             if number > 1:
                 session = Session()
@@ -979,12 +1009,19 @@ class Test:
                 self.add_table(session, r)
             session.close()
             self.ask_all(f"made {number}", 12)
-            self.load(number, self.options.load, ending=self.kill)
-            if not self.start():
-                with open(os.environ["BLOOMX_LOG"], encoding="utf-8", errors="replace") as file:
-                    sys.exit("the server does not start after SIGKILL:\n" + "".join(file.readlines()[-30:]))
+            if self.options.kills and number == 1:
+                self.start_standby()
+            self.load(number, self.options.load, ending=lambda: self.kill_servers(r))
+            self.restart()
             self.ask_all(f"recovered {number}", 4)
-        self.standby(self.options.load)
+            if self.options.kills:
+                self.ask_standby(f"followed {number}", 2)
+                print(f"round {number}: {self.killed} kills, {self.queries} conditions, {len(self.failures)} failures", flush=True)
+        if not self.options.kills:
+            self.start_standby()
+        self.load("standby", self.options.load, port=5433)
+        self.ask_standby("standby", 5)
+        self.stop_standby()
         # what chance has left out; on a busy machine the clock alone says little
         session = Session()
         self.settings(session, r)
@@ -1002,7 +1039,7 @@ class Test:
             found = re.findall(".*(?:inconsistent page found|TRAP:).*", file.read())
             if found:
                 self.fail("the server's log has an inconsistent page or a failed assertion:\n" + "\n".join(found))
-        print(f"{number} rounds, {self.made} tables, {self.queries} conditions, {self.indexed} of {self.should} by an index, {self.checks} checks, {time.time() - begin:.0f} s")
+        print(f"{number} rounds, {self.killed} kills, {self.made} tables, {self.queries} conditions, {self.indexed} of {self.should} by an index, {self.checks} checks, {time.time() - begin:.0f} s")
         passed = 0
         for k in self.classes:
             for operator in k.operators:
@@ -1013,6 +1050,7 @@ class Test:
         if self.indexed < 0.9 * self.should:
             self.fail("too few conditions used an index; these did not:\n" + "\n".join(w[:200] for w in self.by_scan[-20:]))
         session.run("ALTER SYSTEM RESET wal_consistency_checking")
+        session.run(DROP_SLOT)
         session.close()
         admin = Session(database="postgres")
         admin.run(f"DROP DATABASE {DATABASE}")
@@ -1025,10 +1063,15 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=25, help="how long, about")
     parser.add_argument("--rounds", type=int, default=0, help="so many rounds, however long they take")
+    parser.add_argument("--kills", type=int, default=0, help="so many rounds, with a standby")
     parser.add_argument("--load", type=float, default=2, help="seconds of load in each round")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="classes, as method and name")
-    parser.add_argument("--methods", default="bloomx,brin")
+    parser.add_argument("--methods", default="bloomx,brin,gist")
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    Test(options).main()
+    test = Test(options)
+    try:
+        test.main()
+    finally:
+        test.stop_standby()
