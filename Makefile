@@ -38,7 +38,7 @@ NO_LOCALE = 1
 
 # xxHash is inlined from its header: nothing to link
 PG_CPPFLAGS = -I$(srcdir)/src -DBLX_INSIDE
-PG_CFLAGS = -Wno-declaration-after-statement
+PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
 
 # the major version of PostgreSQL for which the objects were compiled
 BUILT_FOR = src/.built-for

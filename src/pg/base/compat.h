@@ -201,6 +201,11 @@ ArgumentChangedInPlace(Node *request)
 #define IsResultRelation(statement, relid) list_member_int((statement)->resultRelations, relid)
 #endif
 
+/* 19: copyObject() needs C23, and says the same with what C11 compilers have */
+#if PG_VERSION_NUM >= 190000 && !defined(typeof_unqual)
+#define typeof_unqual __typeof__
+#endif
+
 /* 19: a type of OIDs of 64 bits */
 #if PG_VERSION_NUM < 190000
 #define OID8OID InvalidOid
