@@ -209,6 +209,9 @@ INSERT INTO pairs SELECT i, repeat('x', 3500) FROM generate_series(1, 200) i;
 CREATE INDEX pairs_key ON pairs USING bloomx (id);
 EXPLAIN (COSTS OFF) SELECT count(*) FROM pairs WHERE id = 1;
 SELECT sum((SELECT count(*) FROM pairs WHERE id = i)) FROM generate_series(1, 200) i;
+-- Rows that are pending: any of several keys.
+INSERT INTO pairs SELECT i, '' FROM generate_series(201, 205) i;
+SELECT id FROM pairs WHERE id IN (999, 203, 201, 7) ORDER BY id;
 DROP TABLE pairs;
 
 -- Expressions, predicates, temporary and unlogged tables.
