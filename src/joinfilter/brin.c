@@ -13,7 +13,10 @@
  *
  * A range without a summary, or one that is being summarised, may hold anything.
  * Rows that the query's snapshot sees are in the summary: an insert adds them to
- * it before it commits.
+ * it before it commits.  But from PostgreSQL 16 on, a range that is summarised after a
+ * HOT update of the key lacks the value that an older snapshot still sees.  So a
+ * transaction that keeps its snapshot does not take such a summary's word for pages that
+ * may have been updated since.
  */
 #include "postgres.h"
 
@@ -26,6 +29,8 @@
 #include "access/genam.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
+#include "access/visibilitymap.h"
+#include "access/xact.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -88,6 +93,9 @@ struct RangeIndex
 	Size		tuple_size;
 	BrinMemTuple *summary;
 	MemoryContext range;		/* of one question */
+
+	Relation	table;
+	Buffer		visibility;		/* a page of its visibility map */
 
 	FmgrInfo	consistent;
 	ScanKeyData key;			/* equality; its argument changes */
@@ -232,7 +240,7 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 
 /* Opens one index, without waiting for a lock; NULL if it cannot be used. */
 static RangeIndex *
-OpenRangeIndex(Oid oid, Node *key, const WordReader *reader, Snapshot snapshot)
+OpenRangeIndex(Relation table, Oid oid, Node *key, const WordReader *reader, Snapshot snapshot)
 {
 	RangeIndex *index;
 	Relation	relation;
@@ -242,6 +250,7 @@ OpenRangeIndex(Oid oid, Node *key, const WordReader *reader, Snapshot snapshot)
 	relation = index_open(oid, NoLock);
 	index = palloc0(sizeof(RangeIndex));
 	index->index = relation;
+	index->table = table;
 	index->column = PlaceInIndex(relation->rd_indextuple, key);
 	index->type = reader->type;
 	index->is_integer = IsInteger(reader);
@@ -270,7 +279,7 @@ OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot s
 
 	foreach(lc, oids)
 	{
-		RangeIndex *index = OpenRangeIndex(lfirst_oid(lc), key, reader, snapshot);
+		RangeIndex *index = OpenRangeIndex(table, lfirst_oid(lc), key, reader, snapshot);
 
 		if (index != NULL)
 			opened = lappend(opened, index);
@@ -294,6 +303,9 @@ ReleaseRangePage(RangeIndex *index)
 	if (BufferIsValid(index->buffer))
 		ReleaseBuffer(index->buffer);
 	index->buffer = InvalidBuffer;
+	if (BufferIsValid(index->visibility))
+		ReleaseBuffer(index->visibility);
+	index->visibility = InvalidBuffer;
 }
 
 BlockNumber
@@ -444,6 +456,32 @@ SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double 
 		FunctionMayHold(index, set, values, limit, gave_up);
 }
 
+/*
+ * True if no row of the range that the snapshot sees can have been updated before the
+ * summary was made, which has just been read.  Either no transaction but ours has begun
+ * since the snapshot was taken and none was running, or all pages are marked as visible to
+ * everybody: such a mark vanishes with an update, and does not return while the snapshot
+ * sees the row of before.
+ */
+static bool
+SummaryIsOfSnapshot(RangeIndex *index, BlockNumber start)
+{
+	Snapshot	snapshot = index->snapshot;
+	BlockNumber end;
+
+	if (!BRIN_ALLOWS_HOT_UPDATES || !IsolationUsesXactSnapshot())
+		return true;
+	if (snapshot->xcnt == 0 && snapshot->subxcnt == 0 && !snapshot->suboverflowed &&
+		TransactionIdEquals(XidFromFullTransactionId(ReadNextFullTransactionId()), snapshot->xmax))
+		return true;
+	end = RelationGetNumberOfBlocks(index->table);
+	end = end - start <= index->pages_per_range ? end : start + index->pages_per_range;
+	for (BlockNumber page = start; page < end; page++)
+		if (!VM_ALL_VISIBLE(index->table, page, &index->visibility))
+			return false;
+	return true;
+}
+
 bool
 RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start, double limit, bool *gave_up)
 {
@@ -459,5 +497,5 @@ RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start, double lim
 	may_hold = SummaryMayHold(index, set, values, limit, gave_up);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(index->range);
-	return may_hold;
+	return may_hold || !SummaryIsOfSnapshot(index, start);
 }

@@ -57,7 +57,7 @@
 #define LEAST_PAGE_COST 1000
 
 /* Nanoseconds that a question may spend before time has passed, in a large table. */
-#define FIRST_ALLOWANCE 50000
+#define FIRST_ALLOWANCE 20000
 
 /* The ranges after which questions are judged.  The first pause is as long, the longest 64 times as long. */
 #define WINDOW_RANGES 64

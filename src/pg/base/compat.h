@@ -83,6 +83,9 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
 #endif
 
+/* 16: an update of columns that only BRIN indexes have may be HOT */
+#define BRIN_ALLOWS_HOT_UPDATES (PG_VERSION_NUM >= 160000)
+
 /* 16: hash joins may return rows of the inner side without a match; 18: one copy of those with a match */
 #if PG_VERSION_NUM >= 180000
 #define IS_RIGHT_SEMI_OR_ANTI(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
