@@ -31,6 +31,7 @@ BATCH = 200  # conditions per psql
 
 SETUP = r"""
 CREATE EXTENSION bloomx;
+CREATE EXTENSION bloomx_citext CASCADE;
 CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
 -- NULL if both ways find the same rows; a condition that is an error in a scan may be one, or none, by the index.
 -- `whole` is an expression that must be true, or NULL.
@@ -402,8 +403,14 @@ def psql(database, sql, rows=False):
 COLLATIONS = ["C", "ucs_basic", "und-x-icu", "en-x-icu", "de-x-icu", "tr-x-icu", "az-x-icu", "lt-x-icu", "el-x-icu", "nl-x-icu", "C.utf8", "en_US.utf8", "tr_TR.utf8", "pg_c_utf8", "pg_unicode_fast"]
 
 
+# Texts of other types, whose classes of n-grams only the access method bloomx has.
+OTHER_TEXTS = {"char(250)": "bpchar_ngram_ops", "name": "name_ngram_ops", "citext": "citext_ngram_ops"}
+
+
 def access_methods(database, name, columns):
     """Those with a class for the type."""
+    if name in OTHER_TEXTS:
+        return {"bloomx": f"USING bloomx ({', '.join(f'{c} {OTHER_TEXTS[t.split()[0]]}' for c, t in columns.items())})"}
     classes = {"brin": {"text": "text_ngram_bloomx_ops (fpr = 0.05)", "jsonb": "jsonb_bloomx_ops", "tsvector": "tsvector_bloomx_ops"}, "bloomx": {"text": "text_ngram_ops"}}
     methods = {}
     for method, of_type in classes.items():
@@ -483,7 +490,7 @@ def main():
     start = time.monotonic()
 
     tasks = [("arrays", "UTF8", lambda rng: Arrays(rng), None), ("documents", "UTF8", lambda rng: Documents(rng), None), ("words", "UTF8", lambda rng: Words(rng), None),
-             ("texts", "UTF8", lambda rng: Texts(rng, FAMILIES), None)]
+             ("texts", "UTF8", lambda rng: Texts(rng, FAMILIES), None), ("texts of other types", "UTF8", lambda rng: Texts(rng, FAMILIES), None)]
     for encoding, letters in [("LATIN1", ["àÀ", "éÉ", "ßsS", "ÿiI"]), ("SQL_ASCII", ["àÀ", "iI"]), ("EUC_JP", ["日本語", "テア"]), ("LATIN5", ["ıİiI", "ğĞ", "şŞsS"])]:
         tasks.append((f"texts in {encoding}", encoding, lambda rng, letters=letters: Texts(rng, letters), None))
     tasks = [t for t in tasks if re.search(options.only, t[0])]
@@ -502,6 +509,9 @@ def main():
                                             f"AND collname IN ({', '.join(map(quote, COLLATIONS))}) ORDER BY 1", True)]
             columns = {f"c{i}": f'text COLLATE "{name}"' for i, name in enumerate(there)}
             print(f"# {what}: collations {', '.join(there)}")
+            if what == "texts of other types":
+                columns = {f"{t[0]}{i}": f'{t} COLLATE "{name}"' for i, name in enumerate(there) for t in OTHER_TEXTS if t != "name"} | {"name": "name"}
+                type_name = "name"
         else:
             columns = kind.columns
             type_name = list(columns.values())[0]
