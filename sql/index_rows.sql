@@ -213,6 +213,11 @@ SELECT sum((SELECT count(*) FROM pairs WHERE id = i)) FROM generate_series(1, 20
 INSERT INTO pairs SELECT i, '' FROM generate_series(201, 205) i;
 SELECT id FROM pairs WHERE id IN (999, 203, 201, 7) ORDER BY id;
 DROP TABLE pairs;
+-- More elements than are looked up at once.
+SET work_mem = '64kB';
+SELECT count(DISTINCT id) = (SELECT count(DISTINCT id) FROM events WHERE id + 0 BETWEEN 101 AND 5000) AS all
+FROM events WHERE id = ANY ((SELECT array_agg(i) FROM generate_series(101, 5000) i)::int[]);
+RESET work_mem;
 
 -- Expressions, predicates, temporary and unlogged tables.
 SET enable_seqscan = off;
