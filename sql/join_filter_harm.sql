@@ -35,10 +35,8 @@ SET enable_hashagg = off;
 SET enable_sort = off;
 SET enable_seqscan = off;
 SET enable_bitmapscan = off;
-EXPLAIN (COSTS OFF) SELECT * FROM (SELECT day, k, sum(x) FROM f WHERE 10 / x >= 0 GROUP BY day, k) s JOIN d USING (k) WHERE grp = 0 LIMIT 100;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k, sum(x) FROM f WHERE 10 / x >= 0 GROUP BY day, k) s JOIN d USING (k) WHERE grp = 0 LIMIT 100');
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k, count(*) FROM f WHERE 10 / x >= 0 GROUP BY GROUPING SETS ((day, k), (day))) s JOIN d USING (k) WHERE grp = 0 LIMIT 100');
-EXPLAIN (COSTS OFF) SELECT * FROM (SELECT * FROM f WHERE 10 / x >= 0 ORDER BY k, x OFFSET 0) s JOIN d USING (k) WHERE grp = 0 LIMIT 999;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM f WHERE 10 / x >= 0 ORDER BY k, x) s JOIN d USING (k) WHERE grp = 0 LIMIT 999');
 -- Groups of a sort, groups that are not aggregated, and distinct rows have their filters at the scan.
 SET enable_seqscan = on;
@@ -47,7 +45,6 @@ SELECT * FROM reads('f', 'SELECT * FROM (SELECT DISTINCT ON (k) k, x FROM f WHER
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k FROM f WHERE 10 / x >= 0 GROUP BY day, k) s JOIN d USING (k) WHERE grp = 0 LIMIT 100');
 -- A nested loop that needs one match does not look for another one, which it would if the first one were dropped.
 CREATE OPERATOR === (FUNCTION = int4eq, LEFTARG = int, RIGHTARG = int);
-EXPLAIN (COSTS OFF) SELECT * FROM (SELECT * FROM f WHERE x < 900 AND EXISTS (SELECT FROM d e WHERE e.grp === f.k) OFFSET 0) s JOIN d USING (k) WHERE grp = 0;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM f WHERE x < 900 AND EXISTS (SELECT FROM d e WHERE e.grp === f.k) OFFSET 0) s JOIN d USING (k) WHERE grp = 0');
 DROP OPERATOR === (int, int);
 
@@ -61,7 +58,6 @@ CREATE TABLE queue AS SELECT g AS k, 'new'::text AS status FROM generate_series(
 CREATE INDEX ON queue (status);
 ANALYZE queue;
 UPDATE queue SET status = 'done';
-EXPLAIN (COSTS OFF) SELECT * FROM queue JOIN (SELECT k, sum(x) FROM f GROUP BY k OFFSET 0) s USING (k) WHERE status = 'new';
 SELECT * FROM reads('f', 'SELECT * FROM queue JOIN (SELECT k, sum(x) FROM f GROUP BY k OFFSET 0) s USING (k) WHERE status = ''new''');
 SET enable_seqscan = off;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM queue WHERE status = ''new'' OFFSET 0) q JOIN (SELECT k, sum(x) FROM f GROUP BY k OFFSET 0) s USING (k)');
