@@ -137,6 +137,25 @@ CREATE INDEX ON types USING bloomx ((types));		-- the columns of a table may cha
 \set VERBOSITY terse
 DROP INDEX types_com;
 
+-- Columns are added to a type and dropped while its rows are stored.
+CREATE TYPE altered AS (a int, b int);
+CREATE TABLE altered_rows AS SELECT i AS id, ROW(i, i % 2)::altered AS r, ARRAY[ROW(i, i % 2)::altered] AS rs FROM generate_series(1, 900) i;
+CREATE INDEX ON altered_rows USING bloomx (r);
+CREATE INDEX ON altered_rows USING bloomx (rs);
+ALTER TYPE altered ADD ATTRIBUTE c int;
+INSERT INTO altered_rows VALUES (901, ROW(5, 1, 5), ARRAY[ROW(6, 0, 6)::altered]);
+SELECT id FROM altered_rows WHERE r = ROW(5, 1, NULL)::altered;
+SELECT id FROM altered_rows WHERE r = ROW(5, 1, 5);
+SELECT id FROM altered_rows WHERE rs @> ARRAY[ROW(6, 0, NULL)::altered];
+ALTER TYPE altered DROP ATTRIBUTE b, DROP ATTRIBUTE c;
+INSERT INTO altered_rows VALUES (902, ROW(5), ARRAY[ROW(6)::altered]);
+EXPLAIN (COSTS OFF) SELECT id FROM altered_rows WHERE r = ROW(5)::altered;
+SELECT id FROM altered_rows WHERE r = ROW(5)::altered;
+SELECT id FROM altered_rows WHERE rs && ARRAY[ROW(6)::altered];
+SELECT id FROM altered_rows WHERE rs <@ ARRAY[ROW(6)::altered];
+DROP TABLE altered_rows;
+DROP TYPE altered;
+
 -- Built while others write: no row is there twice, though entries of blocks do not know their rows.
 CREATE INDEX CONCURRENTLY types_id ON types USING bloomx (id, txt);
 SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');

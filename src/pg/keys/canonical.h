@@ -34,6 +34,7 @@ extern uint64 HashByType(KeyType *key, Datum value, uint64 seed);
 /* ---- containers.c: key->parts must be set, except for jsonb ---- */
 extern uint64 HashArrayValue(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashRow(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashStoredRow(KeyType *key, Datum value, uint64 seed);	/* NULLs at the end make no difference */
 extern uint64 HashRange(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashMultirange(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);

@@ -130,8 +130,8 @@ HasColumnsOf(const KeyType *key, Datum value)
 	return same && n == key->n_parts;
 }
 
-uint64
-HashRow(KeyType *key, Datum value, uint64 seed)
+static uint64
+HashColumns(KeyType *key, Datum value, uint64 seed, bool nulls_at_end)
 {
 	HeapTupleHeader row = DatumGetHeapTupleHeader(value);
 	TupleDesc	columns = lookup_rowtype_tupdesc(HeapTupleHeaderGetTypeId(row), HeapTupleHeaderGetTypMod(row));
@@ -139,18 +139,23 @@ HashRow(KeyType *key, Datum value, uint64 seed)
 	Datum	   *values = palloc(sizeof(Datum) * Max(columns->natts, 1));
 	bool	   *nulls = palloc(sizeof(bool) * Max(columns->natts, 1));
 	XXH3_state_t state;
-	int			n = 0;
+	int			n = 0,
+				end = columns->natts;
 
 	check_stack_depth();
 	ItemPointerSetInvalid(&tuple.t_self);
 	heap_deform_tuple(&tuple, columns, values, nulls);
+	while (!nulls_at_end && end > 0 && (nulls[end - 1] || TupleDescAttr(columns, end - 1)->attisdropped))
+		end--;
 	XXH3_64bits_reset_withSeed(&state, seed);
 	for (int i = 0; i < columns->natts; i++)
 	{
 		if (TupleDescAttr(columns, i)->attisdropped)
 			continue;
 		CheckColumn(key, n, TupleDescAttr(columns, i)->atttypid);
-		PutNullablePart(&state, &key->parts[n++], values[i], nulls[i], seed);
+		if (i < end)
+			PutNullablePart(&state, &key->parts[n], values[i], nulls[i], seed);
+		n++;
 	}
 	if (n < key->n_parts)
 		CheckColumn(key, n, InvalidOid);
@@ -160,6 +165,18 @@ HashRow(KeyType *key, Datum value, uint64 seed)
 	if ((Pointer) row != DatumGetPointer(value))
 		pfree(row);
 	return XXH3_64bits_digest(&state);
+}
+
+uint64
+HashRow(KeyType *key, Datum value, uint64 seed)
+{
+	return HashColumns(key, value, seed, true);
+}
+
+uint64
+HashStoredRow(KeyType *key, Datum value, uint64 seed)
+{
+	return HashColumns(key, value, seed, false);
 }
 
 /* An infinite bound has no value, nor have the bounds of an empty range. */

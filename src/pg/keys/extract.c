@@ -102,7 +102,7 @@ ScalarCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 		return MakeKeyCondition(ANY_VALUE, 0);
 	if (asked->type != of_keys)
 		LookupIndexedType(asked, of_keys, extractor->collation, extractor->memory);
-	return ConditionOfKey(HashKey(asked, query, 0));
+	return asked->lost_columns ? MakeKeyCondition(ANY_VALUE, 0) : ConditionOfKey(HashKey(asked, query, 0));
 }
 
 PG_FUNCTION_INFO_V1(bloomx_extract_scalar);

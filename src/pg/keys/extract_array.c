@@ -61,6 +61,8 @@ ArrayCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 
 	if (strategy == KEYS_CONTAIN && nulls)
 		return MakeKeyCondition(NO_VALUE, 0);
+	if (((ArrayExtractor *) extractor)->element.lost_columns)
+		return MakeKeyCondition(ANY_VALUE, 0);
 	if (strategy == KEYS_CONTAINED)
 		AddKeyHash(&keys, EMPTY_ARRAY);
 	return ConditionOfKeys(strategy == KEYS_OVERLAP || strategy == KEYS_CONTAINED ? HAS_ANY : HAS_ALL, &keys);

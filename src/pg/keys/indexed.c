@@ -11,36 +11,56 @@
 #include "miscadmin.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/typcache.h"
 
 #include "pg/keys/canonical.h"
 
 /*
- * ALTER TABLE adds columns to the rows of a table's type and drops others, even
- * where such rows are stored.  The old rows equal the new ones then, but they
- * have other keys.  Nobody can alter a composite type whose values are stored.
+ * ALTER adds columns to the rows of a type and drops others, even where such rows
+ * are stored.  The old rows equal the new ones then.  A column that was added is
+ * NULL in them and the last one, so NULLs at the end are not hashed (HashStoredRow).
+ * What an old row had in a column that was dropped is in its hash, but nobody knows
+ * it any more: true if the type has lost a column.
+ *
+ * ALTER TABLE can also give an added column a value in all rows, so rows of tables
+ * are refused.
  */
-static void
-RefuseTableRows(Oid type)
+static bool
+HasLostColumns(const KeyType *key, Oid type)
 {
-	Oid			table = get_typ_typrelid(getBaseType(type));
+	Oid			base = getBaseType(type),
+				table = get_typ_typrelid(base);
+	TupleDesc	columns;
+	bool		lost;
 
-	if (OidIsValid(table) && get_rel_relkind(table) != RELKIND_COMPOSITE_TYPE)
+	if (!OidIsValid(table))
+		return false;
+	if (get_rel_relkind(table) != RELKIND_COMPOSITE_TYPE)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("rows of type %s cannot be keys of an index", format_type_be(type)),
 				 errdetail("It is the type of a table, whose columns may change."),
 				 errhint("Cast the rows to a type made by CREATE TYPE, or index their columns.")));
+	columns = lookup_rowtype_tupdesc(base, -1);
+	lost = columns->natts > key->n_parts;
+	ReleaseTupleDesc(columns);
+	return lost;
 }
 
-static void
-AdaptParts(KeyType *key)
+/* Returns true if the type, or a part of it, has lost columns. */
+static bool
+Adapt(KeyType *key, Oid type)
 {
+	bool		lost = HasLostColumns(key, type);
+
 	check_stack_depth();
-	RefuseTableRows(key->type);
 	if (key->hash == HashEnum)
 		key->hash = Hash32Bits;
+	if (key->hash == HashRow)
+		key->hash = HashStoredRow;
 	for (int i = 0; i < key->n_parts; i++)
-		AdaptParts(&key->parts[i]);
+		lost |= Adapt(&key->parts[i], key->parts[i].type);
+	return lost;
 }
 
 /* An enum value is hashed as its OID, which stays when its label is renamed. */
@@ -49,8 +69,6 @@ LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 {
 	LookupKeyType(key, get_typtype(getBaseType(type)) == TYPTYPE_ENUM ? OIDOID : type, collation, context);
 	key->type = InvalidOid;		/* an error below leaves no half-made entry */
-	RefuseTableRows(type);
-	for (int i = 0; i < key->n_parts; i++)
-		AdaptParts(&key->parts[i]);
+	key->lost_columns = Adapt(key, type);
 	key->type = type;
 }

@@ -32,6 +32,7 @@ struct KeyType
 	FmgrInfo	hash_function;	/* the extended hash function, of types that are hashed by it */
 	KeyType    *parts;			/* the element of an array, the columns of a row, the bounds of a range */
 	int			n_parts;
+	bool		lost_columns;	/* in an index: equal rows may have different hashes, as columns were dropped */
 	/* of a row without a named type, whose columns only a value tells; else NULL */
 	MemoryContext row_context;	/* of the parts and the name */
 	Oid			row_type;		/* of the last value; InvalidOid = none yet */
