@@ -180,6 +180,9 @@ def one_version(tree, meta):
     """Returns the faults in the versions and file names of the release in `tree`."""
     faults = []
     version = str(meta.get("version"))
+    for control in sorted(tree.glob("*.control")):
+        if control.stem not in meta.get("provides", {}):
+            faults.append(f"META.json: $.provides does not have {control.stem}, of which there is a control file")
     for name, extension in meta.get("provides", {}).items():
         for field in ("file", "docfile"):
             if not (tree / str(extension.get(field))).is_file():
@@ -234,12 +237,12 @@ def self_test(meta):
 
     plants = [change(name, None) for name in
               ("name", "version", "abstract", "maintainer", "license", "provides", "meta-spec", "meta-spec/version",
-               "provides/bloomx", "provides/bloomx/file", "provides/bloomx/version", "provides/bloomx/docfile",
+               "provides/bloomx/file", "provides/bloomx/version", "provides/bloomx/docfile",
                "provides/bloomx/abstract")]
     plants += [change(*pair) for pair in (
         ("name", "b"), ("name", "bloom x"), ("version", "1.0"), ("version", "v1.0.0"), ("version", "01.0.0"), ("version", 1),
         ("abstract", ""), ("maintainer", []), ("license", "postgres"), ("license", {"mine": "here"}), ("author", "somebody"),
-        ("provides", []), ("provides/bloomx/sql", "x"), ("meta-spec/version", "2.0.0"), ("meta-spec/url", "here"),
+        ("provides", []), ("provides", {}), ("provides/bloomx/sql", "x"), ("meta-spec/version", "2.0.0"), ("meta-spec/url", "here"),
         ("release_status", "done"), ("tags", []), ("tags", ["a/b"]), ("prereqs", {"run": {}}),
         ("prereqs", {"runtime": {"needs": {}}}), ("prereqs", {"runtime": {"requires": {"PostgreSQL": "new"}}}),
         ("resources", {"homepage": "nowhere"}), ("resources", {"bugtracker": {"mailto": "nobody"}}))]

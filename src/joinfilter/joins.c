@@ -343,6 +343,7 @@ CostOfNothing(PlanState *ps)
 	switch (nodeTag(ps))
 	{
 		case T_SeqScanState:
+		case T_ForeignScanState:	/* which sends a filter that it knows when it begins */
 			return ps->plan->total_cost;
 		case T_SortState:
 		case T_IncrementalSortState:
