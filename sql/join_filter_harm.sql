@@ -40,9 +40,13 @@ SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k, count(*) FROM f WHERE 10
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM f WHERE 10 / x >= 0 ORDER BY k, x) s JOIN d USING (k) WHERE grp = 0 LIMIT 999');
 -- Groups of a sort, groups that are not aggregated, and distinct rows have their filters at the scan.
 SET enable_seqscan = on;
+SET enable_incremental_sort = off;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT k, sum(x) FROM (SELECT * FROM f OFFSET 0) f GROUP BY k) s JOIN d USING (k) WHERE grp = 0');
-SELECT * FROM reads('f', 'SELECT * FROM (SELECT DISTINCT ON (k) k, x FROM f WHERE 10 / x >= 0 ORDER BY k, x) s JOIN d USING (k) WHERE grp = 0 LIMIT 9');
+SET enable_sort = on;
+SELECT * FROM reads('f', 'SELECT * FROM (SELECT DISTINCT ON (k) k, x FROM f WHERE 10 / x >= 0 ORDER BY k, x) s WHERE k IN (SELECT k FROM d WHERE grp = 0) LIMIT 9');
+SET enable_sort = off;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k FROM f WHERE 10 / x >= 0 GROUP BY day, k) s JOIN d USING (k) WHERE grp = 0 LIMIT 100');
+RESET enable_incremental_sort;
 -- A nested loop that needs one match does not look for another one, which it would if the first one were dropped.
 CREATE OPERATOR === (FUNCTION = int4eq, LEFTARG = int, RIGHTARG = int);
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM f WHERE x < 900 AND EXISTS (SELECT FROM d e WHERE e.grp === f.k) OFFSET 0) s JOIN d USING (k) WHERE grp = 0');
