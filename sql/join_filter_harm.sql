@@ -114,6 +114,13 @@ INSERT INTO parts SELECT g % 30, g % 3000, g FROM generate_series(1, 300000) g;
 ANALYZE parts;
 SELECT count FROM reads('parts_20', 'SELECT * FROM parts JOIN (SELECT k AS day FROM d WHERE grp = 0 AND k < 1) s USING (day)');
 SELECT count(*) AS sites, sum(partitions) > 0 AS asks, sum(rows_dropped) > 0 OR sum(partitions_skipped) > 0 AS drops FROM bloomx_join_filters();
+
+-- A CTE to which hundreds of millions of ways lead in the plan.
+SELECT 'WITH c0 AS MATERIALIZED (SELECT 1 AS k), ' ||
+	string_agg(format('c%1$s AS MATERIALIZED (SELECT a.k FROM c%2$s a, c%2$s b)', g, g - 1), ', ' ORDER BY g) AS ctes FROM generate_series(1, 28) g \gset
+SET join_collapse_limit = 1;
+SET statement_timeout = '10s';
+SELECT * FROM reads('f', :'ctes' || 'SELECT * FROM (f JOIN c28 ON true) JOIN (SELECT k FROM d WHERE grp = 0 AND k < 5) s ON s.k = f.k');
 RESET ALL;
 DROP OPERATOR FAMILY slow USING brin CASCADE;
 DROP OPERATOR <~ (int, int), <=~ (int, int), >~ (int, int), >=~ (int, int);

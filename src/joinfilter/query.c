@@ -200,7 +200,10 @@ typedef struct Walk
 	Bitmapset  *seen;			/* numbers of nodes */
 } Walk;
 
-/* The server has one plan state for a subplan, and comes to it from each expression that has the subplan: in each partition, say. */
+/*
+ * The server has one plan state for a subplan, and comes to it from each expression that has the subplan: in each
+ * partition, say.  A CTE is read where it is scanned, by several nodes: as many as 2^n ways lead to one below n others.
+ */
 static bool
 VisitOnce(PlanState *ps, void *context)
 {
@@ -212,7 +215,9 @@ VisitOnce(PlanState *ps, void *context)
 			return false;
 		walk->seen = bms_add_member(walk->seen, ps->plan->plan_node_id);
 	}
-	return walk->visit(ps, walk->context) || planstate_tree_walker(ps, VisitOnce, walk);
+	if (walk->visit(ps, walk->context) || (IsA(ps, CteScanState) && VisitOnce(((CteScanState *) ps)->cteplanstate, walk)))
+		return true;
+	return planstate_tree_walker(ps, VisitOnce, walk);
 }
 
 bool

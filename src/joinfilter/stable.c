@@ -8,6 +8,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
+#include "joinfilter/joinfilter.h"
 #include "joinfilter/stable.h"
 
 Var *
@@ -202,17 +203,13 @@ IsFelt(PlanState *ps, void *context)
 	List	   *expressions;
 	bool		but_subplans = true;
 
-	if (ClassOfNode(ps->plan, &expressions) == UNKNOWN_NODE || IsVolatileNode((Node *) expressions, &but_subplans) ||
-		IsVolatileNode((Node *) ps->plan->targetlist, &but_subplans) || IsVolatileNode((Node *) ps->plan->qual, &but_subplans))
-		return true;
-	if (IsA(ps, CteScanState) && IsFelt(((CteScanState *) ps)->cteplanstate, context))
-		return true;
-	/* this comes to subplans as well */
-	return planstate_tree_walker(ps, IsFelt, context);
+	/* subplans are visited as well */
+	return ClassOfNode(ps->plan, &expressions) == UNKNOWN_NODE || IsVolatileNode((Node *) expressions, &but_subplans) ||
+		IsVolatileNode((Node *) ps->plan->targetlist, &but_subplans) || IsVolatileNode((Node *) ps->plan->qual, &but_subplans);
 }
 
 bool
 PlanIsQuiet(PlanState *ps)
 {
-	return !IsFelt(ps, NULL);
+	return !VisitPlan(ps, IsFelt, NULL);
 }
