@@ -27,6 +27,7 @@ CREATE TABLE pay_parted (LIKE pay) PARTITION BY RANGE (id);
 CREATE TABLE pay_1 PARTITION OF pay_parted FOR VALUES FROM (0) TO (30000);
 INSERT INTO pay_parted SELECT * FROM pay;
 GRANT SELECT ON pay, own, of_team, pay_parted TO bloomx_eve;
+GRANT UPDATE, DELETE ON own TO bloomx_eve;
 ANALYZE pay, pay_parted, team;
 -- What the filters of a query tell.  It must be the same for a value that a hidden row has, and for one that none has.
 CREATE FUNCTION tells(name text, key text, value numeric, OUT "rows" bigint, OUT checked bigint, OUT dropped bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
@@ -54,6 +55,11 @@ SELECT * FROM tells('own', 'salary', 500000);
 SELECT * FROM tells('of_team', 'salary', 500);
 SELECT * FROM tells('of_team', 'salary', 500000);
 SELECT "rows", checked > 1 AS tests, pages > 0 AS asks FROM tells('of_team', 'id', 500);
+-- A view whose rows are changed is no subquery, but its condition still hides rows.
+DELETE FROM own USING (VALUES (500.0), (-1)) v (x) WHERE salary = x;
+SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
+UPDATE own SET id = 0 FROM (VALUES (500.0), (-1)) v (x) WHERE salary = x;
+SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
 -- A hash function that is not leakproof sees the rows that it sees without a filter.
 RESET ROLE;
 CREATE FUNCTION whole(numeric) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN IF $1 NOT IN (500, -1, 200010) THEN RAISE NOTICE ''sees %'', $1; END IF; RETURN $1::int; END';

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "access/reloptions.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
@@ -16,6 +17,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "joinfilter/joinfilter.h"
@@ -95,15 +97,27 @@ ForgetQuery(void *arg)
 	dlist_delete(&query->node);
 }
 
+/* True if the table has row-level security, or is a view that is a barrier: one whose rows are changed is no subquery. */
 static bool
-HasRowSecurity(Oid table)
+RelationHidesRows(Oid oid)
 {
-	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(table));
-	bool		has = HeapTupleIsValid(tuple) && ((Form_pg_class) GETSTRUCT(tuple))->relrowsecurity;
+	HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(oid));
+	bool		hides = false;
 
-	if (HeapTupleIsValid(tuple))
-		ReleaseSysCache(tuple);
-	return has;
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	if (((Form_pg_class) GETSTRUCT(tuple))->relkind == RELKIND_VIEW)
+	{
+		bool		is_null;
+		Datum		options = SysCacheGetAttr(RELOID, tuple, Anum_pg_class_reloptions, &is_null);
+		ViewOptions *view = is_null ? NULL : (ViewOptions *) view_reloptions(options, false);
+
+		hides = view != NULL && view->security_barrier;
+	}
+	else
+		hides = ((Form_pg_class) GETSTRUCT(tuple))->relrowsecurity;
+	ReleaseSysCache(tuple);
+	return hides;
 }
 
 /* True if some condition of the query may hide rows from the user.  The plan does not tell which one. */
@@ -116,7 +130,7 @@ HidesRows(EState *estate)
 	{
 		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
 
-		if (rte->security_barrier || (rte->rtekind == RTE_RELATION && HasRowSecurity(rte->relid)))
+		if (rte->security_barrier || (rte->rtekind == RTE_RELATION && RelationHidesRows(rte->relid)))
 			return true;
 	}
 	return false;
