@@ -307,7 +307,8 @@ SendFilter(ForeignScanState *scan, ForeignScan *plan, SiteFilter *sf, List **sen
 		Oid			type;
 		SentKey    *one;
 
-		if (column == 0)
+		/* the other server would test rows before a condition here that hides them */
+		if (column == 0 || !MayLookAhead(filter->query, sf->readers[i].operator))
 			continue;
 		type = TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid;
 		if (!KeysCanBeSent(&key->reader, &sf->readers[i], type))
