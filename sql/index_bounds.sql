@@ -116,6 +116,18 @@ RESET plan_cache_mode;
 RESET enable_material;
 DROP TABLE many, outer_rows;
 DROP FUNCTION comparisons;
+-- elements by reference: an array that a row's evaluation makes is gone with that row, so it is not hashed
+CREATE TABLE digests AS SELECT i AS id, md5(i::text) AS k FROM generate_series(1, 5000) i;
+CREATE INDEX ON digests USING bloomx (k);
+SET enable_seqscan = off;
+SET plan_cache_mode = force_generic_plan;
+PREPARE any_of_list(text) AS SELECT count(*) FROM digests WHERE k = ANY (string_to_array($1, ','));
+SELECT string_agg(md5(i::text), ',') AS list FROM generate_series(1, 2000) i \gset
+EXECUTE any_of_list(:'list');
+DEALLOCATE any_of_list;
+RESET plan_cache_mode;
+RESET enable_seqscan;
+DROP TABLE digests;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;
 

@@ -5,15 +5,16 @@
  * An index of values returns blocks of the table, whose rows the executor checks
  * again.  It looks an array of constants up by hashing, but searches every other
  * one from its beginning for each row: of 10,000 keys the recheck took a thousand
- * times as long as the rest.  The executor can hash any array that is the same for
- * the whole execution; only the planner does not ask for it.  So before a plan is
+ * times as long as the rest.  The executor can hash other arrays that are the same for
+ * the whole execution, too; only the planner does not ask for it.  So before a plan is
  * executed, the conditions of its bitmap scans by such an index are marked as the
  * planner marks those with constants.
  *
  * An array is the same throughout if it is made of parameters from outside and of
  * results of subqueries that depend on nothing.  The executor must not hash an array
  * that is NULL; but then the index has returned no row, as the condition is one of
- * those that are ANDed.
+ * those that are ANDed.  Nor does it copy elements: those of an array that is no constant
+ * must be passed by value, because the array is gone when the next row is evaluated.
  */
 #include "pg/index/bloomx/index.h"
 
@@ -53,9 +54,12 @@ MayDiffer(Node *node, PlanArrays *arrays)
 Oid
 BloomxHashOfElements(ScalarArrayOpExpr *condition)
 {
+	Node	   *array = lsecond(condition->args);
 	RegProcedure left,
 				right;
 
+	if (!IsA(array, Const) && !get_typbyval(get_base_element_type(exprType(array))))
+		return InvalidOid;
 	return op_hashjoinable(condition->opno, exprType(linitial(condition->args))) &&
 		get_op_hash_functions(condition->opno, &left, &right) && left == right ? left : InvalidOid;
 }

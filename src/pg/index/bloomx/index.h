@@ -1026,7 +1026,7 @@ extern void BloomxInitNulls(void);
 
 /* ---- arrays.c ---- */
 
-/* At load time: arrays that are parameters are hashed when rows are rechecked. */
+/* At load time: arrays that are parameters, of elements by value, are hashed when rows are rechecked. */
 extern void BloomxInitArrays(void);
 
 /* The function by which the executor can hash the array of column = ANY (array), or InvalidOid. */
