@@ -217,6 +217,14 @@ SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 6000
 -- The setting by which workers find their leader is no user's.
 SET bloomx.join_filter_segment = 1;
 SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
+-- Workers find it also if a query has run just before, to compute a parameter; a query within the leader's part does not see it.
+CREATE FUNCTION seven() RETURNS int LANGUAGE plpgsql PARALLEL RESTRICTED AS $$ BEGIN RETURN (SELECT grp FROM dim WHERE k = 70); END $$;
+SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = (SELECT seven())');
+CREATE FUNCTION segment(id int) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RETURN (SELECT current_setting('bloomx.join_filter_segment') FROM dim WHERE k = id % 100); END $$;
+SET max_parallel_workers = 0;
+SELECT DISTINCT segment(fact.id) FROM fact JOIN dim USING (k) WHERE grp = 7;
+RESET max_parallel_workers;
+DROP FUNCTION seven(), segment(int);
 -- A process that has got no outer row at all must not fetch one before the table of the next rescan is built: its scan
 -- would begin without a filter.  Here the first rescan drops every row.
 SET max_parallel_workers_per_gather = 0;

@@ -9,8 +9,9 @@
  *
  * Workers find it by a setting.  A worker gets the values that the settings have
  * when the leader prepares to start it.  So the setting has the segment's handle
- * while a Gather starts, and only then; the leader's nested queries have segments of
- * their own.  Nobody else can set it.
+ * while a Gather starts.  That includes the leader's first row: a query that starts
+ * in a function there takes the handle away, and its Gathers have segments of their
+ * own.  Nobody else can set it.
  *
  * If there is no segment to be had, the query runs without one: then each process
  * speaks for itself.
@@ -19,6 +20,7 @@
 
 #include "access/parallel.h"
 #include "executor/executor.h"
+#include "executor/nodeSubplan.h"
 #include "storage/lwlock.h"
 #include "utils/guc.h"
 
@@ -94,6 +96,9 @@ TakeLeadersSegment(void)
 {
 	static bool is_taken = false;
 
+	/* a query within the leader's part: the workers of the Gather have been given their settings */
+	if (!IsParallelWorker())
+		segment_setting = (int) DSM_HANDLE_INVALID;
 	/* the first plan of a worker is the one that it was made for */
 	if (is_taken || !IsParallelWorker())
 		return DSM_HANDLE_INVALID;
@@ -333,6 +338,9 @@ ExecSharedGather(PlanState *ps)
 	(void) VisitPlan(ps, ForgetBuilds, query);
 	if (!ps->state->es_use_parallel_mode)
 		return site->gather(ps);
+	/* as the Gather would: afterwards nothing runs a query until workers have been given the setting */
+	ExecSetParamPlanMulti(IsA(ps, GatherState) ? ((Gather *) ps->plan)->initParam : ((GatherMerge *) ps->plan)->initParam,
+						  GetPerTupleExprContext(ps->state));
 	if (query->shared == NULL)
 		MakeSegment(query);
 	return ExecGatherWithSegment(site, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
