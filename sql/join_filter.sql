@@ -274,8 +274,20 @@ SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim ON fact.ten = dim.i4 W
 SELECT rows_checked BETWEEN 20000 AND 8500 + 0.6 * 22000 AS one_window_and_the_rest_later FROM bloomx_join_filters();
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 BETWEEN 30 AND 39 AND fact.ten < 4');
 SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
+-- A function with a filter of its own, called while the scan is on a page: no row is tested twice, and a pause goes on.
+CREATE FUNCTION asks(id int, every int) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	IF id % every = 0 THEN RETURN (SELECT count(*) FROM many JOIN seven ON many.k = seven.i4); END IF;
+	RETURN 0;
+END $$;
+SET bloomx.join_filter = on;
+SELECT count(asks(fact.id, 500)) FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 < 299;
+SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, pauses FROM bloomx_join_filters() WHERE "table" = 'fact';
 SET bloomx.join_filter_min_drop = 0;
 SET bloomx.join_filter_min_rows = 0;
+SELECT count(asks(fact.id, 5)) FROM fact JOIN seven USING (i4);
+SELECT rows_checked, rows_dropped, count(*) FROM bloomx_join_filters() GROUP BY 1, 2 ORDER BY 1 DESC;
+DROP FUNCTION asks(int, int);
 
 -- The session's totals; EXPLAIN shows what a filter did, in each format.
 SELECT filters > 0 AS filters, rows_checked > rows_dropped AS checked, rows_dropped > 0 AS dropped, pauses FROM bloomx_join_filter_stats;

@@ -3,11 +3,12 @@
  *
  * PostgreSQL 18 asks extensions for more about each node.  Earlier versions print
  * only what stands in the plan.  There the node's plan is replaced by a copy that
- * has one more condition, a text, which is never evaluated: the compiled conditions
- * stay as they are.  The plan itself may be in the plan cache and is not touched.
+ * has one more condition, a text, when all has been executed.  The plan itself may be
+ * in the plan cache and is not touched.
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "commands/explain.h"
@@ -38,12 +39,7 @@ static const char *const count_names[N_COUNTS] = {
 };
 
 void
-PrepareNotes(FilteredQuery *query)
-{
-}
-
-void
-UpdateNotes(FilteredQuery *query)
+AddNotes(FilteredQuery *query)
 {
 }
 
@@ -107,56 +103,36 @@ InstallExplain(void)
 {
 }
 
-/* One condition per filter, whose text is written when it is known. */
-static void
-PrepareNote(SiteFilter *sf, Plan *plan)
+/* The line of a filter, as a condition. */
+static Const *
+MakeNote(const SiteFilter *sf)
 {
-	sf->note = palloc0(VARHDRSZ + NOTE_BYTES);
-	SET_VARSIZE(sf->note, VARHDRSZ);
-	plan->qual = lappend(plan->qual, makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, PointerGetDatum(sf->note),
-											   false, false));
+	FilterReport report = MakeFilterReport(sf);
+	char		line[NOTE_BYTES];
+
+	DescribeFilter(&report, line, sizeof(line));
+	return makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, PointerGetDatum(cstring_to_text(line)), false, false);
 }
 
 void
-PrepareNotes(FilteredQuery *query)
+AddNotes(FilteredQuery *query)
 {
+	MemoryContext old;
 	ListCell   *lc;
 
-	if (query->estate->es_instrument == 0)
+	if (query->is_shown_only || query->estate->es_instrument == 0 || IsParallelWorker())
 		return;
+	old = MemoryContextSwitchTo(query->context);
 	foreach(lc, query->sites)
 	{
 		Site	   *site = lfirst(lc);
 
-		if (site->n_filters == 0)
-			continue;
-		site->ps->plan = copyObject(site->ps->plan);
+		if (site->n_filters > 0)
+			site->ps->plan = copyObject(site->ps->plan);
 		for (int i = 0; i < site->n_filters; i++)
-			PrepareNote(site->filters[i], site->ps->plan);
+			site->ps->plan->qual = lappend(site->ps->plan->qual, MakeNote(site->filters[i]));
 	}
-}
-
-void
-UpdateNotes(FilteredQuery *query)
-{
-	ListCell   *lc;
-
-	foreach(lc, query->sites)
-	{
-		Site	   *site = lfirst(lc);
-
-		for (int i = 0; i < site->n_filters; i++)
-		{
-			SiteFilter *sf = site->filters[i];
-			FilterReport report;
-
-			if (sf->note == NULL)
-				continue;
-			report = MakeFilterReport(sf);
-			DescribeFilter(&report, VARDATA(sf->note), NOTE_BYTES);
-			SET_VARSIZE(sf->note, VARHDRSZ + strlen(VARDATA(sf->note)));
-		}
-	}
+	MemoryContextSwitchTo(old);
 }
 
 #endif

@@ -196,8 +196,11 @@ SettleScan(Site *site, bool begins)
 		if (site->pages != NULL && !BeginPages(site))
 			return false;
 	}
+	/* the rest of a page is tested again with other keys */
+	if (begins || site->settled_of != SiteGeneration(site))
+		site->tested = InvalidBlockNumber;
 	site->settled = completed_filters;
-	site->tested = InvalidBlockNumber;
+	site->settled_of = SiteGeneration(site);
 	return true;
 }
 

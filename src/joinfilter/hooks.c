@@ -41,7 +41,7 @@ FinishHook(QueryDesc *query)
 	else
 		standard_ExecutorFinish(query);
 	if (AnyFilteredQuery() && (filtered = FindFilteredQuery(query->estate)) != NULL)
-		UpdateNotes(filtered);
+		AddNotes(filtered);
 }
 
 static void

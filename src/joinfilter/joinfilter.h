@@ -181,8 +181,6 @@ struct SiteFilter
 	bool		asks_pages;		/* about page ranges */
 	int			shared;			/* its place in the counts of the parallel query; -1: it has none */
 	uint64		sent;			/* bytes, to another server */
-
-	text	   *note;			/* of EXPLAIN */
 };
 
 /* A plan node whose method is replaced: rows are dropped there, or collected, or both. */
@@ -201,11 +199,13 @@ struct Site
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
 	uint64		asleep;
-	uint64		asleep_since;	/* completed_filters at that time */
+	uint64		asleep_since;	/* completed_filters when that was looked at */
+	uint64		asleep_of;		/* SiteGeneration then */
 
 	/* of a sequential scan of a heap */
 	BlockNumber tested;			/* this page's rows were tested, or pass without a test */
 	uint64		settled;		/* completed_filters when that was looked at */
+	uint64		settled_of;		/* SiteGeneration then */
 	bool		in_runs;		/* of pages (pages.c) */
 	TableScanDesc reader;		/* that reads them: the node's own scan, or another */
 };
@@ -372,11 +372,21 @@ CountTests(SiteFilter *sf, uint32 checked, uint32 dropped)
 /* Judges the filters that have been asked often enough since the last time.  False if none has. */
 extern bool EndWindows(Site *site);
 
+/* Another number when some filter of the site has other keys.  (completed_filters counts those of subplans and functions, too.) */
+extern uint64 SiteGeneration(const Site *site);
+
+/* Ends the sleep of a site if some filter of it has other keys. */
+extern void WakeSite(Site *site);
+
 /* True while all filters of the site pause; counts the rows that pass. */
 static inline bool
 IsAsleep(Site *site, uint32 rows)
 {
-	if (site->asleep == 0 || site->asleep_since != completed_filters)
+	if (site->asleep == 0)
+		return false;
+	if (unlikely(site->asleep_since != completed_filters))
+		WakeSite(site);
+	if (site->asleep == 0)
 		return false;
 	site->asleep -= Min(site->asleep, rows);
 	return true;
@@ -563,9 +573,8 @@ extern void ReportQuery(FilteredQuery *query);
 
 /* ---- explain.c ---- */
 
-/* EXPLAIN ANALYZE will show what the filters did. */
-extern void PrepareNotes(FilteredQuery *query);
-extern void UpdateNotes(FilteredQuery *query);
+/* The query has run: EXPLAIN ANALYZE will show what the filters did. */
+extern void AddNotes(FilteredQuery *query);
 extern void InstallExplain(void);
 
 /* ---- hooks.c ---- */

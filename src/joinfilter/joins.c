@@ -474,9 +474,6 @@ AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
 			ConsiderPartition(site);
 	}
 	if (!query->is_shown_only)
-	{
 		ShareQuery(query, top, leader);
-		PrepareNotes(query);
-	}
 	MemoryContextSwitchTo(old);
 }

@@ -71,6 +71,24 @@ EndWindow(SiteFilter *sf)
 		sf->pause = 0;
 }
 
+uint64
+SiteGeneration(const Site *site)
+{
+	uint64		sum = 0;
+
+	for (int i = 0; i < site->n_filters; i++)
+		sum += site->filters[i]->filter->generation;
+	return sum;
+}
+
+void
+WakeSite(Site *site)
+{
+	if (site->asleep_of != SiteGeneration(site))
+		site->asleep = 0;
+	site->asleep_since = completed_filters;
+}
+
 /* If all filters pause, the site does. */
 static void
 LetSleep(Site *site)
@@ -83,6 +101,7 @@ LetSleep(Site *site)
 		site->filters[i]->paused -= rows;
 	site->asleep = rows;
 	site->asleep_since = completed_filters;
+	site->asleep_of = SiteGeneration(site);
 }
 
 bool
