@@ -18,7 +18,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
 		extract_tsvector extract_hstore letters extract_text extract_regex) \
-	$(patsubst %,src/joinfilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site groups places \
+	$(patsubst %,src/runtimefilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site groups places \
 		sentkeys remotesql remote joins \
 		report workers totals statement explain hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
@@ -29,7 +29,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		concurrent append filters values table parallel build scan summarize vacuum nulls arrays cost info places check_filters check_values check handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter join_filter join_filter_more join_filter_pages join_filter_parallel join_filter_harm join_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.
@@ -55,7 +55,7 @@ endif
 include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object
-$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/joinfilter/*.h)
+$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/runtimefilter/*.h)
 
 # Nor does it know for which PostgreSQL an object was compiled: without this, "make install PG_CONFIG=..." would give one
 # version's library to another, which cannot load it.

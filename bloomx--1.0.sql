@@ -1222,26 +1222,26 @@ COMMENT ON FUNCTION bloomx_index_info(regclass) IS
 	'signature size, segments, rows and pages of a bloomx index; needs SELECT on the table or pg_stat_scan_tables';
 
 -- ---------------------------------------------------------------------------
--- Join filters: what bloomx.join_filter did
+-- Runtime filters: what bloomx.runtime_filter did
 -- ---------------------------------------------------------------------------
 
-CREATE FUNCTION bloomx_join_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
+CREATE FUNCTION bloomx_last_runtime_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
 	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
 	OUT bytes_sent bigint, OUT processes integer)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'bloomx_join_filters'
+	AS 'MODULE_PATHNAME', 'bloomx_last_runtime_filters'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
-COMMENT ON FUNCTION bloomx_join_filters() IS 'what the join filters of this session''s last statement did';
+COMMENT ON FUNCTION bloomx_last_runtime_filters() IS 'what the runtime filters of this session''s last statement did';
 
-CREATE FUNCTION bloomx_join_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
+CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
 	OUT bytes_sent bigint)
 	RETURNS SETOF record
-	AS 'MODULE_PATHNAME', 'bloomx_join_filter_totals'
+	AS 'MODULE_PATHNAME', 'bloomx_runtime_filter_totals'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
-COMMENT ON FUNCTION bloomx_join_filter_totals() IS 'what all join filters did: of this session and, if the library is preloaded, of the server';
+COMMENT ON FUNCTION bloomx_runtime_filter_totals() IS 'what all runtime filters did: of this session and, if the library is preloaded, of the server';
 
-CREATE VIEW bloomx_join_filter_stats AS SELECT * FROM bloomx_join_filter_totals();
-COMMENT ON VIEW bloomx_join_filter_stats IS 'what all join filters did: of this session and, if the library is preloaded, of the server';
-GRANT SELECT ON bloomx_join_filter_stats TO PUBLIC;
+CREATE VIEW bloomx_stat_runtime_filters AS SELECT * FROM bloomx_runtime_filter_totals();
+COMMENT ON VIEW bloomx_stat_runtime_filters IS 'what all runtime filters did: of this session and, if the library is preloaded, of the server';
+GRANT SELECT ON bloomx_stat_runtime_filters TO PUBLIC;

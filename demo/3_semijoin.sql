@@ -90,9 +90,9 @@ EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL'
 \echo
 \echo 'E. The same without a change of the query: with this setting, joins have such filters by themselves.'
 \set ECHO queries
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined;
-RESET bloomx.join_filter;
+RESET bloomx.runtime_filter;
 \set ECHO none
 
 \echo
@@ -110,11 +110,11 @@ BEGIN
             start := clock_timestamp();
             EXECUTE format('SELECT v::text FROM %I v', view || '_filtered') INTO b;
             filtered := extract(epoch FROM clock_timestamp() - start);
-            PERFORM set_config('bloomx.join_filter', 'on', false);
+            PERFORM set_config('bloomx.runtime_filter', 'on', false);
             start := clock_timestamp();
             EXECUTE format('SELECT v::text FROM %I v', view) INTO c;
             automatic := extract(epoch FROM clock_timestamp() - start);
-            PERFORM set_config('bloomx.join_filter', 'off', false);
+            PERFORM set_config('bloomx.runtime_filter', 'off', false);
             INSERT INTO took VALUES (view, round, plain, filtered, automatic, a = b AND a = c);
         END LOOP;
     END LOOP;

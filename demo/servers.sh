@@ -84,4 +84,4 @@ measure() { # name, condition, settings
 
 measure "Without a filter:" "" ""
 measure "With a filter of the gold customers:" " AND customer <@ (SELECT bloom_agg(id, 1000, 0.001) FROM customers WHERE gold)" ""
-measure "By itself:" "" "LOAD '\$libdir/bloomx'; SET bloomx.join_filter = on"
+measure "By itself:" "" "LOAD '\$libdir/bloomx'; SET bloomx.runtime_filter = on"

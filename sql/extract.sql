@@ -186,20 +186,20 @@ INSERT INTO x_column VALUES ('entirely unheard of', 101);
 SELECT n FROM x_column WHERE v LIKE '%heard%';
 RESET enable_seqscan;
 
--- A join filter asks no index of n-grams whether a range has a value, nor one of elements.
+-- A runtime filter asks no index of n-grams whether a range has a value, nor one of elements.
 CREATE TABLE x_small AS SELECT 'value 1777' AS v, ARRAY['value 1777'] AS a;
 CREATE TABLE x_large AS SELECT 'value ' || i AS v, ARRAY['value ' || i] AS a, repeat('-', 100) AS room FROM generate_series(1, 2000) i;
 CREATE INDEX ON x_large USING brin (v text_ngram_bloomx_ops, a array_bloomx_ops) WITH (pages_per_range = 1);
-SET bloomx.join_filter = on;
-SET bloomx.join_filter_min_rows = 0;
-SET bloomx.join_filter_min_pages = 0;
+SET bloomx.runtime_filter = on;
+SET bloomx.runtime_filter_min_rows = 0;
+SET bloomx.runtime_filter_min_pages = 0;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SELECT count(*) FROM x_large JOIN x_small USING (v);
 SELECT count(*) FROM x_large JOIN x_small USING (a);
-RESET bloomx.join_filter;
-RESET bloomx.join_filter_min_rows;
-RESET bloomx.join_filter_min_pages;
+RESET bloomx.runtime_filter;
+RESET bloomx.runtime_filter_min_rows;
+RESET bloomx.runtime_filter_min_pages;
 RESET enable_nestloop;
 RESET enable_mergejoin;
 

@@ -39,7 +39,7 @@ SELECT proparallel AS parallel, prokind AS kind, count(*) > 0 AS some
     WHERE proname !~ '^bloomx_(handler|check|index)'
     GROUP BY 1, 2 ORDER BY 2;
 
--- Only the planner's estimators, the random seed, the totals of join filters and the reading of texts depend on anything besides their arguments
+-- Only the planner's estimators, the random seed, the totals of runtime filters and the reading of texts depend on anything besides their arguments
 SELECT proname, provolatile AS volatile
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
     WHERE provolatile <> 'i' AND prokind = 'f' AND proname !~ '^bloomx_(handler|check|index)'

@@ -8,8 +8,8 @@ SET max_parallel_workers_per_gather = 0;
 SET synchronize_seqscans = off;
 
 -- Off by default.  (Any of the extension's functions loads the module, where it is not preloaded.)
-SELECT filters FROM bloomx_join_filter_totals();
-SELECT name, setting, unit, boot_val = setting AS is_default FROM pg_settings WHERE name LIKE 'bloomx.join\_filter%' ORDER BY name;
+SELECT filters FROM bloomx_runtime_filter_totals();
+SELECT name, setting, unit, boot_val = setting AS is_default FROM pg_settings WHERE name LIKE 'bloomx.runtime\_filter%' ORDER BY name;
 
 CREATE TABLE fact AS
 	SELECT g AS id, g / 100 AS i4, (g / 100)::int2 AS i2, (g / 100)::int8 AS i8, DATE '2020-01-01' + g / 100 AS d,
@@ -33,9 +33,9 @@ DECLARE
 	rows text;
 BEGIN
 	query := format('SELECT count(*), md5(string_agg(q::text, ''|'' ORDER BY q::text COLLATE "C")) FROM (%s) q', query);
-	SET LOCAL bloomx.join_filter = off;
+	SET LOCAL bloomx.runtime_filter = off;
 	EXECUTE query INTO count, plain;
-	SET LOCAL bloomx.join_filter = on;
+	SET LOCAL bloomx.runtime_filter = on;
 	PERFORM FROM (VALUES (1)) a FULL JOIN (VALUES (1)) b USING (column1); -- forgets the filters of the statement before
 	EXECUTE query INTO count, rows;
 	same := plain IS NOT DISTINCT FROM rows;
@@ -44,15 +44,15 @@ BEGIN
 	                  CASE WHEN rows_dropped > 0 THEN 'drops rows' END,
 	                  CASE WHEN pages_skipped > 0 THEN 'skips pages' WHEN pages > 0 THEN 'reads all pages' END,
 	                  CASE WHEN partitions_skipped > 0 THEN 'skips' WHEN partitions > 0 THEN 'reads' END), '; ' ORDER BY j."table", j."column")
-	INTO filters FROM bloomx_join_filters() j;
+	INTO filters FROM bloomx_last_runtime_filters() j;
 END $$;
 
 -- Plans are hash joins with dim inside, whatever is cheapest.  Filters are made for all of them and never pause.
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
-SET bloomx.join_filter_min_rows = 0;
-SET bloomx.join_filter_min_pages = 0;
-SET bloomx.join_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0;
+SET bloomx.runtime_filter_min_pages = 0;
+SET bloomx.runtime_filter_min_drop = 0;
 
 -- Keys of all types, and of two different ones.
 CREATE TABLE pair (n int, outer_key text, inner_key text);
@@ -70,7 +70,7 @@ BEGIN
 		RAISE NOTICE '% = %: %, % rows', p.outer_key, p.inner_key, CASE WHEN r.same THEN 'same' ELSE 'OTHER ROWS' END, r.count;
 	END LOOP;
 END $$;
-SELECT kind, "column", keys, build_rows, rows_checked, rows_dropped, count(*) FROM bloomx_join_filters() GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 2;
+SELECT kind, "column", keys, build_rows, rows_checked, rows_dropped, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 2;
 
 -- Minus zero equals zero, a numeric's scale does not matter, and neither do blanks at the end of char(n).
 CREATE TABLE zeros (f float8, n numeric, b char(8));
@@ -122,14 +122,14 @@ CREATE TABLE many AS SELECT g * 7 AS k, 'key ' || g * 7 AS t, g::bigint * 100000
 CREATE TABLE probe AS SELECT g AS k, 'key ' || g AS t, g * 1000000007::bigint / 7 AS wide FROM generate_series(1, 60000) g;
 ANALYZE many, probe;
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
-SELECT kind, build_rows, rows_dropped = 60000 - 60000 / 7 AS exact FROM bloomx_join_filters();
+SELECT kind, build_rows, rows_dropped = 60000 - 60000 / 7 AS exact FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
-SELECT kind, build_rows, rows_dropped > 50000 AS nearly_all FROM bloomx_join_filters();
+SELECT kind, build_rows, rows_dropped > 50000 AS nearly_all FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE wide IN (SELECT wide FROM many)');
 SET work_mem = '64kB';
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
-SELECT kind, bytes <= 65536 AS within_work_mem FROM bloomx_join_filters();
+SELECT kind, bytes <= 65536 AS within_work_mem FROM bloomx_last_runtime_filters();
 RESET work_mem;
 -- Ascending integers up to the limit of memory: the last part of the way takes no copy of the bitmap per key.
 SET work_mem = '1MB';
@@ -137,12 +137,12 @@ SET statement_timeout = '60s';
 CREATE TABLE sparse AS SELECT g * 60 AS k FROM generate_series(1, 139000) g;
 ANALYZE sparse;
 SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN sparse USING (k)');
-SELECT kind, build_rows, rows_dropped FROM bloomx_join_filters();
+SELECT kind, build_rows, rows_dropped FROM bloomx_last_runtime_filters();
 RESET statement_timeout;
 -- Integers that are further apart go into a Bloom filter, though there would be memory for a bitmap.
 SET work_mem = '64MB';
 SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN (SELECT k * 50 AS k FROM sparse) s USING (k)');
-SELECT kind, build_rows, bytes < 500000 AS small FROM bloomx_join_filters();
+SELECT kind, build_rows, bytes < 500000 AS small FROM bloomx_last_runtime_filters();
 RESET work_mem;
 
 -- Keys are read from the table's pages: rows older than their column, dropped columns, compressed and external values,
@@ -160,12 +160,12 @@ SELECT * FROM filtered('SELECT r.ctid, w.k FROM rows_of_page r JOIN wanted w USI
 SELECT * FROM filtered('SELECT r.ctid, w.k FROM rows_of_page r JOIN wanted w ON r.late = w.k');
 SELECT * FROM filtered('SELECT r.ctid, w.k FROM rows_of_page r JOIN wanted w USING (later)');
 SELECT * FROM filtered('SELECT r.ctid, w.k FROM rows_of_page r JOIN wanted w ON r.k = w.k AND r.t = w.t AND r.late = w.k');
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 BEGIN;
 INSERT INTO rows_of_page (k) SELECT r.k FROM rows_of_page r JOIN wanted w USING (k);
 SELECT count(*) FROM rows_of_page JOIN wanted USING (k);
 ROLLBACK;
-RESET bloomx.join_filter;
+RESET bloomx.runtime_filter;
 
 -- Dense integers are a bitmap from the start.  A far one makes them a table of words again, and many dense ones a bitmap.
 CREATE TABLE keys_in_turn AS SELECT g AS id, CASE WHEN g = 5000 THEN -4000000000 WHEN g % 4000 = 3999 THEN g * 1000000007::bigint WHEN g < 5000 THEN g % 3000 ELSE g END AS k FROM generate_series(1, 20000) g;
@@ -214,13 +214,13 @@ SELECT * FROM filtered('SELECT o.id, (SELECT count(*) FROM (SELECT DISTINCT i4 F
 SELECT * FROM filtered('SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 2');
 -- One that is volatile has not.
 SELECT same FROM filtered('SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 2 AND random() >= 0');
-SELECT "table", "column", rows_dropped > 0 AS dropped FROM bloomx_join_filters() ORDER BY 1;
+SELECT "table", "column", rows_dropped > 0 AS dropped FROM bloomx_last_runtime_filters() ORDER BY 1;
 RESET join_collapse_limit;
 -- A recursive query.
 SELECT * FROM filtered('WITH RECURSIVE w (k, depth) AS (SELECT 70, 0 UNION ALL SELECT d.i4 + 1, depth + 1 FROM w JOIN fact f ON f.i4 = w.k JOIN dim d ON d.i4 = f.i4 AND f.ten = 3 WHERE depth < 1) SELECT * FROM w');
 
 -- Cursors, prepared statements, functions and errors.
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT fact.id FROM fact JOIN seven USING (i4) ORDER BY id;
 FETCH 2 FROM c;
@@ -252,45 +252,45 @@ ROLLBACK;
 MERGE INTO dim USING (SELECT i4, count(*) AS n FROM fact GROUP BY i4) f ON dim.i4 = f.i4 AND dim.grp = 7 WHEN MATCHED THEN UPDATE SET id = dim.id;
 
 -- Row security: a filter sees the rows that the policy lets through.
-CREATE ROLE regress_join_filter;
-GRANT SELECT ON fact, dim TO regress_join_filter;
+CREATE ROLE regress_runtime_filter;
+GRANT SELECT ON fact, dim TO regress_runtime_filter;
 ALTER TABLE dim ENABLE ROW LEVEL SECURITY;
 CREATE POLICY half ON dim USING (i4 % 2 = 0);
-SET ROLE regress_join_filter;
+SET ROLE regress_runtime_filter;
 SELECT count(*) FROM fact JOIN dim USING (i4) WHERE grp = 7;
 RESET ROLE;
 ALTER TABLE dim DISABLE ROW LEVEL SECURITY;
 
 -- Thresholds: few outer rows, or a join that will drop too little, get no filter.  What drops too little pauses.
-SET bloomx.join_filter_min_rows = 100000;
+SET bloomx.runtime_filter_min_rows = 100000;
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN seven USING (i4)');
-RESET bloomx.join_filter_min_rows;
-RESET bloomx.join_filter_min_drop;
+RESET bloomx.runtime_filter_min_rows;
+RESET bloomx.runtime_filter_min_drop;
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN (SELECT i4 FROM dim) d USING (i4)');
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 < 299');
-SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, rows_dropped, pauses FROM bloomx_join_filters();
+SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, rows_dropped, pauses FROM bloomx_last_runtime_filters();
 -- A filter that drops a fifth is asked about the rows that the scan's conditions leave, but one that drops most before that.
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim ON fact.ten = dim.i4 WHERE dim.id % 1000 BETWEEN 1 AND 8 AND fact.id % 5 <> 0 AND fact.id % 5 <> 1');
-SELECT rows_checked BETWEEN 20000 AND 8500 + 0.6 * 22000 AS one_window_and_the_rest_later FROM bloomx_join_filters();
+SELECT rows_checked BETWEEN 20000 AND 8500 + 0.6 * 22000 AS one_window_and_the_rest_later FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 BETWEEN 30 AND 39 AND fact.ten < 4');
-SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
 -- A function with a filter of its own, called while the scan is on a page: no row is tested twice, and a pause goes on.
 CREATE FUNCTION asks(id int, every int) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
 	IF id % every = 0 THEN RETURN (SELECT count(*) FROM many JOIN seven ON many.k = seven.i4); END IF;
 	RETURN 0;
 END $$;
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 SELECT count(asks(fact.id, 500)) FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 < 299;
-SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, pauses FROM bloomx_join_filters() WHERE "table" = 'fact';
-SET bloomx.join_filter_min_drop = 0;
-SET bloomx.join_filter_min_rows = 0;
+SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, pauses FROM bloomx_last_runtime_filters() WHERE "table" = 'fact';
+SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0;
 SELECT count(asks(fact.id, 5)) FROM fact JOIN seven USING (i4);
-SELECT rows_checked, rows_dropped, count(*) FROM bloomx_join_filters() GROUP BY 1, 2 ORDER BY 1 DESC;
+SELECT rows_checked, rows_dropped, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2 ORDER BY 1 DESC;
 DROP FUNCTION asks(int, int);
 
 -- The session's totals; EXPLAIN shows what a filter did, in each format.
-SELECT filters > 0 AS filters, rows_checked > rows_dropped AS checked, rows_dropped > 0 AS dropped, pauses FROM bloomx_join_filter_stats;
+SELECT filters > 0 AS filters, rows_checked > rows_dropped AS checked, rows_dropped > 0 AS dropped, pauses FROM bloomx_stat_runtime_filters;
 CREATE FUNCTION explained(format text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;
@@ -299,14 +299,14 @@ BEGIN
 		RETURN NEXT line;
 	END LOOP;
 END $$;
-SET bloomx.join_filter = on;
-SELECT substring(lower(line) FROM 'join filter of node 0 on i4: bitmap, 20 build rows, 8 bytes; 29100 of 30100 rows dropped') FROM explained('text') line WHERE line ~* 'join filter of node';
+SET bloomx.runtime_filter = on;
+SELECT substring(lower(line) FROM 'runtime filter of node 0 on i4: bitmap, 20 build rows, 8 bytes; 29100 of 30100 rows dropped') FROM explained('text') line WHERE line ~* 'runtime filter of node';
 SELECT string_agg(line, E'\n')::jsonb -> 0 -> 'Plan' -> 'Plans' -> 0 ->> 'Node Type' AS json FROM explained('json') line;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN seven USING (i4);
 
 -- Settings that are out of range.
-SET bloomx.join_filter_min_drop = 2;
-SET bloomx.join_filter_min_rows = -1;
-DROP OWNED BY regress_join_filter;
-DROP ROLE regress_join_filter;
+SET bloomx.runtime_filter_min_drop = 2;
+SET bloomx.runtime_filter_min_rows = -1;
+DROP OWNED BY regress_runtime_filter;
+DROP ROLE regress_runtime_filter;
 DROP TABLE fact, dim, pair, zeros, many, probe, extreme CASCADE;

@@ -1,16 +1,16 @@
 --
--- Join filters do no harm: nothing is read, asked or computed that the query would have done without, but for a small part of its time.
+-- Runtime filters do no harm: nothing is read, asked or computed that the query would have done without, but for a small part of its time.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
-SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SELECT filters >= 0 AS loaded FROM bloomx_runtime_filter_totals();
 SET max_parallel_workers_per_gather = 0;
 SET synchronize_seqscans = off;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
-SET bloomx.join_filter = on;
-SET bloomx.join_filter_min_rows = 0;
+SET bloomx.runtime_filter = on;
+SET bloomx.runtime_filter_min_rows = 0;
 
 -- How many rows a query has read of a table, and where its filters were.
 CREATE FUNCTION reads(name regclass, query text, OUT count bigint, OUT "rows" text, OUT filters text) LANGUAGE plpgsql AS $$
@@ -20,7 +20,7 @@ BEGIN
 	PERFORM FROM (VALUES (1)) a FULL JOIN (VALUES (1)) b USING (column1); -- forgets the filters of the statement before
 	EXECUTE format('SELECT count(*) FROM (%s) q', query) INTO count;
 	"rows" := CASE WHEN pg_stat_get_xact_tuples_returned(name) + pg_stat_get_xact_tuples_fetched(name) - before < 3000 THEN 'few' ELSE 'many' END;
-	SELECT string_agg(coalesce(j."table", 'a node above scans'), ', ' ORDER BY j."table") INTO filters FROM bloomx_join_filters() j;
+	SELECT string_agg(coalesce(j."table", 'a node above scans'), ', ' ORDER BY j."table") INTO filters FROM bloomx_last_runtime_filters() j;
 END $$;
 
 -- Sorted groups that are aggregated, and an incremental sort, read a row of the next group before they yield one.  With a filter below, that would
@@ -69,7 +69,7 @@ SET enable_seqscan = on;
 -- If there is one, the filter works from the first page on.
 UPDATE queue SET status = 'new';
 SELECT count, "rows" FROM reads('f', 'SELECT * FROM queue JOIN (SELECT k, sum(x) FROM f WHERE k < 10 GROUP BY k OFFSET 0) s USING (k) WHERE status = ''new''');
-SELECT "table", rows_dropped > 19000 AS drops FROM bloomx_join_filters() WHERE "table" = 'queue';
+SELECT "table", rows_dropped > 19000 AS drops FROM bloomx_last_runtime_filters() WHERE "table" = 'queue';
 
 -- A scan that begins before the keys are known skips pages as soon as they are.
 CREATE TABLE pages AS SELECT g AS k, repeat('x', 100) AS pad FROM generate_series(1, 50000) g;
@@ -77,7 +77,7 @@ CREATE INDEX ON pages USING brin (k) WITH (pages_per_range = 4);
 VACUUM ANALYZE pages;
 CREATE FUNCTION keys() RETURNS SETOF int LANGUAGE plpgsql ROWS 100 COST 1000000 AS 'BEGIN RETURN QUERY SELECT generate_series(20000, 20009); END';
 SELECT count, "rows" FROM reads('pages', 'SELECT * FROM pages JOIN keys() k ON pages.k = k.k');
-SELECT "table", pages_skipped > 0.9 * pages AS skips FROM bloomx_join_filters();
+SELECT "table", pages_skipped > 0.9 * pages AS skips FROM bloomx_last_runtime_filters();
 
 -- BRIN questions that take long are given up.  (Each comparison takes a millisecond, and is counted.)
 CREATE SEQUENCE slow_calls;
@@ -113,7 +113,7 @@ SELECT * FROM reads('parts_0', 'SELECT * FROM parts JOIN (SELECT k AS day FROM d
 INSERT INTO parts SELECT g % 30, g % 3000, g FROM generate_series(1, 300000) g;
 ANALYZE parts;
 SELECT count FROM reads('parts_20', 'SELECT * FROM parts JOIN (SELECT k AS day FROM d WHERE grp = 0 AND k < 1) s USING (day)');
-SELECT count(*) AS sites, sum(partitions) > 0 AS asks, sum(rows_dropped) > 0 OR sum(partitions_skipped) > 0 AS drops FROM bloomx_join_filters();
+SELECT count(*) AS sites, sum(partitions) > 0 AS asks, sum(rows_dropped) > 0 OR sum(partitions_skipped) > 0 AS drops FROM bloomx_last_runtime_filters();
 
 -- A CTE to which hundreds of millions of ways lead in the plan.
 SELECT 'WITH c0 AS MATERIALIZED (SELECT 1 AS k), ' ||

@@ -4,15 +4,15 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
-SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SELECT filters >= 0 AS loaded FROM bloomx_runtime_filter_totals();
 SET max_parallel_workers_per_gather = 0;
 SET synchronize_seqscans = off;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SET enable_bitmapscan = off;
-SET bloomx.join_filter_min_rows = 0;
-SET bloomx.join_filter_min_drop = 0;
-SET bloomx.join_filter_min_pages = 0;
+SET bloomx.runtime_filter_min_rows = 0;
+SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_pages = 0;
 
 -- Runs a query with filters off and on.  Says whether the rows are the same, how many there are, and what was skipped.
 CREATE FUNCTION skipped(query text, OUT same boolean, OUT count bigint, OUT pages text, OUT partitions text) LANGUAGE plpgsql AS $$
@@ -21,15 +21,15 @@ DECLARE
 	rows text;
 BEGIN
 	query := format('SELECT count(*), md5(string_agg(q::text, ''|'' ORDER BY q::text COLLATE "C")) FROM (%s) q', query);
-	SET LOCAL bloomx.join_filter = off;
+	SET LOCAL bloomx.runtime_filter = off;
 	EXECUTE query INTO count, plain;
-	SET LOCAL bloomx.join_filter = on;
+	SET LOCAL bloomx.runtime_filter = on;
 	EXECUTE query INTO count, rows;
 	same := plain IS NOT DISTINCT FROM rows;
 	-- roughly, so that it does not depend on how many rows a page has
 	SELECT string_agg(CASE WHEN j.pages = 0 THEN NULL WHEN j.pages_skipped = 0 THEN 'none' WHEN j.pages_skipped > 0.85 * j.pages THEN 'nearly all' ELSE 'some' END, ', ' ORDER BY pages_skipped),
 	       sum(j.partitions_skipped) || ' of ' || sum(j.partitions)
-	INTO pages, partitions FROM bloomx_join_filters() j WHERE j.pages > 0 OR j.partitions > 0;
+	INTO pages, partitions FROM bloomx_last_runtime_filters() j WHERE j.pages > 0 OR j.partitions > 0;
 END $$;
 
 -- Ordered by d; bursts of one tenant, in no order; one row in 40 of key k is NULL, and so are 1,000 rows at once.
@@ -75,19 +75,19 @@ SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim ON f.k = dim.i4 WHERE mo
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN (SELECT nullif(i4, 60) AS i4 FROM dim WHERE month = 2) d ON f.k = d.i4');
 
 -- The row of the outer side that a join may read before it has built its table must not start the scan without a filter.
-SELECT pages_skipped > 0.9 * pages AS skips FROM (SELECT skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5')) q, bloomx_join_filters();
+SELECT pages_skipped > 0.9 * pages AS skips FROM (SELECT skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5')) q, bloomx_last_runtime_filters();
 
 -- Statistics count one sequential scan, however many runs of pages it has, and all rows of the pages that it reads.
 SELECT FROM pg_stat_force_next_flush();
 BEGIN;
-SET LOCAL bloomx.join_filter = on;
+SET LOCAL bloomx.runtime_filter = on;
 SELECT count(*) FROM fact f JOIN dim USING (d) WHERE day = 5;
 SELECT pg_stat_get_xact_numscans('fact'::regclass) AS scans, pg_stat_get_xact_tuples_returned('fact'::regclass) < 10000 AS few_rows;
 COMMIT;
 SELECT FROM pg_stat_force_next_flush();
 BEGIN;
-SET LOCAL bloomx.join_filter = on;
-SET LOCAL bloomx.join_filter_min_pages = 1000000;
+SET LOCAL bloomx.runtime_filter = on;
+SET LOCAL bloomx.runtime_filter_min_pages = 1000000;
 SELECT count(*) FROM fact f JOIN dim USING (d) WHERE day = 5;
 SELECT pg_stat_get_xact_numscans('fact'::regclass) AS scans, pg_stat_get_xact_tuples_returned('fact'::regclass) AS rows;
 COMMIT;
@@ -118,7 +118,7 @@ CREATE OPERATOR CLASS backwards FOR TYPE int4 USING brin AS
 	FUNCTION 3 brin_minmax_consistent (internal, internal, internal), FUNCTION 4 brin_minmax_union (internal, internal, internal);
 CREATE INDEX ON fact USING brin (tenant backwards) WITH (pages_per_range = 4);
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN account USING (tenant) WHERE i < 10');
-SELECT pages_skipped FROM bloomx_join_filters();
+SELECT pages_skipped FROM bloomx_last_runtime_filters();
 
 -- Ranges without a summary may hold anything: rows that came later, and ranges whose summary was removed.
 INSERT INTO fact SELECT 100000 + g, DATE '2020-05-31' + g / 1000, 150, 150, 150, NULL, 0, 0, 150, 150, repeat('y', 200) FROM generate_series(0, 999) g;
@@ -142,10 +142,10 @@ SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 
 SELECT last_value = 2 * count(*) AS calls_for_all FROM page_calls, fact GROUP BY last_value;
 
 -- LIMIT, rescans, cursors, SERIALIZABLE.
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 13 LIMIT 2;
 SELECT count(*), sum(id) FROM dim a, LATERAL (SELECT f.id FROM fact f JOIN dim b USING (d) WHERE b.month = a.i4 OFFSET 0) x WHERE a.i4 IN (2, 90, 3, 4);
-SELECT pages_skipped > pages * 0.8 AS skips FROM bloomx_join_filters();
+SELECT pages_skipped > pages * 0.8 AS skips FROM bloomx_last_runtime_filters();
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*) FROM fact f JOIN dim USING (d) WHERE month = 4;
 SELECT count(*) > 0 AS locked FROM pg_locks WHERE mode = 'SIReadLock' AND relation = 'fact'::regclass AND page IS NULL AND tuple IS NULL;
@@ -161,16 +161,16 @@ SELECT count(*) FROM dim a, LATERAL (SELECT f.id FROM fact f JOIN dim b USING (d
 SELECT scans() - :before AS scans;
 COMMIT;
 -- Small tables are not worth it.
-SET bloomx.join_filter_min_pages = 100000;
+SET bloomx.runtime_filter_min_pages = 100000;
 SELECT * FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month = 5');
-SET bloomx.join_filter_min_pages = 0;
+SET bloomx.runtime_filter_min_pages = 0;
 -- Neither are questions that exclude too little: they pause.
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
-SELECT pages_skipped > 0.4 * pages AS skips FROM bloomx_join_filters();
-SET bloomx.join_filter_min_drop = 0.9;
+SELECT pages_skipped > 0.4 * pages AS skips FROM bloomx_last_runtime_filters();
+SET bloomx.runtime_filter_min_drop = 0.9;
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
-SELECT pages_skipped < 0.35 * pages AS pauses FROM bloomx_join_filters();
-SET bloomx.join_filter_min_drop = 0;
+SELECT pages_skipped < 0.35 * pages AS pauses FROM bloomx_last_runtime_filters();
+SET bloomx.runtime_filter_min_drop = 0;
 
 -- Parallel scans, with a hash table in each process and with one for all.
 SET max_parallel_workers_per_gather = 2;

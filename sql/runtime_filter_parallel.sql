@@ -4,7 +4,7 @@
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
-SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SELECT filters >= 0 AS loaded FROM bloomx_runtime_filter_totals();
 SET synchronize_seqscans = off;
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -13,9 +13,9 @@ SET min_parallel_table_scan_size = 0;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SET enable_bitmapscan = off;
-SET bloomx.join_filter_min_rows = 0;
-SET bloomx.join_filter_min_pages = 0;
-SET bloomx.join_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0;
+SET bloomx.runtime_filter_min_pages = 0;
+SET bloomx.runtime_filter_min_drop = 0;
 
 CREATE TABLE fact AS SELECT g AS id, g / 100 AS k, g / 100 AS j, 'key ' || g / 100 AS t, repeat('x', 100) AS pad FROM generate_series(0, 59999) g;
 CREATE TABLE paged AS SELECT * FROM fact;
@@ -48,9 +48,9 @@ BEGIN
 		IF line ~ 'Gather' THEN count := 1; END IF;
 	END LOOP;
 	IF count IS NULL THEN RAISE 'no parallel plan'; END IF;
-	SET LOCAL bloomx.join_filter = off;
+	SET LOCAL bloomx.runtime_filter = off;
 	EXECUTE query INTO count, plain;
-	SET LOCAL bloomx.join_filter = on;
+	SET LOCAL bloomx.runtime_filter = on;
 	EXECUTE query INTO count, rows;
 	same := plain IS NOT DISTINCT FROM rows;
 	-- a Bloom filter passes a few rows; processes that skip pages do not skip the same ones
@@ -59,7 +59,7 @@ BEGIN
 	                       WHEN partitions_skipped > 0 THEN 'skips'
 	                       WHEN kind = 'bitmap' THEN format('drops %s of %s rows', rows_dropped, rows_checked)
 	                       ELSE format('tests %s rows', rows_checked) END), '; ' ORDER BY "table", "column", build_rows)
-	INTO filters FROM bloomx_join_filters() j;
+	INTO filters FROM bloomx_last_runtime_filters() j;
 END $$;
 
 -- A hash table in each process.
@@ -76,7 +76,7 @@ SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp
 -- The leader does nothing.
 SET parallel_leader_participation = off;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
-SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 2 AS processes FROM bloomx_join_filters();
+SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 2 AS processes FROM bloomx_last_runtime_filters();
 SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN dim USING (k) WHERE grp = 7');
 RESET parallel_leader_participation;
 -- The leader does everything.
@@ -99,7 +99,7 @@ SELECT * FROM in_parallel('SELECT count(*) FROM fact JOIN dim USING (k) WHERE gr
 SET enable_parallel_hash = on;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
-SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 3 AS processes FROM bloomx_join_filters();
+SELECT kind, build_rows, bytes, processes BETWEEN 1 AND 3 AS processes FROM bloomx_last_runtime_filters();
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (t) WHERE grp < 7');
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k, t) WHERE grp = 7');
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim ON fact.k = dim.k + 1 WHERE grp = 7');
@@ -113,7 +113,7 @@ SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN few USING (t) WHERE f
 SET join_collapse_limit = 1;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7;
 SELECT same, count FROM in_parallel('SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7');
-SELECT kind, rows_checked, rows_dropped FROM bloomx_join_filters() WHERE "table" = 'fact';
+SELECT kind, rows_checked, rows_dropped FROM bloomx_last_runtime_filters() WHERE "table" = 'fact';
 RESET join_collapse_limit;
 SET parallel_leader_participation = off;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
@@ -132,7 +132,7 @@ RESET enable_material;
 -- Many keys: bitmaps and Bloom filters of all processes, in one batch and in several.
 SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
-SELECT kind, build_rows, rows_dropped > 0.95 * rows_checked * 2 / 3 AS drops FROM bloomx_join_filters();
+SELECT kind, build_rows, rows_dropped > 0.95 * rows_checked * 2 / 3 AS drops FROM bloomx_last_runtime_filters();
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many USING (k, wide)');
 SET work_mem = '256kB';
 CREATE FUNCTION batches(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -148,7 +148,7 @@ END $$;
 SELECT batches('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (t) WHERE m.pad <> p.pad');
-SELECT kind, build_rows, rows_dropped > 0.9 * rows_checked * 2 / 3 AS drops FROM bloomx_join_filters();
+SELECT kind, build_rows, rows_dropped > 0.9 * rows_checked * 2 / 3 AS drops FROM bloomx_last_runtime_filters();
 -- Keys cannot be read from a table of which a part is in files.
 SET join_collapse_limit = 1;
 SELECT batches('SELECT p.k FROM probe p JOIN (many a JOIN many b USING (k)) USING (k) WHERE a.pad <> p.pad AND b.pad <> p.pad');
@@ -210,17 +210,17 @@ BEGIN
 		RETURN NEXT line;
 	END LOOP;
 END $$;
-SET bloomx.join_filter = on;
+SET bloomx.runtime_filter = on;
 SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows dropped')
-	FROM explained_line('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE line ~* 'join filter of node';
+	FROM explained_line('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE line ~* 'runtime filter of node';
 
 -- The setting by which workers find their leader is no user's.
-SET bloomx.join_filter_segment = 1;
-SELECT count(*) FROM pg_settings WHERE name = 'bloomx.join_filter_segment';
+SET bloomx.runtime_filter_segment = 1;
+SELECT count(*) FROM pg_settings WHERE name = 'bloomx.runtime_filter_segment';
 -- Workers find it also if a query has run just before, to compute a parameter; a query within the leader's part does not see it.
 CREATE FUNCTION seven() RETURNS int LANGUAGE plpgsql PARALLEL RESTRICTED AS $$ BEGIN RETURN (SELECT grp FROM dim WHERE k = 70); END $$;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = (SELECT seven())');
-CREATE FUNCTION segment(id int) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RETURN (SELECT current_setting('bloomx.join_filter_segment') FROM dim WHERE k = id % 100); END $$;
+CREATE FUNCTION segment(id int) RETURNS text LANGUAGE plpgsql PARALLEL SAFE AS $$ BEGIN RETURN (SELECT current_setting('bloomx.runtime_filter_segment') FROM dim WHERE k = id % 100); END $$;
 SET max_parallel_workers = 0;
 SELECT DISTINCT segment(fact.id) FROM fact JOIN dim USING (k) WHERE grp = 7;
 RESET max_parallel_workers;
@@ -229,7 +229,7 @@ DROP FUNCTION seven(), segment(int);
 -- would begin without a filter.  Here the first rescan drops every row.
 SET max_parallel_workers_per_gather = 0;
 SELECT x, s.* FROM (VALUES (100), (1), (100), (2)) v (x), LATERAL (SELECT count(*), min(k), max(k) FROM fact JOIN dim USING (k) WHERE grp = (SELECT v.x)) s;
-SELECT kind, rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT kind, rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
 RESET ALL;
 DROP TABLE fact, paged, dim, parts, few, many, probe;
 DROP FUNCTION in_parallel(text), batches(text), explained_line(text);

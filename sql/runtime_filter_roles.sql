@@ -1,19 +1,19 @@
 --
--- Join filters do not tell of rows that are hidden from the user, nor of the queries of other roles.
+-- Runtime filters do not tell of rows that are hidden from the user, nor of the queries of other roles.
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
 DROP ROLE IF EXISTS bloomx_eve;
 RESET client_min_messages;
 CREATE ROLE bloomx_eve;
-SELECT filters >= 0 AS loaded FROM bloomx_join_filter_totals();
+SELECT filters >= 0 AS loaded FROM bloomx_runtime_filter_totals();
 SET max_parallel_workers_per_gather = 0;
 SET enable_nestloop = off;
 SET enable_mergejoin = off;
-SET bloomx.join_filter = on;
-SET bloomx.join_filter_min_rows = 0;
-SET bloomx.join_filter_min_pages = 0;
-SET bloomx.join_filter_min_drop = 0;
+SET bloomx.runtime_filter = on;
+SET bloomx.runtime_filter_min_rows = 0;
+SET bloomx.runtime_filter_min_pages = 0;
+SET bloomx.runtime_filter_min_drop = 0;
 
 -- One row of 20,001 is eve's.  The equality of numeric is not leakproof, that of int is.
 CREATE TABLE pay (owner text, salary numeric, id int, pad text);
@@ -33,7 +33,7 @@ ANALYZE pay, pay_parted, team;
 CREATE FUNCTION tells(name text, key text, value numeric, OUT "rows" bigint, OUT checked bigint, OUT dropped bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT count(*) FROM (VALUES (%s), (-1)) v (x) JOIN %I t ON t.%I = v.x', value, name, key) INTO "rows";
-	SELECT sum(rows_checked), sum(rows_dropped), sum(j.pages) INTO checked, dropped, pages FROM bloomx_join_filters() j;
+	SELECT sum(rows_checked), sum(rows_dropped), sum(j.pages) INTO checked, dropped, pages FROM bloomx_last_runtime_filters() j;
 END $$;
 -- Without conditions that hide rows, all rows are tested, or their pages are skipped.
 SELECT "rows", checked > 1 AS tests, pages > 0 AS asks FROM tells('pay', 'salary', 500);
@@ -57,9 +57,9 @@ SELECT * FROM tells('of_team', 'salary', 500000);
 SELECT "rows", checked > 1 AS tests, pages > 0 AS asks FROM tells('of_team', 'id', 500);
 -- A view whose rows are changed is no subquery, but its condition still hides rows.
 DELETE FROM own USING (VALUES (500.0), (-1)) v (x) WHERE salary = x;
-SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
 UPDATE own SET id = 0 FROM (VALUES (500.0), (-1)) v (x) WHERE salary = x;
-SELECT rows_checked, rows_dropped FROM bloomx_join_filters();
+SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
 -- A hash function that is not leakproof sees the rows that it sees without a filter.
 RESET ROLE;
 CREATE FUNCTION whole(numeric) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN IF $1 NOT IN (500, -1, 200010) THEN RAISE NOTICE ''sees %'', $1; END IF; RETURN $1::int; END';
@@ -79,24 +79,24 @@ CREATE FUNCTION has(numeric) RETURNS boolean LANGUAGE plpgsql SECURITY DEFINER A
 CREATE FUNCTION opens() RETURNS refcursor LANGUAGE plpgsql SECURITY DEFINER AS
 	'DECLARE c refcursor := ''of_boss''; BEGIN OPEN c FOR SELECT id FROM (VALUES (500), (-1)) v (x) JOIN pay ON salary = x; RETURN c; END';
 SET ROLE bloomx_eve;
-SELECT filters AS before FROM bloomx_join_filter_totals() WHERE scope = 'session' \gset
+SELECT filters AS before FROM bloomx_runtime_filter_totals() WHERE scope = 'session' \gset
 SELECT has(500);
-SELECT count(*) FROM bloomx_join_filters();
+SELECT count(*) FROM bloomx_last_runtime_filters();
 -- Nor those of a cursor that is read and closed by the caller.
 BEGIN;
 SELECT opens();
 FETCH ALL FROM of_boss;
 CLOSE of_boss;
 COMMIT;
-SELECT count(*) FROM bloomx_join_filters();
-SELECT filters - :before AS filters FROM bloomx_join_filter_totals() WHERE scope = 'session';
-SELECT count(*) FROM bloomx_join_filter_totals() WHERE scope = 'server';
+SELECT count(*) FROM bloomx_last_runtime_filters();
+SELECT filters - :before AS filters FROM bloomx_runtime_filter_totals() WHERE scope = 'session';
+SELECT count(*) FROM bloomx_runtime_filter_totals() WHERE scope = 'server';
 -- Nor is anything left for the next role of the session.
 RESET ROLE;
-SELECT count(*) FROM bloomx_join_filters();
+SELECT count(*) FROM bloomx_last_runtime_filters();
 SELECT count(*) FROM (VALUES (500::numeric), (-1)) v (x) JOIN pay ON salary = x;
 SET ROLE bloomx_eve;
-SELECT count(*) FROM bloomx_join_filters();
+SELECT count(*) FROM bloomx_last_runtime_filters();
 RESET ROLE;
 RESET ALL;
 DROP VIEW own, of_team;

@@ -40,7 +40,7 @@ CREATE FUNCTION digest(query text, filters text) RETURNS text LANGUAGE plpgsql A
 DECLARE
 	result text;
 BEGIN
-	PERFORM set_config('bloomx.join_filter', filters, true);
+	PERFORM set_config('bloomx.runtime_filter', filters, true);
 	EXECUTE format('SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)), 0) FROM (%s) q', query) INTO result;
 	RETURN result;
 END $$;
@@ -50,13 +50,13 @@ DECLARE
 BEGIN
 	plain := digest(query, 'off');
 	same := plain = digest(query, 'on');
-	SELECT coalesce(sum(pages_skipped), 0) INTO skipped FROM bloomx_join_filters();
+	SELECT coalesce(sum(pages_skipped), 0) INTO skipped FROM bloomx_last_runtime_filters();
 END $$;
 """
 
 READER = """
 DO 'BEGIN PERFORM bloom_hash(1); END'; -- loads the module
-SET bloomx.join_filter_min_rows = 0; SET bloomx.join_filter_min_pages = 0; SET bloomx.join_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_drop = 0;
 SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET synchronize_seqscans = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 """
@@ -197,12 +197,12 @@ CREATE INDEX late_k ON late USING brin (k) WITH (pages_per_range = 4);
 VACUUM ANALYZE late;
 SELECT FROM (SELECT brin_desummarize_range('late_k', split_part(trim(ctid::text, '()'), ',', 1)::int / 4 * 4) FROM late WHERE id = 59000) x;
 SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0;
-SET bloomx.join_filter = on; SET bloomx.join_filter_min_rows = 0;
+SET bloomx.runtime_filter = on; SET bloomx.runtime_filter_min_rows = 0;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT count(*) FROM late JOIN dim USING (k) WHERE grp = 7;
 \\! psql -Xq -d bloomx_writers -c "UPDATE late SET k = 500000 WHERE id = 59000" -c "SELECT FROM brin_summarize_new_values('late_k')" >/dev/null
 SELECT count(*) FROM late JOIN dim USING (k) WHERE grp = 7;
-SELECT pages_skipped > 0.9 * pages FROM bloomx_join_filters();
+SELECT pages_skipped > 0.9 * pages FROM bloomx_last_runtime_filters();
 COMMIT;
 DROP TABLE late;
 """

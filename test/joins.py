@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random joins give the same rows with bloomx.join_filter on and off, and the filters really work.
+"""Random joins give the same rows with bloomx.runtime_filter on and off, and the filters really work.
 
     scripts/throwaway test/joins.py [--queries N] [--seed N] [--seconds N] [--small] [--kind KIND]
 
@@ -37,7 +37,7 @@ BATCH = 100  # queries per psql: few enough that a crash is soon found
 LOAD = "DO 'BEGIN PERFORM bloom_hash(1); END';"
 
 FORCED = """
-SET bloomx.join_filter_min_rows = 0; SET bloomx.join_filter_min_pages = 0; SET bloomx.join_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_drop = 0;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET client_min_messages = warning; SET synchronize_seqscans = off;
 """
@@ -465,7 +465,7 @@ def statements(g, number, only=None):
     if hard == "volatile":
         before, after, form = "SELECT setval('calls', 1, false);", "SELECT last_value FROM calls;", 1
     elif hard == "partial":
-        before, after, form = "SET bloomx.join_filter_min_drop = 0.5;", "SET bloomx.join_filter_min_drop = 0;", 1
+        before, after, form = "SET bloomx.runtime_filter_min_drop = 0.5;", "SET bloomx.runtime_filter_min_drop = 0;", 1
     if before == "" and form < 0.1:
         body = f"PREPARE p AS {digest}; EXECUTE p; EXECUTE p; DEALLOCATE p;"
     elif before == "" and form < 0.2:
@@ -495,7 +495,7 @@ def statements(g, number, only=None):
     if hard == "containers":
         out.append("SET enable_mergejoin = on; SET enable_nestloop = off; SET enable_sort = on;")
     for mode in ("off", "on"):
-        out.append(f"SET bloomx.join_filter = {mode};")
+        out.append(f"SET bloomx.runtime_filter = {mode};")
         if mode == "on" and forced_apart:
             out.append(g.settings())
         out.append(f"\\echo @ {number} {mode}")
@@ -536,7 +536,7 @@ def agrees_with_time(q, text):
 # A hash join in each of the workers: rows are dropped there, and pages skipped.
 WORKERS = """
 SET max_parallel_workers_per_gather = 2; SET enable_nestloop = off; SET enable_mergejoin = off; SET parallel_leader_participation = off;
-SET enable_bitmapscan = off; SET enable_parallel_hash = %s; SET bloomx.join_filter = %s;
+SET enable_bitmapscan = off; SET enable_parallel_hash = %s; SET bloomx.runtime_filter = %s;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, VERBOSE, SUMMARY OFF) SELECT count(*) FROM big JOIN mid ON big.i4 = mid.i4 AND mid.id %% 10 = 1;
 """
 
@@ -555,7 +555,7 @@ def workers_filter(parallel_hash):
 
 # A hash join with groups: rows are dropped below them.
 GROUPS = """
-SET max_parallel_workers_per_gather = 0; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_hashagg = %s; SET bloomx.join_filter = on;
+SET max_parallel_workers_per_gather = 0; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_hashagg = %s; SET bloomx.runtime_filter = on;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
 SELECT * FROM (SELECT i4, count(*) FROM big GROUP BY i4) g JOIN mid ON g.i4 = mid.i4 AND mid.id %% 10 = 1;
 """
@@ -569,7 +569,7 @@ def groups_are_filtered(hashed):
 
 # Statements that fail, and statements that are cancelled, in one session.
 LEAKS = """
-SET client_min_messages = error; SET bloomx.join_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
+SET client_min_messages = error; SET bloomx.runtime_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off;
 CREATE FUNCTION fails_anywhere(k int) RETURNS int LANGUAGE plpgsql PARALLEL SAFE AS 'BEGIN RETURN fails(k); END';
 CREATE FUNCTION fail_often(n int) RETURNS int LANGUAGE plpgsql AS $$
 DECLARE failures int := 0;
@@ -595,9 +595,9 @@ SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('
 SELECT count(*) AS segments FROM pg_ls_dir('pg_dynshmem') \\gset before_
 SELECT fail_often(%d) \\gset after_
 %s
-SET bloomx.join_filter = off; SET max_parallel_workers_per_gather = 0;
+SET bloomx.runtime_filter = off; SET max_parallel_workers_per_gather = 0;
 SELECT sum(used_bytes) AS bytes FROM pg_backend_memory_contexts WHERE name IN ('TopMemoryContext', 'CacheMemoryContext') \\gset after_
-SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'join filter%%'),
+SELECT :after_fail_often, :after_bytes - :before_bytes, (SELECT count(*) FROM pg_backend_memory_contexts WHERE name LIKE 'runtime filter%%'),
 	(SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND relation IN (SELECT indexrelid FROM pg_index WHERE indrelid = 'big'::regclass)),
 	(SELECT count(*) - :before_segments FROM pg_ls_dir('pg_dynshmem'));
 """
@@ -629,15 +629,15 @@ def leaks_nothing(n):
 OLD_SNAPSHOT = """
 DROP TABLE IF EXISTS parent, late; CREATE TABLE parent (k int) PARTITION BY RANGE (k); CREATE TABLE late (k int);
 INSERT INTO late SELECT g %% 100 FROM generate_series(1, 1000) g; INSERT INTO late VALUES (999); ANALYZE late;
-SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomx.join_filter = on;
+SET enable_nestloop = off; SET enable_mergejoin = off; SET bloomx.runtime_filter = on;
 BEGIN ISOLATION LEVEL REPEATABLE READ;
 SELECT 1 \\gset one_
 \! psql -Xq -d %s -c "DELETE FROM late WHERE k = 999" -c "ALTER TABLE parent ATTACH PARTITION late FOR VALUES FROM (0) TO (100)"
 SELECT count(*) FROM late JOIN (VALUES (999), (2000)) v (k) USING (k);
-SELECT partitions FROM bloomx_join_filters();
+SELECT partitions FROM bloomx_last_runtime_filters();
 COMMIT;
 SELECT count(*) FROM late JOIN (VALUES (999), (2000)) v (k) USING (k);
-SELECT partitions_skipped = processes FROM bloomx_join_filters();
+SELECT partitions_skipped = processes FROM bloomx_last_runtime_filters();
 """
 
 
@@ -680,7 +680,7 @@ def main():
             text = statements(g, number, options.kind)
             queries[str(number)] = text
             script.append(text)
-        script.append("RESET ROLE; RESET statement_timeout; \\echo @ totals on\nSELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_join_filter_stats;")
+        script.append("RESET ROLE; RESET statement_timeout; \\echo @ totals on\nSELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters;")
         run = psql("\n".join(script))
         found = results(run.stdout)
         if ("totals", "on") not in found or not found["totals", "on"]:

@@ -1,5 +1,5 @@
 #!/bin/sh
-# PostgreSQL's own regression tests, with join filters forced on for every join, on a server with assertions.
+# PostgreSQL's own regression tests, with runtime filters forced on for every join, on a server with assertions.
 #
 #     test/pg_regress_joins.sh [VERSION]
 #
@@ -17,8 +17,8 @@ if [ "${1-}" != inside ]; then
 		exit 1
 	}
 	exec "$top/scripts/throwaway" -p "$pg_config" -c session_preload_libraries=bloomx \
-		-c bloomx.join_filter=on -c bloomx.join_filter_min_rows=0 -c bloomx.join_filter_min_pages=0 \
-		-c bloomx.join_filter_min_drop=0 -c bloomx.join_filter_log=on -c log_min_messages=log \
+		-c bloomx.runtime_filter=on -c bloomx.runtime_filter_min_rows=0 -c bloomx.runtime_filter_min_pages=0 \
+		-c bloomx.runtime_filter_min_drop=0 -c bloomx.runtime_filter_log=on -c log_min_messages=log \
 		"$top/test/pg_regress_joins.sh" inside "$tests"
 fi
 
@@ -40,8 +40,8 @@ as_user "$tests/pg_regress" --inputdir="$tests" --outputdir="$work" --dlpath="$t
 	--encoding=SQL_ASCII --no-locale >"$work/log" 2>&1 || status=1
 [ ! -s "$work/regression.diffs" ] || cat "$work/regression.diffs"
 
-made=$(grep -c 'join filter of node' "$BLOOMX_LOG" || :)
-worked=$(grep 'join filter of node' "$BLOOMX_LOG" | grep -vc '; 0 of ' || :)
+made=$(grep -c 'runtime filter of node' "$BLOOMX_LOG" || :)
+worked=$(grep 'runtime filter of node' "$BLOOMX_LOG" | grep -vc '; 0 of ' || :)
 echo "$made filters were made, $worked of them dropped rows"
 passed=$(grep -cE '^(test .*|     .*) \.\.\. ok|^ok [0-9]' "$work/log" || :)
 failed=$(grep -cE ' \.\.\. (FAILED|failed)|^not ok [0-9]' "$work/log" || :)

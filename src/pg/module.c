@@ -5,7 +5,7 @@
 
 #include "utils/guc.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 #include "pg/index/bloomx/index.h"
 #include "pg/index/brin.h"
 #include "pg/planner/planner.h"
@@ -18,12 +18,12 @@ void
 _PG_init(void)
 {
 	DefineSettings();
-	DefineJoinFilterSettings();
+	DefineRuntimeFilterSettings();
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
 	BloomxInitArrays();
 	InstallBrinCosts();
 	InstallArrayConditions();
-	InstallJoinFilters(bloomx_brin_consistent);
+	InstallRuntimeFilters(bloomx_brin_consistent);
 }

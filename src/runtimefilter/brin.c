@@ -47,8 +47,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 #include "pg/base/objects.h"
 #include "pg/keys/keys.h"
 
@@ -266,7 +266,7 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const WordReader *reader, Sna
 	index->revmap = BrinRevmapInitialize(relation, &index->pages_per_range, snapshot);
 	index->desc = brin_build_desc(relation);
 	index->summary = brin_new_memtuple(index->desc);
-	index->range = AllocSetContextCreate(CurrentMemoryContext, "join filter page range", ALLOCSET_DEFAULT_SIZES);
+	index->range = AllocSetContextCreate(CurrentMemoryContext, "runtime filter page range", ALLOCSET_DEFAULT_SIZES);
 	return index;
 }
 

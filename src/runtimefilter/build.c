@@ -23,13 +23,13 @@
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 uint64		completed_filters;
 
 /* The only key of the filter, if it is an integer in a column and its word is all that is needed; otherwise NULL. */
 static BuildKey *
-OnlyInteger(JoinFilter *filter)
+OnlyInteger(RuntimeFilter *filter)
 {
 	BuildKey   *only = NULL;
 
@@ -47,7 +47,7 @@ OnlyInteger(JoinFilter *filter)
 }
 
 static void
-StartSets(JoinFilter *filter)
+StartSets(RuntimeFilter *filter)
 {
 	ListCell   *lc;
 
@@ -73,7 +73,7 @@ StartSets(JoinFilter *filter)
 }
 
 static void
-FinishSets(JoinFilter *filter)
+FinishSets(RuntimeFilter *filter)
 {
 	ListCell   *lc;
 
@@ -92,7 +92,7 @@ FinishSets(JoinFilter *filter)
 
 /* Reads the words of a row's keys.  False if a key is NULL: then the row matches nothing. */
 static bool
-ReadKeys(JoinFilter *filter, TupleTableSlot *slot)
+ReadKeys(RuntimeFilter *filter, TupleTableSlot *slot)
 {
 	for (int i = 0; i < filter->n_keys; i++)
 	{
@@ -118,7 +118,7 @@ ReadKeys(JoinFilter *filter, TupleTableSlot *slot)
 }
 
 static void
-AddKeys(JoinFilter *filter)
+AddKeys(RuntimeFilter *filter)
 {
 	ListCell   *lc;
 
@@ -145,7 +145,7 @@ AddKeys(JoinFilter *filter)
 }
 
 static void
-AddRow(JoinFilter *filter, TupleTableSlot *slot)
+AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 {
 	MemoryContext old;
 
@@ -175,13 +175,13 @@ AddRow(JoinFilter *filter, TupleTableSlot *slot)
 
 /* True if other processes read the rest of the inner side.  (A Parallel Hash may run without parallelism.) */
 static bool
-IsBuiltTogether(const JoinFilter *filter)
+IsBuiltTogether(const RuntimeFilter *filter)
 {
 	return filter->is_shared && castNode(HashState, innerPlanState(filter->join))->parallel_state != NULL;
 }
 
 void
-CollectRow(JoinFilter *filter, TupleTableSlot *slot)
+CollectRow(RuntimeFilter *filter, TupleTableSlot *slot)
 {
 	if (!filter->is_collecting)
 	{
@@ -202,7 +202,7 @@ CollectRow(JoinFilter *filter, TupleTableSlot *slot)
 }
 
 void
-ForgetShared(JoinFilter *filter)
+ForgetShared(RuntimeFilter *filter)
 {
 	filter->is_complete = filter->is_given_up = false;
 	if (filter->together != NULL)
@@ -211,7 +211,7 @@ ForgetShared(JoinFilter *filter)
 
 /* Every row of a shared table of one batch. */
 static void
-ReadSharedTable(JoinFilter *filter, HashJoinTable table)
+ReadSharedTable(RuntimeFilter *filter, HashJoinTable table)
 {
 	for (int i = 0; i < table->nbuckets; i++)
 	{
@@ -232,7 +232,7 @@ ReadSharedTable(JoinFilter *filter, HashJoinTable table)
 
 /* True if it is worth to read all of the table, which each process does, and possible. */
 static bool
-TableIsReadable(const JoinFilter *filter, HashJoinTable table)
+TableIsReadable(const RuntimeFilter *filter, HashJoinTable table)
 {
 	return table->nbatch == 1 && table->curbatch == 0 && table->buckets.shared != NULL &&
 		table->batches[0].shared->ntuples <= filter->most_shared;
@@ -243,7 +243,7 @@ TableIsReadable(const JoinFilter *filter, HashJoinTable table)
  * whoever calls this while there is a table may have its keys.
  */
 void
-CollectShared(JoinFilter *filter)
+CollectShared(RuntimeFilter *filter)
 {
 	HashJoinTable table = filter->hash_join->hj_HashTable;
 

@@ -15,7 +15,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /* The longest line. */
 #define NOTE_BYTES 512
@@ -56,7 +56,7 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 		appendStringInfo(es->str, "%s\n", line);
 		return;
 	}
-	ExplainOpenGroup("Join Filter", NULL, true, es);
+	ExplainOpenGroup("Runtime Filter", NULL, true, es);
 	ExplainPropertyInteger("Join Node", NULL, r->join_node, es);
 	if (NameStr(r->column)[0] != '\0')
 		ExplainPropertyText("Column", NameStr(r->column), es);
@@ -67,7 +67,7 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 	for (int i = 0; i < N_COUNTS; i++)
 		ExplainPropertyUInteger(count_names[i], NULL, r->counts[i], es);
 	ExplainPropertyInteger("Processes", NULL, r->processes, es);
-	ExplainCloseGroup("Join Filter", NULL, true, es);
+	ExplainCloseGroup("Runtime Filter", NULL, true, es);
 }
 
 static void
@@ -79,14 +79,14 @@ ExplainNode(PlanState *ps, List *ancestors, const char *relationship, const char
 		next_node_hook(ps, ancestors, relationship, plan_name, es);
 	if (site == NULL || site->n_filters == 0)
 		return;
-	ExplainOpenGroup("Join Filters", "Join Filters", false, es);
+	ExplainOpenGroup("Runtime Filters", "Runtime Filters", false, es);
 	for (int i = 0; i < site->n_filters; i++)
 	{
 		FilterReport report = MakeFilterReport(site->filters[i]);
 
 		ExplainFilter(&report, es);
 	}
-	ExplainCloseGroup("Join Filters", "Join Filters", false, es);
+	ExplainCloseGroup("Runtime Filters", "Runtime Filters", false, es);
 }
 
 void

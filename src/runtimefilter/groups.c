@@ -40,7 +40,7 @@
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
-#include "joinfilter/groups.h"
+#include "runtimefilter/groups.h"
 
 /* ---- by which columns ---- */
 

@@ -1,10 +1,10 @@
 /*
  * groups.h - filters below nodes that make groups of rows.
  */
-#ifndef JOINFILTER_GROUPS_H
-#define JOINFILTER_GROUPS_H
+#ifndef RUNTIMEFILTER_GROUPS_H
+#define RUNTIMEFILTER_GROUPS_H
 
-#include "joinfilter/words.h"
+#include "runtimefilter/words.h"
 
 #include "nodes/plannodes.h"
 
@@ -29,4 +29,4 @@ extern bool PartOfGroupMightFail(const Taker *taker, bool is_first);
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_GROUPS_H */
+#endif							/* RUNTIMEFILTER_GROUPS_H */

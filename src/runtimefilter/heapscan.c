@@ -33,8 +33,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 /*
  * The fraction of rows that a filter must drop to be asked before the scan's own

@@ -2,7 +2,7 @@
  * hooks.c - the server's hooks.
  *
  * Whatever was installed before is called first, or last at the end, so that all
- * work beside one another.  While bloomx.join_filter is off, each hook is one
+ * work beside one another.  While bloomx.runtime_filter is off, each hook is one
  * branch.
  */
 #include "postgres.h"
@@ -10,7 +10,7 @@
 #include "access/parallel.h"
 #include "executor/executor.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 static ExecutorStart_hook_type next_start;
 static ExecutorFinish_hook_type next_finish;
@@ -26,8 +26,8 @@ StartHook(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	/* a worker follows its leader, even if the setting was changed after the leader's query began */
-	if ((bloomx_join_filter || leader != DSM_HANDLE_INVALID) && query->planstate != NULL)
-		AttachJoinFilters(query->estate, query->planstate, leader);
+	if ((bloomx_runtime_filter || leader != DSM_HANDLE_INVALID) && query->planstate != NULL)
+		AttachRuntimeFilters(query->estate, query->planstate, leader);
 }
 
 /* EXPLAIN ANALYZE prints the plan after this. */
@@ -67,7 +67,7 @@ EndHook(QueryDesc *query)
 }
 
 void
-InstallJoinFilters(PGFunction filter_function)
+InstallRuntimeFilters(PGFunction filter_function)
 {
 	SetFilterFunction(filter_function);
 	next_start = ExecutorStart_hook;

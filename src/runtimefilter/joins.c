@@ -30,8 +30,8 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 /*
  * The rows, as the planner expects, of the smallest sort whose input is filtered.
@@ -83,16 +83,16 @@ IsUnrestricted(PlanState *input)
 	/* below 0: unknown */
 	rows = ((ScanState *) input)->ss_currentRelation->rd_rel->reltuples;
 	return input->plan->qual == NIL ||
-		(rows > 0 && input->plan->plan_rows > (1 - bloomx_join_filter_min_drop) * rows);
+		(rows > 0 && input->plan->plan_rows > (1 - bloomx_runtime_filter_min_drop) * rows);
 }
 
 /* True if so few rows are expected to go that a filter does not pay. */
 static bool
-WillDropTooFew(const JoinFilter *filter)
+WillDropTooFew(const RuntimeFilter *filter)
 {
 	double		left = filter->join->plan->plan_rows / Max(filter->filtered->plan->plan_rows, 1);
 
-	return bloomx_join_filter_min_drop > 0 && 1 - left < bloomx_join_filter_min_drop &&
+	return bloomx_runtime_filter_min_drop > 0 && 1 - left < bloomx_runtime_filter_min_drop &&
 		IsUnrestricted(filter->input);
 }
 
@@ -110,7 +110,7 @@ RowsAtPlaces(List *places)
 
 /* The set of the words of several keys. */
 static KeySet *
-GetCombined(JoinFilter *filter, Bitmapset *keys)
+GetCombined(RuntimeFilter *filter, Bitmapset *keys)
 {
 	CombinedKey *combined;
 	ListCell   *lc;
@@ -126,7 +126,7 @@ GetCombined(JoinFilter *filter, Bitmapset *keys)
 
 /* An expression of keys is computed in the memory of one row. */
 static ExprState *
-PrepareExpression(JoinFilter *filter, Node *expression)
+PrepareExpression(RuntimeFilter *filter, Node *expression)
 {
 	if (filter->econtext == NULL)
 		filter->econtext = CreateExprContext(filter->query->estate);
@@ -154,7 +154,7 @@ SetUpSiteKey(SiteFilter *sf, int i, const Place *place)
 
 /* Adds the filter to a site, with the keys that are there: here[i] is not NULL. */
 static void
-AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
+AddSiteFilter(RuntimeFilter *filter, PlanState *ps, Place **here)
 {
 	Site	   *site = GetSite(filter->query, ps, ExecSite);
 	SiteFilter *sf = palloc0(sizeof(SiteFilter));
@@ -192,7 +192,7 @@ AddSiteFilter(JoinFilter *filter, PlanState *ps, Place **here)
 
 /* Makes sites of the places of all keys: places[i] are those of key i. */
 static void
-AddSiteFilters(JoinFilter *filter, List **places)
+AddSiteFilters(RuntimeFilter *filter, List **places)
 {
 	List	   *sites = NIL;
 	ListCell   *lc;
@@ -233,7 +233,7 @@ typedef struct JoinClause
 } JoinClause;
 
 static JoinClause
-GetClause(const JoinFilter *filter, int i)
+GetClause(const RuntimeFilter *filter, int i)
 {
 	JoinClause	clause;
 
@@ -268,7 +268,7 @@ GetClause(const JoinFilter *filter, int i)
  * before is NULL: so what might fail is collected only if all before are used.
  */
 static List *
-SetUpKey(JoinFilter *filter, int i, bool are_used)
+SetUpKey(RuntimeFilter *filter, int i, bool are_used)
 {
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
@@ -290,16 +290,16 @@ SetUpKey(JoinFilter *filter, int i, bool are_used)
 
 /* The rows of a shared table that each worker may read, if it reads the table: reading one costs a fraction of what a dropped outer row saves. */
 static double
-MostSharedRows(const JoinFilter *filter)
+MostSharedRows(const RuntimeFilter *filter)
 {
-	return bloomx_join_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
+	return bloomx_runtime_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
 }
 
 /* The filter that a join may have; NULL if it may not. */
-static JoinFilter *
-NewJoinFilter(FilteredQuery *query, PlanState *join)
+static RuntimeFilter *
+NewRuntimeFilter(FilteredQuery *query, PlanState *join)
 {
-	JoinFilter *filter = palloc0(sizeof(JoinFilter));
+	RuntimeFilter *filter = palloc0(sizeof(RuntimeFilter));
 
 	filter->query = query;
 	filter->join = join;
@@ -373,7 +373,7 @@ CostOfNothing(PlanState *ps)
 
 /* Memory is made when the filter is certain to be used. */
 static void
-StartFilter(JoinFilter *filter)
+StartFilter(RuntimeFilter *filter)
 {
 	FilteredQuery *query = filter->query;
 	int			n_sets = list_length(filter->combined);
@@ -382,8 +382,8 @@ StartFilter(JoinFilter *filter)
 	for (int i = 0; i < filter->n_keys; i++)
 		n_sets += filter->keys[i].is_alone;
 	filter->budget = Max((uint64) work_mem * 1024 / n_sets, LEAST_BUDGET);
-	filter->sets = AllocSetContextCreate(query->context, "join filter", ALLOCSET_DEFAULT_SIZES);
-	filter->scratch = AllocSetContextCreate(query->context, "join filter key", ALLOCSET_SMALL_SIZES);
+	filter->sets = AllocSetContextCreate(query->context, "runtime filter", ALLOCSET_DEFAULT_SIZES);
+	filter->scratch = AllocSetContextCreate(query->context, "runtime filter key", ALLOCSET_SMALL_SIZES);
 	query->filters = lappend(query->filters, filter);
 	if (!filter->reads_table)
 	{
@@ -399,7 +399,7 @@ StartFilter(JoinFilter *filter)
 	 * read in vain that costs more than it takes to find that out.
 	 */
 	filter->builds_first = filter->hash_join != NULL &&
-		(bloomx_join_filter_min_drop == 0 || filter->input->plan->total_cost <= CostOfNothing(filter->filtered));
+		(bloomx_runtime_filter_min_drop == 0 || filter->input->plan->total_cost <= CostOfNothing(filter->filtered));
 	if (filter->builds_first)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
@@ -407,7 +407,7 @@ StartFilter(JoinFilter *filter)
 static void
 ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
-	JoinFilter *filter = NewJoinFilter(query, join);
+	RuntimeFilter *filter = NewRuntimeFilter(query, join);
 	List	  **places;
 	double		rows;
 	bool		are_used = true;
@@ -422,7 +422,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 		are_used = are_used && places[i] != NIL;
 		rows = Max(rows, RowsAtPlaces(places[i]));
 	}
-	if (rows < bloomx_join_filter_min_rows)
+	if (rows < bloomx_runtime_filter_min_rows)
 		return;
 	AddSiteFilters(filter, places);
 	for (int i = 0; i < filter->n_keys; i++)
@@ -448,7 +448,7 @@ IsJoin(PlanState *ps, void *context)
 }
 
 void
-AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader)
+AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader)
 {
 	MemoryContext old;
 	FilteredQuery *query;

@@ -4,13 +4,13 @@
  * A key is a 64-bit word (words.h).  If keys are integers, the word is the
  * integer, and the set knows its lowest and highest one; otherwise it is a hash.
  */
-#ifndef JOINFILTER_KEYSET_H
-#define JOINFILTER_KEYSET_H
+#ifndef RUNTIMEFILTER_KEYSET_H
+#define RUNTIMEFILTER_KEYSET_H
 
 #include "pg/base/base.h"
 
 #include "core/filter/inline.h"
-#include "joinfilter/values.h"
+#include "runtimefilter/values.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -156,4 +156,4 @@ KeySetMayHold(const KeySet *set, uint64 word)
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_KEYSET_H */
+#endif							/* RUNTIMEFILTER_KEYSET_H */

@@ -35,7 +35,7 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /*
  * The pages that a scan reads before it opens an index.  To open one is taken to
@@ -228,12 +228,12 @@ ChooseQuestions(Site *site)
 	foreach(lc, pages->questions)
 	{
 		Question   *question = lfirst(lc);
-		const JoinFilter *filter = question->sf->filter;
+		const RuntimeFilter *filter = question->sf->filter;
 
 		double		cost = FilterIsReady(filter) ? RangeQuestionCost(question->index, &question->key->set) : INFINITY;
 
 		question->is_asked = cost < (double) PagesPerRange(question->index) * PAGE_COST / 2;
-		question->is_quick = cost < LEAST_PAGE_COST || bloomx_join_filter_min_drop == 0;
+		question->is_quick = cost < LEAST_PAGE_COST || bloomx_runtime_filter_min_drop == 0;
 		any = any || question->is_asked;
 		if (question->generation == filter->generation)
 			continue;
@@ -259,7 +259,7 @@ Allowance(const PageSkip *pages, const Question *question)
 static void
 JudgeQuestion(Question *question)
 {
-	if (question->excluded < bloomx_join_filter_min_drop * question->asked)
+	if (question->excluded < bloomx_runtime_filter_min_drop * question->asked)
 	{
 		question->pause = question->pause == 0 ? WINDOW_RANGES : Min(question->pause * 2, LONGEST_PAUSE);
 		question->paused = question->pause;
@@ -473,7 +473,7 @@ BeginSerial(Site *site)
 	SeqScanState *node = pages->node;
 
 	pages->n_blocks = ((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_nblocks;
-	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
+	if (pages->n_blocks < bloomx_runtime_filter_min_pages || pages->n_blocks == 0)
 		return true;
 	if (!AnyFilterIsReady(site))
 	{
@@ -504,7 +504,7 @@ BeginParallel(Site *site)
 	ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
 
 	pages->n_blocks = shared->phs_nblocks;
-	if (pages->n_blocks < bloomx_join_filter_min_pages || pages->n_blocks == 0)
+	if (pages->n_blocks < bloomx_runtime_filter_min_pages || pages->n_blocks == 0)
 		return true;
 	if (AnyFilterIsReady(site) && !ChooseQuestions(site))
 		return true;

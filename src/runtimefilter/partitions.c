@@ -36,8 +36,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 /*
  * Nanoseconds that a scan takes per unit of the planner's cost, at least; and that may be
@@ -252,7 +252,7 @@ ConsiderPartition(Site *site)
 		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
 		return;
 	query->for_bounds += site->ps->plan->total_cost * COST_UNIT / SPENT_PART;
-	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_join_filter_min_drop > 0)
+	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_runtime_filter_min_drop > 0)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
 	leaf = partition = RelationGetRelid(table);
@@ -429,7 +429,7 @@ StateOfFilters(const Site *site)
 	/* in any order: filters change places */
 	for (int i = 0; i < site->n_filters; i++)
 	{
-		const JoinFilter *filter = site->filters[i]->filter;
+		const RuntimeFilter *filter = site->filters[i]->filter;
 
 		if (FilterIsReady(filter))
 			state += MixWord(CombineWords((uintptr_t) filter, filter->generation));

@@ -69,9 +69,9 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
-#include "joinfilter/groups.h"
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/groups.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 /*
  * The planner's cost of a node, one of very many, that is worth a site.  To make a site and
@@ -349,7 +349,7 @@ GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
 static bool
 InputsAreSmall(PlanState *ps)
 {
-	return bloomx_join_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_SITE;
+	return bloomx_runtime_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_SITE;
 }
 
 /* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */
@@ -476,7 +476,7 @@ KeyOfTable(PlanState *ps, Node *key)
  * a hash join.  A merge join mostly has its keys from the sort.
  */
 bool
-BuildsAreAlike(const JoinFilter *filter)
+BuildsAreAlike(const RuntimeFilter *filter)
 {
 	PlanState  *built = filter->hash_join != NULL ? innerPlanState(filter->join) : outerPlanState(filter->join);
 
@@ -485,7 +485,7 @@ BuildsAreAlike(const JoinFilter *filter)
 }
 
 List *
-FindPlaces(JoinFilter *filter, Node *expression, int side, bool is_always_computed, const WordReader *reader)
+FindPlaces(RuntimeFilter *filter, Node *expression, int side, bool is_always_computed, const WordReader *reader)
 {
 	Way			way = {0};
 	Taker		join = {.plan = filter->join->plan, .is_filtered = true};

@@ -20,7 +20,7 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 static dlist_head queries = DLIST_STATIC_INIT(queries);
 

@@ -55,10 +55,10 @@
 #include "utils/rel.h"
 #include "utils/varlena.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/remotesql.h"
-#include "joinfilter/sentkeys.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/remotesql.h"
+#include "runtimefilter/sentkeys.h"
+#include "runtimefilter/stable.h"
 #include "pg/base/objects.h"
 
 /* One key of a filter that is sent with a scan's query. */
@@ -163,7 +163,7 @@ BytesOfRows(const Plan *scan)
 static uint64
 MostBytes(void)
 {
-	return (uint64) bloomx_join_filter_remote_size * 1024;
+	return (uint64) bloomx_runtime_filter_remote_size * 1024;
 }
 
 /*
@@ -187,8 +187,8 @@ FilterPays(const Plan *scan, double n)
 {
 	double		rate = BestRate(scan, n);
 
-	return rate <= HIGHEST_RATE && (bloomx_join_filter_min_drop == 0 ||
-									TEXT_BYTES * n * -log(rate) <= bloomx_join_filter_min_drop * BytesOfRows(scan));
+	return rate <= HIGHEST_RATE && (bloomx_runtime_filter_min_drop == 0 ||
+									TEXT_BYTES * n * -log(rate) <= bloomx_runtime_filter_min_drop * BytesOfRows(scan));
 }
 
 /* ---- the parameter ---- */
@@ -295,7 +295,7 @@ WriteCondition(StringInfo condition, const char *column, Oid column_type, const 
 static void
 SendFilter(ForeignScanState *scan, ForeignScan *plan, SiteFilter *sf, List **sent, StringInfo condition)
 {
-	JoinFilter *filter = sf->filter;
+	RuntimeFilter *filter = sf->filter;
 	Relation	table = scan->ss.ss_currentRelation;
 
 	if (filter->is_shared || !FilterPays(&plan->scan.plan, filter->expected))
@@ -356,11 +356,11 @@ static void
 WatchFilters(PlanState *ps, List *sent)
 {
 	ListCell   *lc;
-	JoinFilter *last = NULL;
+	RuntimeFilter *last = NULL;
 
 	foreach(lc, sent)
 	{
-		JoinFilter *filter = ((SentKey *) lfirst(lc))->sf->filter;
+		RuntimeFilter *filter = ((SentKey *) lfirst(lc))->sf->filter;
 		RemoteScan *remote;
 
 		if (filter == last || BuildsAreAlike(filter))
@@ -380,7 +380,7 @@ ConsiderRemote(Site *site)
 	List	   *sent = NIL;
 	StringInfoData condition;
 
-	if (!IsA(site->ps, ForeignScanState) || bloomx_join_filter_remote_size == 0 ||
+	if (!IsA(site->ps, ForeignScanState) || bloomx_runtime_filter_remote_size == 0 ||
 		!OidIsValid(OwnFunctionOid(BLOOM_CONTAINED)) || !ScanIsEligible(scan))
 		return;
 	plan = copyObject((ForeignScan *) site->ps->plan);
@@ -400,7 +400,7 @@ ConsiderRemote(Site *site)
 static void
 MarkScans(void *arg)
 {
-	JoinFilter *filter = arg;
+	RuntimeFilter *filter = arg;
 	ListCell   *lc;
 
 	foreach(lc, filter->remote_scans)
@@ -415,7 +415,7 @@ MarkScans(void *arg)
 }
 
 void
-WatchBuild(JoinFilter *filter)
+WatchBuild(RuntimeFilter *filter)
 {
 	/* a parameter that nobody has */
 	int			number = list_length(filter->query->estate->es_plannedstmt->paramExecTypes);

@@ -2,8 +2,8 @@
  * remotesql.h - one more condition in the query that postgres_fdw has written for a
  * table.
  */
-#ifndef JOINFILTER_REMOTESQL_H
-#define JOINFILTER_REMOTESQL_H
+#ifndef RUNTIMEFILTER_REMOTESQL_H
+#define RUNTIMEFILTER_REMOTESQL_H
 
 #include "pg/base/compat.h"
 
@@ -17,4 +17,4 @@ extern char *AddCondition(const char *query, const char *condition);
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_REMOTESQL_H */
+#endif							/* RUNTIMEFILTER_REMOTESQL_H */

@@ -10,8 +10,8 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 static void
 NameSite(FilterReport *report, const SiteFilter *sf)
@@ -29,7 +29,7 @@ NameSite(FilterReport *report, const SiteFilter *sf)
 FilterReport
 MakeOwnReport(const SiteFilter *sf)
 {
-	const JoinFilter *filter = sf->filter;
+	const RuntimeFilter *filter = sf->filter;
 	FilterReport report = {0};
 
 	report.role = filter->query->role;
@@ -58,7 +58,7 @@ DescribeFilter(const FilterReport *r, char *line, size_t size)
 	StringInfoData s;
 
 	initStringInfo(&s);
-	appendStringInfo(&s, "join filter of node %d", r->join_node);
+	appendStringInfo(&s, "runtime filter of node %d", r->join_node);
 	if (NameStr(r->column)[0] != '\0')
 		appendStringInfo(&s, " on %s", NameStr(r->column));
 	if (r->n_keys > 1)

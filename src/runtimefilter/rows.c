@@ -11,7 +11,7 @@
 
 #include "executor/executor.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /* Rows per window: enough to tell 10 % from 9 %, and a tenth of a millisecond. */
 #define WINDOW_ROWS 8192
@@ -61,7 +61,7 @@ EndWindow(SiteFilter *sf)
 {
 	sf->drop_rate = (double) sf->window_dropped / sf->window_checked;
 	sf->window_checked = sf->window_dropped = 0;
-	if (sf->drop_rate < bloomx_join_filter_min_drop)
+	if (sf->drop_rate < bloomx_runtime_filter_min_drop)
 	{
 		sf->pause = sf->pause == 0 ? FIRST_PAUSE : Min(sf->pause * 2, LAST_PAUSE);
 		sf->paused = sf->pause;

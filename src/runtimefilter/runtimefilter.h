@@ -1,5 +1,5 @@
 /*
- * joinfilter.h - joins that filter one side by the other.
+ * runtimefilter.h - joins that filter one side by the other.
  *
  * While a hash join's inner side is read, or a merge join's outer one, its keys are
  * collected.  Then the rows of the other side whose keys cannot match are dropped
@@ -7,7 +7,7 @@
  * at all.  Plans stay as they are: the methods of plan nodes are replaced after the
  * executor has started.
  *
- *   settings.c    the settings bloomx.join_filter...
+ *   settings.c    the settings bloomx.runtime_filter...
  *   words.c       values of join keys as 64-bit words
  *   values.c      some of the values themselves, in order
  *   keyset.c      a set of such words: table, bitmap or Bloom filter
@@ -33,10 +33,10 @@
  *   explain.c     the same in EXPLAIN
  *   hooks.c       the server's hooks
  *
- * A join filter lives in the memory of its query (es_query_cxt).
+ * A runtime filter lives in the memory of its query (es_query_cxt).
  */
-#ifndef JOINFILTER_H
-#define JOINFILTER_H
+#ifndef RUNTIMEFILTER_H
+#define RUNTIMEFILTER_H
 
 #include "pg/base/compat.h"
 
@@ -49,12 +49,12 @@
 #include "storage/spin.h"
 #include "utils/dsa.h"
 
-#include "joinfilter/keyset.h"
-#include "joinfilter/words.h"
+#include "runtimefilter/keyset.h"
+#include "runtimefilter/words.h"
 
 #pragma GCC visibility push(hidden)
 
-typedef struct JoinFilter JoinFilter;
+typedef struct RuntimeFilter RuntimeFilter;
 typedef struct Site Site;
 typedef struct SiteFilter SiteFilter;
 typedef struct FilteredQuery FilteredQuery;
@@ -82,14 +82,14 @@ NanosecondsSince(instr_time start)
 
 /* ---- settings.c ---- */
 
-extern bool bloomx_join_filter;
-extern int	bloomx_join_filter_min_rows;
-extern int	bloomx_join_filter_min_pages;
-extern double bloomx_join_filter_min_drop;
-extern int	bloomx_join_filter_remote_size;
-extern bool bloomx_join_filter_log;
+extern bool bloomx_runtime_filter;
+extern int	bloomx_runtime_filter_min_rows;
+extern int	bloomx_runtime_filter_min_pages;
+extern double bloomx_runtime_filter_min_drop;
+extern int	bloomx_runtime_filter_remote_size;
+extern bool bloomx_runtime_filter_log;
 
-extern void DefineJoinFilterSettings(void);
+extern void DefineRuntimeFilterSettings(void);
 
 /* ---- a filter: one per join ---- */
 
@@ -115,7 +115,7 @@ typedef struct CombinedKey
 	KeySet		set;
 } CombinedKey;
 
-struct JoinFilter
+struct RuntimeFilter
 {
 	FilteredQuery *query;
 	PlanState  *join;
@@ -151,7 +151,7 @@ struct JoinFilter
 /* A filter as one site applies it. */
 struct SiteFilter
 {
-	JoinFilter *filter;
+	RuntimeFilter *filter;
 	Site	   *site;
 	int			n_keys;
 	int		   *keys;			/* numbers in filter->keys */
@@ -191,7 +191,7 @@ struct Site
 	FilteredQuery *query;
 	int			n_filters;
 	SiteFilter **filters;		/* in the order of what they drop per cost */
-	List	   *builds;			/* JoinFilters that collect this node's rows */
+	List	   *builds;			/* RuntimeFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */
 	struct Place **here;		/* while sites are made: the node's place of each key of the join */
@@ -221,7 +221,7 @@ struct Site
  * told again, for the next rescan.
  */
 static inline bool
-FilterIsReady(const JoinFilter *filter)
+FilterIsReady(const RuntimeFilter *filter)
 {
 	bool		ready = filter->is_complete && *filter->built != NULL;
 
@@ -238,7 +238,7 @@ struct FilteredQuery
 	EState	   *estate;
 	MemoryContext context;		/* es_query_cxt */
 	MemoryContextCallback at_end;
-	List	   *filters;		/* of JoinFilter */
+	List	   *filters;		/* of RuntimeFilter */
 	List	   *sites;			/* of Site */
 	TimestampTz statement;		/* when the client's statement began */
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
@@ -316,14 +316,14 @@ struct SharedBuild
 };
 
 /* This process begins with the inner side, and is through with its part of it. */
-extern void BeginKeys(JoinFilter *filter);
-extern void LeaveKeys(JoinFilter *filter);
+extern void BeginKeys(RuntimeFilter *filter);
+extern void LeaveKeys(RuntimeFilter *filter);
 
 /*
  * Adds the keys of all processes to the filter's empty sets.  False if some are
  * missing.  To be called when the hash table is complete.
  */
-extern bool TakeKeys(JoinFilter *filter);
+extern bool TakeKeys(RuntimeFilter *filter);
 
 /* Before processes start: what others have left is void. */
 extern void ForgetKeys(SharedBuild *build, dsa_area *area);
@@ -334,7 +334,7 @@ extern void ForgetKeys(SharedBuild *build, dsa_area *area);
 extern uint64 completed_filters;
 
 /* Takes one row of the inner side, or its end (no row). */
-extern void CollectRow(JoinFilter *filter, TupleTableSlot *slot);
+extern void CollectRow(RuntimeFilter *filter, TupleTableSlot *slot);
 
 /* The same for all joins whose inner side the site is; returns the row. */
 static inline TupleTableSlot *
@@ -348,11 +348,11 @@ CollectFor(Site *site, TupleTableSlot *slot)
 }
 
 /* Makes the filter of a Parallel Hash, as soon as the hash table is complete; all such filters of a site. */
-extern void CollectShared(JoinFilter *filter);
+extern void CollectShared(RuntimeFilter *filter);
 extern void CollectSharedFor(Site *site);
 
 /* The shared hash table will be built anew. */
-extern void ForgetShared(JoinFilter *filter);
+extern void ForgetShared(RuntimeFilter *filter);
 
 /* ---- rows.c ---- */
 
@@ -458,13 +458,13 @@ extern bool PartitionIsExcluded(Site *site);
 extern void ConsiderRemote(Site *site);
 
 /* The filter is about to be complete: has cursors of other keys closed in time. */
-extern void WatchBuild(JoinFilter *filter);
+extern void WatchBuild(RuntimeFilter *filter);
 
 /* ---- sentkeys.c: of the keys that are sent, like those of build.c ---- */
 
-extern void StartSentKeys(JoinFilter *filter);
-extern void AddSentKeys(JoinFilter *filter);
-extern void FinishSentKeys(JoinFilter *filter);
+extern void StartSentKeys(RuntimeFilter *filter);
+extern void AddSentKeys(RuntimeFilter *filter);
+extern void FinishSentKeys(RuntimeFilter *filter);
 
 /* ---- site.c ---- */
 
@@ -487,18 +487,18 @@ typedef struct Place
  * expression over columns of that side, which are Vars of `side`;
  * is_always_computed says whether the join computes it for each row of that side.
  */
-extern List *FindPlaces(JoinFilter *filter, Node *key, int side, bool is_always_computed, const WordReader *reader);
+extern List *FindPlaces(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const WordReader *reader);
 
 /* The key of a place in terms of the columns of the table that its node scans, which are Vars of 1; NULL if it scans none. */
 extern Node *KeyOfTable(PlanState *ps, Node *key);
 
 /* True if each build of the join has the same keys. */
-extern bool BuildsAreAlike(const JoinFilter *filter);
+extern bool BuildsAreAlike(const RuntimeFilter *filter);
 
 /* ---- joins.c ---- */
 
 /* Gives filters to the joins of a query that has been started.  leader: see TakeLeadersSegment. */
-extern void AttachJoinFilters(EState *estate, PlanState *top, dsm_handle leader);
+extern void AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader);
 
 /* ---- totals.c ---- */
 
@@ -580,8 +580,8 @@ extern void InstallExplain(void);
 /* ---- hooks.c ---- */
 
 /* When the module is loaded. */
-extern void InstallJoinFilters(PGFunction filter_function);
+extern void InstallRuntimeFilters(PGFunction filter_function);
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_H */
+#endif							/* RUNTIMEFILTER_H */

@@ -23,7 +23,7 @@
 
 #include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
-#include "joinfilter/sentkeys.h"
+#include "runtimefilter/sentkeys.h"
 #include "pg/keys/keys.h"
 
 /* A filter that says yes to more of the keys that it does not hold is not worth its bytes. */
@@ -31,9 +31,9 @@
 
 struct SentKeys
 {
-	JoinFilter *filter;
+	RuntimeFilter *filter;
 	KeyType		type;
-	blx_filter *set;			/* in the memory of the join filter's sets */
+	blx_filter *set;			/* in the memory of the runtime filter's sets */
 	uint64		hashes[KEY_BATCH];	/* that are not in it yet */
 	int			n_hashes;
 };
@@ -59,7 +59,7 @@ KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column)
 }
 
 SentKeys *
-NewSentKeys(JoinFilter *filter, int key, Oid column)
+NewSentKeys(RuntimeFilter *filter, int key, Oid column)
 {
 	SentKeys   *keys = palloc0(sizeof(SentKeys));
 	Oid			inner = filter->keys[key].reader.type;
@@ -97,7 +97,7 @@ AddBatch(SentKeys *keys)
 		.memory = &FilterMemory,
 		.early_bytes = keys->filter->budget,
 		.set_bytes = keys->filter->budget,
-		.filter_bytes = Max(keys->filter->budget, (uint64) bloomx_join_filter_remote_size * 1024),
+		.filter_bytes = Max(keys->filter->budget, (uint64) bloomx_runtime_filter_remote_size * 1024),
 		.expected = keys->filter->expected,
 		.poll = Poll
 	};
@@ -113,7 +113,7 @@ AddBatch(SentKeys *keys)
 }
 
 void
-StartSentKeys(JoinFilter *filter)
+StartSentKeys(RuntimeFilter *filter)
 {
 	for (int i = 0; i < filter->n_keys; i++)
 	{
@@ -132,7 +132,7 @@ StartSentKeys(JoinFilter *filter)
 }
 
 void
-AddSentKeys(JoinFilter *filter)
+AddSentKeys(RuntimeFilter *filter)
 {
 	for (int i = 0; i < filter->n_keys; i++)
 	{
@@ -147,7 +147,7 @@ AddSentKeys(JoinFilter *filter)
 }
 
 void
-FinishSentKeys(JoinFilter *filter)
+FinishSentKeys(RuntimeFilter *filter)
 {
 	for (int i = 0; i < filter->n_keys; i++)
 		if (filter->keys[i].sent != NULL && filter->keys[i].sent->n_hashes > 0)

@@ -2,10 +2,10 @@
  * sentkeys.h - the keys of a join as a value of type bloomfilter, to be sent to
  * another server.
  */
-#ifndef JOINFILTER_SENTKEYS_H
-#define JOINFILTER_SENTKEYS_H
+#ifndef RUNTIMEFILTER_SENTKEYS_H
+#define RUNTIMEFILTER_SENTKEYS_H
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -16,7 +16,7 @@
 extern bool KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column);
 
 /* Begins to collect the keys of the join for a column of that type. */
-extern SentKeys *NewSentKeys(JoinFilter *filter, int key, Oid column);
+extern SentKeys *NewSentKeys(RuntimeFilter *filter, int key, Oid column);
 
 /* True if the canonical form of such keys depends on the encoding of the database. */
 extern bool KeysDependOnEncoding(const SentKeys *keys);
@@ -29,4 +29,4 @@ extern blx_filter *FilterOfSentKeys(const SentKeys *keys, double rate, uint64 ma
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_SENTKEYS_H */
+#endif							/* RUNTIMEFILTER_SENTKEYS_H */

@@ -1,18 +1,18 @@
 /*
- * settings.c - the settings bloomx.join_filter...
+ * settings.c - the settings bloomx.runtime_filter...
  */
 #include "postgres.h"
 
 #include "utils/guc.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
-bool		bloomx_join_filter = false;
-int			bloomx_join_filter_min_rows = 10000;
-int			bloomx_join_filter_min_pages = 64;
-double		bloomx_join_filter_min_drop = 0.1;
-int			bloomx_join_filter_remote_size = 4096;
-bool		bloomx_join_filter_log = false;
+bool		bloomx_runtime_filter = false;
+int			bloomx_runtime_filter_min_rows = 10000;
+int			bloomx_runtime_filter_min_pages = 64;
+double		bloomx_runtime_filter_min_drop = 0.1;
+int			bloomx_runtime_filter_remote_size = 4096;
+bool		bloomx_runtime_filter_log = false;
 
 /*
  * The defaults.  A row that is dropped saves 25 ns (a join of 1,000 build rows) to
@@ -32,38 +32,38 @@ bool		bloomx_join_filter_log = false;
  * is work_mem's default, are enough for 3 million keys at 1 % and for 5 million at 5 %.
  */
 void
-DefineJoinFilterSettings(void)
+DefineRuntimeFilterSettings(void)
 {
-	DefineCustomBoolVariable("bloomx.join_filter",
+	DefineCustomBoolVariable("bloomx.runtime_filter",
 							 "Lets joins filter their outer side by the keys of their inner side.",
 							 "Rows, pages and partitions that cannot match are skipped where they would be read. "
 							 "Results and plans do not depend on it.",
-							 &bloomx_join_filter, false,
+							 &bloomx_runtime_filter, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("bloomx.join_filter_min_rows",
+	DefineCustomIntVariable("bloomx.runtime_filter_min_rows",
 							"Sets the minimum estimated number of outer rows for which a join gets a filter.",
 							NULL,
-							&bloomx_join_filter_min_rows, 10000, 0, INT_MAX,
+							&bloomx_runtime_filter_min_rows, 10000, 0, INT_MAX,
 							PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("bloomx.join_filter_min_pages",
-							"Sets the minimum size of a table whose pages a join filter tries to skip.",
+	DefineCustomIntVariable("bloomx.runtime_filter_min_pages",
+							"Sets the minimum size of a table whose pages a runtime filter tries to skip.",
 							NULL,
-							&bloomx_join_filter_min_pages, 64, 0, INT_MAX,
+							&bloomx_runtime_filter_min_pages, 64, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
-	DefineCustomRealVariable("bloomx.join_filter_min_drop",
-							 "Sets the minimum fraction of the rows that a join filter must drop.",
+	DefineCustomRealVariable("bloomx.runtime_filter_min_drop",
+							 "Sets the minimum fraction of the rows that a runtime filter must drop.",
 							 "A filter that drops less pauses for a while. A join gets no filter if the planner expects it to drop less. "
 							 "0 means that filters are always made and never pause.",
-							 &bloomx_join_filter_min_drop, 0.1, 0, 1,
+							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("bloomx.join_filter_remote_size",
-							"Sets the maximum size of a join filter that is sent to the server of a foreign table.",
+	DefineCustomIntVariable("bloomx.runtime_filter_remote_size",
+							"Sets the maximum size of a runtime filter that is sent to the server of a foreign table.",
 							"0 means that no filter is sent.",
-							&bloomx_join_filter_remote_size, 4096, 0, BLX_MAX_BYTES / 1024,
+							&bloomx_runtime_filter_remote_size, 4096, 0, BLX_MAX_BYTES / 1024,
 							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
-	DefineCustomBoolVariable("bloomx.join_filter_log",
-							 "Writes to the server's log what each join filter of a query did.",
+	DefineCustomBoolVariable("bloomx.runtime_filter_log",
+							 "Writes to the server's log what each runtime filter of a query did.",
 							 NULL,
-							 &bloomx_join_filter_log, false,
+							 &bloomx_runtime_filter_log, false,
 							 PGC_SUSET, 0, NULL, NULL, NULL);
 }

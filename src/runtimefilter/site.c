@@ -10,7 +10,7 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /* The node's next row that no filter drops. */
 static TupleTableSlot *

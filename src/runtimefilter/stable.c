@@ -8,8 +8,8 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "joinfilter/joinfilter.h"
-#include "joinfilter/stable.h"
+#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/stable.h"
 
 Var *
 PlainColumn(Node *expression)

@@ -1,8 +1,8 @@
 /*
  * stable.h - what a plan yields, each time that it runs.
  */
-#ifndef JOINFILTER_STABLE_H
-#define JOINFILTER_STABLE_H
+#ifndef RUNTIMEFILTER_STABLE_H
+#define RUNTIMEFILTER_STABLE_H
 
 #include "pg/base/compat.h"
 
@@ -30,4 +30,4 @@ extern bool PlanIsQuiet(PlanState *ps);
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_STABLE_H */
+#endif							/* RUNTIMEFILTER_STABLE_H */

@@ -1,6 +1,6 @@
 /*
  * statement.c - what the filters of the last statement did: in the log, and in
- * bloomx_join_filters().
+ * bloomx_last_runtime_filters().
  *
  * The reports of the last statement with a hash join are kept, also those of the
  * queries within its functions.  A role sees those of its own queries: a function may
@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
 #define MOST_REPORTS 1000
@@ -72,15 +72,15 @@ ReportQuery(FilteredQuery *query)
 
 			AddToTotals(report.role, report.counts);
 			KeepReport(&report);
-			if (bloomx_join_filter_log)
+			if (bloomx_runtime_filter_log)
 				LogReport(&report);
 		}
 	}
 }
 
-PG_FUNCTION_INFO_V1(bloomx_join_filters);
+PG_FUNCTION_INFO_V1(bloomx_last_runtime_filters);
 Datum
-bloomx_join_filters(PG_FUNCTION_ARGS)
+bloomx_last_runtime_filters(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 

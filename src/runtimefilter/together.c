@@ -18,7 +18,7 @@
 
 #include "miscadmin.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 /* The sets of one process. */
 typedef struct LeftKeys
@@ -42,7 +42,7 @@ typedef struct SetOfKeys
 
 /* All sets of the filter, in the current memory context. */
 static SetOfKeys *
-AllSets(JoinFilter *filter, int *n)
+AllSets(RuntimeFilter *filter, int *n)
 {
 	SetOfKeys  *sets = palloc((filter->n_keys + list_length(filter->combined)) * sizeof(SetOfKeys));
 	ListCell   *lc;
@@ -65,7 +65,7 @@ AllSets(JoinFilter *filter, int *n)
 }
 
 void
-BeginKeys(JoinFilter *filter)
+BeginKeys(RuntimeFilter *filter)
 {
 	SharedBuild *build = filter->together;
 
@@ -78,7 +78,7 @@ BeginKeys(JoinFilter *filter)
 
 /* Copies the sets into shared memory.  An invalid pointer if there is not enough of it. */
 static dsa_pointer
-SaveSets(JoinFilter *filter)
+SaveSets(RuntimeFilter *filter)
 {
 	dsa_area   *area = filter->query->area;
 	uint64		bytes = offsetof(LeftKeys, sets);
@@ -108,7 +108,7 @@ SaveSets(JoinFilter *filter)
 }
 
 void
-LeaveKeys(JoinFilter *filter)
+LeaveKeys(RuntimeFilter *filter)
 {
 	SharedBuild *build = filter->together;
 	LeftKeys   *left;
@@ -149,7 +149,7 @@ FindSaved(LeftKeys *left, uint64 keys)
 
 /* False if the process has not left all that is needed here. */
 static bool
-MergeSets(JoinFilter *filter, LeftKeys *left)
+MergeSets(RuntimeFilter *filter, LeftKeys *left)
 {
 	int			n;
 	SetOfKeys  *sets = AllSets(filter, &n);
@@ -167,7 +167,7 @@ MergeSets(JoinFilter *filter, LeftKeys *left)
 }
 
 bool
-TakeKeys(JoinFilter *filter)
+TakeKeys(RuntimeFilter *filter)
 {
 	SharedBuild *build = filter->together;
 	bool		are_all;

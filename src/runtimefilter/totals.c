@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
 typedef struct ServerTotals
 {
@@ -95,7 +95,7 @@ StartupHook(void)
 	if (next_startup)
 		next_startup();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
-	server = ShmemInitStruct("bloomx join filters", sizeof(ServerTotals), &found);
+	server = ShmemInitStruct("bloomx runtime filters", sizeof(ServerTotals), &found);
 	if (!found)
 	{
 		pg_atomic_init_u64(&server->filters, 0);
@@ -129,9 +129,9 @@ PutTotals(ReturnSetInfo *result, const char *scope, uint64 filters, const uint64
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
-PG_FUNCTION_INFO_V1(bloomx_join_filter_totals);
+PG_FUNCTION_INFO_V1(bloomx_runtime_filter_totals);
 Datum
-bloomx_join_filter_totals(PG_FUNCTION_ARGS)
+bloomx_runtime_filter_totals(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
 	uint64		counts[N_COUNTS];

@@ -13,7 +13,7 @@
 #include "utils/datum.h"
 #include "utils/typcache.h"
 
-#include "joinfilter/values.h"
+#include "runtimefilter/values.h"
 
 /*
  * So many values are kept.  To sort them takes some 10,000 comparisons, which are a

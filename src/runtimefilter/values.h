@@ -5,12 +5,12 @@
  * A set of keys has only hashes of such keys.  A BRIN index has to be asked about
  * the values themselves, so a few of them are kept.
  */
-#ifndef JOINFILTER_VALUES_H
-#define JOINFILTER_VALUES_H
+#ifndef RUNTIMEFILTER_VALUES_H
+#define RUNTIMEFILTER_VALUES_H
 
 #include "pg/base/compat.h"
 
-#include "joinfilter/words.h"
+#include "runtimefilter/words.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -65,4 +65,4 @@ extern bool KeyValuesMeetRange(const KeyValues *values, Datum low, Datum high);
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_VALUES_H */
+#endif							/* RUNTIMEFILTER_VALUES_H */

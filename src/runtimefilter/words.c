@@ -26,7 +26,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "joinfilter/words.h"
+#include "runtimefilter/words.h"
 
 /* The functions of operators that compare values as integers, and the types of their sides. */
 static const struct

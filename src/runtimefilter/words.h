@@ -2,8 +2,8 @@
  * words.h - from the values of a join key to 64-bit words that are equal if the
  * join's operator says that the values are.
  */
-#ifndef JOINFILTER_WORDS_H
-#define JOINFILTER_WORDS_H
+#ifndef RUNTIMEFILTER_WORDS_H
+#define RUNTIMEFILTER_WORDS_H
 
 #include "pg/base/compat.h"
 
@@ -98,4 +98,4 @@ WordOf(WordReader *reader, Datum value)
 
 #pragma GCC visibility pop
 
-#endif							/* JOINFILTER_WORDS_H */
+#endif							/* RUNTIMEFILTER_WORDS_H */

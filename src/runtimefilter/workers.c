@@ -24,9 +24,9 @@
 #include "storage/lwlock.h"
 #include "utils/guc.h"
 
-#include "joinfilter/joinfilter.h"
+#include "runtimefilter/runtimefilter.h"
 
-#define SETTING "bloomx.join_filter_segment"
+#define SETTING "bloomx.runtime_filter_segment"
 
 #define SEGMENT_MAGIC 0x626c6a66
 
@@ -167,7 +167,7 @@ ClaimCounts(FilteredQuery *query)
 }
 
 static bool
-LeavesKeys(const JoinFilter *filter)
+LeavesKeys(const RuntimeFilter *filter)
 {
 	return filter->is_shared && !filter->reads_table;
 }
@@ -181,7 +181,7 @@ MakeBuilds(FilteredQuery *query)
 
 	foreach(lc, query->filters)
 	{
-		JoinFilter *filter = lfirst(lc);
+		RuntimeFilter *filter = lfirst(lc);
 
 		if (!LeavesKeys(filter))
 			continue;
@@ -246,13 +246,13 @@ FindCounts(FilteredQuery *query)
 	}
 }
 
-static JoinFilter *
+static RuntimeFilter *
 FilterOf(FilteredQuery *query, const PlanState *join)
 {
 	ListCell   *lc;
 
 	foreach(lc, query->filters)
-		if (((JoinFilter *) lfirst(lc))->join == join)
+		if (((RuntimeFilter *) lfirst(lc))->join == join)
 			return lfirst(lc);
 	return NULL;
 }
@@ -269,7 +269,7 @@ FindBuilds(PlanState *ps, void *context)
 	for (int i = 0; i < query->shared->n_builds; i++)
 	{
 		SharedBuild *build = NthBuild(query->shared, i);
-		JoinFilter *filter;
+		RuntimeFilter *filter;
 
 		if (build->join_node != ps->plan->plan_node_id)
 			continue;
@@ -295,10 +295,10 @@ JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 	if (segment == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("could not map dynamic shared memory segment of join filters")));
+				 errmsg("could not map dynamic shared memory segment of runtime filters")));
 	Keep(query, segment);
 	if (query->shared->magic != SEGMENT_MAGIC)
-		elog(ERROR, "dynamic shared memory segment does not belong to join filters");
+		elog(ERROR, "dynamic shared memory segment does not belong to runtime filters");
 	FindCounts(query);
 	if (query->shared->n_builds == 0)
 		return;
@@ -319,7 +319,7 @@ IsStarting(PlanState *ps)
 static bool
 ForgetBuilds(PlanState *ps, void *query)
 {
-	JoinFilter *filter = IsA(ps, HashJoinState) ? FilterOf(query, ps) : NULL;
+	RuntimeFilter *filter = IsA(ps, HashJoinState) ? FilterOf(query, ps) : NULL;
 
 	if (filter != NULL && filter->is_shared)
 		ForgetShared(filter);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Random joins with foreign tables give the same rows with bloomx.join_filter on and off, and filters are really sent.
+"""Random joins with foreign tables give the same rows with bloomx.runtime_filter on and off, and filters are really sent.
 
     scripts/throwaway test/distributed/random_joins.py [--queries N] [--seed N] [--seconds N]
 
@@ -60,7 +60,7 @@ class Generator(joins.Generator):
         return "split" if self.chance(0.2) else "f_" + self.r.choices(list(REMOTE), [8, 6, 6, 1, 2, 3, 4, 2])[0]
 
     def settings(self):
-        return super().settings() + f" SET enable_async_append = {self.one_of('on', 'off')}; SET bloomx.join_filter_remote_size = '{self.r.choices(['4MB', '1kB'], [9, 1])[0]}';"
+        return super().settings() + f" SET enable_async_append = {self.one_of('on', 'off')}; SET bloomx.runtime_filter_remote_size = '{self.r.choices(['4MB', '1kB'], [9, 1])[0]}';"
 
 
 def main():
@@ -87,8 +87,8 @@ def main():
             number += 1
             queries[str(number)] = joins.statements(g, number)
             script.append(queries[str(number)])
-            script.append(f"RESET ROLE; \\echo @ {number} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_join_filters();\n\\echo @ end")
-        script.append("RESET statement_timeout; \\echo @ totals on\nSELECT bytes_sent FROM bloomx_join_filter_stats WHERE scope = 'session';")
+            script.append(f"RESET ROLE; \\echo @ {number} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_last_runtime_filters();\n\\echo @ end")
+        script.append("RESET statement_timeout; \\echo @ totals on\nSELECT bytes_sent FROM bloomx_stat_runtime_filters WHERE scope = 'session';")
         run = joins.psql("\n".join(script))
         found = joins.results(run.stdout)
         if not found.get(("totals", "on")):

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Join filters that are sent to the servers of foreign tables: the same rows as without them, what is sent, and what is
+# Runtime filters that are sent to the servers of foreign tables: the same rows as without them, what is sent, and what is
 # not.  The servers may be of two versions; each asks the other.
 #
 #     scripts/throwaway test/distributed/remote_filters.sh                  two servers of the version at hand
@@ -19,14 +19,14 @@ make_server old "$old" 5401
 make_server new "$new" 5402
 
 # Filters forced on everywhere, and plans in which they can work.
-forced='-c client_min_messages=warning -c bloomx.join_filter_min_rows=0 -c bloomx.join_filter_min_drop=0 -c enable_nestloop=off'
+forced='-c client_min_messages=warning -c bloomx.runtime_filter_min_rows=0 -c bloomx.runtime_filter_min_drop=0 -c enable_nestloop=off'
 hash_joins='-c enable_mergejoin=off'
 merge_joins='-c enable_hashjoin=off'
 joins=$hash_joins
 
 # Runs SQL here, with filters on or off.
 run() { # on|off, SQL
-	PGCLIENTENCODING=UTF8 PGOPTIONS="$forced $joins -c bloomx.join_filter=$1" "$bin/psql" -p "$port" -d postgres -XqAt -v ON_ERROR_STOP=1 -c "LOAD 'bloomx'" -c "$2" 2>&1
+	PGCLIENTENCODING=UTF8 PGOPTIONS="$forced $joins -c bloomx.runtime_filter=$1" "$bin/psql" -p "$port" -d postgres -XqAt -v ON_ERROR_STOP=1 -c "LOAD 'bloomx'" -c "$2" 2>&1
 }
 there() { # database, SQL
 	PGCLIENTENCODING=UTF8 PGOPTIONS='-c client_min_messages=warning' "$other_bin/psql" -p "$other_port" -d "$1" -XqAt -v ON_ERROR_STOP=1 -c "$2"
@@ -178,7 +178,7 @@ cases() {
 	ok "$name: the scans are asynchronous" $?
 	alike "asynchronous partitions, scanned again" "SELECT s.id, l.n, l.m FROM small s, LATERAL (SELECT count(*) AS n, sum(p.k) AS m FROM parts p JOIN dim d USING (k) WHERE d.id > s.lo OFFSET 0) l ORDER BY 1"
 	alike "asynchronous partitions that the keys exclude" "SELECT count(*), sum(p.k) FROM parts p JOIN small s ON s.id = p.id AND s.lo = 9"
-	same "$name: partitions that the keys exclude are not asked" 2 "$(run on "SET enable_async_append = off; SELECT count(*) FROM parts p JOIN small s ON s.id = p.id AND s.lo = 9; SELECT count(*) FROM bloomx_join_filters() WHERE partitions_skipped = 1 AND rows_checked = 0 AND bytes_sent = 0" | tail -n 1)"
+	same "$name: partitions that the keys exclude are not asked" 2 "$(run on "SET enable_async_append = off; SELECT count(*) FROM parts p JOIN small s ON s.id = p.id AND s.lo = 9; SELECT count(*) FROM bloomx_last_runtime_filters() WHERE partitions_skipped = 1 AND rows_checked = 0 AND bytes_sent = 0" | tail -n 1)"
 
 	# ---- the same scan again, with other keys ----
 	for table in facts few; do
@@ -209,8 +209,8 @@ cases() {
 		alike "prepared statements ($mode)" "SET plan_cache_mode = $mode; PREPARE p (int, int) AS SELECT count(*), sum(f.id) FROM facts f JOIN dim d USING (k) WHERE d.id < \$1 AND f.id > \$2;
 			EXECUTE p (10, 5); EXECUTE p (60, 5); EXECUTE p (20, 500); EXECUTE p (2, 5); EXECUTE p (150, 0); EXECUTE p (NULL, 5); EXECUTE p (90, 50); EXECUTE p (30, 50)"
 	done
-	alike "the setting changes between executions" "SET bloomx.join_filter = on; SET plan_cache_mode = force_generic_plan; PREPARE p AS SELECT count(*) FROM facts f JOIN dim d USING (k) WHERE gold;
-		EXECUTE p; SET bloomx.join_filter = off; EXECUTE p; SET bloomx.join_filter = on; BEGIN; UPDATE dim SET gold = id % 5 = 0; EXECUTE p; ROLLBACK; EXECUTE p"
+	alike "the setting changes between executions" "SET bloomx.runtime_filter = on; SET plan_cache_mode = force_generic_plan; PREPARE p AS SELECT count(*) FROM facts f JOIN dim d USING (k) WHERE gold;
+		EXECUTE p; SET bloomx.runtime_filter = off; EXECUTE p; SET bloomx.runtime_filter = on; BEGIN; UPDATE dim SET gold = id % 5 = 0; EXECUTE p; ROLLBACK; EXECUTE p"
 	alike "variables of PL/pgSQL" "DO \$do\$ DECLARE n int; least int; most int := 90; BEGIN
 			FOR i IN 1..8 LOOP least := i * 50; SELECT count(*) INTO n FROM facts f JOIN dim d USING (k) WHERE f.id > least AND d.id < most; RAISE WARNING '%', n; END LOOP; END \$do\$"
 
@@ -250,14 +250,14 @@ cases() {
 	ok "$name: another encoding: there are such rows" $?
 
 	# ---- settings ----
-	same "$name: a limit of 0: nothing is sent" 0 "$(run on "SET bloomx.join_filter_remote_size = 0; EXPLAIN (VERBOSE) SELECT count(*) FROM facts f JOIN dim d USING (k)" | grep -c '<@')"
+	same "$name: a limit of 0: nothing is sent" 0 "$(run on "SET bloomx.runtime_filter_remote_size = 0; EXPLAIN (VERBOSE) SELECT count(*) FROM facts f JOIN dim d USING (k)" | grep -c '<@')"
 	# the planner expects a third of the keys, so the condition is sent, but then the filter is too large
-	large="SET bloomx.join_filter_remote_size = '1kB'; SELECT $sums FROM facts f JOIN many d USING (k) WHERE d.k + 0 > 0"
+	large="SET bloomx.runtime_filter_remote_size = '1kB'; SELECT $sums FROM facts f JOIN many d USING (k) WHERE d.k + 0 > 0"
 	alike "a filter that is too large" "$large"
-	same "$name: a filter that is too large is not sent, but the condition" "0 1" "$(run on "$large; SELECT bytes_sent FROM bloomx_join_filters()" | tail -n 1) $(run on "${large%SELECT*} EXPLAIN (VERBOSE) SELECT${large#*SELECT}" | grep -c '<@')"
-	[ "$(run on "SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold; SELECT bytes_sent FROM bloomx_join_filters()" | tail -n 1)" -gt 40 ]
+	same "$name: a filter that is too large is not sent, but the condition" "0 1" "$(run on "$large; SELECT bytes_sent FROM bloomx_last_runtime_filters()" | tail -n 1) $(run on "${large%SELECT*} EXPLAIN (VERBOSE) SELECT${large#*SELECT}" | grep -c '<@')"
+	[ "$(run on "SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold; SELECT bytes_sent FROM bloomx_last_runtime_filters()" | tail -n 1)" -gt 40 ]
 	ok "$name: the bytes are reported" $?
-	run on "EXPLAIN (ANALYZE, COSTS OFF) SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold" | grep -qi 'join filter of node [0-9]* on k: .* bytes sent'
+	run on "EXPLAIN (ANALYZE, COSTS OFF) SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold" | grep -qi 'runtime filter of node [0-9]* on k: .* bytes sent'
 	ok "$name: EXPLAIN ANALYZE shows them" $?
 }
 
