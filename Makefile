@@ -25,8 +25,16 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
 	$(patsubst %,src/pg/index/%.o, brin brin_cost gist) \
-	$(patsubst %,src/pg/index/bloomx/%.o, signature columns condition options change pages pending stores structure segment space provisional entries replace flush merge \
-		concurrent append filters values table parallel build scan summarize vacuum nulls arrays cost info places check_filters check_values check handler)
+	$(patsubst %,src/pg/index/pages/%.o, wal) \
+	$(patsubst %,src/pg/index/bloomx/%.o, \
+		$(patsubst %,format/%, geometry options metapage stores) \
+		$(patsubst %,condition/%, columns scan_condition) \
+		$(patsubst %,pending/%, list append) \
+		$(patsubst %,directory/%, snapshot update space) \
+		$(patsubst %,segment/%, segment provisional entries flush merge) \
+		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build) \
+		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
+		scan summarize vacuum nulls arrays cost handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
@@ -55,7 +63,7 @@ endif
 include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object
-$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/runtimefilter/*.h)
+$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/pg/*/*/*/*.h $(srcdir)/src/runtimefilter/*.h)
 
 # Nor does it know for which PostgreSQL an object was compiled: without this, "make install PG_CONFIG=..." would give one
 # version's library to another, which cannot load it.

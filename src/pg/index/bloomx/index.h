@@ -3,28 +3,28 @@
  *
  * From the ground up:
  *
- *   signature.c  filters -> signatures
+ *   geometry.c  filters -> signatures
  *   columns.c    values -> keys
- *   condition.c  conditions -> slices
+ *   scan_condition.c  conditions -> slices
  *   options.c    the options of an index
- *   change.c     a change of one page or two, and its WAL record
- *   pages.c      pages, the metapage, free pages
- *   pending.c    rows that are in no segment yet
+ *   wal.c     a change of one page or two, and its WAL record
+ *   metapage.c      pages, the metapage, free pages
+ *   list.c    rows that are in no segment yet
  *   stores.c     the stores of an index
- *   structure.c  what the index consists of, and the lock of that
+ *   snapshot.c  what the index consists of, and the lock of that
  *   segment.c    writes and reads a segment
  *   space.c      which pages are used, and by what
  *   provisional.c  the geometry of filters before there is a segment
  *   entries.c    keys of values -> size classes of signatures
  *   flush.c      pending rows of values become segments
- *   replace.c    the directory: new segments in the place of others
+ *   update.c    the directory: new segments in the place of others
  *   merge.c      from pending rows and small segments to larger ones
  *   concurrent.c  the rows of a concurrent build
  *   append.c     INSERT makes a row a pending row
- *   filters.c    CREATE INDEX and INSERT on filters
- *   values.c     the same on values
- *   table.c      CREATE INDEX reads the table
- *   parallel.c   CREATE INDEX on values by several processes
+ *   build_filters.c    CREATE INDEX and INSERT on filters
+ *   build_values.c     the same on values
+ *   build_scan.c      CREATE INDEX reads the table
+ *   build_parallel.c   CREATE INDEX on values by several processes
  *   build.c      what they have in common
  *   scan.c       bitmap scans
  *   summarize.c  VACUUM makes entries of values anew
@@ -32,7 +32,7 @@
  *   nulls.c      what the planner must know of rows without a filter
  *   arrays.c     what the executor must know of arrays
  *   cost.c       the planner's estimate
- *   check.c      bloomx_check_index (places.h)
+ *   check.c      bloomx_check_index (check_places.h)
  *   info.c       bloomx_index_info
  *   handler.c    what the access method can do, amvalidate
  *
@@ -102,7 +102,7 @@
  *   that finds another stamp starts again.  TIDs found twice do no harm in a
  *   bitmap.  This asks nothing of the process that frees pages, so it works on a
  *   standby, too.
- * - The processes that build an index (parallel.c) only add segments and pages.
+ * - The processes that build an index (build_parallel.c) only add segments and pages.
  *   Their buffer locks and the extension lock suffice for that.
  * - The index is extended under the extension lock, a few pages at a time.  New
  *   pages become free pages of the metapage before the lock is released, and are
@@ -378,7 +378,7 @@ typedef struct BloomxStructure
 	BloomxSegment *segments;	/* meta.segments of them */
 } BloomxStructure;
 
-/* ---- change.c ---- */
+/* ---- wal.c ---- */
 
 /*
  * A change of one page by a caller who knows which bytes change.  Where the format
@@ -411,7 +411,7 @@ extern void BloomxChangeWords(BloomxChange *change, void *place, const void *wor
  */
 extern void BloomxWriteImages(const BloomxStore *store, BlockNumber first, const PGAlignedBlock *images, int n);
 
-/* ---- pages.c ---- */
+/* ---- metapage.c ---- */
 extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
 extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
 
@@ -482,7 +482,7 @@ extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
 /* Raises the error that the index is damaged, and in what way. */
 pg_noreturn extern void BloomxReportCorruption(const BloomxStore *store, const char *what);
 
-/* ---- signature.c ---- */
+/* ---- geometry.c ---- */
 
 /* The geometries of some filters, from which the index's is chosen. */
 typedef struct BloomxGeometrySample
@@ -531,7 +531,7 @@ extern uint64 BloomxHashOfNull(int column);
 /* The type that an extractor is made for (pg/keys/extract.h). */
 extern Oid	BloomxTypeOfColumn(Relation index, int column);
 
-/* ---- condition.c ---- */
+/* ---- scan_condition.c ---- */
 
 /*
  * What a scan asks of the keys of a row, as KeyCondition says it.  A leaf knows
@@ -559,7 +559,7 @@ extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *
 /* True if a pending row may meet the condition. */
 extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition);
 
-/* ---- structure.c ---- */
+/* ---- snapshot.c ---- */
 
 /* What a store consists of now, in the current memory context. */
 extern BloomxStructure *BloomxReadStructure(const BloomxStore *store, Snapshot snapshot);
@@ -649,7 +649,7 @@ extern ItemPointerData *BloomxReadAllTids(const BloomxStore *store, const Bloomx
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
 extern void BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
 
-/* ---- pending.c ---- */
+/* ---- list.c ---- */
 
 /*
  * A pending row begins with this word.  That of a filter goes on with the
@@ -840,7 +840,7 @@ extern void BloomxSettleGeometry(const BloomxStore *store);
 #define SCANNING_PHASE 2
 #define WRITING_PHASE 3
 
-/* ---- filters.c and values.c: CREATE INDEX ---- */
+/* ---- build_filters.c and build_values.c: CREATE INDEX ---- */
 
 /* The part that a process, or a store, has in CREATE INDEX. */
 typedef struct BloomxShare
@@ -877,13 +877,13 @@ extern void BloomxReportTidFile(Relation index, IndexBulkDeleteCallback callback
  */
 extern bool BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step);
 
-/* ---- filters.c ---- */
+/* ---- build_filters.c ---- */
 extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store, const BloomxShare *share);
 
 /* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
 extern uint32 BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
-/* ---- values.c ---- */
+/* ---- build_values.c ---- */
 extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
 
 /* A process writes all rows that it still has to its file; the leader takes the rows in a file, and may use all of the memory from then on. */
@@ -954,7 +954,7 @@ extern void BloomxFlushPending(const BloomxStore *store, const BloomxStructure *
 /* Frees the pages of a flush that failed. */
 extern void BloomxFreeReserved(const BloomxStore *store);
 
-/* ---- replace.c ---- */
+/* ---- update.c ---- */
 
 /* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
 extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots);
@@ -1032,13 +1032,13 @@ extern void BloomxInitArrays(void);
 /* The function by which the executor can hash the array of column = ANY (array), or InvalidOid. */
 extern Oid	BloomxHashOfElements(struct ScalarArrayOpExpr *condition);
 
-/* ---- table.c ---- */
+/* ---- build_scan.c ---- */
 
 /* Reads the table, or the blocks that a parallel scan gives, and adds the rows; returns how many there were, indexed or not.  tids: takes theirs, or NULL. */
 extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct IndexInfo *info, BufFile *tids,
 							  TableScanDesc scan, bool progress);
 
-/* ---- parallel.c ---- */
+/* ---- build_parallel.c ---- */
 
 /* Builds an index of values with workers.  False, with nothing done, if it may have none. */
 extern bool BloomxBuildInParallel(Relation heap, const BloomxStore *store, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);

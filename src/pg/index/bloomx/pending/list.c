@@ -1,5 +1,5 @@
 /*
- * pending.c - rows that are in no segment yet.
+ * list.c - rows that are in no segment yet.
  *
  * The rows of a list are one string of words, cut into pages.  The first word of
  * a row says how many it has.  A new row is written after the last one; merged

@@ -11,7 +11,7 @@
  * has changed, which happens only before there is a segment (provisional.c), the
  * check begins again.
  */
-#include "pg/index/bloomx/places.h"
+#include "pg/index/bloomx/inspect/check_places.h"
 
 #include "access/genam.h"
 #include "access/relation.h"

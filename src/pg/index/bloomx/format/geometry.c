@@ -1,5 +1,5 @@
 /*
- * signature.c - the geometry of an index of filters, and filters as signatures.
+ * geometry.c - the geometry of an index of filters, and filters as signatures.
  *
  * An index whose signatures are as large as the filters is as exact as the
  * filters.  An index of smaller signatures merely returns more rows; they are

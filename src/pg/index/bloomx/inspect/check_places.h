@@ -1,7 +1,7 @@
 /*
- * places.h - what the files of bloomx_check_index share:
+ * check_places.h - what the files of bloomx_check_index share:
  *
- *   places.c         where the rows are in the index
+ *   check_places.c         where the rows are in the index
  *   check_filters.c  the bits of filters
  *   check_values.c   the bits of values
  *   check.c          the whole

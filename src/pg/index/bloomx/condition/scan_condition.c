@@ -1,5 +1,5 @@
 /*
- * condition.c - what a scan asks of the keys of a row: as slices of segments, and
+ * scan_condition.c - what a scan asks of the keys of a row: as slices of segments, and
  * of pending rows one by one.
  *
  * A condition on a filter is a set of keys, of which the filter must hold all or

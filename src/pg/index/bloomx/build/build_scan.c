@@ -1,5 +1,5 @@
 /*
- * table.c - CREATE INDEX reads the rows of the table, alone or with others.
+ * build_scan.c - CREATE INDEX reads the rows of the table, alone or with others.
  */
 #include "pg/index/bloomx/index.h"
 

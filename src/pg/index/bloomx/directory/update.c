@@ -1,5 +1,5 @@
 /*
- * replace.c - the directory: the one WAL record that puts new segments in the place
+ * update.c - the directory: the one WAL record that puts new segments in the place
  * of others, and of pending rows.
  */
 #include "pg/index/bloomx/index.h"

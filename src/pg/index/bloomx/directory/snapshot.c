@@ -1,5 +1,5 @@
 /*
- * structure.c - what a store consists of at one moment, and the structure lock.
+ * snapshot.c - what a store consists of at one moment, and the structure lock.
  */
 #include "pg/index/bloomx/index.h"
 

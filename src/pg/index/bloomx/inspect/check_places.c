@@ -1,7 +1,7 @@
 /*
- * places.c - where the rows are in the index (places.h).
+ * check_places.c - where the rows are in the index (check_places.h).
  */
-#include "pg/index/bloomx/places.h"
+#include "pg/index/bloomx/inspect/check_places.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"

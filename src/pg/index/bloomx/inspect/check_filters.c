@@ -2,7 +2,7 @@
  * check_filters.c - bloomx_check_index of filters: every row with a filter is in
  * the index exactly once, and its signature has every bit that it must have.
  */
-#include "pg/index/bloomx/places.h"
+#include "pg/index/bloomx/inspect/check_places.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"

@@ -1,5 +1,5 @@
 /*
- * values.c - CREATE INDEX and INSERT on columns of values: rows become hashes of
+ * build_values.c - CREATE INDEX and INSERT on columns of values: rows become hashes of
  * keys, and these become entries (entries.c).
  *
  * The number of parts of a signature, and so the rate of false positives, is

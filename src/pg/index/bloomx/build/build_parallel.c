@@ -1,5 +1,5 @@
 /*
- * parallel.c - CREATE INDEX of values by several processes.
+ * build_parallel.c - CREATE INDEX of values by several processes.
  *
  * Each process takes blocks of the table from one shared scan.  A block goes to one
  * process only, so its rows become one entry, as if there was no other process.  The

@@ -1,5 +1,5 @@
 /*
- * filters.c - CREATE INDEX and INSERT on a column of filters: rows become
+ * build_filters.c - CREATE INDEX and INSERT on a column of filters: rows become
  * signatures.
  *
  * The index's geometry is chosen from the first filters, unless an option or the
@@ -19,7 +19,7 @@
 
 /*
  * The filters from which CREATE INDEX chooses the geometry.  As a rule 99 in 100
- * of them do not exceed it (signature.c), so a tenth of this number would leave the
+ * of them do not exceed it (geometry.c), so a tenth of this number would leave the
  * choice to the second largest filter.  They wait in memory.
  */
 #define SAMPLE_FILTERS 1000

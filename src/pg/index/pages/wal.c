@@ -1,5 +1,5 @@
 /*
- * change.c - a change of one page or two, or some new pages, and the WAL record.
+ * wal.c - a change of one page or two, or some new pages, and the WAL record.
  *
  * GenericXLogFinish finds what has changed by comparing the page with the copy
  * that the caller has written to, byte by byte.  For a row of some 40 bytes that

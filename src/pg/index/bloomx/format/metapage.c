@@ -1,5 +1,5 @@
 /*
- * pages.c - pages, the metapage, checksums of the directory, free pages.
+ * metapage.c - pages, the metapage, checksums of the directory, free pages.
  *
  * Free pages are runs in the metapage.  A run that does not fit there is
  * forgotten until VACUUM collects the pages that nothing refers to (space.c),

@@ -2,7 +2,7 @@
  * check_values.c - bloomx_check_index of values: for every row of the table there is
  * an entry of the row or of its block, or a pending row, that has all of its keys.
  */
-#include "pg/index/bloomx/places.h"
+#include "pg/index/bloomx/inspect/check_places.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
