@@ -18,9 +18,15 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
 		extract_tsvector extract_hstore letters extract_text extract_regex) \
-	$(patsubst %,src/runtimefilter/%.o, settings words values keyset stable query together build rows heapscan brin pages partitions site groups places \
-		sentkeys remotesql remote joins \
-		report workers totals statement explain hooks) \
+	$(patsubst %,src/runtimefilter/%.o, \
+		$(patsubst %,keys/%, keycode keyvalues keyset) \
+		$(patsubst %,query/%, filter_settings volatility registry) \
+		$(patsubst %,exec/%, collect probe site heapscan rangeindex pageruns partitions) \
+		$(patsubst %,plan/%, grouping pushdown joins) \
+		$(patsubst %,report/%, report totals statement explain) \
+		$(patsubst %,parallel/%, sharedbuild workers) \
+		$(patsubst %,remote/%, sentkeys remotesql remote) \
+		hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
@@ -63,7 +69,7 @@ endif
 include $(PGXS)
 
 # PGXS does not track headers: a changed header rebuilds every object
-$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/pg/*/*/*/*.h $(srcdir)/src/runtimefilter/*.h)
+$(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.h $(srcdir)/src/pg/*/*/*.h $(srcdir)/src/pg/*/*/*/*.h $(srcdir)/src/runtimefilter/*.h $(srcdir)/src/runtimefilter/*/*.h)
 
 # Nor does it know for which PostgreSQL an object was compiled: without this, "make install PG_CONFIG=..." would give one
 # version's library to another, which cannot load it.

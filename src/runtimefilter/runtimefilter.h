@@ -7,31 +7,32 @@
  * at all.  Plans stay as they are: the methods of plan nodes are replaced after the
  * executor has started.
  *
- *   settings.c    the settings bloomx.runtime_filter...
- *   words.c       values of join keys as 64-bit words
- *   values.c      some of the values themselves, in order
- *   keyset.c      a set of such words: table, bitmap or Bloom filter
- *   query.c       what is known of running queries; finding a node's site
- *   together.c    the keys of one join, from the processes that read them
- *   build.c       collects the keys of one join
- *   rows.c        tests the rows of a site
- *   heapscan.c    sequential scans of heaps, which test the rows of a page together
- *   brin.c        asks a BRIN index whether a page range may hold a key
- *   pages.c       scans a table's page ranges that may
- *   partitions.c  asks whether a partition may
- *   site.c        the method that stands in for a node's own
- *   sentkeys.c    the keys as a value of type bloomfilter
- *   remotesql.c   one more condition in the text of a remote query
- *   remote.c      sends that value with the query of a foreign scan
- *   places.c      finds the sites of a key below a join
- *   groups.c      which groups may lose rows to a filter
- *   joins.c       finds the joins of a query that can have a filter
- *   report.c      what a filter did at a site
- *   workers.c     what the processes of a parallel query tell one another
- *   totals.c      what all filters did, of the session and of the server
- *   statement.c   what the filters of the last statement did
- *   explain.c     the same in EXPLAIN
- *   hooks.c       the server's hooks
+ *   query/filter_settings.c   the settings bloomx.runtime_filter...
+ *   keys/keycode.c            values of join keys as 64-bit words
+ *   keys/keyvalues.c          some of the values themselves, in order
+ *   keys/keyset.c             a set of such words: table, bitmap or Bloom filter
+ *   query/registry.c          what is known of running queries; finding a node's site
+ *   query/volatility.c        what a plan yields, each time that it runs
+ *   exec/collect.c            collects the keys of one join
+ *   exec/probe.c              tests the rows of a site
+ *   exec/heapscan.c           sequential scans of heaps, which test the rows of a page together
+ *   exec/rangeindex.c         asks a BRIN index whether a page range may hold a key
+ *   exec/pageruns.c           scans a table's page ranges that may
+ *   exec/partitions.c         asks whether a partition may
+ *   exec/site.c               the method that stands in for a node's own
+ *   plan/pushdown.c           finds the sites of a key below a join
+ *   plan/grouping.c           which groups may lose rows to a filter
+ *   plan/joins.c              finds the joins of a query that can have a filter
+ *   report/report.c           what a filter did at a site
+ *   report/totals.c           what all filters did, of the session and of the server
+ *   report/statement.c        what the filters of the last statement did
+ *   report/explain.c          the same in EXPLAIN
+ *   parallel/sharedbuild.c    the keys of one join, from the processes that read them
+ *   parallel/workers.c        what the processes of a parallel query tell one another
+ *   remote/sentkeys.c         the keys as a value of type bloomfilter
+ *   remote/remotesql.c        one more condition in the text of a remote query
+ *   remote/remote.c           sends that value with the query of a foreign scan
+ *   hooks.c                   the server's hooks
  *
  * A runtime filter lives in the memory of its query (es_query_cxt).
  */
@@ -49,8 +50,8 @@
 #include "storage/spin.h"
 #include "utils/dsa.h"
 
-#include "runtimefilter/keyset.h"
-#include "runtimefilter/words.h"
+#include "runtimefilter/keys/keyset.h"
+#include "runtimefilter/keys/keycode.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -80,7 +81,7 @@ NanosecondsSince(instr_time start)
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
 
-/* ---- settings.c ---- */
+/* ---- query/filter_settings.c ---- */
 
 extern bool bloomx_runtime_filter;
 extern int	bloomx_runtime_filter_min_rows;
@@ -206,7 +207,7 @@ struct Site
 	BlockNumber tested;			/* this page's rows were tested, or pass without a test */
 	uint64		settled;		/* completed_filters when that was looked at */
 	uint64		settled_of;		/* SiteGeneration then */
-	bool		in_runs;		/* of pages (pages.c) */
+	bool		in_runs;		/* of pages (pageruns.c) */
 	TableScanDesc reader;		/* that reads them: the node's own scan, or another */
 };
 
@@ -230,7 +231,7 @@ FilterIsReady(const RuntimeFilter *filter)
 	return ready;
 }
 
-/* ---- query.c ---- */
+/* ---- query/registry.c ---- */
 
 struct FilteredQuery
 {
@@ -302,7 +303,7 @@ extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method
 /* Visits the node and all below it until a visit returns true, and then does the same: each once, also what several subplans share. */
 extern bool VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context);
 
-/* ---- together.c ---- */
+/* ---- parallel/sharedbuild.c ---- */
 
 /* The filter of a Parallel Hash, in shared memory. */
 struct SharedBuild
@@ -328,7 +329,7 @@ extern bool TakeKeys(RuntimeFilter *filter);
 /* Before processes start: what others have left is void. */
 extern void ForgetKeys(SharedBuild *build, dsa_area *area);
 
-/* ---- build.c ---- */
+/* ---- exec/collect.c ---- */
 
 /* Counts how often some filter became complete: whatever was learned of filters before may be void. */
 extern uint64 completed_filters;
@@ -354,7 +355,7 @@ extern void CollectSharedFor(Site *site);
 /* The shared hash table will be built anew. */
 extern void ForgetShared(RuntimeFilter *filter);
 
-/* ---- rows.c ---- */
+/* ---- exec/probe.c ---- */
 
 /* True if the filter is to be asked now, about that number of rows. */
 extern bool IsAwake(SiteFilter *sf, uint32 rows);
@@ -395,12 +396,12 @@ IsAsleep(Site *site, uint32 rows)
 /* False if the row cannot match, as far as it was not tested with its page. */
 extern bool RowPasses(Site *site, TupleTableSlot *slot);
 
-/* ---- heapscan.c ---- */
+/* ---- exec/heapscan.c ---- */
 
 /* Prepares a sequential scan of a heap.  False if the site is something else. */
 extern bool ConsiderHeapScan(Site *site);
 
-/* ---- brin.c ---- */
+/* ---- exec/rangeindex.c ---- */
 
 typedef struct RangeIndex RangeIndex;
 
@@ -427,7 +428,7 @@ extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start
 extern double RangeQuestionCost(const RangeIndex *index, const KeySet *set);
 extern BlockNumber PagesPerRange(const RangeIndex *index);
 
-/* ---- pages.c ---- */
+/* ---- exec/pageruns.c ---- */
 
 /* Prepares a sequential scan of a heap to skip pages.  Does nothing where that is not possible. */
 extern void ConsiderPages(Site *site);
@@ -444,7 +445,7 @@ extern void EndPages(Site *site);
 /* The pages of the scans in which the filter asked about page ranges. */
 extern uint64 PagesSeen(const SiteFilter *sf);
 
-/* ---- partitions.c ---- */
+/* ---- exec/partitions.c ---- */
 
 /* Prepares the scan of a partition.  Does nothing if the table is none. */
 extern void ConsiderPartition(Site *site);
@@ -452,7 +453,7 @@ extern void ConsiderPartition(Site *site);
 /* True if a filter says that the partition has no matching row. */
 extern bool PartitionIsExcluded(Site *site);
 
-/* ---- remote.c ---- */
+/* ---- remote/remote.c ---- */
 
 /* Sends filters with the query of a foreign scan.  Does nothing where that is not possible. */
 extern void ConsiderRemote(Site *site);
@@ -460,18 +461,18 @@ extern void ConsiderRemote(Site *site);
 /* The filter is about to be complete: has cursors of other keys closed in time. */
 extern void WatchBuild(RuntimeFilter *filter);
 
-/* ---- sentkeys.c: of the keys that are sent, like those of build.c ---- */
+/* ---- remote/sentkeys.c: of the keys that are sent, like those of collect.c ---- */
 
 extern void StartSentKeys(RuntimeFilter *filter);
 extern void AddSentKeys(RuntimeFilter *filter);
 extern void FinishSentKeys(RuntimeFilter *filter);
 
-/* ---- site.c ---- */
+/* ---- exec/site.c ---- */
 
 /* The method of a site. */
 extern TupleTableSlot *ExecSite(PlanState *ps);
 
-/* ---- places.c ---- */
+/* ---- plan/pushdown.c ---- */
 
 /* A key that a node's rows have: an expression over its columns, which are Vars of OUTER_VAR; and how to read it. */
 typedef struct Place
@@ -495,12 +496,12 @@ extern Node *KeyOfTable(PlanState *ps, Node *key);
 /* True if each build of the join has the same keys. */
 extern bool BuildsAreAlike(const RuntimeFilter *filter);
 
-/* ---- joins.c ---- */
+/* ---- plan/joins.c ---- */
 
 /* Gives filters to the joins of a query that has been started.  leader: see TakeLeadersSegment. */
 extern void AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader);
 
-/* ---- totals.c ---- */
+/* ---- report/totals.c ---- */
 
 /* What is counted.  The names of the columns are in bloomx--1.0.sql, in this order. */
 typedef enum FilterCount
@@ -522,7 +523,7 @@ extern void AddToTotals(Oid role, const uint64 *counts);
 /* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
 extern void InstallTotals(void);
 
-/* ---- report.c ---- */
+/* ---- report/report.c ---- */
 
 /* What a filter did at a site. */
 typedef struct FilterReport
@@ -546,7 +547,7 @@ extern FilterReport MakeOwnReport(const SiteFilter *sf);
 /* One line. */
 extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
 
-/* ---- workers.c ---- */
+/* ---- parallel/workers.c ---- */
 
 /*
  * In a parallel worker that starts the plan for which it was made: the segment of
@@ -566,12 +567,12 @@ extern FilterReport MakeFilterReport(const SiteFilter *sf);
 
 extern void DefineWorkerSetting(void);
 
-/* ---- statement.c ---- */
+/* ---- report/statement.c ---- */
 
 /* A query ends: keeps what its filters did. */
 extern void ReportQuery(FilteredQuery *query);
 
-/* ---- explain.c ---- */
+/* ---- report/explain.c ---- */
 
 /* The query has run: EXPLAIN ANALYZE will show what the filters did. */
 extern void AddNotes(FilteredQuery *query);

@@ -162,7 +162,7 @@ ArgumentChangedInPlace(Node *request)
 
 /*
  * up to 19: the private data of postgres_fdw's scan of a table are the text of the query, the columns and the
- * rows per fetch (runtimefilter/remote.c).  Look at FdwScanPrivateIndex before you raise the number;
+ * rows per fetch (runtimefilter/remote/remote.c).  Look at FdwScanPrivateIndex before you raise the number;
  * test/distributed/remote_filters.sh tries it.
  */
 #define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)

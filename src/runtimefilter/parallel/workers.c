@@ -3,7 +3,7 @@
  *
  * Each process of a parallel query has its own plan states, sites and filters.  In a
  * segment of dynamic shared memory they leave what the leader shall report, and the
- * keys that filters need from all of them (together.c).  The leader makes the segment
+ * keys that filters need from all of them (sharedbuild.c).  The leader makes the segment
  * when the first Gather above a site starts its workers: queries without such a
  * Gather have none.
  *

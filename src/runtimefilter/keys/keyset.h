@@ -1,7 +1,7 @@
 /*
  * keyset.h - the keys of a join's build side, collected while they pass by.
  *
- * A key is a 64-bit word (words.h).  If keys are integers, the word is the
+ * A key is a 64-bit word (keycode.h).  If keys are integers, the word is the
  * integer, and the set knows its lowest and highest one; otherwise it is a hash.
  */
 #ifndef RUNTIMEFILTER_KEYSET_H
@@ -10,7 +10,7 @@
 #include "pg/base/base.h"
 
 #include "core/filter/inline.h"
-#include "runtimefilter/values.h"
+#include "runtimefilter/keys/keyvalues.h"
 
 #pragma GCC visibility push(hidden)
 

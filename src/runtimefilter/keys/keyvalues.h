@@ -1,16 +1,16 @@
 /*
- * values.h - the distinct values of a join key that is no integer, in the order of
+ * keyvalues.h - the distinct values of a join key that is no integer, in the order of
  * their type.
  *
  * A set of keys has only hashes of such keys.  A BRIN index has to be asked about
  * the values themselves, so a few of them are kept.
  */
-#ifndef RUNTIMEFILTER_VALUES_H
-#define RUNTIMEFILTER_VALUES_H
+#ifndef RUNTIMEFILTER_KEYVALUES_H
+#define RUNTIMEFILTER_KEYVALUES_H
 
 #include "pg/base/compat.h"
 
-#include "runtimefilter/words.h"
+#include "runtimefilter/keys/keycode.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -65,4 +65,4 @@ extern bool KeyValuesMeetRange(const KeyValues *values, Datum low, Datum high);
 
 #pragma GCC visibility pop
 
-#endif							/* RUNTIMEFILTER_VALUES_H */
+#endif							/* RUNTIMEFILTER_KEYVALUES_H */

@@ -1,5 +1,5 @@
 /*
- * brin.c - asks a BRIN index whether a page range may hold a key of a set.
+ * rangeindex.c - asks a BRIN index whether a page range may hold a key of a set.
  *
  * The index's own scan answers for one key, and reads the whole index each time.
  * Here ranges are asked about one by one, as the table's scan gets there, for all
@@ -48,7 +48,7 @@
 #include "utils/typcache.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 #include "pg/base/objects.h"
 #include "pg/keys/keys.h"
 
@@ -58,7 +58,7 @@
  * The first and the last are rounded from a trial on one machine, where such calls
  * took 70 to 500; the second is that of the core's single test with a cold block.
  * They only weigh a question against the pages that it may save before it is asked.  How
- * long it really takes is measured (pages.c): some functions decode the whole summary at
+ * long it really takes is measured (pageruns.c): some functions decode the whole summary at
  * each call.
  */
 #define SUMMARY_COST 150

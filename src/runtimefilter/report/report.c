@@ -11,7 +11,7 @@
 #include "utils/rel.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 static void
 NameSite(FilterReport *report, const SiteFilter *sf)

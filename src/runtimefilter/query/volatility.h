@@ -1,8 +1,8 @@
 /*
- * stable.h - what a plan yields, each time that it runs.
+ * volatility.h - what a plan yields, each time that it runs.
  */
-#ifndef RUNTIMEFILTER_STABLE_H
-#define RUNTIMEFILTER_STABLE_H
+#ifndef RUNTIMEFILTER_VOLATILITY_H
+#define RUNTIMEFILTER_VOLATILITY_H
 
 #include "pg/base/compat.h"
 
@@ -30,4 +30,4 @@ extern bool PlanIsQuiet(PlanState *ps);
 
 #pragma GCC visibility pop
 
-#endif							/* RUNTIMEFILTER_STABLE_H */
+#endif							/* RUNTIMEFILTER_VOLATILITY_H */

@@ -2,7 +2,7 @@
  * sentkeys.c - the keys of a join as a value of type bloomfilter, to be sent to
  * another server.
  *
- * The words of words.c mean something only in this process, and only to this join.
+ * The words of keycode.c mean something only in this process, and only to this join.
  * A remote server knows the hashes of the SQL type (docs/FORMAT.md), which are the
  * same everywhere.  So the keys are collected a second time, by those hashes.
  *
@@ -23,7 +23,7 @@
 
 #include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
-#include "runtimefilter/sentkeys.h"
+#include "runtimefilter/remote/sentkeys.h"
 #include "pg/keys/keys.h"
 
 /* A filter that says yes to more of the keys that it does not hold is not worth its bytes. */

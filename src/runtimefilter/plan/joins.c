@@ -31,7 +31,7 @@
 #include "utils/rel.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 /*
  * The rows, as the planner expects, of the smallest sort whose input is filtered.

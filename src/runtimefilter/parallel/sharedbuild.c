@@ -1,5 +1,5 @@
 /*
- * together.c - the keys of a filter, from the processes that read them.
+ * sharedbuild.c - the keys of a filter, from the processes that read them.
  *
  * In a Parallel Hash each process reads a part of the inner side.  At the end of its
  * part, it leaves the keys of that part in memory that all processes of the query

@@ -8,7 +8,7 @@
  *
  * Keys that are no integers: a list's values are tested as rows are, if its equality
  * is that of the join.  Of a range, and for hash partitions, the different keys must be
- * known, which are kept if they are not too many (values.c).
+ * known, which are kept if they are not too many (keyvalues.c).
  *
  * To read bounds takes time, which is measured.  It is spent as long as it is a small part
  * of what the partitions cost.  The bounds of the others are not read.
@@ -37,7 +37,7 @@
 #include "utils/typcache.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 /*
  * Nanoseconds that a scan takes per unit of the planner's cost, at least; and that may be

@@ -1,5 +1,5 @@
 /*
- * settings.c - the settings bloomx.runtime_filter...
+ * filter_settings.c - the settings bloomx.runtime_filter...
  */
 #include "postgres.h"
 
@@ -21,7 +21,7 @@ bool		bloomx_runtime_filter_log = false;
  * dropped pay for that if the inner side has a thousand rows.
  *
  * A page that is skipped saves 5 us; opening a BRIN index costs about 40 us.  64
- * pages are twice what a scan reads before it opens one (pages.c).
+ * pages are twice what a scan reads before it opens one (pageruns.c).
  *
  * A test costs 5 ns (an integer) to 30 ns (a text), a tenth of what a dropped row
  * saves.  So one that drops fewer than one row in ten does not pay.  (The set "costs"

@@ -16,7 +16,7 @@
  * asynchronous Append.  By then the join has the keys; if it has not, the value is NULL
  * and the condition is true.
  *
- * Why it is right.  A cursor drops the rows that the site would drop (places.c), but
+ * Why it is right.  A cursor drops the rows that the site would drop (pushdown.c), but
  * earlier.  It also lives longer than the test of a row: it must not be read when the
  * join has other keys than those that it was opened with.  If each build of the join has
  * the same keys, nothing can go wrong.  Otherwise the end of a hash table says that
@@ -56,9 +56,9 @@
 #include "utils/varlena.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/remotesql.h"
-#include "runtimefilter/sentkeys.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/remote/remotesql.h"
+#include "runtimefilter/remote/sentkeys.h"
+#include "runtimefilter/query/volatility.h"
 #include "pg/base/objects.h"
 
 /* One key of a filter that is sent with a scan's query. */

@@ -1,5 +1,5 @@
 /*
- * values.c - the distinct values of a join key that is no integer, in the order of
+ * keyvalues.c - the distinct values of a join key that is no integer, in the order of
  * their type.
  *
  * Values are distinct by the order's own comparison.  Their words only tell which
@@ -13,7 +13,7 @@
 #include "utils/datum.h"
 #include "utils/typcache.h"
 
-#include "runtimefilter/values.h"
+#include "runtimefilter/keys/keyvalues.h"
 
 /*
  * So many values are kept.  To sort them takes some 10,000 comparisons, which are a

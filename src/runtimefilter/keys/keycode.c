@@ -1,5 +1,5 @@
 /*
- * words.c - from the values of a join key to 64-bit words that are equal if the
+ * keycode.c - from the values of a join key to 64-bit words that are equal if the
  * join's operator says that the values are.
  *
  * If the operator is the equality of integers, dates, times, timestamps or OIDs,
@@ -26,7 +26,7 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "runtimefilter/words.h"
+#include "runtimefilter/keys/keycode.h"
 
 /* The functions of operators that compare values as integers, and the types of their sides. */
 static const struct

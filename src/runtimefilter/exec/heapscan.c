@@ -10,7 +10,7 @@
  *
  * Rows are tested before the scan's own conditions then.  If there are any, a
  * filter has to drop more rows to be worth that.  Otherwise it is asked about the
- * rows that the conditions leave (rows.c).
+ * rows that the conditions leave (probe.c).
  *
  * The method of the node is replaced as a whole.  To call it for each row, as is
  * done for all other nodes (site.c), costs 5 ns, which is felt where nothing can be
@@ -34,7 +34,7 @@
 #include "utils/snapmgr.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 /*
  * The fraction of rows that a filter must drop to be asked before the scan's own

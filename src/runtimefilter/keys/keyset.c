@@ -18,7 +18,7 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
-#include "runtimefilter/keyset.h"
+#include "runtimefilter/keys/keyset.h"
 
 /*
  * The most distinct words that are kept as they are.  16384 words take 256 kB,

@@ -1,5 +1,5 @@
 /*
- * build.c - collects the keys of one join.
+ * collect.c - collects the keys of one join.
  *
  * A private hash table reads the inner side row by row until it ends: the child of
  * the Hash node is a site that passes each row through, and collects its keys on
@@ -8,7 +8,7 @@
  *
  * A table that parallel workers build together has its rows from all of them.  Each
  * collects the keys of the rows that it reads, and leaves them to the others
- * (together.c).
+ * (sharedbuild.c).
  *
  * If the inner side is itself a parallel hash join, it cannot be a site, because its
  * method is set anew when its shared memory is.  Then each worker reads the keys from

@@ -1,5 +1,5 @@
 /*
- * rows.c - tests the rows of a site.
+ * probe.c - tests the rows of a site.
  *
  * A test that drops nothing is wasted.  So rows are counted in windows, and after
  * a window in which a filter dropped too few it pauses, longer each time.  The

@@ -1,5 +1,5 @@
 /*
- * pages.c - scans a table's page ranges that may hold a key.
+ * pageruns.c - scans a table's page ranges that may hold a key.
  *
  * A sequential scan becomes a series of scans over runs of pages.  Ranges are
  * asked about as the scan gets there, and a run grows as the scan proceeds, so that

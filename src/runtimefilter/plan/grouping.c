@@ -1,5 +1,5 @@
 /*
- * groups.c - filters below nodes that make groups of rows.
+ * grouping.c - filters below nodes that make groups of rows.
  *
  * A group without a match may lose its rows if it yields nothing but rows with its
  * key, and none if it has no rows.  So the key must be one of the columns by which
@@ -40,7 +40,7 @@
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 
-#include "runtimefilter/groups.h"
+#include "runtimefilter/plan/grouping.h"
 
 /* ---- by which columns ---- */
 

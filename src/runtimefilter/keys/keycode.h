@@ -1,9 +1,9 @@
 /*
- * words.h - from the values of a join key to 64-bit words that are equal if the
+ * keycode.h - from the values of a join key to 64-bit words that are equal if the
  * join's operator says that the values are.
  */
-#ifndef RUNTIMEFILTER_WORDS_H
-#define RUNTIMEFILTER_WORDS_H
+#ifndef RUNTIMEFILTER_KEYCODE_H
+#define RUNTIMEFILTER_KEYCODE_H
 
 #include "pg/base/compat.h"
 
@@ -98,4 +98,4 @@ WordOf(WordReader *reader, Datum value)
 
 #pragma GCC visibility pop
 
-#endif							/* RUNTIMEFILTER_WORDS_H */
+#endif							/* RUNTIMEFILTER_KEYCODE_H */

@@ -1,5 +1,5 @@
 /*
- * query.c - what is known of running queries, and the way from a plan node to
+ * registry.c - what is known of running queries, and the way from a plan node to
  * its site.
  *
  * A plan node has no room for a pointer of ours, and its method gets nothing but

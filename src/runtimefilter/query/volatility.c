@@ -1,5 +1,5 @@
 /*
- * stable.c - what a plan yields, each time that it runs.
+ * volatility.c - what a plan yields, each time that it runs.
  */
 #include "postgres.h"
 
@@ -9,7 +9,7 @@
 #include "utils/lsyscache.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 Var *
 PlainColumn(Node *expression)

@@ -1,10 +1,10 @@
 /*
- * groups.h - filters below nodes that make groups of rows.
+ * grouping.h - filters below nodes that make groups of rows.
  */
-#ifndef RUNTIMEFILTER_GROUPS_H
-#define RUNTIMEFILTER_GROUPS_H
+#ifndef RUNTIMEFILTER_GROUPING_H
+#define RUNTIMEFILTER_GROUPING_H
 
-#include "runtimefilter/words.h"
+#include "runtimefilter/keys/keycode.h"
 
 #include "nodes/plannodes.h"
 
@@ -29,4 +29,4 @@ extern bool PartOfGroupMightFail(const Taker *taker, bool is_first);
 
 #pragma GCC visibility pop
 
-#endif							/* RUNTIMEFILTER_GROUPS_H */
+#endif							/* RUNTIMEFILTER_GROUPING_H */

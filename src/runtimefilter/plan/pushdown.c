@@ -1,5 +1,5 @@
 /*
- * places.c - finds the sites of a key below a join.
+ * pushdown.c - finds the sites of a key below a join.
  *
  * A row of the filtered side that matches nothing yields nothing.  It may be dropped
  * further below, wherever its key is known, as long as each node on the way hands
@@ -18,14 +18,14 @@
  * And it ends at Gather, since what is below runs in other processes.
  *
  * Groups (Agg, Group, Unique) are made of rows with one key, if the key is a column
- * that all of them are made by (groups.c).  Then a group without a match may lose
+ * that all of them are made by (grouping.c).  Then a group without a match may lose
  * its rows.
  *
  * Some nodes keep their rows from one rescan to the next: sorts, Material, and the
  * hash tables of groups and of joins below.  Rows that were dropped for one set of keys would be
  * missing when the join above has another.  So a way goes through such a node only
  * if each build of the join has the same keys: nothing on the side that is built
- * depends on a parameter or is volatile (stable.c).
+ * depends on a parameter or is volatile (volatility.c).
  *
  * A filter must not make anything be read that would not have been: a LIMIT, a cursor
  * or an EXISTS above may stop the query at any row.  Nodes that hand up each row before
@@ -69,9 +69,9 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 
-#include "runtimefilter/groups.h"
+#include "runtimefilter/plan/grouping.h"
 #include "runtimefilter/runtimefilter.h"
-#include "runtimefilter/stable.h"
+#include "runtimefilter/query/volatility.h"
 
 /*
  * The planner's cost of a node, one of very many, that is worth a site.  To make a site and
