@@ -27,6 +27,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
+#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -396,10 +397,12 @@ StartFilter(RuntimeFilter *filter)
 	 * Otherwise the join might fetch an outer row before it builds the table, to
 	 * see whether there is one, and the outer scan would begin without a filter.
 	 * But there may be none, whatever the planner expects.  Then an inner side must not be
-	 * read in vain that costs more than it takes to find that out.
+	 * read in vain that costs more than it takes to find that out, or that may need more
+	 * space on disk than is allowed.
 	 */
 	filter->builds_first = filter->hash_join != NULL &&
-		(bloomx_runtime_filter_min_drop == 0 || filter->input->plan->total_cost <= CostOfNothing(filter->filtered));
+		(bloomx_runtime_filter_min_drop == 0 ||
+		 (temp_file_limit < 0 && filter->input->plan->total_cost <= CostOfNothing(filter->filtered)));
 	if (filter->builds_first)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
