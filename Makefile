@@ -16,8 +16,8 @@ include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
-	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading extract condition indexed extract_array extract_jsonb \
-		extract_tsvector extract_hstore letters extract_text extract_regex) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading indexed) \
+	$(patsubst %,src/pg/keys/extract/%.o, extract key_condition extract_array extract_jsonb extract_tsvector extract_hstore letters extract_text extract_regex) \
 	$(patsubst %,src/runtimefilter/%.o, \
 		$(patsubst %,keys/%, keycode keyvalues keyset) \
 		$(patsubst %,query/%, filter_settings volatility registry) \
@@ -27,10 +27,12 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
 		hooks) \
-	$(patsubst %,src/pg/value/%.o, value stored callsite live growth combine estimate) \
-	$(patsubst %,src/pg/functions/%.o, typmod io compare build remove membership probe aggregates aggplan algebra inspect theory) \
+	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth combine estimate) \
+	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe algebra inspect theory) \
+	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
-	$(patsubst %,src/pg/index/%.o, brin brin_cost gist) \
+	src/pg/index/gist.o \
+	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
 	$(patsubst %,src/pg/index/pages/%.o, wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
 		$(patsubst %,format/%, geometry options metapage stores) \

@@ -7,7 +7,8 @@ CORE_SOURCES = \
 	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked partitioned_blocked counting) \
 	$(patsubst %,layouts/growing/%.c, hashes scalable age_partitioned) \
 	$(patsubst %,layouts/research/%.c, hybrid rational variable_blocked dynamic_blocked dynamic_blocked_plan) \
-	filter/options.c filter/sizing.c filter/filter.c filter/growth.c filter/algebra.c filter/union.c filter/resize.c filter/compare.c filter/estimate.c filter/pair.c filter/format.c filter/slices.c
+	$(patsubst %,filter/%.c, options sizing filter estimate growth format slices) \
+	$(patsubst %,filter/algebra/%.c, algebra union resize compare pair)
 
 CORE_HEADERS = \
 	bloomx.h base/error.h base/identity.h base/hash.h base/words.h base/memory.h base/sort.h \
@@ -15,4 +16,4 @@ CORE_HEADERS = \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h \
 	layouts/fixed/flat.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
-	filter/filter.h filter/growth.h filter/union.h filter/inline.h filter/slices.h
+	filter/filter.h filter/growth.h filter/algebra/union.h filter/inline.h filter/slices.h

@@ -7,7 +7,7 @@
 
 #include "runtimefilter/runtimefilter.h"
 #include "pg/index/bloomx/index.h"
-#include "pg/index/brin.h"
+#include "pg/index/brin/opclass.h"
 #include "pg/planner/planner.h"
 
 BLOOMX_MODULE_MAGIC;

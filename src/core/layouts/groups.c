@@ -3,7 +3,7 @@
  *
  * A block's number is the top bits of a hash.  So block b of the filter with
  * half as many blocks is the OR of blocks 2b and 2b+1.  Therefore fold and expand
- * are exact, and any two filters combine (filter/algebra.c).
+ * are exact, and any two filters combine (filter/algebra/algebra.c).
  */
 #include <math.h>
 #include <string.h>

@@ -1,18 +1,18 @@
 /*
  * functions.h - what the files of SQL functions share.
  *
- *   typmod.c      bloomfilter(capacity, rate): types with a modifier (typmod.h)
- *   io.c          text, binary and bytea forms
- *   compare.c     = <> < and hashing
- *   build.c       bloom_empty, bloom_add, bloom_hash
- *   remove.c      bloom_remove, bloom_count, bloom_to_bits
- *   membership.c  @> <@ bloom_contains*
- *   probe.c       bloom_probe, ?& and ?|
- *   aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
- *   aggplan.c     what the planner expects of an aggregate
- *   algebra.c     | & disjoint, prefix, fold, shrink
- *   inspect.c     bloom_info, bloom_summary, bloom_header, bloom_plan, estimates
- *   theory.c      the papers' formulas
+ *   typmod.c            bloomfilter(capacity, rate): types with a modifier (typmod.h)
+ *   io.c                text, binary and bytea forms
+ *   compare.c           = <> < and hashing
+ *   build/construct.c   bloom_empty, bloom_add, bloom_hash
+ *   build/remove.c      bloom_remove, bloom_count, bloom_to_bits
+ *   build/aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
+ *   build/aggplan.c     what the planner expects of an aggregate
+ *   contains.c          @> <@ bloom_contains*
+ *   probe.c             bloom_probe, ?& and ?|
+ *   algebra.c           | & disjoint, prefix, fold, shrink
+ *   inspect.c           bloom_info, bloom_summary, bloom_header, bloom_plan, estimates
+ *   theory.c            the papers' formulas
  *
  * An SQL function takes its arguments and the cache of its call site out of
  * fcinfo, and hands these down: no lower floor knows an fcinfo.
@@ -23,7 +23,7 @@
 #include "pg/base/base.h"
 
 #include "pg/value/callsite.h"
-#include "pg/value/live.h"
+#include "pg/value/expanded.h"
 #include "pg/value/value.h"
 
 #pragma GCC visibility push(hidden)
@@ -78,7 +78,7 @@ FreeIfCopy(FunctionCallInfo fcinfo, blx_filter *f, int n)
 		PG_FREE_IF_COPY(f, n);
 }
 
-/* ---- build.c ---- */
+/* ---- build/construct.c ---- */
 
 /* The geometry for these arguments, or an error.  options as in blx_parse_options. */
 extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options);
@@ -86,7 +86,7 @@ extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout,
 /* The same in the default layout. */
 extern blx_geometry PlanDefaultGeometry(int64 capacity, double fpr);
 
-/* ---- aggplan.c ---- */
+/* ---- build/aggplan.c ---- */
 
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
 extern double ExpectedRows(FunctionCallInfo fcinfo);

@@ -16,7 +16,7 @@
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/functions/typmod.h"
 #include "pg/value/combine.h"

@@ -24,7 +24,7 @@
 
 #include "core/base/identity.h"
 #include "core/filter/slices.h"
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/functions/probe.h"
 #include "pg/keys/keys.h"

@@ -3,7 +3,7 @@
  */
 #include "pg/value/combine.h"
 
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "pg/value/growth.h"
 
 blx_filter *

@@ -6,7 +6,7 @@
  */
 #include "pg/value/value.h"
 
-#include "pg/value/live.h"
+#include "pg/value/expanded.h"
 
 blx_filter *
 CheckFilter(blx_filter *f)

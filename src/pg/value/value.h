@@ -4,7 +4,7 @@
  *   value.c     a filter as a PostgreSQL value
  *   stored.c    a filter in a TOAST table, read in pieces (stored.h)
  *   callsite.c  what a call site keeps between rows (callsite.h)
- *   live.c      a filter that changes in memory: expanded objects (live.h)
+ *   expanded.c  a filter that changes in memory: expanded objects (expanded.h)
  *   growth.c    filters whose size is not known yet (growth.h)
  *   combine.c   a filter made of others (combine.h)
  *   estimate.c  how full a filter is, and the complaint if it is too full (estimate.h)

@@ -137,14 +137,14 @@
 #include "utils/relcache.h"
 
 #include "core/filter/slices.h"
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #pragma GCC visibility push(hidden)
 
 #define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
 
-/* The support function that an operator class of keys has (pg/keys/extract.h). */
+/* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
 #define EXTRACT_FUNCTION 1
 
 /* Strategies of the operator class of filters. */
@@ -528,7 +528,7 @@ extern const KeyHashes *BloomxSortedHashesOfRow(BloomxColumns *columns, const Da
 extern uint64 BloomxHashInColumn(uint64 hash, int column);
 extern uint64 BloomxHashOfNull(int column);
 
-/* The type that an extractor is made for (pg/keys/extract.h). */
+/* The type that an extractor is made for (pg/keys/extract/extract.h). */
 extern Oid	BloomxTypeOfColumn(Relation index, int column);
 
 /* ---- scan_condition.c ---- */

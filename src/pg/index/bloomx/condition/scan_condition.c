@@ -4,7 +4,7 @@
  *
  * A condition on a filter is a set of keys, of which the filter must hold all or
  * any.  A condition on a value is what its operator class makes of it
- * (pg/keys/extract.h).
+ * (pg/keys/extract/extract.h).
  */
 #include "pg/index/bloomx/index.h"
 

@@ -10,7 +10,7 @@
  * overlaps q, and the empty arrays: blocks that are few if the elements of q are rare
  * and empty arrays are.  The cost estimate counts both.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "utils/array.h"
 

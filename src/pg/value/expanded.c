@@ -1,5 +1,5 @@
 /*
- * live.c - a filter that changes in memory, as an expanded object of PostgreSQL.
+ * expanded.c - a filter that changes in memory, as an expanded object of PostgreSQL.
  *
  * In `f := bloom_add(f, x)` PL/pgSQL hands f over read-only: the old value must
  * stay as it is, for somebody may look at it again.  Copying a megabyte for each
@@ -25,7 +25,7 @@
  * own, which the last version takes along.  A state shares nothing: all of it is
  * in the context of its object, where the executor counts its memory.
  */
-#include "pg/value/live.h"
+#include "pg/value/expanded.h"
 
 #include "lib/ilist.h"
 #include "utils/expandeddatum.h"

@@ -11,7 +11,7 @@
 #include "nodes/primnodes.h"
 
 #include "core/base/identity.h"
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/value/combine.h"

@@ -4,7 +4,7 @@
  * Of a tsquery counts which lexemes a document must have.  Positions and weights
  * only make it stricter.  NOT and prefixes say nothing.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "miscadmin.h"
 #include "tsearch/ts_type.h"

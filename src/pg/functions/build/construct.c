@@ -1,5 +1,5 @@
 /*
- * build.c - empty filters, adding keys to a filter, the key hash itself and its seed.
+ * construct.c - empty filters, adding keys to a filter, the key hash itself and its seed.
  */
 #include "pg/functions/functions.h"
 

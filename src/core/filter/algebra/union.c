@@ -8,7 +8,7 @@
 #include "core/base/identity.h"
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "core/layouts/growing/hashes.h"
 
 static const char first[] = "The first filter",

@@ -6,7 +6,7 @@
  * letter by letter: the n-grams of the pieces.  Everything else says nothing.  A
  * piece of one or two letters has no n-gram and says nothing either.
  */
-#include "pg/keys/ngram.h"
+#include "pg/keys/extract/ngram.h"
 
 #include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"

@@ -29,7 +29,7 @@
  * character may have i, k or s as its lower or upper case (the Turkish letters of
  * LATIN5), which are not certain then.
  */
-#include "pg/keys/ngram.h"
+#include "pg/keys/extract/ngram.h"
 
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"

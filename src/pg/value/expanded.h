@@ -1,11 +1,11 @@
 /*
- * live.h - a filter that changes in memory, as an expanded object of PostgreSQL.
+ * expanded.h - a filter that changes in memory, as an expanded object of PostgreSQL.
  *
  * A live object is a version of a filter that a variable of a function holds
  * (bloom_add), or the state of an aggregate (bloom_agg).
  */
-#ifndef BLOOMX_LIVE_H
-#define BLOOMX_LIVE_H
+#ifndef BLOOMX_EXPANDED_H
+#define BLOOMX_EXPANDED_H
 
 #include "pg/base/base.h"
 
@@ -66,4 +66,4 @@ extern bool AddKeyToState(Datum datum, KeyType *type, Datum key);
 
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_LIVE_H */
+#endif							/* BLOOMX_EXPANDED_H */

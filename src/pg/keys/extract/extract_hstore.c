@@ -6,7 +6,7 @@
  * class.  How the values are stored is that extension's affair (it has had two
  * formats): its function hstore_to_array takes them apart.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "catalog/pg_type.h"
 #include "utils/array.h"

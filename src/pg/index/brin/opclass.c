@@ -1,5 +1,5 @@
 /*
- * brin.c - BRIN operator classes that summarise a range of pages in a filter.
+ * opclass.c - BRIN operator classes that summarise a range of pages in a filter.
  *
  * PostgreSQL's own bloom classes hash to 32 bits, must be told the number of
  * distinct values in advance, and give every range a filter of that size.  Here
@@ -57,7 +57,7 @@
 #include "core/filter/inline.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 #include "pg/value/combine.h"
 #include "pg/value/estimate.h"
 #include "pg/value/growth.h"
@@ -92,7 +92,7 @@
 	"Make the ranges smaller (pages_per_range), summarize a range that has grown anew " \
 	"(brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
-/* The support function of an operator class that says how its values have keys (pg/keys/extract.h). */
+/* The support function of an operator class that says how its values have keys (pg/keys/extract/extract.h). */
 #define EXTRACT_PROC BRIN_FIRST_OPTIONAL_PROCNUM
 
 typedef struct BloomxBrinOptions

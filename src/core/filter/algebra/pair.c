@@ -23,7 +23,7 @@
 
 #include "core/base/memory.h"
 #include "core/filter/filter.h"
-#include "core/filter/union.h"
+#include "core/filter/algebra/union.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 

@@ -14,7 +14,7 @@
  * BRIN has no operators of names: it wants the column's collation, which jsonb
  * does not have.  So documents in BRIN have no names as keys.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"

@@ -8,7 +8,7 @@
 #ifndef BLOOMX_NGRAM_H
 #define BLOOMX_NGRAM_H
 
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "mb/pg_wchar.h"
 

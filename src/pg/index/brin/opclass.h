@@ -1,9 +1,9 @@
 /*
- * brin.h - the BRIN classes whose summaries are filters (brin.c), and what scans
- * of them cost (brin_cost.c).
+ * opclass.h - the BRIN classes whose summaries are filters (opclass.c), and what scans
+ * of them cost (cost.c).
  */
-#ifndef BLOOMX_BRIN_H
-#define BLOOMX_BRIN_H
+#ifndef BLOOMX_BRIN_OPCLASS_H
+#define BLOOMX_BRIN_OPCLASS_H
 
 #include "pg/base/base.h"
 
@@ -16,4 +16,4 @@ extern void InstallBrinCosts(void);
 
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_BRIN_H */
+#endif							/* BLOOMX_BRIN_OPCLASS_H */

@@ -2,7 +2,7 @@
  * extract.c - extractors and conditions (extract.h), and the extractor of
  * scalars: a value is one key.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"

@@ -117,7 +117,7 @@ extern KeyExtractor *MakeKeyExtractor(FmgrInfo *support, Oid type, Oid collation
 extern KeyCondition *MakeKeyCondition(KeyConditionKind kind, uint32 n);
 extern KeyCondition *ConditionOfKey(uint64 hash);
 
-/* ---- condition.c ---- */
+/* ---- key_condition.c ---- */
 
 /* All or any of them, made as simple as possible. */
 extern KeyCondition *CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n);

@@ -1,10 +1,10 @@
 /*
- * condition.c - conditions on keys, put together (extract.h).
+ * key_condition.c - conditions on keys, put together (extract.h).
  *
  * What says nothing and what nothing meets leave the conditions that they are a
  * part of.
  */
-#include "pg/keys/extract.h"
+#include "pg/keys/extract/extract.h"
 
 #include "miscadmin.h"
 

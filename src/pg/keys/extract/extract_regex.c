@@ -26,7 +26,7 @@
  * A section that needs too many steps or n-grams says nothing, as does an
  * expression with too large a graph.
  */
-#include "pg/keys/ngram.h"
+#include "pg/keys/extract/ngram.h"
 
 #include "miscadmin.h"
 #include "regex/regex.h"

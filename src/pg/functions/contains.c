@@ -1,5 +1,5 @@
 /*
- * membership.c - tests whether a set may contain a key.
+ * contains.c - tests whether a set may contain a key.
  *
  * What does not change between rows (key type, detoasted filter) is kept in
  * fn_extra.  A row costs the hash of its key and the test.  A large stored

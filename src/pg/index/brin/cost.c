@@ -1,5 +1,5 @@
 /*
- * brin_cost.c - how many ranges a scan of a BRIN index of filters reads.
+ * cost.c - how many ranges a scan of a BRIN index of filters reads.
  *
  * PostgreSQL expects of every BRIN index that values lie in the order of the
  * table: the ranges that the rows would fill, divided by the correlation of the
@@ -11,7 +11,7 @@
  * spread at random, and some in vain.  Rows that lie together are in fewer ranges,
  * and then PostgreSQL's estimate may be the lower one.
  */
-#include "pg/index/brin.h"
+#include "pg/index/brin/opclass.h"
 
 #include <math.h>
 
