@@ -153,7 +153,7 @@ ArgumentChangedInPlace(Node *request)
 
 /*
  * up to 19: a generic WAL record is known to consist of offset, length and bytes of each change; the index
- * bloomx writes it by hand (test/index.sh replays it with wal_consistency_checking).  Look at generic_xlog.c
+ * bloomx writes it by hand (test/server/index.sh replays it with wal_consistency_checking).  Look at generic_xlog.c
  * before you raise the number.
  */
 #ifndef GENERIC_RECORD_IS_KNOWN

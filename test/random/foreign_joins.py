@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Random joins with foreign tables give the same rows with bloomx.runtime_filter on and off, and filters are really sent.
+
+    scripts/throwaway test/random/foreign_joins.py [--queries N] [--seed N] [--seconds N]
+
+The queries, tables and settings are those of test/random/joins.py, but each table may be read through the server itself as a
+remote one, with any fetch size, and partitions may be foreign tables with asynchronous scans.
+
+Rows that agree prove nothing if no filter was sent.  So at least every eighth query must have sent some bytes.
+
+Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last line is "N
+passed, N failed".
+"""
+
+import argparse
+import os
+import re
+import sys
+import time
+
+import joins
+
+joins.DATABASE = "bloomx_random_joins"
+joins.psql.__defaults__ = (joins.DATABASE,)
+
+# What is read over the connection, as a foreign table of the same columns; fetch_size decides how rescans work.
+REMOTE = {"big": 100, "mid": 100, "tiny": 5, "nothing": 100, "far": 7, "dups": 1000, "ranged": 50, "evens": 10}
+
+
+def foreign_tables():
+    server = ("OPTIONS (host %s, port %s, dbname %s, extensions 'bloomx', async_capable '%s')")
+    where = [f"'{os.environ['PGHOST']}'", f"'{os.environ.get('PGPORT', '5432')}'", f"'{joins.DATABASE}'"]
+    sql = ["CREATE EXTENSION postgres_fdw;"]
+    for name, is_async in (("plain", "false"), ("async1", "true"), ("async2", "true")):
+        sql.append(f"CREATE SERVER {name} FOREIGN DATA WRAPPER postgres_fdw {server % (*where, is_async)};")
+        for role in ("CURRENT_USER", "bloomx_joins"):
+            sql.append(f"CREATE USER MAPPING FOR {role} SERVER {name} OPTIONS (user '{os.environ['PGUSER']}', password_required 'false');")
+    columns = "(id int, i2 int2, i4 int, i8 int8, d date, ts timestamp, o oid, t text, v varchar(40), n numeric, f float8, u uuid, b char(8), e mood, a int[], pad text)"
+    for table, fetch_size in REMOTE.items():
+        sql.append(f"CREATE FOREIGN TABLE f_{table} {columns} SERVER plain OPTIONS (table_name '{table}', fetch_size '{fetch_size}', use_remote_estimate '{str(table in ('mid', 'dups')).lower()}');")
+        sql.append(f"ANALYZE f_{table};")
+    # the partitions are those of `ranged`: two here, the others there
+    sql.append("CREATE TABLE split (LIKE template) PARTITION BY RANGE (i4);")
+    bounds = ["DEFAULT"] + [f"FOR VALUES FROM ({lo}) TO ({lo + 150})" for lo in range(0, 900, 150)]
+    for i, bound in enumerate(bounds):
+        if i in (0, 4):
+            sql.append(f"CREATE TABLE split_{i} PARTITION OF split {bound}; INSERT INTO split_{i} SELECT id, i2, i4, i8, d, ts, o, t, v, n, f, u, b, e, a, pad FROM ranged_{i};")
+        else:
+            sql.append(f"CREATE FOREIGN TABLE split_{i} PARTITION OF split {bound} SERVER async{1 + i % 2} OPTIONS (table_name 'ranged_{i}', fetch_size '20');")
+        sql.append(f"ANALYZE split_{i};")
+    sql.append("GRANT ALL ON ALL TABLES IN SCHEMA public TO bloomx_joins;")
+    return "\n".join(sql)
+
+
+class Generator(joins.Generator):
+    def table(self):
+        if self.chance(0.45):
+            return super().table()
+        return "split" if self.chance(0.2) else "f_" + self.r.choices(list(REMOTE), [8, 6, 6, 1, 2, 3, 4, 2])[0]
+
+    def settings(self):
+        return super().settings() + f" SET enable_async_append = {self.one_of('on', 'off')}; SET bloomx.runtime_filter_remote_size = '{self.r.choices(['4MB', '1kB'], [9, 1])[0]}';"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--queries", type=int, default=400)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+
+    joins.psql(f"DROP DATABASE IF EXISTS {joins.DATABASE};", "postgres")
+    joins.psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
+    joins.psql(f"CREATE DATABASE {joins.DATABASE};", "postgres")
+    made = joins.psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + joins.setup(small=False) + foreign_tables())
+    if made.returncode != 0:
+        sys.exit("setup failed: " + made.stderr)
+
+    g = Generator(options.seed)
+    start = time.time()
+    passed = failed = number = errors = sent = queries_with = 0
+    while number < options.queries and (options.seconds == 0 or time.time() - start < options.seconds):
+        queries, script = {}, [joins.LOAD + joins.FORCED + "SET statement_timeout = '3s';"]
+        for _ in range(min(joins.BATCH, options.queries - number)):
+            number += 1
+            queries[str(number)] = joins.statements(g, number)
+            script.append(queries[str(number)])
+            script.append(f"RESET ROLE; \\echo @ {number} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_last_runtime_filters();\n\\echo @ end")
+        script.append("RESET statement_timeout; \\echo @ totals on\nSELECT bytes_sent FROM bloomx_stat_runtime_filters WHERE scope = 'session';")
+        run = joins.psql("\n".join(script))
+        found = joins.results(run.stdout)
+        if not found.get(("totals", "on")):
+            failed += 1
+            print("the session was lost:", run.stderr[-2000:])
+            print("\n".join(queries[q] for q in [q for q in queries if (q, "off") in found][-1:]))
+            time.sleep(3)
+            continue
+        sent += int(found["totals", "on"][-1])
+        queries_with += sum(found.get((q, "sent")) == ["t"] for q in queries)
+        errors += run.stderr.count("ERROR:")
+        for q, text in queries.items():
+            if found.get((q, "off")) == found.get((q, "on")):
+                passed += 1
+            elif "canceling statement due to statement timeout" in run.stderr and joins.agrees_with_time(q, text):
+                passed += 1
+            else:
+                failed += 1
+                print(f"query {q} differs: {found.get((q, 'off'))} without, {found.get((q, 'on'))} with filters\n{text}\n")
+        for message in sorted(set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}):
+            if "statement timeout" not in message:
+                print("note:", message)
+
+    print(f"{number} queries, {errors} errors; {queries_with} queries have sent filters, {sent} bytes")
+    checks = [("filters were sent by at least every eighth query", queries_with * 8 >= number)]
+    for what, ok in checks:
+        print(("ok      " if ok else "FAILED  ") + what)
+        passed += ok
+        failed += not ok
+    joins.psql(f"DROP DATABASE {joins.DATABASE};", "postgres")
+    joins.psql("DROP ROLE bloomx_joins;", "postgres")
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Joins that skip pages return the same rows while others change the table and its BRIN index.
+
+    scripts/throwaway test/random/join_writers.py [--seconds N] [--seed N]
+
+Sessions insert, update keys, delete, vacuum, and remove and make summaries of the BRIN indexes, as fast as they
+can.  Readers compare filters off and on within one snapshot (REPEATABLE READ), in serial plans, in parallel plans
+with a hash table in each process, and with one for all.  At the end each kind of reader must have skipped pages,
+and each kind of writer must have worked.
+
+Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last
+line is "N passed, N failed".
+"""
+
+import argparse
+import random
+import re
+import subprocess
+import sys
+import threading
+import time
+
+DATABASE = "bloomx_writers"
+
+SETUP = """
+CREATE EXTENSION bloomx;
+-- ordered by k at first; bursts of one tenant
+CREATE TABLE fact (id int, k int, tenant int, t text, pad text) WITH (autovacuum_enabled = off, fillfactor = 80);
+CREATE FUNCTION more(first int, n int) RETURNS void LANGUAGE sql AS
+	$$INSERT INTO fact SELECT g, g / 20, (hashint4(g / 50)::bigint & 1023)::int, 'key ' || g / 20, repeat('x', 60) FROM generate_series(first, first + n - 1) g$$;
+SELECT more(0, 40000);
+CREATE INDEX by_k ON fact USING brin (k) WITH (pages_per_range = 2);
+-- to make a summary of a long range takes a while, in which there is a placeholder
+CREATE INDEX by_many ON fact USING brin (k) WITH (pages_per_range = 128);
+CREATE INDEX by_tenant ON fact USING brin (tenant int4_bloomx_ops) WITH (pages_per_range = 2);
+CREATE INDEX by_t ON fact USING brin (t text_bloomx_ops) WITH (pages_per_range = 4);
+CREATE TABLE dim AS SELECT g AS k, 'key ' || g AS t, g % 97 AS grp FROM generate_series(-100, 20000) g;
+VACUUM ANALYZE fact, dim;
+CREATE FUNCTION digest(query text, filters text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	result text;
+BEGIN
+	PERFORM set_config('bloomx.runtime_filter', filters, true);
+	EXECUTE format('SELECT count(*) || '' '' || coalesce(sum(hashtextextended(q::text, 0)), 0) FROM (%s) q', query) INTO result;
+	RETURN result;
+END $$;
+CREATE FUNCTION compare(query text, OUT same boolean, OUT skipped bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text;
+BEGIN
+	plain := digest(query, 'off');
+	same := plain = digest(query, 'on');
+	SELECT coalesce(sum(pages_skipped), 0) INTO skipped FROM bloomx_last_runtime_filters();
+END $$;
+"""
+
+READER = """
+DO 'BEGIN PERFORM bloom_hash(1); END'; -- loads the module
+SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_drop = 0;
+SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET synchronize_seqscans = off;
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+"""
+PLANS = {
+    "serial": "SET max_parallel_workers_per_gather = 0;",
+    "a hash table in each process": "SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = off;",
+    "one hash table": "SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = on;",
+}
+QUERIES = [
+    "SELECT f.* FROM fact f JOIN dim ON f.k = dim.k WHERE dim.k BETWEEN {k} AND {k} + 40",
+    "SELECT f.* FROM fact f JOIN dim ON f.k = dim.k WHERE dim.grp = {grp}",
+    "SELECT f.* FROM fact f JOIN dim ON f.tenant = dim.k WHERE dim.grp = {grp} AND dim.k < 600",
+    "SELECT f.* FROM fact f JOIN dim ON f.t = dim.t WHERE dim.k BETWEEN {k} AND {k} + 10",
+    "SELECT f.* FROM fact f WHERE f.k IN (SELECT k FROM dim WHERE k > {k} AND grp < 3)",
+]
+INDEXES = ["by_k", "by_tenant", "by_t"]
+
+
+def psql(script):
+    return subprocess.run(["psql", "-XAtq", "-d", DATABASE], input=script, capture_output=True, text=True, errors="replace")
+
+
+class Worker(threading.Thread):
+    """Runs batches of statements until the time is over.  On a slow machine all go on until each reader has skipped pages,
+    for up to twenty times as long."""
+    readers = []
+
+    def __init__(self, name, seed, seconds):
+        super().__init__()
+        self.name, self.r = name, random.Random(f"{seed} {name}")
+        self.until, self.latest = time.time() + seconds, time.time() + 20 * seconds
+        self.batches, self.errors = 0, []
+
+    def goes_on(self):
+        return time.time() < self.until or time.time() < self.latest and not all(reader.skipped for reader in self.readers)
+
+    def run(self):
+        while self.batches == 0 or self.goes_on():
+            done = psql(self.batch())
+            self.batches += 1
+            self.errors += [line for line in done.stderr.splitlines() if "ERROR" in line or "FATAL" in line or "server closed" in line]
+            self.look(done.stdout)
+
+    def look(self, output):
+        pass
+
+
+class Inserter(Worker):
+    next_id = 40000
+
+    def batch(self):
+        text = []
+        for _ in range(10):
+            n = self.r.choice([1, 30, 400])
+            # at the end, and keys of long ago
+            first = self.r.choice([self.next_id, self.r.randrange(40000)])
+            self.next_id += n
+            text.append(f"SELECT more({first}, {n});")
+        return "\n".join(text)
+
+
+class Updater(Worker):
+    def batch(self):
+        text = []
+        for _ in range(10):
+            k = self.r.randrange(2500)
+            text.append(self.r.choice([
+                f"UPDATE fact SET k = {self.r.randrange(2500)}, t = 'key {self.r.randrange(2500)}' WHERE k = {k};",
+                f"UPDATE fact SET tenant = {self.r.randrange(1024)} WHERE k BETWEEN {k} AND {k} + 3;",
+                f"UPDATE fact SET k = NULL WHERE k = {k} AND id % 7 = 0;",
+                f"UPDATE fact SET pad = 'y' WHERE k = {k};"]))
+        return "\n".join(text)
+
+
+class Deleter(Worker):
+    def batch(self):
+        text = []
+        for _ in range(5):
+            k = self.r.randrange(2500)
+            text.append(f"DELETE FROM fact WHERE k BETWEEN {k} AND {k} + {self.r.choice([1, 5, 40])};")
+            text.append(f"BEGIN; DELETE FROM fact WHERE k > {k} AND id % 100 = 3; ROLLBACK;")
+        return "\n".join(text)
+
+
+class Summarizer(Worker):
+    def batch(self):
+        text = ["SET client_min_messages = error;"]
+        for _ in range(10):
+            index, page = self.r.choice(INDEXES), self.r.randrange(800)
+            text.append(self.r.choice([
+                f"SELECT brin_desummarize_range('{index}', {page});",
+                f"SELECT brin_desummarize_range('by_many', {page}); SELECT brin_summarize_range('by_many', {page});",
+                f"SELECT brin_desummarize_range('by_many', {page}); SELECT brin_summarize_range('by_many', {page});",
+                f"SELECT brin_summarize_range('{index}', {page});", f"SELECT brin_summarize_new_values('{index}');"]))
+        return "\n".join(text)
+
+
+class Vacuum(Worker):
+    def batch(self):
+        return self.r.choice(["VACUUM fact;", "VACUUM (INDEX_CLEANUP off) fact;", "VACUUM (FREEZE) fact;"]) + " SELECT pg_sleep(0.2);"
+
+
+class Reader(Worker):
+    def __init__(self, name, seed, seconds):
+        super().__init__(name, seed, seconds)
+        self.same = self.skipped = 0
+        self.different = []
+
+    def batch(self):
+        text = [READER, PLANS[self.name]]
+        for _ in range(3):
+            text.append("BEGIN ISOLATION LEVEL REPEATABLE READ;")
+            for query in QUERIES:
+                query = query.format(k=self.r.randrange(2500), grp=self.r.randrange(97))
+                # the snapshot is taken by the first query; writers go on meanwhile
+                text.append(f"SELECT '@', same, skipped, $${query}$$ FROM compare($${query}$$);")
+            text.append("COMMIT;")
+        return "\n".join(text)
+
+    def look(self, output):
+        for line in output.splitlines():
+            if not line.startswith("@|"):
+                continue
+            _, same, skipped, query = line.split("|", 3)
+            self.skipped += int(skipped)
+            if same == "t":
+                self.same += 1
+            else:
+                self.different.append(query)
+
+
+# From 16 on the update of k is HOT, and the summary that is made afterwards lacks the value that the snapshot sees.
+SNAPSHOT = """
+DO 'BEGIN PERFORM bloom_hash(1); END';
+CREATE TABLE late (id int, k int, pad text) WITH (fillfactor = 60, autovacuum_enabled = off);
+INSERT INTO late SELECT g, CASE WHEN g = 59000 THEN 7 ELSE 100000 + g END, repeat('x', 60) FROM generate_series(1, 60000) g;
+CREATE INDEX late_k ON late USING brin (k) WITH (pages_per_range = 4);
+VACUUM ANALYZE late;
+SELECT FROM (SELECT brin_desummarize_range('late_k', split_part(trim(ctid::text, '()'), ',', 1)::int / 4 * 4) FROM late WHERE id = 59000) x;
+SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET max_parallel_workers_per_gather = 0;
+SET bloomx.runtime_filter = on; SET bloomx.runtime_filter_min_rows = 0;
+BEGIN ISOLATION LEVEL REPEATABLE READ;
+SELECT count(*) FROM late JOIN dim USING (k) WHERE grp = 7;
+\\! psql -Xq -d bloomx_writers -c "UPDATE late SET k = 500000 WHERE id = 59000" -c "SELECT FROM brin_summarize_new_values('late_k')" >/dev/null
+SELECT count(*) FROM late JOIN dim USING (k) WHERE grp = 7;
+SELECT pages_skipped > 0.9 * pages FROM bloomx_last_runtime_filters();
+COMMIT;
+DROP TABLE late;
+"""
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seconds", type=float, default=15)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print(f"seed {options.seed}")
+    subprocess.run(["psql", "-Xq", "-d", "postgres", "-c", f"DROP DATABASE IF EXISTS {DATABASE}", "-c", f"CREATE DATABASE {DATABASE}"],
+                   check=True, stderr=subprocess.DEVNULL)
+    made = psql("\\set ON_ERROR_STOP on\n" + SETUP)
+    if made.returncode != 0:
+        sys.exit("setup failed: " + made.stderr)
+
+    readers = Worker.readers = [Reader(name, options.seed, options.seconds) for name in PLANS]
+    writers = [kind(kind.__name__, options.seed, options.seconds) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum)]
+    for worker in readers + writers:
+        worker.start()
+    for worker in readers + writers:
+        worker.join()
+
+    seen = psql(SNAPSHOT)
+    rows = seen.stdout.split()
+    passed, failed = (1, 0) if rows == ["1", "1", "t"] else (0, 1)
+    if failed:
+        print(f"FAILED  a summary that is younger than the snapshot: {rows} {seen.stderr}")
+    for worker in readers + writers:
+        problems = []
+        if isinstance(worker, Reader):
+            print(f"readers, {worker.name}: {worker.same} comparisons, {worker.skipped} pages skipped")
+            problems += [f"rows differ: {query}" for query in worker.different[:3]]
+            if worker.same == 0 or worker.skipped == 0:
+                problems.append("nothing was compared or skipped")
+        else:
+            print(f"{worker.name}: {worker.batches} batches")
+        # what writers do to one another is no failure
+        problems += [e for e in worker.errors if not re.search("deadlock detected|could not obtain lock", e)][:3]
+        if worker.batches == 0:
+            problems.append("no batch")
+        for problem in problems:
+            print(f"FAILED  {worker.name}: {problem}")
+        passed += not problems
+        failed += bool(problems)
+    subprocess.run(["psql", "-Xq", "-d", "postgres", "-c", f"DROP DATABASE {DATABASE}"], check=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
