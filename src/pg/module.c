@@ -6,7 +6,7 @@
 #include "utils/guc.h"
 
 #include "runtimefilter/runtimefilter.h"
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 #include "pg/index/brin/opclass.h"
 #include "pg/planner/planner.h"
 

@@ -16,7 +16,7 @@
  * those that are ANDed.  Nor does it copy elements: those of an array that is no constant
  * must be passed by value, because the array is gone when the next row is evaluated.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "access/genam.h"
 #include "executor/executor.h"
@@ -25,6 +25,8 @@
 #include "optimizer/optimizer.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/build/build.h"
 
 static ExecutorStart_hook_type next_start;
 

@@ -2,7 +2,7 @@
  * cost.c - what a scan will cost: the slices of each key in every segment, the
  * pending rows, and the TIDs of the rows that match.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include <math.h>
 
@@ -24,6 +24,10 @@
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
 #include "pg/functions/probe.h"
+#include "pg/index/bloomx/condition/scan_condition.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/entries.h"
 #include "pg/value/value.h"
 
 /* Keys of a ?| or ?& whose array is not known yet: what PostgreSQL assumes of an array (estimate_array_length). */

@@ -2,7 +2,7 @@
  * handler.c - the access method bloomx: what it can do, and what an operator
  * class of it must have.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "access/amvalidate.h"
 #include "access/htup_details.h"
@@ -19,6 +19,8 @@
 #include "utils/syscache.h"
 
 #include "pg/base/objects.h"
+#include "pg/index/bloomx/build/build.h"
+#include "pg/index/bloomx/condition/scan_condition.h"
 
 static bool
 Invalid(const char *class, const char *problem, const char *object)

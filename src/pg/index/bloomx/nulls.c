@@ -6,7 +6,7 @@
  * for all rows, although the access method can do both.  PostgreSQL asks about that
  * per access method; a hook corrects what it knows of one index.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "nodes/pathnodes.h"
 #include "optimizer/pathnode.h"

@@ -2,9 +2,9 @@
  * scan.c - bitmap scans: in each segment the AND of the slices of a key, then
  * the TIDs of the rows that are left.
  *
- * index.h explains how a scan goes on while the index changes.
+ * README explains how a scan goes on while the index changes.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "access/htup_details.h"
 #include "access/relscan.h"
@@ -19,6 +19,10 @@
 #include "utils/rel.h"
 
 #include "pg/functions/probe.h"
+#include "pg/index/bloomx/condition/scan_condition.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/segment.h"
 #include "pg/value/value.h"
 
 /* What a scan keeps from its beginning to its end. */
@@ -169,7 +173,7 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
 
 		if (offset != WHOLE_BLOCK && offset > MaxHeapTuplesPerPage)
-			BloomxReportCorruption(search->store, "a row address is none");
+			BloomxReportCorruption(search->store->index, "a row address is none");
 		if (block >= search->blocks)
 			continue;
 		search->found++;
@@ -448,7 +452,7 @@ SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 		search->structure = BloomxReadStructure(search->store, scan->xs_snapshot);
 		/* a wrong page although nothing has changed is damage, and would be found for ever */
 		if (again && search->structure->meta.changes == changes)
-			BloomxReportCorruption(search->store, "a page is something else than the directory says");
+			BloomxReportCorruption(search->store->index, "a page is something else than the directory says");
 		changes = search->structure->meta.changes;
 		MakeConditions(search, scan);
 		again = !SearchIndex(search);

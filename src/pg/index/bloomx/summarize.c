@@ -22,7 +22,7 @@
  * and the segments are as large.  The structure lock is held only while one is added or dropped.  If VACUUM is
  * interrupted, the next one begins again, and what was made is old by then.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "access/detoast.h"
 #include "access/genam.h"
@@ -41,6 +41,12 @@
 #include "utils/rel.h"
 #include "utils/resowner.h"
 #include "utils/snapmgr.h"
+
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/segment/entries.h"
+#include "pg/index/bloomx/segment/flush.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 /*
  * The rows of the index are too many if they are more than twice those of the table:

@@ -4,15 +4,21 @@
  *
  * The structure lock is held for one segment at a time, or for some pages of
  * the list of pending rows, and never while VACUUM sleeps: inserts do not need
- * it, but merges do.  index.h explains why no TID is overlooked: a pass of
+ * it, but merges do.  README explains why no TID is overlooked: a pass of
  * VACUUM has a number, and goes on until all segments carry it.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/bloomx.h"
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/build/concurrent.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/directory/space.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 /*
  * The most pages of pending rows that become a segment at once.  Every step of
@@ -78,7 +84,7 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 	ItemPointerData *tids;
 
 	if (!BloomxLockSegmentPage(removal->store, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
-		BloomxReportCorruption(removal->store, "a page of row addresses is something else");
+		BloomxReportCorruption(removal->store->index, "a page of row addresses is something else");
 	tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
 
 	/* ask about all rows first, so that a page without dead ones is not written */
@@ -112,7 +118,7 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
-		BloomxReportCorruption(removal->store, "a page of pending rows is something else");
+		BloomxReportCorruption(removal->store->index, "a page of pending rows is something else");
 	while (*place < Min(end, PAGE_WORDS))
 	{
 		const uint64 *row = words + *place;
@@ -122,7 +128,7 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 			dead[n++] = (uint32) *place;
 		*place += BloomxRowWords(&structure->meta.keys, row);
 		if (*place > end)
-			BloomxReportCorruption(removal->store, "a pending row is longer than the list");
+			BloomxReportCorruption(removal->store->index, "a pending row is longer than the list");
 	}
 	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)

@@ -12,7 +12,7 @@
  * the versions that were looked at and tested.  With any other, changes go through
  * GenericXLogStart and GenericXLogFinish.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/pages/wal.h"
 
 #include "access/xloginsert.h"
 #include "miscadmin.h"
@@ -119,20 +119,20 @@ BloomxFinishChanges(BloomxChange *changes, int n, Relation index)
  * the server's format of changes is.
  */
 void
-BloomxWriteImages(const BloomxStore *store, BlockNumber first, const PGAlignedBlock *images, int n)
+BloomxWriteImages(Relation index, BlockNumber first, const PGAlignedBlock *images, int n)
 {
 	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
 
 	Assert(n <= MAX_GENERIC_XLOG_PAGES);
 	for (int i = 0; i < n; i++)
-		buffers[i] = ReadBufferExtended(store->index, MAIN_FORKNUM, first + i, RBM_ZERO_AND_LOCK, NULL);
+		buffers[i] = ReadBufferExtended(index, MAIN_FORKNUM, first + i, RBM_ZERO_AND_LOCK, NULL);
 	START_CRIT_SECTION();
 	for (int i = 0; i < n; i++)
 	{
 		memcpy(BufferGetPage(buffers[i]), images[i].data, BLCKSZ);
 		MarkBufferDirty(buffers[i]);
 	}
-	if (RelationNeedsWAL(store->index))
+	if (RelationNeedsWAL(index))
 	{
 		XLogRecPtr	lsn;
 

@@ -5,7 +5,7 @@
  * INSERT appends to the pending rows; when there are too many, some inserts do a
  * step of a merge.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/build/build.h"
 
 #include "access/htup_details.h"
 #include "access/xloginsert.h"
@@ -23,6 +23,11 @@
 #include "utils/syscache.h"
 
 #include "pg/base/objects.h"
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/build/concurrent.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/format/options.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 /*
  * The most pages of pending rows that a merge begun by an INSERT takes.  Of filters,

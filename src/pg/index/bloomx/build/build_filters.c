@@ -7,7 +7,7 @@
  * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
  * rows in memory and writes a segment whenever its memory or a segment is full.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/base/base.h"
 
 #include "miscadmin.h"
 #include "utils/lsyscache.h"
@@ -15,6 +15,11 @@
 #include "utils/rel.h"
 
 #include "pg/functions/typmod.h"
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/format/options.h"
+#include "pg/index/bloomx/segment/merge.h"
+#include "pg/index/bloomx/segment/provisional.h"
 #include "pg/value/value.h"
 
 /*
@@ -87,7 +92,7 @@ ChooseByType(const BloomxStore *store, const BloomxOptions *options, BloomxKeys 
 	type = LookupFilterType(typmod);
 	if (type != NULL && BloomxSampleType(&sample, &type->geometry))
 	{
-		blx_geometry geometry = BloomxChooseGeometry(options, &sample);
+		blx_geometry geometry = BloomxChooseGeometry(options->bits, options->probes, &sample);
 
 		BloomxSetGeometry(keys, &geometry);
 	}
@@ -102,7 +107,7 @@ StartRows(FilterBuilder *state)
 
 	if (state->keys.parts == 0)
 	{
-		geometry = BloomxChooseGeometry(&state->options, &state->sample);
+		geometry = BloomxChooseGeometry(state->options.bits, state->options.probes, &state->sample);
 		BloomxSetGeometry(&state->keys, &geometry);
 	}
 	/* the metapage must have it before the first segment is added */

@@ -15,7 +15,7 @@
  * type of keys the index has, so the processes would have to agree on both.  Nor are
  * values beside them, as the table is read once for all stores.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/base/base.h"
 
 #include "access/htup_details.h"
 #include "access/parallel.h"
@@ -36,6 +36,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/syscache.h"
+
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/build/concurrent.h"
 
 /* Keys of the table of contents in shared memory. */
 #define SHARED_KEY 1

@@ -1,7 +1,7 @@
 /*
  * build_scan.c - CREATE INDEX reads the rows of the table, alone or with others.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/base/base.h"
 
 #include "access/tableam.h"
 #include "commands/progress.h"
@@ -9,6 +9,9 @@
 #include "pgstat.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/build/concurrent.h"
 
 typedef struct BuildState
 {

@@ -5,12 +5,16 @@
  * The number of parts of a signature, and so the rate of false positives, is
  * chosen when the first segment is made, and stays until REINDEX.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/base/base.h"
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 typedef struct ValueBuilder
 {
@@ -113,6 +117,6 @@ BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
 	if (!BloomxAppendRow(store, target, &keys, row, &step))
-		BloomxReportCorruption(store, "its first page is that of an index of filters");
+		BloomxReportCorruption(store->index, "its first page is that of an index of filters");
 	return step;
 }

@@ -14,7 +14,7 @@
  * rows are in all stores where they should be: the build puts a row into all of them,
  * and so does an INSERT whose transaction committed, and no other row is asked for.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/build/concurrent.h"
 
 #include "access/xact.h"
 #include "commands/tablespace.h"

@@ -7,7 +7,7 @@
  * in it, and a condition on any of the columns can be looked up.  Of a column of
  * filters, which has a store of its own, NULL is the only key here.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/condition/columns.h"
 
 #include "access/genam.h"
 #include "catalog/pg_type.h"

@@ -6,12 +6,13 @@
  * any.  A condition on a value is what its operator class makes of it
  * (pg/keys/extract/extract.h).
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/condition/scan_condition.h"
 
 #include "miscadmin.h"
 
 #include "core/base/identity.h"
 #include "core/layouts/growing/hashes.h"
+#include "pg/index/bloomx/format/row.h"
 
 /*
  * A condition has at most 64 MB of slices, a quarter of a million keys of 64.

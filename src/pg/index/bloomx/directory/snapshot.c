@@ -1,9 +1,11 @@
 /*
  * snapshot.c - what a store consists of at one moment, and the structure lock.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/directory/snapshot.h"
 
 #include "storage/lmgr.h"
+
+#include "pg/index/bloomx/pending/list.h"
 
 static void
 ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
@@ -20,15 +22,15 @@ ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
-			BloomxReportCorruption(store, "a page of the directory is something else");
+			BloomxReportCorruption(store->index, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
-			BloomxReportCorruption(store, "a page of the directory has a wrong checksum");
+			BloomxReportCorruption(store->index, "a page of the directory has a wrong checksum");
 		memcpy(structure->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (!BloomxSegmentIsValid(meta, &structure->segments[i], structure->blocks))
-			BloomxReportCorruption(store, "the directory names a segment that cannot be");
+			BloomxReportCorruption(store->index, "the directory names a segment that cannot be");
 }
 
 BloomxStructure *
@@ -49,7 +51,7 @@ BloomxReadStructure(const BloomxStore *store, Snapshot snapshot)
 		structure->pending_words += structure->list_words[i];
 	}
 	if (meta->merge.pending > structure->list_words[meta->merge.list])
-		BloomxReportCorruption(store, "a merge takes more pending rows than there are");
+		BloomxReportCorruption(store->index, "a merge takes more pending rows than there are");
 	ReadDirectory(store, structure);
 	UnlockReleaseBuffer(buffer);
 	structure->geometry = BloomxGeometryOf(&meta->keys);

@@ -7,21 +7,24 @@
  * came between the extension of the file and the record that names the pages.
  * VACUUM finds these and makes them free pages.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/directory/space.h"
 
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/pending/list.h"
+
 static void
 MarkUsed(const BloomxStore *store, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
 {
 	if (start >= blocks || pages > blocks - start)
-		BloomxReportCorruption(store, "it refers to pages beyond its end");
+		BloomxReportCorruption(store->index, "it refers to pages beyond its end");
 	for (uint32 i = 0; i < pages; i++)
 	{
 		if (used[start + i])
-			BloomxReportCorruption(store, "it uses a page twice");
+			BloomxReportCorruption(store->index, "it uses a page twice");
 		used[start + i] = true;
 	}
 }
@@ -38,7 +41,7 @@ MarkStore(const BloomxStore *store, const BloomxStructure *structure, bool *used
 		BlockNumber *pending = BloomxPendingBlocks(store, structure, list, meta->pending[list].pages);
 
 		if (pending == NULL)
-			BloomxReportCorruption(store, "a page of pending rows is something else");
+			BloomxReportCorruption(store->index, "a page of pending rows is something else");
 		for (uint32 i = 0; i < meta->pending[list].pages; i++)
 			MarkUsed(store, used, blocks, pending[i], 1);
 		pfree(pending);

@@ -2,9 +2,11 @@
  * update.c - the directory: the one WAL record that puts new segments in the place
  * of others, and of pending rows.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/directory/update.h"
 
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/pending/list.h"
 
 bool
 BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots)
@@ -132,7 +134,7 @@ BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const 
 	{
 		pending = BloomxPendingBlocks(store, structure, merge->list, BloomxPendingPages(&structure->meta.pending[merge->list], merge->pending));
 		if (pending == NULL)
-			BloomxReportCorruption(store, "a page of pending rows is something else");
+			BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	}
 	while (!TryReplace(store, merge, results, slots, n, pending))
 		BloomxExtendIndex(store, 1);

@@ -5,7 +5,7 @@
  * filters.  An index of smaller signatures merely returns more rows; they are
  * rechecked.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/format/geometry.h"
 
 #include <math.h>
 
@@ -107,10 +107,10 @@ MostBlocks(const BloomxGeometrySample *sample, unsigned parts)
 }
 
 blx_geometry
-BloomxChooseGeometry(const BloomxOptions *options, const BloomxGeometrySample *sample)
+BloomxChooseGeometry(int32 bits_asked, int32 probes, const BloomxGeometrySample *sample)
 {
-	unsigned	parts = options->probes,
-				bits = options->bits;
+	unsigned	parts = probes,
+				bits = bits_asked;
 	blx_geometry geometry;
 	blx_error	error;
 
@@ -163,4 +163,50 @@ BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filte
 		blx_signature(words, geometry, WithoutCounters(f));
 	else
 		blx_signature_of_anything(words, geometry);
+}
+
+/* ---- keys ---- */
+
+blx_geometry
+BloomxGeometryOf(const BloomxKeys *keys)
+{
+	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << keys->log2_blocks,
+		.parts = keys->parts, .probes = 1, .part_bits = 64};
+}
+
+void
+BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry)
+{
+	keys->log2_blocks = (uint8) pg_leftmost_one_pos32(geometry->blocks);
+	keys->parts = (uint8) geometry->parts;
+}
+
+blx_identity
+BloomxIdentityOf(const BloomxKeys *keys)
+{
+	return (blx_identity) {.key_type = keys->key_type, .name_len = keys->name_len, .name = keys->name};
+}
+
+bool
+BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
+{
+	blx_identity ours = BloomxIdentityOf(keys),
+				theirs = blx_identity_of(f);
+
+	if (!blx_same_keys(&ours, &theirs))
+		return false;
+	/* an index of filters without a key type takes the first one that comes */
+	if (keys->key_type == BLX_KEY_NONE)
+	{
+		keys->key_type = theirs.key_type;
+		keys->name_len = theirs.name_len;
+		memcpy(keys->name, theirs.name, theirs.name_len);
+	}
+	return true;
+}
+
+bool
+BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
+{
+	return memcmp(a, b, sizeof *a) == 0;
 }

@@ -10,7 +10,7 @@
  * page checksums.  The fields are checked in any case, as if there were no
  * checksums: an error is better than a wild read.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/format/metapage.h"
 
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
@@ -18,59 +18,11 @@
 #include "utils/rel.h"
 
 #include "core/base/identity.h"
+#include "pg/index/bloomx/format/options.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
 StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
 StaticAssertDecl(sizeof(BloomxKeys) == 16 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
-
-void
-BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp)
-{
-	BloomxPageTail *tail;
-
-	PageInit(page, BLCKSZ, sizeof(BloomxPageTail));
-	tail = BloomxGetPageTail(page);
-	tail->stamp = stamp;
-	tail->kind = kind;
-	tail->page_id = BLOOMX_PAGE_ID;
-	/* all of it is data; only a page of pending rows is filled little by little */
-	if (kind != PENDING_PAGE)
-		((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
-}
-
-/* What lies between pd_lower and pd_upper does not survive a WAL record. */
-static bool
-LowerIsValid(const PageHeaderData *header, BloomxPageKind kind)
-{
-	uint32		first = MAXALIGN(SizeOfPageHeaderData);
-
-	if (kind != PENDING_PAGE)
-		return header->pd_lower == header->pd_special;
-	return header->pd_lower >= first && header->pd_lower <= header->pd_special && (header->pd_lower - first) % sizeof(uint64) == 0;
-}
-
-bool
-BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp)
-{
-	PageHeader	header = (PageHeader) page;
-	const BloomxPageTail *tail;
-
-	if (PageIsNew(page) || PageGetPageSize(page) != BLCKSZ || PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
-		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageTail)) ||
-		header->pd_upper != header->pd_special || !LowerIsValid(header, kind))
-		return false;
-	tail = BloomxGetPageTail(page);
-	return tail->page_id == BLOOMX_PAGE_ID && tail->kind == kind && tail->stamp == stamp;
-}
-
-void
-BloomxReportCorruption(const BloomxStore *store, const char *what)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(store->index), what),
-			 errhint("Please REINDEX it.")));
-}
 
 /* ---- the metapage ---- */
 
@@ -254,9 +206,9 @@ GetCheckedMeta(const BloomxStore *store, Page page, BlockNumber blocks, bool (*i
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
-		BloomxReportCorruption(store, "its first page is not that of a bloomx index");
+		BloomxReportCorruption(store->index, "its first page is not that of a bloomx index");
 	if (!is_valid(meta, blocks))
-		BloomxReportCorruption(store, "its first page contradicts itself");
+		BloomxReportCorruption(store->index, "its first page contradicts itself");
 	return meta;
 }
 
@@ -324,55 +276,11 @@ BloomxInitMetaPage(const BloomxStore *store, Page page)
 	if (options.bits > 0 && !meta->keys.of_values)
 	{
 		BloomxGeometrySample none = {0};
-		blx_geometry geometry = BloomxChooseGeometry(&options, &none);
+		blx_geometry geometry = BloomxChooseGeometry(options.bits, options.probes, &none);
 
 		BloomxSetGeometry(&meta->keys, &geometry);
 	}
 	BloomxSealMeta(meta);
-}
-
-blx_geometry
-BloomxGeometryOf(const BloomxKeys *keys)
-{
-	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << keys->log2_blocks,
-		.parts = keys->parts, .probes = 1, .part_bits = 64};
-}
-
-void
-BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry)
-{
-	keys->log2_blocks = (uint8) pg_leftmost_one_pos32(geometry->blocks);
-	keys->parts = (uint8) geometry->parts;
-}
-
-blx_identity
-BloomxIdentityOf(const BloomxKeys *keys)
-{
-	return (blx_identity) {.key_type = keys->key_type, .name_len = keys->name_len, .name = keys->name};
-}
-
-bool
-BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
-{
-	blx_identity ours = BloomxIdentityOf(keys),
-				theirs = blx_identity_of(f);
-
-	if (!blx_same_keys(&ours, &theirs))
-		return false;
-	/* an index of filters without a key type takes the first one that comes */
-	if (keys->key_type == BLX_KEY_NONE)
-	{
-		keys->key_type = theirs.key_type;
-		keys->name_len = theirs.name_len;
-		memcpy(keys->name, theirs.name, theirs.name_len);
-	}
-	return true;
-}
-
-bool
-BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
 }
 
 void

@@ -4,10 +4,12 @@
  * In SQL the bits per key are called "probes", as in the functions that make
  * filters; in a signature they are its parts.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/format/options.h"
 
 #include "access/reloptions.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/format/geometry.h"
 
 static relopt_kind option_kind;
 
@@ -44,7 +46,7 @@ bloomxoptions(Datum reloptions, bool validate)
 
 	/* raises an error if no signature has that number of bits and parts */
 	if (validate && options != NULL)
-		(void) BloomxChooseGeometry(options, &none);
+		(void) BloomxChooseGeometry(options->bits, options->probes, &none);
 	return (bytea *) options;
 }
 

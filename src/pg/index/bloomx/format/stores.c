@@ -1,7 +1,7 @@
 /*
  * stores.c - of which stores an index consists.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/format/stores.h"
 
 #include "utils/rel.h"
 

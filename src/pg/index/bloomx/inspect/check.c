@@ -11,7 +11,7 @@
  * has changed, which happens only before there is a segment (provisional.c), the
  * check begins again.
  */
-#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/base/base.h"
 
 #include "access/genam.h"
 #include "access/relation.h"
@@ -25,6 +25,10 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/index/bloomx/inspect/info.h"
 
 /* ---- the rows of the table ---- */
 

@@ -2,11 +2,14 @@
  * check_filters.c - bloomx_check_index of filters: every row with a filter is in
  * the index exactly once, and its signature has every bit that it must have.
  */
-#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/base/base.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
+#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/segment.h"
 #include "pg/value/value.h"
 
 /* Rows whose bits are still to be checked, and the bits that their signatures must have. */
@@ -47,7 +50,7 @@ CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, ui
 	BloomxReadColumn(check->store, segment, number, slices, column);
 	for (uint32 row = segment->rows; row % 64 != 0; row++)
 		if (column[row] != 0)
-			BloomxReportCorruption(check->store, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->store->index, "there are bits beyond the last row of a segment");
 	for (Size i = 0; i < n; i++)
 		if (((FilterCheck *) check->state)->signatures[rows[i].signature * words + number] & ~column[rows[i].row])
 			BloomxReportRow(check, &rows[i].tid, "lacks a bit");
@@ -83,7 +86,7 @@ CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 		i++;
 	}
 	if (i < n)
-		BloomxReportCorruption(check->store, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 

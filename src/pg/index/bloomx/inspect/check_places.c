@@ -7,6 +7,11 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/directory/space.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/segment.h"
+
 void
 BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char *problem)
 {
@@ -91,7 +96,7 @@ CollectPending(BloomxCheck *check)
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
 		AddPlace(check, BloomxPendingTid(words), IN_PENDING, row);
 	if (reader->gone)
-		BloomxReportCorruption(check->store, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 

@@ -6,10 +6,12 @@
  *   check_values.c   the bits of values
  *   check.c          the whole
  */
-#ifndef BLOOMX_PLACES_H
-#define BLOOMX_PLACES_H
+#ifndef BLOOMX_CHECK_PLACES_H
+#define BLOOMX_CHECK_PLACES_H
 
-#include "pg/index/bloomx/index.h"
+#include "pg/base/base.h"
+
+#include "pg/index/bloomx/format/metapage.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -67,4 +69,4 @@ extern void BloomxSortBatch(BloomxPlace *batch, Size n);
 
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_PLACES_H */
+#endif							/* BLOOMX_CHECK_PLACES_H */

@@ -2,10 +2,15 @@
  * check_values.c - bloomx_check_index of values: for every row of the table there is
  * an entry of the row or of its block, or a pending row, that has all of its keys.
  */
-#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/base/base.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
+
+#include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/segment.h"
 
 /* A row of the table that is still to be checked. */
 typedef struct ValueRow
@@ -93,9 +98,9 @@ CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 		CHECK_FOR_INTERRUPTS();
 		words = BloomxLockSlice(check->store, segment, slice, &buffer);
 		if (words == NULL)
-			BloomxReportCorruption(check->store, "a page of bits is something else");
+			BloomxReportCorruption(check->store->index, "a page of bits is something else");
 		if (segment->rows % 64 != 0 && words[segment->rows / 64] >> segment->rows % 64 != 0)
-			BloomxReportCorruption(check->store, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->store->index, "there are bits beyond the last row of a segment");
 		for (uint32 i = bits.first[slice]; i < bits.first[slice + 1]; i++)
 		{
 			Candidate  *candidate = &candidates[bits.candidates[i]];
@@ -130,7 +135,7 @@ CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 			candidates[i].lacks = found < of->n && BloomxHeadOf(row).hashes != ANY_HASHES;
 		}
 	if (i < n)
-		BloomxReportCorruption(check->store, "a page of pending rows is something else");
+		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 

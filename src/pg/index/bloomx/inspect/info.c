@@ -1,7 +1,7 @@
 /*
  * info.c - bloomx_index_info, and who may inspect an index.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/inspect/info.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -18,6 +18,9 @@
 #include "utils/tuplestore.h"
 
 #include "pg/base/objects.h"
+#include "pg/index/bloomx/build/build.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/pending/list.h"
 
 /*
  * A user who may read the table may know what its index is made of, and so may

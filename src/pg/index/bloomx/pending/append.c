@@ -1,7 +1,7 @@
 /*
  * append.c - INSERT makes a row a pending row.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/pending/append.h"
 
 #include "storage/bufmgr.h"
 
@@ -11,6 +11,60 @@
  * but few enough that the INSERT and those that wait for it lose little time.
  */
 #define NEW_PAGES 32
+
+/*
+ * The pages that a step of an INSERT writes: half a megabyte, a millisecond or
+ * two.  64 pages are 64 slices of the longest kind, which are collected together
+ * anyway; smaller steps would collect them several times.
+ */
+#define INSERT_STEP 64
+
+/*
+ * Not every row pays for a step.  A row is written once as a pending row and
+ * about five times in segments.  So eight merged pages per page of pending rows
+ * keep up with the inserts, and a statement of many rows does its share and not
+ * a whole merge.
+ */
+#define MERGED_PAGES_PER_PAGE 8
+
+/*
+ * If merges had to wait for VACUUM or a check, or could not keep up, and the lists
+ * together have grown to this many times the limit of one, rows pay as many times
+ * more until the lists are shorter.  All lists count, so that of several sessions
+ * each pays as much.
+ */
+#define LONG_LISTS 4
+
+/*
+ * The pages that the step of a merge writes which is due after an insert of n
+ * words, with which the list has so many words; 0 if none is due.
+ *
+ * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
+ * list too long begins the merge; after it a step is due whenever the rows since
+ * the last one owe INSERT_STEP pages.  A row that owes more by itself does a
+ * larger step.
+ */
+static uint32
+InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store)
+{
+	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
+				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
+	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
+				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
+
+	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(store)))
+		return 0;
+	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(store))
+	{
+		due *= LONG_LISTS;
+		period /= LONG_LISTS;
+	}
+	if (due >= INSERT_STEP * PAGE_WORDS)
+		return due / PAGE_WORDS;
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(store)))
+		return INSERT_STEP;
+	return 0;
+}
 
 /*
  * True if the keys stay as they are until REINDEX, as far as a row depends on them:
@@ -55,7 +109,7 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *targe
 			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(store, buffer, target->list, row, n, &words)))
 	{
 		result = APPENDED;
-		*step = BloomxInsertStep(meta, target->list, words, n, store);
+		*step = InsertStep(meta, target->list, words, n, store);
 		SetTarget(target, meta);
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);

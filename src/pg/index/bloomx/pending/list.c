@@ -12,12 +12,14 @@
  * only a full page gets a successor, or is taken off the list.  If that is to happen
  * to the last page before it is full, it is marked as full.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/pending/list.h"
 
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
-#include "storage/s_lock.h"
+
+#include "pg/index/bloomx/format/options.h"
+#include "pg/index/pages/wal.h"
 
 StaticAssertDecl(1 + MAX_SIGNATURE_BITS / 64 <= MAX_ROW_WORDS, "the largest signature must fit a row");
 
@@ -46,28 +48,6 @@ EndMark(uint64 stamp, LocationIndex lower)
 	return sum;
 }
 
-/*
- * How often an insert tries to get the last page, or the metapage, before it sleeps.
- * Whoever has the page keeps it for a microsecond or two; to sleep and to be woken
- * takes several.  Two sessions that appended 800,000 rows of 256 bits each to one list
- * took 2.5 seconds without this, and 2.2 with it.
- */
-#define LOCK_TRIES 50
-#define PAUSES_PER_TRY 5
-
-void
-BloomxLockExclusively(Buffer buffer)
-{
-	for (int i = 0; i < LOCK_TRIES; i++)
-	{
-		if (ConditionalLockBuffer(buffer))
-			return;
-		for (int j = 0; j < PAUSES_PER_TRY; j++)
-			SPIN_DELAY();
-	}
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-}
-
 /* Pins and locks the last page of a list; *words is the number of words in the list. */
 static Buffer
 LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, int mode, uint64 *words)
@@ -82,10 +62,10 @@ LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, int mod
 	else
 		LockBuffer(buffer, mode);
 	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
-		BloomxReportCorruption(store, "a page of pending rows is something else");
+		BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
 	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
-		BloomxReportCorruption(store, "the last page of pending rows contradicts itself");
+		BloomxReportCorruption(store->index, "the last page of pending rows contradicts itself");
 	*words -= pending->skip;
 	return buffer;
 }
@@ -159,7 +139,7 @@ LockPendingPage(const BloomxStore *store, BlockNumber block, BlockNumber blocks,
 {
 	/* the block number may come from another page of the list, where nothing has checked it */
 	if (block == META_BLOCK || block >= blocks)
-		BloomxReportCorruption(store, "a page of pending rows names a page that is not there");
+		BloomxReportCorruption(store->index, "a page of pending rows names a page that is not there");
 	*buffer = ReadBuffer(store->index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
@@ -224,14 +204,14 @@ NextPage(BloomxPendingReader *reader)
 
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
-		BloomxReportCorruption(reader->store, "there are more pending words than pages for them");
+		BloomxReportCorruption(reader->store->index, "there are more pending words than pages for them");
 	if (!LockPendingPage(reader->store, reader->next, reader->structure->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->store->index, BufferGetPage(buffer));
 	/* all pages but the last one were full when the structure was read */
 	reader->end = WordsOf(BufferGetPage(buffer));
 	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
-		BloomxReportCorruption(reader->store, "a page of pending rows is not full");
+		BloomxReportCorruption(reader->store->index, "a page of pending rows is not full");
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
 	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
@@ -256,7 +236,7 @@ ReadWords(BloomxPendingReader *reader, uint32 n)
 		if (reader->place >= reader->end && !NextPage(reader))
 			return false;
 		if (reader->place >= reader->end)
-			BloomxReportCorruption(reader->store, "a page of pending rows ends too early");
+			BloomxReportCorruption(reader->store->index, "a page of pending rows ends too early");
 		more = Min(n - reader->n, reader->end - reader->place);
 		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
 		reader->place += more;
@@ -279,7 +259,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 		uint32		words = BloomxRowWords(reader->keys, reader->row);
 
 		if (words > reader->left)
-			BloomxReportCorruption(reader->store, "a pending row is longer than the list");
+			BloomxReportCorruption(reader->store->index, "a pending row is longer than the list");
 		reader->gone = !ReadWords(reader, words);
 		reader->left -= words;
 	}
@@ -327,7 +307,7 @@ BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *struct
 		CHECK_FOR_INTERRUPTS();
 		if (i == pending->pages || !LockPendingPage(store, next, structure->blocks, pending->stamp + i, &buffer) ||
 			part.start + WordsOf(BufferGetPage(buffer)) < part.end)
-			BloomxReportCorruption(store, "a page of pending rows is something else");
+			BloomxReportCorruption(store->index, "a page of pending rows is something else");
 		part.words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 
 		/* the rows that have words on the page */
@@ -487,7 +467,7 @@ WriteNewPage(const BloomxStore *store, BlockNumber block, uint64 stamp, BlockNum
 	memcpy(PageGetContents(page), words, n * sizeof(uint64));
 	*lower += n * sizeof(uint64);
 	BloomxGetPageTail(page)->extra = next != InvalidBlockNumber ? next : EndMark(stamp, *lower);
-	BloomxWriteImages(store, block, &image, 1);
+	BloomxWriteImages(store->index, block, &image, 1);
 	return n;
 }
 
@@ -584,7 +564,7 @@ NextBlock(const BloomxStore *store, BlockNumber block, uint64 stamp)
 	Buffer		buffer;
 
 	if (!LockPendingPage(store, block, RelationGetNumberOfBlocks(store->index), stamp, &buffer))
-		BloomxReportCorruption(store, "a page of pending rows is something else");
+		BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;

@@ -21,13 +21,15 @@
  * than others, and if that would say hardly anything, the entry may hold anything:
  * it comes into a segment without slices.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/segment/entries.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/format/options.h"
 
 /*
  * Unless an option or the operator classes say it, the rate is such that a lookup

@@ -7,13 +7,17 @@
  * the next one frees them.  At the end one WAL record puts all segments into the
  * directory and drops the rows.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/segment/flush.h"
 
 #include <math.h>
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/entries.h"
 
 /* A pending row in memory. */
 typedef struct PendingRow
@@ -72,7 +76,7 @@ ReadRows(const BloomxStore *store, const BloomxStructure *structure, int list, u
 			KeepRow(&rows, row, reader->n);
 	}
 	if (reader->gone)
-		BloomxReportCorruption(store, "a page of pending rows is something else");
+		BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 	SortRows(rows.rows, rows.n);
 	return rows;

@@ -15,7 +15,7 @@
  *
  * An interrupt, an error or a crash costs the work of the present step.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 #include "commands/progress.h"
 #include "miscadmin.h"
@@ -23,6 +23,12 @@
 #include "postmaster/autovacuum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/segment/flush.h"
+#include "pg/index/bloomx/segment/provisional.h"
 
 /*
  * A larger fan-out rewrites rows less often, but leaves more small segments,
@@ -39,57 +45,6 @@
  */
 #define FAN_OUT_OF_VACUUM 2
 #define LEAST_PART 16
-
-/*
- * The pages that a step of an INSERT writes: half a megabyte, a millisecond or
- * two.  64 pages are 64 slices of the longest kind, which are collected together
- * anyway; smaller steps would collect them several times.
- */
-#define INSERT_STEP 64
-
-/*
- * Not every row pays for a step.  A row is written once as a pending row and
- * about five times in segments.  So eight merged pages per page of pending rows
- * keep up with the inserts, and a statement of many rows does its share and not
- * a whole merge.
- */
-#define MERGED_PAGES_PER_PAGE 8
-
-/*
- * If merges had to wait for VACUUM or a check, or could not keep up, and the lists
- * together have grown to this many times the limit of one, rows pay as many times
- * more until the lists are shorter.  All lists count, so that of several sessions
- * each pays as much.
- */
-#define LONG_LISTS 4
-
-/*
- * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
- * list too long begins the merge; after it a step is due whenever the rows since
- * the last one owe INSERT_STEP pages.  A row that owes more by itself does a
- * larger step.
- */
-uint32
-BloomxInsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store)
-{
-	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
-				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
-	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
-				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
-
-	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(store)))
-		return 0;
-	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(store))
-	{
-		due *= LONG_LISTS;
-		period /= LONG_LISTS;
-	}
-	if (due >= INSERT_STEP * PAGE_WORDS)
-		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(store)))
-		return INSERT_STEP;
-	return 0;
-}
 
 Size
 BloomxVacuumMemory(void)

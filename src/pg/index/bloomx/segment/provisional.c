@@ -16,9 +16,13 @@
  * so that VACUUM and checks see no change within a step, and the metapage's
  * exclusive lock, so that no row is appended meanwhile.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/segment/provisional.h"
 
 #include "utils/memutils.h"
+
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/format/options.h"
+#include "pg/index/bloomx/pending/list.h"
 
 StaticAssertDecl(sizeof(BloomxRowHead) == sizeof(uint64), "the head of a row is one word");
 
@@ -68,7 +72,7 @@ ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 *row
 			memcpy(words + (Size) row_words * (*rows)++, row, row_words * sizeof(uint64));
 	}
 	if (reader->gone)
-		BloomxReportCorruption(store, "a page of pending rows is something else");
+		BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	return words;
 }
 
@@ -82,20 +86,20 @@ ChooseByRows(const BloomxStore *store, const uint64 *words, uint32 rows, uint32 
 
 	/* the option was set after CREATE INDEX, and was checked without filters: they may have more parts than it has room for */
 	if (options.bits > 0)
-		return BloomxChooseGeometry(&options, &none);
+		return BloomxChooseGeometry(options.bits, options.probes, &none);
 	for (uint32 i = 0; i < rows; i++)
 	{
 		const BloomxRowHead *head = (const BloomxRowHead *) (words + i * (Size) row_words);
 		blx_geometry geometry = {.blocks = UINT32_C(1) << (head->log2_blocks & 31), .parts = head->parts};
 
 		if (head->log2_blocks > 31 || head->parts > BLX_MAX_K)
-			BloomxReportCorruption(store, "a pending row is of a filter that cannot be");
+			BloomxReportCorruption(store->index, "a pending row is of a filter that cannot be");
 		if (geometry.parts > 0)
 			BloomxAddToSample(&sample, &geometry);
 	}
 	if (own != NULL && own->parts > 0)
 		BloomxAddToSample(&sample, own);
-	return BloomxChooseGeometry(&options, &sample);
+	return BloomxChooseGeometry(options.bits, options.probes, &sample);
 }
 
 /*
@@ -153,7 +157,7 @@ RewriteList(const BloomxStore *store, const BloomxStructure *structure, const bl
 	uint64	   *words;
 
 	if (blocks == NULL)
-		BloomxReportCorruption(store, "a page of pending rows is something else");
+		BloomxReportCorruption(store->index, "a page of pending rows is something else");
 	words = ReadRows(store, structure, &rows);
 	meta->keys = NewKeys(store, structure, words, rows, own);
 	geometry = BloomxGeometryOf(&meta->keys);

@@ -11,11 +11,13 @@
  *
  * Every page carries the segment's stamp and number of rows.
  */
-#include "pg/index/bloomx/index.h"
+#include "pg/index/bloomx/segment/segment.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+
+#include "pg/index/pages/wal.h"
 
 /* ---- reading ---- */
 
@@ -53,7 +55,7 @@ BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment)
 		const ItemPointerData *of_page = BloomxLockTids(store, segment, page, NULL, &buffer);
 
 		if (of_page == NULL)
-			BloomxReportCorruption(store, "a page of row addresses is something else");
+			BloomxReportCorruption(store->index, "a page of row addresses is something else");
 		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
 		UnlockReleaseBuffer(buffer);
 	}
@@ -92,7 +94,7 @@ FlushPages(BloomxPageWriter *writer)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (writer->pages > 0)
-		BloomxWriteImages(writer->store, writer->next, writer->images, writer->pages);
+		BloomxWriteImages(writer->store->index, writer->next, writer->images, writer->pages);
 	writer->next += writer->pages;
 	writer->pages = 0;
 }
@@ -129,7 +131,7 @@ LockSlices(const BloomxStore *store, const BloomxSegment *segment, uint32 slice,
 	const uint64 *words = BloomxLockSlice(store, segment, slice, buffer);
 
 	if (words == NULL)
-		BloomxReportCorruption(store, "a page of bits is something else");
+		BloomxReportCorruption(store->index, "a page of bits is something else");
 	*on_page = Min(n, per_page - slice % per_page);
 	return words;
 }
@@ -258,7 +260,7 @@ GetColumn(Collector *collector, uint32 number, uint32 end)
 			rows += source->segment != NULL ? CollectFromSegment(collector, source, rows) : CollectFromMemory(collector, source, rows);
 		}
 		if (rows != collector->rows)
-			BloomxReportCorruption(collector->store, "a segment in the making has other rows than it had");
+			BloomxReportCorruption(collector->store->index, "a segment in the making has other rows than it had");
 	}
 	return collector->columns + (number - collector->first) * (Size) collector->room;
 }
@@ -454,7 +456,7 @@ BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
 	if (collector.before + collector.rows != segment->rows)
-		BloomxReportCorruption(store, "a segment in the making has other rows than it had");
+		BloomxReportCorruption(store->index, "a segment in the making has other rows than it had");
 	if (from < tid_pages)
 	{
 		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);

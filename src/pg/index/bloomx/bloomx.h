@@ -1,0 +1,49 @@
+/*
+ * bloomx.h - what the access method offers to PostgreSQL, and at load time.
+ */
+#ifndef BLOOMX_BLOOMX_H
+#define BLOOMX_BLOOMX_H
+
+#include "pg/base/base.h"
+
+#include "access/amapi.h"
+#include "nodes/primnodes.h"
+
+#include "pg/index/bloomx/format/options.h"
+#include "pg/index/bloomx/format/stores.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- summarize.c ---- */
+
+/* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
+extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
+
+/* ---- nulls.c ---- */
+
+/* At load time: tells the planner that rows without a filter are not in the index. */
+extern void BloomxInitNulls(void);
+
+/* ---- arrays.c ---- */
+
+/* At load time: arrays that are parameters, of elements by value, are hashed when rows are rechecked. */
+extern void BloomxInitArrays(void);
+
+/* The function by which the executor can hash the array of column = ANY (array), or InvalidOid. */
+extern Oid	BloomxHashOfElements(ScalarArrayOpExpr *condition);
+
+/* ---- scan.c, vacuum.c, cost.c ---- */
+
+extern IndexScanDesc bloomxbeginscan(Relation index, int keys, int orderbys);
+extern void bloomxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys);
+extern int64 bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap);
+extern void bloomxendscan(IndexScanDesc scan);
+extern IndexBulkDeleteResult *bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
+											   IndexBulkDeleteCallback callback, void *state);
+extern IndexBulkDeleteResult *bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
+extern void bloomxcostestimate(struct PlannerInfo *root, struct IndexPath *path, double loops, Cost *startup, Cost *total,
+							   Selectivity *selectivity, double *correlation, double *pages);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_BLOOMX_H */

@@ -1,0 +1,57 @@
+/*
+ * builder.h - the parts of CREATE INDEX and INSERT.
+ */
+#ifndef BLOOMX_BUILDER_H
+#define BLOOMX_BUILDER_H
+
+#include "pg/base/base.h"
+
+#include "access/amapi.h"
+#include "access/relscan.h"
+
+#include "pg/index/bloomx/pending/append.h"
+#include "pg/index/bloomx/segment/entries.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
+typedef struct BloomxBuilder
+{
+	const BloomxStore *store;
+	int64		indexed;		/* rows */
+	void		(*add_row) (struct BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull);
+	void		(*finish) (struct BloomxBuilder *builder);
+} BloomxBuilder;
+
+/* ---- build_filters.c ---- */
+
+extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store, const BloomxShare *share);
+
+/* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
+extern uint32 BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
+
+/* ---- build_values.c ---- */
+
+extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
+
+/* A process writes all rows that it still has to its file; the leader takes the rows in a file, and may use all of the memory from then on. */
+extern void BloomxHandOverValues(BloomxBuilder *builder);
+extern void BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file);
+
+/* The same for a row of values. */
+extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
+
+/* ---- build_scan.c ---- */
+
+/* Reads the table, or the blocks that a parallel scan gives, and adds the rows; returns how many there were, indexed or not.  tids: takes theirs, or NULL. */
+extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct IndexInfo *info, BufFile *tids,
+							  TableScanDesc scan, bool progress);
+
+/* ---- build_parallel.c ---- */
+
+/* Builds an index of values with workers.  False, with nothing done, if it may have none. */
+extern bool BloomxBuildInParallel(Relation heap, const BloomxStore *store, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_BUILDER_H */

@@ -1,0 +1,43 @@
+/*
+ * columns.h - the keys of a row of values.
+ */
+#ifndef BLOOMX_COLUMNS_H
+#define BLOOMX_COLUMNS_H
+
+#include "pg/base/base.h"
+
+#include "access/genam.h"
+
+#include "pg/keys/extract/extract.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
+#define EXTRACT_FUNCTION 1
+
+/* Of all columns of an index. */
+typedef struct BloomxColumns
+{
+	KeyHashes	hashes;			/* of the last row */
+	int			n;
+	int			of_values;		/* so many of them are not of filters */
+	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];	/* NULL of filters */
+} BloomxColumns;
+
+/* Everything is in the current memory context. */
+extern BloomxColumns *BloomxOpenColumns(Relation index);
+
+/* The hashes of all keys of a row, as they come, or each once in ascending order; valid until the next call. */
+extern const KeyHashes *BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull);
+extern const KeyHashes *BloomxSortedHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull);
+
+/* A key's hash as the index has it; columns are numbered from 0. */
+extern uint64 BloomxHashInColumn(uint64 hash, int column);
+extern uint64 BloomxHashOfNull(int column);
+
+/* The type that an extractor is made for (pg/keys/extract/extract.h). */
+extern Oid	BloomxTypeOfColumn(Relation index, int column);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_COLUMNS_H */

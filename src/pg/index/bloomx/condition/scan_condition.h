@@ -1,0 +1,51 @@
+/*
+ * scan_condition.h - what a scan asks of the keys of a row.
+ */
+#ifndef BLOOMX_SCAN_CONDITION_H
+#define BLOOMX_SCAN_CONDITION_H
+
+#include "pg/base/base.h"
+
+#include "access/skey.h"
+
+#include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/bloomx/format/metapage.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Strategies of the operator class of filters. */
+#define HOLDS_ALL_STRATEGY 1	/* ?& */
+#define HOLDS_ANY_STRATEGY 2	/* ?| */
+#define HOLDS_TEXT_STRATEGY 3	/* ?& text, and the next two: keys that have the type of the filters */
+#define HOLDS_ALL_TEXTS_STRATEGY 4	/* ?& text[] */
+#define HOLDS_ANY_TEXT_STRATEGY 5	/* ?| text[] */
+
+/*
+ * What a scan asks of the keys of a row, as KeyCondition says it.  A leaf knows
+ * its slices in segments of that many slices.
+ */
+typedef struct BloomxCondition
+{
+	KeyConditionKind kind;
+	uint32		n;				/* parts of HAS_ALL and HAS_ANY */
+	struct BloomxCondition *parts;
+	uint64		hash;			/* of HAS_KEY */
+	uint32		of_slices;		/* 0: the slices are not known yet */
+	uint32	   *slices;			/* meta.keys.parts of them */
+} BloomxCondition;
+
+extern BloomxCondition BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all);
+
+/* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
+extern BloomxCondition BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
+extern BloomxCondition BloomxConditionOfNull(int column);
+
+/* The slices of a leaf in segments of that many. */
+extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slices);
+
+/* True if a pending row may meet the condition. */
+extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_SCAN_CONDITION_H */

@@ -1,0 +1,27 @@
+/*
+ * update.h - new segments in the place of others.
+ */
+#ifndef BLOOMX_UPDATE_H
+#define BLOOMX_UPDATE_H
+
+#include "pg/base/base.h"
+
+#include "pg/index/bloomx/format/metapage.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
+extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots);
+
+/*
+ * From now on the n results stand for the sources of the merge and for its pending
+ * rows.  Needs the structure lock.
+ */
+extern void BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+
+/* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
+extern void BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *segment);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_UPDATE_H */

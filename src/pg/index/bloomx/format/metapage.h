@@ -1,0 +1,169 @@
+/*
+ * metapage.h - the metapage: what a store consists of.
+ */
+#ifndef BLOOMX_METAPAGE_H
+#define BLOOMX_METAPAGE_H
+
+#include "pg/base/base.h"
+
+#include "access/generic_xlog.h"
+
+#include "pg/index/bloomx/format/geometry.h"
+#include "pg/index/bloomx/format/directory.h"
+#include "pg/index/bloomx/format/stores.h"
+
+#pragma GCC visibility push(hidden)
+
+#define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
+#define BLOOMX_INDEX_VERSION 1
+
+typedef struct BloomxRun
+{
+	BlockNumber start;
+	uint32		pages;
+} BloomxRun;
+
+/*
+ * The metapage's room: an eighth for the numbers of the directory's pages, and
+ * half for runs of free pages.  With pages of 8 kB these are 256 pages of 254
+ * segments each, more than 4 billion rows, and 512 runs.  A run too many is
+ * forgotten until VACUUM finds its pages again.
+ */
+#define MAX_DIRECTORY_PAGES (BLCKSZ / 32)
+#define MAX_FREE_RUNS (BLCKSZ / 16)
+
+/* The largest number of segments that one merge makes into one: their numbers must fit the metapage. */
+#define MAX_MERGED 64
+
+/*
+ * A list of pending rows, one after the other on a chain of pages.  The pages are
+ * numbered in order, for ever, and the number is the page's stamp.  All pages are
+ * full, except the last one, which says how far it is used, and which stays the last
+ * one until it is full, or is marked as full: so a page with its stamp that is not
+ * full is the last one.  There is at least one row if there are pages.
+ */
+typedef struct BloomxPending
+{
+	uint64		stamp;			/* of the first page */
+	BlockNumber first;
+	BlockNumber last;
+	uint32		pages;
+	uint32		skip;			/* words of the first page that are no longer pending */
+	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
+	uint32		unused;
+} BloomxPending;
+
+/*
+ * A store has several lists, for sessions that insert at the same time.  Each that is
+ * used costs every scan up to pending_limit, and makes segments of its own; so there
+ * are few.  Sessions beyond four still share pages, which they lock for a short time.
+ */
+#define PENDING_LISTS 4
+#define FIRST_LIST 0			/* the only one in use while the geometry is provisional */
+
+/*
+ * The first bits of a stamp are the numbers of the store and of the list.  So no page
+ * has the stamp of another list, nor that of another store, to which VACUUM may have
+ * given the page while a statement still remembers it.
+ */
+#define LIST_SHIFT 48
+
+/* A segment in the making. */
+typedef struct BloomxMerge
+{
+	BloomxSegment segment;		/* 0 rows: no merge is under way */
+	BloomxRun	reserved;		/* pages of segments that are made in one step; if there are any between two steps, it failed */
+	uint32		written;		/* pages of the segment that are written */
+	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
+	uint64		pending;		/* words of a list of pending rows, from the first on, that do */
+	uint32		list;			/* that list */
+	uint32		unused;
+	uint32		source[MAX_MERGED];
+} BloomxMerge;
+
+typedef struct BloomxMeta
+{
+	uint32		magic;
+	uint32		version;
+	uint32		checksum;		/* of what follows `pending` */
+	uint32		append_checksum;	/* of keys and pending: all that an insert reads, so it need not sum up the rest */
+	BloomxPending pending[PENDING_LISTS];
+	BloomxKeys	keys;
+
+	uint32		pass;			/* number of VACUUM's last pass */
+	uint32		segments;		/* entries of the directory, free ones included */
+	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
+	uint64		next_stamp;		/* of the next segment */
+	uint64		old_stamp;		/* segments with a lower stamp are to be dropped (summarize.c); 0: none is */
+	uint32		directory_pages;
+	uint32		free_runs;
+	BloomxMerge merge;
+	BlockNumber directory[MAX_DIRECTORY_PAGES];
+	BloomxRun	free[MAX_FREE_RUNS];
+} BloomxMeta;
+
+/* What a store consists of at one moment. */
+typedef struct BloomxStructure
+{
+	BloomxMeta	meta;
+	uint64		pending_words;	/* in all lists */
+	uint64		list_words[PENDING_LISTS];
+	BlockNumber blocks;			/* length of the file at that moment */
+	blx_geometry geometry;		/* of filters; valid if meta.keys.parts > 0 */
+	blx_identity identity;		/* of filters */
+	BloomxSegment *segments;	/* meta.segments of them */
+} BloomxStructure;
+
+/* The contents of the metapage; an error if it is not one of this access method, or damaged. */
+extern BloomxMeta *BloomxGetMeta(const BloomxStore *store, Page page);
+extern void BloomxInitMetaPage(const BloomxStore *store, Page page);
+
+/* The same for a file of that length, to be read. */
+extern const BloomxMeta *BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks);
+
+/*
+ * The same for an insert, which believes only keys and pending: only these are
+ * checked.  Any lock will do.
+ */
+extern const BloomxMeta *BloomxGetMetaForInsert(const BloomxStore *store, Page page);
+
+/* A change of the metapage alone, in a WAL record of its own. */
+typedef struct BloomxMetaChange
+{
+	Buffer		buffer;
+	GenericXLogState *state;
+	BloomxMeta *meta;
+} BloomxMetaChange;
+
+/* Locks the metapage exclusively and returns its contents, to be changed. */
+extern BloomxMeta *BloomxStartMetaChange(BloomxMetaChange *change, const BloomxStore *store);
+
+/* Writes the record, with new checksums, or leaves the metapage as it was; unlocks it. */
+extern void BloomxFinishMetaChange(const BloomxMetaChange *change);
+extern void BloomxAbortMetaChange(const BloomxMetaChange *change);
+
+/* Computes the checksums after a change: to the metapage, to a page of the directory. */
+extern void BloomxSealMeta(BloomxMeta *meta);
+extern void BloomxSealDirectory(Page page);
+
+extern bool BloomxDirectoryIsSound(Page page);
+extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks);
+
+/* Writes keys to the metapage. */
+extern void BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys);
+
+/*
+ * Makes the index longer, by at most EXTENSION_PAGES; the new pages become free
+ * pages of the metapage.  128 pages, one megabyte: other backends wait for the
+ * extension lock meanwhile, and interrupts are held off.
+ */
+#define EXTENSION_PAGES 128
+extern void BloomxExtendIndex(const BloomxStore *store, uint32 pages);
+
+/* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
+extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
+extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_METAPAGE_H */

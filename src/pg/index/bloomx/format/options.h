@@ -1,0 +1,39 @@
+/*
+ * options.h - the options of an index.
+ */
+#ifndef BLOOMX_OPTIONS_H
+#define BLOOMX_OPTIONS_H
+
+#include "pg/base/base.h"
+
+#include "access/amapi.h"
+#include "utils/relcache.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * kB.  Every scan reads all pending rows: a short list makes scans fast, a long
+ * one makes inserts cheap, since each segment is written from more rows.
+ */
+#define DEFAULT_PENDING_LIMIT 1024
+#define MAX_PENDING_LIMIT 8000
+
+typedef struct BloomxOptions
+{
+	int32		varlena;
+	int			bits;			/* of a signature; 0: as many as the filters have */
+	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have, or as the rate needs */
+	double		rate;			/* of false positives, per entry of values; 0: chosen */
+	int			keys;			/* the most keys of an entry of several rows; 0: as many as a signature tells apart */
+	int			pending_limit;	/* kB */
+} BloomxOptions;
+
+/* At load time: makes the options known to PostgreSQL. */
+extern void BloomxInitOptions(void);
+extern BloomxOptions BloomxGetOptions(Relation index);
+
+extern bytea *bloomxoptions(Datum reloptions, bool validate);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_OPTIONS_H */

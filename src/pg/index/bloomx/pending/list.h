@@ -1,0 +1,111 @@
+/*
+ * list.h - the lists of pending rows.
+ */
+#ifndef BLOOMX_LIST_H
+#define BLOOMX_LIST_H
+
+#include "pg/base/base.h"
+
+#include "utils/snapshot.h"
+
+#include "pg/index/bloomx/format/metapage.h"
+#include "pg/index/bloomx/format/row.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Reads pending rows in their order, with one page in memory at a time. */
+typedef struct BloomxPendingReader
+{
+	const BloomxStore *store;
+	Snapshot	snapshot;
+	const BloomxStructure *structure;
+	const BloomxPending *pending;	/* the list that is being read */
+	const BloomxKeys *keys;
+	int			next_list;		/* lists still to be read: from this one on */
+	int			lists;			/* up to this one; 0: none */
+	uint64		left;			/* words of this list that are still to come */
+	uint32		pages;			/* of it, read so far */
+	BlockNumber next;			/* the page to be read next */
+	uint32		place;			/* of the next word on the page in memory */
+	uint32		end;			/* of the words on it */
+	bool		gone;			/* true if a page is something else by now */
+	uint64	   *row;
+	uint32		room;			/* for words of it */
+	uint32		n;				/* words of it */
+	uint64		words[PAGE_WORDS];
+} BloomxPendingReader;
+
+/* Begins to read all pending rows, or those on the first words of a list. */
+extern BloomxPendingReader *BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot);
+extern BloomxPendingReader *BloomxStartPendingList(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words);
+
+/* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
+extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
+extern void BloomxEndPending(BloomxPendingReader *reader);
+
+/*
+ * Reads the TIDs of the first rows of a list of filters, and words first .. end - 1
+ * of their signatures.  Needs the structure lock.
+ */
+extern void BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 rows,
+									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
+
+/* The list that has the most words; the pages of all lists. */
+extern int	BloomxLongestList(const BloomxStructure *structure);
+extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
+
+/* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
+extern uint32 BloomxPendingLimit(const BloomxStore *store);
+extern bool BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages);
+
+/* The number of words of a list, under any lock of the metapage. */
+extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list);
+
+/* Where a statement appends its rows. */
+typedef struct BloomxTarget
+{
+	int			list;
+	BlockNumber block;			/* the last page of the list, when it was last seen; META_BLOCK: not known */
+	uint64		stamp;			/* of that page */
+} BloomxTarget;
+
+typedef enum BloomxAppended
+{
+	APPENDED,
+	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
+	NO_ROOM,					/* on the page, or among the free pages */
+	PAGE_IS_BUSY				/* somebody else has locked it */
+} BloomxAppended;
+
+/*
+ * These append a row of n words.  The first one needs no lock, and wants the row to
+ * leave room on the page that the target names.  The second one wants it to fit on
+ * the last page, and any lock of the metapage.  The third one takes pages, and wants
+ * the exclusive lock, which `buffer` has.  False: there is no room on the page, or
+ * too few pages are free.  *words is the length of the list.
+ */
+extern BloomxAppended BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, const uint64 *row, uint32 n);
+extern bool BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words);
+
+/* The number of pages on which the first words of a list are; the blocks of its first pages, NULL if one of them is gone. */
+extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
+extern BlockNumber *BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages);
+
+/*
+ * Takes the rows on the first words of a list, which are on these pages, out of meta
+ * and frees pages that become empty.  Needs the metapage's exclusive lock.  Returns
+ * a page that is locked, and changes in the record as well, or InvalidBuffer.
+ */
+extern Buffer BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
+
+/*
+ * Writes n words to new pages, which take the place of all pages of the first list, in
+ * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
+ * then meta is of no use.
+ */
+extern bool BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_LIST_H */

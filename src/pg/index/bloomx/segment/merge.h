@@ -1,0 +1,60 @@
+/*
+ * merge.h - from pending rows and small segments to larger ones.
+ */
+#ifndef BLOOMX_MERGE_H
+#define BLOOMX_MERGE_H
+
+#include "pg/base/base.h"
+
+#include "pg/index/bloomx/segment/segment.h"
+
+#pragma GCC visibility push(hidden)
+
+/*
+ * Phases in pg_stat_progress_create_index.  The server numbers the one before
+ * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
+ */
+#define SCANNING_PHASE 2
+#define WRITING_PHASE 3
+
+/*
+ * Does one step, which writes about `pages` pages, of the merge under way, or of
+ * a new one if there are too many pending rows.  False if there was nothing to
+ * do.  Needs the structure lock.
+ *
+ * A new merge takes the pending rows of at most `most` pages, but at least 64, of a
+ * list of more than `limit` pages.
+ */
+extern bool BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit);
+
+/* Merges some segments into one.  False if a lookup would not gain enough.  Needs the structure lock, and keeps it. */
+extern bool BloomxMergeSegments(const BloomxStore *store);
+
+/* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
+extern void BloomxFinishMerge(const BloomxStore *store);
+
+/*
+ * Begins to rewrite a segment with its live rows only, or frees it if there are
+ * none.  False if the index must be extended first.
+ */
+extern bool BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number);
+
+/*
+ * Adds a segment of so many slices to an index that only those know who build it,
+ * and shows that in the progress.  Several of them may do so at the same time.
+ */
+extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source);
+
+/*
+ * The pages that a step of VACUUM writes.  Each step reads the pending rows and
+ * the TIDs of the sources again, so large steps are cheaper; 1024 pages, 8 MB,
+ * keep the time between two looks for other work and for the cost delay short.
+ */
+#define VACUUM_STEP 1024
+
+/* The memory that the settings allow to VACUUM. */
+extern Size BloomxVacuumMemory(void);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_MERGE_H */

@@ -1,0 +1,30 @@
+/*
+ * provisional.h - the geometry of filters before there is a segment.
+ */
+#ifndef BLOOMX_PROVISIONAL_H
+#define BLOOMX_PROVISIONAL_H
+
+#include "pg/base/base.h"
+
+#include "pg/index/bloomx/format/metapage.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The blocks and parts that a row's filter has by itself; 0 parts if it has no signature. */
+extern blx_geometry BloomxOwnGeometry(const blx_filter *f);
+
+/* Makes a provisional geometry, perhaps of 0 parts, one that holds such filters as well. */
+extern void BloomxWidenKeys(const BloomxStore *store, BloomxKeys *keys, const blx_geometry *own);
+
+/*
+ * Makes the index's provisional geometry, which is in keys, one that holds such
+ * filters.  False if it does already.  Waits for the structure lock.
+ */
+extern bool BloomxWidenPending(const BloomxStore *store, const BloomxKeys *keys, const blx_geometry *own);
+
+/* Chooses the geometry, if it is provisional.  Needs the structure lock. */
+extern void BloomxSettleGeometry(const BloomxStore *store);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_PROVISIONAL_H */

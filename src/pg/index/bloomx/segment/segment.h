@@ -1,0 +1,63 @@
+/*
+ * segment.h - writes and reads a segment.
+ */
+#ifndef BLOOMX_SEGMENT_H
+#define BLOOMX_SEGMENT_H
+
+#include "pg/base/base.h"
+
+#include "utils/snapshot.h"
+
+#include "pg/index/bloomx/format/metapage.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Rows to be written, from memory or from a segment.  Rows whose TID is invalid are left out. */
+typedef struct BloomxRowSource
+{
+	const ItemPointerData *tids;
+	uint32		rows;
+	const BloomxSegment *segment;	/* that has the signatures, or NULL */
+	/* otherwise they are here: from word `first` on, one every `stride` words */
+	const uint64 *signatures;
+	uint32		stride;
+	uint32		first;
+	uint32		tuples;			/* of the table */
+} BloomxRowSource;
+
+/* The words of the signatures, *first .. *end - 1, that pages from .. to - 1 of a segment consist of. */
+extern void BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end);
+
+/* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
+extern void BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
+
+/* The number of rows with a valid TID. */
+extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
+
+/*
+ * These lock a page of a segment and return what is on it.  If the page belongs
+ * to another segment by now, they lock nothing and return NULL or false.
+ */
+extern const ItemPointerData *BloomxLockTids(const BloomxStore *store, const BloomxSegment *segment, uint32 page,
+											 Snapshot snapshot, Buffer *buffer);
+extern const uint64 *BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
+extern bool BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
+
+/* The page that a slice is on. */
+extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);
+
+/* The TIDs of all rows, under the structure lock. */
+extern ItemPointerData *BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment);
+
+/*
+ * A column is word `number` of the signatures of all rows, live or not, with
+ * zeros up to the next multiple of 64 rows.  The last one has zeros for the slices
+ * that are not there.  `slices` is scratch memory.
+ */
+#define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
+#define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
+extern void BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_SEGMENT_H */

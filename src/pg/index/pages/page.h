@@ -1,0 +1,63 @@
+/*
+ * page.h - a page of an index: its kind, whom it belongs to, what is wrong with it.
+ */
+#ifndef BLOOMX_PAGE_H
+#define BLOOMX_PAGE_H
+
+#include "pg/base/base.h"
+
+#include "storage/bufmgr.h"
+#include "storage/bufpage.h"
+#include "storage/itemptr.h"
+#include "utils/relcache.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The first metapage.  Its page lock is the structure lock of the index. */
+#define META_BLOCK 0
+
+typedef enum BloomxPageKind
+{
+	META_PAGE = 1,
+	DIRECTORY_PAGE,
+	SEGMENT_PAGE,
+	PENDING_PAGE,
+	FREE_PAGE					/* written only at the end of the file, when it is extended */
+} BloomxPageKind;
+
+/*
+ * The end of every page.  `extra` has the rows of the segment, the checksum of the
+ * directory page, or the page after a page of pending rows; the last of these has
+ * a checksum of its pd_lower, to which it is filled.
+ */
+typedef struct BloomxPageTail
+{
+	uint64		stamp;			/* of the segment, or of the pending page */
+	uint32		extra;
+	uint16		kind;
+	uint16		page_id;		/* tells tools whose page it is */
+} BloomxPageTail;
+
+#define BLOOMX_PAGE_ID 0xFF95
+#define PAGE_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(BloomxPageTail)))
+#define PAGE_WORDS (PAGE_BYTES / 8)
+#define PAGE_TIDS (PAGE_BYTES / sizeof(ItemPointerData))
+
+extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
+extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
+
+static inline BloomxPageTail *
+BloomxGetPageTail(Page page)
+{
+	return (BloomxPageTail *) PageGetSpecialPointer(page);
+}
+
+/* Locks a page of a list, or the metapage, as an insert does, which keeps it for a short time. */
+extern void BloomxLockExclusively(Buffer buffer);
+
+/* Raises the error that the index is damaged, and in what way. */
+pg_noreturn extern void BloomxReportCorruption(Relation index, const char *what);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_PAGE_H */
