@@ -57,7 +57,7 @@ EndHook(QueryDesc *query)
 			TellLeader(filtered);
 		else if (!filtered->is_shown_only)
 			ReportQuery(filtered);
-		foreach(lc, filtered->sites)
+		foreach(lc, filtered->points)
 			EndPages(lfirst(lc));
 	}
 	if (next_end)

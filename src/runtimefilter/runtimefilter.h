@@ -8,22 +8,22 @@
  * executor has started.
  *
  *   query/filter_settings.c   the settings bloomx.runtime_filter...
- *   keys/keycode.c            values of join keys as 64-bit words
+ *   keys/keycode.c            values of join keys as 64-bit codes
  *   keys/keyvalues.c          some of the values themselves, in order
- *   keys/keyset.c             a set of such words: table, bitmap or Bloom filter
- *   query/registry.c          what is known of running queries; finding a node's site
+ *   keys/keyset.c             a set of such codes: table, bitmap or Bloom filter
+ *   query/registry.c          what is known of running queries; finding a node's point
  *   query/volatility.c        what a plan yields, each time that it runs
  *   exec/collect.c            collects the keys of one join
- *   exec/probe.c              tests the rows of a site
+ *   exec/probe.c              tests the rows of a filter point
  *   exec/heapscan.c           sequential scans of heaps, which test the rows of a page together
  *   exec/rangeindex.c         asks a BRIN index whether a page range may hold a key
  *   exec/pageruns.c           scans a table's page ranges that may
  *   exec/partitions.c         asks whether a partition may
  *   exec/site.c               the method that stands in for a node's own
- *   plan/pushdown.c           finds the sites of a key below a join
+ *   plan/pushdown.c           finds the points of a key below a join
  *   plan/grouping.c           which groups may lose rows to a filter
  *   plan/joins.c              finds the joins of a query that can have a filter
- *   report/report.c           what a filter did at a site
+ *   report/report.c           what a filter did at a filter point
  *   report/totals.c           what all filters did, of the session and of the server
  *   report/statement.c        what the filters of the last statement did
  *   report/explain.c          the same in EXPLAIN
@@ -56,8 +56,8 @@
 #pragma GCC visibility push(hidden)
 
 typedef struct RuntimeFilter RuntimeFilter;
-typedef struct Site Site;
-typedef struct SiteFilter SiteFilter;
+typedef struct FilterPoint FilterPoint;
+typedef struct AppliedFilter AppliedFilter;
 typedef struct FilteredQuery FilteredQuery;
 typedef struct PageSkip PageSkip;
 typedef struct PartitionBounds PartitionBounds;
@@ -99,17 +99,17 @@ typedef struct BuildKey
 {
 	AttrNumber	attno;			/* of the inner side's rows; 0: expr computes it */
 	ExprState  *expr;
-	WordReader	reader;			/* of the inner side */
-	bool		is_used;		/* some site tests it */
-	bool		is_alone;		/* some site tests it by itself */
+	KeyCoder	coder;			/* of the inner side */
+	bool		is_used;		/* some point tests it */
+	bool		is_alone;		/* some point tests it by itself */
 	KeySet		set;
-	ValueOrder *order;			/* if some site wants to know the values */
+	ValueOrder *order;			/* if some point wants to know the values */
 	SentKeys   *sent;			/* the same keys, if they are sent to another server */
-	uint64		word;			/* of the row that is being collected */
+	uint64		code;			/* of the row that is being collected */
 	Datum		value;
 } BuildKey;
 
-/* Several keys of the join that one site has all of: their words as one. */
+/* Several keys of the join that one point has all of: their codes as one. */
 typedef struct CombinedKey
 {
 	Bitmapset  *keys;
@@ -128,7 +128,7 @@ struct RuntimeFilter
 	bool		is_shared;		/* Parallel Hash: each process reads a part of the inner side */
 	bool		reads_table;	/* then: all keys are read from the shared table */
 	bool		is_given_up;	/* then: there will be no filter of the present table */
-	SharedBuild *together;		/* then: where the processes leave their keys; NULL if nowhere */
+	SharedBuild *shared_build;	/* then: where the processes leave their keys; NULL if nowhere */
 
 	int			n_keys;
 	BuildKey   *keys;
@@ -149,18 +149,18 @@ struct RuntimeFilter
 	ExprContext *econtext;		/* for keys that are expressions */
 };
 
-/* A filter as one site applies it. */
-struct SiteFilter
+/* A filter as one point applies it. */
+struct AppliedFilter
 {
 	RuntimeFilter *filter;
-	Site	   *site;
+	FilterPoint *point;
 	int			n_keys;
 	int		   *keys;			/* numbers in filter->keys */
-	AttrNumber *attnos;			/* in the site's rows; 0: exprs[i] computes it */
+	AttrNumber *attnos;			/* in the point's rows; 0: exprs[i] computes it */
 	ExprState **exprs;			/* NULL if none is needed */
-	AttrNumber *columns;		/* in the site's table; 0 = not a plain column */
-	Node	  **table_keys;		/* over the columns of that table, which are Vars of 1; NULL = the site scans no table */
-	WordReader *readers;		/* of these columns */
+	AttrNumber *columns;		/* in the point's table; 0 = not a plain column */
+	Node	  **table_keys;		/* over the columns of that table, which are Vars of 1; NULL = the point scans no table */
+	KeyCoder   *coders;			/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
 	bool		in_batches;		/* the rows of a heap page together */
 
@@ -185,30 +185,30 @@ struct SiteFilter
 };
 
 /* A plan node whose method is replaced: rows are dropped there, or collected, or both. */
-struct Site
+struct FilterPoint
 {
 	PlanState  *ps;
 	ExecProcNodeMtd own;		/* the node's method */
 	FilteredQuery *query;
 	int			n_filters;
-	SiteFilter **filters;		/* in the order of what they drop per cost */
+	AppliedFilter **filters;	/* in the order of what they drop per cost */
 	List	   *builds;			/* RuntimeFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */
-	struct Place **here;		/* while sites are made: the node's place of each key of the join */
+	struct PushdownTarget **here;	/* while points are made: the node's place of each key of the join */
 	ExecProcNodeMtd gather;		/* of a Gather that starts workers: its method */
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
-	uint64		asleep;
-	uint64		asleep_since;	/* completed_filters when that was looked at */
-	uint64		asleep_of;		/* SiteGeneration then */
+	uint64		paused;
+	uint64		paused_since;	/* completed_filters when that was looked at */
+	uint64		paused_generation;	/* PointGeneration then */
 
 	/* of a sequential scan of a heap */
 	BlockNumber tested;			/* this page's rows were tested, or pass without a test */
-	uint64		settled;		/* completed_filters when that was looked at */
-	uint64		settled_of;		/* SiteGeneration then */
+	uint64		armed_since;	/* completed_filters when that was looked at */
+	uint64		armed_generation;	/* PointGeneration then */
 	bool		in_runs;		/* of pages (pageruns.c) */
-	TableScanDesc reader;		/* that reads them: the node's own scan, or another */
+	TableScanDesc source;		/* that reads them: the node's own scan, or another */
 };
 
 /*
@@ -240,7 +240,7 @@ struct FilteredQuery
 	MemoryContext context;		/* es_query_cxt */
 	MemoryContextCallback at_end;
 	List	   *filters;		/* of RuntimeFilter */
-	List	   *sites;			/* of Site */
+	List	   *points;			/* of FilterPoint */
 	TimestampTz statement;		/* when the client's statement began */
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
@@ -259,7 +259,7 @@ struct FilteredQuery
  * True if a key may be looked at before, or below, the conditions of the filtered side:
  * no condition hides rows from the user, or the equality is leakproof.
  */
-extern bool MayLookAhead(FilteredQuery *query, Oid equality);
+extern bool MayTestEarly(FilteredQuery *query, Oid equality);
 
 /* What is kept of a query that is starting. */
 extern FilteredQuery *NewFilteredQuery(EState *estate);
@@ -271,34 +271,34 @@ extern bool AnyFilteredQuery(void);
 extern FilteredQuery *FindFilteredQuery(EState *estate);
 
 /* Sites by node: open addressing with linear probing, at most half full. */
-extern Site **site_slots;
-extern uint32 n_site_slots;
+extern FilterPoint **point_slots;
+extern uint32 n_point_slots;
 
 static inline uint32
-HomeOfSite(const PlanState *ps)
+HomeOfPoint(const PlanState *ps)
 {
-	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_site_slots - 1);
+	return (uint32) (((uint64) (uintptr_t) ps * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) & (n_point_slots - 1);
 }
 
-/* The site that was looked for last; never NULL. */
-extern Site *last_site;
+/* The point that was looked for last; never NULL. */
+extern FilterPoint *last_point;
 
-/* The site of a node; NULL if it has none. */
-static inline Site *
-FindSite(const PlanState *ps)
+/* The point of a node; NULL if it has none. */
+static inline FilterPoint *
+FindPoint(const PlanState *ps)
 {
-	if (likely(last_site->ps == ps))
-		return last_site;
-	if (n_site_slots == 0)
+	if (likely(last_point->ps == ps))
+		return last_point;
+	if (n_point_slots == 0)
 		return NULL;
-	for (uint32 i = HomeOfSite(ps); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
-		if (site_slots[i]->ps == ps)
-			return last_site = site_slots[i];
+	for (uint32 i = HomeOfPoint(ps); point_slots[i] != NULL; i = (i + 1) & (n_point_slots - 1))
+		if (point_slots[i]->ps == ps)
+			return last_point = point_slots[i];
 	return NULL;
 }
 
-/* The site of a node, which is made with that method if there is none. */
-extern Site *GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
+/* The point of a node, which is made with that method if there is none. */
+extern FilterPoint *GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
 
 /* Visits the node and all below it until a visit returns true, and then does the same: each once, also what several subplans share. */
 extern bool VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context);
@@ -317,17 +317,17 @@ struct SharedBuild
 };
 
 /* This process begins with the inner side, and is through with its part of it. */
-extern void BeginKeys(RuntimeFilter *filter);
-extern void LeaveKeys(RuntimeFilter *filter);
+extern void BeginPart(RuntimeFilter *filter);
+extern void PublishKeys(RuntimeFilter *filter);
 
 /*
  * Adds the keys of all processes to the filter's empty sets.  False if some are
  * missing.  To be called when the hash table is complete.
  */
-extern bool TakeKeys(RuntimeFilter *filter);
+extern bool ImportKeys(RuntimeFilter *filter);
 
 /* Before processes start: what others have left is void. */
-extern void ForgetKeys(SharedBuild *build, dsa_area *area);
+extern void DiscardKeys(SharedBuild *build, dsa_area *area);
 
 /* ---- exec/collect.c ---- */
 
@@ -337,20 +337,20 @@ extern uint64 completed_filters;
 /* Takes one row of the inner side, or its end (no row). */
 extern void CollectRow(RuntimeFilter *filter, TupleTableSlot *slot);
 
-/* The same for all joins whose inner side the site is; returns the row. */
+/* The same for all joins whose inner side the point is; returns the row. */
 static inline TupleTableSlot *
-CollectFor(Site *site, TupleTableSlot *slot)
+CollectFor(FilterPoint *point, TupleTableSlot *slot)
 {
 	ListCell   *lc;
 
-	foreach(lc, site->builds)
+	foreach(lc, point->builds)
 		CollectRow(lfirst(lc), slot);
 	return slot;
 }
 
-/* Makes the filter of a Parallel Hash, as soon as the hash table is complete; all such filters of a site. */
+/* Makes the filter of a Parallel Hash, as soon as the hash table is complete; all such filters of a filter point. */
 extern void CollectShared(RuntimeFilter *filter);
-extern void CollectSharedFor(Site *site);
+extern void CollectSharedFor(FilterPoint *point);
 
 /* The shared hash table will be built anew. */
 extern void ForgetShared(RuntimeFilter *filter);
@@ -358,48 +358,48 @@ extern void ForgetShared(RuntimeFilter *filter);
 /* ---- exec/probe.c ---- */
 
 /* True if the filter is to be asked now, about that number of rows. */
-extern bool IsAwake(SiteFilter *sf, uint32 rows);
+extern bool FilterIsArmed(AppliedFilter *applied, uint32 rows);
 
 /* Counts tests of rows. */
 static inline void
-CountTests(SiteFilter *sf, uint32 checked, uint32 dropped)
+CountTests(AppliedFilter *applied, uint32 checked, uint32 dropped)
 {
-	sf->checked += checked;
-	sf->window_checked += checked;
-	sf->dropped += dropped;
-	sf->window_dropped += dropped;
+	applied->checked += checked;
+	applied->window_checked += checked;
+	applied->dropped += dropped;
+	applied->window_dropped += dropped;
 }
 
 /* Judges the filters that have been asked often enough since the last time.  False if none has. */
-extern bool EndWindows(Site *site);
+extern bool EndWindows(FilterPoint *point);
 
-/* Another number when some filter of the site has other keys.  (completed_filters counts those of subplans and functions, too.) */
-extern uint64 SiteGeneration(const Site *site);
+/* Another number when some filter of the point has other keys.  (completed_filters counts those of subplans and functions, too.) */
+extern uint64 PointGeneration(const FilterPoint *point);
 
-/* Ends the sleep of a site if some filter of it has other keys. */
-extern void WakeSite(Site *site);
+/* Ends the sleep of a filter point if some filter of it has other keys. */
+extern void EndPauseEarly(FilterPoint *point);
 
-/* True while all filters of the site pause; counts the rows that pass. */
+/* True while all filters of the point pause; counts the rows that pass. */
 static inline bool
-IsAsleep(Site *site, uint32 rows)
+PointPauses(FilterPoint *point, uint32 rows)
 {
-	if (site->asleep == 0)
+	if (point->paused == 0)
 		return false;
-	if (unlikely(site->asleep_since != completed_filters))
-		WakeSite(site);
-	if (site->asleep == 0)
+	if (unlikely(point->paused_since != completed_filters))
+		EndPauseEarly(point);
+	if (point->paused == 0)
 		return false;
-	site->asleep -= Min(site->asleep, rows);
+	point->paused -= Min(point->paused, rows);
 	return true;
 }
 
 /* False if the row cannot match, as far as it was not tested with its page. */
-extern bool RowPasses(Site *site, TupleTableSlot *slot);
+extern bool RowPasses(FilterPoint *point, TupleTableSlot *slot);
 
 /* ---- exec/heapscan.c ---- */
 
-/* Prepares a sequential scan of a heap.  False if the site is something else. */
-extern bool ConsiderHeapScan(Site *site);
+/* Prepares a sequential scan of a heap.  False if the point is something else. */
+extern bool ConsiderHeapScan(FilterPoint *point);
 
 /* ---- exec/rangeindex.c ---- */
 
@@ -411,8 +411,8 @@ extern void SetFilterFunction(PGFunction function);
 /* True if the table has a BRIN index on that key: a column or an expression over columns, which are Vars of 1. */
 extern bool HasRangeIndex(Relation table, Node *key);
 
-/* The BRIN indexes that know the values of a key as the reader reads them: a List of RangeIndex. */
-extern List *OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot snapshot);
+/* The BRIN indexes that know the values of a key as the coder reads them: a List of RangeIndex. */
+extern List *OpenRangeIndexes(Relation table, Node *key, const KeyCoder *coder, Snapshot snapshot);
 extern void CloseRangeIndex(RangeIndex *index);
 
 /* Lets go of the page that the last question has pinned. */
@@ -431,32 +431,32 @@ extern BlockNumber PagesPerRange(const RangeIndex *index);
 /* ---- exec/pageruns.c ---- */
 
 /* Prepares a sequential scan of a heap to skip pages.  Does nothing where that is not possible. */
-extern void ConsiderPages(Site *site);
+extern void ConsiderPages(FilterPoint *point);
 
 /* A scan of the table begins: decides how.  False if it has no page to read. */
-extern bool BeginPages(Site *site);
+extern bool BeginPages(FilterPoint *point);
 
 /* Limits a scan that is in runs of pages to the next one.  False if there is none. */
-extern bool NextRun(Site *site);
+extern bool NextRun(FilterPoint *point);
 
 /* Gives back what the scan's questions hold. */
-extern void EndPages(Site *site);
+extern void EndPages(FilterPoint *point);
 
 /* The pages of the scans in which the filter asked about page ranges. */
-extern uint64 PagesSeen(const SiteFilter *sf);
+extern uint64 PagesSeen(const AppliedFilter *applied);
 
 /* ---- exec/partitions.c ---- */
 
 /* Prepares the scan of a partition.  Does nothing if the table is none. */
-extern void ConsiderPartition(Site *site);
+extern void ConsiderPartition(FilterPoint *point);
 
 /* True if a filter says that the partition has no matching row. */
-extern bool PartitionIsExcluded(Site *site);
+extern bool PartitionIsExcluded(FilterPoint *point);
 
 /* ---- remote/remote.c ---- */
 
 /* Sends filters with the query of a foreign scan.  Does nothing where that is not possible. */
-extern void ConsiderRemote(Site *site);
+extern void ConsiderRemote(FilterPoint *point);
 
 /* The filter is about to be complete: has cursors of other keys closed in time. */
 extern void WatchBuild(RuntimeFilter *filter);
@@ -469,26 +469,26 @@ extern void FinishSentKeys(RuntimeFilter *filter);
 
 /* ---- exec/site.c ---- */
 
-/* The method of a site. */
-extern TupleTableSlot *ExecSite(PlanState *ps);
+/* The method of a filter point. */
+extern TupleTableSlot *ExecPoint(PlanState *ps);
 
 /* ---- plan/pushdown.c ---- */
 
 /* A key that a node's rows have: an expression over its columns, which are Vars of OUTER_VAR; and how to read it. */
-typedef struct Place
+typedef struct PushdownTarget
 {
 	PlanState  *ps;
 	Node	   *key;
-	WordReader	reader;
-} Place;
+	KeyCoder	coder;
+} PushdownTarget;
 
 /*
  * The lowest nodes below an eligible join where a key of the side that it filters
- * can be tested, or a column that equals it: a List of Place.  The key is an
+ * can be tested, or a column that equals it: a List of PushdownTarget.  The key is an
  * expression over columns of that side, which are Vars of `side`;
  * is_always_computed says whether the join computes it for each row of that side.
  */
-extern List *FindPlaces(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const WordReader *reader);
+extern List *FindTargets(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const KeyCoder *coder);
 
 /* The key of a place in terms of the columns of the table that its node scans, which are Vars of 1; NULL if it scans none. */
 extern Node *KeyOfTable(PlanState *ps, Node *key);
@@ -517,7 +517,7 @@ typedef enum FilterCount
 	N_COUNTS
 } FilterCount;
 
-/* A filter was applied at a site, in a query of that role. */
+/* A filter was applied at a filter point, in a query of that role. */
 extern void AddToTotals(Oid role, const uint64 *counts);
 
 /* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
@@ -525,13 +525,13 @@ extern void InstallTotals(void);
 
 /* ---- report/report.c ---- */
 
-/* What a filter did at a site. */
+/* What a filter did at a filter point. */
 typedef struct FilterReport
 {
 	Oid			role;			/* whose query it was in */
 	int			join_node,
 				site_node;		/* numbers in the plan */
-	NameData	table;			/* its name in the query; empty if the site is no scan */
+	NameData	table;			/* its name in the query; empty if the point is no scan */
 	NameData	column;			/* the first key's; empty if it is not a plain column */
 	int			n_keys;
 	char		kind[16];
@@ -542,7 +542,7 @@ typedef struct FilterReport
 } FilterReport;
 
 /* In this process. */
-extern FilterReport MakeOwnReport(const SiteFilter *sf);
+extern FilterReport MakeOwnReport(const AppliedFilter *applied);
 
 /* One line. */
 extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
@@ -556,14 +556,14 @@ extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
  */
 extern dsm_handle TakeLeadersSegment(void);
 
-/* Prepares a query whose sites are known to share: as a worker, if there is a leader's segment. */
+/* Prepares a query whose points are known to share: as a worker, if there is a leader's segment. */
 extern void ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader);
 
 /* A worker's query ends: tells the leader what its filters did. */
 extern void TellLeader(FilteredQuery *query);
 
-/* What the filter did at the site: in this process, and in those that told it. */
-extern FilterReport MakeFilterReport(const SiteFilter *sf);
+/* What the filter did at the point: in this process, and in those that told it. */
+extern FilterReport MakeFilterReport(const AppliedFilter *applied);
 
 extern void DefineWorkerSetting(void);
 

@@ -2,7 +2,7 @@
  * collect.c - collects the keys of one join.
  *
  * A private hash table reads the inner side row by row until it ends: the child of
- * the Hash node is a site that passes each row through, and collects its keys on
+ * the Hash node is a filter point that passes each row through, and collects its keys on
  * the way.  A row after the end means that the table is built anew; then the sets
  * start from nothing.
  *
@@ -10,7 +10,7 @@
  * collects the keys of the rows that it reads, and leaves them to the others
  * (sharedbuild.c).
  *
- * If the inner side is itself a parallel hash join, it cannot be a site, because its
+ * If the inner side is itself a parallel hash join, it cannot be a filter point, because its
  * method is set anew when its shared memory is.  Then each worker reads the keys from
  * the complete table when its outer side starts.  That is possible if the table has
  * one batch, so that all of it is in memory.
@@ -27,7 +27,7 @@
 
 uint64		completed_filters;
 
-/* The only key of the filter, if it is an integer in a column and its word is all that is needed; otherwise NULL. */
+/* The only key of the filter, if it is an integer in a column and its code is all that is needed; otherwise NULL. */
 static BuildKey *
 OnlyInteger(RuntimeFilter *filter)
 {
@@ -39,7 +39,7 @@ OnlyInteger(RuntimeFilter *filter)
 
 		if (!key->is_used)
 			continue;
-		if (only != NULL || key->expr != NULL || key->order != NULL || !IsInteger(&key->reader))
+		if (only != NULL || key->expr != NULL || key->order != NULL || !IsInteger(&key->coder))
 			return NULL;
 		only = key;
 	}
@@ -60,7 +60,7 @@ StartSets(RuntimeFilter *filter)
 		BuildKey   *key = &filter->keys[i];
 
 		/* a key that is only tested together with others: its bounds, for pages and partitions */
-		KeySetInit(&key->set, filter->sets, IsInteger(&key->reader), !key->is_alone,
+		KeySetInit(&key->set, filter->sets, IsInteger(&key->coder), !key->is_alone,
 				   filter->budget, filter->expected);
 		if (key->order != NULL)
 			KeySetKeepValues(&key->set, key->order);
@@ -90,7 +90,7 @@ FinishSets(RuntimeFilter *filter)
 	completed_filters++;
 }
 
-/* Reads the words of a row's keys.  False if a key is NULL: then the row matches nothing. */
+/* Reads the codes of a row's keys.  False if a key is NULL: then the row matches nothing. */
 static bool
 ReadKeys(RuntimeFilter *filter, TupleTableSlot *slot)
 {
@@ -111,7 +111,7 @@ ReadKeys(RuntimeFilter *filter, TupleTableSlot *slot)
 		}
 		if (is_null)
 			return false;
-		key->word = WordOf(&key->reader, value);
+		key->code = CodeOf(&key->coder, value);
 		key->value = value;
 	}
 	return true;
@@ -128,19 +128,19 @@ AddKeys(RuntimeFilter *filter)
 
 		if (!key->is_used)
 			continue;
-		KeySetAddWord(&key->set, key->word);
+		KeySetAdd(&key->set, key->code);
 		if (key->order != NULL)
-			KeySetAddValue(&key->set, key->word, key->value);
+			KeySetAddValue(&key->set, key->code, key->value);
 	}
 	foreach(lc, filter->combined)
 	{
 		CombinedKey *combined = lfirst(lc);
-		uint64		word = 0;
+		uint64		code = 0;
 		int			i = -1;
 
 		while ((i = bms_next_member(combined->keys, i)) >= 0)
-			word = CombineWords(word, filter->keys[i].word);
-		KeySetAddWord(&combined->set, word);
+			code = CombineCodes(code, filter->keys[i].code);
+		KeySetAdd(&combined->set, code);
 	}
 }
 
@@ -157,7 +157,7 @@ AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 		Datum		value = slot_getattr(slot, key->attno, &is_null);
 
 		if (!is_null)
-			KeySetAddWord(&key->set, (uint64) IntegerOf(key->reader.kind, value));
+			KeySetAdd(&key->set, (uint64) IntegerOf(key->coder.kind, value));
 		return;
 	}
 	old = MemoryContextSwitchTo(filter->scratch);
@@ -187,13 +187,13 @@ CollectRow(RuntimeFilter *filter, TupleTableSlot *slot)
 	{
 		StartSets(filter);
 		if (IsBuiltTogether(filter))
-			BeginKeys(filter);
+			BeginPart(filter);
 	}
 	if (!TupIsNull(slot))
 		AddRow(filter, slot);
 	else if (IsBuiltTogether(filter))
 	{
-		LeaveKeys(filter);
+		PublishKeys(filter);
 		filter->is_collecting = false;
 		MemoryContextReset(filter->sets);
 	}
@@ -205,8 +205,8 @@ void
 ForgetShared(RuntimeFilter *filter)
 {
 	filter->is_complete = filter->is_given_up = false;
-	if (filter->together != NULL)
-		ForgetKeys(filter->together, filter->query->area);
+	if (filter->shared_build != NULL)
+		DiscardKeys(filter->shared_build, filter->query->area);
 }
 
 /* Every row of a shared table of one batch. */
@@ -252,7 +252,7 @@ CollectShared(RuntimeFilter *filter)
 		return;
 	StartSets(filter);
 	if (!filter->reads_table)
-		filter->is_given_up = !TakeKeys(filter);
+		filter->is_given_up = !ImportKeys(filter);
 	else if (TableIsReadable(filter, table))
 		ReadSharedTable(filter, table);
 	else
@@ -263,9 +263,9 @@ CollectShared(RuntimeFilter *filter)
 }
 
 void
-CollectSharedFor(Site *site)
+CollectSharedFor(FilterPoint *point)
 {
-	for (int i = 0; i < site->n_filters; i++)
-		if (site->filters[i]->filter->is_shared)
-			CollectShared(site->filters[i]->filter);
+	for (int i = 0; i < point->n_filters; i++)
+		if (point->filters[i]->filter->is_shared)
+			CollectShared(point->filters[i]->filter);
 }

@@ -4,7 +4,7 @@
  * Such a scan finds out which rows of a page are visible all at once, keeps a list
  * of them, and returns them one by one.  So when the first row of a page has come,
  * the keys of all are read from the page, and rows that cannot match are taken off
- * the list.  They cost a test, in which the words of many are fetched from memory
+ * the list.  They cost a test, in which the codes of many are fetched from memory
  * together, but no call of the executor.  The rows that remain cost one comparison
  * each, which finds out whether the page is still the same.
  *
@@ -43,38 +43,38 @@
  */
 #define MIN_BATCH_DROP 0.25
 
-static TupleTableSlot *ExecHeapSite(PlanState *ps);
+static TupleTableSlot *ExecHeapPoint(PlanState *ps);
 
 /* ---- the rows of a page ---- */
 
-/* The word of a row's keys; false if one is NULL. */
+/* The code of a row's keys; false if one is NULL. */
 static inline bool
-ReadHeapWord(SiteFilter *sf, HeapTuple row, TupleDesc desc, uint64 *word)
+ReadHeapCode(AppliedFilter *applied, HeapTuple row, TupleDesc desc, uint64 *code)
 {
 	uint64		combined = 0;
 
-	for (int i = 0; i < sf->n_keys; i++)
+	for (int i = 0; i < applied->n_keys; i++)
 	{
 		bool		is_null;
-		Datum		value = heap_getattr(row, sf->columns[i], desc, &is_null);
+		Datum		value = heap_getattr(row, applied->columns[i], desc, &is_null);
 		uint64		one;
 
 		if (is_null)
 			return false;
-		one = WordOf(&sf->readers[i], value);
-		combined = sf->n_keys == 1 ? one : CombineWords(combined, one);
+		one = CodeOf(&applied->coders[i], value);
+		combined = applied->n_keys == 1 ? one : CombineCodes(combined, one);
 	}
-	*word = combined;
+	*code = combined;
 	return true;
 }
 
 /* Writes those of at most KEY_BATCH rows of the page that pass to a list, which may be the same; returns how many they are. */
 static int
-TestBatch(SiteFilter *sf, HeapScanDesc scan, const OffsetNumber *rows, int n, OffsetNumber *passing)
+TestBatch(AppliedFilter *applied, HeapScanDesc scan, const OffsetNumber *rows, int n, OffsetNumber *passing)
 {
 	Page		page = BufferGetPage(scan->rs_cbuf);
 	TupleDesc	desc = RelationGetDescr(scan->rs_base.rs_rd);
-	uint64		words[KEY_BATCH],
+	uint64		codes[KEY_BATCH],
 				which;
 	OffsetNumber tested[KEY_BATCH];
 	int			n_tested = 0,
@@ -90,9 +90,9 @@ TestBatch(SiteFilter *sf, HeapScanDesc scan, const OffsetNumber *rows, int n, Of
 		row.t_data = (HeapTupleHeader) PageGetItem(page, item);
 		row.t_len = ItemIdGetLength(item);
 		tested[n_tested] = rows[i];
-		n_tested += ReadHeapWord(sf, &row, desc, &words[n_tested]);
+		n_tested += ReadHeapCode(applied, &row, desc, &codes[n_tested]);
 	}
-	which = KeySetMayHoldWhich(sf->set, words, n_tested);
+	which = KeySetMayHoldWhich(applied->set, codes, n_tested);
 	for (int i = 0; i < n_tested; i++)
 	{
 		passing[n_passing] = tested[i];
@@ -103,37 +103,37 @@ TestBatch(SiteFilter *sf, HeapScanDesc scan, const OffsetNumber *rows, int n, Of
 
 /* The same of a list of any length, in its place. */
 static int
-TestRows(SiteFilter *sf, HeapScanDesc scan, OffsetNumber *rows, int n)
+TestRows(AppliedFilter *applied, HeapScanDesc scan, OffsetNumber *rows, int n)
 {
 	/* a hash function may detoast the value */
-	MemoryContext old = MemoryContextSwitchTo(sf->filter->scratch);
+	MemoryContext old = MemoryContextSwitchTo(applied->filter->scratch);
 	int			n_passing = 0;
 
 	for (int i = 0; i < n; i += KEY_BATCH)
-		n_passing += TestBatch(sf, scan, rows + i, Min(n - i, KEY_BATCH), rows + n_passing);
+		n_passing += TestBatch(applied, scan, rows + i, Min(n - i, KEY_BATCH), rows + n_passing);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(sf->filter->scratch);
-	CountTests(sf, n, n - n_passing);
+	MemoryContextReset(applied->filter->scratch);
+	CountTests(applied, n, n - n_passing);
 	return n_passing;
 }
 
 /* Filters that have dropped little will be asked about the rows that the scan's conditions leave. */
 static void
-ChooseBatches(Site *site)
+ChooseBatches(FilterPoint *point)
 {
-	if (site->ps->qual == NULL)
+	if (point->ps->qual == NULL)
 		return;
-	for (int i = 0; i < site->n_filters; i++)
-		if (site->filters[i]->in_batches && site->filters[i]->drop_rate < MIN_BATCH_DROP)
+	for (int i = 0; i < point->n_filters; i++)
+		if (point->filters[i]->in_batches && point->filters[i]->drop_rate < MIN_BATCH_DROP)
 		{
-			site->filters[i]->in_batches = false;
-			ExecSetExecProcNode(site->ps, ExecHeapSite);
+			point->filters[i]->in_batches = false;
+			ExecSetExecProcNode(point->ps, ExecHeapPoint);
 		}
 }
 
 /* A new page's first row has come: tests all of its rows.  False if the present one cannot match. */
 static bool
-TestPage(Site *site, HeapScanDesc scan)
+TestPage(FilterPoint *point, HeapScanDesc scan)
 {
 	OffsetNumber *rows = scan->rs_vistuples + scan->rs_cindex,
 				present = rows[0];
@@ -141,18 +141,18 @@ TestPage(Site *site, HeapScanDesc scan)
 				left = n;
 	bool		passes;
 
-	site->tested = scan->rs_cblock;
-	if (IsAsleep(site, n))
+	point->tested = scan->rs_cblock;
+	if (PointPauses(point, n))
 		return true;
-	for (int i = 0; i < site->n_filters && left > 0; i++)
+	for (int i = 0; i < point->n_filters && left > 0; i++)
 	{
-		SiteFilter *sf = site->filters[i];
+		AppliedFilter *applied = point->filters[i];
 
-		if (sf->in_batches && IsAwake(sf, left))
-			left = TestRows(sf, scan, rows, left);
+		if (applied->in_batches && FilterIsArmed(applied, left))
+			left = TestRows(applied, scan, rows, left);
 	}
-	if (EndWindows(site))
-		ChooseBatches(site);
+	if (EndWindows(point))
+		ChooseBatches(point);
 	if (left == n)
 		return true;
 
@@ -161,7 +161,7 @@ TestPage(Site *site, HeapScanDesc scan)
 	if (!passes)
 		memmove(rows + 1, rows, left * sizeof(OffsetNumber));
 	scan->rs_ntuples = scan->rs_cindex + left + !passes;
-	InstrCountFiltered1(site->ps, n - left);
+	InstrCountFiltered1(point->ps, n - left);
 	/* the scan has read them: those that it does not return have to be counted here */
 	if (pgstat_should_count_relation(scan->rs_base.rs_rd))
 		ROWS_READ_OF(scan->rs_base.rs_rd) += n - left - !passes;
@@ -172,35 +172,35 @@ TestPage(Site *site, HeapScanDesc scan)
 
 /* The scan begins, or filters have become ready or may have other keys.  False if it has nothing to read. */
 static bool
-SettleScan(Site *site, bool begins)
+ArmScan(FilterPoint *point, bool begins)
 {
-	ScanState  *node = (ScanState *) site->ps;
+	ScanState  *node = (ScanState *) point->ps;
 
 	/* no join that has a filter is ever run backwards */
 	Assert(ScanDirectionIsForward(node->ps.state->es_direction));
 	/* now, not in the middle of a page */
-	CollectSharedFor(site);
-	if (site->bounds != NULL && PartitionIsExcluded(site))
+	CollectSharedFor(point);
+	if (point->bounds != NULL && PartitionIsExcluded(point))
 		return false;
 	if (node->ss_currentScanDesc == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(site->query->context);
+		MemoryContext old = MemoryContextSwitchTo(point->query->context);
 
 		node->ss_currentScanDesc = BeginSeqScan(node, node->ss_currentRelation, node->ps.state->es_snapshot);
 		MemoryContextSwitchTo(old);
 	}
 	if (begins)
 	{
-		site->in_runs = false;
-		site->reader = node->ss_currentScanDesc;
-		if (site->pages != NULL && !BeginPages(site))
+		point->in_runs = false;
+		point->source = node->ss_currentScanDesc;
+		if (point->pages != NULL && !BeginPages(point))
 			return false;
 	}
 	/* the rest of a page is tested again with other keys */
-	if (begins || site->settled_of != SiteGeneration(site))
-		site->tested = InvalidBlockNumber;
-	site->settled = completed_filters;
-	site->settled_of = SiteGeneration(site);
+	if (begins || point->armed_generation != PointGeneration(point))
+		point->tested = InvalidBlockNumber;
+	point->armed_since = completed_filters;
+	point->armed_generation = PointGeneration(point);
 	return true;
 }
 
@@ -208,23 +208,23 @@ SettleScan(Site *site, bool begins)
 static inline TupleTableSlot *
 FetchRow(ScanState *node)
 {
-	Site	   *site = FindSite(&node->ps);
+	FilterPoint *point = FindPoint(&node->ps);
 	HeapScanDesc scan = (HeapScanDesc) node->ss_currentScanDesc;
 	bool		begins = scan == NULL || !scan->rs_inited;	/* also after a rescan */
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 
-	if (unlikely(begins || site->settled != completed_filters) && !SettleScan(site, begins))
+	if (unlikely(begins || point->armed_since != completed_filters) && !ArmScan(point, begins))
 		return NULL;
 	for (;;)
 	{
-		if (unlikely(!table_scan_getnextslot(site->reader, ForwardScanDirection, slot)))
+		if (unlikely(!table_scan_getnextslot(point->source, ForwardScanDirection, slot)))
 		{
-			if (!site->in_runs || !NextRun(site))
+			if (!point->in_runs || !NextRun(point))
 				return NULL;
 			continue;
 		}
-		scan = (HeapScanDesc) site->reader;
-		if (likely(scan->rs_cblock == site->tested) || TestPage(site, scan))
+		scan = (HeapScanDesc) point->source;
+		if (likely(scan->rs_cblock == point->tested) || TestPage(point, scan))
 			return slot;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -269,27 +269,27 @@ ExecHeapScan(PlanState *ps)
 
 /* The same, if other filters are asked about the rows that it returns, or keys are collected there. */
 static TupleTableSlot *
-ExecHeapSite(PlanState *ps)
+ExecHeapPoint(PlanState *ps)
 {
 	TupleTableSlot *slot = ExecHeapScan(ps);
-	Site	   *site = FindSite(ps);
+	FilterPoint *point = FindPoint(ps);
 
-	while (site->n_filters > 0 && !TupIsNull(slot) && !IsAsleep(site, 0) && !RowPasses(site, slot))
+	while (point->n_filters > 0 && !TupIsNull(slot) && !PointPauses(point, 0) && !RowPasses(point, slot))
 	{
 		InstrCountFiltered1(ps, 1);
 		slot = ExecHeapScan(ps);
 	}
-	return CollectFor(site, slot);
+	return CollectFor(point, slot);
 }
 
 /* ---- which scans ---- */
 
 /* True if the filter's keys are columns of the table, which it may see before the scan's conditions do. */
 static bool
-IsOfPages(const SiteFilter *sf)
+IsOfPages(const AppliedFilter *applied)
 {
-	for (int i = 0; i < sf->n_keys; i++)
-		if (sf->columns[i] == 0 || !MayLookAhead(sf->filter->query, sf->readers[i].operator))
+	for (int i = 0; i < applied->n_keys; i++)
+		if (applied->columns[i] == 0 || !MayTestEarly(applied->filter->query, applied->coders[i].operator))
 			return false;
 	return true;
 }
@@ -319,22 +319,22 @@ IsOfServer(ExecProcNodeMtd method)
 }
 
 bool
-ConsiderHeapScan(Site *site)
+ConsiderHeapScan(FilterPoint *point)
 {
-	SeqScanState *node = (SeqScanState *) site->ps;
+	SeqScanState *node = (SeqScanState *) point->ps;
 	bool		all = true;
 
 	/* what the scan computes with side effects has to be computed for all rows */
-	if (!IsA(site->ps, SeqScanState) || !IsOfServer(site->own) ||
+	if (!IsA(point->ps, SeqScanState) || !IsOfServer(point->own) ||
 		node->ss.ss_currentRelation->rd_tableam != GetHeapamTableAmRoutine() ||
-		!IsMVCCSnapshot(site->query->estate->es_snapshot) ||
-		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
+		!IsMVCCSnapshot(point->query->estate->es_snapshot) ||
+		IsVolatile((Node *) point->ps->plan->qual) || IsVolatile((Node *) point->ps->plan->targetlist))
 		return false;
-	for (int i = 0; i < site->n_filters; i++)
+	for (int i = 0; i < point->n_filters; i++)
 	{
-		site->filters[i]->in_batches = IsOfPages(site->filters[i]);
-		all = all && site->filters[i]->in_batches;
+		point->filters[i]->in_batches = IsOfPages(point->filters[i]);
+		all = all && point->filters[i]->in_batches;
 	}
-	ExecSetExecProcNode(site->ps, all && site->builds == NIL ? ExecHeapScan : ExecHeapSite);
+	ExecSetExecProcNode(point->ps, all && point->builds == NIL ? ExecHeapScan : ExecHeapPoint);
 	return true;
 }

@@ -73,7 +73,7 @@ typedef enum ScanMode
 /* A key of a filter that an index can be asked about. */
 typedef struct Question
 {
-	SiteFilter *sf;
+	AppliedFilter *applied;
 	const BuildKey *key;
 	RangeIndex *index;
 	bool		is_asked,
@@ -104,82 +104,82 @@ struct PageSkip
 	uint64		seen;			/* blocks, in all scans, that were read or skipped */
 };
 
-/* True if an index may be asked about the site's i-th key. */
+/* True if an index may be asked about the point's i-th key. */
 static bool
-CanAskAbout(const SiteFilter *sf, int i)
+CanAskAbout(const AppliedFilter *applied, int i)
 {
-	return sf->table_keys[i] != NULL && MayLookAhead(sf->filter->query, sf->readers[i].operator) &&
-		(IsInteger(&sf->readers[i]) || sf->filter->keys[sf->keys[i]].order != NULL);
+	return applied->table_keys[i] != NULL && MayTestEarly(applied->filter->query, applied->coders[i].operator) &&
+		(IsInteger(&applied->coders[i]) || applied->filter->keys[applied->keys[i]].order != NULL);
 }
 
 static bool
-CanAsk(const SiteFilter *sf)
+CanAsk(const AppliedFilter *applied)
 {
-	for (int i = 0; i < sf->n_keys; i++)
-		if (CanAskAbout(sf, i))
+	for (int i = 0; i < applied->n_keys; i++)
+		if (CanAskAbout(applied, i))
 			return true;
 	return false;
 }
 
 /* True if the table has an index on a key of the filter, which then keeps what that can be asked about. */
 static bool
-PrepareKeys(SiteFilter *sf, Relation table)
+PrepareKeys(AppliedFilter *applied, Relation table)
 {
 	bool		found = false;
 
-	for (int i = 0; i < sf->n_keys; i++)
+	for (int i = 0; i < applied->n_keys; i++)
 	{
-		BuildKey   *key = &sf->filter->keys[sf->keys[i]];
+		BuildKey   *key = &applied->filter->keys[applied->keys[i]];
 
-		if (sf->table_keys[i] == NULL || !HasRangeIndex(table, sf->table_keys[i]))
+		if (applied->table_keys[i] == NULL || !HasRangeIndex(table, applied->table_keys[i]))
 			continue;
 		if (key->order == NULL)
-			key->order = MakeValueOrder(&sf->readers[i]);
-		found = found || CanAskAbout(sf, i);
+			key->order = MakeValueOrder(&applied->coders[i]);
+		found = found || CanAskAbout(applied, i);
 	}
 	return found;
 }
 
 void
-ConsiderPages(Site *site)
+ConsiderPages(FilterPoint *point)
 {
-	SeqScanState *node = (SeqScanState *) site->ps;
+	SeqScanState *node = (SeqScanState *) point->ps;
 	bool		has_key = false;
 
-	for (int i = 0; i < site->n_filters; i++)
-		has_key = PrepareKeys(site->filters[i], node->ss.ss_currentRelation) || has_key;
+	for (int i = 0; i < point->n_filters; i++)
+		has_key = PrepareKeys(point->filters[i], node->ss.ss_currentRelation) || has_key;
 	if (!has_key)
 		return;
-	site->pages = palloc0(sizeof(PageSkip));
-	site->pages->node = node;
+	point->pages = palloc0(sizeof(PageSkip));
+	point->pages->node = node;
 }
 
 /* ---- questions ---- */
 
 static void
-OpenQuestions(Site *site)
+OpenQuestions(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
-	MemoryContext old = MemoryContextSwitchTo(site->query->context);
+	PageSkip   *pages = point->pages;
+	MemoryContext old = MemoryContextSwitchTo(point->query->context);
 
 	pages->are_open = true;
 	INSTR_TIME_SET_CURRENT(pages->opened);
-	for (int i = 0; i < site->n_filters; i++)
-		for (int j = 0; j < site->filters[i]->n_keys; j++)
+	for (int i = 0; i < point->n_filters; i++)
+		for (int j = 0; j < point->filters[i]->n_keys; j++)
 		{
-			SiteFilter *sf = site->filters[i];
-			BuildKey   *key = &sf->filter->keys[sf->keys[j]];
+			AppliedFilter *applied = point->filters[i];
+			BuildKey   *key = &applied->filter->keys[applied->keys[j]];
 			List	   *indexes = NIL;
 			ListCell   *lc;
 
-			if (CanAskAbout(sf, j))
-				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, sf->table_keys[j], &sf->readers[j],
-										   site->query->estate->es_snapshot);
+			if (CanAskAbout(applied, j))
+				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, applied->table_keys[j], &applied->coders[j],
+										   point->query->estate->es_snapshot);
 			foreach(lc, indexes)
 			{
 				Question   *question = palloc0(sizeof(Question));
 
-				question->sf = sf;
+				question->applied = applied;
 				question->key = key;
 				question->index = lfirst(lc);
 				pages->questions = lappend(pages->questions, question);
@@ -189,23 +189,23 @@ OpenQuestions(Site *site)
 }
 
 static bool
-IsAskedAbout(PageSkip *pages, SiteFilter *sf)
+IsAskedAbout(PageSkip *pages, AppliedFilter *applied)
 {
 	ListCell   *lc;
 
 	foreach(lc, pages->questions)
-		if (((Question *) lfirst(lc))->sf == sf && ((Question *) lfirst(lc))->is_asked)
+		if (((Question *) lfirst(lc))->applied == applied && ((Question *) lfirst(lc))->is_asked)
 			return true;
 	return false;
 }
 
 static bool
-AnyFilterIsReady(Site *site)
+AnyFilterIsReady(FilterPoint *point)
 {
 	bool		any = false;
 
-	for (int i = 0; i < site->n_filters; i++)
-		any = any || (FilterIsReady(site->filters[i]->filter) && CanAsk(site->filters[i]));
+	for (int i = 0; i < point->n_filters; i++)
+		any = any || (FilterIsReady(point->filters[i]->filter) && CanAsk(point->filters[i]));
 	return any;
 }
 
@@ -214,21 +214,21 @@ AnyFilterIsReady(Site *site)
  * half of the range.  False if there is nothing to ask.
  */
 static bool
-ChooseQuestions(Site *site)
+ChooseQuestions(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	bool		any = false;
 	ListCell   *lc;
 
-	if (!AnyFilterIsReady(site))
+	if (!AnyFilterIsReady(point))
 		return false;
 	if (!pages->are_open)
-		OpenQuestions(site);
+		OpenQuestions(point);
 
 	foreach(lc, pages->questions)
 	{
 		Question   *question = lfirst(lc);
-		const RuntimeFilter *filter = question->sf->filter;
+		const RuntimeFilter *filter = question->applied->filter;
 
 		double		cost = FilterIsReady(filter) ? RangeQuestionCost(question->index, &question->key->set) : INFINITY;
 
@@ -242,8 +242,8 @@ ChooseQuestions(Site *site)
 		question->range = InvalidBlockNumber;
 		question->paused = question->pause = question->asked = question->excluded = 0;
 	}
-	for (int i = 0; i < site->n_filters; i++)
-		site->filters[i]->asks_pages = site->filters[i]->asks_pages || IsAskedAbout(pages, site->filters[i]);
+	for (int i = 0; i < point->n_filters; i++)
+		point->filters[i]->asks_pages = point->filters[i]->asks_pages || IsAskedAbout(pages, point->filters[i]);
 	return any;
 }
 
@@ -304,7 +304,7 @@ Ask(PageSkip *pages, Question *question, BlockNumber range)
 		question->paused--;
 		return true;
 	}
-	if (!FilterIsReady(question->sf->filter))
+	if (!FilterIsReady(question->applied->filter))
 		return true;
 	if (!AskInTime(pages, question))
 		return true;
@@ -333,7 +333,7 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 		if (!Ask(pages, question, range))
 		{
 			/* the blocks of a parallel scan come one by one */
-			question->sf->pages_skipped += pages->mode == SCAN_SERIAL ? end - page : 1;
+			question->applied->pages_skipped += pages->mode == SCAN_SERIAL ? end - page : 1;
 			*until = end;
 			return false;
 		}
@@ -445,15 +445,15 @@ NextParallelRun(PageSkip *pages, BlockNumber *start, BlockNumber *n)
 }
 
 bool
-NextRun(Site *site)
+NextRun(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	BlockNumber start,
 				n;
 	bool		found;
 
 	/* a serial scan has read its first pages: now it pays to open the indexes */
-	(void) ChooseQuestions(site);
+	(void) ChooseQuestions(point);
 	found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) : NextParallelRun(pages, &start, &n);
 	ReleaseQuestions(pages);
 	if (found)
@@ -467,28 +467,28 @@ NextRun(Site *site)
 
 /* False if there is no page to read. */
 static bool
-BeginSerial(Site *site)
+BeginSerial(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	SeqScanState *node = pages->node;
 
 	pages->n_blocks = ((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_nblocks;
 	if (pages->n_blocks < bloomx_runtime_filter_min_pages || pages->n_blocks == 0)
 		return true;
-	if (!AnyFilterIsReady(site))
+	if (!AnyFilterIsReady(point))
 	{
 		/* a scan that begins where others are stays with them */
 		if (((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_startblock != 0)
 			return true;
 	}
-	else if (pages->are_open && !ChooseQuestions(site))
+	else if (pages->are_open && !ChooseQuestions(point))
 		return true;
 	pages->mode = SCAN_SERIAL;
 	pages->seen += pages->n_blocks;
 	pages->longest = 1;
 	pages->next = 0;
 	if (pages->are_open || pages->n_blocks <= PAGES_BEFORE)
-		return NextRun(site);
+		return NextRun(point);
 	/* the first pages are read before anything is asked */
 	StartRun(node->ss.ss_currentScanDesc, 0, PAGES_BEFORE);
 	pages->next = PAGES_BEFORE;
@@ -497,23 +497,23 @@ BeginSerial(Site *site)
 
 /* The same. */
 static bool
-BeginParallel(Site *site)
+BeginParallel(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
 	ParallelBlockTableScanDesc shared = (ParallelBlockTableScanDesc) scan->rs_base.rs_parallel;
 
 	pages->n_blocks = shared->phs_nblocks;
 	if (pages->n_blocks < bloomx_runtime_filter_min_pages || pages->n_blocks == 0)
 		return true;
-	if (AnyFilterIsReady(site) && !ChooseQuestions(site))
+	if (AnyFilterIsReady(point) && !ChooseQuestions(point))
 		return true;
 	pages->longest = PAGES_BEFORE;
 	if (pages->private_scan == NULL)
 	{
-		MemoryContext old = MemoryContextSwitchTo(site->query->context);
+		MemoryContext old = MemoryContextSwitchTo(point->query->context);
 
-		pages->private_scan = BeginSeqScan(&pages->node->ss, scan->rs_base.rs_rd, site->query->estate->es_snapshot);
+		pages->private_scan = BeginSeqScan(&pages->node->ss, scan->rs_base.rs_rd, point->query->estate->es_snapshot);
 		UncountSeqScan(scan->rs_base.rs_rd);
 		MemoryContextSwitchTo(old);
 	}
@@ -521,33 +521,33 @@ BeginParallel(Site *site)
 	scan->rs_inited = true;		/* until it is rescanned */
 	pages->mode = SCAN_PARALLEL;
 	pages->pending = InvalidBlockNumber;
-	return NextRun(site);
+	return NextRun(point);
 }
 
 bool
-BeginPages(Site *site)
+BeginPages(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	bool		has_pages;
 
 	pages->mode = SCAN_PLAIN;
-	has_pages = pages->node->ss.ss_currentScanDesc->rs_parallel != NULL ? BeginParallel(site) : BeginSerial(site);
-	site->in_runs = pages->mode != SCAN_PLAIN;
+	has_pages = pages->node->ss.ss_currentScanDesc->rs_parallel != NULL ? BeginParallel(point) : BeginSerial(point);
+	point->in_runs = pages->mode != SCAN_PLAIN;
 	if (pages->mode == SCAN_PARALLEL)
-		site->reader = pages->private_scan;
+		point->source = pages->private_scan;
 	return has_pages;
 }
 
 uint64
-PagesSeen(const SiteFilter *sf)
+PagesSeen(const AppliedFilter *applied)
 {
-	return sf->asks_pages ? sf->site->pages->seen : 0;
+	return applied->asks_pages ? applied->point->pages->seen : 0;
 }
 
 void
-EndPages(Site *site)
+EndPages(FilterPoint *point)
 {
-	PageSkip   *pages = site->pages;
+	PageSkip   *pages = point->pages;
 	ListCell   *lc;
 
 	if (pages == NULL)

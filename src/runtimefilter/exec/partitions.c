@@ -54,7 +54,7 @@ typedef struct Bound
 	AttrNumber	column;
 	Oid			type;
 	bool		is_integer;
-	WordKind	kind;			/* of integers */
+	CodeKind	kind;			/* of integers */
 	Oid			equality;		/* of others */
 	Oid			collation;
 
@@ -72,7 +72,7 @@ struct PartitionBounds
 {
 	List	   *bounds;
 	uint64		asked_at;		/* completed_filters at the last answer */
-	uint64		asked_of;		/* the state of the site's filters then */
+	uint64		asked_of;		/* the state of the point's filters then */
 	bool		is_excluded;
 };
 
@@ -199,41 +199,41 @@ ScanCanBeSkipped(PlanState *ps)
 	return !IsA(ps, ForeignScanState) || (!ps->async_capable && ps->state->es_plannedstmt->rowMarks == NIL);
 }
 
-/* True if the bound is about the site's i-th key. */
+/* True if the bound is about the point's i-th key. */
 static bool
-IsAbout(const Bound *bound, const SiteFilter *sf, int i)
+IsAbout(const Bound *bound, const AppliedFilter *applied, int i)
 {
-	const WordReader *reader = &sf->readers[i];
+	const KeyCoder *coder = &applied->coders[i];
 
-	return bound->column == sf->columns[i] && bound->type == reader->type && bound->is_integer == IsInteger(reader) &&
-		(bound->is_integer || (bound->equality == reader->operator && bound->collation == reader->collation));
+	return bound->column == applied->columns[i] && bound->type == coder->type && bound->is_integer == IsInteger(coder) &&
+		(bound->is_integer || (bound->equality == coder->operator && bound->collation == coder->collation));
 }
 
 /* Has the keys' values kept where a bound needs them. */
 static void
-KeepValues(Site *site)
+KeepValues(FilterPoint *point)
 {
-	for (int i = 0; i < site->n_filters; i++)
-		for (int j = 0; j < site->filters[i]->n_keys; j++)
+	for (int i = 0; i < point->n_filters; i++)
+		for (int j = 0; j < point->filters[i]->n_keys; j++)
 		{
-			SiteFilter *sf = site->filters[i];
-			BuildKey   *key = &sf->filter->keys[sf->keys[j]];
+			AppliedFilter *applied = point->filters[i];
+			BuildKey   *key = &applied->filter->keys[applied->keys[j]];
 			ListCell   *lc;
 
-			foreach(lc, site->bounds->bounds)
+			foreach(lc, point->bounds->bounds)
 			{
 				Bound	   *bound = lfirst(lc);
 
-				if (key->order == NULL && !bound->is_integer && bound->strategy != PARTITION_STRATEGY_LIST && IsAbout(bound, sf, j))
-					key->order = MakeValueOrder(&sf->readers[j]);
+				if (key->order == NULL && !bound->is_integer && bound->strategy != PARTITION_STRATEGY_LIST && IsAbout(bound, applied, j))
+					key->order = MakeValueOrder(&applied->coders[j]);
 			}
 		}
 }
 
 void
-ConsiderPartition(Site *site)
+ConsiderPartition(FilterPoint *point)
 {
-	FilteredQuery *query = site->query;
+	FilteredQuery *query = point->query;
 	instr_time	start;
 	Relation	table;
 	Oid			leaf,
@@ -241,17 +241,17 @@ ConsiderPartition(Site *site)
 	List	   *bounds = NIL;
 	bool		has_column = false;
 
-	for (int i = 0; i < site->n_filters; i++)
-		for (int j = 0; j < site->filters[i]->n_keys; j++)
-			has_column = has_column || site->filters[i]->columns[j] != 0;
+	for (int i = 0; i < point->n_filters; i++)
+		for (int j = 0; j < point->filters[i]->n_keys; j++)
+			has_column = has_column || point->filters[i]->columns[j] != 0;
 	if (!has_column)
 		return;
-	table = ((ScanState *) site->ps)->ss_currentRelation;
+	table = ((ScanState *) point->ps)->ss_currentRelation;
 	/* what the scan computes with side effects has to be computed for all rows */
-	if (!table->rd_rel->relispartition || !ScanCanBeSkipped(site->ps) ||
-		IsVolatile((Node *) site->ps->plan->qual) || IsVolatile((Node *) site->ps->plan->targetlist))
+	if (!table->rd_rel->relispartition || !ScanCanBeSkipped(point->ps) ||
+		IsVolatile((Node *) point->ps->plan->qual) || IsVolatile((Node *) point->ps->plan->targetlist))
 		return;
-	query->for_bounds += site->ps->plan->total_cost * COST_UNIT / SPENT_PART;
+	query->for_bounds += point->ps->plan->total_cost * COST_UNIT / SPENT_PART;
 	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_runtime_filter_min_drop > 0)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
@@ -271,7 +271,7 @@ ConsiderPartition(Site *site)
 		if (!ConditionalLockRelationOid(parent_oid, AccessShareLock))
 			break;
 		parent = try_table_open(parent_oid, NoLock);
-		spec = parent == NULL ? NULL : ReadBoundSpec(partition, site->query->estate->es_snapshot);
+		spec = parent == NULL ? NULL : ReadBoundSpec(partition, point->query->estate->es_snapshot);
 		bound = spec == NULL ? NULL : ReadBound(leaf, parent, spec);
 		if (bound != NULL)
 			bounds = lappend(bounds, bound);
@@ -283,9 +283,9 @@ ConsiderPartition(Site *site)
 	query->on_bounds += NanosecondsSince(start);
 	if (bounds == NIL)
 		return;
-	site->bounds = palloc0(sizeof(PartitionBounds));
-	site->bounds->bounds = bounds;
-	KeepValues(site);
+	point->bounds = palloc0(sizeof(PartitionBounds));
+	point->bounds->bounds = bounds;
+	KeepValues(point);
 }
 
 /* ---- integers ---- */
@@ -343,7 +343,7 @@ IntegersMeet(Bound *bound, const KeySet *set)
 /* ---- keys that are no integers ---- */
 
 static bool
-ListOfValuesMeets(const Bound *bound, const KeySet *set, WordReader *reader)
+ListOfValuesMeets(const Bound *bound, const KeySet *set, KeyCoder *coder)
 {
 	ListCell   *lc;
 
@@ -351,7 +351,7 @@ ListOfValuesMeets(const Bound *bound, const KeySet *set, WordReader *reader)
 	{
 		Const	   *constant = lfirst_node(Const, lc);
 
-		if (!constant->constisnull && KeySetMayHold(set, HashWord(reader, constant->constvalue)))
+		if (!constant->constisnull && KeySetMayHold(set, HashCode(coder, constant->constvalue)))
 			return true;
 	}
 	return false;
@@ -372,12 +372,12 @@ HashOfValuesMeets(Bound *bound, const KeyValues *values)
 }
 
 static bool
-ValuesMeet(Bound *bound, const KeySet *set, WordReader *reader)
+ValuesMeet(Bound *bound, const KeySet *set, KeyCoder *coder)
 {
 	if (set->form == KEYS_NONE)
 		return false;
 	if (bound->strategy == PARTITION_STRATEGY_LIST)
-		return ListOfValuesMeets(bound, set, reader);
+		return ListOfValuesMeets(bound, set, coder);
 	if (set->values == NULL)
 		return true;
 	if (bound->strategy == PARTITION_STRATEGY_HASH)
@@ -390,78 +390,78 @@ ValuesMeet(Bound *bound, const KeySet *set, WordReader *reader)
 
 /* True if a key of the filter may lie within the bound. */
 static bool
-BoundMeets(Bound *bound, const SiteFilter *sf, int i)
+BoundMeets(Bound *bound, const AppliedFilter *applied, int i)
 {
-	const KeySet *set = &sf->filter->keys[sf->keys[i]].set;
+	const KeySet *set = &applied->filter->keys[applied->keys[i]].set;
 	MemoryContext old;
 	bool		meets;
 
 	if (bound->is_integer)
 		return IntegersMeet(bound, set);
-	old = MemoryContextSwitchTo(sf->filter->scratch);
-	meets = ValuesMeet(bound, set, &sf->readers[i]);
+	old = MemoryContextSwitchTo(applied->filter->scratch);
+	meets = ValuesMeet(bound, set, &applied->coders[i]);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(sf->filter->scratch);
+	MemoryContextReset(applied->filter->scratch);
 	return meets;
 }
 
 /* True if the filter has no key within one of the bounds. */
 static bool
-FilterExcludes(PartitionBounds *bounds, const SiteFilter *sf)
+FilterExcludes(PartitionBounds *bounds, const AppliedFilter *applied)
 {
-	for (int i = 0; i < sf->n_keys; i++)
+	for (int i = 0; i < applied->n_keys; i++)
 	{
 		ListCell   *lc;
 
 		foreach(lc, bounds->bounds)
-			if (IsAbout(lfirst(lc), sf, i) && !BoundMeets(lfirst(lc), sf, i))
+			if (IsAbout(lfirst(lc), applied, i) && !BoundMeets(lfirst(lc), applied, i))
 				return true;
 	}
 	return false;
 }
 
-/* A number that changes whenever a filter of the site becomes ready, gets other keys, or is no longer ready. */
+/* A number that changes whenever a filter of the point becomes ready, gets other keys, or is no longer ready. */
 static uint64
-StateOfFilters(const Site *site)
+StateOfFilters(const FilterPoint *point)
 {
 	uint64		state = 0;
 
 	/* in any order: filters change places */
-	for (int i = 0; i < site->n_filters; i++)
+	for (int i = 0; i < point->n_filters; i++)
 	{
-		const RuntimeFilter *filter = site->filters[i]->filter;
+		const RuntimeFilter *filter = point->filters[i]->filter;
 
 		if (FilterIsReady(filter))
-			state += MixWord(CombineWords((uintptr_t) filter, filter->generation));
+			state += MixCode(CombineCodes((uintptr_t) filter, filter->generation));
 	}
 	return state;
 }
 
 bool
-PartitionIsExcluded(Site *site)
+PartitionIsExcluded(FilterPoint *point)
 {
-	PartitionBounds *bounds = site->bounds;
+	PartitionBounds *bounds = point->bounds;
 	uint64		state;
 
-	CollectSharedFor(site);
+	CollectSharedFor(point);
 	/* the common case, for each row: a filter that is no longer ready could only exclude less */
 	if (!bounds->is_excluded && bounds->asked_at == completed_filters)
 		return false;
 	bounds->asked_at = completed_filters;
-	state = StateOfFilters(site);
+	state = StateOfFilters(point);
 	if (state == bounds->asked_of)
 		return bounds->is_excluded;
 	bounds->asked_of = state;
 	bounds->is_excluded = false;
-	for (int i = 0; i < site->n_filters && !bounds->is_excluded; i++)
+	for (int i = 0; i < point->n_filters && !bounds->is_excluded; i++)
 	{
-		SiteFilter *sf = site->filters[i];
+		AppliedFilter *applied = point->filters[i];
 
-		if (!FilterIsReady(sf->filter))
+		if (!FilterIsReady(applied->filter))
 			continue;
-		sf->partitions++;
-		bounds->is_excluded = FilterExcludes(bounds, sf);
-		sf->partitions_skipped += bounds->is_excluded;
+		applied->partitions++;
+		bounds->is_excluded = FilterExcludes(bounds, applied);
+		applied->partitions_skipped += bounds->is_excluded;
 	}
 	return bounds->is_excluded;
 }

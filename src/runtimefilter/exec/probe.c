@@ -1,9 +1,9 @@
 /*
- * probe.c - tests the rows of a site.
+ * probe.c - tests the rows of a filter point.
  *
  * A test that drops nothing is wasted.  So rows are counted in windows, and after
  * a window in which a filter dropped too few it pauses, longer each time.  The
- * filters of one site are asked in the order of what they drop per cost, measured
+ * filters of one point are asked in the order of what they drop per cost, measured
  * in the last window: any order of joins then comes near the best one (Zhu et al.,
  * "Looking Ahead Makes Query Plans Robust", VLDB 2017).
  */
@@ -21,201 +21,201 @@
 #define LAST_PAUSE (512 * WINDOW_ROWS)
 
 /*
- * What a test costs, in nanoseconds: of a bit or of a Bloom filter, after the word
+ * What a test costs, in nanoseconds: of a bit or of a Bloom filter, after the code
  * has been read; a hash function and its call cost more than either.  Measured by
- * the set "costs" of bench/join/run.  They only weigh filters of one site against
+ * the set "costs" of bench/join/run.  They only weigh filters of one point against
  * each other.
  */
 static double
-TestCost(const SiteFilter *sf)
+TestCost(const AppliedFilter *applied)
 {
-	if (!IsInteger(&sf->readers[0]))
+	if (!IsInteger(&applied->coders[0]))
 		return 30;
-	return sf->set->form == KEYS_FILTER ? 10 : 5;
+	return applied->set->form == KEYS_FILTER ? 10 : 5;
 }
 
 static double
-DropPerCost(const SiteFilter *sf)
+DropPerCost(const AppliedFilter *applied)
 {
-	return sf->drop_rate / TestCost(sf);
+	return applied->drop_rate / TestCost(applied);
 }
 
 /* The filters are few and nearly in order: insertion sort. */
 static void
-SortFilters(Site *site)
+SortFilters(FilterPoint *point)
 {
-	for (int i = 1; i < site->n_filters; i++)
+	for (int i = 1; i < point->n_filters; i++)
 	{
-		SiteFilter *moved = site->filters[i];
+		AppliedFilter *moved = point->filters[i];
 		int			j = i;
 
-		for (; j > 0 && DropPerCost(site->filters[j - 1]) < DropPerCost(moved); j--)
-			site->filters[j] = site->filters[j - 1];
-		site->filters[j] = moved;
+		for (; j > 0 && DropPerCost(point->filters[j - 1]) < DropPerCost(moved); j--)
+			point->filters[j] = point->filters[j - 1];
+		point->filters[j] = moved;
 	}
 }
 
 /* A filter's window is full. */
 static void
-EndWindow(SiteFilter *sf)
+EndWindow(AppliedFilter *applied)
 {
-	sf->drop_rate = (double) sf->window_dropped / sf->window_checked;
-	sf->window_checked = sf->window_dropped = 0;
-	if (sf->drop_rate < bloomx_runtime_filter_min_drop)
+	applied->drop_rate = (double) applied->window_dropped / applied->window_checked;
+	applied->window_checked = applied->window_dropped = 0;
+	if (applied->drop_rate < bloomx_runtime_filter_min_drop)
 	{
-		sf->pause = sf->pause == 0 ? FIRST_PAUSE : Min(sf->pause * 2, LAST_PAUSE);
-		sf->paused = sf->pause;
-		sf->pauses++;
+		applied->pause = applied->pause == 0 ? FIRST_PAUSE : Min(applied->pause * 2, LAST_PAUSE);
+		applied->paused = applied->pause;
+		applied->pauses++;
 	}
 	else
-		sf->pause = 0;
+		applied->pause = 0;
 }
 
 uint64
-SiteGeneration(const Site *site)
+PointGeneration(const FilterPoint *point)
 {
 	uint64		sum = 0;
 
-	for (int i = 0; i < site->n_filters; i++)
-		sum += site->filters[i]->filter->generation;
+	for (int i = 0; i < point->n_filters; i++)
+		sum += point->filters[i]->filter->generation;
 	return sum;
 }
 
 void
-WakeSite(Site *site)
+EndPauseEarly(FilterPoint *point)
 {
-	if (site->asleep_of != SiteGeneration(site))
-		site->asleep = 0;
-	site->asleep_since = completed_filters;
+	if (point->paused_generation != PointGeneration(point))
+		point->paused = 0;
+	point->paused_since = completed_filters;
 }
 
-/* If all filters pause, the site does. */
+/* If all filters pause, the point does. */
 static void
-LetSleep(Site *site)
+PausePoint(FilterPoint *point)
 {
 	uint64		rows = UINT64_MAX;
 
-	for (int i = 0; i < site->n_filters; i++)
-		rows = Min(rows, site->filters[i]->paused);
-	for (int i = 0; i < site->n_filters; i++)
-		site->filters[i]->paused -= rows;
-	site->asleep = rows;
-	site->asleep_since = completed_filters;
-	site->asleep_of = SiteGeneration(site);
+	for (int i = 0; i < point->n_filters; i++)
+		rows = Min(rows, point->filters[i]->paused);
+	for (int i = 0; i < point->n_filters; i++)
+		point->filters[i]->paused -= rows;
+	point->paused = rows;
+	point->paused_since = completed_filters;
+	point->paused_generation = PointGeneration(point);
 }
 
 bool
-EndWindows(Site *site)
+EndWindows(FilterPoint *point)
 {
 	bool		ended = false;
 
-	for (int i = 0; i < site->n_filters; i++)
-		if (site->filters[i]->window_checked >= WINDOW_ROWS)
+	for (int i = 0; i < point->n_filters; i++)
+		if (point->filters[i]->window_checked >= WINDOW_ROWS)
 		{
-			EndWindow(site->filters[i]);
+			EndWindow(point->filters[i]);
 			ended = true;
 		}
 	if (ended)
 	{
-		SortFilters(site);
-		LetSleep(site);
+		SortFilters(point);
+		PausePoint(point);
 	}
 	return ended;
 }
 
-/* The row's word; false if a key is NULL. */
+/* The row's code; false if a key is NULL. */
 static bool
-ReadWord(SiteFilter *sf, TupleTableSlot *slot, uint64 *word)
+ReadCode(AppliedFilter *applied, TupleTableSlot *slot, uint64 *code)
 {
 	uint64		combined = 0;
 
-	for (int i = 0; i < sf->n_keys; i++)
+	for (int i = 0; i < applied->n_keys; i++)
 	{
 		bool		is_null;
 		Datum		value;
 		uint64		one;
 
-		if (sf->attnos[i] != 0)
-			value = slot_getattr(slot, sf->attnos[i], &is_null);
+		if (applied->attnos[i] != 0)
+			value = slot_getattr(slot, applied->attnos[i], &is_null);
 		else
 		{
-			sf->filter->econtext->ecxt_outertuple = slot;
-			value = ExecEvalExpr(sf->exprs[i], sf->filter->econtext, &is_null);
+			applied->filter->econtext->ecxt_outertuple = slot;
+			value = ExecEvalExpr(applied->exprs[i], applied->filter->econtext, &is_null);
 		}
 
 		if (is_null)
 			return false;
-		one = WordOf(&sf->readers[i], value);
-		if (sf->n_keys == 1)
+		one = CodeOf(&applied->coders[i], value);
+		if (applied->n_keys == 1)
 		{
-			*word = one;
+			*code = one;
 			return true;
 		}
-		combined = CombineWords(combined, one);
+		combined = CombineCodes(combined, one);
 	}
-	*word = combined;
+	*code = combined;
 	return true;
 }
 
 static inline bool
-MayMatch(SiteFilter *sf, TupleTableSlot *slot)
+MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 {
 	MemoryContext old;
-	uint64		word;
+	uint64		code;
 	bool		may_match;
 
 	/* the common case: a column of integers */
-	if (sf->n_keys == 1 && IsInteger(&sf->readers[0]) && sf->attnos[0] != 0)
+	if (applied->n_keys == 1 && IsInteger(&applied->coders[0]) && applied->attnos[0] != 0)
 	{
 		bool		is_null;
-		Datum		value = slot_getattr(slot, sf->attnos[0], &is_null);
+		Datum		value = slot_getattr(slot, applied->attnos[0], &is_null);
 
-		return !is_null && KeySetMayHold(sf->set, (uint64) IntegerOf(sf->readers[0].kind, value));
+		return !is_null && KeySetMayHold(applied->set, (uint64) IntegerOf(applied->coders[0].kind, value));
 	}
 	/* an expression makes values, and a hash function may detoast them */
-	old = MemoryContextSwitchTo(sf->filter->scratch);
-	may_match = ReadWord(sf, slot, &word) && KeySetMayHold(sf->set, word);
+	old = MemoryContextSwitchTo(applied->filter->scratch);
+	may_match = ReadCode(applied, slot, &code) && KeySetMayHold(applied->set, code);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(sf->filter->scratch);
-	if (sf->exprs != NULL)
-		ResetExprContext(sf->filter->econtext);
+	MemoryContextReset(applied->filter->scratch);
+	if (applied->exprs != NULL)
+		ResetExprContext(applied->filter->econtext);
 	return may_match;
 }
 
 bool
-IsAwake(SiteFilter *sf, uint32 rows)
+FilterIsArmed(AppliedFilter *applied, uint32 rows)
 {
-	if (sf->generation != sf->filter->generation)
+	if (applied->generation != applied->filter->generation)
 	{
 		/* other keys: what was learned of the ones before is void */
-		sf->generation = sf->filter->generation;
-		sf->paused = sf->pause = 0;
-		sf->window_checked = sf->window_dropped = 0;
+		applied->generation = applied->filter->generation;
+		applied->paused = applied->pause = 0;
+		applied->window_checked = applied->window_dropped = 0;
 	}
-	if (sf->paused > 0)
+	if (applied->paused > 0)
 	{
-		sf->paused -= Min(sf->paused, rows);
+		applied->paused -= Min(applied->paused, rows);
 		return false;
 	}
-	if (sf->filter->is_shared)
-		CollectShared(sf->filter);
-	return FilterIsReady(sf->filter);
+	if (applied->filter->is_shared)
+		CollectShared(applied->filter);
+	return FilterIsReady(applied->filter);
 }
 
 bool
-RowPasses(Site *site, TupleTableSlot *slot)
+RowPasses(FilterPoint *point, TupleTableSlot *slot)
 {
 	bool		passes = true;
 
-	for (int i = 0; i < site->n_filters && passes; i++)
+	for (int i = 0; i < point->n_filters && passes; i++)
 	{
-		SiteFilter *sf = site->filters[i];
+		AppliedFilter *applied = point->filters[i];
 
-		if (sf->in_batches || !IsAwake(sf, 1))
+		if (applied->in_batches || !FilterIsArmed(applied, 1))
 			continue;
-		passes = MayMatch(sf, slot);
-		CountTests(sf, 1, !passes);
+		passes = MayMatch(applied, slot);
+		CountTests(applied, 1, !passes);
 	}
-	(void) EndWindows(site);
+	(void) EndWindows(point);
 	return passes;
 }

@@ -82,7 +82,7 @@ struct RangeIndex
 	RangeMethod method;
 	Oid			type;
 	bool		is_integer;
-	WordKind	kind;			/* of an integer */
+	CodeKind	kind;			/* of an integer */
 	Snapshot	snapshot;
 
 	BrinRevmap *revmap;
@@ -141,7 +141,7 @@ IndexExpressions(HeapTuple index)
 
 /* The place of a table's key among the index's columns, given its row of pg_index; -1 if it is not there. */
 static int
-PlaceInIndex(HeapTuple index, Node *key)
+ColumnOfIndex(HeapTuple index, Node *key)
 {
 	Form_pg_index form = (Form_pg_index) GETSTRUCT(index);
 	Var		   *column = PlainColumn(key);
@@ -169,7 +169,7 @@ IsRangeIndexOn(Oid index, Node *key)
 
 	if (!HeapTupleIsValid(tuple))
 		return false;
-	has_key = PlaceInIndex(tuple, key) >= 0;
+	has_key = ColumnOfIndex(tuple, key) >= 0;
 	ReleaseSysCache(tuple);
 	return has_key;
 }
@@ -206,7 +206,7 @@ IsTrustworthy(Relation index)
  * collation other texts may be equal, and they are in another order.
  */
 static bool
-ChooseMethod(RangeIndex *index, const WordReader *reader)
+ChooseMethod(RangeIndex *index, const KeyCoder *coder)
 {
 	int			i = index->column;
 	Oid			family = index->index->rd_opfamily[i];
@@ -215,7 +215,7 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 
 	if (index->index->rd_opcintype[i] != index->type || equality == 0)
 		return false;
-	if (!index->is_integer && reader->collation != index->index->rd_indcollation[i])
+	if (!index->is_integer && coder->collation != index->index->rd_indcollation[i])
 		return false;
 	fmgr_info_copy(&index->consistent, index_getprocinfo(index->index, i + 1, BRIN_PROCNUM_CONSISTENT),
 				   CurrentMemoryContext);
@@ -227,9 +227,9 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 	if (index->consistent.fn_addr == filter_function)
 	{
 		index->method = BY_FILTER;
-		if (OidIsValid(reader->collation) && !get_collation_isdeterministic(reader->collation))
+		if (OidIsValid(coder->collation) && !get_collation_isdeterministic(coder->collation))
 			return false;
-		LookupKeyType(&index->key_type, index->type, index->is_integer ? InvalidOid : reader->collation, index->context);
+		LookupKeyType(&index->key_type, index->type, index->is_integer ? InvalidOid : coder->collation, index->context);
 		return true;
 	}
 	index->method = BY_FUNCTION;
@@ -240,7 +240,7 @@ ChooseMethod(RangeIndex *index, const WordReader *reader)
 
 /* Opens one index, without waiting for a lock; NULL if it cannot be used. */
 static RangeIndex *
-OpenRangeIndex(Relation table, Oid oid, Node *key, const WordReader *reader, Snapshot snapshot)
+OpenRangeIndex(Relation table, Oid oid, Node *key, const KeyCoder *coder, Snapshot snapshot)
 {
 	RangeIndex *index;
 	Relation	relation;
@@ -251,13 +251,13 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const WordReader *reader, Sna
 	index = palloc0(sizeof(RangeIndex));
 	index->index = relation;
 	index->table = table;
-	index->column = PlaceInIndex(relation->rd_indextuple, key);
-	index->type = reader->type;
-	index->is_integer = IsInteger(reader);
-	index->kind = reader->kind;
+	index->column = ColumnOfIndex(relation->rd_indextuple, key);
+	index->type = coder->type;
+	index->is_integer = IsInteger(coder);
+	index->kind = coder->kind;
 	index->snapshot = snapshot;
 	index->context = CurrentMemoryContext;
-	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index, reader))
+	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index, coder))
 	{
 		index_close(relation, AccessShareLock);
 		pfree(index);
@@ -271,7 +271,7 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const WordReader *reader, Sna
 }
 
 List *
-OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot snapshot)
+OpenRangeIndexes(Relation table, Node *key, const KeyCoder *coder, Snapshot snapshot)
 {
 	List	   *oids = RelationGetIndexList(table),
 			   *opened = NIL;
@@ -279,7 +279,7 @@ OpenRangeIndexes(Relation table, Node *key, const WordReader *reader, Snapshot s
 
 	foreach(lc, oids)
 	{
-		RangeIndex *index = OpenRangeIndex(table, lfirst_oid(lc), key, reader, snapshot);
+		RangeIndex *index = OpenRangeIndex(table, lfirst_oid(lc), key, coder, snapshot);
 
 		if (index != NULL)
 			opened = lappend(opened, index);

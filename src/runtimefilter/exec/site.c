@@ -14,26 +14,26 @@
 
 /* The node's next row that no filter drops. */
 static TupleTableSlot *
-NextPassingRow(Site *site)
+NextPassingRow(FilterPoint *point)
 {
 	/* to stop is right at any moment: the rows that are left would all be dropped */
-	if (site->bounds != NULL && PartitionIsExcluded(site))
+	if (point->bounds != NULL && PartitionIsExcluded(point))
 		return NULL;
 	for (;;)
 	{
-		TupleTableSlot *slot = site->own(site->ps);
+		TupleTableSlot *slot = point->own(point->ps);
 
-		if (TupIsNull(slot) || IsAsleep(site, 1) || RowPasses(site, slot))
+		if (TupIsNull(slot) || PointPauses(point, 1) || RowPasses(point, slot))
 			return slot;
-		InstrCountFiltered1(site->ps, 1);
+		InstrCountFiltered1(point->ps, 1);
 		CHECK_FOR_INTERRUPTS();
 	}
 }
 
 TupleTableSlot *
-ExecSite(PlanState *ps)
+ExecPoint(PlanState *ps)
 {
-	Site	   *site = FindSite(ps);
+	FilterPoint *point = FindPoint(ps);
 
-	return CollectFor(site, site->n_filters > 0 ? NextPassingRow(site) : site->own(ps));
+	return CollectFor(point, point->n_filters > 0 ? NextPassingRow(point) : point->own(ps));
 }

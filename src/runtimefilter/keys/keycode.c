@@ -1,14 +1,14 @@
 /*
- * keycode.c - from the values of a join key to 64-bit words that are equal if the
+ * keycode.c - from the values of a join key to 64-bit codes that are equal if the
  * join's operator says that the values are.
  *
  * If the operator is the equality of integers, dates, times, timestamps or OIDs,
- * the word is the integer that the value is.  Such words have an order, and their
+ * the code is the integer that the value is.  Such codes have an order, and their
  * equality is exact, between types of different sizes as well.  A type is not
  * enough to know this: the operator decides what is equal, so its function is
  * looked up in a table.
  *
- * For all other keys the word is a hash.  The filter lives for one query and has to
+ * For all other keys the code is a hash.  The filter lives for one query and has to
  * agree with the join, so the hash functions are those of the join's operator:
  * they know about collations, numeric scales and minus zero, and functions of two
  * types in one operator family agree.  The bytes of a value are never hashed here.
@@ -52,25 +52,25 @@ static const struct
 };
 
 bool
-IntegerKind(Oid type, WordKind *kind)
+IntegerKind(Oid type, CodeKind *kind)
 {
 	switch (type)
 	{
 		case INT2OID:
-			*kind = WORD_INT16;
+			*kind = CODE_INT16;
 			return true;
 		case INT4OID:
 		case DATEOID:
-			*kind = WORD_INT32;
+			*kind = CODE_INT32;
 			return true;
 		case OIDOID:
-			*kind = WORD_UINT32;
+			*kind = CODE_UINT32;
 			return true;
 		case INT8OID:
 		case TIMEOID:
 		case TIMESTAMPOID:
 		case TIMESTAMPTZOID:
-			*kind = WORD_INT64;
+			*kind = CODE_INT64;
 			return true;
 		default:
 			return false;
@@ -113,12 +113,12 @@ ExtendedHashFunctions(Oid operator, Oid left, Oid right, Oid *left_hash, Oid *ri
 }
 
 bool
-MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inner)
+MakeKeyCoders(Oid operator, Oid collation, KeyCoder *outer, KeyCoder *inner)
 {
 	Oid			function = get_opcode(operator),
 				outer_hash,
 				inner_hash;
-	WordKind	kind;
+	CodeKind	kind;
 
 	outer->operator = inner->operator = operator;
 	outer->collation = inner->collation = collation;
@@ -131,10 +131,10 @@ MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inne
 		}
 
 	op_input_types(operator, &outer->type, &inner->type);
-	kind = WORD_HASH64;
+	kind = CODE_HASH64;
 	if (!ExtendedHashFunctions(operator, outer->type, inner->type, &outer_hash, &inner_hash))
 	{
-		kind = WORD_HASH32;
+		kind = CODE_HASH32;
 		if (!get_op_hash_functions(operator, &outer_hash, &inner_hash))
 			return false;
 	}
@@ -148,45 +148,45 @@ MakeWordReaders(Oid operator, Oid collation, WordReader *outer, WordReader *inne
 
 /* The planner asks that of hash joins, but not of merge joins, and of arrays and rows only. */
 bool
-HasWords(const WordReader *reader, Oid type)
+HasCodes(const KeyCoder *coder, Oid type)
 {
-	return !IsContainer(reader->type) || OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
+	return !IsContainer(coder->type) || OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
 }
 
 /*
  * Integers: any equality of integers will do, as long as it takes the known values
- * for what the reader takes them for.  (An oid may stand in the place of an int4,
- * but some of them have other words.)  Hashes: only the same operator between
- * values of one type, which is strict and agrees with the reader's hash function.
+ * for what the coder takes them for.  (An oid may stand in the place of an int4,
+ * but some of them have other codes.)  Hashes: only the same operator between
+ * values of one type, which is strict and agrees with the coder's hash function.
  */
 bool
-CarryWordReader(const WordReader *reader, Oid equality, bool left_is_known, Oid collation, WordReader *other)
+CarryKeyCoder(const KeyCoder *coder, Oid equality, bool left_is_known, Oid collation, KeyCoder *other)
 {
 	Oid			function = get_opcode(equality);
 
-	*other = *reader;
-	if (!IsInteger(reader))
+	*other = *coder;
+	if (!IsInteger(coder))
 	{
 		Oid			left,
 					right;
 
 		op_input_types(equality, &left, &right);
-		return equality == reader->operator && left == right && collation == reader->collation;
+		return equality == coder->operator && left == right && collation == coder->collation;
 	}
 	for (int i = 0; i < lengthof(integer_equalities); i++)
 		if (integer_equalities[i].function == function)
 		{
 			other->type = left_is_known ? integer_equalities[i].right : integer_equalities[i].left;
-			return reader->type == (left_is_known ? integer_equalities[i].left : integer_equalities[i].right) &&
+			return coder->type == (left_is_known ? integer_equalities[i].left : integer_equalities[i].right) &&
 				IntegerKind(other->type, &other->kind);
 		}
 	return false;
 }
 
 uint64
-HashWord(WordReader *reader, Datum value)
+HashCode(KeyCoder *coder, Datum value)
 {
-	if (reader->kind == WORD_HASH64)
-		return DatumGetUInt64(FunctionCall2Coll(&reader->hash, reader->collation, value, UInt64GetDatum(0)));
-	return DatumGetUInt32(FunctionCall1Coll(&reader->hash, reader->collation, value));
+	if (coder->kind == CODE_HASH64)
+		return DatumGetUInt64(FunctionCall2Coll(&coder->hash, coder->collation, value, UInt64GetDatum(0)));
+	return DatumGetUInt32(FunctionCall1Coll(&coder->hash, coder->collation, value));
 }

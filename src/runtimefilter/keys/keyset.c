@@ -72,7 +72,7 @@ KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only
 static uint32
 SlotOf(const KeySet *set, uint64 word)
 {
-	uint32		slot = (uint32) MixWord(word) & (set->n_slots - 1);
+	uint32		slot = (uint32) MixCode(word) & (set->n_slots - 1);
 
 	while (set->slots[slot] != 0 && set->slots[slot] != word)
 		slot = (slot + 1) & (set->n_slots - 1);
@@ -270,7 +270,7 @@ FlushBatch(KeySet *set)
 static inline void
 AddToFilter(KeySet *set, uint64 word)
 {
-	set->batch[set->n_batch++] = MixWord(word);
+	set->batch[set->n_batch++] = MixCode(word);
 	if (set->n_batch == KEY_BATCH)
 		FlushBatch(set);
 }
@@ -399,7 +399,7 @@ LeaveBitmap(KeySet *set, int64 integer)
 }
 
 void
-KeySetAddWord(KeySet *set, uint64 word)
+KeySetAdd(KeySet *set, uint64 word)
 {
 	set->keys++;
 	if (set->is_integer)
@@ -526,9 +526,9 @@ FirstWord(const KeySet *set)
 	return Span(set->base, set->lowest) / 64;
 }
 
-/* The words that KeySetSave writes. */
+/* The words that KeySetExport writes. */
 static uint64
-SavedWords(const KeySet *set)
+ExportedWords(const KeySet *set)
 {
 	switch (set->form)
 	{
@@ -544,42 +544,42 @@ SavedWords(const KeySet *set)
 }
 
 uint64
-KeySetSavedBytes(const KeySet *set)
+KeySetExportBytes(const KeySet *set)
 {
-	uint64		words = SavedWords(set);
+	uint64		words = ExportedWords(set);
 
 	if (set->values != NULL)
-		words += SavedValueWords(set->values);
-	return offsetof(SavedKeySet, words) + words * sizeof(uint64);
+		words += ExportedValueWords(set->values);
+	return offsetof(ExportedKeySet, words) + words * sizeof(uint64);
 }
 
 void
-KeySetSave(KeySet *set, SavedKeySet *saved)
+KeySetExport(KeySet *set, ExportedKeySet *exported)
 {
 	uint64	   *few;
 
-	saved->bytes = KeySetSavedBytes(set);
-	saved->form = set->form;
-	saved->keys = set->keys;
-	saved->lowest = set->lowest;
-	saved->highest = set->highest;
-	saved->n_words = SavedWords(set);
-	saved->has_values = set->values != NULL;
+	exported->bytes = KeySetExportBytes(set);
+	exported->form = set->form;
+	exported->keys = set->keys;
+	exported->lowest = set->lowest;
+	exported->highest = set->highest;
+	exported->n_words = ExportedWords(set);
+	exported->has_values = set->values != NULL;
 	if (set->values != NULL)
-		SaveKeyValues(set->values, saved->words + saved->n_words);
+		ExportKeyValues(set->values, exported->words + exported->n_words);
 	switch (set->form)
 	{
 		case KEYS_FEW:
 			few = WordsOfFew(set);
-			memcpy(saved->words, few, set->n_distinct * sizeof(uint64));
+			memcpy(exported->words, few, set->n_distinct * sizeof(uint64));
 			pfree(few);
 			break;
 		case KEYS_BITMAP:
-			memcpy(saved->words, set->bits + FirstWord(set), saved->n_words * sizeof(uint64));
+			memcpy(exported->words, set->bits + FirstWord(set), exported->n_words * sizeof(uint64));
 			break;
 		case KEYS_FILTER:
 			FlushBatch(set);
-			memcpy(saved->words, set->filter, blx_size(set->filter));
+			memcpy(exported->words, set->filter, blx_size(set->filter));
 			break;
 		default:
 			break;
@@ -594,10 +594,10 @@ Covers(KeySet *set, int64 integer)
 }
 
 static void
-MergeBitmap(KeySet *set, const SavedKeySet *saved)
+ImportBitmap(KeySet *set, const ExportedKeySet *exported)
 {
-	int64		base = (int64) ((uint64) saved->lowest & ~UINT64CONST(63));
-	uint64		n = pg_popcount((const char *) saved->words, (int) Min(saved->n_words * sizeof(uint64), MaxAllocSize)),
+	int64		base = (int64) ((uint64) exported->lowest & ~UINT64CONST(63));
+	uint64		n = pg_popcount((const char *) exported->words, (int) Min(exported->n_words * sizeof(uint64), MaxAllocSize)),
 			   *few = NULL,
 				n_few = 0;
 
@@ -609,29 +609,29 @@ MergeBitmap(KeySet *set, const SavedKeySet *saved)
 		FreeFew(set);
 		set->form = KEYS_BITMAP;
 		set->n_distinct = 0;
-		AllocBitmap(set, saved->lowest, saved->highest);
+		AllocBitmap(set, exported->lowest, exported->highest);
 	}
 	/* some may be in both: too large a number only means that they are not few */
 	if (n > MOST_FEW)
 		set->n_distinct += n;
 	if (n > MOST_FEW && set->form == KEYS_BITMAP && AreDense(set, set->lowest, set->highest) &&
-		Covers(set, saved->lowest) && Covers(set, saved->highest))
+		Covers(set, exported->lowest) && Covers(set, exported->highest))
 	{
 		uint64	   *bits = set->bits + Span(set->base, base) / 64;
 
-		for (uint64 i = 0; i < saved->n_words; i++)
-			bits[i] |= saved->words[i];
+		for (uint64 i = 0; i < exported->n_words; i++)
+			bits[i] |= exported->words[i];
 	}
 	else
-		for (uint64 i = 0; i < saved->n_words; i++)
-			for (uint64 word = saved->words[i]; word != 0; word &= word - 1)
-				KeySetAddWord(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
+		for (uint64 i = 0; i < exported->n_words; i++)
+			for (uint64 word = exported->words[i]; word != 0; word &= word - 1)
+				KeySetAdd(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
 	for (uint64 i = 0; i < n_few; i++)
-		KeySetAddWord(set, few[i]);
+		KeySetAdd(set, few[i]);
 }
 
 static void
-MergeFilter(KeySet *set, const blx_filter *saved)
+ImportFilter(KeySet *set, const blx_filter *exported)
 {
 	MemoryContext old;
 	blx_filter *united;
@@ -645,38 +645,38 @@ MergeFilter(KeySet *set, const blx_filter *saved)
 		return;
 	FlushBatch(set);
 	old = MemoryContextSwitchTo(set->context);
-	united = CheckResult(blx_unite(set->filter, saved, &FilterMemory, &error), &error);
+	united = CheckResult(blx_unite(set->filter, exported, &FilterMemory, &error), &error);
 	pfree(set->filter_chunk);
 	set->filter = AlignFilter(united, &set->filter_chunk);
 	MemoryContextSwitchTo(old);
 }
 
 void
-KeySetMerge(KeySet *set, const SavedKeySet *saved)
+KeySetImport(KeySet *set, const ExportedKeySet *exported)
 {
-	uint64		keys = set->keys + saved->keys;
+	uint64		keys = set->keys + exported->keys;
 
-	set->lowest = Min(set->lowest, saved->lowest);
-	set->highest = Max(set->highest, saved->highest);
-	switch (saved->form)
+	set->lowest = Min(set->lowest, exported->lowest);
+	set->highest = Max(set->highest, exported->highest);
+	switch (exported->form)
 	{
 		case KEYS_FEW:
-			for (uint64 i = 0; i < saved->n_words; i++)
-				KeySetAddWord(set, saved->words[i]);
+			for (uint64 i = 0; i < exported->n_words; i++)
+				KeySetAdd(set, exported->words[i]);
 			break;
 		case KEYS_BITMAP:
-			MergeBitmap(set, saved);
+			ImportBitmap(set, exported);
 			break;
 		case KEYS_FILTER:
-			MergeFilter(set, (const blx_filter *) saved->words);
+			ImportFilter(set, (const blx_filter *) exported->words);
 			break;
 		default:
-			set->form = set->form == KEYS_UNKNOWN ? KEYS_UNKNOWN : saved->form;
+			set->form = set->form == KEYS_UNKNOWN ? KEYS_UNKNOWN : exported->form;
 			break;
 	}
 	set->keys = keys;
 	if (set->values != NULL)
-		MergeKeyValues(set->values, saved->has_values ? saved->words + saved->n_words : NULL);
+		ImportKeyValues(set->values, exported->has_values ? exported->words + exported->n_words : NULL);
 }
 
 /* ---- questions ---- */
@@ -706,7 +706,7 @@ KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n)
 			return which;
 		case KEYS_FILTER:
 			for (int i = 0; i < n; i++)
-				words[i] = MixWord(words[i]);
+				words[i] = MixCode(words[i]);
 			return n == 0 ? 0 : blx_test_batch(set->filter, words, n);
 		case KEYS_NONE:
 			return 0;

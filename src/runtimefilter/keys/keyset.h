@@ -66,7 +66,7 @@ typedef struct KeySet
 
 extern void KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only,
 					   uint64 budget, double expected);
-extern void KeySetAddWord(KeySet *set, uint64 word);
+extern void KeySetAdd(KeySet *set, uint64 word);
 
 /* The values will be added, too. */
 extern void KeySetKeepValues(KeySet *set, ValueOrder *order);
@@ -76,7 +76,7 @@ extern void KeySetAddValue(KeySet *set, uint64 word, Datum value);
 extern void KeySetFinish(KeySet *set);
 
 /* What a set that is not complete holds, in one piece, for another process. */
-typedef struct SavedKeySet
+typedef struct ExportedKeySet
 {
 	uint64		bytes;			/* of all this */
 	KeySetForm	form;
@@ -86,13 +86,13 @@ typedef struct SavedKeySet
 	bool		has_values;
 	uint64		n_words;		/* of the table; of the bitmap, from the lowest key on; of the filter */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];	/* and behind them the values */
-} SavedKeySet;
+} ExportedKeySet;
 
-extern uint64 KeySetSavedBytes(const KeySet *set);
-extern void KeySetSave(KeySet *set, SavedKeySet *saved);
+extern uint64 KeySetExportBytes(const KeySet *set);
+extern void KeySetExport(KeySet *set, ExportedKeySet *exported);
 
-/* Adds saved keys to a set that is not complete. */
-extern void KeySetMerge(KeySet *set, const SavedKeySet *saved);
+/* Adds exported keys to a set that is not complete. */
+extern void KeySetImport(KeySet *set, const ExportedKeySet *exported);
 
 /* Bytes that tests of rows go through. */
 extern uint64 KeySetBytes(const KeySet *set);
@@ -114,7 +114,7 @@ extern uint64 KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n);
 
 /* Spreads a word over 64 bits: Stafford's variant 13 of the finisher of MurmurHash3, as in splitmix64. */
 static inline uint64
-MixWord(uint64 word)
+MixCode(uint64 word)
 {
 	word = (word ^ (word >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
 	word = (word ^ (word >> 27)) * UINT64CONST(0x94d049bb133111eb);
@@ -123,9 +123,9 @@ MixWord(uint64 word)
 
 /* One word for several keys, added one after the other to 0. */
 static inline uint64
-CombineWords(uint64 so_far, uint64 word)
+CombineCodes(uint64 so_far, uint64 word)
 {
-	return MixWord(so_far ^ word) + UINT64CONST(0x9E3779B97F4A7C15);
+	return MixCode(so_far ^ word) + UINT64CONST(0x9E3779B97F4A7C15);
 }
 
 /* False if the word is certainly not in the complete set. */
@@ -142,7 +142,7 @@ KeySetMayHold(const KeySet *set, uint64 word)
 		case KEYS_FILTER:
 			if (set->is_integer && ((int64) word < set->lowest || (int64) word > set->highest))
 				return false;
-			return blx_test_inline(set->filter, MixWord(word));
+			return blx_test_inline(set->filter, MixCode(word));
 		case KEYS_NONE:
 			return false;
 		case KEYS_RANGE:

@@ -2,8 +2,8 @@
  * keyvalues.c - the distinct values of a join key that is no integer, in the order of
  * their type.
  *
- * Values are distinct by the order's own comparison.  Their words only tell which
- * ones to compare: two values may have one word, and none of them may be lost.
+ * Values are distinct by the order's own comparison.  Their codes only tell which
+ * ones to compare: two values may have one code, and none of them may be lost.
  */
 #include "postgres.h"
 
@@ -30,19 +30,19 @@
 #define LONGEST_VALUE BLCKSZ
 
 ValueOrder *
-MakeValueOrder(const WordReader *reader)
+MakeValueOrder(const KeyCoder *coder)
 {
 	TypeCacheEntry *type;
 	ValueOrder *order;
 
-	if (IsInteger(reader) || IsPolymorphicType(reader->type) || reader->type == RECORDOID)
+	if (IsInteger(coder) || IsPolymorphicType(coder->type) || coder->type == RECORDOID)
 		return NULL;
-	type = lookup_type_cache(reader->type, TYPECACHE_EQ_OPR | TYPECACHE_CMP_PROC_FINFO);
-	if (!OidIsValid(type->cmp_proc) || type->eq_opr != reader->operator)
+	type = lookup_type_cache(coder->type, TYPECACHE_EQ_OPR | TYPECACHE_CMP_PROC_FINFO);
+	if (!OidIsValid(type->cmp_proc) || type->eq_opr != coder->operator)
 		return NULL;
 	order = palloc0(sizeof(ValueOrder));
-	order->type = reader->type;
-	order->collation = reader->collation;
+	order->type = coder->type;
+	order->collation = coder->collation;
 	order->length = type->typlen;
 	order->by_value = type->typbyval;
 	fmgr_info_copy(&order->compare, &type->cmp_proc_finfo, CurrentMemoryContext);
@@ -64,7 +64,7 @@ NewKeyValues(ValueOrder *order, MemoryContext context, uint64 budget)
 	values->order = order;
 	values->budget = budget - Min(budget, ARRAY_BYTES);
 	values->values = MemoryContextAlloc(context, MOST_VALUES * sizeof(Datum));
-	values->words = MemoryContextAlloc(context, MOST_VALUES * sizeof(uint64));
+	values->codes = MemoryContextAlloc(context, MOST_VALUES * sizeof(uint64));
 	values->slots = MemoryContextAllocZero(context, VALUE_SLOTS * sizeof(uint16));
 	return values;
 }
@@ -95,17 +95,17 @@ CopyValue(KeyValues *values, Datum value, Datum *copy)
 }
 
 void
-AddKeyValue(KeyValues *values, uint64 word, Datum value)
+AddKeyValue(KeyValues *values, uint64 code, Datum value)
 {
 	uint32		slot;
 
 	if (values->are_too_many)
 		return;
-	for (slot = (uint32) word % VALUE_SLOTS; values->slots[slot] != 0; slot = (slot + 1) % VALUE_SLOTS)
+	for (slot = (uint32) code % VALUE_SLOTS; values->slots[slot] != 0; slot = (slot + 1) % VALUE_SLOTS)
 	{
 		uint32		i = values->slots[slot] - 1;
 
-		if (values->words[i] == word && Compare(values->order, values->values[i], value) == 0)
+		if (values->codes[i] == code && Compare(values->order, values->values[i], value) == 0)
 			return;
 	}
 	if (values->n == MOST_VALUES || !CopyValue(values, value, &values->values[values->n]))
@@ -113,12 +113,12 @@ AddKeyValue(KeyValues *values, uint64 word, Datum value)
 		values->are_too_many = true;
 		return;
 	}
-	values->words[values->n] = word;
+	values->codes[values->n] = code;
 	values->slots[slot] = ++values->n;
 }
 
 /*
- * Saved values: their number, or TOO_MANY; then for each value its word, its bytes,
+ * Exported values: their number, or TOO_MANY; then for each value its code, its bytes,
  * and itself.
  */
 #define TOO_MANY UINT64_MAX
@@ -136,18 +136,18 @@ WordsFor(uint64 bytes)
 }
 
 uint64
-SavedValueWords(const KeyValues *values)
+ExportedValueWords(const KeyValues *values)
 {
-	uint64		words = 1;
+	uint64		codes = 1;
 
 	if (!values->are_too_many)
 		for (uint32 i = 0; i < values->n; i++)
-			words += 2 + WordsFor(ValueBytes(values, i));
-	return words;
+			codes += 2 + WordsFor(ValueBytes(values, i));
+	return codes;
 }
 
 void
-SaveKeyValues(const KeyValues *values, uint64 *to)
+ExportKeyValues(const KeyValues *values, uint64 *to)
 {
 	*to++ = values->are_too_many ? TOO_MANY : values->n;
 	if (values->are_too_many)
@@ -156,7 +156,7 @@ SaveKeyValues(const KeyValues *values, uint64 *to)
 	{
 		Size		bytes = ValueBytes(values, i);
 
-		*to++ = values->words[i];
+		*to++ = values->codes[i];
 		*to++ = bytes;
 		if (values->order->by_value)
 			*to = values->values[i];
@@ -167,7 +167,7 @@ SaveKeyValues(const KeyValues *values, uint64 *to)
 }
 
 void
-MergeKeyValues(KeyValues *values, const uint64 *from)
+ImportKeyValues(KeyValues *values, const uint64 *from)
 {
 	if (from == NULL || *from == TOO_MANY)
 	{
@@ -176,10 +176,10 @@ MergeKeyValues(KeyValues *values, const uint64 *from)
 	}
 	for (uint64 n = *from++; n > 0; n--)
 	{
-		uint64		word = *from++,
+		uint64		code = *from++,
 					bytes = *from++;
 
-		AddKeyValue(values, word, values->order->by_value ? (Datum) *from : PointerGetDatum(from));
+		AddKeyValue(values, code, values->order->by_value ? (Datum) *from : PointerGetDatum(from));
 		from += WordsFor(bytes);
 	}
 }

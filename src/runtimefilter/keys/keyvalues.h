@@ -33,29 +33,29 @@ typedef struct KeyValues
 	Datum	   *values;			/* ascending, when they are complete */
 	uint32		n;
 
-	/* while they are collected: the words of the values, and open addressing by them; a slot has a place, counted from 1 */
-	uint64	   *words;
+	/* while they are collected: the codes of the values, and open addressing by them; a slot has a place, counted from 1 */
+	uint64	   *codes;
 	uint16	   *slots;
 } KeyValues;
 
 /*
- * The order of the values that the reader reads, if its operator is the equality
+ * The order of the values that the coder reads, if its operator is the equality
  * of that order; NULL if there is none.  (Such an operator takes that type on both
  * sides, so it is also that of the other side's values.)
  */
-extern ValueOrder *MakeValueOrder(const WordReader *reader);
+extern ValueOrder *MakeValueOrder(const KeyCoder *coder);
 
 extern KeyValues *NewKeyValues(ValueOrder *order, MemoryContext context, uint64 budget);
 
-/* The word is that of the value. */
-extern void AddKeyValue(KeyValues *values, uint64 word, Datum value);
+/* The code is that of the value. */
+extern void AddKeyValue(KeyValues *values, uint64 code, Datum value);
 
-/* The values that were collected so far, in one piece, for another process; and its size in words. */
-extern uint64 SavedValueWords(const KeyValues *values);
-extern void SaveKeyValues(const KeyValues *values, uint64 *to);
+/* The values that were collected so far, in one piece, for another process; and its size in codes. */
+extern uint64 ExportedValueWords(const KeyValues *values);
+extern void ExportKeyValues(const KeyValues *values, uint64 *to);
 
-/* Adds saved values.  from = NULL: nothing is known of them. */
-extern void MergeKeyValues(KeyValues *values, const uint64 *from);
+/* Adds exported values.  from = NULL: nothing is known of them. */
+extern void ImportKeyValues(KeyValues *values, const uint64 *from);
 
 /* No more values will come. */
 extern void FinishKeyValues(KeyValues *values);

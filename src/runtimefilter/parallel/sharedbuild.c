@@ -21,14 +21,14 @@
 #include "runtimefilter/runtimefilter.h"
 
 /* The sets of one process. */
-typedef struct LeftKeys
+typedef struct PublishedKeys
 {
 	dsa_pointer next;
 	uint64		rows;
 	int			n_sets;
-	/* n_sets times: the keys that the set is of, and the SavedKeySet */
+	/* n_sets times: the keys that the set is of, and the ExportedKeySet */
 	uint64		sets[FLEXIBLE_ARRAY_MEMBER];
-} LeftKeys;
+} PublishedKeys;
 
 /* A set of the filter, and the numbers of the keys that it is of: a bit for each. */
 typedef struct SetOfKeys
@@ -65,9 +65,9 @@ AllSets(RuntimeFilter *filter, int *n)
 }
 
 void
-BeginKeys(RuntimeFilter *filter)
+BeginPart(RuntimeFilter *filter)
 {
-	SharedBuild *build = filter->together;
+	SharedBuild *build = filter->shared_build;
 
 	if (build == NULL)
 		return;
@@ -78,19 +78,19 @@ BeginKeys(RuntimeFilter *filter)
 
 /* Copies the sets into shared memory.  An invalid pointer if there is not enough of it. */
 static dsa_pointer
-SaveSets(RuntimeFilter *filter)
+ExportSets(RuntimeFilter *filter)
 {
 	dsa_area   *area = filter->query->area;
-	uint64		bytes = offsetof(LeftKeys, sets);
+	uint64		bytes = offsetof(PublishedKeys, sets);
 	SetOfKeys  *sets;
-	LeftKeys   *left;
+	PublishedKeys *left;
 	uint64	   *to;
 	dsa_pointer at;
 	int			n;
 
 	sets = AllSets(filter, &n);
 	for (int i = 0; i < n; i++)
-		bytes += sizeof(uint64) + KeySetSavedBytes(sets[i].set);
+		bytes += sizeof(uint64) + KeySetExportBytes(sets[i].set);
 	at = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 	if (!DsaPointerIsValid(at))
 		return at;
@@ -101,22 +101,22 @@ SaveSets(RuntimeFilter *filter)
 	for (int i = 0; i < n; i++)
 	{
 		*to++ = sets[i].keys;
-		KeySetSave(sets[i].set, (SavedKeySet *) to);
-		to += ((SavedKeySet *) to)->bytes / sizeof(uint64);
+		KeySetExport(sets[i].set, (ExportedKeySet *) to);
+		to += ((ExportedKeySet *) to)->bytes / sizeof(uint64);
 	}
 	return at;
 }
 
 void
-LeaveKeys(RuntimeFilter *filter)
+PublishKeys(RuntimeFilter *filter)
 {
-	SharedBuild *build = filter->together;
-	LeftKeys   *left;
+	SharedBuild *build = filter->shared_build;
+	PublishedKeys *left;
 	dsa_pointer at;
 
 	if (build == NULL)
 		return;
-	at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : SaveSets(filter);
+	at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : ExportSets(filter);
 	left = DsaPointerIsValid(at) ? dsa_get_address(filter->query->area, at) : NULL;
 	SpinLockAcquire(&build->mutex);
 	build->ended++;
@@ -131,45 +131,45 @@ LeaveKeys(RuntimeFilter *filter)
 }
 
 /* The set of these keys that a process has left; NULL if it has none. */
-static SavedKeySet *
-FindSaved(LeftKeys *left, uint64 keys)
+static ExportedKeySet *
+FindExported(PublishedKeys *left, uint64 keys)
 {
 	uint64	   *at = left->sets;
 
 	for (int i = 0; i < left->n_sets; i++)
 	{
-		SavedKeySet *saved = (SavedKeySet *) (at + 1);
+		ExportedKeySet *exported = (ExportedKeySet *) (at + 1);
 
 		if (*at == keys)
-			return saved;
-		at = (uint64 *) ((char *) saved + saved->bytes);
+			return exported;
+		at = (uint64 *) ((char *) exported + exported->bytes);
 	}
 	return NULL;
 }
 
 /* False if the process has not left all that is needed here. */
 static bool
-MergeSets(RuntimeFilter *filter, LeftKeys *left)
+ImportSets(RuntimeFilter *filter, PublishedKeys *left)
 {
 	int			n;
 	SetOfKeys  *sets = AllSets(filter, &n);
 
 	for (int i = 0; i < n; i++)
 	{
-		SavedKeySet *saved = FindSaved(left, sets[i].keys);
+		ExportedKeySet *exported = FindExported(left, sets[i].keys);
 
-		if (saved == NULL)
+		if (exported == NULL)
 			return false;
-		KeySetMerge(sets[i].set, saved);
+		KeySetImport(sets[i].set, exported);
 	}
 	filter->rows += left->rows;
 	return true;
 }
 
 bool
-TakeKeys(RuntimeFilter *filter)
+ImportKeys(RuntimeFilter *filter)
 {
-	SharedBuild *build = filter->together;
+	SharedBuild *build = filter->shared_build;
 	bool		are_all;
 	dsa_pointer at;
 
@@ -181,23 +181,23 @@ TakeKeys(RuntimeFilter *filter)
 	SpinLockRelease(&build->mutex);
 	while (are_all && DsaPointerIsValid(at))
 	{
-		LeftKeys   *left = dsa_get_address(filter->query->area, at);
+		PublishedKeys *left = dsa_get_address(filter->query->area, at);
 
 		CHECK_FOR_INTERRUPTS();
-		are_all = MergeSets(filter, left);
+		are_all = ImportSets(filter, left);
 		at = left->next;
 	}
 	return are_all;
 }
 
 void
-ForgetKeys(SharedBuild *build, dsa_area *area)
+DiscardKeys(SharedBuild *build, dsa_area *area)
 {
 	while (DsaPointerIsValid(build->left))
 	{
 		dsa_pointer at = build->left;
 
-		build->left = ((LeftKeys *) dsa_get_address(area, at))->next;
+		build->left = ((PublishedKeys *) dsa_get_address(area, at))->next;
 		dsa_free(area, at);
 	}
 	build->begun = build->ended = 0;

@@ -1,10 +1,10 @@
 /*
  * workers.c - what the processes of a parallel query tell one another.
  *
- * Each process of a parallel query has its own plan states, sites and filters.  In a
+ * Each process of a parallel query has its own plan states, points and filters.  In a
  * segment of dynamic shared memory they leave what the leader shall report, and the
  * keys that filters need from all of them (sharedbuild.c).  The leader makes the segment
- * when the first Gather above a site starts its workers: queries without such a
+ * when the first Gather above a filter point starts its workers: queries without such a
  * Gather have none.
  *
  * Workers find it by a setting.  A worker gets the values that the settings have
@@ -30,7 +30,7 @@
 
 #define SEGMENT_MAGIC 0x626c6a66
 
-/* What the workers' filter did at a site. */
+/* What the workers' filter did at a filter point. */
 typedef struct SharedCounts
 {
 	/* whose: numbers in the plan, and the column */
@@ -108,7 +108,7 @@ TakeLeadersSegment(void)
 
 /* The Gather's method, while the setting is what its workers shall get. */
 static TupleTableSlot *
-ExecGatherWithSegment(Site *site, dsm_handle handle)
+ExecGatherWithSegment(FilterPoint *point, dsm_handle handle)
 {
 	char		value[16];
 	int			level = NewGUCNestLevel();
@@ -117,7 +117,7 @@ ExecGatherWithSegment(Site *site, dsm_handle handle)
 	offered = (int) handle;
 	snprintf(value, sizeof(value), "%d", offered);
 	(void) set_config_option(SETTING, value, PGC_SUSET, PGC_S_SESSION, GUC_ACTION_SAVE, true, 0, false);
-	slot = site->gather(site->ps);
+	slot = point->gather(point->ps);
 	AtEOXact_GUC(true, level);
 	return slot;
 }
@@ -134,40 +134,40 @@ Keep(FilteredQuery *query, dsm_segment *segment)
 }
 
 static bool
-IsPlaceOf(const SharedCounts *counts, const SiteFilter *sf)
+CountsAreOf(const SharedCounts *counts, const AppliedFilter *applied)
 {
-	return counts->join_node == sf->filter->join->plan->plan_node_id &&
-		counts->site_node == sf->site->ps->plan->plan_node_id && counts->attno == sf->attnos[0];
+	return counts->join_node == applied->filter->join->plan->plan_node_id &&
+		counts->site_node == applied->point->ps->plan->plan_node_id && counts->attno == applied->attnos[0];
 }
 
 static void
-ClaimPlace(SharedCounts *counts, SiteFilter *sf)
+NameCounts(SharedCounts *counts, AppliedFilter *applied)
 {
-	counts->join_node = sf->filter->join->plan->plan_node_id;
-	counts->site_node = sf->site->ps->plan->plan_node_id;
-	counts->attno = sf->attnos[0];
+	counts->join_node = applied->filter->join->plan->plan_node_id;
+	counts->site_node = applied->point->ps->plan->plan_node_id;
+	counts->attno = applied->attnos[0];
 }
 
-/* The leader's: places for each filter at each site.  Some may not be below a Gather; they are not many. */
+/* The leader's: places for each filter at each point.  Some may not be below a Gather; they are not many. */
 static void
 ClaimCounts(FilteredQuery *query)
 {
 	ListCell   *lc;
 
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		for (int i = 0; i < site->n_filters; i++)
+		for (int i = 0; i < point->n_filters; i++)
 		{
-			site->filters[i]->shared = query->shared->n_counts++;
-			ClaimPlace(&query->shared->counts[site->filters[i]->shared], site->filters[i]);
+			point->filters[i]->shared = query->shared->n_counts++;
+			NameCounts(&query->shared->counts[point->filters[i]->shared], point->filters[i]);
 		}
 	}
 }
 
 static bool
-LeavesKeys(const RuntimeFilter *filter)
+IsBuiltInParts(const RuntimeFilter *filter)
 {
 	return filter->is_shared && !filter->reads_table;
 }
@@ -183,11 +183,11 @@ MakeBuilds(FilteredQuery *query)
 	{
 		RuntimeFilter *filter = lfirst(lc);
 
-		if (!LeavesKeys(filter))
+		if (!IsBuiltInParts(filter))
 			continue;
-		filter->together = NthBuild(shared, shared->n_builds++);
-		filter->together->join_node = filter->join->plan->plan_node_id;
-		SpinLockInit(&filter->together->mutex);
+		filter->shared_build = NthBuild(shared, shared->n_builds++);
+		filter->shared_build->join_node = filter->join->plan->plan_node_id;
+		SpinLockInit(&filter->shared_build->mutex);
 	}
 }
 
@@ -203,10 +203,10 @@ MakeSegment(FilteredQuery *query)
 				area,
 				size;
 
-	foreach(lc, query->sites)
-		n_counts += ((Site *) lfirst(lc))->n_filters;
+	foreach(lc, query->points)
+		n_counts += ((FilterPoint *) lfirst(lc))->n_filters;
 	foreach(lc, query->filters)
-		n_builds += LeavesKeys(lfirst(lc));
+		n_builds += IsBuiltInParts(lfirst(lc));
 	builds = MAXALIGN(offsetof(SharedQuery, counts) + n_counts * sizeof(SharedCounts));
 	area = MAXALIGN(builds + n_builds * sizeof(SharedBuild));
 	size = area + (n_builds > 0 ? AREA_BYTES : 0);
@@ -235,14 +235,14 @@ FindCounts(FilteredQuery *query)
 {
 	ListCell   *lc;
 
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		for (int i = 0; i < site->n_filters; i++)
+		for (int i = 0; i < point->n_filters; i++)
 			for (int j = 0; j < query->shared->n_counts; j++)
-				if (IsPlaceOf(&query->shared->counts[j], site->filters[i]))
-					site->filters[i]->shared = j;
+				if (CountsAreOf(&query->shared->counts[j], point->filters[i]))
+					point->filters[i]->shared = j;
 	}
 }
 
@@ -275,7 +275,7 @@ FindBuilds(PlanState *ps, void *context)
 			continue;
 		filter = FilterOf(query, ps);
 		if (filter != NULL)
-			filter->together = build;
+			filter->shared_build = build;
 		else
 		{
 			SpinLockAcquire(&build->mutex);
@@ -330,42 +330,42 @@ ForgetBuilds(PlanState *ps, void *query)
 static TupleTableSlot *
 ExecSharedGather(PlanState *ps)
 {
-	Site	   *site = FindSite(ps);
-	FilteredQuery *query = site->query;
+	FilterPoint *point = FindPoint(ps);
+	FilteredQuery *query = point->query;
 
 	if (!IsStarting(ps))
-		return site->gather(ps);
+		return point->gather(ps);
 	(void) VisitPlan(ps, ForgetBuilds, query);
 	if (!ps->state->es_use_parallel_mode)
-		return site->gather(ps);
+		return point->gather(ps);
 	/* as the Gather would: afterwards nothing runs a query until workers have been given the setting */
 	ExecSetParamPlanMulti(IsA(ps, GatherState) ? ((Gather *) ps->plan)->initParam : ((GatherMerge *) ps->plan)->initParam,
 						  GetPerTupleExprContext(ps->state));
 	if (query->shared == NULL)
 		MakeSegment(query);
-	return ExecGatherWithSegment(site, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
+	return ExecGatherWithSegment(point, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
 }
 
-/* True if the node is a site, other than the Gather itself, at which rows are dropped. */
+/* True if the node is a filter point, other than the Gather itself, at which rows are dropped. */
 static bool
 IsFiltered(PlanState *ps, void *gather)
 {
-	Site	   *site = FindSite(ps);
+	FilterPoint *point = FindPoint(ps);
 
-	return site != NULL && site->n_filters > 0 && ps != gather;
+	return point != NULL && point->n_filters > 0 && ps != gather;
 }
 
 static bool
 VisitGather(PlanState *ps, void *query)
 {
-	Site	   *site;
+	FilterPoint *point;
 
 	if ((!IsA(ps, GatherState) && !IsA(ps, GatherMergeState)) || !VisitPlan(ps, IsFiltered, ps))
 		return false;
-	/* it may be a site as well, of a join above */
-	site = GetSite(query, ps, ExecSite);
-	site->gather = site->own;
-	site->own = ExecSharedGather;
+	/* it may be a filter point as well, of a join above */
+	point = GetPoint(query, ps, ExecPoint);
+	point->gather = point->own;
+	point->own = ExecSharedGather;
 	return false;
 }
 
@@ -381,10 +381,10 @@ ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 /* ---- counts ---- */
 
 static void
-TellCounts(SharedQuery *shared, const SiteFilter *sf)
+TellCounts(SharedQuery *shared, const AppliedFilter *applied)
 {
-	FilterReport report = MakeOwnReport(sf);
-	SharedCounts *counts = &shared->counts[sf->shared];
+	FilterReport report = MakeOwnReport(applied);
+	SharedCounts *counts = &shared->counts[applied->shared];
 
 	if (report.processes == 0)
 		return;
@@ -403,27 +403,27 @@ TellLeader(FilteredQuery *query)
 {
 	ListCell   *lc;
 
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		for (int i = 0; i < site->n_filters; i++)
-			if (site->filters[i]->shared >= 0)
-				TellCounts(query->shared, site->filters[i]);
+		for (int i = 0; i < point->n_filters; i++)
+			if (point->filters[i]->shared >= 0)
+				TellCounts(query->shared, point->filters[i]);
 	}
 }
 
 FilterReport
-MakeFilterReport(const SiteFilter *sf)
+MakeFilterReport(const AppliedFilter *applied)
 {
-	FilterReport report = MakeOwnReport(sf);
-	SharedQuery *shared = sf->site->query->shared;
+	FilterReport report = MakeOwnReport(applied);
+	SharedQuery *shared = applied->point->query->shared;
 	SharedCounts counts;
 
-	if (sf->shared < 0 || shared == NULL || IsParallelWorker())
+	if (applied->shared < 0 || shared == NULL || IsParallelWorker())
 		return report;
 	SpinLockAcquire(&shared->mutex);
-	counts = shared->counts[sf->shared];
+	counts = shared->counts[applied->shared];
 	SpinLockRelease(&shared->mutex);
 	/* the leader may have left all of the work to them */
 	if (report.processes == 0 && counts.processes > 0)

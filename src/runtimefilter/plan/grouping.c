@@ -7,8 +7,8 @@
  * others that column is NULL, so they match nothing, whatever is counted in them.
  * Without GROUP BY there is no such column.
  *
- * All rows of a group must have one word.  They are equal by the operator that makes
- * the groups, so that has to be an equality that the words know (CarryWordReader).
+ * All rows of a group must have one code.  They are equal by the operator that makes
+ * the groups, so that has to be an equality that the codes know (CarryKeyCoder).
  * An expression of the column is no key here: equal values may differ in it, as
  * 1.0::text and 1.00::text do.
  *
@@ -44,53 +44,53 @@
 
 /* ---- by which columns ---- */
 
-/* True if one of the n columns of groups is that one, compared as the reader reads it. */
+/* True if one of the n columns of groups is that one, compared as the coder reads it. */
 static bool
 IsOneOf(const AttrNumber *columns, const Oid *operators, const Oid *collations, int n,
-		AttrNumber column, const WordReader *reader)
+		AttrNumber column, const KeyCoder *coder)
 {
 	for (int i = 0; i < n; i++)
 	{
-		WordReader	other;
+		KeyCoder	other;
 
-		if (columns[i] == column && CarryWordReader(reader, operators[i], true, collations[i], &other))
+		if (columns[i] == column && CarryKeyCoder(coder, operators[i], true, collations[i], &other))
 			return true;
 	}
 	return false;
 }
 
 static bool
-IsAggregatedBy(const Agg *agg, AttrNumber column, const WordReader *reader)
+IsAggregatedBy(const Agg *agg, AttrNumber column, const KeyCoder *coder)
 {
 	ListCell   *lc;
 
-	if (IsOneOf(agg->grpColIdx, agg->grpOperators, agg->grpCollations, agg->numCols, column, reader))
+	if (IsOneOf(agg->grpColIdx, agg->grpOperators, agg->grpCollations, agg->numCols, column, coder))
 		return true;
 	/* other sorts or hash tables, of other grouping sets */
 	foreach(lc, agg->chain)
-		if (IsAggregatedBy(lfirst_node(Agg, lc), column, reader))
+		if (IsAggregatedBy(lfirst_node(Agg, lc), column, coder))
 			return true;
 	return false;
 }
 
 bool
-IsGroupedBy(Plan *plan, AttrNumber column, const WordReader *reader)
+IsGroupedBy(Plan *plan, AttrNumber column, const KeyCoder *coder)
 {
 	switch (nodeTag(plan))
 	{
 		case T_Agg:
-			return IsAggregatedBy((Agg *) plan, column, reader);
+			return IsAggregatedBy((Agg *) plan, column, coder);
 		case T_Group:
 			{
 				Group	   *group = (Group *) plan;
 
-				return IsOneOf(group->grpColIdx, group->grpOperators, group->grpCollations, group->numCols, column, reader);
+				return IsOneOf(group->grpColIdx, group->grpOperators, group->grpCollations, group->numCols, column, coder);
 			}
 		case T_Unique:
 			{
 				Unique	   *unique = (Unique *) plan;
 
-				return IsOneOf(unique->uniqColIdx, unique->uniqOperators, unique->uniqCollations, unique->numCols, column, reader);
+				return IsOneOf(unique->uniqColIdx, unique->uniqOperators, unique->uniqCollations, unique->numCols, column, coder);
 			}
 		default:
 			return false;
@@ -199,9 +199,9 @@ IsJoin(const Plan *plan)
 }
 
 bool
-PartOfGroupMightFail(const Taker *taker, bool is_first)
+PartOfGroupMightFail(const ParentNode *parent, bool is_first)
 {
-	Plan	   *plan = taker->plan;
+	Plan	   *plan = parent->plan;
 	ListCell   *lc;
 
 	/* their operators are equalities of indexable types, which do not fail; what they compare is computed of each row */
@@ -209,7 +209,7 @@ PartOfGroupMightFail(const Taker *taker, bool is_first)
 		if (MightFail((Node *) lfirst_node(OpExpr, lc)->args, false))
 			return true;
 	/* the rest is computed for rows that match */
-	if (taker->is_filtered)
+	if (parent->is_filtered)
 		return false;
 	foreach(lc, plan->targetlist)
 		if (MightFail((Node *) lfirst_node(TargetEntry, lc)->expr, is_first))

@@ -11,21 +11,21 @@
 #pragma GCC visibility push(hidden)
 
 /* The nodes that take a row on its way up to the join, from the lowest on. */
-typedef struct Taker
+typedef struct ParentNode
 {
 	Plan	   *plan;
 	bool		is_filtered;	/* the join itself */
-	const struct Taker *above;
-} Taker;
+	const struct ParentNode *above;
+} ParentNode;
 
 /*
- * True if the node makes groups, and all rows of a group have one word in that column
- * of its input, which the reader reads.
+ * True if the node makes groups, and all rows of a group have one code in that column
+ * of its input, which the coder reads.
  */
-extern bool IsGroupedBy(Plan *plan, AttrNumber column, const WordReader *reader);
+extern bool IsGroupedBy(Plan *plan, AttrNumber column, const KeyCoder *coder);
 
 /* True if the node might throw an error because a group that it makes (the first one), or takes, lacks some of its rows. */
-extern bool PartOfGroupMightFail(const Taker *taker, bool is_first);
+extern bool PartOfGroupMightFail(const ParentNode *parent, bool is_first);
 
 #pragma GCC visibility pop
 

@@ -65,7 +65,7 @@ MergeJoinIsEligible(const MergeJoinState *join)
 
 /*
  * The keys of a filter can be collected.  The method of a parallel hash join is set
- * anew when its shared memory is, so it cannot be a site.
+ * anew when its shared memory is, so it cannot be a filter point.
  */
 static bool
 InputIsEligible(PlanState *input)
@@ -99,17 +99,17 @@ WillDropTooFew(const RuntimeFilter *filter)
 
 /* The planner's number of rows of the largest node that a filter would be applied to. */
 static double
-RowsAtPlaces(List *places)
+RowsAtTargets(List *targets)
 {
 	double		most = 0;
 	ListCell   *lc;
 
-	foreach(lc, places)
-		most = Max(most, ((Place *) lfirst(lc))->ps->plan->plan_rows);
+	foreach(lc, targets)
+		most = Max(most, ((PushdownTarget *) lfirst(lc))->ps->plan->plan_rows);
 	return most;
 }
 
-/* The set of the words of several keys. */
+/* The set of the codes of several keys. */
 static KeySet *
 GetCombined(RuntimeFilter *filter, Bitmapset *keys)
 {
@@ -135,90 +135,90 @@ PrepareExpression(RuntimeFilter *filter, Node *expression)
 	return ExecInitExpr((Expr *) expression, NULL);
 }
 
-/* How the site's i-th key is read from its rows. */
+/* How the point's i-th key is read from its rows. */
 static void
-SetUpSiteKey(SiteFilter *sf, int i, const Place *place)
+SetUpPointKey(AppliedFilter *applied, int i, const PushdownTarget *target)
 {
-	Var		   *column = PlainColumn(place->key);
+	Var		   *column = PlainColumn(target->key);
 
-	sf->attnos[i] = column != NULL ? column->varattno : 0;
-	sf->readers[i] = place->reader;
-	sf->table_keys[i] = KeyOfTable(place->ps, place->key);
-	if (sf->table_keys[i] != NULL && PlainColumn(sf->table_keys[i]) != NULL)
-		sf->columns[i] = PlainColumn(sf->table_keys[i])->varattno;
+	applied->attnos[i] = column != NULL ? column->varattno : 0;
+	applied->coders[i] = target->coder;
+	applied->table_keys[i] = KeyOfTable(target->ps, target->key);
+	if (applied->table_keys[i] != NULL && PlainColumn(applied->table_keys[i]) != NULL)
+		applied->columns[i] = PlainColumn(applied->table_keys[i])->varattno;
 	if (column != NULL)
 		return;
-	if (sf->exprs == NULL)
-		sf->exprs = palloc0(sf->filter->n_keys * sizeof(ExprState *));
-	sf->exprs[i] = PrepareExpression(sf->filter, place->key);
+	if (applied->exprs == NULL)
+		applied->exprs = palloc0(applied->filter->n_keys * sizeof(ExprState *));
+	applied->exprs[i] = PrepareExpression(applied->filter, target->key);
 }
 
-/* Adds the filter to a site, with the keys that are there: here[i] is not NULL. */
+/* Adds the filter to a filter point, with the keys that are there: here[i] is not NULL. */
 static void
-AddSiteFilter(RuntimeFilter *filter, PlanState *ps, Place **here)
+ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 {
-	Site	   *site = GetSite(filter->query, ps, ExecSite);
-	SiteFilter *sf = palloc0(sizeof(SiteFilter));
+	FilterPoint *point = GetPoint(filter->query, ps, ExecPoint);
+	AppliedFilter *applied = palloc0(sizeof(AppliedFilter));
 	Bitmapset  *keys = NULL;
 
-	sf->filter = filter;
-	sf->site = site;
-	sf->shared = -1;
-	sf->drop_rate = 1;
-	sf->keys = palloc(filter->n_keys * sizeof(int));
-	sf->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
-	sf->columns = palloc0(filter->n_keys * sizeof(AttrNumber));
-	sf->table_keys = palloc0(filter->n_keys * sizeof(Node *));
-	sf->readers = palloc(filter->n_keys * sizeof(WordReader));
+	applied->filter = filter;
+	applied->point = point;
+	applied->shared = -1;
+	applied->drop_rate = 1;
+	applied->keys = palloc(filter->n_keys * sizeof(int));
+	applied->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
+	applied->columns = palloc0(filter->n_keys * sizeof(AttrNumber));
+	applied->table_keys = palloc0(filter->n_keys * sizeof(Node *));
+	applied->coders = palloc(filter->n_keys * sizeof(KeyCoder));
 	for (int i = 0; i < filter->n_keys; i++)
 		if (here[i] != NULL)
 		{
-			SetUpSiteKey(sf, sf->n_keys, here[i]);
-			sf->keys[sf->n_keys++] = i;
+			SetUpPointKey(applied, applied->n_keys, here[i]);
+			applied->keys[applied->n_keys++] = i;
 			filter->keys[i].is_used = true;
 			keys = bms_add_member(keys, i);
 		}
-	if (sf->n_keys == 1)
+	if (applied->n_keys == 1)
 	{
-		filter->keys[sf->keys[0]].is_alone = true;
-		sf->set = &filter->keys[sf->keys[0]].set;
+		filter->keys[applied->keys[0]].is_alone = true;
+		applied->set = &filter->keys[applied->keys[0]].set;
 	}
 	else
-		sf->set = GetCombined(filter, keys);
+		applied->set = GetCombined(filter, keys);
 
-	site->filters = site->filters == NULL ? palloc(sizeof(SiteFilter *)) :
-		repalloc(site->filters, (site->n_filters + 1) * sizeof(SiteFilter *));
-	site->filters[site->n_filters++] = sf;
+	point->filters = point->filters == NULL ? palloc(sizeof(AppliedFilter *)) :
+		repalloc(point->filters, (point->n_filters + 1) * sizeof(AppliedFilter *));
+	point->filters[point->n_filters++] = applied;
 }
 
-/* Makes sites of the places of all keys: places[i] are those of key i. */
+/* Makes points of the targets of all keys: targets[i] are those of key i. */
 static void
-AddSiteFilters(RuntimeFilter *filter, List **places)
+ApplyFilters(RuntimeFilter *filter, List **targets)
 {
-	List	   *sites = NIL;
+	List	   *points = NIL;
 	ListCell   *lc;
 
 	for (int i = 0; i < filter->n_keys; i++)
-		foreach(lc, places[i])
+		foreach(lc, targets[i])
 		{
-			Place	   *place = lfirst(lc);
-			Site	   *site = GetSite(filter->query, place->ps, ExecSite);
+			PushdownTarget *target = lfirst(lc);
+			FilterPoint *point = GetPoint(filter->query, target->ps, ExecPoint);
 
-			if (site->here == NULL)
+			if (point->here == NULL)
 			{
-				site->here = palloc0(filter->n_keys * sizeof(Place *));
-				sites = lappend(sites, site);
+				point->here = palloc0(filter->n_keys * sizeof(PushdownTarget *));
+				points = lappend(points, point);
 			}
 			/* several columns may equal the key: those of one node are equal, so one of them is enough */
-			if (site->here[i] == NULL)
-				site->here[i] = place;
+			if (point->here[i] == NULL)
+				point->here[i] = target;
 		}
-	foreach(lc, sites)
+	foreach(lc, points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		AddSiteFilter(filter, site->ps, site->here);
-		site->here = NULL;
+		ApplyFilter(filter, point->ps, point->here);
+		point->here = NULL;
 	}
 }
 
@@ -274,11 +274,11 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used)
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
 	Var		   *built = PlainColumn(clause.built);
-	WordReader	reader;
+	KeyCoder	coder;
 
-	if (!MakeWordReaders(clause.operator, clause.collation,
-						 clause.built_is_left ? &key->reader : &reader, clause.built_is_left ? &reader : &key->reader) ||
-		!HasWords(&key->reader, exprType(clause.built)) || !HasWords(&reader, exprType(clause.filtered)))
+	if (!MakeKeyCoders(clause.operator, clause.collation,
+						 clause.built_is_left ? &key->coder : &coder, clause.built_is_left ? &coder : &key->coder) ||
+		!HasCodes(&key->coder, exprType(clause.built)) || !HasCodes(&coder, exprType(clause.filtered)))
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
 		key->attno = built->varattno;
@@ -286,7 +286,7 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used)
 		return NIL;
 	else
 		key->expr = PrepareExpression(filter, clause.built);
-	return FindPlaces(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &reader);
+	return FindTargets(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &coder);
 }
 
 /* The rows of a shared table that each worker may read, if it reads the table: reading one costs a fraction of what a dropped outer row saves. */
@@ -388,7 +388,7 @@ StartFilter(RuntimeFilter *filter)
 	query->filters = lappend(query->filters, filter);
 	if (!filter->reads_table)
 	{
-		Site	   *input = GetSite(query, filter->input, ExecSite);
+		FilterPoint *input = GetPoint(query, filter->input, ExecPoint);
 
 		input->builds = lappend(input->builds, filter);
 	}
@@ -411,23 +411,23 @@ static void
 ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
 	RuntimeFilter *filter = NewRuntimeFilter(query, join);
-	List	  **places;
+	List	  **targets;
 	double		rows;
 	bool		are_used = true;
 
 	if (filter == NULL || WillDropTooFew(filter) || (!filter->is_shared && !InputIsEligible(filter->input)))
 		return;
 	rows = filter->filtered->plan->plan_rows;
-	places = palloc0(filter->n_keys * sizeof(List *));
+	targets = palloc0(filter->n_keys * sizeof(List *));
 	for (int i = 0; i < filter->n_keys; i++)
 	{
-		places[i] = SetUpKey(filter, i, are_used);
-		are_used = are_used && places[i] != NIL;
-		rows = Max(rows, RowsAtPlaces(places[i]));
+		targets[i] = SetUpKey(filter, i, are_used);
+		are_used = are_used && targets[i] != NIL;
+		rows = Max(rows, RowsAtTargets(targets[i]));
 	}
 	if (rows < bloomx_runtime_filter_min_rows)
 		return;
-	AddSiteFilters(filter, places);
+	ApplyFilters(filter, targets);
 	for (int i = 0; i < filter->n_keys; i++)
 		if (filter->keys[i].is_used)
 		{
@@ -462,19 +462,19 @@ AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader)
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	query = NewFilteredQuery(estate);
 	(void) VisitPlan(top, VisitJoin, query);
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		bool		is_heap_scan = !query->is_shown_only && ConsiderHeapScan(site);
+		bool		is_heap_scan = !query->is_shown_only && ConsiderHeapScan(point);
 
-		if (site->n_filters == 0)
+		if (point->n_filters == 0)
 			continue;
-		ConsiderRemote(site);
+		ConsiderRemote(point);
 		if (is_heap_scan)
-			ConsiderPages(site);
+			ConsiderPages(point);
 		if (!query->is_shown_only)
-			ConsiderPartition(site);
+			ConsiderPartition(point);
 	}
 	if (!query->is_shown_only)
 		ShareQuery(query, top, leader);

@@ -1,5 +1,5 @@
 /*
- * pushdown.c - finds the sites of a key below a join.
+ * pushdown.c - finds the points of a key below a join.
  *
  * A row of the filtered side that matches nothing yields nothing.  It may be dropped
  * further below, wherever its key is known, as long as each node on the way hands
@@ -38,7 +38,7 @@
  * away that is.  So the way goes on there only to a sort, which reads all of its input
  * anyway.
  *
- * A key may be an expression.  Then it is computed at the site, and once more by the
+ * A key may be an expression.  Then it is computed at the point, and once more by the
  * join for the rows that pass.  An expression that might fail must not be computed for
  * a row that would not have come to the join.  So unless all of its functions are
  * leakproof, which says that they never fail, its way only goes through nodes that
@@ -57,7 +57,7 @@
  *     join.  Of a left join or an antijoin they would make rows that were not there
  *     before.  Those would be dropped above as well, but on the way something might
  *     be computed of them that fails.
- *   - The equality must be one that the words of keys know (CarryWordReader).
+ *   - The equality must be one that the codes of keys know (CarryKeyCoder).
  *   - All that is below the filtered side of a join is read by that join alone, and
  *     not before the other side is complete.  So g is read after the build, too.
  *     (Rescans, and nodes that keep rows: the rules above hold for g's way as well.)
@@ -74,41 +74,41 @@
 #include "runtimefilter/query/volatility.h"
 
 /*
- * The planner's cost of a node, one of very many, that is worth a site.  To make a site and
+ * The planner's cost of a node, one of very many, that is worth a filter point.  To make a filter point and
  * to report of it takes some microseconds, and a unit of cost at least one.
  */
-#define LEAST_COST_OF_SITE 50
+#define LEAST_COST_OF_POINT 50
 
-typedef struct Way
+typedef struct Pushdown
 {
 	bool		builds_alike;	/* each build of the join has the same keys */
-	List	   *places;
-} Way;
+	List	   *targets;
+} Pushdown;
 
 /* A key on its way: an expression over the rows of a node, whose columns are Vars of OUTER_VAR. */
-typedef struct Key
+typedef struct PushedKey
 {
 	Node	   *expression;
 	bool		might_fail;
-	WordReader	reader;
-	const Taker *taker;			/* of these rows */
-} Key;
+	KeyCoder	coder;
+	const ParentNode *parent;	/* of these rows */
+} PushedKey;
 
-static void FollowKey(Way *way, PlanState *ps, const Key *key);
+static void PushDown(Pushdown *pushdown, PlanState *ps, const PushedKey *key);
 
 static void
-StopAt(Way *way, PlanState *ps, const Key *key)
+AddTarget(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 {
-	Place	   *place;
+	PushdownTarget *target;
 
 	/* the method of a parallel hash join is set anew when its shared memory is */
 	if (IsA(ps, HashJoinState) && ps->plan->parallel_aware)
 		return;
-	place = palloc(sizeof(Place));
-	place->ps = ps;
-	place->key = key->expression;
-	place->reader = key->reader;
-	way->places = lappend(way->places, place);
+	target = palloc(sizeof(PushdownTarget));
+	target->ps = ps;
+	target->key = key->expression;
+	target->coder = key->coder;
+	pushdown->targets = lappend(pushdown->targets, target);
 }
 
 /* ---- the columns of a node in terms of its inputs ---- */
@@ -150,12 +150,12 @@ TranslateColumn(Node *node, void *context)
 
 /* The key over the rows of an input of the node, and which input that is.  False if it is not a matter of the columns of one input. */
 static bool
-TranslateKey(Plan *plan, const Key *key, const Taker *taker, Key *below, int *side)
+TranslateKey(Plan *plan, const PushedKey *key, const ParentNode *parent, PushedKey *below, int *side)
 {
 	Translation translation = {.targets = plan->targetlist, .is_possible = true};
 
 	*below = *key;
-	below->taker = taker;
+	below->parent = parent;
 	below->expression = TranslateColumn(key->expression, &translation);
 	*side = translation.side;
 	return translation.is_possible && translation.side != 0;
@@ -165,10 +165,10 @@ TranslateKey(Plan *plan, const Key *key, const Taker *taker, Key *below, int *si
 
 /* Goes on to the inputs of an Append, which have the same columns. */
 static void
-FollowAll(Way *way, PlanState **inputs, int n, const Key *key)
+PushDownAll(Pushdown *pushdown, PlanState **inputs, int n, const PushedKey *key)
 {
 	for (int i = 0; i < n; i++)
-		FollowKey(way, inputs[i], key);
+		PushDown(pushdown, inputs[i], key);
 }
 
 /* True if rows of the outer side of a join may be dropped below it. */
@@ -224,12 +224,12 @@ LooksAhead(PlanState *ps)
 
 /* True if the way may go on into the inner side of a join, where that type of join lets it. */
 static bool
-InnerSideIsReachable(const Way *way, PlanState *ps)
+InnerSideIsReachable(const Pushdown *pushdown, PlanState *ps)
 {
 	if (!bms_is_empty(innerPlanState(ps)->plan->extParam) || MayStopEarly(ps, innerPlanState(ps)))
 		return false;
 	/* the table of a Parallel Hash has rows of other processes, too */
-	return !IsA(ps, HashJoinState) || (!ps->plan->parallel_aware && way->builds_alike);
+	return !IsA(ps, HashJoinState) || (!ps->plan->parallel_aware && pushdown->builds_alike);
 }
 
 /* The clauses by which a join finds the rows that match. */
@@ -249,7 +249,7 @@ JoinClauses(PlanState *ps)
 
 /* If the clause says that a column of the other side equals the key, which is one of that side: goes on there. */
 static void
-FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
+PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *key, int side)
 {
 	int			other_side = side == OUTER_VAR ? INNER_VAR : OUTER_VAR;
 	OpExpr	   *equality = (OpExpr *) clause;
@@ -257,7 +257,7 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 			   *right,
 			   *known,
 			   *other;
-	Key			equal = {.taker = key->taker};
+	PushedKey	equal = {.parent = key->parent};
 
 	if (!IsA(clause, OpExpr) || list_length(equality->args) != 2)
 		return;
@@ -269,14 +269,14 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
 	other = left->varno == side ? right : left;
 	if (known->varno != side || known->varattno != PlainColumn(key->expression)->varattno ||
 		other->varno != other_side || other->varattno <= 0 ||
-		!CarryWordReader(&key->reader, equality->opno, known == left, equality->inputcollid, &equal.reader) ||
-		!HasWords(&equal.reader, other->vartype) ||
-		!PlanIsQuiet(side == OUTER_VAR ? outerPlanState(ps) : innerPlanState(ps)))
+		!CarryKeyCoder(&key->coder, equality->opno, known == left, equality->inputcollid, &equal.coder) ||
+		!HasCodes(&equal.coder, other->vartype) ||
+		!PlanHasNoSideEffect(side == OUTER_VAR ? outerPlanState(ps) : innerPlanState(ps)))
 		return;
 	other = copyObject(other);
 	other->varno = OUTER_VAR;
 	equal.expression = (Node *) other;
-	FollowKey(way, other_side == INNER_VAR ? innerPlanState(ps) : outerPlanState(ps), &equal);
+	PushDown(pushdown, other_side == INNER_VAR ? innerPlanState(ps) : outerPlanState(ps), &equal);
 }
 
 /*
@@ -285,39 +285,39 @@ FollowEqual(Way *way, PlanState *ps, Node *clause, const Key *key, int side)
  * side, where the rows are dropped.
  */
 static void
-FollowEquals(Way *way, PlanState *ps, const Key *key, int side)
+PushDownEquals(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
 {
 	JoinType	type = ((Join *) ps->plan)->jointype;
 	ListCell   *lc;
 
 	if (PlainColumn(key->expression) == NULL || (type != JOIN_INNER && !(type == JOIN_SEMI && side == OUTER_VAR)))
 		return;
-	if (side == OUTER_VAR ? !InnerSideIsReachable(way, ps) :
+	if (side == OUTER_VAR ? !InnerSideIsReachable(pushdown, ps) :
 		IsA(ps, HashJoinState) || MayStopEarly(ps, outerPlanState(ps)))
 		return;
 	foreach(lc, JoinClauses(ps))
-		FollowEqual(way, ps, lfirst(lc), key, side);
+		PushDownEqual(pushdown, ps, lfirst(lc), key, side);
 }
 
 /* Goes on below a join; false if the way ends above it. */
 static bool
-FollowJoin(Way *way, PlanState *ps, const Key *key, int side)
+PushDownJoin(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
 {
 	Join	   *join = (Join *) ps->plan;
 
 	/* what the join hashes by may have subplans */
 	if (IsVolatile((Node *) join->joinqual) || IsVolatile((Node *) JoinClauses(ps)) ||
-		!PlanIsQuiet(side == OUTER_VAR ? innerPlanState(ps) : outerPlanState(ps)))
+		!PlanHasNoSideEffect(side == OUTER_VAR ? innerPlanState(ps) : outerPlanState(ps)))
 		return false;
-	FollowEquals(way, ps, key, side);
+	PushDownEquals(pushdown, ps, key, side);
 	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype) && !MayStopEarly(ps, outerPlanState(ps)))
 	{
-		FollowKey(way, outerPlanState(ps), key);
+		PushDown(pushdown, outerPlanState(ps), key);
 		return true;
 	}
-	if (side != INNER_VAR || !InnerSideIsOpen(join->jointype) || !InnerSideIsReachable(way, ps))
+	if (side != INNER_VAR || !InnerSideIsOpen(join->jointype) || !InnerSideIsReachable(pushdown, ps))
 		return false;
-	FollowKey(way, innerPlanState(ps), key);
+	PushDown(pushdown, innerPlanState(ps), key);
 	return true;
 }
 
@@ -334,27 +334,27 @@ HandsUpEachRow(PlanState *ps)
  * what is computed of it on the way there must not fail.
  */
 static bool
-GroupsAreOpen(const Way *way, PlanState *ps, const Key *key)
+GroupsAreOpen(const Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 {
-	if (!way->builds_alike || PlainColumn(key->expression) == NULL || LooksAhead(ps) ||
-		!IsGroupedBy(ps->plan, PlainColumn(key->expression)->varattno, &key->reader))
+	if (!pushdown->builds_alike || PlainColumn(key->expression) == NULL || LooksAhead(ps) ||
+		!IsGroupedBy(ps->plan, PlainColumn(key->expression)->varattno, &key->coder))
 		return false;
-	for (const Taker *taker = key->taker; taker != NULL; taker = taker->above)
-		if (PartOfGroupMightFail(taker, taker == key->taker))
+	for (const ParentNode *parent = key->parent; parent != NULL; parent = parent->above)
+		if (PartOfGroupMightFail(parent, parent == key->parent))
 			return false;
 	return true;
 }
 
-/* True if it would take longer to make a site of each input of an Append, on average, than a filter may cost there. */
+/* True if it would take longer to make a filter point of each input of an Append, on average, than a filter may cost there. */
 static bool
 InputsAreSmall(PlanState *ps)
 {
-	return bloomx_runtime_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_SITE;
+	return bloomx_runtime_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_POINT;
 }
 
 /* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */
 static bool
-FollowNode(Way *way, PlanState *ps, const Key *key, int side)
+PushDownNode(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
 {
 	if (key->might_fail && !HandsUpEachRow(ps))
 		return false;
@@ -367,53 +367,53 @@ FollowNode(Way *way, PlanState *ps, const Key *key, int side)
 		case T_SortState:
 		case T_MaterialState:
 		case T_HashState:
-			if (!way->builds_alike)
+			if (!pushdown->builds_alike)
 				return false;
 			break;
 		case T_AggState:
 		case T_GroupState:
 		case T_UniqueState:
-			if (!GroupsAreOpen(way, ps, key))
+			if (!GroupsAreOpen(pushdown, ps, key))
 				return false;
 			break;
 		case T_SubqueryScanState:
-			FollowKey(way, ((SubqueryScanState *) ps)->subplan, key);
+			PushDown(pushdown, ((SubqueryScanState *) ps)->subplan, key);
 			return true;
 		case T_AppendState:
 			if (InputsAreSmall(ps))
 				return false;
-			FollowAll(way, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, key);
+			PushDownAll(pushdown, ((AppendState *) ps)->appendplans, ((AppendState *) ps)->as_nplans, key);
 			return true;
 		case T_MergeAppendState:
 			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
 				if (!ReadsAllAtOnce(((MergeAppendState *) ps)->mergeplans[i]))
 					return false;
-			FollowAll(way, ((MergeAppendState *) ps)->mergeplans, ((MergeAppendState *) ps)->ms_nplans, key);
+			PushDownAll(pushdown, ((MergeAppendState *) ps)->mergeplans, ((MergeAppendState *) ps)->ms_nplans, key);
 			return true;
 		case T_NestLoopState:
 		case T_MergeJoinState:
 		case T_HashJoinState:
-			return FollowJoin(way, ps, key, side);
+			return PushDownJoin(pushdown, ps, key, side);
 		default:
 			return false;
 	}
-	FollowKey(way, outerPlanState(ps), key);
+	PushDown(pushdown, outerPlanState(ps), key);
 	return true;
 }
 
 static void
-FollowKey(Way *way, PlanState *ps, const Key *key)
+PushDown(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 {
-	Taker		taker = {.plan = ps->plan, .above = key->taker};
-	Key			below;
+	ParentNode	parent = {.plan = ps->plan, .above = key->parent};
+	PushedKey	below;
 	int			side;
 
 	check_stack_depth();
-	if (TranslateKey(ps->plan, key, &taker, &below, &side) &&
+	if (TranslateKey(ps->plan, key, &parent, &below, &side) &&
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
-		FollowNode(way, ps, &below, side))
+		PushDownNode(pushdown, ps, &below, side))
 		return;
-	StopAt(way, ps, key);
+	AddTarget(pushdown, ps, key);
 }
 
 /* ---- where the way begins ---- */
@@ -460,7 +460,7 @@ RenameColumns(Node *node, void *varno)
 Node *
 KeyOfTable(PlanState *ps, Node *key)
 {
-	Key			of_rows = {.expression = key},
+	PushedKey	of_rows = {.expression = key},
 				of_table;
 	int			side,
 				table = 1;
@@ -485,11 +485,11 @@ BuildsAreAlike(const RuntimeFilter *filter)
 }
 
 List *
-FindPlaces(RuntimeFilter *filter, Node *expression, int side, bool is_always_computed, const WordReader *reader)
+FindTargets(RuntimeFilter *filter, Node *expression, int side, bool is_always_computed, const KeyCoder *coder)
 {
-	Way			way = {0};
-	Taker		join = {.plan = filter->join->plan, .is_filtered = true};
-	Key			key = {.taker = &join, .might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .reader = *reader};
+	Pushdown	pushdown = {0};
+	ParentNode	join = {.plan = filter->join->plan, .is_filtered = true};
+	PushedKey	key = {.parent = &join, .might_fail = PlainColumn(expression) == NULL && contain_leaked_vars(expression), .coder = *coder};
 	Contents	contents = {.side = side, .is_usable = true};
 	int			rows = OUTER_VAR;
 
@@ -497,13 +497,13 @@ FindPlaces(RuntimeFilter *filter, Node *expression, int side, bool is_always_com
 	if (!contents.has_column || !contents.is_usable || HasParameter(expression) || IsVolatile(expression) || (key.might_fail && !is_always_computed))
 		return NIL;
 	key.expression = RenameColumns(expression, &rows);
-	way.builds_alike = BuildsAreAlike(filter);
+	pushdown.builds_alike = BuildsAreAlike(filter);
 	/* of a merge join, see above */
-	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !way.builds_alike))
+	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !pushdown.builds_alike))
 		return NIL;
-	if (MayLookAhead(filter->query, reader->operator))
-		FollowKey(&way, filter->filtered, &key);
+	if (MayTestEarly(filter->query, coder->operator))
+		PushDown(&pushdown, filter->filtered, &key);
 	else if (filter->hash_join != NULL)
-		StopAt(&way, filter->filtered, &key);
-	return way.places;
+		AddTarget(&pushdown, filter->filtered, &key);
+	return pushdown.targets;
 }

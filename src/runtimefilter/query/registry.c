@@ -1,9 +1,9 @@
 /*
  * registry.c - what is known of running queries, and the way from a plan node to
- * its site.
+ * its point.
  *
  * A plan node has no room for a pointer of ours, and its method gets nothing but
- * the node.  So sites are found in a hash table, once per row, and mostly the site
+ * the node.  So points are found in a hash table, once per row, and mostly the point
  * is that of the row before.  The table belongs to the backend.  Entries leave it
  * when the memory of their query is freed, so after an error as well.
  */
@@ -24,60 +24,60 @@
 
 static dlist_head queries = DLIST_STATIC_INIT(queries);
 
-Site	  **site_slots;
-uint32		n_site_slots;
+FilterPoint	  **point_slots;
+uint32		n_point_slots;
 
-static Site no_site;			/* of no node */
-Site	   *last_site = &no_site;
+static FilterPoint no_point;			/* of no node */
+FilterPoint	   *last_point = &no_point;
 
-static uint32 n_sites;
+static uint32 n_points;
 
-#define FIRST_SITES 64
+#define FIRST_POINTS 64
 
 static void
-PutSite(Site *site)
+PutPoint(FilterPoint *point)
 {
-	uint32		i = HomeOfSite(site->ps);
+	uint32		i = HomeOfPoint(point->ps);
 
-	while (site_slots[i] != NULL)
-		i = (i + 1) & (n_site_slots - 1);
-	site_slots[i] = site;
+	while (point_slots[i] != NULL)
+		i = (i + 1) & (n_point_slots - 1);
+	point_slots[i] = point;
 }
 
 static void
 GrowTable(void)
 {
-	Site	  **old = site_slots;
-	uint32		n_old = n_site_slots,
-				n_new = n_old == 0 ? FIRST_SITES : n_old * 2;
-	Site	  **larger = MemoryContextAllocZero(TopMemoryContext, n_new * sizeof(Site *));
+	FilterPoint **old = point_slots;
+	uint32		n_old = n_point_slots,
+				n_new = n_old == 0 ? FIRST_POINTS : n_old * 2;
+	FilterPoint **larger = MemoryContextAllocZero(TopMemoryContext, n_new * sizeof(FilterPoint *));
 
-	site_slots = larger;
-	n_site_slots = n_new;
+	point_slots = larger;
+	n_point_slots = n_new;
 	for (uint32 i = 0; i < n_old; i++)
 		if (old[i] != NULL)
-			PutSite(old[i]);
+			PutPoint(old[i]);
 	if (old != NULL)
 		pfree(old);
 }
 
-/* Removes a site, and moves up those that had to step over it. */
+/* Removes a filter point, and moves up those that had to step over it. */
 static void
-RemoveSite(Site *site)
+RemovePoint(FilterPoint *point)
 {
-	uint32		i = HomeOfSite(site->ps);
+	uint32		i = HomeOfPoint(point->ps);
 
-	while (site_slots[i] != site)
-		i = (i + 1) & (n_site_slots - 1);
-	site_slots[i] = NULL;
-	n_sites--;
-	last_site = &no_site;
-	for (i = (i + 1) & (n_site_slots - 1); site_slots[i] != NULL; i = (i + 1) & (n_site_slots - 1))
+	while (point_slots[i] != point)
+		i = (i + 1) & (n_point_slots - 1);
+	point_slots[i] = NULL;
+	n_points--;
+	last_point = &no_point;
+	for (i = (i + 1) & (n_point_slots - 1); point_slots[i] != NULL; i = (i + 1) & (n_point_slots - 1))
 	{
-		Site	   *moved = site_slots[i];
+		FilterPoint *moved = point_slots[i];
 
-		site_slots[i] = NULL;
-		PutSite(moved);
+		point_slots[i] = NULL;
+		PutPoint(moved);
 	}
 }
 
@@ -88,8 +88,8 @@ ForgetQuery(void *arg)
 	FilteredQuery *query = arg;
 	ListCell   *lc;
 
-	foreach(lc, query->sites)
-		RemoveSite(lfirst(lc));
+	foreach(lc, query->points)
+		RemovePoint(lfirst(lc));
 	if (query->area != NULL)
 		dsa_detach(query->area);
 	if (query->segment != NULL)
@@ -137,7 +137,7 @@ HidesRows(EState *estate)
 }
 
 bool
-MayLookAhead(FilteredQuery *query, Oid equality)
+MayTestEarly(FilteredQuery *query, Oid equality)
 {
 	if (get_func_leakproof(get_opcode(equality)))
 		return true;
@@ -184,27 +184,27 @@ FindFilteredQuery(EState *estate)
 	return NULL;
 }
 
-Site *
-GetSite(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
+FilterPoint *
+GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 {
-	Site	   *site = FindSite(ps);
+	FilterPoint *point = FindPoint(ps);
 	MemoryContext old;
 
-	if (site != NULL)
-		return site;
-	if (n_sites >= n_site_slots / 2)
+	if (point != NULL)
+		return point;
+	if (n_points >= n_point_slots / 2)
 		GrowTable();
 	old = MemoryContextSwitchTo(query->context);
-	site = palloc0(sizeof(Site));
-	site->ps = ps;
-	site->query = query;
-	site->own = ps->ExecProcNodeReal;
-	query->sites = lappend(query->sites, site);
+	point = palloc0(sizeof(FilterPoint));
+	point->ps = ps;
+	point->query = query;
+	point->own = ps->ExecProcNodeReal;
+	query->points = lappend(query->points, point);
 	MemoryContextSwitchTo(old);
-	PutSite(site);
-	n_sites++;
+	PutPoint(point);
+	n_points++;
 	ExecSetExecProcNode(ps, method);
-	return site;
+	return point;
 }
 
 typedef struct Walk

@@ -198,7 +198,7 @@ PlanIsStable(PlanState *ps)
 }
 
 static bool
-IsFelt(PlanState *ps, void *context)
+HasSideEffect(PlanState *ps, void *context)
 {
 	List	   *expressions;
 	bool		but_subplans = true;
@@ -209,7 +209,7 @@ IsFelt(PlanState *ps, void *context)
 }
 
 bool
-PlanIsQuiet(PlanState *ps)
+PlanHasNoSideEffect(PlanState *ps)
 {
-	return !VisitPlan(ps, IsFelt, NULL);
+	return !VisitPlan(ps, HasSideEffect, NULL);
 }

@@ -26,7 +26,7 @@ extern bool HasParameter(Node *expression);
 extern bool PlanIsStable(PlanState *ps);
 
 /* True if nobody feels it when the plan runs less often, or is not read to its end: it computes nothing volatile. */
-extern bool PlanIsQuiet(PlanState *ps);
+extern bool PlanHasNoSideEffect(PlanState *ps);
 
 #pragma GCC visibility pop
 

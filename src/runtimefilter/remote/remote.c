@@ -2,7 +2,7 @@
  * remote.c - sends filters with the queries of foreign scans.
  *
  * A row of a foreign table that a filter drops here has already crossed the network.
- * So where a site is the scan of a postgres_fdw table, the filter itself is sent: the
+ * So where a filter point is the scan of a postgres_fdw table, the filter itself is sent: the
  * remote query gets the condition that the key is in it, and one more parameter.
  *
  * How it gets there.  postgres_fdw keeps the text of the query and the expressions of
@@ -16,7 +16,7 @@
  * asynchronous Append.  By then the join has the keys; if it has not, the value is NULL
  * and the condition is true.
  *
- * Why it is right.  A cursor drops the rows that the site would drop (pushdown.c), but
+ * Why it is right.  A cursor drops the rows that the point would drop (pushdown.c), but
  * earlier.  It also lives longer than the test of a row: it must not be read when the
  * join has other keys than those that it was opened with.  If each build of the join has
  * the same keys, nothing can go wrong.  Otherwise the end of a hash table says that
@@ -64,7 +64,7 @@
 /* One key of a filter that is sent with a scan's query. */
 typedef struct SentKey
 {
-	SiteFilter *sf;
+	AppliedFilter *applied;
 	SentKeys   *keys;
 	Plan	   *scan;
 } SentKey;
@@ -210,12 +210,12 @@ EvaluateFilter(ExprState *state, ExprEvalStep *op, ExprContext *econtext)
 	double		n;
 	blx_filter *f = NULL;
 
-	if (FilterIsReady(sent->sf->filter) && (n = CountSentKeys(sent->keys), FilterPays(sent->scan, n)))
+	if (FilterIsReady(sent->applied->filter) && (n = CountSentKeys(sent->keys), FilterPays(sent->scan, n)))
 		f = FilterOfSentKeys(sent->keys, BestRate(sent->scan, n), MostBytes());
 	*op->resnull = f == NULL;
 	*op->resvalue = PointerGetDatum(f);
 	if (f != NULL)
-		sent->sf->sent += (blx_export_bytes(f) + 2) / 3 * 4;
+		sent->applied->sent += (blx_export_bytes(f) + 2) / 3 * 4;
 }
 
 static void
@@ -293,30 +293,30 @@ WriteCondition(StringInfo condition, const char *column, Oid column_type, const 
 
 /* Adds the conditions of a filter's keys to those of the query, and their parameters to the plan. */
 static void
-SendFilter(ForeignScanState *scan, ForeignScan *plan, SiteFilter *sf, List **sent, StringInfo condition)
+SendFilter(ForeignScanState *scan, ForeignScan *plan, AppliedFilter *applied, List **sent, StringInfo condition)
 {
-	RuntimeFilter *filter = sf->filter;
+	RuntimeFilter *filter = applied->filter;
 	Relation	table = scan->ss.ss_currentRelation;
 
 	if (filter->is_shared || !FilterPays(&plan->scan.plan, filter->expected))
 		return;
-	for (int i = 0; i < sf->n_keys; i++)
+	for (int i = 0; i < applied->n_keys; i++)
 	{
-		BuildKey   *key = &filter->keys[sf->keys[i]];
-		AttrNumber	column = sf->columns[i];
+		BuildKey   *key = &filter->keys[applied->keys[i]];
+		AttrNumber	column = applied->columns[i];
 		Oid			type;
 		SentKey    *one;
 
 		/* the other server would test rows before a condition here that hides them */
-		if (column == 0 || !MayLookAhead(filter->query, sf->readers[i].operator))
+		if (column == 0 || !MayTestEarly(filter->query, applied->coders[i].operator))
 			continue;
 		type = TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid;
-		if (!KeysCanBeSent(&key->reader, &sf->readers[i], type))
+		if (!KeysCanBeSent(&key->coder, &applied->coders[i], type))
 			continue;
 		if (key->sent == NULL)
-			key->sent = NewSentKeys(filter, sf->keys[i], type);
+			key->sent = NewSentKeys(filter, applied->keys[i], type);
 		one = palloc(sizeof(SentKey));
-		one->sf = sf;
+		one->applied = applied;
 		one->keys = key->sent;
 		one->scan = &plan->scan.plan;
 		plan->fdw_exprs = lappend(plan->fdw_exprs, MakeParameter(list_length(*sent)));
@@ -360,7 +360,7 @@ WatchFilters(PlanState *ps, List *sent)
 
 	foreach(lc, sent)
 	{
-		RuntimeFilter *filter = ((SentKey *) lfirst(lc))->sf->filter;
+		RuntimeFilter *filter = ((SentKey *) lfirst(lc))->applied->filter;
 		RemoteScan *remote;
 
 		if (filter == last || BuildsAreAlike(filter))
@@ -373,25 +373,25 @@ WatchFilters(PlanState *ps, List *sent)
 }
 
 void
-ConsiderRemote(Site *site)
+ConsiderRemote(FilterPoint *point)
 {
-	ForeignScanState *scan = (ForeignScanState *) site->ps;
+	ForeignScanState *scan = (ForeignScanState *) point->ps;
 	ForeignScan *plan;
 	List	   *sent = NIL;
 	StringInfoData condition;
 
-	if (!IsA(site->ps, ForeignScanState) || bloomx_runtime_filter_remote_size == 0 ||
+	if (!IsA(point->ps, ForeignScanState) || bloomx_runtime_filter_remote_size == 0 ||
 		!OidIsValid(OwnFunctionOid(BLOOM_CONTAINED)) || !ScanIsEligible(scan))
 		return;
-	plan = copyObject((ForeignScan *) site->ps->plan);
+	plan = copyObject((ForeignScan *) point->ps->plan);
 	initStringInfo(&condition);
-	for (int i = 0; i < site->n_filters; i++)
-		SendFilter(scan, plan, site->filters[i], &sent, &condition);
+	for (int i = 0; i < point->n_filters; i++)
+		SendFilter(scan, plan, point->filters[i], &sent, &condition);
 	if (sent == NIL)
 		return;
 	linitial(plan->fdw_private) = makeString(AddCondition(strVal(linitial(plan->fdw_private)), condition.data));
 	ReplacePlan(scan, plan, sent);
-	WatchFilters(site->ps, sent);
+	WatchFilters(point->ps, sent);
 }
 
 /* ---- rescans ---- */

@@ -2,7 +2,7 @@
  * sentkeys.c - the keys of a join as a value of type bloomfilter, to be sent to
  * another server.
  *
- * The words of keycode.c mean something only in this process, and only to this join.
+ * The codes of keycode.c mean something only in this process, and only to this join.
  * A remote server knows the hashes of the SQL type (docs/FORMAT.md), which are the
  * same everywhere.  So the keys are collected a second time, by those hashes.
  *
@@ -39,7 +39,7 @@ struct SentKeys
 };
 
 bool
-KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column)
+KeysCanBeSent(const KeyCoder *inner, const KeyCoder *outer, Oid column)
 {
 	Oid			base = getBaseType(column);
 	uint8		code = OwnCodeOf(base);
@@ -62,7 +62,7 @@ SentKeys *
 NewSentKeys(RuntimeFilter *filter, int key, Oid column)
 {
 	SentKeys   *keys = palloc0(sizeof(SentKeys));
-	Oid			inner = filter->keys[key].reader.type;
+	Oid			inner = filter->keys[key].coder.type;
 
 	filter->sends_keys = true;
 	keys->filter = filter;
@@ -87,7 +87,7 @@ Poll(void)
 }
 
 /*
- * The set of hashes takes as much memory as a set of words may.  Then the largest
+ * The set of hashes takes as much memory as a set of codes may.  Then the largest
  * filter that may be sent takes over.
  */
 static void

@@ -10,10 +10,10 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * True if a filter of values that the reader `inner` reads can be asked about a
+ * True if a filter of values that the coder `inner` reads can be asked about a
  * column of that type, whose values `outer` reads.
  */
-extern bool KeysCanBeSent(const WordReader *inner, const WordReader *outer, Oid column);
+extern bool KeysCanBeSent(const KeyCoder *inner, const KeyCoder *outer, Oid column);
 
 /* Begins to collect the keys of the join for a column of that type. */
 extern SentKeys *NewSentKeys(RuntimeFilter *filter, int key, Oid column);

@@ -73,16 +73,16 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 static void
 ExplainNode(PlanState *ps, List *ancestors, const char *relationship, const char *plan_name, ExplainState *es)
 {
-	Site	   *site = es->analyze ? FindSite(ps) : NULL;
+	FilterPoint *point = es->analyze ? FindPoint(ps) : NULL;
 
 	if (next_node_hook)
 		next_node_hook(ps, ancestors, relationship, plan_name, es);
-	if (site == NULL || site->n_filters == 0)
+	if (point == NULL || point->n_filters == 0)
 		return;
 	ExplainOpenGroup("Runtime Filters", "Runtime Filters", false, es);
-	for (int i = 0; i < site->n_filters; i++)
+	for (int i = 0; i < point->n_filters; i++)
 	{
-		FilterReport report = MakeFilterReport(site->filters[i]);
+		FilterReport report = MakeFilterReport(point->filters[i]);
 
 		ExplainFilter(&report, es);
 	}
@@ -105,9 +105,9 @@ InstallExplain(void)
 
 /* The line of a filter, as a condition. */
 static Const *
-MakeNote(const SiteFilter *sf)
+MakeNote(const AppliedFilter *applied)
 {
-	FilterReport report = MakeFilterReport(sf);
+	FilterReport report = MakeFilterReport(applied);
 	char		line[NOTE_BYTES];
 
 	DescribeFilter(&report, line, sizeof(line));
@@ -123,14 +123,14 @@ AddNotes(FilteredQuery *query)
 	if (query->is_shown_only || query->estate->es_instrument == 0 || IsParallelWorker())
 		return;
 	old = MemoryContextSwitchTo(query->context);
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		if (site->n_filters > 0)
-			site->ps->plan = copyObject(site->ps->plan);
-		for (int i = 0; i < site->n_filters; i++)
-			site->ps->plan->qual = lappend(site->ps->plan->qual, MakeNote(site->filters[i]));
+		if (point->n_filters > 0)
+			point->ps->plan = copyObject(point->ps->plan);
+		for (int i = 0; i < point->n_filters; i++)
+			point->ps->plan->qual = lappend(point->ps->plan->qual, MakeNote(point->filters[i]));
 	}
 	MemoryContextSwitchTo(old);
 }

@@ -1,5 +1,5 @@
 /*
- * report.c - what a filter did at a site, in this process.
+ * report.c - what a filter did at a filter point, in this process.
  */
 #include "postgres.h"
 
@@ -14,41 +14,41 @@
 #include "runtimefilter/query/volatility.h"
 
 static void
-NameSite(FilterReport *report, const SiteFilter *sf)
+NamePoint(FilterReport *report, const AppliedFilter *applied)
 {
-	PlanState  *ps = sf->site->ps;
+	PlanState  *ps = applied->point->ps;
 
 	if (!ScansTable(ps))
 		return;
 	namestrcpy(&report->table, exec_rt_fetch(((Scan *) ps->plan)->scanrelid, ps->state)->eref->aliasname);
-	if (sf->columns[0] != 0)
+	if (applied->columns[0] != 0)
 		namestrcpy(&report->column,
-				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), sf->columns[0], false));
+				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), applied->columns[0], false));
 }
 
 FilterReport
-MakeOwnReport(const SiteFilter *sf)
+MakeOwnReport(const AppliedFilter *applied)
 {
-	const RuntimeFilter *filter = sf->filter;
+	const RuntimeFilter *filter = applied->filter;
 	FilterReport report = {0};
 
 	report.role = filter->query->role;
 	report.join_node = filter->join->plan->plan_node_id;
-	report.site_node = sf->site->ps->plan->plan_node_id;
-	NameSite(&report, sf);
-	report.n_keys = sf->n_keys;
-	strlcpy(report.kind, filter->is_complete ? KeySetFormName(sf->set) : "not built", sizeof(report.kind));
+	report.site_node = applied->point->ps->plan->plan_node_id;
+	NamePoint(&report, applied);
+	report.n_keys = applied->n_keys;
+	strlcpy(report.kind, filter->is_complete ? KeySetFormName(applied->set) : "not built", sizeof(report.kind));
 	report.build_rows = filter->rows;
-	report.bytes = filter->is_complete ? KeySetBytes(sf->set) : 0;
-	report.counts[ROWS_CHECKED] = sf->checked;
-	report.counts[ROWS_DROPPED] = sf->dropped;
-	report.counts[PAGES] = PagesSeen(sf);
-	report.counts[PAGES_SKIPPED] = sf->pages_skipped;
-	report.counts[PARTITIONS] = sf->partitions;
-	report.counts[PARTITIONS_SKIPPED] = sf->partitions_skipped;
-	report.counts[PAUSES] = sf->pauses;
-	report.counts[BYTES_SENT] = sf->sent;
-	report.processes = sf->checked > 0 || report.counts[PAGES] > 0 || sf->partitions > 0;
+	report.bytes = filter->is_complete ? KeySetBytes(applied->set) : 0;
+	report.counts[ROWS_CHECKED] = applied->checked;
+	report.counts[ROWS_DROPPED] = applied->dropped;
+	report.counts[PAGES] = PagesSeen(applied);
+	report.counts[PAGES_SKIPPED] = applied->pages_skipped;
+	report.counts[PARTITIONS] = applied->partitions;
+	report.counts[PARTITIONS_SKIPPED] = applied->partitions_skipped;
+	report.counts[PAUSES] = applied->pauses;
+	report.counts[BYTES_SENT] = applied->sent;
+	report.processes = applied->checked > 0 || report.counts[PAGES] > 0 || applied->partitions > 0;
 	return report;
 }
 

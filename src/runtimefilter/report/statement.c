@@ -62,13 +62,13 @@ ReportQuery(FilteredQuery *query)
 		n_reports = 0;
 		statement = query->statement;
 	}
-	foreach(lc, query->sites)
+	foreach(lc, query->points)
 	{
-		Site	   *site = lfirst(lc);
+		FilterPoint *point = lfirst(lc);
 
-		for (int i = 0; i < site->n_filters; i++)
+		for (int i = 0; i < point->n_filters; i++)
 		{
-			FilterReport report = MakeFilterReport(site->filters[i]);
+			FilterReport report = MakeFilterReport(point->filters[i]);
 
 			AddToTotals(report.role, report.counts);
 			KeepReport(&report);
