@@ -42,6 +42,7 @@
 #include "pg/base/compat.h"
 
 #include "access/tableam.h"
+#include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
 #include "lib/ilist.h"
 #include "nodes/execnodes.h"
@@ -244,6 +245,7 @@ struct FilteredQuery
 	TimestampTz statement;		/* when the client's statement began */
 	dsm_segment *segment;		/* what the processes of a parallel query share; NULL if there is nothing */
 	SharedQuery *shared;		/* the same */
+	XLogRecPtr	position;		/* PositionOfSnapshot, if page ranges can be skipped */
 	double		on_bounds,		/* nanoseconds spent to read bounds of partitions, */
 				for_bounds;		/* and that may be spent */
 	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
@@ -412,8 +414,11 @@ extern void SetFilterFunction(PGFunction function);
 extern bool HasRangeIndex(Relation table, Node *key);
 
 /* The BRIN indexes that know the values of a key as the coder reads them: a List of RangeIndex. */
-extern List *OpenRangeIndexes(Relation table, Node *key, const KeyCoder *coder, Snapshot snapshot);
+extern List *OpenRangeIndexes(const FilteredQuery *query, Relation table, Node *key, const KeyCoder *coder);
 extern void CloseRangeIndex(RangeIndex *index);
+
+/* A position in the WAL at which the snapshot saw all transactions that had ended; invalid if none is known, as it is some time after the snapshot was taken. */
+extern XLogRecPtr PositionOfSnapshot(Snapshot snapshot);
 
 /* Lets go of the page that the last question has pinned. */
 extern void ReleaseRangePage(RangeIndex *index);

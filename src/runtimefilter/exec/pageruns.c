@@ -152,6 +152,8 @@ ConsiderPages(FilterPoint *point)
 		return;
 	point->pages = palloc0(sizeof(PageSkip));
 	point->pages->node = node;
+	if (XLogRecPtrIsInvalid(point->query->position))
+		point->query->position = PositionOfSnapshot(point->query->estate->es_snapshot);
 }
 
 /* ---- questions ---- */
@@ -173,8 +175,7 @@ OpenQuestions(FilterPoint *point)
 			ListCell   *lc;
 
 			if (CanAskAbout(applied, j))
-				indexes = OpenRangeIndexes(pages->node->ss.ss_currentRelation, applied->table_keys[j], &applied->coders[j],
-										   point->query->estate->es_snapshot);
+				indexes = OpenRangeIndexes(point->query, pages->node->ss.ss_currentRelation, applied->table_keys[j], &applied->coders[j]);
 			foreach(lc, indexes)
 			{
 				Question   *question = palloc0(sizeof(Question));

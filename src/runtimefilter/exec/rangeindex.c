@@ -12,11 +12,11 @@
  *   - other classes (minmax_multi, bloom): their consistent function, per key.
  *
  * A range without a summary, or one that is being summarised, may hold anything.
- * Rows that the query's snapshot sees are in the summary: an insert adds them to
- * it before it commits.  But from PostgreSQL 16 on, a range that is summarised after a
- * HOT update of the key lacks the value that an older snapshot still sees.  So a
- * transaction that keeps its snapshot does not take such a summary's word for pages that
- * may have been updated since.
+ * Rows that the query's snapshot sees are in a summary that was made before: an insert adds
+ * them to it before it commits.  One that is made afterwards may lack some of them: from
+ * PostgreSQL 16 on the old values of HOT updates, and on a standby all that is dead for the
+ * primary.  So a summary that may be younger than the snapshot is believed only if all
+ * pages of the range are marked as visible to everybody.
  */
 #include "postgres.h"
 
@@ -30,7 +30,8 @@
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "access/visibilitymap.h"
-#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_index.h"
@@ -38,6 +39,7 @@
 #include "optimizer/optimizer.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
+#include "storage/procarray.h"
 #include "utils/builtins.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -83,7 +85,7 @@ struct RangeIndex
 	Oid			type;
 	bool		is_integer;
 	CodeKind	kind;			/* of an integer */
-	Snapshot	snapshot;
+	const FilteredQuery *query;
 
 	BrinRevmap *revmap;
 	BrinDesc   *desc;
@@ -92,6 +94,7 @@ struct RangeIndex
 	BrinTuple  *tuple;			/* a copy of the last summary */
 	Size		tuple_size;
 	BrinMemTuple *summary;
+	XLogRecPtr	changed;		/* when the page of the last summary was */
 	MemoryContext range;		/* of one question */
 
 	Relation	table;
@@ -240,7 +243,7 @@ ChooseMethod(RangeIndex *index, const KeyCoder *coder)
 
 /* Opens one index, without waiting for a lock; NULL if it cannot be used. */
 static RangeIndex *
-OpenRangeIndex(Relation table, Oid oid, Node *key, const KeyCoder *coder, Snapshot snapshot)
+OpenRangeIndex(const FilteredQuery *query, Relation table, Oid oid, Node *key, const KeyCoder *coder)
 {
 	RangeIndex *index;
 	Relation	relation;
@@ -255,7 +258,7 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const KeyCoder *coder, Snapsh
 	index->type = coder->type;
 	index->is_integer = IsInteger(coder);
 	index->kind = coder->kind;
-	index->snapshot = snapshot;
+	index->query = query;
 	index->context = CurrentMemoryContext;
 	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index, coder))
 	{
@@ -263,7 +266,7 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const KeyCoder *coder, Snapsh
 		pfree(index);
 		return NULL;
 	}
-	index->revmap = BrinRevmapInitialize(relation, &index->pages_per_range, snapshot);
+	index->revmap = BrinRevmapInitialize(relation, &index->pages_per_range, query->estate->es_snapshot);
 	index->desc = brin_build_desc(relation);
 	index->summary = brin_new_memtuple(index->desc);
 	index->range = AllocSetContextCreate(CurrentMemoryContext, "runtime filter page range", ALLOCSET_DEFAULT_SIZES);
@@ -271,7 +274,7 @@ OpenRangeIndex(Relation table, Oid oid, Node *key, const KeyCoder *coder, Snapsh
 }
 
 List *
-OpenRangeIndexes(Relation table, Node *key, const KeyCoder *coder, Snapshot snapshot)
+OpenRangeIndexes(const FilteredQuery *query, Relation table, Node *key, const KeyCoder *coder)
 {
 	List	   *oids = RelationGetIndexList(table),
 			   *opened = NIL;
@@ -279,7 +282,7 @@ OpenRangeIndexes(Relation table, Node *key, const KeyCoder *coder, Snapshot snap
 
 	foreach(lc, oids)
 	{
-		RangeIndex *index = OpenRangeIndex(table, lfirst_oid(lc), key, coder, snapshot);
+		RangeIndex *index = OpenRangeIndex(query, table, lfirst_oid(lc), key, coder);
 
 		if (index != NULL)
 			opened = lappend(opened, index);
@@ -353,11 +356,12 @@ ReadSummary(RangeIndex *index, BlockNumber start)
 	OffsetNumber offset;
 	Size		size;
 	BrinTuple  *tuple = BrinGetTupleForHeapBlock(index->revmap, start, &index->buffer, &offset, &size,
-												 BUFFER_LOCK_SHARE, index->snapshot);
+												 BUFFER_LOCK_SHARE, index->query->estate->es_snapshot);
 
 	if (tuple == NULL)
 		return NULL;
 	index->tuple = brin_copy_tuple(tuple, size, index->tuple, &index->tuple_size);
+	index->changed = BufferGetLSNAtomic(index->buffer);
 	LockBuffer(index->buffer, BUFFER_LOCK_UNLOCK);
 	index->summary = brin_deform_tuple(index->desc, index->tuple, index->summary);
 	return index->summary->bt_placeholder ? NULL : &index->summary->bt_columns[index->column];
@@ -456,23 +460,53 @@ SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double 
 		FunctionMayHold(index, set, values, limit, gave_up);
 }
 
+static bool
+AreSame(const TransactionId *a, const TransactionId *b, uint32 n)
+{
+	return n == 0 || memcmp(a, b, n * sizeof(TransactionId)) == 0;
+}
+
+/* True if the snapshot sees what one would see that is taken now. */
+static bool
+SeesAllOfNow(Snapshot snapshot)
+{
+	static SnapshotData now = {SNAPSHOT_MVCC};
+
+	GetSnapshotData(&now);
+	return snapshot->xmin == now.xmin && snapshot->xmax == now.xmax &&
+		snapshot->xcnt == now.xcnt && snapshot->subxcnt == now.subxcnt && snapshot->suboverflowed == now.suboverflowed &&
+		AreSame(snapshot->xip, now.xip, now.xcnt) && AreSame(snapshot->subxip, now.subxip, now.subxcnt);
+}
+
+XLogRecPtr
+PositionOfSnapshot(Snapshot snapshot)
+{
+	XLogRecPtr	position = RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetXLogInsertRecPtr();
+
+	return SeesAllOfNow(snapshot) ? position : InvalidXLogRecPtr;
+}
+
 /*
- * True if no row of the range that the snapshot sees can have been updated before the
- * summary was made, which has just been read.  Either no transaction but ours has begun
- * since the snapshot was taken and none was running, or all pages are marked as visible to
- * everybody: such a mark vanishes with an update, and does not return while the snapshot
- * sees the row of before.
+ * True if the summary that has just been read has all rows of the range that the snapshot
+ * sees.  Whoever makes a summary leaves out only what a transaction that had ended has
+ * updated or deleted.  So there are two proofs:
+ *
+ *   - The summary's page was last changed at a position in the WAL at which the snapshot
+ *     saw all transactions that had ended.  (A page of 0 may have been written without WAL,
+ *     if the level is minimal.)
+ *   - All pages of the range are marked as visible to everybody.  Such a mark vanishes with
+ *     an update, and does not return while the snapshot sees the row of before.
  */
 static bool
 SummaryIsOfSnapshot(RangeIndex *index, BlockNumber start)
 {
-	Snapshot	snapshot = index->snapshot;
 	BlockNumber end;
 
-	if (!BRIN_ALLOWS_HOT_UPDATES || !IsolationUsesXactSnapshot())
+	/* before 16 nothing that the snapshot sees is left out on a primary; and nobody else ends a transaction in a temporary table */
+	if ((!BRIN_ALLOWS_HOT_UPDATES && !index->query->estate->es_snapshot->takenDuringRecovery) ||
+		RelationUsesLocalBuffers(index->table))
 		return true;
-	if (snapshot->xcnt == 0 && snapshot->subxcnt == 0 && !snapshot->suboverflowed &&
-		TransactionIdEquals(XidFromFullTransactionId(ReadNextFullTransactionId()), snapshot->xmax))
+	if (RelationNeedsWAL(index->index) && !XLogRecPtrIsInvalid(index->changed) && index->changed <= index->query->position)
 		return true;
 	end = RelationGetNumberOfBlocks(index->table);
 	end = end - start <= index->pages_per_range ? end : start + index->pages_per_range;

@@ -57,6 +57,7 @@ struct SharedQuery
 	int			n_builds;
 	Size		builds;			/* where they are: SharedBuild each */
 	Size		area;			/* where it is, if there are builds */
+	XLogRecPtr	position;		/* the leader's */
 	SharedCounts counts[FLEXIBLE_ARRAY_MEMBER];
 };
 
@@ -218,6 +219,7 @@ MakeSegment(FilteredQuery *query)
 	query->shared->magic = SEGMENT_MAGIC;
 	query->shared->builds = builds;
 	query->shared->area = area;
+	query->shared->position = query->position;
 	SpinLockInit(&query->shared->mutex);
 	ClaimCounts(query);
 	MakeBuilds(query);
@@ -299,6 +301,7 @@ JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 	Keep(query, segment);
 	if (query->shared->magic != SEGMENT_MAGIC)
 		elog(ERROR, "dynamic shared memory segment does not belong to runtime filters");
+	query->position = Max(query->position, query->shared->position);
 	FindCounts(query);
 	if (query->shared->n_builds == 0)
 		return;
