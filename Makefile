@@ -28,7 +28,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
 		hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth combine estimate) \
-	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe algebra inspect theory) \
+	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
 	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts implied selectivity overlap support) \
 	src/pg/index/gist.o \

@@ -9,7 +9,7 @@
  *   build/aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   build/aggplan.c     what the planner expects of an aggregate
  *   contains.c          @> <@ bloom_contains*
- *   probe.c             bloom_probe, ?& and ?|
+ *   probe_set.c         bloom_probe, ?& and ?|
  *   algebra.c           | & disjoint, prefix, fold, shrink
  *   inspect.c           bloom_info, bloom_summary, bloom_header, bloom_plan, estimates
  *   theory.c            the papers' formulas

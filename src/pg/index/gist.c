@@ -26,7 +26,7 @@
 #include "core/filter/slices.h"
 #include "core/filter/algebra/union.h"
 #include "core/layouts/growing/hashes.h"
-#include "pg/functions/probe.h"
+#include "pg/functions/probe_set.h"
 #include "pg/keys/keys.h"
 #include "pg/value/callsite.h"
 #include "pg/value/value.h"

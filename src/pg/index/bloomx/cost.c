@@ -23,7 +23,7 @@
 
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
-#include "pg/functions/probe.h"
+#include "pg/functions/probe_set.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"

@@ -18,7 +18,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pg/functions/probe.h"
+#include "pg/functions/probe_set.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"

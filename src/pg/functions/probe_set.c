@@ -1,5 +1,5 @@
 /*
- * probe.c - sets of keys as the right side of ?& and ?|.
+ * probe_set.c - sets of keys as the right side of ?& and ?|.
  *
  * An operator class cannot take `f @> v`: the consistent function of an index
  * would not learn the type of v.  So an index condition is `f ?& bloom_probe(v)`
@@ -15,7 +15,7 @@
  * key.  So may a filter of another key type, and there the original condition
  * raises the error.
  */
-#include "pg/functions/probe.h"
+#include "pg/functions/probe_set.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"

@@ -1,8 +1,8 @@
 /*
- * probe.h - sets of keys, as an index condition has them on its right side.
+   * probe_set.h - sets of keys, as an index condition has them on its right side.
  */
-#ifndef BLOOMX_PROBE_H
-#define BLOOMX_PROBE_H
+#ifndef BLOOMX_PROBE_SET_H
+#define BLOOMX_PROBE_SET_H
 
 #include "pg/keys/keys.h"
 
@@ -28,4 +28,4 @@ extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all
 
 #pragma GCC visibility pop
 
-#endif							/* BLOOMX_PROBE_H */
+#endif							/* BLOOMX_PROBE_SET_H */
