@@ -12,13 +12,22 @@
 #error "bloomx needs PostgreSQL 15 or newer"
 #endif
 
-/* 16: varlena macros have a header of their own; errors can be soft, also those of input functions */
+/* ---- 16 ---- */
+
 #if PG_VERSION_NUM >= 160000
+/* varlena macros have a header of their own; errors can be soft, also those of input functions */
 #include "varatt.h"
 #include "nodes/miscnodes.h"
 #define SOFT_ERROR_CONTEXT(fcinfo) ((fcinfo)->context)
 #define InputFunctionCallSoftly InputFunctionCallSafe
 #define NewSoftErrors() ((Node *) makeNode(ErrorSaveContext))
+
+/* all relations of a query are no longer its base relations alone: outer joins have numbers too */
+#define QUERY_RELIDS(root) ((root)->all_query_rels)
+
+/* the counters of a table's statistics have other names */
+#define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
+#define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
@@ -31,62 +40,19 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 	*value = InputFunctionCall(function, text, io_param, typmod);
 	return true;
 }
-#endif
 
-/* up to 16: old_snapshot_threshold lets VACUUM remove what an old snapshot still sees */
-#if PG_VERSION_NUM < 170000
-#define CheckForOldSnapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
-#else
-#define CheckForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
-#endif
-
-/* 16: all relations of a query are no longer its base relations alone: outer joins have numbers too */
-#if PG_VERSION_NUM >= 160000
-#define QUERY_RELIDS(root) ((root)->all_query_rels)
-#else
 #define QUERY_RELIDS(root) ((root)->all_baserels)
+#define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
+#define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
+
+/* the phases in which a shared hash table is built have other names */
+#define PHJ_BUILD_HASH_INNER PHJ_BUILD_HASHING_INNER
 #endif
 
-/* 17: the length of an array looks into statistics */
-#if PG_VERSION_NUM >= 170000
-#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(root, array)
-#else
-#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(array)
-#endif
-
-/* 17: maintenance runs a user's code with a safe search_path */
-#if PG_VERSION_NUM < 170000
-#define RestrictSearchPath() ((void) 0)
-#endif
-
-/* 17: the server asks the planner how many workers may build an index of an access method that can use them */
-#if PG_VERSION_NUM >= 170000
-#define SetCanBuildInParallel(routine) ((routine)->amcanbuildparallel = true)
-#define BuildWorkers(heap, index, info) ((info)->ii_ParallelWorkers)
-#else
-#define SetCanBuildInParallel(routine) ((void) 0)
-#define BuildWorkers(heap, index, info) \
-	(IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
-#endif
-
-/* 18: VACUUM says whether it is ANALYZE that pauses */
-#if PG_VERSION_NUM >= 180000
-#define VacuumDelayPoint() vacuum_delay_point(false)
-#define AnalyzeDelayPoint() vacuum_delay_point(true)
-#else
-#define VacuumDelayPoint() vacuum_delay_point()
-#define AnalyzeDelayPoint() vacuum_delay_point()
-#endif
-
-/* 17: another name, elsewhere */
-#if PG_VERSION_NUM < 170000
-#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
-#endif
-
-/* 16: an update of columns that only BRIN indexes have may be HOT */
+/* an update of columns that only BRIN indexes have may be HOT */
 #define BRIN_ALLOWS_HOT_UPDATES (PG_VERSION_NUM >= 160000)
 
-/* 16: hash joins may return rows of the inner side without a match; 18: one copy of those with a match */
+/* hash joins may return rows of the inner side without a match; from 18 on, one copy of those with a match */
 #if PG_VERSION_NUM >= 180000
 #define IS_RIGHT_SEMI_OR_ANTI(type) ((type) == JOIN_RIGHT_SEMI || (type) == JOIN_RIGHT_ANTI)
 #elif PG_VERSION_NUM >= 160000
@@ -95,45 +61,54 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define IS_RIGHT_SEMI_OR_ANTI(type) false
 #endif
 
-/* 16: the phases in which a shared hash table is built have other names */
-#if PG_VERSION_NUM < 160000
-#define PHJ_BUILD_HASH_INNER PHJ_BUILD_HASHING_INNER
-#endif
+/* ---- 17 ---- */
 
-/* 16: the counters of a table's statistics have other names */
-#if PG_VERSION_NUM >= 160000
-#define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
-#define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
-#else
-#define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
-#define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
-#endif
-
-/* up to 16: BRIN lookups take a snapshot, for old_snapshot_threshold */
 #if PG_VERSION_NUM >= 170000
+/* no old_snapshot_threshold any more: VACUUM removed what an old snapshot still saw, and BRIN lookups took a snapshot */
+#define CheckForOldSnapshot(snapshot, relation, page) ((void) (snapshot))
 #define BrinRevmapInitialize(index, pages_per_range, snapshot) brinRevmapInitialize(index, pages_per_range)
 #define BrinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot) \
 	brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode)
+
+/* the length of an array looks into statistics */
+#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(root, array)
+
+/* the server asks the planner how many workers may build an index of an access method that can use them */
+#define SetCanBuildInParallel(routine) ((routine)->amcanbuildparallel = true)
+#define BuildWorkers(heap, index, info) ((info)->ii_ParallelWorkers)
 #else
+#define CheckForOldSnapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #define BrinRevmapInitialize(index, pages_per_range, snapshot) brinRevmapInitialize(index, pages_per_range, snapshot)
 #define BrinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot) \
 	brinGetTupleForHeapBlock(revmap, block, buffer, offset, size, mode, snapshot)
+#define ESTIMATE_ARRAY_LENGTH(root, array) estimate_array_length(array)
+#define SetCanBuildInParallel(routine) ((void) 0)
+#define BuildWorkers(heap, index, info) \
+	(IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
+
+/* maintenance runs a user's code with a safe search_path */
+#define RestrictSearchPath() ((void) 0)
+
+/* another name, elsewhere */
+#define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
 #endif
 
-/* 18: EXPLAIN asks extensions for more about a node */
-#if PG_VERSION_NUM >= 180000
-#define HAS_EXPLAIN_NODE_HOOK
-#endif
+/* ---- 18 ---- */
 
-/* 18: functions that do not return are marked in front */
-#ifndef pg_noreturn
-#define pg_noreturn __attribute__((noreturn))
-#endif
-
-/* 18: a function can say which argument it changes in place */
 #if PG_VERSION_NUM >= 180000
 #include "nodes/supportnodes.h"
 
+/* VACUUM says whether it is ANALYZE that pauses */
+#define VacuumDelayPoint() vacuum_delay_point(false)
+#define AnalyzeDelayPoint() vacuum_delay_point(true)
+
+/* EXPLAIN asks extensions for more about a node */
+#define HAS_EXPLAIN_NODE_HOOK
+
+/* a module says its name and version */
+#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")
+
+/* a function can say which argument it changes in place */
 static inline Node *
 ArgumentChangedInPlace(Node *request)
 {
@@ -148,40 +123,27 @@ ArgumentChangedInPlace(Node *request)
 	return (Node *) first;
 }
 #else
+#define VacuumDelayPoint() vacuum_delay_point()
+#define AnalyzeDelayPoint() vacuum_delay_point()
+#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC
 #define ArgumentChangedInPlace(request) NULL
 #endif
 
-/*
- * up to 19: a generic WAL record is known to consist of offset, length and bytes of each change; the index
- * bloomx writes it by hand (test/server/index.sh replays it with wal_consistency_checking).  Look at generic_xlog.c
- * before you raise the number.
- */
-#ifndef GENERIC_RECORD_IS_KNOWN
-#define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 200000)
+/* functions that do not return are marked in front */
+#ifndef pg_noreturn
+#define pg_noreturn __attribute__((noreturn))
 #endif
 
-/*
- * up to 19: the private data of postgres_fdw's scan of a table are the text of the query, the columns and the
- * rows per fetch (runtimefilter/remote/remote.c).  Look at FdwScanPrivateIndex before you raise the number;
- * test/distributed/remote_filters.sh tries it.
- */
-#define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)
+/* ---- 19 ---- */
 
-/* 19: what is known of a relation can be changed when the planner has made its node, not when it has read the catalogs */
 #if PG_VERSION_NUM >= 190000
+/* what is known of a relation can be changed when the planner has made its node, not when it has read the catalogs */
 #define RelationHook build_simple_rel_hook_type
 #define relation_hook build_simple_rel_hook
 #define RELATION_HOOK_PARAMETERS PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
 #define RELATION_HOOK_ARGUMENTS root, rel, rte
-#else
-#define RelationHook get_relation_info_hook_type
-#define relation_hook get_relation_info_hook
-#define RELATION_HOOK_PARAMETERS PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel
-#define RELATION_HOOK_ARGUMENTS root, relation, is_parent, rel
-#endif
 
-/* 19: scans are told whether the query leaves the table as it is, and whether EXPLAIN wants to know of reads */
-#if PG_VERSION_NUM >= 190000
+/* scans are told whether the query leaves the table as it is, and whether EXPLAIN wants to know of reads */
 #define BeginSeqScan(node, table, snapshot) \
 	table_beginscan(table, snapshot, 0, NULL, \
 					(ScanRelIsReadOnly(node) ? SO_HINT_REL_READ_ONLY : SO_NONE) | \
@@ -190,35 +152,43 @@ ArgumentChangedInPlace(Node *request)
 #define InitParallelBlocks(scan, shared) \
 	table_block_parallelscan_startblock_init((scan)->rs_base.rs_rd, (scan)->rs_parallelworkerdata, shared, \
 											 (scan)->rs_startblock, (scan)->rs_numblocks)
+
+/* the tables that a query changes are a set */
+#define IsResultRelation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
+
+/* copyObject() needs C23, and says the same with what C11 compilers have */
+#ifndef typeof_unqual
+#define typeof_unqual __typeof__
+#endif
 #else
+#define RelationHook get_relation_info_hook_type
+#define relation_hook get_relation_info_hook
+#define RELATION_HOOK_PARAMETERS PlannerInfo *root, Oid relation, bool is_parent, RelOptInfo *rel
+#define RELATION_HOOK_ARGUMENTS root, relation, is_parent, rel
 #define BeginSeqScan(node, table, snapshot) table_beginscan(table, snapshot, 0, NULL)
 #define BeginParallelScan(table, shared) table_beginscan_parallel(table, shared)
 #define InitParallelBlocks(scan, shared) \
 	table_block_parallelscan_startblock_init((scan)->rs_base.rs_rd, (scan)->rs_parallelworkerdata, shared)
-#endif
-
-/* 19: the tables that a query changes are a set */
-#if PG_VERSION_NUM >= 190000
-#define IsResultRelation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
-#else
 #define IsResultRelation(statement, relid) list_member_int((statement)->resultRelations, relid)
-#endif
 
-/* 19: copyObject() needs C23, and says the same with what C11 compilers have */
-#if PG_VERSION_NUM >= 190000 && !defined(typeof_unqual)
-#define typeof_unqual __typeof__
-#endif
-
-/* 19: a type of OIDs of 64 bits */
-#if PG_VERSION_NUM < 190000
+/* a type of OIDs of 64 bits */
 #define OID8OID InvalidOid
 #endif
 
-/* 18: a module says its name and version */
-#ifdef PG_MODULE_MAGIC_EXT
-#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")
-#else
-#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC
+/* ---- known up to 19: look before you raise the number ---- */
+
+/*
+ * A generic WAL record consists of offset, length and bytes of each change (generic_xlog.c); the index bloomx writes
+ * it by hand (test/server/index.sh replays it with wal_consistency_checking).
+ */
+#ifndef GENERIC_RECORD_IS_KNOWN
+#define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 200000)
 #endif
+
+/*
+ * The private data of postgres_fdw's scan of a table (FdwScanPrivateIndex) are the text of the query, the columns and
+ * the rows per fetch (runtimefilter/remote/remote.c); test/distributed/remote_filters.sh tries it.
+ */
+#define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)
 
 #endif							/* BLOOMX_COMPAT_H */
