@@ -133,6 +133,8 @@ SET bloomx.build_mem = -2;		-- the server's message depends on its version
 \set VERBOSITY default
 SET bloomx.build_mem = '64kB';
 SHOW bloomx.build_mem;
+SET bloomx.build_mem = '1GB';	-- a byte more than a filter can take
+SHOW bloomx.build_mem;
 SET bloomx.build_mem = -1;
 SET bloomx.overfill = error;
 SET work_mem = '64kB';

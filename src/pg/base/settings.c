@@ -69,7 +69,7 @@ DefineSettings(void)
 							"Beyond it the keys go into a filter of at most that size, which is reduced at the end. "
 							"-1 means work_mem times hash_mem_multiplier, as for hash tables; "
 							"the filter may then be larger if the planner expects more keys than it could hold.",
-							&bloomx_build_mem, -1, -1, (int) (BLX_MAX_BYTES / 1024),
+							&bloomx_build_mem, -1, -1, 1024 * 1024,
 							PGC_USERSET, GUC_UNIT_KB, CheckBuildMemory, NULL, NULL);
 	DefineCustomEnumVariable("bloomx.simd",
 							 "Sets the processor instructions that read and write filters.",

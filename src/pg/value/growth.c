@@ -14,7 +14,7 @@ uint64
 BuildMemory(void)
 {
 	if (bloomx_build_mem >= 0)
-		return (uint64) bloomx_build_mem * 1024;
+		return Min((uint64) bloomx_build_mem * 1024, BLX_MAX_BYTES);
 	return Min(Max(get_hash_memory_limit(), MIN_BUILD_MEM * 1024), BLX_MAX_BYTES);
 }
 
