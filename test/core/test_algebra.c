@@ -307,11 +307,16 @@ intersections(void)
 					shared = s.n < n2 ? s.n / 2 : n2 / 2;
 		uint64_t   *keys2 = random_hashes(n2);
 		blx_filter *b,
-				   *both;
+				   *both,
+				   *made;
+		blx_error	error;
 
 		memcpy(keys2, s.keys, 8 * shared);
 		b = built(&h, 9, keys2, n2);
 		both = intersection_of(s.f, b);
+		made = blx_intersect(s.f, b, NULL, &error);
+		CHECK(made != NULL && identical(made, both), "%s & %s", describe(&s.g), describe(&h));
+		blx_free(made, NULL);
 		CHECK(missing(both, s.keys, shared) == 0, "%s & %s", describe(&s.g), describe(&h));
 		for (int i = 0; i < 300; i++)
 		{

@@ -193,6 +193,10 @@ corruption(void)
 				CHECK(!acceptable(longer, length, &error), "%" PRIu64 " of %" PRIu64, length, wire.length);
 				CHECK(error.code == BLX_CORRUPT || error.code == BLX_LIMIT, "%s", error.message);
 			}
+		/* nothing of a header is looked at that is not there as a whole */
+		longer[0] = 0;
+		for (uint64_t length = 0; length < 44; length++)
+			CHECK(!acceptable(longer, length, &error) && strstr(error.message, "shorter than its header"), "%" PRIu64 ": %s", length, error.message);
 	}
 }
 
