@@ -243,18 +243,12 @@ FactsOfAggregate(PlannerInfo *root, const Aggref *aggref, FilterFacts *facts)
 		if (!GatherFilterFacts(root, argument, facts))
 			return false;
 		UniteFacts(facts, rows);
-		facts->source = NULL;
 		return true;
 	}
 	facts->keys = values;
 	facts->universe = EstimateDistinctValues(root, argument);
 	facts->fpr = AggregateRate(aggref, which, values);
 	facts->chance = fmin(1, facts->keys / fmax(facts->universe, DEFAULT_NUM_DISTINCT));
-	if (root->parse->groupClause == NIL)
-	{
-		facts->aggregate = aggref;
-		facts->source = root;
-	}
 	return true;
 }
 
@@ -276,7 +270,8 @@ FindSubplanRoot(PlannerInfo *root, int plan_id)
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
-PlannerInfo *
+/* The planned query of the InitPlan that sets a parameter, and the number of the column that does; or NULL. */
+static PlannerInfo *
 FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column)
 {
 	ListCell   *cell,
@@ -323,7 +318,8 @@ FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 	return false;
 }
 
-PlannerInfo *
+/* The planned query of a CTE that is computed once, or NULL. */
+static PlannerInfo *
 FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte)
 {
 	int			n = 0;

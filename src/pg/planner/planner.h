@@ -6,7 +6,6 @@
  *   index_condition.c   membership as a condition that an index can take
  *   array_condition.c   f @> ANY (array), of which PostgreSQL asks no support function
  *   facts.c             what is known of a filter before the query runs
- *   implied.c           what a join already says of a pre-filter
  *   selectivity.c       the share of rows that membership keeps
  *   overlap.c           the share of rows whose filters may overlap
  *   support.c           what PostgreSQL calls: selectivity, cost, index conditions
@@ -102,9 +101,6 @@ typedef struct FilterFacts
 	double		universe;		/* distinct values that its keys were taken from; 0 = not known */
 	double		chance;			/* probability that it holds an arbitrary key */
 	VariableStatData column;	/* statistics of the column that holds the filters; release it */
-	/* the bloom_agg without GROUP BY that yields it, and its query; or NULL */
-	const Aggref *aggregate;
-	PlannerInfo *source;
 } FilterFacts;
 
 /* False if nothing is known. */
@@ -118,24 +114,6 @@ extern double EstimateDistinctValues(PlannerInfo *root, Node *expr);
 
 /* The mean size of the filters of a column; 0 = not known. */
 extern double MeanFilterBytes(PlannerInfo *root, Node *filter);
-
-/* The planned query of the InitPlan that sets a parameter, and the number of the column that does; or NULL. */
-extern PlannerInfo *FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column);
-
-/* The planned query of a CTE that is computed once, or NULL. */
-extern PlannerInfo *FindCteRoot(PlannerInfo *root, const RangeTblEntry *rte);
-
-/* ---- implied.c ---- */
-
-/*
- * The share of the keys kept by a join on `key` that the filter was made of, if
- * the join is with the table that they were taken from; 0 if there is no such
- * join.
- */
-extern double FilterShareOfJoin(PlannerInfo *root, Node *key, const FilterFacts *facts);
-
-/* True if the same filter tests an equal column of another table, whose estimate counts it already. */
-extern bool MembershipCountsElsewhere(PlannerInfo *root, const Membership *m);
 
 /* ---- selectivity.c ---- */
 

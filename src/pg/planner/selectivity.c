@@ -10,8 +10,8 @@
  * two columns, the smaller set is thought to be part of the larger.  If both
  * sides are at hand (a constant filter and the column's most common values, or a
  * constant key and a sample of the filters), the keys are tested.  Keys of an
- * array count as independent.  A join may drop the same rows; implied.c sees to
- * it that they do not count twice.
+ * array count as independent.  So do a filter and a join that drops the same rows:
+ * only bloom_prefilter says that the join implies the filter.
  */
 #include "pg/planner/planner.h"
 
@@ -246,15 +246,6 @@ SampledSelectivity(const FilterFacts *facts, const blx_filter *probe, bool all, 
 	return fmax((found + expected) / (filters + 1), Combine(facts->fpr, (double) blx_hashes_count(probe), all));
 }
 
-/* The selectivity of a key for which a join already drops rows (implied.c). */
-static double
-BesideJoin(PlannerInfo *root, const FilterFacts *facts, Node *key, double selectivity)
-{
-	double		share = FilterShareOfJoin(root, key, facts);
-
-	return share > 0 ? fmax(selectivity, WithFalsePositives(facts, share)) : selectivity;
-}
-
 static double
 FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership *m)
 {
@@ -271,15 +262,13 @@ FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership 
 		probe = ProbeOfConstant((Const *) keys, form);
 	}
 
-	/* from the numbers of keys, then from samples, then beside the joins */
+	/* from the numbers of keys, then from samples */
 	if (form == PROBE_SET && probe != NULL)
 		expected = Combine(WithFalsePositives(facts, facts->chance), (double) blx_hashes_count(probe), m->all);
 	else
 		expected = SelectivityOf(root, facts, form, keys, m->all);
 	if (probe != NULL)
 		expected = SampledSelectivity(facts, probe, m->all, expected);
-	if (form == ONE_KEY && probe == NULL)
-		expected = BesideJoin(root, facts, keys, expected);
 	return (1 - facts->nulls) * expected;
 }
 
@@ -289,7 +278,7 @@ MembershipSelectivity(PlannerInfo *root, const Membership *m)
 	FilterFacts facts;
 	double		selectivity = UNKNOWN_SELECTIVITY;
 
-	if (m->is_prefilter || MembershipCountsElsewhere(root, m))
+	if (m->is_prefilter)
 		return 1;
 	if (GatherFilterFacts(root, m->filter, &facts))
 		selectivity = FilterSelectivity(root, &facts, m);
