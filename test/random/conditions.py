@@ -21,11 +21,11 @@ import argparse
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 
 import oracles
+import server
 
 BATCH = 200  # conditions per psql
 
@@ -392,12 +392,10 @@ class Words:
 passed = failed = 0
 
 
-def psql(database, sql, rows=False):
-    result = subprocess.run(["psql", "-XqAt", "-F", "\t", "-v", "ON_ERROR_STOP=1", "-d", database, "-f", "-"], input=sql.encode(), capture_output=True, check=False,
-                            env=dict(os.environ, PGOPTIONS="-c client_min_messages=error -c bloomx.overfill=off", PGCLIENTENCODING="UTF8"))
-    if result.returncode != 0:
-        sys.exit(f"conditions: {database}: {result.stderr.decode()}\n{sql[:500]}")
-    return [line.split("\t") for line in result.stdout.decode().split("\n")[:-1]] if rows else None
+def psql(database, sql):
+    """Rows of fields."""
+    done = server.psql("\\pset fieldsep '\t'\n" + sql, database, "-c client_min_messages=error -c bloomx.overfill=off", stop=True)
+    return [line.split("\t") for line in done.stdout.split("\n")[:-1]]
 
 
 COLLATIONS = ["C", "ucs_basic", "und-x-icu", "en-x-icu", "de-x-icu", "tr-x-icu", "az-x-icu", "lt-x-icu", "el-x-icu", "nl-x-icu", "C.utf8", "en_US.utf8", "tr_TR.utf8", "pg_c_utf8", "pg_unicode_fast"]
@@ -419,7 +417,7 @@ def access_methods(database, name, columns):
         index = f"USING {method} ({', '.join(f'{c} {opclass}' for c in columns)}) {options}"
         # an access method that has no class for the type yet says so
         if psql(database, f"""DO $$ BEGIN CREATE TEMP TABLE t AS SELECT * FROM template_of_rows; CREATE INDEX ON t {index}; DROP TABLE t;
-                              EXCEPTION WHEN OTHERS THEN IF SQLERRM !~ 'access method "?bloomx' THEN RAISE; END IF; CREATE TABLE refused_{method} (); END $$; SELECT to_regclass('refused_{method}') IS NULL; DROP TABLE IF EXISTS refused_{method}""", True)[0][0] == "t":
+                              EXCEPTION WHEN OTHERS THEN IF SQLERRM !~ 'access method "?bloomx' THEN RAISE; END IF; CREATE TABLE refused_{method} (); END $$; SELECT to_regclass('refused_{method}') IS NULL; DROP TABLE IF EXISTS refused_{method}""")[0][0] == "t":
             methods[method] = index
         else:
             print(f"# {method} refuses {name}")
@@ -447,7 +445,7 @@ def run(database, what, kind, columns, type_name, rng, deadline, queries):
             conditions.append(condition)
         for method in methods:
             sql = "SET statement_timeout = '600s';\n" + "\n".join(f"SELECT {n}, * FROM compare('t_{method}', {quote(c)}, {quote(oracles.makes_whole(f't_{method}', c)) if n % 20 == 0 else quote('true')});" for n, c in enumerate(conditions))
-            for n, problem, pages_read, pages in psql(database, sql.replace("\0", ""), True):
+            for n, problem, pages_read, pages in psql(database, sql.replace("\0", "")):
                 if pages_read:
                     read[method][0] += int(pages_read)
                     read[method][1] += int(pages)
@@ -495,9 +493,7 @@ def main():
         tasks.append((f"texts in {encoding}", encoding, lambda rng, letters=letters: Texts(rng, letters), None))
     tasks = [t for t in tasks if re.search(options.only, t[0])]
     for encoding in sorted({t[1] for t in tasks}):
-        psql("postgres", f"DROP DATABASE IF EXISTS bloomx_conditions_{encoding.lower()}")
-        psql("postgres", f"CREATE DATABASE bloomx_conditions_{encoding.lower()} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'")
-        psql(f"bloomx_conditions_{encoding.lower()}", SETUP)
+        server.make(f"bloomx_conditions_{encoding.lower()}", SETUP, options=f"ENCODING '{encoding}' LOCALE 'C'")
     for n, (what, encoding, make, _) in enumerate(tasks):
         rng = random.Random(f"{options.seed} {what}")
         kind = make(rng)
@@ -506,7 +502,7 @@ def main():
         if isinstance(kind, Texts):
             there = [row[0] for row in psql(database, "SELECT collname FROM pg_collation WHERE collisdeterministic AND collencoding IN (-1, (SELECT encoding FROM pg_database WHERE datname = current_database())) "
                                             "AND (collprovider <> 'i' OR getdatabaseencoding() <> 'SQL_ASCII') "
-                                            f"AND collname IN ({', '.join(map(quote, COLLATIONS))}) ORDER BY 1", True)]
+                                            f"AND collname IN ({', '.join(map(quote, COLLATIONS))}) ORDER BY 1")]
             columns = {f"c{i}": f'text COLLATE "{name}"' for i, name in enumerate(there)}
             print(f"# {what}: collations {', '.join(there)}")
             if what == "texts of other types":
@@ -520,7 +516,7 @@ def main():
         share = (options.seconds - (time.monotonic() - start)) / (len(tasks) - n + (2 if what == "texts" else 0)) * (3 if what == "texts" else 1)
         run(database, what, kind, columns, type_name, rng, time.monotonic() + max(share, 3), options.queries)
     for encoding in sorted({t[1] for t in tasks}):
-        psql("postgres", f"DROP DATABASE bloomx_conditions_{encoding.lower()}")
+        server.drop(f"bloomx_conditions_{encoding.lower()}")
     print(f"{passed} passed, {failed} failed")
     return failed > 0
 

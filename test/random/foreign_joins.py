@@ -14,14 +14,12 @@ passed, N failed".
 
 import argparse
 import os
-import re
 import sys
-import time
 
 import joins
+import server
 
 joins.DATABASE = "bloomx_random_joins"
-joins.psql.__defaults__ = (joins.DATABASE,)
 
 # What is read over the connection, as a foreign table of the same columns; fetch_size decides how rescans work.
 REMOTE = {"big": 100, "mid": 100, "tiny": 5, "nothing": 100, "far": 7, "dups": 1000, "ranged": 50, "evens": 10}
@@ -70,58 +68,14 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}")
 
-    joins.psql(f"DROP DATABASE IF EXISTS {joins.DATABASE};", "postgres")
-    joins.psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
-    joins.psql(f"CREATE DATABASE {joins.DATABASE};", "postgres")
-    made = joins.psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + joins.setup(small=False) + foreign_tables())
-    if made.returncode != 0:
-        sys.exit("setup failed: " + made.stderr)
-
-    g = Generator(options.seed)
-    start = time.time()
-    passed = failed = number = errors = sent = queries_with = 0
-    while number < options.queries and (options.seconds == 0 or time.time() - start < options.seconds):
-        queries, script = {}, [joins.LOAD + joins.FORCED + "SET statement_timeout = '3s';"]
-        for _ in range(min(joins.BATCH, options.queries - number)):
-            number += 1
-            queries[str(number)] = joins.statements(g, number)
-            script.append(queries[str(number)])
-            script.append(f"RESET ROLE; \\echo @ {number} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_last_runtime_filters();\n\\echo @ end")
-        script.append("RESET statement_timeout; \\echo @ totals on\nSELECT bytes_sent FROM bloomx_stat_runtime_filters WHERE scope = 'session';")
-        run = joins.psql("\n".join(script))
-        found = joins.results(run.stdout)
-        if not found.get(("totals", "on")):
-            failed += 1
-            print("the session was lost:", run.stderr[-2000:])
-            print("\n".join(queries[q] for q in [q for q in queries if (q, "off") in found][-1:]))
-            time.sleep(3)
-            continue
-        sent += int(found["totals", "on"][-1])
-        queries_with += sum(found.get((q, "sent")) == ["t"] for q in queries)
-        errors += run.stderr.count("ERROR:")
-        for q, text in queries.items():
-            if found.get((q, "off")) == found.get((q, "on")):
-                passed += 1
-            elif "canceling statement due to statement timeout" in run.stderr and joins.agrees_with_time(q, text):
-                passed += 1
-            else:
-                failed += 1
-                print(f"query {q} differs: {found.get((q, 'off'))} without, {found.get((q, 'on'))} with filters\n{text}\n")
-        for message in sorted(set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}):
-            if "statement timeout" not in message:
-                print("note:", message)
-
-    print(f"{number} queries, {errors} errors; {queries_with} queries have sent filters, {sent} bytes")
-    checks = [("filters were sent by at least every eighth query", queries_with * 8 >= number)]
-    for what, ok in checks:
-        print(("ok      " if ok else "FAILED  ") + what)
-        passed += ok
-        failed += not ok
-    joins.psql(f"DROP DATABASE {joins.DATABASE};", "postgres")
-    joins.psql("DROP ROLE bloomx_joins;", "postgres")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    server.make(joins.DATABASE, joins.setup(small=False) + foreign_tables(), "bloomx_joins")
+    run = joins.Comparison(Generator(options.seed), options, 3, "SELECT bytes_sent FROM bloomx_stat_runtime_filters WHERE scope = 'session'",
+                           "\nRESET ROLE; \\echo @ {0} sent\nSELECT sum(bytes_sent) > 0 FROM bloomx_last_runtime_filters();\n\\echo @ end")
+    queries_with = sum(found.get((q, "sent")) == ["t"] for found, q in run.run())
+    print(f"{run.number} queries, {run.errors} errors; {queries_with} queries have sent filters, {(run.totals or [0])[0]} bytes")
+    run.check("filters were sent by at least every eighth query", queries_with * 8 >= run.number)
+    return run.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -23,11 +23,12 @@ import argparse
 import itertools
 import os
 import re
-import select
 import signal
-import subprocess
 import sys
 import time
+
+import server
+from server import Late, Lost
 
 DATABASE = "bloomx_generated"
 ROLE = "bloomx_generated"
@@ -49,63 +50,57 @@ PATIENCE = 4
 # A session that survives crashes of the server
 # --------------------------------------------------------------------------
 
-class Lost(Exception):
-    """The connection ended in the middle of a statement."""
-
-
 class Session:
-    """psql, one statement at a time."""
+    """A session that begins anew after a crash, and ends a backend that ignores the cancel."""
 
     def __init__(self, user, seconds):
         self.user = user
         self.seconds = seconds
-        self.process = None
+        self.psql = None
         self.settle = False
 
     def connect(self):
-        options = f"-c statement_timeout={BUSY * self.seconds}s -c client_min_messages=error -c search_path=generated,public,pg_temp"
         deadline = time.monotonic() + 90
         while True:
-            self.process = subprocess.Popen(
-                ["psql", "-XqAt", "-F", "\t", "-U", self.user, "-d", DATABASE], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL, env=dict(os.environ, PGOPTIONS=options), bufsize=0)
-            self.buffer = b""
+            self.psql = server.Session(DATABASE, self.user, options=f"-c statement_timeout={BUSY * self.seconds}s -c search_path=generated,public,pg_temp")
             try:
-                self.backend = int(self._run("SELECT pg_backend_pid()", 30)[0][0])
+                self.backend = int(self.psql.answer("SELECT pg_backend_pid()", 30)[0][0])
                 if self.settle:
                     # the server may not have noticed yet that another of its processes died
                     time.sleep(0.5)
-                    self._run("SELECT 1", 30)
+                    self.psql.answer("SELECT 1", 30)
                 self.settle = False
                 return
-            except (Lost, IndexError, ValueError, BrokenPipeError):
+            except (Lost, IndexError, ValueError):
                 self.close()
                 if time.monotonic() > deadline:
                     sys.exit("generated: the server does not come back")
                 time.sleep(0.2)
 
     def close(self):
-        if self.process:
-            self.process.kill()
-            self.process.wait()
-            self.process = None
+        if self.psql:
+            self.psql.psql.kill()
+            self.psql.psql.wait()
+            self.psql = None
 
     def run(self, sql):
-        """Returns rows, SQLSTATE and message of a statement.  Raises Lost; kills a backend that ignores the cancel."""
-        if not self.process:
+        """Returns rows, SQLSTATE and message of a statement, or raises Lost."""
+        if not self.psql:
             self.connect()
         try:
             used = self.processor_time()
             start = time.monotonic()
-            answer = self._run(sql, BUSY * self.seconds + GRACE)
+            answer = self.psql.answer(sql, BUSY * self.seconds + GRACE)
             # a look at the clock first, because most calls are short
             if time.monotonic() - start > self.seconds and self.processor_time() - used > self.seconds:
                 return [], "57014", f"more than {self.seconds} s of processor time"
             return answer
-        except (Lost, BrokenPipeError) as lost:
+        except Lost as lost:
+            if isinstance(lost, Late):
+                os.kill(self.backend, signal.SIGKILL)
             self.close()
             self.settle = True
-            raise Lost(str(lost) or "the connection was lost") from None
+            raise
 
     def processor_time(self):
         """Seconds that the backend has used; without /proc, those that went by."""
@@ -114,26 +109,6 @@ class Session:
                 return sum(map(int, stat.read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
         except FileNotFoundError:
             return time.monotonic()
-
-    def _run(self, sql, limit):
-        self.process.stdin.write(f"{sql};\n\\echo =end= :SQLSTATE :LAST_ERROR_MESSAGE\n".encode())
-        deadline = time.monotonic() + limit
-        rows = []
-        while True:
-            while b"\n" in self.buffer:
-                line, self.buffer = self.buffer.split(b"\n", 1)
-                if line.startswith(b"=end= "):
-                    state, _, message = line[6:].decode().partition(" ")
-                    return rows, state, message
-                rows.append(line.decode())
-            left = deadline - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                os.kill(self.backend, signal.SIGKILL)
-                raise Lost(f"no answer and no cancel in {limit} s")
-            chunk = os.read(self.process.stdout.fileno(), 65536)
-            if not chunk:
-                raise Lost("the connection was lost")
-            self.buffer += chunk
 
 
 # --------------------------------------------------------------------------
@@ -866,15 +841,9 @@ def aggregates_of(session):
              "signature": f"{r[0]}({', '.join(array_of(r[2]))})"} for r in rows_of(session, query)]
 
 
-def create(admin):
-    environment = dict(os.environ, PGOPTIONS="-c client_min_messages=warning")
+def create():
     setup = SETUP.replace("@EXPECTED@", EXPECTED).replace("@MISTAKE@", MISTAKE.replace("'", "''")) + AGREE
-    for database, sql in [("postgres", f"DROP DATABASE IF EXISTS {DATABASE}"), ("postgres", f"DROP ROLE IF EXISTS {ROLE}"),
-                          ("postgres", f"CREATE ROLE {ROLE} LOGIN"), ("postgres", f"CREATE DATABASE {DATABASE} OWNER {ROLE} TEMPLATE template0"),
-                          (DATABASE, "CREATE EXTENSION bloomx; CREATE EXTENSION bloomx_theory"), (DATABASE, f"SET ROLE {ROLE}; " + setup)]:
-        done = subprocess.run(["psql", "-XqAt", "-v", "ON_ERROR_STOP=1", "-U", admin, "-d", database], input=sql, text=True, env=environment)
-        if done.returncode:
-            sys.exit("generated: the database cannot be made")
+    server.make(DATABASE, f"CREATE ROLE {ROLE} LOGIN; ALTER DATABASE {DATABASE} OWNER TO {ROLE}; CREATE EXTENSION bloomx; CREATE EXTENSION bloomx_theory; SET ROLE {ROLE};\n" + setup, ROLE)
 
 
 def make_kinds(tests, session, layouts):
@@ -932,7 +901,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=10, metavar="N")
     arguments = parser.parse_args()
     admin = os.environ["PGUSER"]
-    create(admin)
+    create()
     session = Session(ROLE, arguments.seconds)
     tests = Tests(session, arguments.only)
     session.run(FIRST)

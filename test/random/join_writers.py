@@ -15,10 +15,11 @@ line is "N passed, N failed".
 import argparse
 import random
 import re
-import subprocess
 import sys
 import threading
 import time
+
+import server
 
 DATABASE = "bloomx_writers"
 
@@ -76,7 +77,7 @@ INDEXES = ["by_k", "by_tenant", "by_t"]
 
 
 def psql(script):
-    return subprocess.run(["psql", "-XAtq", "-d", DATABASE], input=script, capture_output=True, text=True, errors="replace")
+    return server.psql(script, DATABASE)
 
 
 class Worker(threading.Thread):
@@ -227,12 +228,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     print(f"seed {options.seed}")
-    subprocess.run(["psql", "-Xq", "-d", "postgres", "-c", f"DROP DATABASE IF EXISTS {DATABASE}", "-c", f"CREATE DATABASE {DATABASE}"],
-                   check=True, stderr=subprocess.DEVNULL)
-    made = psql("\\set ON_ERROR_STOP on\n" + SETUP)
-    if made.returncode != 0:
-        sys.exit("setup failed: " + made.stderr)
-
+    server.make(DATABASE, SETUP)
     readers = Worker.readers = [Reader(name, options.seed, options.seconds) for name in PLANS]
     writers = [kind(kind.__name__, options.seed, options.seconds) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum)]
     for worker in readers + writers:
@@ -262,7 +258,7 @@ def main():
             print(f"FAILED  {worker.name}: {problem}")
         passed += not problems
         failed += bool(problems)
-    subprocess.run(["psql", "-Xq", "-d", "postgres", "-c", f"DROP DATABASE {DATABASE}"], check=True)
+    server.drop(DATABASE)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

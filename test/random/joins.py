@@ -24,11 +24,11 @@ import argparse
 import os
 import random
 import re
-import subprocess
 import sys
 import time
 
 import oracles
+import server
 
 DATABASE = "bloomx_joins"
 BATCH = 100  # queries per psql: few enough that a crash is soon found
@@ -506,8 +506,8 @@ def statements(g, number, only=None):
     return "\n".join(out)
 
 
-def psql(script, database=DATABASE):
-    return subprocess.run(["psql", "-XAtq", "-d", database], input=script, capture_output=True, text=True, errors="replace")
+def psql(script):
+    return server.psql(script, DATABASE)
 
 
 def results(text):
@@ -645,6 +645,58 @@ def old_snapshot_sees_all():
     return psql(LOAD + FORCED + OLD_SNAPSHOT % DATABASE).stdout.split() == ["1", "0", "0", "t"]
 
 
+class Comparison:
+    """Runs random queries with filters off and on, in batches, and counts those whose rows agree."""
+
+    def __init__(self, g, options, timeout, totals, more=""):
+        """`totals` is a query of sums of the session; `more` follows each query, whose number is {0}."""
+        self.g, self.options, self.timeout, self.sums, self.more = g, options, timeout, totals, more
+        self.passed = self.failed = self.number = self.errors = 0
+        self.totals = []
+
+    def run(self):
+        """Yields the results of each query: {(number, mode): lines}, and its number."""
+        start = time.time()
+        while self.number < self.options.queries and (self.options.seconds == 0 or time.time() - start < self.options.seconds):
+            queries = {}
+            for _ in range(min(BATCH, self.options.queries - self.number)):
+                self.number += 1
+                queries[str(self.number)] = statements(self.g, self.number, getattr(self.options, "kind", None))
+            run = psql("\n".join([LOAD + FORCED + f"SET statement_timeout = '{self.timeout}s';", *(text + self.more.format(q) for q, text in queries.items()),
+                                  f"RESET ROLE; RESET statement_timeout; \\echo @ totals on\n{self.sums};"]))
+            found = results(run.stdout)
+            if not found.get(("totals", "on")):
+                self.check("the session is kept: " + run.stderr[-2000:] + "\n".join(queries[q] for q in [q for q in queries if (q, "off") in found][-1:]), False)
+                time.sleep(3)
+                continue
+            sums = map(int, found["totals", "on"][-1].split("|"))
+            self.totals = [a + b for a, b in zip(self.totals, sums)] if self.totals else list(sums)
+            self.errors += run.stderr.count("ERROR:")
+            for q, text in queries.items():
+                self.compare(q, text, found, run.stderr)
+                yield found, q
+            for message in sorted(set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}):
+                if "statement timeout" not in message:
+                    print("note:", message)
+
+    def compare(self, q, text, found, errors):
+        if found.get((q, "off")) == found.get((q, "on")) or "canceling statement due to statement timeout" in errors and agrees_with_time(q, text):
+            self.passed += 1
+        else:
+            self.failed += 1
+            print(f"query {q} differs: {found.get((q, 'off'))} without, {found.get((q, 'on'))} with filters\n{text}\n")
+
+    def check(self, what, ok):
+        print(("ok      " if ok else "FAILED  ") + what)
+        self.passed += ok
+        self.failed += not ok
+
+    def end(self):
+        server.drop(DATABASE, "bloomx_joins")
+        print(f"{self.passed} passed, {self.failed} failed")
+        return self.failed > 0
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--queries", type=int, default=1000)
@@ -657,71 +709,28 @@ def main():
     options = parser.parse_args()
     print(f"seed {options.seed}")
 
-    psql(f"DROP DATABASE IF EXISTS {DATABASE};", "postgres")
-    psql("DROP ROLE IF EXISTS bloomx_joins;", "postgres")
-    psql(f"CREATE DATABASE {DATABASE};", "postgres")
-    made = psql("\\set ON_ERROR_STOP on\nSET client_min_messages = warning;" + setup(options.small))
-    if made.returncode != 0:
-        sys.exit("setup failed: " + made.stderr)
+    server.make(DATABASE, setup(options.small), "bloomx_joins")
     if options.tables:
-        return
+        return False
 
     # before the tables change, and with them the plans
     private, shared = workers_filter("off"), workers_filter("on")
     hashed, sorted_ = groups_are_filtered("on"), groups_are_filtered("off")
-    g = Generator(options.seed)
-    start = time.time()
-    passed = failed = number = errors = with_rows = 0
-    totals = [0, 0, 0]
-    while number < options.queries and (options.seconds == 0 or time.time() - start < options.seconds):
-        queries, script = {}, [LOAD + FORCED + "SET statement_timeout = '1s';"]
-        for _ in range(min(BATCH, options.queries - number)):
-            number += 1
-            text = statements(g, number, options.kind)
-            queries[str(number)] = text
-            script.append(text)
-        script.append("RESET ROLE; RESET statement_timeout; \\echo @ totals on\nSELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters;")
-        run = psql("\n".join(script))
-        found = results(run.stdout)
-        if ("totals", "on") not in found or not found["totals", "on"]:
-            failed += 1
-            print("the session was lost:", run.stderr[-2000:])
-            last = [q for q in queries if (q, "off") in found]
-            print("\n".join(queries[q] for q in last[-1:]))
-            time.sleep(3)
-            continue
-        totals = [a + int(b) for a, b in zip(totals, found["totals", "on"][-1].split("|"))]
-        errors += run.stderr.count("ERROR:")
-        for q, text in queries.items():
-            with_rows += any(not line.startswith("0 ") for line in found.get((q, "off"), []))
-            if found.get((q, "off")) == found.get((q, "on")):
-                passed += 1
-            elif "canceling statement due to statement timeout" in run.stderr and agrees_with_time(q, text):
-                passed += 1
-            else:
-                failed += 1
-                print(f"query {q} differs: {found.get((q, 'off'))} without, {found.get((q, 'on'))} with filters\n{text}\n")
-        wrong = set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}
-        for message in sorted(wrong):
-            if "statement timeout" not in message:
-                print("note:", message)
-
-    print(f"{number} queries, {with_rows} with rows, {errors} errors; dropped {totals[0]} rows, skipped {totals[1]} pages and {totals[2]} partitions")
-    checks = [("rows were dropped", totals[0] > 0), ("pages were skipped", totals[1] > 0 or options.kind is not None),
-              ("partitions were skipped", totals[2] > 0 or options.kind is not None),
-              (f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures)),
-              ("bounds that are younger than the snapshot are not used", old_snapshot_sees_all()),
-              ("workers with private hash tables filter", private), ("workers with a shared hash table filter", shared),
-              ("groups that are hashed are filtered", hashed), ("groups that are sorted are filtered", sorted_)]
-    for what, ok in checks:
-        print(("ok      " if ok else "FAILED  ") + what)
-        passed += ok
-        failed += not ok
-    psql(f"DROP DATABASE {DATABASE};", "postgres")
-    psql("DROP ROLE bloomx_joins;", "postgres")
-    print(f"{passed} passed, {failed} failed")
-    sys.exit(failed > 0)
+    joins = Comparison(Generator(options.seed), options, 1, "SELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters")
+    with_rows = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])) for found, q in joins.run())
+    rows, pages, partitions = joins.totals or [0, 0, 0]
+    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; dropped {rows} rows, skipped {pages} pages and {partitions} partitions")
+    joins.check("rows were dropped", rows > 0)
+    joins.check("pages were skipped", pages > 0 or options.kind is not None)
+    joins.check("partitions were skipped", partitions > 0 or options.kind is not None)
+    joins.check(f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures))
+    joins.check("bounds that are younger than the snapshot are not used", old_snapshot_sees_all())
+    joins.check("workers with private hash tables filter", private)
+    joins.check("workers with a shared hash table filter", shared)
+    joins.check("groups that are hashed are filtered", hashed)
+    joins.check("groups that are sorted are filtered", sorted_)
+    return joins.end()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -17,13 +17,12 @@ the queries.  The last line is "N passed, N failed".
 """
 
 import argparse
-import os
 import random
 import re
-import subprocess
 import sys
-import tempfile
 import time
+
+import server
 
 DATABASE = "bloomx_plans"
 BATCH = 100  # queries per psql
@@ -312,14 +311,6 @@ def statements(rng, number):
         (f"SELECT count(*) FROM (SELECT * FROM ({sql}) x LIMIT 20) y;\n\\echo =end= {number} run :SQLSTATE :LAST_ERROR_MESSAGE\n" if run else "") + f"RESET {setting.split()[0]};\n"
 
 
-def psql(database, sql):
-    with tempfile.NamedTemporaryFile("w", suffix=".sql") as file:
-        file.write(sql)
-        file.flush()
-        return subprocess.run(["psql", "-XqAt", "-d", database, "-f", file.name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
-                              env=dict(os.environ, PGOPTIONS="-c statement_timeout=1s -c client_min_messages=error -c jit=off")).stdout
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--seconds", type=float, default=10**9)
@@ -331,8 +322,7 @@ def main():
     end = time.monotonic() + options.seconds
 
     if not options.print:
-        psql("postgres", f"DROP DATABASE IF EXISTS {DATABASE}; CREATE DATABASE {DATABASE};")
-        psql(DATABASE, SETUP)
+        server.make(DATABASE, SETUP)
     done = {"plan": 0, "run": 0}
     failures = {}
     number = 0
@@ -348,7 +338,7 @@ def main():
             print(script)
             continue
         seen = set()
-        for line in psql(DATABASE, script).splitlines():
+        for line in server.psql(script, DATABASE, "-c statement_timeout=1s -c client_min_messages=error -c jit=off").stdout.splitlines():
             if not line.startswith("=end= "):
                 continue
             n, what, state, message = (line[6:].split(" ", 3) + [""])[:4]
@@ -364,7 +354,7 @@ def main():
             time.sleep(5)
     if options.print:
         return False
-    psql("postgres", f"DROP DATABASE {DATABASE}")
+    server.drop(DATABASE)
     for failure, queries in sorted(failures.items(), key=lambda f: -len(f[1])):
         print(f"FAILED {failure}\n#    {len(queries)} times, for example: {min(queries, key=len)}")
     bad = bool(failures) or done["plan"] == 0

@@ -29,14 +29,14 @@ import json
 import os
 import random
 import re
-import shutil
 import signal
-import subprocess
 import sys
 import threading
 import time
 
 import oracles
+import server
+from server import Failure, Lost
 
 DATABASE = "bloomx_rows"
 
@@ -117,66 +117,12 @@ def literal(text):
 
 
 # --------------------------------------------------------------------------
-# Sessions
-# --------------------------------------------------------------------------
-
-class Lost(Exception):
-    """The connection ended."""
-
-
-class Failure(Exception):
-    """An SQL error; `state` is its SQLSTATE."""
-
-    def __init__(self, state, message, statement):
-        super().__init__(f"{state} {message}\n{statement}")
-        self.state = state
-
-
-class Session:
-    """psql, one statement at a time."""
-
-    def __init__(self, port=None, database=DATABASE):
-        env = dict(os.environ, PGOPTIONS="-c client_min_messages=error -c statement_timeout=300s -c bloomx.overfill=off")
-        if port:
-            env["PGPORT"] = str(port)
-        self.psql = subprocess.Popen(["psql", "-XqAt", "-d", database], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                                     text=True, encoding="utf-8", bufsize=1, env=env)
-
-    def run(self, statement):
-        """Runs one statement and returns the lines that it prints."""
-        try:
-            self.psql.stdin.write(statement + "\n;\n\\echo '@@' :ERROR :SQLSTATE :LAST_ERROR_MESSAGE\n")
-            self.psql.stdin.flush()
-        except BrokenPipeError:
-            raise Lost from None
-        lines = []
-        for line in self.psql.stdout:
-            line = line.rstrip("\n")
-            if line.startswith("@@ "):
-                error, state, message = (line[3:] + "  ").split(" ", 2)
-                if error == "true":
-                    if state[:3] in ("57P", "080", "000"):
-                        raise Lost
-                    raise Failure(state, message.strip(), statement)
-                return lines
-            lines.append(line)
-        raise Lost
-
-    def value(self, expression):
-        """The expression's value as text, or None."""
-        return json.loads(self.run(f"SELECT coalesce(to_json(({expression})::text), 'null')")[0])
-
-    def close(self):
-        try:
-            self.psql.stdin.close()
-        except BrokenPipeError:
-            pass
-        self.psql.wait()
-
-
-# --------------------------------------------------------------------------
 # Tables, indexes and their rows
 # --------------------------------------------------------------------------
+
+def Session(port=None):
+    return server.Session(DATABASE, port=port, options="-c statement_timeout=300s -c bloomx.overfill=off")
+
 
 class Index:
     def __init__(self, name, method, parts, predicate):
@@ -552,8 +498,8 @@ class Test:
         self.made = 0
         self.used = {}  # (method, class, operator): index conditions that EXPLAIN has shown
         self.lock = threading.Lock()
+        self.standby = server.Standby()
         self.has_standby = False
-        self.replica = os.path.join(os.path.dirname(os.environ["PGDATA"]), "replica")
         self.killed = 0
         self.queries = self.indexed = self.should = 0
         self.by_scan = []  # conditions that no index served
@@ -700,7 +646,7 @@ class Test:
             session.run("RESET plan_cache_mode")
         else:
             result = session.run(both)[0]
-        index_answer, scan_answer = result.split("|")
+        index_answer, scan_answer = result.split("\t")
         whole = oracles.makes_whole(table.name, where)
         if g.r.random() < 0.05 and session.value(whole) != "true":
             self.fail(f"parts are not the whole: {where}\nSELECT {whole};\n" + ";\n".join(table.ddl))
@@ -719,8 +665,8 @@ class Test:
             self.should += bool(top)
         if index_answer != scan_answer:
             missed = session.run(f"SELECT id FROM {table.name} WHERE ({where}) IS TRUE EXCEPT SELECT id FROM {table.name} WHERE {where} LIMIT 5")
-            server = "standby" if session.value("pg_is_in_recovery()") == "true" else "primary"
-            self.fail(f"{server}: index: {index_answer}; scan: {scan_answer}; now missed: {' '.join(missed) or 'nothing'}\n{by_index};\n" + "\n".join(plan) + "\n" +
+            where_asked = "standby" if session.value("pg_is_in_recovery()") == "true" else "primary"
+            self.fail(f"{where_asked}: index: {index_answer}; scan: {scan_answer}; now missed: {' '.join(missed) or 'nothing'}\n{by_index};\n" + "\n".join(plan) + "\n" +
                       ";\n".join(table.ddl) + (f"\nmade by INSERT INTO {table.name} {table.rows(missed[0], missed[0])};" if missed else "") + "\n" + both + ";")
 
     def workers(self, session, r):
@@ -838,15 +784,6 @@ class Test:
 
     # ---- the server ----
 
-    def as_server(self, *command):
-        prefix = ["setpriv", "--reuid=nobody", f"--regid={os.stat(os.environ['PGDATA']).st_gid}", "--clear-groups"] if os.getuid() == 0 else []
-        return subprocess.run([*prefix, *command], cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-
-    def start(self, data=None):
-        log = os.environ["BLOOMX_LOG"]
-        done = self.as_server("pg_ctl", "-D", data or os.environ["PGDATA"], "-l", log, "-s", "-w", "-t", "600", "start")
-        return done.returncode == 0
-
     def kill(self, data=None, port=None):
         """SIGKILL for all processes of a server.
 
@@ -911,18 +848,10 @@ class Test:
                 self.fail(str(failure) + "\n" + ";\n".join(table.ddl))
 
     def start_standby(self):
-        shutil.rmtree(self.replica, ignore_errors=True)
         here = Session()
         here.run(DROP_SLOT)
         # the slot keeps the WAL that the standby needs, and, while the servers are down, the rows
-        environment = [f"{v}={os.environ[v]}" for v in ("PGHOST", "PGPORT", "PGUSER")]
-        done = self.as_server("env", *environment, "pg_basebackup", "-D", self.replica, "-R", "-C", "-S", "bloomx_rows", "-c", "fast", "-X", "stream")
-        if done.returncode:
-            sys.exit("pg_basebackup: " + done.stdout)
-        with open(os.path.join(self.replica, "postgresql.conf"), "a", encoding="ascii") as file:
-            file.write("port = 5433\nhot_standby_feedback = on\nmax_standby_streaming_delay = -1\nwal_retrieve_retry_interval = '100ms'\n")
-        if not self.start(self.replica):
-            sys.exit("the standby does not start")
+        self.standby.start("hot_standby_feedback = on\nwal_retrieve_retry_interval = '100ms'\n", "-C", "-S", "bloomx_rows")
         self.has_standby = True
         # Until the primary knows of the standby's snapshots, an index that is made anew lacks rows that they see.
         for _ in range(600):
@@ -935,7 +864,7 @@ class Test:
 
     def ask_standby(self, seed, each):
         """Queries to a standby that has replayed all."""
-        here, there = Session(), Session(5433)
+        here, there = Session(), Session(self.standby.port)
         end = here.value("pg_current_wal_insert_lsn()")
         for _ in range(6000):
             if there.value(f"pg_last_wal_replay_lsn() >= '{end}'") == "true":
@@ -945,38 +874,33 @@ class Test:
             sys.exit("the standby does not follow")
         here.close()
         there.close()
-        self.ask_all(seed, each, 5433)
+        self.ask_all(seed, each, self.standby.port)
 
     def stop_standby(self):
-        if self.has_standby:
-            self.as_server("pg_ctl", "-D", self.replica, "-s", "-w", "-m", "immediate", "stop")
         self.has_standby = False
-        shutil.rmtree(self.replica, ignore_errors=True)
+        self.standby.stop()
 
     def kill_servers(self, r):
         """The server, and now and then first its standby."""
         if self.options.kills and r.random() < 0.3:
-            self.kill(self.replica, 5433)
+            self.kill(self.standby.data, self.standby.port)
             self.killed += 1
         self.kill()
         self.killed += 1
 
     def restart(self):
         log = os.environ["BLOOMX_LOG"]
-        for data in [None] + ([self.replica] if self.options.kills and not os.path.exists(os.path.join(self.replica, "postmaster.pid")) else []):
-            if not self.start(data):
+        for data in [None] + ([self.standby.data] if self.options.kills and not os.path.exists(os.path.join(self.standby.data, "postmaster.pid")) else []):
+            if not server.start(data or os.environ["PGDATA"]):
                 with open(log, encoding="utf-8", errors="replace") as file:
                     sys.exit("the server does not start after SIGKILL:\n" + "".join(file.readlines()[-30:]))
 
     def main(self):
         begin = time.time()
-        admin = Session(database="postgres")
-        admin.run(f"DROP DATABASE IF EXISTS {DATABASE}")
-        admin.run(f"CREATE DATABASE {DATABASE}")
-        admin.run(CONSISTENCY)
-        admin.run("SELECT pg_reload_conf()")
-        admin.close()
+        server.make(DATABASE, "")
         session = Session()
+        session.run(CONSISTENCY)
+        session.run("SELECT pg_reload_conf()")
         for statement in ("CREATE EXTENSION bloomx", "CREATE EXTENSION bloomx_citext CASCADE", "CREATE EXTENSION bloomx_hstore CASCADE", *(f"CREATE EXTENSION {e}" for e in ("bloom", "pg_trgm") if "bloom" in self.methods or "gin" in self.methods)):
             session.run(statement)
         session.run(FUNCTIONS)
@@ -1019,7 +943,7 @@ class Test:
                 print(f"round {number}: {self.killed} kills, {self.queries} conditions, {len(self.failures)} failures", flush=True)
         if not self.options.kills:
             self.start_standby()
-        self.load("standby", self.options.load, port=5433)
+        self.load("standby", self.options.load, port=self.standby.port)
         self.ask_standby("standby", 5)
         self.stop_standby()
         # what chance has left out; on a busy machine the clock alone says little
@@ -1052,9 +976,7 @@ class Test:
         session.run("ALTER SYSTEM RESET wal_consistency_checking")
         session.run(DROP_SLOT)
         session.close()
-        admin = Session(database="postgres")
-        admin.run(f"DROP DATABASE {DATABASE}")
-        admin.close()
+        server.drop(DATABASE)
         print(f"{passed + self.queries + self.checks - len(self.failures)} passed, {len(self.failures)} failed")
         sys.exit(len(self.failures) > 0)
 

@@ -14,14 +14,13 @@ provides.  Makes a replica.  The last line is "N passed, N failed".
 
 import os
 import re
-import shutil
-import subprocess
 import sys
 import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "random"))
-from rows import Failure, Session
+import server
+from server import Failure
 
 DATABASE = "bloomx_vacuumed"
 BLOCK = 8192
@@ -59,34 +58,30 @@ def with_columns(number, text):
 USED = [(f"{c.lower()}{number}", *COLUMNS[c]) for number, index in enumerate(INDEXES) for c in COLUMNS if re.search(rf"\b{c}\b", index)]
 
 
+def Session(port=None):
+    return server.Session(DATABASE, port=port, options="-c statement_timeout=300s -c bloomx.overfill=off")
+
+
 class Test:
     def __init__(self):
         self.passed = self.failed = 0
         self.session = None
         self.standby = self.watch = None
-        self.replica = os.path.join(os.path.dirname(os.environ["PGDATA"]), "replica")
+        self.replica = server.Standby()
 
     def ok(self, name, problem):
         print(f"{'not ok' if problem else 'ok'}  {name}" + (f"\n{problem}" if problem else ""), flush=True)
         self.passed += not problem
         self.failed += bool(problem)
 
-    def as_server(self, *command):
-        prefix = ["setpriv", "--reuid=nobody", f"--regid={os.stat(os.environ['PGDATA']).st_gid}", "--clear-groups"] if os.getuid() == 0 else []
-        subprocess.run([*prefix, *command], cwd="/", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
-
     def open(self, port=None):
-        session = Session(port, DATABASE)
+        session = Session(port)
         for setting in ("enable_seqscan = off", "enable_indexscan = off", "jit = off", "effective_io_concurrency = 8"):
             session.run(f"SET {setting}")
         return session
 
     def start_standby(self):
-        environment = [f"{v}={os.environ[v]}" for v in ("PGHOST", "PGPORT", "PGUSER")]
-        self.as_server("env", *environment, "pg_basebackup", "-D", self.replica, "-R", "-c", "fast", "-X", "stream")
-        with open(os.path.join(self.replica, "postgresql.conf"), "a", encoding="ascii") as file:
-            file.write("port = 5433\nhot_standby_feedback = off\nmax_standby_streaming_delay = -1\n")
-        self.as_server("pg_ctl", "-D", self.replica, "-l", os.environ["BLOOMX_LOG"], "-s", "-w", "-t", "600", "start")
+        self.replica.start("hot_standby_feedback = off\n")
         self.standby, self.watch = self.open(5433), self.open(5433)
 
     def wait(self, condition, session=None):
@@ -141,7 +136,7 @@ class Test:
                 if "Index Cond" not in plan or f" {index}\n" not in plan:
                     problems.append(f"not by {index}:\n{plan}")
                 rows = session.run(f"SELECT (SELECT array_agg(id ORDER BY id) FROM {table} WHERE {where}), (SELECT array_agg(id ORDER BY id) FROM {table} WHERE ({where}) IS TRUE)")[0]
-                if len(set(rows.split("|"))) > 1:
+                if len(set(rows.split("\t"))) > 1:
                     problems.append(f"{where}: {rows}")
             except Failure as failure:
                 return [*problems, str(failure)]
@@ -171,7 +166,7 @@ class Test:
         errors = []
 
         def vacuum():
-            session = Session(None, DATABASE)
+            session = Session()
             session.run("SET test.gate = 'on'")
             try:
                 session.run(f"VACUUM (PARALLEL 0) {table}")
@@ -280,12 +275,8 @@ class Test:
 
     def main(self):
         begin = time.time()
-        admin = Session(database="postgres")
-        for statement in (f"DROP DATABASE IF EXISTS {DATABASE}", f"CREATE DATABASE {DATABASE}"):
-            admin.run(statement)
-        admin.close()
+        server.make(DATABASE, "CREATE EXTENSION bloomx;")
         self.session = self.open()
-        self.session.run("CREATE EXTENSION bloomx")
         self.make("small", 1500, 500, 2000)
         self.make("large", 500, 300, 2000, long=True)
         try:
@@ -302,12 +293,9 @@ class Test:
             self.anew()
             self.summarized()
         finally:
-            if self.standby:
-                self.as_server("pg_ctl", "-D", self.replica, "-s", "-w", "-m", "immediate", "stop")
-            shutil.rmtree(self.replica, ignore_errors=True)
+            self.replica.stop()
         self.session.close()
-        admin = Session(database="postgres")
-        admin.run(f"DROP DATABASE {DATABASE}")
+        server.drop(DATABASE)
         print(f"{time.time() - begin:.0f} s")
         print(f"{self.passed} passed, {self.failed} failed")
         sys.exit(self.failed > 0)
