@@ -36,13 +36,13 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/pages/%.o, page wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
 		$(patsubst %,format/%, geometry options metapage stores) \
-		$(patsubst %,condition/%, columns scan_condition) \
+		$(patsubst %,condition/%, columns elements scan_condition) \
 		$(patsubst %,pending/%, list append) \
 		$(patsubst %,directory/%, snapshot update space) \
 		$(patsubst %,segment/%, segment provisional entries flush merge) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
-		scan summarize vacuum nulls arrays cost handler)
+		scan summarize vacuum nulls cost handler)
 
 REGRESS = install types build versions add_new keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \

@@ -72,7 +72,7 @@ RESET min_parallel_index_scan_size;
 RESET max_parallel_maintenance_workers;
 DROP TABLE updated;
 
--- Arrays that are parameters are hashed when rows are rechecked: a type whose equality counts how often it is asked.
+-- Of `column = ANY (array)` the scan finds the rows itself: a type whose equality counts how often it is asked.
 CREATE SEQUENCE compared;
 CREATE TYPE counted;
 CREATE FUNCTION counted_in(cstring) RETURNS counted LANGUAGE internal IMMUTABLE STRICT AS 'int4in';
@@ -116,18 +116,59 @@ RESET plan_cache_mode;
 RESET enable_material;
 DROP TABLE many, outer_rows;
 DROP FUNCTION comparisons;
--- elements by reference: an array that a row's evaluation makes is gone with that row, so it is not hashed
-CREATE TABLE digests AS SELECT i AS id, md5(i::text) AS k FROM generate_series(1, 5000) i;
-CREATE INDEX ON digests USING bloomx (k);
+
+-- Whatever the array is and the rows are, they are those of a sequential scan, and none is rechecked.
+CREATE TABLE keyed (id int, k text, n numeric, a int[], note text) WITH (fillfactor = 60, autovacuum_enabled = off);
+INSERT INTO keyed SELECT i, md5((i % 2500)::text), i % 2500 / 2.0, array[i % 2500, 1], CASE WHEN i % 3 > 0 THEN 'noted' END FROM generate_series(1, 5000) i;
+INSERT INTO keyed VALUES (5001, NULL, NULL, NULL, 'noted'), (5002, md5('7'), 3.500, '{}', NULL);
+CREATE INDEX keyed_key ON keyed USING bloomx (k, n, a, note);
+CREATE INDEX keyed_part ON keyed USING bloomx (id) WHERE note IS NOT NULL;
+CREATE INDEX keyed_upper ON keyed USING bloomx (upper(k), (id + 1));
+CREATE FUNCTION differences(condition text, OUT rows bigint, OUT others bigint, OUT removed text) LANGUAGE plpgsql AS $$
+DECLARE ids text;
+BEGIN
+    SET LOCAL plan_cache_mode = force_generic_plan;
+    SET LOCAL enable_seqscan = off;
+    EXECUTE format('PREPARE by_index(text[], numeric[], int[]) AS SELECT id FROM keyed WHERE %s', condition);
+    SELECT format('%L, %L, %L', array_agg(md5(i::text)), array_agg(i / 2.0) || 3.50000 || NULL, array_agg(i)) INTO ids FROM generate_series(0, 700) i;
+    EXECUTE format('CREATE TEMP TABLE by_index AS EXECUTE by_index(%s)', ids);
+    removed := rechecked(format('EXECUTE by_index(%s)', ids));
+    SET LOCAL enable_seqscan = on;
+    SET LOCAL enable_bitmapscan = off;
+    EXECUTE format('PREPARE by_scan(text[], numeric[], int[]) AS SELECT id FROM keyed WHERE %s', condition);
+    EXECUTE format('CREATE TEMP TABLE by_scan AS EXECUTE by_scan(%s)', ids);
+    SET LOCAL enable_bitmapscan = on;
+    SELECT count(*), (SELECT count(*) FROM ((TABLE by_scan EXCEPT ALL TABLE by_index) UNION ALL (TABLE by_index EXCEPT ALL TABLE by_scan)) d) INTO rows, others FROM by_index;
+    DEALLOCATE by_index;
+    DEALLOCATE by_scan;
+    DROP TABLE by_index, by_scan;
+END $$;
+CREATE TABLE conditions (condition text);
+INSERT INTO conditions VALUES
+    ('k = ANY ($1)'), ('n = ANY ($2)'), ('k = ANY (string_to_array(array_to_string($1, '',''), '',''))'), ('n = ANY ($2 || $2 || $2)'),
+    ('k = ANY ($1) AND n = ANY ($2) AND note IS NULL'), ('k = ANY ($1) AND n = 3.5'), ('k = ANY ($1) AND a @> ''{1}'' AND note IS NOT NULL'),
+    ('id = ANY ($3) AND note IS NOT NULL'), ('upper(k) = ANY (string_to_array(upper(array_to_string($1, '','')), '',''))'), ('id + 1 = ANY ($3) AND upper(k) = upper(md5(''30''))'),
+    ('(k = ANY ($1) OR n = ANY ($2[5:20]))'), ('k = ANY ($1[1:12]) AND n = ANY ($2)'), ('k = ANY ($1[3:3] || array_fill(md5(''7''), array[300]))');
+SELECT condition, d.* FROM conditions, differences(condition) d;
+-- the same after HOT updates, whose rows the index knows by the first version of each
+UPDATE keyed SET id = id WHERE id % 4 = 0;
+UPDATE keyed SET id = id WHERE id % 8 = 0;
+UPDATE keyed SET k = md5('700'), n = -n WHERE id % 16 = 0;
+DELETE FROM keyed WHERE id % 11 = 0;
+SELECT condition, d.* FROM conditions, differences(condition) d;
+-- a cursor sees the rows as they were
 SET enable_seqscan = off;
-SET plan_cache_mode = force_generic_plan;
-PREPARE any_of_list(text) AS SELECT count(*) FROM digests WHERE k = ANY (string_to_array($1, ','));
-SELECT string_agg(md5(i::text), ',') AS list FROM generate_series(1, 2000) i \gset
-EXECUTE any_of_list(:'list');
-DEALLOCATE any_of_list;
-RESET plan_cache_mode;
+BEGIN;
+DECLARE before CURSOR FOR SELECT count(*) FROM keyed WHERE k = ANY ((SELECT array_agg(md5(i::text)) FROM generate_series(0, 99) i)::text[]);
+UPDATE keyed SET k = 'other' WHERE n < 20;
+FETCH before;
+SELECT count(*) FROM keyed WHERE k = ANY ((SELECT array_agg(md5(i::text)) FROM generate_series(0, 99) i)::text[]);
+ROLLBACK;
+VACUUM keyed;
+SELECT condition, d.* FROM conditions, differences(condition) d;
 RESET enable_seqscan;
-DROP TABLE digests;
+DROP TABLE keyed, conditions;
+DROP FUNCTION differences;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;
 

@@ -22,7 +22,6 @@ _PG_init(void)
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
-	BloomxInitArrays();
 	InstallBrinCosts();
 	InstallArrayConditions();
 	InstallRuntimeFilters(bloomx_brin_consistent);

@@ -7,7 +7,6 @@
 #include "pg/base/base.h"
 
 #include "access/amapi.h"
-#include "nodes/primnodes.h"
 
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/format/stores.h"
@@ -23,14 +22,6 @@ extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
 
 /* At load time: tells the planner that rows without a filter are not in the index. */
 extern void BloomxInitNulls(void);
-
-/* ---- arrays.c ---- */
-
-/* At load time: arrays that are parameters, of elements by value, are hashed when rows are rechecked. */
-extern void BloomxInitArrays(void);
-
-/* The function by which the executor can hash the array of column = ANY (array), or InvalidOid. */
-extern Oid	BloomxHashOfElements(ScalarArrayOpExpr *condition);
 
 /* ---- scan.c, vacuum.c, cost.c ---- */
 

@@ -318,24 +318,6 @@ AsksValues(const IndexPath *path)
 	return path->indexclauses == NIL;
 }
 
-/* The operators that the recheck of a row takes: half of an array, unless it can be hashed (arrays.c). */
-static double
-OperatorsPerRow(PlannerInfo *root, const IndexPath *path)
-{
-	double		operators = 0;
-	ListCell   *lc;
-
-	foreach(lc, path->indexclauses)
-	{
-		ScalarArrayOpExpr *clause = (ScalarArrayOpExpr *) lfirst_node(IndexClause, lc)->rinfo->clause;
-		bool		searched = IsA(clause, ScalarArrayOpExpr) &&
-			(contain_var_clause(lsecond(clause->args)) || !OidIsValid(BloomxHashOfElements(clause)));
-
-		operators += searched ? Max(1, ESTIMATE_ARRAY_LENGTH(root, (Node *) lsecond(clause->args)) / 2.0) : 1;
-	}
-	return operators;
-}
-
 /*
  * A search of values alone returns whole blocks.  The planner reckons with rows: it takes
  * 2 B n / (2 B + n) of B blocks for n rows.  So it is told as many rows as give the
@@ -343,13 +325,13 @@ OperatorsPerRow(PlannerInfo *root, const IndexPath *path)
  * here.
  */
 static void
-EstimateBlocks(PlannerInfo *root, const IndexPath *path, double share, Cost *total, Selectivity *selectivity)
+EstimateBlocks(const IndexPath *path, double share, Cost *total, Selectivity *selectivity)
 {
 	const IndexOptInfo *info = path->indexinfo;
 	double		blocks = Max(info->rel->pages, 1),
 				tuples = Max(info->rel->tuples, 1);
 
-	*total += share * tuples * (cpu_tuple_cost + OperatorsPerRow(root, path) * cpu_operator_cost);
+	*total += share * tuples * (cpu_tuple_cost + list_length(path->indexclauses) * cpu_operator_cost);
 	*selectivity = Min(1, Max(*selectivity, 2 * share / (2 - share) * blocks / tuples));
 }
 
@@ -398,7 +380,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 	if (index != NULL)
 		index_close(index, NoLock);
 	if (!estimate.filters)
-		EstimateBlocks(root, path, share, total, selectivity);
+		EstimateBlocks(path, share, total, selectivity);
 	else
 		*selectivity = Max(*selectivity, share * estimate.share);	/* rows that filters name, in blocks that values leave */
 

@@ -6,6 +6,8 @@
  */
 #include "pg/index/bloomx/bloomx.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/table.h"
@@ -42,11 +44,13 @@ typedef struct BloomxSearch
 	BlockNumber blocks;			/* of the table */
 	BloomxStructure *structure;
 	BloomxCondition *conditions;	/* all of them must hold */
+	ScanKeyData **keys;			/* of the conditions */
 	int			nconditions;
 	const ScanKeyData *in_parts;	/* has an array of too many elements */
 	int			first;			/* of its elements that this search has */
 	int			next;			/* that the next search has; 0: there is none */
 	bool		has_parts;		/* true if a condition of an element consists of parts */
+	uint8	   *in;				/* takes the blocks that are found, a bit for each, whose rows are looked at then; or NULL */
 	TIDBitmap  *bitmap;
 	int64		found;
 } BloomxSearch;
@@ -101,6 +105,37 @@ AndAll(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 }
 
 /*
+ * Of a long array it is worth the slices only to leave some blocks out.  So if what so
+ * many elements have found tells that all of them will find most of the rows, then all
+ * rows are found.
+ */
+#define ELEMENTS_TO_JUDGE_BY 512
+#define MOST_OF_THE_ROWS 0.75
+
+static uint32
+CountRows(const uint64 *rows, uint32 words)
+{
+	return (uint32) pg_popcount((const char *) rows, (int) (words * sizeof(uint64)));
+}
+
+static bool
+WillFindMost(const uint64 *rows, const uint64 *any, uint32 words, uint32 tested, uint32 n)
+{
+	double		found = CountRows(any, words) / (double) CountRows(rows, words);
+
+	return 1 - pow(1 - found, n / (double) tested) > MOST_OF_THE_ROWS;
+}
+
+/* The parts in another order, so that the first ones tell of all: the prime has no factor with their number in common. */
+static uint32
+Shuffled(uint32 i, uint32 n)
+{
+	const uint32 prime = 1000003;
+
+	return n % prime == 0 ? i : (uint32) (i * (uint64) prime % n);
+}
+
+/*
  * Each part starts with the rows that the conditions before it have left and no part
  * has had, so that few slices are read.
  */
@@ -117,12 +152,17 @@ AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 		bool		some;
 		uint64		open = 0;
 
+		if (condition->elements != NULL && i > 0 && i % ELEMENTS_TO_JUDGE_BY == 0 && WillFindMost(rows, any, words, i, condition->n))
+		{
+			memcpy(any, rows, words * sizeof(uint64));
+			break;
+		}
 		for (uint32 j = 0; j < words; j++)
 			open |= one[j] = rows[j] & ~any[j];
 		some = open != 0;
 		if (!some)
 			break;
-		if (!AndCondition(search, segment, &condition->parts[i], one, &some))
+		if (!AndCondition(search, segment, &condition->parts[condition->elements == NULL ? i : Shuffled(i, condition->n)], one, &some))
 			return false;
 		for (uint32 j = 0; j < words && some; j++)
 			any[j] |= one[j];
@@ -176,13 +216,19 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 			BloomxReportCorruption(search->store->index, "a row address is none");
 		if (block >= search->blocks)
 			continue;
+		if (search->in != NULL)
+		{
+			search->in[block / 8] |= 1 << block % 8;
+			continue;
+		}
 		search->found++;
 		if (offset == WHOLE_BLOCK)
 			tbm_add_page(search->bitmap, block);
 		else
 			tids[exact++] = tids[i];
 	}
-	tbm_add_tuples(search->bitmap, tids, exact, true);
+	if (exact > 0)
+		tbm_add_tuples(search->bitmap, tids, exact, true);
 }
 
 /*
@@ -337,12 +383,15 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
 }
 
-/* The most elements of an array whose conditions are in memory at once: each is a leaf with its slices, in an allocation of its own. */
+/* The most elements of an array whose conditions are in memory at once: each is a leaf with its slices, in an allocation of its own, and among the BloomxElements. */
 static int
 MostElements(const BloomxStructure *structure)
 {
-	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 16 + 2 * sizeof(uint32) * structure->meta.keys.parts)) + 1;
+	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 48 + 2 * sizeof(uint32) * structure->meta.keys.parts)) + 1;
 }
+
+/* From this number of elements on the executor hashes an array of constants. */
+#define LONG_ARRAY 9
 
 /*
  * column operator ANY (array).  Of an array of too many elements a search has some,
@@ -360,6 +409,7 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	MemoryContext leaves = AllocSetContextCreate(CurrentMemoryContext, "bloomx elements", ALLOCSET_DEFAULT_SIZES),
 				old;
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
+	BloomxElements *elements = NULL;
 	Datum		value;
 	bool		isnull;
 
@@ -371,8 +421,11 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 		first = search->first;
 		search->next = first + most < n ? first + most : 0;
 	}
-	condition.parts = palloc_extended(Max(1, Min(n, most)) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < first + Min(n - first, most) && array_iterate(iterator, &value, &isnull); i++)
+	most = Min(n - first, most);
+	condition.parts = palloc_extended(Max(1, most) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
+	if (n >= LONG_ARRAY && search->store->of_values)
+		elements = BloomxNewElements(most);
+	for (int i = 0; i < first + most && array_iterate(iterator, &value, &isnull); i++)
 	{
 		BloomxCondition *part = &condition.parts[condition.n];
 
@@ -388,7 +441,12 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 		if (!search->has_parts)
 			MemoryContextReset(leaves);
 		condition.n++;
+		if (part->kind != HAS_KEY)
+			elements = NULL;
+		if (elements != NULL)
+			BloomxAddElement(elements, part->hash, value);
 	}
+	condition.elements = elements;
 	array_free_iterator(iterator);
 	return condition;
 }
@@ -426,9 +484,40 @@ MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 	search->next = 0;
 	search->has_parts = false;
 	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
+	search->keys = palloc(Max(1, scan->numberOfKeys) * sizeof(ScanKeyData *));
 	for (int i = 0; i < scan->numberOfKeys; i++)
 		if (Answers(scan->opaque, search->store, &scan->keyData[i]))
+		{
+			search->keys[search->nconditions] = &scan->keyData[i];
 			search->conditions[search->nconditions++] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
+		}
+}
+
+/* Looks for rows in the blocks that are found, if a condition is of a long array. */
+static void
+TakeBlocks(BloomxSearch *search, Relation heap)
+{
+	bool		has_elements = false;
+
+	for (int i = 0; i < search->nconditions; i++)
+		has_elements |= search->conditions[i].elements != NULL;
+	search->in = has_elements && BloomxCanFindRows(heap, search->snapshot, search->blocks) ?
+		palloc_extended(search->blocks / 8 + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO) : NULL;
+}
+
+static void
+FindRows(BloomxSearch *search, const BloomxScan *scan, int nkeys, Relation heap)
+{
+	BloomxRowsAsked asked = {
+		.heap = heap, .index = search->store->index, .snapshot = search->snapshot, .columns = scan->columns,
+		.nkeys = search->nconditions, .keys = search->keys, .recheck = search->nconditions < nkeys,
+		.in = search->in, .blocks = search->blocks
+	};
+
+	asked.elements = palloc(search->nconditions * sizeof(BloomxElements *));
+	for (int i = 0; i < search->nconditions; i++)
+		asked.elements[i] = search->conditions[i].elements;
+	search->found += BloomxFindRows(&asked, search->bitmap);
 }
 
 /* Adds the rows of a store that may meet its conditions to the bitmap; returns how many there are. */
@@ -440,6 +529,7 @@ SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 				old = MemoryContextSwitchTo(memory);
 	uint64		changes = 0;
 	bool		again = false;	/* true if a page has been used for something else: from the metapage again */
+	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), NoLock);
 
 	search->store = store;
 	search->snapshot = scan->xs_snapshot;
@@ -455,10 +545,15 @@ SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
 			BloomxReportCorruption(search->store->index, "a page is something else than the directory says");
 		changes = search->structure->meta.changes;
 		MakeConditions(search, scan);
+		TakeBlocks(search, heap);
 		again = !SearchIndex(search);
-		if (!again)
-			search->first = search->next;
+		if (again)
+			continue;
+		if (search->in != NULL)
+			FindRows(search, scan->opaque, scan->numberOfKeys, heap);
+		search->first = search->next;
 	} while (again || search->first > 0);
+	table_close(heap, NoLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return search->found;

@@ -152,6 +152,18 @@ RowHas(const BloomxKeys *keys, const uint64 *row, BloomxCondition *leaf)
 	return hashes == ANY_HASHES || HashesHave(row + 1, hashes, leaf->hash);
 }
 
+/* True if some hash of a row is that of an element. */
+static bool
+RowHasElement(const uint64 *row, const BloomxElements *elements)
+{
+	uint16		hashes = BloomxHeadOf(row).hashes;
+	bool		has = hashes == ANY_HASHES;
+
+	for (uint32 i = 0; i < hashes && !has; i++)
+		has = BloomxHasElement(elements, row[1 + i]);
+	return has;
+}
+
 bool
 BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition)
 {
@@ -169,6 +181,8 @@ BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condi
 		case HAS_ANY:
 			break;
 	}
+	if (condition->elements != NULL)
+		return RowHasElement(row, condition->elements);
 	for (uint32 i = 0; i < condition->n; i++)
 		if (BloomxRowMeets(keys, row, &condition->parts[i]) != all)
 			return !all;

@@ -9,6 +9,7 @@
 #include "access/skey.h"
 
 #include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/bloomx/condition/elements.h"
 #include "pg/index/bloomx/format/metapage.h"
 
 #pragma GCC visibility push(hidden)
@@ -32,6 +33,7 @@ typedef struct BloomxCondition
 	uint64		hash;			/* of HAS_KEY */
 	uint32		of_slices;		/* 0: the slices are not known yet */
 	uint32	   *slices;			/* meta.keys.parts of them */
+	const BloomxElements *elements; /* HAS_ANY of the keys of these; or NULL */
 } BloomxCondition;
 
 extern BloomxCondition BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all);
