@@ -30,9 +30,9 @@
  * are the exception: a pointer must point to a filter that this library made,
  * or that blx_check has accepted.
  *
- * Threads.  The library has no state but the choice of kernels, which the
- * first call makes and any number of threads may make at once.  Any number of
- * threads may read one filter; to change it a thread must have it alone.
+ * Threads.  The library has no state but the choice of kernels, which is made
+ * when it is loaded.  Any number of threads may read one filter; to change it a
+ * thread must have it alone.
  *
  * Memory.  Functions that make a filter take it from a blx_memory; NULL stands
  * for malloc and free.  The library keeps no pointer to anything it is given.
@@ -430,7 +430,7 @@ extern bool blx_check(const blx_filter *f, uint64_t size, blx_error *error);
 /* Kinds of instructions.  All set the same bits and give the same answers. */
 enum blx_simd_path
 {
-	BLX_SIMD_AUTO,				/* the fastest that this processor runs: what the first call chooses */
+	BLX_SIMD_AUTO,				/* the fastest that this processor runs, chosen at load time */
 	BLX_SIMD_SCALAR,
 	BLX_SIMD_AVX2,
 	BLX_SIMD_AVX512,			/* with BW, DQ and VL */

@@ -3,10 +3,10 @@
  * instruction set.
  *
  * A path is a table of kernels.  All paths set the same bits and give the same
- * answers; they differ only in the instructions that they use.  The first call
- * in a process chooses a path (paths.c).  Kernels work on bare words and know
- * no layout, except those that take a filter; the addressing is that of
- * block.h.  Sizes are the caller's to check: a kernel reads and writes exactly
+ * answers; they differ only in the instructions that they use.  The fastest
+ * one that the processor runs is chosen at load time (paths.c).  Kernels work on
+ * bare words and know no layout, except those that take a filter; the addressing
+ * is that of block.h.  Sizes are the caller's to check: a kernel reads and writes exactly
  * the words that its arguments describe.
  */
 #ifndef BLX_KERNELS_H
@@ -80,12 +80,7 @@ extern const blx_kernels blx_kernels_avx512_vbmi;
 extern const blx_kernels blx_kernels_neon;
 #endif
 
-/*
- * The path in use.  Before the first call it is a table whose kernels choose a
- * path and hand over to it (paths.c), so that no call has to ask.  All threads
- * make the same choice, and the tables are constant: relaxed loads and stores
- * are enough.
- */
+/* The path in use.  The tables are constant: relaxed loads and stores are enough. */
 extern _Atomic(const blx_kernels *) blx_path;
 
 static inline const blx_kernels *

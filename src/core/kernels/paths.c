@@ -1,9 +1,7 @@
 /*
- * paths.c - chooses the kernels for the processor.
+ * paths.c - chooses the kernels for the processor, when the library is loaded.
  *
- * The first call in a process makes the choice, in whatever thread it comes;
- * there is no constructor that others could run before.  blx_simd_set changes
- * the choice, for tests, comparisons and diagnosis.
+ * blx_simd_set changes the choice, for tests, comparisons and diagnosis.
  */
 #include <stdio.h>
 #include <string.h>
@@ -39,7 +37,7 @@ system_saves(unsigned registers)
 	return (low & registers) == registers;
 }
 
-/* Whoever comes first may be a constructor, before the compiler's own has asked the processor. */
+/* The constructor below may run before the compiler's own, which asks the processor. */
 static bool
 has_avx2(void)
 {
@@ -97,144 +95,11 @@ static const path paths[BLX_SIMD_PATHS] = {
 #endif
 };
 
-/* ---- the first call ---- */
-
-static const blx_kernels *choose(void);
-
-static void
-first_add(uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, size_t n)
-{
-	choose()->add(words, blocks, parts, hashes, n);
-}
-
-static bool
-first_test(const uint64_t *words, uint64_t blocks, unsigned parts, uint64_t hash)
-{
-	return choose()->test(words, blocks, parts, hash);
-}
-
-static uint64_t
-first_test_batch(const uint64_t *words, uint64_t blocks, unsigned parts, const uint64_t *hashes, unsigned n)
-{
-	return choose()->test_batch(words, blocks, parts, hashes, n);
-}
-
-static bool
-first_test_default(const blx_filter *f, uint64_t hash)
-{
-	return choose()->test_default(f, hash);
-}
-
-static bool
-first_test_plain(const blx_filter *f, uint64_t hash)
-{
-	return choose()->test_plain(f, hash);
-}
-
-static void
-first_add_default(blx_filter *f, uint64_t hash)
-{
-	choose()->add_default(f, hash);
-}
-
-static void
-first_add_plain(blx_filter *f, uint64_t hash)
-{
-	choose()->add_plain(f, hash);
-}
-
-static void
-first_fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
-{
-	choose()->fold(dst, dst_log2, src, src_log2);
-}
-
-static void
-first_expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
-{
-	choose()->expand_or(dst, dst_log2, src, src_log2);
-}
-
-static void
-first_expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
-{
-	choose()->expand_and(dst, dst_log2, src, src_log2);
-}
-
-static bool
-first_disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
-{
-	return choose()->disjoint(a, a_log2, b, b_log2);
-}
-
-static void
-first_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
-{
-	choose()->or_words(dst, src, n);
-}
-
-static void
-first_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
-{
-	choose()->and_words(dst, src, n);
-}
-
-static bool
-first_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
-{
-	return choose()->words_meet(a, b, n);
-}
-
-static uint64_t
-first_popcount(const uint64_t *words, uint64_t n)
-{
-	return choose()->popcount(words, n);
-}
-
-static void
-first_count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
-{
-	choose()->count_words(counts, words, n);
-}
-
-static void
-first_halve_words(uint64_t *words, uint64_t n)
-{
-	choose()->halve_words(words, n);
-}
-
-static void
-first_double_words(uint64_t *words, uint64_t n)
-{
-	choose()->double_words(words, n);
-}
-
-static const blx_kernels first_kernels = {
-	.add = first_add,
-	.test = first_test,
-	.test_batch = first_test_batch,
-	.test_default = first_test_default,
-	.test_plain = first_test_plain,
-	.add_default = first_add_default,
-	.add_plain = first_add_plain,
-	.fold = first_fold,
-	.expand_or = first_expand_or,
-	.expand_and = first_expand_and,
-	.disjoint = first_disjoint,
-	.or_words = first_or_words,
-	.and_words = first_and_words,
-	.words_meet = first_words_meet,
-	.popcount = first_popcount,
-	.count_words = first_count_words,
-	.halve_words = first_halve_words,
-	.double_words = first_double_words,
-};
-
-_Atomic(const blx_kernels *) blx_path = &first_kernels;
-_Atomic(blx_test_function) blx_test_default = first_test_default;
-_Atomic(blx_test_function) blx_test_plain = first_test_plain;
-_Atomic(blx_add_function) blx_add_default = first_add_default;
-_Atomic(blx_add_function) blx_add_plain = first_add_plain;
+_Atomic(const blx_kernels *) blx_path;
+_Atomic(blx_test_function) blx_test_default;
+_Atomic(blx_test_function) blx_test_plain;
+_Atomic(blx_add_function) blx_add_default;
+_Atomic(blx_add_function) blx_add_plain;
 
 /* ---- the choice ---- */
 
@@ -286,28 +151,15 @@ blx_simd_set(enum blx_simd_path p)
 	atomic_store_explicit(&blx_add_plain, kernels->add_plain, memory_order_relaxed);
 }
 
-/* Chooses a path, unless another thread has taken one meanwhile. */
-static const blx_kernels *
+/* 101: before the constructors of a program that the library is linked into, which may already use it. */
+static void __attribute__((constructor(101)))
 choose(void)
 {
-	const blx_kernels *none = &first_kernels,
-			   *best;
-	blx_test_function no_test_default = first_test_default,
-				no_test_plain = first_test_plain;
-	blx_add_function no_add_default = first_add_default,
-				no_add_plain = first_add_plain;
-
-	best = kernels_of(BLX_SIMD_AUTO);
-	atomic_compare_exchange_strong(&blx_path, &none, best);
-	atomic_compare_exchange_strong(&blx_test_default, &no_test_default, best->test_default);
-	atomic_compare_exchange_strong(&blx_test_plain, &no_test_plain, best->test_plain);
-	atomic_compare_exchange_strong(&blx_add_default, &no_add_default, best->add_default);
-	atomic_compare_exchange_strong(&blx_add_plain, &no_add_plain, best->add_plain);
-	return blx_kernels_in_use();
+	blx_simd_set(BLX_SIMD_AUTO);
 }
 
 const char *
 blx_simd_name(void)
 {
-	return choose()->name;
+	return blx_kernels_in_use()->name;
 }
