@@ -164,12 +164,16 @@ REINDEX INDEX CONCURRENTLY types_id;
 SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');
 
 -- When most rows are gone VACUUM makes the entries of their blocks anew.
-CREATE TABLE gone AS SELECT i AS id, 'word ' || i AS word FROM generate_series(1, 80000) i;
+CREATE TABLE gone AS SELECT i AS id, 'word ' || i AS word, '' AS note FROM generate_series(1, 80000) i;
 ALTER TABLE gone SET (autovacuum_enabled = off);
 CREATE INDEX gone_key ON gone USING bloomx (id, word);
-INSERT INTO gone SELECT i, 'word ' || i FROM generate_series(80001, 80100) i;
-DELETE FROM gone WHERE id % 20 <> 7;
+INSERT INTO gone SELECT i, 'word ' || i, '' FROM generate_series(80001, 80100) i;
+DELETE FROM gone WHERE id % 20 <> 7 OR (id BETWEEN 40000 AND 41000 AND id <> 40507);
+-- One row is alone in its block, and not the first of its chain.
+SELECT count(*) FROM gone WHERE id + 0 > 0;
+UPDATE gone SET note = 'changed' WHERE id = 40507;
 VACUUM gone;
+SELECT id, word, note FROM gone WHERE id = 40507;
 SELECT rows, entries > 100 AS entries, removed, pending, bloomx_check_index('gone_key') AS checked, lost FROM bloomx_index_info('gone_key');
 SELECT count(*) FILTER (WHERE found = 1) AS found, count(*) AS all FROM gone g, LATERAL (SELECT count(*) AS found FROM gone h WHERE h.id = g.id OFFSET 0) f WHERE id < 2000;
 DROP TABLE gone;
@@ -221,6 +225,19 @@ DROP TABLE choice_common;
 DROP TABLE choice, choice_later;
 SET enable_seqscan = off;
 
+-- VACUUM looks at all pending rows, one step after the other.  A row of more keys than are stored may hold any, also in a segment.
+CREATE TABLE listed (id int, tags int[]) WITH (autovacuum_enabled = off);
+CREATE INDEX listed_key ON listed USING bloomx (tags) WITH (pending_limit = 8000);
+INSERT INTO listed SELECT 0, ARRAY(SELECT -j FROM generate_series(1, 70000) j);
+INSERT INTO listed SELECT i, ARRAY(SELECT i * 1000 + j FROM generate_series(1, 503) j) FROM generate_series(1, 66) i;
+SELECT pending, pages - free - 1 AS pending_pages FROM bloomx_index_info('listed_key');
+SELECT id FROM listed WHERE tags @> '{-69999}';
+DELETE FROM listed WHERE id > 1;
+VACUUM listed;
+SELECT rows, anything, pending, bloomx_check_index('listed_key') AS checked FROM bloomx_index_info('listed_key');
+SELECT id FROM listed WHERE tags @> '{-69999}';
+DROP TABLE listed;
+
 -- Pages of two rows: an entry is of both.
 CREATE TABLE pairs (id int, pad text);
 ALTER TABLE pairs ALTER pad SET STORAGE PLAIN;
@@ -231,9 +248,11 @@ SELECT sum((SELECT count(*) FROM pairs WHERE id = i)) FROM generate_series(1, 20
 -- Rows that are pending: any of several keys.
 INSERT INTO pairs SELECT i, '' FROM generate_series(201, 205) i;
 SELECT id FROM pairs WHERE id IN (999, 203, 201, 7) ORDER BY id;
-DROP TABLE pairs;
 -- More elements than are looked up at once.
 SET work_mem = '64kB';
+INSERT INTO pairs SELECT i, repeat('x', 3500) FROM generate_series(301, 1700) i;
+SELECT count(*) FROM pairs WHERE id = ANY ((SELECT array_agg(i) FROM generate_series(301, 1700, 2) i)::int[]);
+DROP TABLE pairs;
 SELECT count(DISTINCT id) = (SELECT count(DISTINCT id) FROM events WHERE id + 0 BETWEEN 101 AND 5000) AS all
 FROM events WHERE id = ANY ((SELECT array_agg(i) FROM generate_series(101, 5000) i)::int[]);
 RESET work_mem;

@@ -623,7 +623,6 @@ EndEntry(BloomxEntries *entries)
 		entry.n = 0;
 	AddEntry(entries, &entry);
 	entries->tuples = 0;
-	entries->anything = false;
 	ClearSet(&entries->set);
 }
 
