@@ -67,8 +67,8 @@ SET enable_seqscan = off;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM queue WHERE status = ''new'' OFFSET 0) q JOIN (SELECT k, sum(x) FROM f GROUP BY k OFFSET 0) s USING (k)');
 SET enable_seqscan = on;
 -- Nor with a limit for files that it might exceed.
-CREATE TABLE cheap AS SELECT g AS k, repeat('x', 200) AS x FROM generate_series(1, 3000) g;
-CREATE TABLE gone AS SELECT g AS k, 'new'::text AS status, repeat('x', 1000) AS pad FROM generate_series(1, 20000) g;
+CREATE TEMP TABLE cheap AS SELECT g AS k, repeat('x', 200) AS x FROM generate_series(1, 3000) g;
+CREATE TEMP TABLE gone AS SELECT g AS k, 'new'::text AS status, repeat('x', 1000) AS pad FROM generate_series(1, 20000) g;
 ANALYZE cheap, gone;
 UPDATE gone SET status = 'done';
 SET work_mem = '64kB';
@@ -78,6 +78,7 @@ SELECT count(x) FROM gone JOIN cheap USING (k) WHERE status = 'new';
 RESET work_mem;
 RESET hash_mem_multiplier;
 RESET temp_file_limit;
+DROP TABLE cheap, gone;
 -- If there is one, the filter works from the first page on.
 UPDATE queue SET status = 'new';
 SELECT count, "rows" FROM reads('f', 'SELECT * FROM queue JOIN (SELECT k, sum(x) FROM f WHERE k < 10 GROUP BY k OFFSET 0) s USING (k) WHERE status = ''new''');
