@@ -163,6 +163,11 @@ INSERT INTO types (id, txt) VALUES (1001, 'late'), (1002, NULL);
 REINDEX INDEX CONCURRENTLY types_id;
 SELECT rows, pending, bloomx_check_index('types_id') AS checked FROM bloomx_index_info('types_id');
 
+-- A build that fails leaves no file of them behind.
+CREATE INDEX CONCURRENTLY types_failed ON types USING bloomx ((1 / (id - 5)));
+SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%';
+DROP INDEX types_failed;
+
 -- When most rows are gone VACUUM makes the entries of their blocks anew.
 CREATE TABLE gone AS SELECT i AS id, 'word ' || i AS word, '' AS note FROM generate_series(1, 80000) i;
 ALTER TABLE gone SET (autovacuum_enabled = off);

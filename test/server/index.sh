@@ -405,6 +405,18 @@ same "no list has the stamps of another one, be it of the same store or not" 8 "
 	SELECT count(DISTINCT substr(page, 41 + 32 * list, 8)) FROM generate_series(0, 1) store, generate_series(0, 3) list,
 		LATERAL pg_read_binary_file(pg_relation_filepath('mixed_key'), 8192 * store, 8192) page")"
 
+# An INSERT changes a page that was written already: it is logged as a whole after a checkpoint, once, and the next checkpoint writes it again.
+sql -c "CREATE TABLE appended AS SELECT i AS id FROM generate_series(1, 100) i" -c "CREATE INDEX appended_key ON appended USING bloomx (id)" \
+	-c "INSERT INTO appended SELECT i FROM generate_series(101, 400) i" -c "CHECKPOINT" || exit 1
+begin=$(sql -c "SELECT pg_current_wal_insert_lsn()")
+sql -c "INSERT INTO appended SELECT i FROM generate_series(401, 600) i" || exit 1
+same "an append logs what it changes" t "$(sql -c "SELECT pg_current_wal_insert_lsn() - '$begin' < 200000")"
+sql -c "CHECKPOINT" || exit 1
+control "$PGDATA" -m immediate stop
+control "$PGDATA" -l "$BLOOMX_LOG" start || exit 1
+same "and is there after two checkpoints and a crash" "600 1" "$(sql -c "SELECT bloomx_check_index('appended_key')" -c "SET enable_seqscan = off" -c "SELECT count(*) FROM appended WHERE id = 567" | tr '\n' ' ' | sed 's/ $//')"
+sql -c "DROP TABLE appended" || exit 1
+
 # An INSERT writes the server's generic record by hand. With this setting each record carries the pages as they are
 # after it, and a server that replays it stops if it gets other ones.
 sql -c "ALTER SYSTEM SET wal_consistency_checking = 'generic'" -c "SELECT pg_reload_conf()" -o "$work/answer" || exit 1
