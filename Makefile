@@ -20,8 +20,8 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/keys/extract/%.o, extract key_condition extract_array extract_jsonb extract_tsvector extract_hstore letters extract_text extract_regex) \
 	$(patsubst %,src/runtimefilter/%.o, \
 		$(patsubst %,keys/%, keycode keyvalues keyset) \
-		$(patsubst %,query/%, filter_settings volatility registry) \
-		$(patsubst %,exec/%, collect probe site heapscan rangeindex pageruns partitions) \
+		$(patsubst %,query/%, filter_settings optional registry volatility) \
+		$(patsubst %,exec/%, collect probe heapscan rangeindex pageruns partitions) \
 		$(patsubst %,plan/%, grouping pushdown joins) \
 		$(patsubst %,report/%, report totals statement explain) \
 		$(patsubst %,parallel/%, sharedbuild workers) \

@@ -5,7 +5,7 @@
 
 #include "utils/guc.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/hooks.h"
 #include "pg/index/bloomx/bloomx.h"
 #include "pg/index/brin/opclass.h"
 #include "pg/planner/planner.h"
@@ -18,11 +18,10 @@ void
 _PG_init(void)
 {
 	DefineSettings();
-	DefineRuntimeFilterSettings();
+	InstallRuntimeFilters(bloomx_brin_consistent);
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
 	InstallBrinCosts();
 	InstallArrayConditions();
-	InstallRuntimeFilters(bloomx_brin_consistent);
 }

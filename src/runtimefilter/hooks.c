@@ -7,10 +7,14 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
 #include "executor/executor.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/rangeindex.h"
+#include "runtimefilter/exec/scans.h"
+#include "runtimefilter/hooks.h"
+#include "runtimefilter/plan/joins.h"
+#include "runtimefilter/query/optional.h"
+#include "runtimefilter/report/report.h"
 
 static ExecutorStart_hook_type next_start;
 static ExecutorFinish_hook_type next_finish;
@@ -19,15 +23,12 @@ static ExecutorEnd_hook_type next_end;
 static void
 StartHook(QueryDesc *query, int eflags)
 {
-	dsm_handle	leader = TakeLeadersSegment();
-
 	if (next_start)
 		next_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
-	/* a worker follows its leader, even if the setting was changed after the leader's query began */
-	if ((bloomx_runtime_filter || leader != DSM_HANDLE_INVALID) && query->planstate != NULL)
-		AttachRuntimeFilters(query->estate, query->planstate, leader);
+	if (bloomx_runtime_filter && query->planstate != NULL)
+		AttachRuntimeFilters(query->estate, query->planstate);
 }
 
 /* EXPLAIN ANALYZE prints the plan after this. */
@@ -40,22 +41,21 @@ FinishHook(QueryDesc *query)
 		next_finish(query);
 	else
 		standard_ExecutorFinish(query);
-	if (AnyFilteredQuery() && (filtered = FindFilteredQuery(query->estate)) != NULL)
+	filtered = FindFilteredQuery(query->estate);
+	if (filtered != NULL)
 		AddNotes(filtered);
 }
 
 static void
 EndHook(QueryDesc *query)
 {
-	FilteredQuery *filtered;
+	FilteredQuery *filtered = FindFilteredQuery(query->estate);
 
-	if (AnyFilteredQuery() && (filtered = FindFilteredQuery(query->estate)) != NULL)
+	if (filtered != NULL)
 	{
 		ListCell   *lc;
 
-		if (IsParallelWorker() && filtered->shared != NULL)
-			TellLeader(filtered);
-		else if (!filtered->is_shown_only)
+		if (!filtered->is_shown_only && !filtered->is_reported)
 			ReportQuery(filtered);
 		foreach(lc, filtered->points)
 			EndPages(lfirst(lc));
@@ -69,6 +69,7 @@ EndHook(QueryDesc *query)
 void
 InstallRuntimeFilters(PGFunction filter_function)
 {
+	DefineRuntimeFilterSettings();
 	SetFilterFunction(filter_function);
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = StartHook;
@@ -78,5 +79,7 @@ InstallRuntimeFilters(PGFunction filter_function)
 	ExecutorEnd_hook = EndHook;
 	InstallExplain();
 	InstallTotals();
-	DefineWorkerSetting();
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->load != NULL)
+			part->load();
 }

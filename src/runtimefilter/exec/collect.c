@@ -7,25 +7,15 @@
  * start from nothing.
  *
  * A table that parallel workers build together has its rows from all of them.  Each
- * collects the keys of the rows that it reads, and leaves them to the others
- * (sharedbuild.c).
- *
- * If the inner side is itself a parallel hash join, it cannot be a filter point, because its
- * method is set anew when its shared memory is.  Then each worker reads the keys from
- * the complete table when its outer side starts.  That is possible if the table has
- * one batch, so that all of it is in memory.
+ * collects the keys of the rows that it reads; what becomes of these is a matter of an
+ * optional part (parallel).
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
-#include "executor/hashjoin.h"
-#include "executor/nodeHash.h"
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "runtimefilter/runtimefilter.h"
-
-uint64		completed_filters;
+#include "runtimefilter/exec/collect.h"
 
 /* The only key of the filter, if it is an integer in a column and its code is all that is needed; otherwise NULL. */
 static BuildKey *
@@ -43,16 +33,17 @@ OnlyInteger(RuntimeFilter *filter)
 			return NULL;
 		only = key;
 	}
-	return filter->sends_keys ? NULL : only;
+	return filter->listeners != NIL ? NULL : only;
 }
 
-static void
-StartSets(RuntimeFilter *filter)
+/* ---- the life of a filter ---- */
+
+void
+StartCollecting(RuntimeFilter *filter)
 {
 	ListCell   *lc;
 
-	filter->is_complete = false;
-	filter->is_collecting = true;
+	filter->state = FILTER_COLLECTING;
 	filter->rows = 0;
 	MemoryContextReset(filter->sets);
 	for (int i = 0; i < filter->n_keys; i++)
@@ -68,12 +59,13 @@ StartSets(RuntimeFilter *filter)
 	foreach(lc, filter->combined)
 		KeySetInit(&((CombinedKey *) lfirst(lc))->set, filter->sets, false, false,
 				   filter->budget, filter->expected);
-	StartSentKeys(filter);
+	foreach(lc, filter->listeners)
+		((BuildListener *) lfirst(lc))->start(lfirst(lc));
 	filter->only_integer = OnlyInteger(filter);
 }
 
-static void
-FinishSets(RuntimeFilter *filter)
+void
+CompleteFilter(RuntimeFilter *filter)
 {
 	ListCell   *lc;
 
@@ -82,13 +74,28 @@ FinishSets(RuntimeFilter *filter)
 			KeySetFinish(&filter->keys[i].set);
 	foreach(lc, filter->combined)
 		KeySetFinish(&((CombinedKey *) lfirst(lc))->set);
-	FinishSentKeys(filter);
-	WatchBuild(filter);
-	filter->is_collecting = false;
-	filter->is_complete = true;
+	foreach(lc, filter->listeners)
+		((BuildListener *) lfirst(lc))->finish(lfirst(lc));
+	filter->state = FILTER_COMPLETE;
+	/* whoever has learned something of the keys before sees that it is void */
 	filter->generation++;
-	completed_filters++;
+	filter->query->completions++;
 }
+
+void
+GiveUpFilter(RuntimeFilter *filter)
+{
+	filter->state = FILTER_GIVEN_UP;
+}
+
+void
+ForgetKeys(RuntimeFilter *filter)
+{
+	filter->state = FILTER_PLANNED;
+	MemoryContextReset(filter->sets);
+}
+
+/* ---- rows ---- */
 
 /* Reads the codes of a row's keys.  False if a key is NULL: then the row matches nothing. */
 static bool
@@ -144,10 +151,11 @@ AddKeys(RuntimeFilter *filter)
 	}
 }
 
-static void
+void
 AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 {
 	MemoryContext old;
+	ListCell   *lc;
 
 	filter->rows++;
 	if (filter->only_integer != NULL)
@@ -164,8 +172,8 @@ AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 	if (ReadKeys(filter, slot))
 	{
 		AddKeys(filter);
-		if (filter->sends_keys)
-			AddSentKeys(filter);
+		foreach(lc, filter->listeners)
+			((BuildListener *) lfirst(lc))->add_row(lfirst(lc));
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(filter->scratch);
@@ -173,99 +181,27 @@ AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 		ResetExprContext(filter->econtext);
 }
 
-/* True if other processes read the rest of the inner side.  (A Parallel Hash may run without parallelism.) */
-static bool
-IsBuiltTogether(const RuntimeFilter *filter)
-{
-	return filter->is_shared && castNode(HashState, innerPlanState(filter->join))->parallel_state != NULL;
-}
-
 void
 CollectRow(RuntimeFilter *filter, TupleTableSlot *slot)
 {
-	if (!filter->is_collecting)
+	if (filter->state != FILTER_COLLECTING)
 	{
-		StartSets(filter);
-		if (IsBuiltTogether(filter))
-			BeginPart(filter);
+		/* the first row, also after the end: the table is built anew */
+		StartCollecting(filter);
+		if (filter->shared != NULL)
+			filter->shared->start_part(filter);
 	}
 	if (!TupIsNull(slot))
 		AddRow(filter, slot);
-	else if (IsBuiltTogether(filter))
-	{
-		PublishKeys(filter);
-		filter->is_collecting = false;
-		MemoryContextReset(filter->sets);
-	}
+	else if (filter->shared == NULL || !filter->shared->end_part(filter))
+		CompleteFilter(filter);
 	else
-		FinishSets(filter);
+		ForgetKeys(filter);
 }
 
 void
-ForgetShared(RuntimeFilter *filter)
-{
-	filter->is_complete = filter->is_given_up = false;
-	if (filter->shared_build != NULL)
-		DiscardKeys(filter->shared_build, filter->query->area);
-}
-
-/* Every row of a shared table of one batch. */
-static void
-ReadSharedTable(RuntimeFilter *filter, HashJoinTable table)
-{
-	for (int i = 0; i < table->nbuckets; i++)
-	{
-		dsa_pointer at = dsa_pointer_atomic_read(&table->buckets.shared[i]);
-
-		while (DsaPointerIsValid(at))
-		{
-			HashJoinTuple tuple = dsa_get_address(table->area, at);
-
-			CHECK_FOR_INTERRUPTS();
-			ExecStoreMinimalTuple(HJTUPLE_MINTUPLE(tuple), filter->hash_join->hj_HashTupleSlot, false);
-			AddRow(filter, filter->hash_join->hj_HashTupleSlot);
-			at = tuple->next.shared;
-		}
-	}
-	ExecClearTuple(filter->hash_join->hj_HashTupleSlot);
-}
-
-/* True if it is worth to read all of the table, which each process does, and possible. */
-static bool
-TableIsReadable(const RuntimeFilter *filter, HashJoinTable table)
-{
-	return table->nbatch == 1 && table->curbatch == 0 && table->buckets.shared != NULL &&
-		table->batches[0].shared->ntuples <= filter->most_shared;
-}
-
-/*
- * The outer side of a shared table is read only after the table is complete, so
- * whoever calls this while there is a table may have its keys.
- */
-void
-CollectShared(RuntimeFilter *filter)
-{
-	HashJoinTable table = filter->hash_join->hj_HashTable;
-
-	if (filter->is_complete || filter->is_given_up || table == NULL || table->parallel_state == NULL ||
-		BarrierPhase(&table->parallel_state->build_barrier) <= PHJ_BUILD_HASH_INNER)
-		return;
-	StartSets(filter);
-	if (!filter->reads_table)
-		filter->is_given_up = !ImportKeys(filter);
-	else if (TableIsReadable(filter, table))
-		ReadSharedTable(filter, table);
-	else
-		filter->is_given_up = true;
-	filter->is_collecting = false;
-	if (!filter->is_given_up)
-		FinishSets(filter);
-}
-
-void
-CollectSharedFor(FilterPoint *point)
+CompleteSharedFor(FilterPoint *point)
 {
 	for (int i = 0; i < point->n_filters; i++)
-		if (point->filters[i]->filter->is_shared)
-			CollectShared(point->filters[i]->filter);
+		CompleteShared(point->filters[i]->filter);
 }

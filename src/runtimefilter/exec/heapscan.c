@@ -13,7 +13,7 @@
  * rows that the conditions leave (probe.c).
  *
  * The method of the node is replaced as a whole.  To call it for each row, as is
- * done for all other nodes (site.c), costs 5 ns, which is felt where nothing can be
+ * done for all other nodes (probe.c), costs 5 ns, which is felt where nothing can be
  * dropped.  If another module has put its method there before, then that is called.
  */
 #include "postgres.h"
@@ -33,7 +33,9 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/collect.h"
+#include "runtimefilter/exec/probe.h"
+#include "runtimefilter/exec/scans.h"
 #include "runtimefilter/query/volatility.h"
 
 /*
@@ -179,7 +181,7 @@ ArmScan(FilterPoint *point, bool begins)
 	/* no join that has a filter is ever run backwards */
 	Assert(ScanDirectionIsForward(node->ps.state->es_direction));
 	/* now, not in the middle of a page */
-	CollectSharedFor(point);
+	CompleteSharedFor(point);
 	if (point->bounds != NULL && PartitionIsExcluded(point))
 		return false;
 	if (node->ss_currentScanDesc == NULL)
@@ -199,7 +201,7 @@ ArmScan(FilterPoint *point, bool begins)
 	/* the rest of a page is tested again with other keys */
 	if (begins || point->armed_generation != PointGeneration(point))
 		point->tested = InvalidBlockNumber;
-	point->armed_since = completed_filters;
+	point->armed_since = point->query->completions;
 	point->armed_generation = PointGeneration(point);
 	return true;
 }
@@ -213,7 +215,7 @@ FetchRow(ScanState *node)
 	bool		begins = scan == NULL || !scan->rs_inited;	/* also after a rescan */
 	TupleTableSlot *slot = node->ss_ScanTupleSlot;
 
-	if (unlikely(begins || point->armed_since != completed_filters) && !ArmScan(point, begins))
+	if (unlikely(begins || point->armed_since != point->query->completions) && !ArmScan(point, begins))
 		return NULL;
 	for (;;)
 	{

@@ -35,7 +35,9 @@
 #include "pgstat.h"
 #include "utils/rel.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/budget.h"
+#include "runtimefilter/exec/rangeindex.h"
+#include "runtimefilter/exec/scans.h"
 
 /*
  * The pages that a scan reads before it opens an index.  To open one is taken to
@@ -305,7 +307,7 @@ Ask(PageSkip *pages, Question *question, BlockNumber range)
 		question->paused--;
 		return true;
 	}
-	if (!FilterIsReady(question->applied->filter))
+	if (!UseFilter(question->applied->filter))
 		return true;
 	if (!AskInTime(pages, question))
 		return true;
@@ -334,7 +336,7 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 		if (!Ask(pages, question, range))
 		{
 			/* the blocks of a parallel scan come one by one */
-			question->applied->pages_skipped += pages->mode == SCAN_SERIAL ? end - page : 1;
+			question->applied->counts[PAGES_SKIPPED] += pages->mode == SCAN_SERIAL ? end - page : 1;
 			*until = end;
 			return false;
 		}

@@ -36,7 +36,9 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/budget.h"
+#include "runtimefilter/exec/collect.h"
+#include "runtimefilter/exec/scans.h"
 #include "runtimefilter/query/volatility.h"
 
 /*
@@ -71,7 +73,7 @@ typedef struct Bound
 struct PartitionBounds
 {
 	List	   *bounds;
-	uint64		asked_at;		/* completed_filters at the last answer */
+	uint64		asked_at;		/* query->completions at the last answer */
 	uint64		asked_of;		/* the state of the point's filters then */
 	bool		is_excluded;
 };
@@ -443,11 +445,11 @@ PartitionIsExcluded(FilterPoint *point)
 	PartitionBounds *bounds = point->bounds;
 	uint64		state;
 
-	CollectSharedFor(point);
+	CompleteSharedFor(point);
 	/* the common case, for each row: a filter that is no longer ready could only exclude less */
-	if (!bounds->is_excluded && bounds->asked_at == completed_filters)
+	if (!bounds->is_excluded && bounds->asked_at == point->query->completions)
 		return false;
-	bounds->asked_at = completed_filters;
+	bounds->asked_at = point->query->completions;
 	state = StateOfFilters(point);
 	if (state == bounds->asked_of)
 		return bounds->is_excluded;
@@ -457,11 +459,11 @@ PartitionIsExcluded(FilterPoint *point)
 	{
 		AppliedFilter *applied = point->filters[i];
 
-		if (!FilterIsReady(applied->filter))
+		if (!UseFilter(applied->filter))
 			continue;
-		applied->partitions++;
+		applied->counts[PARTITIONS]++;
 		bounds->is_excluded = FilterExcludes(bounds, applied);
-		applied->partitions_skipped += bounds->is_excluded;
+		applied->counts[PARTITIONS_SKIPPED] += bounds->is_excluded;
 	}
 	return bounds->is_excluded;
 }

@@ -6,12 +6,19 @@
  * filters of one point are asked in the order of what they drop per cost, measured
  * in the last window: any order of joins then comes near the best one (Zhu et al.,
  * "Looking Ahead Makes Query Plans Robust", VLDB 2017).
+ *
+ * One node may be both: where rows are dropped for a join above, and the
+ * inner side of another join, whose keys are collected after that.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "executor/instrument.h"
+#include "miscadmin.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/collect.h"
+#include "runtimefilter/exec/probe.h"
+#include "runtimefilter/exec/scans.h"
 
 /* Rows per window: enough to tell 10 % from 9 %, and a tenth of a millisecond. */
 #define WINDOW_ROWS 8192
@@ -65,7 +72,7 @@ EndWindow(AppliedFilter *applied)
 	{
 		applied->pause = applied->pause == 0 ? FIRST_PAUSE : Min(applied->pause * 2, LAST_PAUSE);
 		applied->paused = applied->pause;
-		applied->pauses++;
+		applied->counts[PAUSES]++;
 	}
 	else
 		applied->pause = 0;
@@ -86,7 +93,7 @@ EndPauseEarly(FilterPoint *point)
 {
 	if (point->paused_generation != PointGeneration(point))
 		point->paused = 0;
-	point->paused_since = completed_filters;
+	point->paused_since = point->query->completions;
 }
 
 /* If all filters pause, the point does. */
@@ -100,7 +107,7 @@ PausePoint(FilterPoint *point)
 	for (int i = 0; i < point->n_filters; i++)
 		point->filters[i]->paused -= rows;
 	point->paused = rows;
-	point->paused_since = completed_filters;
+	point->paused_since = point->query->completions;
 	point->paused_generation = PointGeneration(point);
 }
 
@@ -197,9 +204,8 @@ FilterIsArmed(AppliedFilter *applied, uint32 rows)
 		applied->paused -= Min(applied->paused, rows);
 		return false;
 	}
-	if (applied->filter->is_shared)
-		CollectShared(applied->filter);
-	return FilterIsReady(applied->filter);
+	CompleteShared(applied->filter);
+	return UseFilter(applied->filter);
 }
 
 bool
@@ -218,4 +224,32 @@ RowPasses(FilterPoint *point, TupleTableSlot *slot)
 	}
 	(void) EndWindows(point);
 	return passes;
+}
+
+/* ---- the method that stands in for a node's own ---- */
+
+/* The node's next row that no filter drops. */
+static TupleTableSlot *
+NextPassingRow(FilterPoint *point)
+{
+	/* to stop is right at any moment: the rows that are left would all be dropped */
+	if (point->bounds != NULL && PartitionIsExcluded(point))
+		return NULL;
+	for (;;)
+	{
+		TupleTableSlot *slot = point->own(point->ps);
+
+		if (TupIsNull(slot) || PointPauses(point, 1) || RowPasses(point, slot))
+			return slot;
+		InstrCountFiltered1(point->ps, 1);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+TupleTableSlot *
+ExecPoint(PlanState *ps)
+{
+	FilterPoint *point = FindPoint(ps);
+
+	return CollectFor(point, point->n_filters > 0 ? NextPassingRow(point) : point->own(ps));
 }

@@ -49,7 +49,8 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/budget.h"
+#include "runtimefilter/exec/rangeindex.h"
 #include "runtimefilter/query/volatility.h"
 #include "pg/base/objects.h"
 #include "pg/keys/keys.h"

@@ -1,24 +1,34 @@
 /*
- * sharedbuild.c - the keys of a filter, from the processes that read them.
+ * sharedbuild.c - the keys of a Parallel Hash, from the processes that read them.
  *
- * In a Parallel Hash each process reads a part of the inner side.  At the end of its
- * part, it leaves the keys of that part in memory that all processes of the query
- * share.  Before a process tests the first row of the outer side, it takes the keys
- * that were left and makes the filter from them.  Keys that were left do not change
- * any more, so no process waits for another.
+ * Each process reads a part of the inner side.  At the end of its part, it publishes
+ * the keys of that part in memory that all processes of the query share.  Before a
+ * process tests the first row of the outer side, it imports the keys that were
+ * published and makes the filter from them.  They do not change any more, so no process
+ * waits for another.
  *
  * No key is missing then.  The build barrier of the hash join lets no process begin
  * with the outer side before all have reached the end of the inner one, and a process
  * that comes later finds the inner side read.  One danger is left: a process that
  * reads rows but does not collect keys, because its settings or its memory do not
- * allow a filter.  So each process is counted when it begins and when it has left its
+ * allow a filter.  So each process is counted when it begins and when it has published its
  * keys, and one that has no such filter says so when it starts (workers.c).
+ *
+ * If the inner side is itself a parallel hash join, it cannot be a point, because its
+ * method is set anew when its shared memory is.  Then each process reads the keys from
+ * the complete table when its outer side starts.  That is possible if the table has
+ * one batch, so that all of it is in memory.
  */
 #include "postgres.h"
 
+#include <float.h>
+
+#include "executor/executor.h"
+#include "executor/hashjoin.h"
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/parallel/parallel.h"
 
 /* The sets of one process. */
 typedef struct PublishedKeys
@@ -64,26 +74,35 @@ AllSets(RuntimeFilter *filter, int *n)
 	return sets;
 }
 
-void
-BeginPart(RuntimeFilter *filter)
-{
-	SharedBuild *build = filter->shared_build;
+/* ---- this process's part ---- */
 
-	if (build == NULL)
+/* True if other processes read the rest of the inner side.  (A Parallel Hash may run without parallelism.) */
+static bool
+IsBuiltInParts(const RuntimeFilter *filter)
+{
+	return castNode(HashState, innerPlanState(filter->join))->parallel_state != NULL;
+}
+
+static void
+StartPart(RuntimeFilter *filter)
+{
+	PartsOfBuild *parts = ParallelBuildOf(filter)->parts;
+
+	if (parts == NULL || !IsBuiltInParts(filter))
 		return;
-	SpinLockAcquire(&build->mutex);
-	build->begun++;
-	SpinLockRelease(&build->mutex);
+	SpinLockAcquire(&parts->mutex);
+	parts->begun++;
+	SpinLockRelease(&parts->mutex);
 }
 
 /* Copies the sets into shared memory.  An invalid pointer if there is not enough of it. */
 static dsa_pointer
 ExportSets(RuntimeFilter *filter)
 {
-	dsa_area   *area = filter->query->area;
+	dsa_area   *area = filter->query->parallel->area;
 	uint64		bytes = offsetof(PublishedKeys, sets);
 	SetOfKeys  *sets;
-	PublishedKeys *left;
+	PublishedKeys *published;
 	uint64	   *to;
 	dsa_pointer at;
 	int			n;
@@ -94,10 +113,10 @@ ExportSets(RuntimeFilter *filter)
 	at = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 	if (!DsaPointerIsValid(at))
 		return at;
-	left = dsa_get_address(area, at);
-	left->rows = filter->rows;
-	left->n_sets = n;
-	to = left->sets;
+	published = dsa_get_address(area, at);
+	published->rows = filter->rows;
+	published->n_sets = n;
+	to = published->sets;
 	for (int i = 0; i < n; i++)
 	{
 		*to++ = sets[i].keys;
@@ -107,36 +126,44 @@ ExportSets(RuntimeFilter *filter)
 	return at;
 }
 
-void
-PublishKeys(RuntimeFilter *filter)
+static void
+PublishKeys(RuntimeFilter *filter, PartsOfBuild *parts)
 {
-	SharedBuild *build = filter->shared_build;
-	PublishedKeys *left;
-	dsa_pointer at;
+	dsa_pointer at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : ExportSets(filter);
+	PublishedKeys *published = DsaPointerIsValid(at) ? dsa_get_address(filter->query->parallel->area, at) : NULL;
 
-	if (build == NULL)
-		return;
-	at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : ExportSets(filter);
-	left = DsaPointerIsValid(at) ? dsa_get_address(filter->query->area, at) : NULL;
-	SpinLockAcquire(&build->mutex);
-	build->ended++;
-	if (left != NULL)
+	/* what is published is complete before anybody can find it */
+	SpinLockAcquire(&parts->mutex);
+	parts->ended++;
+	if (published != NULL)
 	{
-		left->next = build->left;
-		build->left = at;
+		published->next = parts->published;
+		parts->published = at;
 	}
 	else
-		build->is_given_up = true;
-	SpinLockRelease(&build->mutex);
+		parts->is_given_up = true;
+	SpinLockRelease(&parts->mutex);
 }
 
-/* The set of these keys that a process has left; NULL if it has none. */
-static ExportedKeySet *
-FindExported(PublishedKeys *left, uint64 keys)
+static bool
+EndPart(RuntimeFilter *filter)
 {
-	uint64	   *at = left->sets;
+	if (!IsBuiltInParts(filter))
+		return false;
+	if (ParallelBuildOf(filter)->parts != NULL)
+		PublishKeys(filter, ParallelBuildOf(filter)->parts);
+	return true;
+}
 
-	for (int i = 0; i < left->n_sets; i++)
+/* ---- the keys of all processes ---- */
+
+/* The set of these keys that a process has published; NULL if it has none. */
+static ExportedKeySet *
+FindExported(PublishedKeys *published, uint64 keys)
+{
+	uint64	   *at = published->sets;
+
+	for (int i = 0; i < published->n_sets; i++)
 	{
 		ExportedKeySet *exported = (ExportedKeySet *) (at + 1);
 
@@ -147,59 +174,137 @@ FindExported(PublishedKeys *left, uint64 keys)
 	return NULL;
 }
 
-/* False if the process has not left all that is needed here. */
+/* False if the process has not published all that is needed here. */
 static bool
-ImportSets(RuntimeFilter *filter, PublishedKeys *left)
+ImportSets(RuntimeFilter *filter, PublishedKeys *published)
 {
 	int			n;
 	SetOfKeys  *sets = AllSets(filter, &n);
 
 	for (int i = 0; i < n; i++)
 	{
-		ExportedKeySet *exported = FindExported(left, sets[i].keys);
+		ExportedKeySet *exported = FindExported(published, sets[i].keys);
 
 		if (exported == NULL)
 			return false;
 		KeySetImport(sets[i].set, exported);
 	}
-	filter->rows += left->rows;
+	filter->rows += published->rows;
 	return true;
 }
 
-bool
-ImportKeys(RuntimeFilter *filter)
+/* Adds the keys of all processes to the filter's empty sets.  False if some are missing. */
+static bool
+ImportKeys(RuntimeFilter *filter, PartsOfBuild *parts)
 {
-	SharedBuild *build = filter->shared_build;
 	bool		are_all;
 	dsa_pointer at;
 
-	if (build == NULL)
+	if (parts == NULL)
 		return false;
-	SpinLockAcquire(&build->mutex);
-	are_all = !build->is_given_up && build->begun > 0 && build->begun == build->ended;
-	at = build->left;
-	SpinLockRelease(&build->mutex);
+	SpinLockAcquire(&parts->mutex);
+	are_all = !parts->is_given_up && parts->begun > 0 && parts->begun == parts->ended;
+	at = parts->published;
+	SpinLockRelease(&parts->mutex);
 	while (are_all && DsaPointerIsValid(at))
 	{
-		PublishedKeys *left = dsa_get_address(filter->query->area, at);
+		PublishedKeys *published = dsa_get_address(filter->query->parallel->area, at);
 
 		CHECK_FOR_INTERRUPTS();
-		are_all = ImportSets(filter, left);
-		at = left->next;
+		are_all = ImportSets(filter, published);
+		at = published->next;
 	}
 	return are_all;
 }
 
-void
-DiscardKeys(SharedBuild *build, dsa_area *area)
+/* True if each process may cheaply read the whole hash table itself. */
+static bool
+TableIsReadable(const RuntimeFilter *filter, HashJoinTable table)
 {
-	while (DsaPointerIsValid(build->left))
-	{
-		dsa_pointer at = build->left;
+	return table->nbatch == 1 && table->curbatch == 0 && table->buckets.shared != NULL &&
+		table->batches[0].shared->ntuples <= ParallelBuildOf(filter)->most_rows;
+}
 
-		build->left = ((PublishedKeys *) dsa_get_address(area, at))->next;
-		dsa_free(area, at);
+/* Every row of a shared table of one batch. */
+static void
+ReadSharedTable(RuntimeFilter *filter, HashJoinTable table)
+{
+	for (int i = 0; i < table->nbuckets; i++)
+	{
+		dsa_pointer at = dsa_pointer_atomic_read(&table->buckets.shared[i]);
+
+		while (DsaPointerIsValid(at))
+		{
+			HashJoinTuple tuple = dsa_get_address(table->area, at);
+
+			CHECK_FOR_INTERRUPTS();
+			ExecStoreMinimalTuple(HJTUPLE_MINTUPLE(tuple), filter->hash_join->hj_HashTupleSlot, false);
+			AddRow(filter, filter->hash_join->hj_HashTupleSlot);
+			at = tuple->next.shared;
+		}
 	}
-	build->begun = build->ended = 0;
-	build->is_given_up = false;
+	ExecClearTuple(filter->hash_join->hj_HashTupleSlot);
+}
+
+/* False if some keys are not to be had. */
+static bool
+FillSets(RuntimeFilter *filter, HashJoinTable table)
+{
+	if (!filter->reads_table)
+		return ImportKeys(filter, ParallelBuildOf(filter)->parts);
+	if (!TableIsReadable(filter, table))
+		return false;
+	ReadSharedTable(filter, table);
+	return true;
+}
+
+/*
+ * The outer side of a shared table is read only after the table is complete, so
+ * whoever calls this while there is a table may have its keys.
+ */
+static void
+CompleteFromAll(RuntimeFilter *filter)
+{
+	HashJoinTable table = filter->hash_join->hj_HashTable;
+
+	if (filter->state == FILTER_COMPLETE || filter->state == FILTER_GIVEN_UP || table == NULL ||
+		table->parallel_state == NULL || BarrierPhase(&table->parallel_state->build_barrier) <= PHJ_BUILD_HASH_INNER)
+		return;
+	StartCollecting(filter);
+	if (FillSets(filter, table))
+		CompleteFilter(filter);
+	else
+		GiveUpFilter(filter);
+}
+
+void
+ForgetParts(RuntimeFilter *filter)
+{
+	PartsOfBuild *parts = ParallelBuildOf(filter)->parts;
+
+	ForgetKeys(filter);
+	if (parts == NULL)
+		return;
+	while (DsaPointerIsValid(parts->published))
+	{
+		dsa_pointer at = parts->published;
+
+		parts->published = ((PublishedKeys *) dsa_get_address(filter->query->parallel->area, at))->next;
+		dsa_free(filter->query->parallel->area, at);
+	}
+	parts->begun = parts->ended = 0;
+	parts->is_given_up = false;
+}
+
+SharedBuild *
+NewParallelBuild(RuntimeFilter *filter)
+{
+	ParallelBuild *build = palloc0(sizeof(ParallelBuild));
+
+	build->shared.start_part = StartPart;
+	build->shared.end_part = EndPart;
+	build->shared.complete = CompleteFromAll;
+	/* reading a row of the table costs a fraction of what a dropped outer row saves */
+	build->most_rows = bloomx_runtime_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
+	return &build->shared;
 }

@@ -2,7 +2,7 @@
  * workers.c - what the processes of a parallel query tell one another.
  *
  * Each process of a parallel query has its own plan states, points and filters.  In a
- * segment of dynamic shared memory they leave what the leader shall report, and the
+ * segment of dynamic shared memory they publish what the leader shall report, and the
  * keys that filters need from all of them (sharedbuild.c).  The leader makes the segment
  * when the first Gather above a filter point starts its workers: queries without such a
  * Gather have none.
@@ -24,7 +24,10 @@
 #include "storage/lwlock.h"
 #include "utils/guc.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/probe.h"
+#include "runtimefilter/parallel/parallel.h"
+#include "runtimefilter/plan/joins.h"
+#include "runtimefilter/report/report.h"
 
 #define SETTING "bloomx.runtime_filter_segment"
 
@@ -49,22 +52,22 @@ typedef struct SharedCounts
 /* Keys that fit into this much memory of the segment need no segment of their own. */
 #define AREA_BYTES (256 * 1024)
 
-struct SharedQuery
+typedef struct SharedQuery
 {
 	uint32		magic;
 	slock_t		mutex;			/* of all counts: each process adds but once per filter */
 	int			n_counts;
 	int			n_builds;
-	Size		builds;			/* where they are: SharedBuild each */
+	Size		builds;			/* where they are: PartsOfBuild each */
 	Size		area;			/* where it is, if there are builds */
 	XLogRecPtr	position;		/* the leader's */
 	SharedCounts counts[FLEXIBLE_ARRAY_MEMBER];
-};
+} SharedQuery;
 
-static SharedBuild *
+static PartsOfBuild *
 NthBuild(SharedQuery *shared, int n)
 {
-	return (SharedBuild *) ((char *) shared + shared->builds) + n;
+	return (PartsOfBuild *) ((char *) shared + shared->builds) + n;
 }
 
 /* ---- the setting ---- */
@@ -81,7 +84,7 @@ CheckSegment(int *value, void **extra, GucSource source)
 	return false;
 }
 
-void
+static void
 DefineWorkerSetting(void)
 {
 	DefineCustomIntVariable(SETTING,
@@ -92,7 +95,12 @@ DefineWorkerSetting(void)
 							CheckSegment, NULL, NULL);
 }
 
-dsm_handle
+/*
+ * In a parallel worker that starts the plan for which it was made: the segment of
+ * the leader's query.  Otherwise, and if the leader has none, DSM_HANDLE_INVALID.
+ * To be called before the plan starts, since that may run other queries.
+ */
+static dsm_handle
 TakeLeadersSegment(void)
 {
 	static bool is_taken = false;
@@ -125,13 +133,30 @@ ExecGatherWithSegment(FilterPoint *point, dsm_handle handle)
 
 /* ---- the segment ---- */
 
+/* Called when the memory of the query is freed. */
 static void
-Keep(FilteredQuery *query, dsm_segment *segment)
+LeaveSegment(void *arg)
 {
+	ParallelQuery *parallel = arg;
+
+	if (parallel->area != NULL)
+		dsa_detach(parallel->area);
+	dsm_detach(parallel->segment);
+}
+
+static void
+KeepSegment(FilteredQuery *query, dsm_segment *segment)
+{
+	ParallelQuery *parallel = MemoryContextAllocZero(query->context, sizeof(ParallelQuery));
+
+	parallel->segment = segment;
+	parallel->shared = dsm_segment_address(segment);
+	parallel->at_end.func = LeaveSegment;
+	parallel->at_end.arg = parallel;
 	/* until the query's memory is freed */
 	dsm_pin_mapping(segment);
-	query->segment = segment;
-	query->shared = dsm_segment_address(segment);
+	MemoryContextRegisterResetCallback(query->context, &parallel->at_end);
+	query->parallel = parallel;
 }
 
 static bool
@@ -149,9 +174,9 @@ NameCounts(SharedCounts *counts, AppliedFilter *applied)
 	counts->attno = applied->attnos[0];
 }
 
-/* The leader's: places for each filter at each point.  Some may not be below a Gather; they are not many. */
+/* The leader's: counts of each filter at each point.  Few of them are not below a Gather. */
 static void
-ClaimCounts(FilteredQuery *query)
+ClaimCounts(FilteredQuery *query, SharedQuery *shared)
 {
 	ListCell   *lc;
 
@@ -161,34 +186,35 @@ ClaimCounts(FilteredQuery *query)
 
 		for (int i = 0; i < point->n_filters; i++)
 		{
-			point->filters[i]->shared = query->shared->n_counts++;
-			NameCounts(&query->shared->counts[point->filters[i]->shared], point->filters[i]);
+			point->filters[i]->shared_counts = shared->n_counts++;
+			NameCounts(&shared->counts[point->filters[i]->shared_counts], point->filters[i]);
 		}
 	}
 }
 
 static bool
-IsBuiltInParts(const RuntimeFilter *filter)
+IsPublished(const RuntimeFilter *filter)
 {
-	return filter->is_shared && !filter->reads_table;
+	return filter->shared != NULL && !filter->reads_table;
 }
 
-/* The leader's: where processes leave the keys of a Parallel Hash. */
+/* The leader's: where processes publish the keys of a Parallel Hash. */
 static void
-MakeBuilds(FilteredQuery *query)
+MakeBuilds(FilteredQuery *query, SharedQuery *shared)
 {
-	SharedQuery *shared = query->shared;
 	ListCell   *lc;
 
 	foreach(lc, query->filters)
 	{
 		RuntimeFilter *filter = lfirst(lc);
+		PartsOfBuild *parts;
 
-		if (!IsBuiltInParts(filter))
+		if (!IsPublished(filter))
 			continue;
-		filter->shared_build = NthBuild(shared, shared->n_builds++);
-		filter->shared_build->join_node = filter->join->plan->plan_node_id;
-		SpinLockInit(&filter->shared_build->mutex);
+		parts = NthBuild(shared, shared->n_builds++);
+		parts->join_node = filter->join->plan->plan_node_id;
+		SpinLockInit(&parts->mutex);
+		ParallelBuildOf(filter)->parts = parts;
 	}
 }
 
@@ -197,6 +223,7 @@ MakeSegment(FilteredQuery *query)
 {
 	MemoryContext old;
 	dsm_segment *segment;
+	SharedQuery *shared;
 	ListCell   *lc;
 	int			n_counts = 0,
 				n_builds = 0;
@@ -207,31 +234,32 @@ MakeSegment(FilteredQuery *query)
 	foreach(lc, query->points)
 		n_counts += ((FilterPoint *) lfirst(lc))->n_filters;
 	foreach(lc, query->filters)
-		n_builds += IsBuiltInParts(lfirst(lc));
+		n_builds += IsPublished(lfirst(lc));
 	builds = MAXALIGN(offsetof(SharedQuery, counts) + n_counts * sizeof(SharedCounts));
-	area = MAXALIGN(builds + n_builds * sizeof(SharedBuild));
+	area = MAXALIGN(builds + n_builds * sizeof(PartsOfBuild));
 	size = area + (n_builds > 0 ? AREA_BYTES : 0);
 	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
 	if (segment == NULL)
 		return;
-	Keep(query, segment);
-	memset(query->shared, 0, area);
-	query->shared->magic = SEGMENT_MAGIC;
-	query->shared->builds = builds;
-	query->shared->area = area;
-	query->shared->position = query->position;
-	SpinLockInit(&query->shared->mutex);
-	ClaimCounts(query);
-	MakeBuilds(query);
+	KeepSegment(query, segment);
+	shared = query->parallel->shared;
+	memset(shared, 0, area);
+	shared->magic = SEGMENT_MAGIC;
+	shared->builds = builds;
+	shared->area = area;
+	shared->position = query->position;
+	SpinLockInit(&shared->mutex);
+	ClaimCounts(query, shared);
+	MakeBuilds(query, shared);
 	if (n_builds == 0)
 		return;
 	old = MemoryContextSwitchTo(query->context);
-	query->area = dsa_create_in_place((char *) query->shared + area, AREA_BYTES, LWTRANCHE_PARALLEL_QUERY_DSA, segment);
-	dsa_pin_mapping(query->area);
+	query->parallel->area = dsa_create_in_place((char *) shared + area, AREA_BYTES, LWTRANCHE_PARALLEL_QUERY_DSA, segment);
+	dsa_pin_mapping(query->parallel->area);
 	MemoryContextSwitchTo(old);
 }
 
-/* A worker's: the places that its leader has made. */
+/* A worker's: the counts that its leader has made. */
 static void
 FindCounts(FilteredQuery *query)
 {
@@ -242,9 +270,9 @@ FindCounts(FilteredQuery *query)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-			for (int j = 0; j < query->shared->n_counts; j++)
-				if (CountsAreOf(&query->shared->counts[j], point->filters[i]))
-					point->filters[i]->shared = j;
+			for (int j = 0; j < query->parallel->shared->n_counts; j++)
+				if (CountsAreOf(&query->parallel->shared->counts[j], point->filters[i]))
+					point->filters[i]->shared_counts = j;
 	}
 }
 
@@ -261,28 +289,29 @@ FilterOf(FilteredQuery *query, const PlanState *join)
 
 /*
  * In a worker.  If it has no filter for a join that has one in the leader, it does
- * not leave the keys of the rows that it reads.  Then no process may have a filter.
+ * not publish the keys of the rows that it reads.  Then no process may have a filter.
  */
 static bool
 FindBuilds(PlanState *ps, void *context)
 {
 	FilteredQuery *query = context;
+	SharedQuery *shared = query->parallel->shared;
 
-	for (int i = 0; i < query->shared->n_builds; i++)
+	for (int i = 0; i < shared->n_builds; i++)
 	{
-		SharedBuild *build = NthBuild(query->shared, i);
+		PartsOfBuild *parts = NthBuild(shared, i);
 		RuntimeFilter *filter;
 
-		if (build->join_node != ps->plan->plan_node_id)
+		if (parts->join_node != ps->plan->plan_node_id)
 			continue;
 		filter = FilterOf(query, ps);
 		if (filter != NULL)
-			filter->shared_build = build;
+			ParallelBuildOf(filter)->parts = parts;
 		else
 		{
-			SpinLockAcquire(&build->mutex);
-			build->is_given_up = true;
-			SpinLockRelease(&build->mutex);
+			SpinLockAcquire(&parts->mutex);
+			parts->is_given_up = true;
+			SpinLockRelease(&parts->mutex);
 		}
 	}
 	return false;
@@ -292,21 +321,23 @@ static void
 JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 {
 	dsm_segment *segment = dsm_attach(handle);
+	SharedQuery *shared;
 
 	/* the leader leaves it after its workers */
 	if (segment == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("could not map dynamic shared memory segment of runtime filters")));
-	Keep(query, segment);
-	if (query->shared->magic != SEGMENT_MAGIC)
+	KeepSegment(query, segment);
+	shared = query->parallel->shared;
+	if (shared->magic != SEGMENT_MAGIC)
 		elog(ERROR, "dynamic shared memory segment does not belong to runtime filters");
-	query->position = Max(query->position, query->shared->position);
+	query->position = Max(query->position, shared->position);
 	FindCounts(query);
-	if (query->shared->n_builds == 0)
+	if (shared->n_builds == 0)
 		return;
-	query->area = dsa_attach_in_place((char *) query->shared + query->shared->area, segment);
-	dsa_pin_mapping(query->area);
+	query->parallel->area = dsa_attach_in_place((char *) shared + shared->area, segment);
+	dsa_pin_mapping(query->parallel->area);
 	(void) VisitPlan(top, FindBuilds, query);
 }
 
@@ -324,8 +355,8 @@ ForgetBuilds(PlanState *ps, void *query)
 {
 	RuntimeFilter *filter = IsA(ps, HashJoinState) ? FilterOf(query, ps) : NULL;
 
-	if (filter != NULL && filter->is_shared)
-		ForgetShared(filter);
+	if (filter != NULL && filter->shared != NULL)
+		ForgetParts(filter);
 	return false;
 }
 
@@ -344,9 +375,10 @@ ExecSharedGather(PlanState *ps)
 	/* as the Gather would: afterwards nothing runs a query until workers have been given the setting */
 	ExecSetParamPlanMulti(IsA(ps, GatherState) ? ((Gather *) ps->plan)->initParam : ((GatherMerge *) ps->plan)->initParam,
 						  GetPerTupleExprContext(ps->state));
-	if (query->shared == NULL)
+	if (query->parallel == NULL)
 		MakeSegment(query);
-	return ExecGatherWithSegment(point, query->segment == NULL ? DSM_HANDLE_INVALID : dsm_segment_handle(query->segment));
+	return ExecGatherWithSegment(point, query->parallel == NULL ? DSM_HANDLE_INVALID :
+								 dsm_segment_handle(query->parallel->segment));
 }
 
 /* True if the node is a filter point, other than the Gather itself, at which rows are dropped. */
@@ -372,7 +404,8 @@ VisitGather(PlanState *ps, void *query)
 	return false;
 }
 
-void
+/* Prepares a query whose points are known to share: as a worker, if there is a leader's segment. */
+static void
 ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 {
 	if (leader != DSM_HANDLE_INVALID)
@@ -387,7 +420,7 @@ static void
 TellCounts(SharedQuery *shared, const AppliedFilter *applied)
 {
 	FilterReport report = MakeOwnReport(applied);
-	SharedCounts *counts = &shared->counts[applied->shared];
+	SharedCounts *counts = &shared->counts[applied->shared_counts];
 
 	if (report.processes == 0)
 		return;
@@ -401,7 +434,8 @@ TellCounts(SharedQuery *shared, const AppliedFilter *applied)
 	SpinLockRelease(&shared->mutex);
 }
 
-void
+/* A worker's query ends: tells the leader what its filters did. */
+static void
 TellLeader(FilteredQuery *query)
 {
 	ListCell   *lc;
@@ -411,32 +445,92 @@ TellLeader(FilteredQuery *query)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-			if (point->filters[i]->shared >= 0)
-				TellCounts(query->shared, point->filters[i]);
+			if (point->filters[i]->shared_counts >= 0)
+				TellCounts(query->parallel->shared, point->filters[i]);
 	}
 }
 
-FilterReport
-MakeFilterReport(const AppliedFilter *applied)
+/* The leader's: adds what they have told. */
+static void
+AddToReport(const AppliedFilter *applied, FilterReport *report)
 {
-	FilterReport report = MakeOwnReport(applied);
-	SharedQuery *shared = applied->point->query->shared;
+	ParallelQuery *parallel = applied->point->query->parallel;
 	SharedCounts counts;
 
-	if (applied->shared < 0 || shared == NULL || IsParallelWorker())
-		return report;
-	SpinLockAcquire(&shared->mutex);
-	counts = shared->counts[applied->shared];
-	SpinLockRelease(&shared->mutex);
+	if (applied->shared_counts < 0 || parallel == NULL || IsParallelWorker())
+		return;
+	SpinLockAcquire(&parallel->shared->mutex);
+	counts = parallel->shared->counts[applied->shared_counts];
+	SpinLockRelease(&parallel->shared->mutex);
 	/* the leader may have left all of the work to them */
-	if (report.processes == 0 && counts.processes > 0)
+	if (report->processes == 0 && counts.processes > 0)
 	{
-		memcpy(report.kind, counts.kind, sizeof(report.kind));
-		report.build_rows = counts.build_rows;
-		report.bytes = counts.bytes;
+		memcpy(report->kind, counts.kind, sizeof(report->kind));
+		report->build_rows = counts.build_rows;
+		report->bytes = counts.bytes;
 	}
-	report.processes += counts.processes;
+	report->processes += counts.processes;
 	for (int i = 0; i < N_COUNTS; i++)
-		report.counts[i] += counts.counts[i];
-	return report;
+		report->counts[i] += counts.counts[i];
+}
+
+/* ---- hooks ---- */
+
+static ExecutorStart_hook_type next_start;
+static ExecutorEnd_hook_type next_end;
+
+static void
+StartHook(QueryDesc *desc, int eflags)
+{
+	dsm_handle	leader = TakeLeadersSegment();
+	FilteredQuery *query;
+	MemoryContext old;
+
+	next_start(desc, eflags);
+	if (desc->planstate == NULL)
+		return;
+	query = FindFilteredQuery(desc->estate);
+	/* a worker follows its leader, even if the setting was changed after the leader's query began */
+	if (query == NULL && leader != DSM_HANDLE_INVALID)
+	{
+		AttachRuntimeFilters(desc->estate, desc->planstate);
+		query = FindFilteredQuery(desc->estate);
+	}
+	if (query == NULL || query->is_shown_only)
+		return;
+	old = MemoryContextSwitchTo(query->context);
+	ShareQuery(query, desc->planstate, leader);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+EndHook(QueryDesc *desc)
+{
+	FilteredQuery *query = IsParallelWorker() ? FindFilteredQuery(desc->estate) : NULL;
+
+	if (query != NULL && query->parallel != NULL)
+	{
+		TellLeader(query);
+		query->is_reported = true;
+	}
+	next_end(desc);
+}
+
+/* This room's own hooks are there, so these come before them. */
+static void
+Load(void)
+{
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = StartHook;
+	next_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = EndHook;
+	DefineWorkerSetting();
+}
+
+static void __attribute__((constructor))
+RegisterParallel(void)
+{
+	static OptionalPart parallel = {.load = Load, .share = NewParallelBuild, .add_to_report = AddToReport};
+
+	RegisterPart(&parallel);
 }

@@ -20,8 +20,6 @@
  */
 #include "postgres.h"
 
-#include <float.h>
-
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -31,7 +29,11 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/probe.h"
+#include "runtimefilter/exec/scans.h"
+#include "runtimefilter/plan/joins.h"
+#include "runtimefilter/plan/pushdown.h"
+#include "runtimefilter/query/optional.h"
 #include "runtimefilter/query/volatility.h"
 
 /*
@@ -163,7 +165,7 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 
 	applied->filter = filter;
 	applied->point = point;
-	applied->shared = -1;
+	applied->shared_counts = -1;
 	applied->drop_rate = 1;
 	applied->keys = palloc(filter->n_keys * sizeof(int));
 	applied->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
@@ -289,11 +291,14 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used)
 	return FindTargets(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &coder);
 }
 
-/* The rows of a shared table that each worker may read, if it reads the table: reading one costs a fraction of what a dropped outer row saves. */
-static double
-MostSharedRows(const RuntimeFilter *filter)
+/* How a filter is built whose keys several processes read; NULL if nobody knows. */
+static SharedBuild *
+ShareBuild(RuntimeFilter *filter)
 {
-	return bloomx_runtime_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->share != NULL)
+			return part->share(filter);
+	return NULL;
 }
 
 /* The filter that a join may have; NULL if it may not. */
@@ -314,8 +319,6 @@ NewRuntimeFilter(FilteredQuery *query, PlanState *join)
 		filter->input = outerPlanState(innerPlanState(join));
 		filter->filtered = outerPlanState(join);
 		filter->built = (void **) &hash_join->hj_HashTable;
-		filter->is_shared = join->plan->parallel_aware;
-		filter->reads_table = filter->is_shared && !InputIsEligible(filter->input);
 		filter->n_keys = list_length(((HashJoin *) join->plan)->hashkeys);
 	}
 	else
@@ -328,10 +331,16 @@ NewRuntimeFilter(FilteredQuery *query, PlanState *join)
 		filter->n_keys = list_length(((MergeJoin *) join->plan)->mergeclauses);
 	}
 	filter->keys = palloc0(filter->n_keys * sizeof(BuildKey));
-	/* of all processes, if they build it together */
-	filter->expected = filter->is_shared ? ((Hash *) innerPlan(join->plan))->rows_total : filter->input->plan->plan_rows;
-	filter->most_shared = MostSharedRows(filter);
-	return filter;
+	filter->expected = filter->input->plan->plan_rows;
+	filter->reads_table = !InputIsEligible(filter->input);
+	if (join->plan->parallel_aware)
+	{
+		/* of all processes */
+		filter->expected = ((Hash *) innerPlan(join->plan))->rows_total;
+		filter->shared = ShareBuild(filter);
+		return filter->shared == NULL ? NULL : filter;
+	}
+	return filter->reads_table ? NULL : filter;
 }
 
 /* What it costs at least to find out that the node yields no row; 0 if that is not known. */
@@ -415,7 +424,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	double		rows;
 	bool		are_used = true;
 
-	if (filter == NULL || WillDropTooFew(filter) || (!filter->is_shared && !InputIsEligible(filter->input)))
+	if (filter == NULL || WillDropTooFew(filter))
 		return;
 	rows = filter->filtered->plan->plan_rows;
 	targets = palloc0(filter->n_keys * sizeof(List *));
@@ -451,7 +460,7 @@ IsJoin(PlanState *ps, void *context)
 }
 
 void
-AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader)
+AttachRuntimeFilters(EState *estate, PlanState *top)
 {
 	MemoryContext old;
 	FilteredQuery *query;
@@ -470,13 +479,13 @@ AttachRuntimeFilters(EState *estate, PlanState *top, dsm_handle leader)
 
 		if (point->n_filters == 0)
 			continue;
-		ConsiderRemote(point);
 		if (is_heap_scan)
 			ConsiderPages(point);
 		if (!query->is_shown_only)
 			ConsiderPartition(point);
 	}
-	if (!query->is_shown_only)
-		ShareQuery(query, top, leader);
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->attach != NULL)
+			part->attach(query);
 	MemoryContextSwitchTo(old);
 }

@@ -70,7 +70,7 @@
 #include "optimizer/optimizer.h"
 
 #include "runtimefilter/plan/grouping.h"
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/query/volatility.h"
 
 /*

@@ -11,7 +11,6 @@ bool		bloomx_runtime_filter = false;
 int			bloomx_runtime_filter_min_rows = 10000;
 int			bloomx_runtime_filter_min_pages = 64;
 double		bloomx_runtime_filter_min_drop = 0.1;
-int			bloomx_runtime_filter_remote_size = 4096;
 bool		bloomx_runtime_filter_log = false;
 
 /*
@@ -26,10 +25,6 @@ bool		bloomx_runtime_filter_log = false;
  * A test costs 5 ns (an integer) to 30 ns (a text), a tenth of what a dropped row
  * saves.  So one that drops fewer than one row in ten does not pay.  (The set "costs"
  * of bench/join/run prints all these figures but the first.)
- *
- * A filter that is sent exists about six times for a moment: the keys, the filter and
- * its text here, the text, the filter and a constant of the plan there.  4 MB, which
- * is work_mem's default, are enough for 3 million keys at 1 % and for 5 million at 5 %.
  */
 void
 DefineRuntimeFilterSettings(void)
@@ -56,11 +51,6 @@ DefineRuntimeFilterSettings(void)
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomIntVariable("bloomx.runtime_filter_remote_size",
-							"Sets the maximum size of a runtime filter that is sent to the server of a foreign table.",
-							"0 means that no filter is sent.",
-							&bloomx_runtime_filter_remote_size, 4096, 0, BLX_MAX_BYTES / 1024,
-							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomx.runtime_filter_log",
 							 "Writes to the server's log what each runtime filter of a query did.",
 							 NULL,

@@ -20,66 +20,16 @@
 #include "utils/rel.h"
 #include "utils/syscache.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/query/registry.h"
 
 static dlist_head queries = DLIST_STATIC_INIT(queries);
 
-FilterPoint	  **point_slots;
-uint32		n_point_slots;
+points_hash *all_points;
 
-static FilterPoint no_point;			/* of no node */
-FilterPoint	   *last_point = &no_point;
-
-static uint32 n_points;
+static FilterPoint no_point;	/* of no node */
+FilterPoint *last_point = &no_point;
 
 #define FIRST_POINTS 64
-
-static void
-PutPoint(FilterPoint *point)
-{
-	uint32		i = HomeOfPoint(point->ps);
-
-	while (point_slots[i] != NULL)
-		i = (i + 1) & (n_point_slots - 1);
-	point_slots[i] = point;
-}
-
-static void
-GrowTable(void)
-{
-	FilterPoint **old = point_slots;
-	uint32		n_old = n_point_slots,
-				n_new = n_old == 0 ? FIRST_POINTS : n_old * 2;
-	FilterPoint **larger = MemoryContextAllocZero(TopMemoryContext, n_new * sizeof(FilterPoint *));
-
-	point_slots = larger;
-	n_point_slots = n_new;
-	for (uint32 i = 0; i < n_old; i++)
-		if (old[i] != NULL)
-			PutPoint(old[i]);
-	if (old != NULL)
-		pfree(old);
-}
-
-/* Removes a filter point, and moves up those that had to step over it. */
-static void
-RemovePoint(FilterPoint *point)
-{
-	uint32		i = HomeOfPoint(point->ps);
-
-	while (point_slots[i] != point)
-		i = (i + 1) & (n_point_slots - 1);
-	point_slots[i] = NULL;
-	n_points--;
-	last_point = &no_point;
-	for (i = (i + 1) & (n_point_slots - 1); point_slots[i] != NULL; i = (i + 1) & (n_point_slots - 1))
-	{
-		FilterPoint *moved = point_slots[i];
-
-		point_slots[i] = NULL;
-		PutPoint(moved);
-	}
-}
 
 /* Called when the memory of the query is freed: the last moment at which its lists can be read. */
 static void
@@ -89,11 +39,8 @@ ForgetQuery(void *arg)
 	ListCell   *lc;
 
 	foreach(lc, query->points)
-		RemovePoint(lfirst(lc));
-	if (query->area != NULL)
-		dsa_detach(query->area);
-	if (query->segment != NULL)
-		dsm_detach(query->segment);
+		(void) points_delete(all_points, ((FilterPoint *) lfirst(lc))->ps);
+	last_point = &no_point;
 	dlist_delete(&query->node);
 }
 
@@ -163,12 +110,6 @@ NewFilteredQuery(EState *estate)
 	return query;
 }
 
-bool
-AnyFilteredQuery(void)
-{
-	return !dlist_is_empty(&queries);
-}
-
 FilteredQuery *
 FindFilteredQuery(EState *estate)
 {
@@ -189,11 +130,12 @@ GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 {
 	FilterPoint *point = FindPoint(ps);
 	MemoryContext old;
+	bool		found;
 
 	if (point != NULL)
 		return point;
-	if (n_points >= n_point_slots / 2)
-		GrowTable();
+	if (all_points == NULL)
+		all_points = points_create(TopMemoryContext, FIRST_POINTS, NULL);
 	old = MemoryContextSwitchTo(query->context);
 	point = palloc0(sizeof(FilterPoint));
 	point->ps = ps;
@@ -201,8 +143,8 @@ GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 	point->own = ps->ExecProcNodeReal;
 	query->points = lappend(query->points, point);
 	MemoryContextSwitchTo(old);
-	PutPoint(point);
-	n_points++;
+	/* the entry leaves the table with the query's memory (ForgetQuery) */
+	points_insert(all_points, ps, &found)->point = point;
 	ExecSetExecProcNode(ps, method);
 	return point;
 }

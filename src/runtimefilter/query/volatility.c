@@ -8,7 +8,7 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/query/registry.h"
 #include "runtimefilter/query/volatility.h"
 
 Var *

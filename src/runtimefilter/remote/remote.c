@@ -51,15 +51,17 @@
 #include "nodes/makefuncs.h"
 #include "nodes/params.h"
 #include "utils/builtins.h"
+#include "utils/guc.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/varlena.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "pg/base/objects.h"
+#include "runtimefilter/plan/pushdown.h"
+#include "runtimefilter/query/optional.h"
+#include "runtimefilter/query/volatility.h"
 #include "runtimefilter/remote/remotesql.h"
 #include "runtimefilter/remote/sentkeys.h"
-#include "runtimefilter/query/volatility.h"
-#include "pg/base/objects.h"
 
 /* One key of a filter that is sent with a scan's query. */
 typedef struct SentKey
@@ -75,6 +77,15 @@ typedef struct RemoteScan
 	PlanState  *ps;
 	Bitmapset  *changed;		/* made in advance, as nothing is allocated when a table ends */
 } RemoteScan;
+
+/* What the scans to which a filter is sent want of its builds. */
+typedef struct RemoteBuild
+{
+	BuildListener listener;		/* first: what filter->listeners points to */
+	RuntimeFilter *filter;
+	SentKeys  **sent;			/* of each key; NULL: it is not sent */
+	List	   *scans;			/* of RemoteScan: those that must learn of other keys */
+} RemoteBuild;
 
 /* ---- which scans ---- */
 
@@ -210,12 +221,12 @@ EvaluateFilter(ExprState *state, ExprEvalStep *op, ExprContext *econtext)
 	double		n;
 	blx_filter *f = NULL;
 
-	if (FilterIsReady(sent->applied->filter) && (n = CountSentKeys(sent->keys), FilterPays(sent->scan, n)))
+	if (UseFilter(sent->applied->filter) && (n = CountSentKeys(sent->keys), FilterPays(sent->scan, n)))
 		f = FilterOfSentKeys(sent->keys, BestRate(sent->scan, n), MostBytes());
 	*op->resnull = f == NULL;
 	*op->resvalue = PointerGetDatum(f);
 	if (f != NULL)
-		sent->applied->sent += (blx_export_bytes(f) + 2) / 3 * 4;
+		sent->applied->counts[BYTES_SENT] += (blx_export_bytes(f) + 2) / 3 * 4;
 }
 
 static void
@@ -259,6 +270,113 @@ MakeParameter(int i)
 	return param;
 }
 
+/* ---- builds ---- */
+
+/* Also called when the memory of a hash table is freed, so it allocates nothing. */
+static void
+MarkScans(void *arg)
+{
+	RemoteBuild *build = arg;
+	ListCell   *lc;
+
+	foreach(lc, build->scans)
+	{
+		RemoteScan *remote = lfirst(lc);
+
+		if (remote->ps->chgParam != NULL)
+			continue;
+		remote->ps->chgParam = remote->changed;
+		remote->changed = NULL;
+	}
+}
+
+/* The filter is about to be complete: has cursors of other keys closed in time. */
+static void
+WatchBuild(RemoteBuild *build)
+{
+	RuntimeFilter *filter = build->filter;
+	/* a parameter that nobody has */
+	int			number = list_length(filter->query->estate->es_plannedstmt->paramExecTypes);
+	MemoryContext old,
+				table;
+	MemoryContextCallback *at_end;
+	ListCell   *lc;
+
+	if (build->scans == NIL)
+		return;
+	old = MemoryContextSwitchTo(filter->query->context);
+	foreach(lc, build->scans)
+	{
+		RemoteScan *remote = lfirst(lc);
+
+		if (remote->changed == NULL)
+			remote->changed = bms_make_singleton(number);
+	}
+	MemoryContextSwitchTo(old);
+	/* a merge join reads nothing of the other side, after a rescan as well, before it has the keys */
+	if (filter->hash_join == NULL)
+	{
+		MarkScans(build);
+		return;
+	}
+	table = filter->hash_join->hj_HashTable->hashCxt;
+	at_end = MemoryContextAlloc(table, sizeof(MemoryContextCallback));
+	at_end->func = MarkScans;
+	at_end->arg = build;
+	MemoryContextRegisterResetCallback(table, at_end);
+}
+
+static void
+StartKeys(BuildListener *listener)
+{
+	RemoteBuild *build = (RemoteBuild *) listener;
+
+	for (int i = 0; i < build->filter->n_keys; i++)
+		if (build->sent[i] != NULL)
+			StartSentKeys(build->sent[i]);
+}
+
+static void
+AddKeysOfRow(BuildListener *listener)
+{
+	RemoteBuild *build = (RemoteBuild *) listener;
+
+	for (int i = 0; i < build->filter->n_keys; i++)
+		if (build->sent[i] != NULL)
+			AddSentKey(build->sent[i], build->filter->keys[i].value);
+}
+
+static void
+FinishKeys(BuildListener *listener)
+{
+	RemoteBuild *build = (RemoteBuild *) listener;
+
+	for (int i = 0; i < build->filter->n_keys; i++)
+		if (build->sent[i] != NULL)
+			FinishSentKeys(build->sent[i]);
+	WatchBuild(build);
+}
+
+/* The filter's listener of this part, which is made if there is none. */
+static RemoteBuild *
+GetRemoteBuild(RuntimeFilter *filter)
+{
+	RemoteBuild *build;
+	ListCell   *lc;
+
+	foreach(lc, filter->listeners)
+		if (((BuildListener *) lfirst(lc))->start == StartKeys)
+			return lfirst(lc);
+	build = palloc0(sizeof(RemoteBuild));
+	build->listener.start = StartKeys;
+	build->listener.add_row = AddKeysOfRow;
+	build->listener.finish = FinishKeys;
+	build->filter = filter;
+	build->sent = palloc0(filter->n_keys * sizeof(SentKeys *));
+	filter->listeners = lappend(filter->listeners, build);
+	return build;
+}
+
 /* ---- the query ---- */
 
 static const char *
@@ -298,13 +416,14 @@ SendFilter(ForeignScanState *scan, ForeignScan *plan, AppliedFilter *applied, Li
 	RuntimeFilter *filter = applied->filter;
 	Relation	table = scan->ss.ss_currentRelation;
 
-	if (filter->is_shared || !FilterPays(&plan->scan.plan, filter->expected))
+	if (filter->shared != NULL || !FilterPays(&plan->scan.plan, filter->expected))
 		return;
 	for (int i = 0; i < applied->n_keys; i++)
 	{
 		BuildKey   *key = &filter->keys[applied->keys[i]];
 		AttrNumber	column = applied->columns[i];
 		Oid			type;
+		SentKeys  **keys;
 		SentKey    *one;
 
 		/* the other server would test rows before a condition here that hides them */
@@ -313,15 +432,16 @@ SendFilter(ForeignScanState *scan, ForeignScan *plan, AppliedFilter *applied, Li
 		type = TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid;
 		if (!KeysCanBeSent(&key->coder, &applied->coders[i], type))
 			continue;
-		if (key->sent == NULL)
-			key->sent = NewSentKeys(filter, applied->keys[i], type);
+		keys = &GetRemoteBuild(filter)->sent[applied->keys[i]];
+		if (*keys == NULL)
+			*keys = NewSentKeys(filter, applied->keys[i], type);
 		one = palloc(sizeof(SentKey));
 		one->applied = applied;
-		one->keys = key->sent;
+		one->keys = *keys;
 		one->scan = &plan->scan.plan;
 		plan->fdw_exprs = lappend(plan->fdw_exprs, MakeParameter(list_length(*sent)));
 		*sent = lappend(*sent, one);
-		WriteCondition(condition, RemoteName(RelationGetRelid(table), column), type, key->sent, list_length(plan->fdw_exprs));
+		WriteCondition(condition, RemoteName(RelationGetRelid(table), column), type, *keys, list_length(plan->fdw_exprs));
 	}
 }
 
@@ -361,6 +481,7 @@ WatchFilters(PlanState *ps, List *sent)
 	foreach(lc, sent)
 	{
 		RuntimeFilter *filter = ((SentKey *) lfirst(lc))->applied->filter;
+		RemoteBuild *build = GetRemoteBuild(filter);
 		RemoteScan *remote;
 
 		if (filter == last || BuildsAreAlike(filter))
@@ -368,11 +489,12 @@ WatchFilters(PlanState *ps, List *sent)
 		last = filter;
 		remote = palloc0(sizeof(RemoteScan));
 		remote->ps = ps;
-		filter->remote_scans = lappend(filter->remote_scans, remote);
+		build->scans = lappend(build->scans, remote);
 	}
 }
 
-void
+/* Sends filters with the query of a foreign scan.  Does nothing where that is not possible. */
+static void
 ConsiderRemote(FilterPoint *point)
 {
 	ForeignScanState *scan = (ForeignScanState *) point->ps;
@@ -394,56 +516,37 @@ ConsiderRemote(FilterPoint *point)
 	WatchFilters(point->ps, sent);
 }
 
-/* ---- rescans ---- */
-
-/* Also called when the memory of a hash table is freed, so it allocates nothing. */
 static void
-MarkScans(void *arg)
+Attach(FilteredQuery *query)
 {
-	RuntimeFilter *filter = arg;
 	ListCell   *lc;
 
-	foreach(lc, filter->remote_scans)
-	{
-		RemoteScan *remote = lfirst(lc);
-
-		if (remote->ps->chgParam != NULL)
-			continue;
-		remote->ps->chgParam = remote->changed;
-		remote->changed = NULL;
-	}
+	foreach(lc, query->points)
+		if (((FilterPoint *) lfirst(lc))->n_filters > 0)
+			ConsiderRemote(lfirst(lc));
 }
 
-void
-WatchBuild(RuntimeFilter *filter)
+/* ---- this part ---- */
+
+/*
+ * A filter that is sent exists about six times for a moment: the keys, the filter and
+ * its text here, the text, the filter and a constant of the plan there.  4 MB, which
+ * is work_mem's default, are enough for 3 million keys at 1 % and for 5 million at 5 %.
+ */
+static void
+Load(void)
 {
-	/* a parameter that nobody has */
-	int			number = list_length(filter->query->estate->es_plannedstmt->paramExecTypes);
-	MemoryContext old,
-				table;
-	MemoryContextCallback *at_end;
-	ListCell   *lc;
+	DefineCustomIntVariable("bloomx.runtime_filter_remote_size",
+							"Sets the maximum size of a runtime filter that is sent to the server of a foreign table.",
+							"0 means that no filter is sent.",
+							&bloomx_runtime_filter_remote_size, 4096, 0, BLX_MAX_BYTES / 1024,
+							PGC_USERSET, GUC_UNIT_KB, NULL, NULL, NULL);
+}
 
-	if (filter->remote_scans == NIL)
-		return;
-	old = MemoryContextSwitchTo(filter->query->context);
-	foreach(lc, filter->remote_scans)
-	{
-		RemoteScan *remote = lfirst(lc);
+static void __attribute__((constructor))
+RegisterRemote(void)
+{
+	static OptionalPart remote = {.load = Load, .attach = Attach};
 
-		if (remote->changed == NULL)
-			remote->changed = bms_make_singleton(number);
-	}
-	MemoryContextSwitchTo(old);
-	/* a merge join reads nothing of the other side, after a rescan as well, before it has the keys */
-	if (filter->hash_join == NULL)
-	{
-		MarkScans(filter);
-		return;
-	}
-	table = filter->hash_join->hj_HashTable->hashCxt;
-	at_end = MemoryContextAlloc(table, sizeof(MemoryContextCallback));
-	at_end->func = MarkScans;
-	at_end->arg = filter;
-	MemoryContextRegisterResetCallback(table, at_end);
+	RegisterPart(&remote);
 }

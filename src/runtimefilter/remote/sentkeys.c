@@ -23,8 +23,10 @@
 
 #include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
-#include "runtimefilter/remote/sentkeys.h"
 #include "pg/keys/keys.h"
+#include "runtimefilter/remote/sentkeys.h"
+
+int			bloomx_runtime_filter_remote_size;
 
 /* A filter that says yes to more of the keys that it does not hold is not worth its bytes. */
 #define WORST_RATE 0.1
@@ -64,7 +66,6 @@ NewSentKeys(RuntimeFilter *filter, int key, Oid column)
 	SentKeys   *keys = palloc0(sizeof(SentKeys));
 	Oid			inner = filter->keys[key].coder.type;
 
-	filter->sends_keys = true;
 	keys->filter = filter;
 	LookupKeyType(&keys->type, inner == ANYENUMOID ? column : inner, InvalidOid, CurrentMemoryContext);
 	return keys;
@@ -113,45 +114,30 @@ AddBatch(SentKeys *keys)
 }
 
 void
-StartSentKeys(RuntimeFilter *filter)
+StartSentKeys(SentKeys *keys)
 {
-	for (int i = 0; i < filter->n_keys; i++)
-	{
-		SentKeys   *keys = filter->keys[i].sent;
-		MemoryContext old;
-		blx_error	error;
+	MemoryContext old = MemoryContextSwitchTo(keys->filter->sets);
+	blx_error	error;
 
-		if (keys == NULL)
-			continue;
-		old = MemoryContextSwitchTo(filter->sets);
-		keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, filter->expected, &FilterMemory, &error),
-								&error);
-		keys->n_hashes = 0;
-		MemoryContextSwitchTo(old);
-	}
+	keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, keys->filter->expected, &FilterMemory, &error),
+							&error);
+	keys->n_hashes = 0;
+	MemoryContextSwitchTo(old);
 }
 
 void
-AddSentKeys(RuntimeFilter *filter)
+AddSentKey(SentKeys *keys, Datum value)
 {
-	for (int i = 0; i < filter->n_keys; i++)
-	{
-		SentKeys   *keys = filter->keys[i].sent;
-
-		if (keys == NULL)
-			continue;
-		keys->hashes[keys->n_hashes++] = HashKey(&keys->type, filter->keys[i].value, 0);
-		if (keys->n_hashes == KEY_BATCH)
-			AddBatch(keys);
-	}
+	keys->hashes[keys->n_hashes++] = HashKey(&keys->type, value, 0);
+	if (keys->n_hashes == KEY_BATCH)
+		AddBatch(keys);
 }
 
 void
-FinishSentKeys(RuntimeFilter *filter)
+FinishSentKeys(SentKeys *keys)
 {
-	for (int i = 0; i < filter->n_keys; i++)
-		if (filter->keys[i].sent != NULL && filter->keys[i].sent->n_hashes > 0)
-			AddBatch(filter->keys[i].sent);
+	if (keys->n_hashes > 0)
+		AddBatch(keys);
 }
 
 /* ---- the value ---- */

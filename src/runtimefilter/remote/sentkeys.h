@@ -9,14 +9,24 @@
 
 #pragma GCC visibility push(hidden)
 
+/* The setting bloomx.runtime_filter_remote_size, in kB. */
+extern int	bloomx_runtime_filter_remote_size;
+
+typedef struct SentKeys SentKeys;
+
 /*
  * True if a filter of values that the coder `inner` reads can be asked about a
  * column of that type, whose values `outer` reads.
  */
 extern bool KeysCanBeSent(const KeyCoder *inner, const KeyCoder *outer, Oid column);
 
-/* Begins to collect the keys of the join for a column of that type. */
+/* The keys of one number of the filter's, for a column of that type. */
 extern SentKeys *NewSentKeys(RuntimeFilter *filter, int key, Oid column);
+
+/* Collects them: from nothing, one after the other, to the last. */
+extern void StartSentKeys(SentKeys *keys);
+extern void AddSentKey(SentKeys *keys, Datum value);
+extern void FinishSentKeys(SentKeys *keys);
 
 /* True if the canonical form of such keys depends on the encoding of the database. */
 extern bool KeysDependOnEncoding(const SentKeys *keys);

@@ -15,7 +15,7 @@
 #include "nodes/makefuncs.h"
 #include "utils/builtins.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/report/report.h"
 
 /* The longest line. */
 #define NOTE_BYTES 512

@@ -10,7 +10,9 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/exec/scans.h"
+#include "runtimefilter/query/optional.h"
+#include "runtimefilter/report/report.h"
 #include "runtimefilter/query/volatility.h"
 
 static void
@@ -37,18 +39,23 @@ MakeOwnReport(const AppliedFilter *applied)
 	report.site_node = applied->point->ps->plan->plan_node_id;
 	NamePoint(&report, applied);
 	report.n_keys = applied->n_keys;
-	strlcpy(report.kind, filter->is_complete ? KeySetFormName(applied->set) : "not built", sizeof(report.kind));
+	strlcpy(report.kind, filter->state == FILTER_COMPLETE ? KeySetFormName(applied->set) : "not built", sizeof(report.kind));
 	report.build_rows = filter->rows;
-	report.bytes = filter->is_complete ? KeySetBytes(applied->set) : 0;
-	report.counts[ROWS_CHECKED] = applied->checked;
-	report.counts[ROWS_DROPPED] = applied->dropped;
+	report.bytes = filter->state == FILTER_COMPLETE ? KeySetBytes(applied->set) : 0;
+	memcpy(report.counts, applied->counts, sizeof(report.counts));
 	report.counts[PAGES] = PagesSeen(applied);
-	report.counts[PAGES_SKIPPED] = applied->pages_skipped;
-	report.counts[PARTITIONS] = applied->partitions;
-	report.counts[PARTITIONS_SKIPPED] = applied->partitions_skipped;
-	report.counts[PAUSES] = applied->pauses;
-	report.counts[BYTES_SENT] = applied->sent;
-	report.processes = applied->checked > 0 || report.counts[PAGES] > 0 || applied->partitions > 0;
+	report.processes = report.counts[ROWS_CHECKED] > 0 || report.counts[PAGES] > 0 || report.counts[PARTITIONS] > 0;
+	return report;
+}
+
+FilterReport
+MakeFilterReport(const AppliedFilter *applied)
+{
+	FilterReport report = MakeOwnReport(applied);
+
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->add_to_report != NULL)
+			part->add_to_report(applied, &report);
 	return report;
 }
 

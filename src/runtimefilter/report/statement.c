@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/tuplestore.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/report/report.h"
 
 /* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
 #define MOST_REPORTS 1000

@@ -20,7 +20,7 @@
 #include "utils/builtins.h"
 #include "utils/tuplestore.h"
 
-#include "runtimefilter/runtimefilter.h"
+#include "runtimefilter/report/report.h"
 
 typedef struct ServerTotals
 {

@@ -1,0 +1,55 @@
+/*
+ * collect.h - collects the keys of one join.
+ */
+#ifndef RUNTIMEFILTER_COLLECT_H
+#define RUNTIMEFILTER_COLLECT_H
+
+#include "runtimefilter/query/optional.h"
+#include "runtimefilter/query/registry.h"
+
+#pragma GCC visibility push(hidden)
+
+/* ---- the life of a filter (README.md): each changes its state ---- */
+
+/* Begins with empty sets. */
+extern void StartCollecting(RuntimeFilter *filter);
+
+/* All keys are in the sets. */
+extern void CompleteFilter(RuntimeFilter *filter);
+
+/* The keys of the present table will not be known, or are no longer. */
+extern void GiveUpFilter(RuntimeFilter *filter);
+extern void ForgetKeys(RuntimeFilter *filter);
+
+/* ---- rows ---- */
+
+/* Adds the keys of a row of the inner side to the sets. */
+extern void AddRow(RuntimeFilter *filter, TupleTableSlot *slot);
+
+/* Takes one row of the inner side as it passes by, or its end (no row). */
+extern void CollectRow(RuntimeFilter *filter, TupleTableSlot *slot);
+
+/* The same for all joins whose inner side the point is; returns the row. */
+static inline TupleTableSlot *
+CollectFor(FilterPoint *point, TupleTableSlot *slot)
+{
+	ListCell   *lc;
+
+	foreach(lc, point->builds)
+		CollectRow(lfirst(lc), slot);
+	return slot;
+}
+
+/* Before a point tests rows: a filter whose keys several processes have read may be complete now. */
+static inline void
+CompleteShared(RuntimeFilter *filter)
+{
+	if (filter->shared != NULL)
+		filter->shared->complete(filter);
+}
+
+extern void CompleteSharedFor(FilterPoint *point);
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_COLLECT_H */

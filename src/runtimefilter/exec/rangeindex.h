@@ -1,0 +1,44 @@
+/*
+ * rangeindex.h - asks a BRIN index whether a page range may hold a key of a set.
+ */
+#ifndef RUNTIMEFILTER_RANGEINDEX_H
+#define RUNTIMEFILTER_RANGEINDEX_H
+
+#include "runtimefilter/query/registry.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct RangeIndex RangeIndex;
+
+/* The function by which an index class's summaries are known to be filters of this extension. */
+extern void SetFilterFunction(PGFunction function);
+
+/* True if the table has a BRIN index on that key: a column or an expression over columns, which are Vars of 1. */
+extern bool HasRangeIndex(Relation table, Node *key);
+
+/* The BRIN indexes that know the values of a key as the coder reads them: a List of RangeIndex. */
+extern List *OpenRangeIndexes(const FilteredQuery *query, Relation table, Node *key, const KeyCoder *coder);
+extern void CloseRangeIndex(RangeIndex *index);
+
+/*
+ * A position in the WAL at which the snapshot saw all transactions that had ended; invalid if none is known, as it
+ * is some time after the snapshot was taken.
+ */
+extern XLogRecPtr PositionOfSnapshot(Snapshot snapshot);
+
+/* Lets go of the page that the last question has pinned. */
+extern void ReleaseRangePage(RangeIndex *index);
+
+/*
+ * False if no key of the set is on the pages of the range that begins with that page.
+ * True as well if that is not known after so many nanoseconds; *gave_up then.
+ */
+extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start, double limit, bool *gave_up);
+
+/* What a question costs, in nanoseconds; infinite if the answer would always be yes. */
+extern double RangeQuestionCost(const RangeIndex *index, const KeySet *set);
+extern BlockNumber PagesPerRange(const RangeIndex *index);
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_RANGEINDEX_H */

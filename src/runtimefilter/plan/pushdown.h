@@ -1,0 +1,35 @@
+/*
+ * pushdown.h - where a key can be tested below a join.
+ */
+#ifndef RUNTIMEFILTER_PUSHDOWN_H
+#define RUNTIMEFILTER_PUSHDOWN_H
+
+#include "runtimefilter/query/registry.h"
+
+#pragma GCC visibility push(hidden)
+
+/* A key that a node's rows have: an expression over its columns, which are Vars of OUTER_VAR; and how to read it. */
+typedef struct PushdownTarget
+{
+	PlanState  *ps;
+	Node	   *key;
+	KeyCoder	coder;
+} PushdownTarget;
+
+/*
+ * The lowest nodes below an eligible join where a key of the side that it filters
+ * can be tested, or a column that equals it: a List of PushdownTarget.  The key is an
+ * expression over columns of that side, which are Vars of `side`;
+ * is_always_computed says whether the join computes it for each row of that side.
+ */
+extern List *FindTargets(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const KeyCoder *coder);
+
+/* The key of a target in terms of the columns of the table that its node scans, which are Vars of 1; NULL if it scans none. */
+extern Node *KeyOfTable(PlanState *ps, Node *key);
+
+/* True if each build of the join has the same keys. */
+extern bool BuildsAreAlike(const RuntimeFilter *filter);
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_PUSHDOWN_H */

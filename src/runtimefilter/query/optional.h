@@ -1,0 +1,56 @@
+/*
+ * optional.h - parts of this room that can be left out.
+ */
+#ifndef RUNTIMEFILTER_OPTIONAL_H
+#define RUNTIMEFILTER_OPTIONAL_H
+
+#include "runtimefilter/runtimefilter.h"
+
+#pragma GCC visibility push(hidden)
+
+struct FilterReport;
+
+/*
+ * An optional part is a folder that no other one names.  It registers itself, when the module is
+ * loaded, by a function that is a constructor; each callback may be NULL.  To leave it out is to remove
+ * the folder and its line of the Makefile.
+ */
+typedef struct OptionalPart
+{
+	/* the module is being loaded: its settings and hooks */
+	void		(*load) (void);
+	/* the points of a query are known, and nothing has run */
+	void		(*attach) (FilteredQuery *query);
+	/* a filter whose keys several processes read; NULL if it can have none */
+	struct SharedBuild *(*share) (RuntimeFilter *filter);
+	/* adds what a filter did at a point in other processes */
+	void		(*add_to_report) (const AppliedFilter *applied, struct FilterReport *report);
+	struct OptionalPart *next;
+} OptionalPart;
+
+extern OptionalPart *optional_parts;
+
+extern void RegisterPart(OptionalPart *part);
+
+/* Somebody who wants the same keys as a filter.  Each callback gets the listener; what it needs stands behind it. */
+typedef struct BuildListener
+{
+	void		(*start) (struct BuildListener *listener);	/* the sets are empty */
+	void		(*add_row) (struct BuildListener *listener);	/* the keys have a row's values */
+	void		(*finish) (struct BuildListener *listener); /* the filter is about to be complete */
+} BuildListener;
+
+/* What is done for a filter whose keys several processes read. */
+typedef struct SharedBuild
+{
+	/* this process begins to read its part of the inner side */
+	void		(*start_part) (RuntimeFilter *filter);
+	/* it has read its part; false if that is all */
+	bool		(*end_part) (RuntimeFilter *filter);
+	/* makes the filter from the keys of all processes, as soon as that is possible */
+	void		(*complete) (RuntimeFilter *filter);
+} SharedBuild;
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_OPTIONAL_H */

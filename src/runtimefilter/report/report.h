@@ -1,0 +1,55 @@
+/*
+ * report.h - what filters did: in EXPLAIN, in the last statement, in all.
+ */
+#ifndef RUNTIMEFILTER_REPORT_H
+#define RUNTIMEFILTER_REPORT_H
+
+#include "runtimefilter/query/registry.h"
+
+#pragma GCC visibility push(hidden)
+
+/* What a filter did at a point. */
+typedef struct FilterReport
+{
+	Oid			role;			/* whose query it was in */
+	int			join_node,
+				site_node;		/* numbers in the plan */
+	NameData	table;			/* its name in the query; empty if the point is no scan */
+	NameData	column;			/* the first key's; empty if it is not a plain column */
+	int			n_keys;
+	char		kind[16];
+	uint64		build_rows,
+				bytes;
+	uint64		counts[N_COUNTS];	/* of all processes */
+	int			processes;		/* that asked the filter */
+} FilterReport;
+
+/* In this process, and in all that have told it. */
+extern FilterReport MakeOwnReport(const AppliedFilter *applied);
+extern FilterReport MakeFilterReport(const AppliedFilter *applied);
+
+/* One line. */
+extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
+
+/* ---- totals.c ---- */
+
+/* A filter was applied at a point, in a query of that role. */
+extern void AddToTotals(Oid role, const uint64 *counts);
+
+/* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
+extern void InstallTotals(void);
+
+/* ---- statement.c ---- */
+
+/* A query ends: keeps what its filters did. */
+extern void ReportQuery(FilteredQuery *query);
+
+/* ---- explain.c ---- */
+
+/* The query has run: EXPLAIN ANALYZE will show what the filters did. */
+extern void AddNotes(FilteredQuery *query);
+extern void InstallExplain(void);
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_REPORT_H */
