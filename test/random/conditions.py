@@ -24,8 +24,9 @@ import re
 import sys
 import time
 
-import oracles
 import server
+from queries import Arrays, Documents, Texts, Words, makes_whole
+from values import FAMILIES, literal
 
 BATCH = 200  # conditions per psql
 
@@ -67,327 +68,6 @@ BEGIN
 	END IF;
 END $$;
 """
-
-# Letters that collations, versions of Unicode and the two ways to ignore cases treat differently.
-# Words are made of one or two of these families, so that a pattern often differs from a row in the case alone.
-FAMILIES = ["iIİı\u0307", "jJǰi\u0307", "ÌìIi\u0300\u0307", "ÍĨíĩĭi\u0301", "įĮi\u0307", "sSſ", "ßẞsS", "kK\u212a", "Σσς", "ΣΑαΆάσ", "ωΩ\u2126", "θΘϴϑ", "βΒϐ", "µμΜ", "ιΙ\u0345\u1fbe", "åÅ\u212b", "ÿŸ", "éÉe\u0301E",
-            "ŉʼn", "\u01c4\u01c5\u01c6", "аАбБ", "ᲀвВ", "ԱաՒև", "აᲐ\u10a0\u2d00", "ệỆ", "ẛṡṠ", "ꭰᎠ", "日本語", "テ텍", "\U0001f600x", "\U00010400\U00010428", "ⅷⅧ", "ⓐⒶ", "ﬁfi", "ﬀf"]
-# Words that some collation calls the same without regard to case: a row has one of them, and a needle is another.
-SAME_WORDS = [["istanbul", "ISTANBUL", "İSTANBUL", "ıstanbul", "i\u0307stanbul", "I\u0307STANBUL"], ["Ìrank", "ìrank", "i\u0307\u0300rank", "I\u0300RANK"], ["rankÌ", "rankì", "ranki\u0307\u0300", "RANKI\u0300"],
-              ["οδυσσευς", "ΟΔΥΣΣΕΥΣ", "οδυσσευσ"], ["straße", "STRAẞE", "STRASSE"], ["loſſ", "loss", "LOSS"], ["\u212aelvin", "kelvin", "KELVIN"], ["\u212bngstrom", "ångstrom", "ÅNGSTROM"], ["kilo\u2126", "kiloω", "KILOΩ"],
-              ["აბგდ", "ᲐᲑᲒᲓ"], ["ႠႡႢႣ", "ⴀⴁⴂⴃ"], ["\u01c4ungla", "\u01c5ungla", "\u01c6ungla"], ["Ꭰ\u13a1\u13a2", "\uab70\uab71\uab72"], ["\U00010400\U00010401\U00010402", "\U00010428\U00010429\U0001042a"], ["ŉorn", "ʼNORN"]]
-# Between them, so that an n-gram is in few rows.
-RARE = "bcdfgh23456789"
-PLAIN = "abcdeABCDE0123 -."
-SPECIAL = "%_\\ \n'\".*+?()[]{}|^$"
-
-
-def quote(text):
-    return "'" + text.replace("'", "''") + "'"
-
-
-def words(rng, alphabet, longest):
-    return "".join(rng.choice(alphabet) for _ in range(rng.randrange(longest)))
-
-
-# --------------------------------------------------------------------------
-# Texts
-# --------------------------------------------------------------------------
-
-class Texts:
-    """Rows of text, and conditions with patterns taken from them."""
-
-    def __init__(self, rng, families):
-        self.rng = rng
-        self.families = families
-        self.letters = "".join(families) + PLAIN + SPECIAL
-        self.same_words = SAME_WORDS if families is FAMILIES else [["istanbul", "ISTANBUL"]]
-        self.rows = [self.value() for _ in range(300)]
-
-    def value(self):
-        rng = self.rng
-        if rng.random() < 0.03:
-            return rng.choice(["", "a", "ab", "abc"])
-        one, other = rng.choice(self.families), rng.choice(self.families)
-        text = "".join(words(rng, rng.choice([one + "a", one + RARE, one + RARE, one + other + RARE, PLAIN, PLAIN + SPECIAL, "ab"]), 12) for _ in range(rng.randrange(1, 6)))
-        if rng.random() < 0.3:
-            text += words(rng, RARE, 4) + self.same_word()
-        # lower() makes two letters of this one
-        return text.replace("İ", "i\u0307") if "\u0307" in self.letters and rng.random() < 0.4 else text
-
-    def piece(self, longest=9):
-        row = self.rng.choice(self.rows)
-        start = self.rng.randrange(len(row) + 1)
-        return row[start:start + self.rng.randrange(1, longest)]
-
-    def relatives(self, text):
-        """Each letter of a family becomes any letter of it; the dot above is a letter of its own, or is not."""
-        if self.rng.random() < 0.3:
-            text = text.replace("i\u0307", "İ")
-        return "".join(self.rng.choice(next((f for f in self.families if c in f), c)) for c in text)
-
-    def recased(self, text):
-        change = self.rng.choice([str.upper, str.lower, str.swapcase, str.title, str.casefold, self.relatives, lambda t: t])
-        return "".join(c for c in change(text) if c in self.letters)
-
-    def same_word(self):
-        """One in two has an i, the letter with the most rules."""
-        return self.rng.choice(self.rng.choice(self.same_words[:3] if self.rng.random() < 0.5 else self.same_words))
-
-    def needle(self):
-        """Letters around one of a family, in other cases: what an index must find although it looks different."""
-        if self.rng.random() < 0.5:
-            return self.same_word()
-        row = self.rng.choice(self.rows)
-        special = [i for i, c in enumerate(row) if any(c in f for f in self.families)]
-        if not special:
-            return self.recased(self.piece())
-        start = max(self.rng.choice(special) - self.rng.randrange(4), 0)
-        needle = row[start:start + self.rng.randrange(4, 10)]
-        if self.rng.random() < 0.4:
-            return self.recased(needle)
-        if "İ" in self.letters and self.rng.random() < 0.5:
-            needle = needle.replace("i\u0307", "İ")
-        return "".join(self.relatives(c) if self.rng.random() < 0.4 else c for c in needle)
-
-    def like(self):
-        rng = self.rng
-        out = ""
-        for _ in range(rng.randrange(1, 4)):
-            out += rng.choice(["%", "", "_", "%"])
-            for c in self.recased(self.piece()) if rng.random() < 0.7 else self.piece():
-                roll = rng.random()
-                if roll < 0.04:
-                    out += "_"
-                elif roll < 0.07:
-                    out += "%"
-                elif c in "%_\\" or roll < 0.12:
-                    out += "\\" + c
-                else:
-                    out += c
-        return out + rng.choice(["%", "%", ""])
-
-    def atom(self, depth):
-        rng = self.rng
-        roll = rng.random()
-        piece = self.recased(self.piece(6)) if rng.random() < 0.3 else self.piece(6)
-        escaped = "".join("\\" + c if c in SPECIAL and c not in "\n' %_\"" else c for c in piece)
-        if roll < 0.55 or depth <= 0:
-            return escaped
-        if roll < 0.62:
-            return rng.choice([".", r"\d", r"\w", r"\s", r"\D", "[[:alpha:]]", "[^a]", "[a-c]", "[0-9]", "[[:upper:]]"])
-        if roll < 0.68:
-            members = "".join(c for c in piece if c not in "[]^-\\") or "a"
-            return "[" + rng.choice(["", "", "^"]) + members + "]"
-        if roll < 0.72:
-            return rng.choice(["^", "$", r"\m", r"\M", r"\y", r"\Y", r"\A", r"\Z"])
-        if roll < 0.78:
-            return rng.choice(["(?=", "(?!", "(?<=", "(?<!"]) + self.sequence(depth - 1) + ")"
-        if roll < 0.82:
-            return rng.choice([r"\1", r"\2"])
-        return rng.choice(["(", "(?:"]) + "|".join(self.sequence(depth - 1) for _ in range(rng.choice([1, 2, 2, 3]))) + ")"
-
-    def sequence(self, depth):
-        out = ""
-        for _ in range(self.rng.randrange(1, 4)):
-            atom = self.atom(depth)
-            if atom and self.rng.random() < 0.25:
-                atom = (atom if atom.endswith((")", "]")) else "(?:" + atom + ")") + self.rng.choice(["*", "+", "?", "{2}", "{1,3}", "{0,2}", "*?", "+?", "??"])
-            out += atom
-        return out
-
-    def regex(self):
-        return self.rng.choice(["", "", "", "", "(?i)", "(?n)", "(?s)", "(?c)"]) + self.sequence(2)
-
-    def condition(self):
-        rng = self.rng
-        column = rng.choice(self.columns)
-        operator = rng.choice(["LIKE", "LIKE", "ILIKE", "ILIKE", "~", "~", "~*", "~*", "="])
-        if operator in ("ILIKE", "~*") and rng.random() < 0.5:
-            needle = self.needle()
-            escaped = "".join("\\" + c if c in SPECIAL and c not in "\n \"'" else c for c in needle)
-            return f"{column} {operator} {quote('%' + escaped + '%' if operator == 'ILIKE' else escaped)}"
-        if operator.endswith("LIKE"):
-            return f"{column} {operator} {quote(self.like())}"
-        if operator == "=":
-            return f"{column} = {quote(rng.choice(self.rows))}"
-        return f"{column} {operator} {quote(self.regex())}"
-
-    def literal(self, value):
-        return ", ".join([quote(value)] * len(self.columns))
-
-
-# --------------------------------------------------------------------------
-# Arrays, documents and words
-# --------------------------------------------------------------------------
-
-class Arrays:
-    columns = {"i": "int[]", "t": "text[]", "n": "numeric[]", "e": "mood[]", "f": "float4[]"}
-
-    def __init__(self, rng):
-        self.rng = rng
-        self.rows = [self.value() for _ in range(300)]
-
-    def value(self):
-        rng = self.rng
-        return [rng.choice(["NULL", None, None, None]) or str(rng.choice([rng.randrange(6), rng.randrange(3000)])) for _ in range(rng.choice([0, 1, 2, 3, 8]))]
-
-    def text(self, column, value):
-        value = [v if v == "NULL" else {"e": ["sad", "ok", "happy"][int(v) % 3], "n": v + ".50", "t": '"w ' + v + '"'}.get(column, v) for v in value]
-        if len(value) % 2 == 0 and value and self.rng.random() < 0.2:
-            half = len(value) // 2
-            return "{{" + ",".join(value[:half]) + "},{" + ",".join(value[half:]) + "}}"
-        return "{" + ",".join(value) + "}"
-
-    def literal(self, value):
-        return ", ".join(quote(self.text(c, value)) for c in self.columns)
-
-    def condition(self):
-        rng = self.rng
-        column = rng.choice(list(self.columns))
-        value = list(rng.choice(self.rows))
-        rng.shuffle(value)
-        if rng.random() < 0.1:
-            value += rng.choice(self.rows)
-        elif rng.random() < 0.7:
-            value = value[:rng.randrange(len(value) + 1)]
-        if rng.random() < 0.3:
-            value.append(rng.choice(["NULL", "99999", "3"]))
-        return f"{column} {rng.choice(['@>', '@>', '&&', '=', '<@', '<@'])} {quote(self.text(column, value))}"
-
-
-class Documents:
-    columns = {"v": "jsonb"}
-
-    def __init__(self, rng):
-        self.rng = rng
-        self.rows = [self.value(3) for _ in range(300)]
-
-    def scalar(self):
-        rng = self.rng
-        return rng.choice(["null", "true", "false", '""', '"a"', '"b"', "0", "1", "1.0", "1.00", "-0.0", "1e2", "100", f'"{rng.randrange(500)}"', str(rng.randrange(500)), f"{rng.randrange(50)}.50"])
-
-    def value(self, depth):
-        """A document as nested Python values, whose scalars are their texts."""
-        rng = self.rng
-        roll = rng.random()
-        if depth == 0 or roll < 0.25:
-            return self.scalar()
-        if roll < 0.6:
-            return {rng.choice(["a", "b", "c", "", "id", f"k{rng.randrange(40)}"]): self.value(depth - 1) for _ in range(rng.randrange(4))}
-        return [self.value(depth - 1) for _ in range(rng.randrange(4))]
-
-    def text(self, value):
-        if isinstance(value, dict):
-            return "{" + ", ".join(f'"{k}": {self.text(v)}' for k, v in value.items()) + "}"
-        return "[" + ", ".join(map(self.text, value)) + "]" if isinstance(value, list) else value
-
-    def part(self, value):
-        """Less of a document, mostly contained in it."""
-        rng = self.rng
-        if isinstance(value, dict):
-            return {k: self.part(v) for k, v in value.items() if rng.random() < 0.7}
-        if isinstance(value, list):
-            kept = [self.part(v) for v in value if rng.random() < 0.7]
-            rng.shuffle(kept)
-            return kept[0] if len(kept) == 1 and rng.random() < 0.2 else kept
-        return self.scalar() if rng.random() < 0.05 else {"1": "1.000", "100": "1e2"}.get(value, value)
-
-    def literal(self, value):
-        return quote(self.text(value))
-
-    def path(self, at, value, depth):
-        """A jsonpath from a value downwards, mostly one that the value has; and what is there."""
-        rng = self.rng
-        while rng.random() < 0.75:
-            if isinstance(value, dict) and value:
-                key = rng.choice(list(value))
-                at, value = f'{at}."{key}"', value[key]
-            elif isinstance(value, list) and value:
-                at, value = at + rng.choice(["", "[*]", "[*]", "[0]", "[last]", "[0 to 2]", "[$.size() - 1]"]), rng.choice(value)
-            else:
-                break
-            if depth > 0 and rng.random() < 0.15:
-                at += f" ? ({self.predicate('@', value, depth - 1)})"
-            if rng.random() < 0.07:
-                at += rng.choice([".*", ".**", ".**{1 to 2}", ".size()", ".type()", ".double()", "[*]", ".nobody", ".keyvalue().value", " ? (@ > 1)"])
-        return at, value
-
-    def predicate(self, at, value, depth):
-        rng = self.rng
-        roll = rng.random()
-        if depth > 0 and roll < 0.3:
-            return f"({self.predicate(at, value, depth - 1)} {rng.choice(['&&', '||'])} {self.predicate(at, value, depth - 1)})"
-        if depth > 0 and roll < 0.4:
-            return rng.choice(["!({})", "!(!({}))", "(({}) is unknown)", "(({}) ? (@ == false)) == false", "({}).type() == \"boolean\""]).format(self.predicate(at, value, depth - 1))
-        if roll < 0.5:
-            return f"exists({self.path(at, value, depth)[0]})"
-        path, there = self.path(*rng.choice([(at, value), (at, value), ("$", self.row)]), depth)
-        if roll < 0.56:
-            return path + rng.choice([' starts with "a"', ' like_regex "^[ab]"', ' like_regex "A" flag "i"'])
-        scalar = there if isinstance(there, str) and rng.random() < 0.8 else self.scalar()
-        scalar = rng.choice([scalar] * 12 + ["$x", "1 + 0", '"a".size()', '"100".double()', "(1).type()", self.path("$", self.row, 0)[0]])
-        sides = [path, scalar] if rng.random() < 0.7 else [scalar, path]
-        return rng.choice(["==", "==", "==", "==", "!=", "<", ">="]).join(sides)
-
-    def jsonpath(self, match):
-        rng = self.rng
-        self.row = rng.choice(self.rows)
-        mode = rng.choice(["", "", "lax ", "strict "])
-        if match and rng.random() < 0.85:
-            return mode + rng.choice(["{}"] * 9 + ["({}).size()", "({}) ? (@ == true)", "({}) ? (@ == false)"]).format(self.predicate("$", self.row, 3))
-        return mode + self.path("$", self.row, 3)[0] + (f" ? ({self.predicate('@', self.row, 2)})" if rng.random() < 0.5 else "")
-
-    def condition(self):
-        rng = self.rng
-        operator = rng.choice(["@>", "@>", "@>", "?", "?|", "?&", "=", "@?", "@?", "@@", "@@"])
-        row = rng.choice(self.rows)
-        if operator in ("@?", "@@"):
-            return f"v {operator} {quote(self.jsonpath(operator == '@@'))}"
-        if operator in "@>=":
-            return f"v {operator} {quote(self.text(row if operator == '=' else self.part(row)))}"
-        names = (list(row) if isinstance(row, (dict, list)) else [row]) + ["a", "b", "x", "1"]
-        names = [n.strip('"') for n in names if isinstance(n, str)]
-        if operator == "?":
-            return f"v ? {quote(rng.choice(names))}"
-        elements = [quote(n) for n in rng.sample(names, rng.randrange(min(4, len(names) + 1)))] + (["NULL"] if rng.random() < 0.1 else [])
-        return f"v {operator} ARRAY[{', '.join(elements)}]::text[]"
-
-
-class Words:
-    columns = {"v": "tsvector"}
-
-    def __init__(self, rng):
-        self.rng = rng
-        self.rows = [self.value() for _ in range(300)]
-
-    def word(self):
-        return self.rng.choice(["a", "b", "c", f"w{self.rng.randrange(300)}", f"w{self.rng.randrange(20)}"])
-
-    def value(self):
-        rng = self.rng
-        return " ".join(self.word() + rng.choice(["", f":{rng.randrange(1, 9)}", f":{rng.randrange(1, 9)}{rng.choice('ABCD')}"]) for _ in range(rng.randrange(8)))
-
-    def query(self, depth):
-        rng = self.rng
-        if depth == 0 or rng.random() < 0.25:
-            return self.word() + rng.choice(["", "", "", ":*", ":A", ":BC"])
-        if rng.random() < 0.2:
-            return "!" + "(" + self.query(depth - 1) + ")"
-        return "(" + self.query(depth - 1) + rng.choice([" & ", " | ", " <-> ", " <2> "]) + self.query(depth - 1) + ")"
-
-    def literal(self, value):
-        return quote(value)
-
-    def condition(self):
-        if self.rng.random() < 0.1:
-            return f"v = {quote(self.rng.choice(self.rows))}"
-        return f"v @@ {quote(self.query(3))}::tsquery"
-
-
-# --------------------------------------------------------------------------
-# The test
-# --------------------------------------------------------------------------
 
 passed = failed = 0
 
@@ -444,7 +124,7 @@ def run(database, what, kind, columns, type_name, rng, deadline, queries):
                 condition = f"({condition}) {rng.choice(['AND', 'OR'])} ({kind.condition()})"
             conditions.append(condition)
         for method in methods:
-            sql = "SET statement_timeout = '600s';\n" + "\n".join(f"SELECT {n}, * FROM compare('t_{method}', {quote(c)}, {quote(oracles.makes_whole(f't_{method}', c)) if n % 20 == 0 else quote('true')});" for n, c in enumerate(conditions))
+            sql = "SET statement_timeout = '600s';\n" + "\n".join(f"SELECT {n}, * FROM compare('t_{method}', {literal(c)}, {literal(makes_whole(f't_{method}', c)) if n % 20 == 0 else literal('true')});" for n, c in enumerate(conditions))
             for n, problem, pages_read, pages in psql(database, sql.replace("\0", "")):
                 if pages_read:
                     read[method][0] += int(pages_read)
@@ -458,7 +138,7 @@ def run(database, what, kind, columns, type_name, rng, deadline, queries):
         changes = ""
         for _ in range(rng.randrange(30)):
             i = rng.randrange(2 * len(kind.rows))
-            value = kind.value(3) if isinstance(kind, Documents) else kind.value()
+            value = kind.value()
             roll = rng.random()
             if roll < 0.5:
                 kind.rows.append(value)
@@ -502,7 +182,7 @@ def main():
         if isinstance(kind, Texts):
             there = [row[0] for row in psql(database, "SELECT collname FROM pg_collation WHERE collisdeterministic AND collencoding IN (-1, (SELECT encoding FROM pg_database WHERE datname = current_database())) "
                                             "AND (collprovider <> 'i' OR getdatabaseencoding() <> 'SQL_ASCII') "
-                                            f"AND collname IN ({', '.join(map(quote, COLLATIONS))}) ORDER BY 1")]
+                                            f"AND collname IN ({', '.join(map(literal, COLLATIONS))}) ORDER BY 1")]
             columns = {f"c{i}": f'text COLLATE "{name}"' for i, name in enumerate(there)}
             print(f"# {what}: collations {', '.join(there)}")
             if what == "texts of other types":

@@ -29,6 +29,7 @@ import time
 
 import server
 from server import Late, Lost
+from values import EDGES, literal
 
 DATABASE = "bloomx_generated"
 ROLE = "bloomx_generated"
@@ -188,18 +189,14 @@ class Tests:
         sys.stdout.flush()
 
 
-def quoted(text):
-    return "'" + text.replace("'", "''") + "'"
-
-
 def batches_of(calls, size=150):
     """Batches of (label, query)."""
     for i in range(0, len(calls), size):
         part = calls[i:i + size]
-        array = ",".join(quoted(q) for _, q in part)
-        labels = ",".join(quoted(label) for label, _ in part)
+        array = ",".join(literal(q) for _, q in part)
+        labels = ",".join(literal(label) for label, _ in part)
         yield (f"SELECT * FROM attempts(ARRAY[{labels}], ARRAY[{array}])",
-               lambda part=part: [(label, f"SELECT * FROM attempts(ARRAY[{quoted(label)}], ARRAY[{quoted(q)}])") for label, q in part])
+               lambda part=part: [(label, f"SELECT * FROM attempts(ARRAY[{literal(label)}], ARRAY[{literal(q)}])") for label, q in part])
 
 
 # --------------------------------------------------------------------------
@@ -364,6 +361,8 @@ END $$
 # --------------------------------------------------------------------------
 
 BIG = 2**63 - 1
+# Columns for the pseudo-types of EDGES.
+COLUMN_TYPES = {"anyenum": "color", "character": "char(6)", "anyarray": "int[]"}
 ARGUMENTS = {
     "bigint": ["NULL::bigint", "0::bigint", "1::bigint", "(-1)::bigint", "5::bigint", "100::bigint", "65536::bigint", "2147483647::bigint",
                "4294967296::bigint", "8589934592::bigint", f"{BIG}::bigint", f"(-{BIG} - 1)::bigint"],
@@ -383,10 +382,8 @@ ARGUMENTS = {
     "regtype": ["NULL::regtype", "0::regtype", "'int'::regtype", "'color'::regtype", "'pair'::regtype", "'pair[]'::regtype", "'json'::regtype", "'anyelement'::regtype", "'record'::regtype",
                 "'unknown'::regtype", "'small'::regtype", "4294967295::regtype"],
     "text[]": ["'{1}'::text[]", "NULL::text[]", "'{}'::text[]", "'{NULL}'::text[]", "'{{1,424242},{k5,red}}'::text[]", "ARRAY['(1,x)', '{1,2}']", "ARRAY['5', repeat('9', 10000)]"],
-    "anycompatible": ["5", "NULL::int", "'k5'::text", "NULL::text", "''::text", "repeat('x', 100000)::text", f"{BIG}::bigint", "(-32768)::int2", "0.5::float8", "'NaN'::float8",
-                      "1.50::numeric", "'NaN'::numeric", "'\\x00'::bytea", "true", "'red'::color", "ARRAY[1, NULL]", "'{}'::int[]", "'(1,x)'::pair", "ROW(1, 2)",
-                      "'{\"a\": 1}'::jsonb", "'{}'::json", "point(1, 1)", "'[1,5)'::int4range", "'infinity'::timestamptz", "'1 mon'::interval", "'::1'::inet", "7::small", "'x'::char(6)",
-                      "'a'::name", "'00000000-0000-0000-0000-000000000000'::uuid", "1::oid", "'1'::money", "'a'::\"char\"", "B'101'::varbit", "'24:00+15:59'::timetz", "'a'::tsvector"],
+    "anycompatible": ["5", "NULL::int", "'k5'::text", "NULL::text", "repeat('x', 100000)::text", "0.5::float8", "'(1,x)'::pair", "ROW(1, 2)", "'{}'::json", "point(1, 1)", "'[1,5)'::int4range",
+                      "7::small", "B'101'::varbit", *(f"{value}::{COLUMN_TYPES.get(kind, kind)}" for kind, values in EDGES.items() for value in values)],
     "anycompatiblearray": ["ARRAY[5, NULL]", "'{}'::int[]", "NULL::int[]", "ARRAY[NULL]::int[]", "ARRAY[[5, 6], [7, 8]]", "(SELECT array_agg(i) FROM generate_series(1, 3000) i)",
                            "ARRAY['k5', '', NULL]::text[]", "ARRAY['red', 'blue']::color[]", "ARRAY[0.5, 'NaN']::float8[]", "ARRAY['{}'::jsonb]", "ARRAY[point(1, 1)]",
                            "ARRAY[ROW(1, 2)]", "ARRAY['(1,x)'::pair]", "'[5:6]={5,6}'::int[]", "ARRAY[7]::small[]", "ARRAY['x']::char(6)[]"],
@@ -655,9 +652,9 @@ STATEMENTS = {
                                              "SELECT agree('t', @k)",
     "the index and the table agree: bloomx, built": "CREATE TEMP TABLE t (id serial, f bloomfilter); INSERT INTO t (f) SELECT @s FROM generate_series(1, 200); INSERT INTO t (f) VALUES (NULL), (@f); "
                                                     "CREATE INDEX ti ON t USING bloomx (f) WITH (bits = 1024, probes = 4); SELECT agree('t', @k)",
-    "the keys that an index is asked for: gist": "SELECT queried('gist_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
-    "the keys that an index is asked for: bloomx": "SELECT queried('bloomx_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
-    "the filter that an index is asked for: gist": "SELECT queried('gist_uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
+    "the keys that an index is asked for: gist": "SELECT agree('gist_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
+    "the keys that an index is asked for: bloomx": "SELECT agree('bloomx_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
+    "the filter that an index is asked for: gist": "SELECT agree('gist_uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
 }
 
 # Indexes with options at the ends of their ranges.
@@ -665,48 +662,19 @@ INDEX_OPTIONS = ["gist (f bloomfilter_gist_ops (siglen = 64))", "gist (f bloomfi
                  "bloomx (f) WITH (bits = 1)", "bloomx (f) WITH (bits = 64, probes = 1)", "bloomx (f) WITH (bits = 1000000, probes = 64)", "bloomx (f) WITH (pending_limit = 0)",
                  "bloomx (f) WITH (pending_limit = 2147483647)", "bloomx (f) WITH (bits = 64, probes = 64)", "bloomx (f) WITH (bits = 65536, pending_limit = 64)"]
 
-# Values of the types that BRIN operator classes take.
-BRIN_VALUES = {
-    "smallint": ["0", "(-32768)", "32767"], "integer": ["0", "(-2147483648)", "2147483647"], "bigint": ["0", f"(-{BIG} - 1)", str(BIG)], "real": ["0", "'-0'", "'NaN'", "'Infinity'"],
-    "double precision": ["0", "'-0'", "'NaN'", "'-Infinity'"], "numeric": ["0", "1.50", "'NaN'", "1e300"], "text": ["''", "'x'", "repeat('x', 5000)"], "character": ["''", "'x '"],
-    "name": ["''", "'x'"], "bytea": ["''", "'\\x00'"], "uuid": ["'00000000-0000-0000-0000-000000000000'"], "boolean": ["true", "false"], "date": ["'infinity'", "'2000-01-01'", "'4713-01-01 BC'"],
-    "time without time zone": ["'24:00'", "'00:00'"], "time with time zone": ["'24:00+15:59'", "'00:00Z'"], "timestamp without time zone": ["'-infinity'", "'2000-01-01'"],
-    "timestamp with time zone": ["'infinity'", "'2000-01-01'"], "interval": ["'1 mon'", "'30 days'", "'-178000000 years'"], "inet": ["'::1'", "'10.0.0.0/8'"], "macaddr": ["'00:00:00:00:00:01'"],
-    "macaddr8": ["'00:00:00:00:00:00:00:01'"], "oid": ["0", "4294967295"], "money": ["1", "'-92233720368547758.08'"], '"char"': ["''", "'x'", "'\\377'"], "pg_lsn": ["'0/0'", "'FFFFFFFF/FFFFFFFF'"], "tid": ["'(0,0)'", "'(4294967295,65535)'"], "anyenum": ["'red'", "'blue'"],
-    "anyarray": ["'{}'", "'{NULL,0}'", "'{{1,2},{3,4}}'", "'[5:6]={7,8}'"], "jsonb": ["'{}'", "'[1, [2, null], \"x\"]'", "'{\"a\": {\"b\": [1.50]}}'", "'\"x\"'"], "tsvector": ["''", "'a:1A b'", "'x'"],
-}
-
 AGREE = r"""
--- Every row that the table says has a key, or overlaps, is found by the index.
-CREATE FUNCTION agree(t regclass, key anycompatible) RETURNS text LANGUAGE plpgsql AS $$
+-- Every row for which a condition on a key or a filter holds is found by the index.
+CREATE FUNCTION agree(t regclass, key anycompatible, conditions text[] DEFAULT ARRAY['f @> $1', 'f ?& bloom_probe($1)', 'f ?| bloom_probe_all(ARRAY[$1, $1])', 'f @> $2', 'f ?& $2', 'bloom_contains_any(f, ARRAY[$2])'])
+RETURNS text LANGUAGE plpgsql AS $$
 DECLARE q text; by_index bigint; by_table bigint;
 BEGIN
-	FOREACH q IN ARRAY ARRAY['f @> $1', 'f ?& bloom_probe($1)', 'f ?| bloom_probe_all(ARRAY[$1, $1])', 'f @> $2', 'f ?& $2', 'bloom_contains_any(f, ARRAY[$2])'] LOOP
+	FOREACH q IN ARRAY conditions LOOP
 		SET LOCAL enable_seqscan = off;
 		EXECUTE format('SELECT count(*) FROM %s WHERE %s', t, q) INTO by_index USING key, key::text;
 		SET LOCAL enable_seqscan = on;
 		SET LOCAL enable_indexscan = off;
 		SET LOCAL enable_bitmapscan = off;
 		EXECUTE format('SELECT count(*) FROM %s WHERE (%s) IS TRUE', t, q) INTO by_table USING key, key::text;
-		RESET enable_indexscan;
-		RESET enable_bitmapscan;
-		IF by_index <> by_table THEN
-			RETURN format('wrong: %s: %s rows by the index, %s by the table', q, by_index, by_table);
-		END IF;
-	END LOOP;
-	RETURN NULL;
-END $$;
-
-CREATE FUNCTION queried(t regclass, probe bloomfilter, conditions text[]) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE q text; by_index bigint; by_table bigint;
-BEGIN
-	FOREACH q IN ARRAY conditions LOOP
-		SET LOCAL enable_seqscan = off;
-		EXECUTE format('SELECT count(*) FROM %s WHERE %s', t, q) INTO by_index USING probe;
-		SET LOCAL enable_seqscan = on;
-		SET LOCAL enable_indexscan = off;
-		SET LOCAL enable_bitmapscan = off;
-		EXECUTE format('SELECT count(*) FROM %s WHERE (%s) IS TRUE', t, q) INTO by_table USING probe;
 		RESET enable_indexscan;
 		RESET enable_bitmapscan;
 		IF by_index <> by_table THEN
@@ -751,8 +719,8 @@ def ids(values):
 def statement_batches(statement, values, size=20):
     for i in range(0, len(values), size):
         part = values[i:i + size]
-        yield (f"SELECT * FROM statements({quoted(statement)}, {ids(part)})",
-               lambda part=part: [(v.name, f"SELECT * FROM statements({quoted(statement)}, {ids([v])})") for v in part])
+        yield (f"SELECT * FROM statements({literal(statement)}, {ids(part)})",
+               lambda part=part: [(v.name, f"SELECT * FROM statements({literal(statement)}, {ids([v])})") for v in part])
 
 
 def argument_for(type_name, which):
@@ -850,7 +818,7 @@ def make_kinds(tests, session, layouts):
     calls = []
     for name, f, hashes, one, rep in kinds(layouts):
         minor = bool(MINOR.search(name))
-        calls.append((name, f"SELECT keep({quoted(name)}, {f}, {hashes}, {quoted(one) if one else 'NULL'}, {str(rep).lower()}, {str(minor).lower()})"))
+        calls.append((name, f"SELECT keep({literal(name)}, {f}, {hashes}, {literal(one) if one else 'NULL'}, {str(rep).lower()}, {str(minor).lower()})"))
     only, tests.only = tests.only, None
     tests.run("making the kinds", batches_of(calls, 10))
     names = {row[0] for row in rows_of(session, "SELECT name FROM kind")}
@@ -861,7 +829,7 @@ def make_kinds(tests, session, layouts):
         candidates = ", ".join(f"'\\x{c.hex()}'" for c in filled(bytes.fromhex(data)))
         # in layouts that grow or forget, the words before the bits say where the bits are
         flat = not re.match("scalable|dynamic_blocked|age_partitioned", name)
-        calls.append((name, f"""SELECT keep({quoted(name.rsplit(',', 1)[0] + ', every bit of ' + name.rsplit(', ', 1)[1])}, first_filter(ARRAY[{candidates}]::bytea[]), {'hashes(1, 10)' if flat else "'{}'"})"""))
+        calls.append((name, f"""SELECT keep({literal(name.rsplit(',', 1)[0] + ', every bit of ' + name.rsplit(', ', 1)[1])}, first_filter(ARRAY[{candidates}]::bytea[]), {'hashes(1, 10)' if flat else "'{}'"})"""))
     tests.run("making the kinds with every bit set", batches_of(calls, 10))
     # One field changed
     calls = []
@@ -869,7 +837,7 @@ def make_kinds(tests, session, layouts):
         "name IN ('open state, not planned', 'open state, partitioned_blocked planned', 'a probe', 'a probe of nothing', 'keys of type named', 'folded')"
     for name, data in rows_of(session, f"SELECT name, encode(f::bytea, 'hex') FROM kind WHERE ({where}) AND length(f::bytea) < 2000"):
         for change, mutant in mutants(bytes.fromhex(data)):
-            calls.append((f"{name}: {change}", f"SELECT keep({quoted(f'{name}: {change}')}, '\\x{mutant.hex()}'::bytea::bloomfilter, '{{}}', (SELECT one FROM kind WHERE name = {quoted(name)}), false, true, true)"))
+            calls.append((f"{name}: {change}", f"SELECT keep({literal(f'{name}: {change}')}, '\\x{mutant.hex()}'::bytea::bloomfilter, '{{}}', (SELECT one FROM kind WHERE name = {literal(name)}), false, true, true)"))
     tests.run("making the kinds with one field changed", batches_of(calls))
     tests.only = only
     if missing:
@@ -992,8 +960,8 @@ def main():
         for form, statement in transition_statements(aggregate):
             tests.run(f"an aggregate of one's own over {aggregate['transition']}({', '.join(['bloomfilter'] + aggregate['types'])}), {form}", statement_batches(statement, plain))
     for name in ["bloom_union_agg", "bloom_intersection_agg"]:
-        tests.run(f"{name} of two", ((f"SELECT * FROM statements({quoted(f'SELECT sound({name}(f)) FROM (VALUES (@s), ({stored(r)}), (NULL), (@f)) t(f)')}, {ids(plain)})",
-                                      lambda r=r: [(f"{v.name} and {r.name}", f"SELECT * FROM statements({quoted(f'SELECT sound({name}(f)) FROM (VALUES (@s), ({stored(r)}), (NULL), (@f)) t(f)')}, {ids([v])})") for v in plain])
+        tests.run(f"{name} of two", ((f"SELECT * FROM statements({literal(f'SELECT sound({name}(f)) FROM (VALUES (@s), ({stored(r)}), (NULL), (@f)) t(f)')}, {ids(plain)})",
+                                      lambda r=r: [(f"{v.name} and {r.name}", f"SELECT * FROM statements({literal(f'SELECT sound({name}(f)) FROM (VALUES (@s), ({stored(r)}), (NULL), (@f)) t(f)')}, {ids([v])})") for v in plain])
                                      for r in reps))
 
     # Planner, statistics, indexes
@@ -1040,14 +1008,14 @@ def operator_classes(tests, session):
     """BRIN: each class over its type; the index finds every row of the table."""
     for name, type_name in rows_of(session, """SELECT c.opcname, c.opcintype::regtype FROM pg_opclass c JOIN pg_am a ON a.oid = c.opcmethod AND a.amname = 'brin'
             JOIN pg_depend d ON d.classid = 'pg_opclass'::regclass AND d.objid = c.oid AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') ORDER BY 1"""):
-        if type_name not in BRIN_VALUES:
+        if type_name not in EDGES:
             tests.verdict(f"operator class {name}", "", {f"no values for type {type_name}": [name]})
             continue
-        column = {"anyenum": "color", "character": "char(6)", "anyarray": "int[]"}.get(type_name, type_name)
+        column = COLUMN_TYPES.get(type_name, type_name)
         calls = []
         for options in ["", " (fpr = 0.5)", " (fpr = 1e-9)", " (fpr = 'NaN')"]:
-            for v in BRIN_VALUES[type_name]:
-                rows = ", ".join(f"({w}::{column})" for w in BRIN_VALUES[type_name])
+            for v in EDGES[type_name]:
+                rows = ", ".join(f"({w}::{column})" for w in EDGES[type_name])
                 insert = f"INSERT INTO brin_table SELECT v FROM generate_series(1, 500) i, (VALUES {rows}) vs(v);"
                 for before, after in [("", insert), (insert, "")]:
                     calls.append((f"{v}{options}", f"""DO $do$ DECLARE by_index bigint; by_table bigint;

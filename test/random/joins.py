@@ -10,7 +10,7 @@ LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed 
 and all combinations of planner settings.  One in five is of a kind that once went wrong: parameters in the keys of either side, subplans that
 partitions share, containers of types without a hash, groups that lose a part of their rows, nodes that look ahead under a LIMIT, and
 volatile functions on each side of a join.  Each runs with filters off and on, forced on everywhere.  Of some the second
-one is another query, or has other settings, and must have the same rows (oracles.py).  A query
+one is another query, or has other settings, and must have the same rows (queries.py).  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
 Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows dropped,
@@ -27,7 +27,7 @@ import re
 import sys
 import time
 
-import oracles
+import queries
 import server
 
 DATABASE = "bloomx_joins"
@@ -309,14 +309,14 @@ class Generator:
             self.same = None
             left, right = self.table(), self.one_of("tiny", "dups", "far", "nothing", "evens")
             on = self.on("x", "y")
-            by_output = oracles.counted(f"{left} x CROSS JOIN {right} y", [], on)[1]
+            by_output = queries.counted(f"{left} x CROSS JOIN {right} y", [], on)[1]
             return f"SELECT count(*) AS n FROM {left} x JOIN {right} y ON {on}", by_output
         self.select()
         select, source, where, aliases = self.plain
         p = self.condition(self.r.choice(aliases))
         if self.chance(0.5):
-            return oracles.counted(source, where, p)
-        return f"{select} FROM {source}{oracles.conjunction(where)}", oracles.partitioned(select, source, where, p)
+            return queries.counted(source, where, p)
+        return f"{select} FROM {source}{queries.conjunction(where)}", queries.partitioned(select, source, where, p)
 
     def below(self):
         """What keeps its rows, or makes groups, with columns i4 and i8."""
@@ -658,21 +658,21 @@ class Comparison:
         """Yields the results of each query: {(number, mode): lines}, and its number."""
         start = time.time()
         while self.number < self.options.queries and (self.options.seconds == 0 or time.time() - start < self.options.seconds):
-            queries = {}
+            batch = {}
             for _ in range(min(BATCH, self.options.queries - self.number)):
                 self.number += 1
-                queries[str(self.number)] = statements(self.g, self.number, getattr(self.options, "kind", None))
-            run = psql("\n".join([LOAD + FORCED + f"SET statement_timeout = '{self.timeout}s';", *(text + self.more.format(q) for q, text in queries.items()),
+                batch[str(self.number)] = statements(self.g, self.number, getattr(self.options, "kind", None))
+            run = psql("\n".join([LOAD + FORCED + f"SET statement_timeout = '{self.timeout}s';", *(text + self.more.format(q) for q, text in batch.items()),
                                   f"RESET ROLE; RESET statement_timeout; \\echo @ totals on\n{self.sums};"]))
             found = results(run.stdout)
             if not found.get(("totals", "on")):
-                self.check("the session is kept: " + run.stderr[-2000:] + "\n".join(queries[q] for q in [q for q in queries if (q, "off") in found][-1:]), False)
+                self.check("the session is kept: " + run.stderr[-2000:] + "\n".join(batch[q] for q in [q for q in batch if (q, "off") in found][-1:]), False)
                 time.sleep(3)
                 continue
             sums = map(int, found["totals", "on"][-1].split("|"))
             self.totals = [a + b for a, b in zip(self.totals, sums)] if self.totals else list(sums)
             self.errors += run.stderr.count("ERROR:")
-            for q, text in queries.items():
+            for q, text in batch.items():
                 self.compare(q, text, found, run.stderr)
                 yield found, q
             for message in sorted(set(re.findall(r"ERROR:.*", run.stderr)) - {"ERROR:  stop"}):
