@@ -35,12 +35,12 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
 	$(patsubst %,src/pg/index/pages/%.o, page wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
-		$(patsubst %,format/%, geometry options metapage stores) \
+		$(patsubst %,format/%, geometry options metapage) \
 		$(patsubst %,condition/%, columns elements scan_condition) \
 		$(patsubst %,pending/%, list append) \
 		$(patsubst %,directory/%, snapshot update space) \
 		$(patsubst %,segment/%, segment provisional entries flush merge) \
-		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build) \
+		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan summarize vacuum nulls cost handler)
 

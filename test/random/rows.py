@@ -331,7 +331,7 @@ class Test:
         # patterns come in more shapes than other conditions
         if r.random() < 0.5:
             more += r.sample([c for c in self.classes if "~~" in c.operators], 1) if any("~~" in c.operators for c in self.classes) else []
-        # filters have a store of their own beside all other columns
+        # filters have an index of their own beside those of all other columns
         if r.random() < 0.3:
             more += [c for c in self.classes if c.method == "bloomx" and c.columns == list(FILTERS)]
         for c in rare + more:
@@ -362,7 +362,7 @@ class Test:
         # one index takes columns of one method
         groups = {}
         for c, k in parts:
-            apart = k.method == "gin" or r.random() < (0.3 if c in FILTERS else 0.1)
+            apart = k.method == "gin" or c in FILTERS or r.random() < 0.1
             groups.setdefault((k.method, len(groups) + 1 if apart else 0, k.name if k.method == "bloom" else ""), []).append((c, k))
         for (method, *_), group in groups.items():
             r.shuffle(group)
@@ -413,7 +413,7 @@ class Test:
                 term = f"({term} OR {g.condition(table, column, operator, wrap) or 'false'})"
             elif r.random() < 0.03:
                 term = f"NOT ({term})"
-            elif not term.endswith(" NULL") or k.method == "bloomx" and (column not in FILTERS or len(index.parts) > 1):
+            elif not term.endswith(" NULL") or k.method == "bloomx" and column not in FILTERS:
                 top.append((index, column, k, operator))
             terms.append(term)
         if index.predicate and r.random() < 0.8 or not terms:

@@ -9,14 +9,13 @@
 #include "access/amapi.h"
 
 #include "pg/index/bloomx/format/options.h"
-#include "pg/index/bloomx/format/stores.h"
 
 #pragma GCC visibility push(hidden)
 
 /* ---- summarize.c ---- */
 
 /* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
-extern void BloomxSummarizeAnew(const BloomxStore *store, double tuples);
+extern void BloomxSummarizeAnew(Relation index, double tuples);
 
 /* ---- nulls.c ---- */
 

@@ -97,72 +97,42 @@ PagesRead(const BloomxStructure *structure, uint32 parts, double keys, double ma
 	return pages + tids * (1 - exp(-matches / Max(tids, 1)));
 }
 
-/* True if the clause is looked up in the store of a column of filters. */
-static bool
-IsOfFilters(const IndexOptInfo *info, const IndexClause *clause)
-{
-	return info->opcintype[clause->indexcol] == FilterTypeOid() && (info->nkeycolumns == 1 || !IsA(clause->rinfo->clause, NullTest));
-}
-
-/* What a scan of one store after the other costs. */
+/* What a scan costs. */
 typedef struct Estimate
 {
 	double		pages;
 	double		operators;		/* in units of cpu_operator_cost */
 	double		found;			/* rows, or entries */
-	double		share;			/* of the rows, that the stores of filters leave */
-	bool		filters;		/* true if one of them is searched */
 } Estimate;
 
-/*
- * Adds what the conditions on a column of filters cost, if there are any, and if the
- * blocks that are left are more than the pages that it would read (scan.c).  The store
- * of a hypothetical index is NULL.
- */
-static void
-AddFilters(PlannerInfo *root, const IndexPath *path, int column, const BloomxStore *store, double left, Estimate *estimate)
+/* What the conditions on filters cost.  The directory of a hypothetical index is NULL. */
+static Estimate
+EstimateFilters(PlannerInfo *root, const IndexPath *path, const BloomxStructure *structure, double share)
 {
 	IndexOptInfo *info = path->indexinfo;
-	const BloomxStructure *structure;
-	List	   *quals = NIL;
 	double		keys = 0,
-				pages,
-				share,
-				slices = 0;
+				slices;
+	Estimate	estimate = {.found = share * info->rel->tuples};
 	ListCell   *lc,
 			   *qual;
 
 	foreach(lc, path->indexclauses)
-	{
-		IndexClause *clause = lfirst_node(IndexClause, lc);
-
-		if (clause->indexcol != column || !IsOfFilters(info, clause))
-			continue;
-		quals = lappend(quals, clause->rinfo);
-		foreach(qual, clause->indexquals)
+		foreach(qual, lfirst_node(IndexClause, lc)->indexquals)
 			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
-	}
-	if (quals == NIL)
-		return;
-	structure = store == NULL ? NULL : BloomxReadStructure(store, NULL);
-	share = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
 	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
 	if (structure == NULL)
-		pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
+		estimate.pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
 	else
-		pages = PagesRead(structure, structure->geometry.parts, keys, share * info->rel->tuples, &slices);
-	if (left <= pages)
-		return;
-	estimate->pages += pages;
-	estimate->operators += SLICE_OPERATORS * slices + (structure == NULL ? 0 : structure->pending_words) * Max(keys, 1);
-	estimate->found += share * info->rel->tuples;
-	estimate->share *= share;
-	estimate->filters = true;
+	{
+		estimate.pages = PagesRead(structure, structure->geometry.parts, keys, estimate.found, &slices);
+		estimate.operators = SLICE_OPERATORS * slices + structure->pending_words * Max(keys, 1);
+	}
+	return estimate;
 }
 
 /* ---- values ---- */
 
-/* What the conditions of a scan ask of the store of values. */
+/* What the conditions of a scan ask of values. */
 typedef struct ValueConditions
 {
 	Relation	index;			/* NULL: a hypothetical one */
@@ -284,42 +254,8 @@ AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditio
 	}
 }
 
-/* Adds what the conditions on values cost.  Without any conditions at all, every row is found. */
-static void
-AddValues(PlannerInfo *root, const IndexPath *path, const BloomxStructure *structure, ValueConditions *conditions, Estimate *estimate)
-{
-	IndexOptInfo *info = path->indexinfo;
-	double		blocks = Max(info->rel->pages, 1),
-				slices = 0,
-				pending = structure == NULL ? 0 : structure->pending_words / (double) WORDS_PER_ROW;
-	ListCell   *lc;
-
-	foreach(lc, path->indexclauses)
-		if (!IsOfFilters(info, lfirst_node(IndexClause, lc)))
-			AddClause(root, info, conditions, lfirst_node(IndexClause, lc));
-	if (structure == NULL)
-		estimate->pages += conditions->keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
-	else
-		estimate->pages += PagesRead(structure, structure->meta.keys.parts, conditions->keys, conditions->share * blocks, &slices);
-	estimate->operators += SLICE_OPERATORS * slices + pending * Max(conditions->keys, 1);
-	estimate->found += conditions->share * blocks;
-}
-
-/* True if the store of values is searched. */
-static bool
-AsksValues(const IndexPath *path)
-{
-	const IndexOptInfo *info = path->indexinfo;
-	ListCell   *lc;
-
-	foreach(lc, path->indexclauses)
-		if (!IsOfFilters(info, lfirst_node(IndexClause, lc)))
-			return true;
-	return path->indexclauses == NIL;
-}
-
 /*
- * A search of values alone returns whole blocks.  The planner reckons with rows: it takes
+ * A search of values returns whole blocks.  The planner reckons with rows: it takes
  * 2 B n / (2 B + n) of B blocks for n rows.  So it is told as many rows as give the
  * right number of blocks, and the rows that are looked at in these blocks are paid
  * here.
@@ -335,28 +271,31 @@ EstimateBlocks(const IndexPath *path, double share, Cost *total, Selectivity *se
 	*selectivity = Min(1, Max(*selectivity, 2 * share / (2 - share) * blocks / tuples));
 }
 
-/* The stores that are searched; *share becomes that of the blocks that values leave. */
-static void
-EstimateStores(PlannerInfo *root, const IndexPath *path, Relation index, Estimate *estimate, double *share)
+/* What the conditions on values cost; *share becomes that of the blocks.  Without any conditions, every row is found. */
+static Estimate
+EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const BloomxStructure *structure, double *share)
 {
 	IndexOptInfo *info = path->indexinfo;
-	const BloomxStores *stores = index == NULL ? NULL : BloomxOpenStores(index);
-	double		left = HUGE_VAL;	/* blocks */
+	double		blocks = Max(info->rel->pages, 1),
+				slices;
+	ValueConditions conditions = {.index = index, .share = 1, .rows_per_block = Max(info->rel->tuples, 1) / blocks};
+	Estimate	estimate = {0};
+	ListCell   *lc;
 
-	if (AsksValues(path))
+	conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
+	conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
+	foreach(lc, path->indexclauses)
+		AddClause(root, info, &conditions, lfirst_node(IndexClause, lc));
+	if (structure == NULL)
+		estimate.pages = conditions.keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
+	else
 	{
-		ValueConditions conditions = {.index = index, .share = 1, .rows_per_block = Max(info->rel->tuples, 1) / Max(info->rel->pages, 1)};
-		const BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(&stores->store[0], NULL);
-
-		conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
-		conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
-		AddValues(root, path, structure, &conditions, estimate);
-		*share = conditions.share;
-		left = *share * Max(info->rel->pages, 1);
+		estimate.pages = PagesRead(structure, structure->meta.keys.parts, conditions.keys, conditions.share * blocks, &slices);
+		estimate.operators = SLICE_OPERATORS * slices + structure->pending_words / (double) WORDS_PER_ROW * Max(conditions.keys, 1);
 	}
-	for (int column = 0, number = info->nkeycolumns > 1 ? 1 : 0; column < info->nkeycolumns; column++)
-		if (info->opcintype[column] == FilterTypeOid())
-			AddFilters(root, path, column, stores == NULL ? NULL : &stores->store[number++], left, estimate);
+	estimate.found = conditions.share * blocks;
+	*share = conditions.share;
+	return estimate;
 }
 
 void
@@ -365,8 +304,9 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 {
 	IndexOptInfo *info = path->indexinfo;
 	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
-	Estimate	estimate = {.share = 1};
-	double		share = 1,
+	const BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(index, NULL);
+	Estimate	estimate;
+	double		share,
 				random_page_cost;
 	List	   *quals = NIL;
 	ListCell   *lc;
@@ -376,13 +316,15 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 		quals = lappend(quals, lfirst_node(IndexClause, lc)->rinfo);
 	*selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
 	*total = 0;
-	EstimateStores(root, path, index, &estimate, &share);
+	if (info->opcintype[0] == FilterTypeOid())
+		estimate = EstimateFilters(root, path, structure, *selectivity);
+	else
+	{
+		estimate = EstimateValues(root, path, index, structure, &share);
+		EstimateBlocks(path, share, total, selectivity);
+	}
 	if (index != NULL)
 		index_close(index, NoLock);
-	if (!estimate.filters)
-		EstimateBlocks(path, share, total, selectivity);
-	else
-		*selectivity = Max(*selectivity, share * estimate.share);	/* rows that filters name, in blocks that values leave */
 
 	/* repeated scans find pages in the cache */
 	*pages = estimate.pages;

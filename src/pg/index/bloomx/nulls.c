@@ -1,8 +1,8 @@
 /*
- * nulls.c - rows without a filter are not in an index of one column of filters.
+ * nulls.c - rows without a filter are not in an index of filters.
  *
- * Any other index has every row: NULL is a key.  An index of filters alone has only
- * rows with a filter.  So the planner must not ask it for those that are NULL, nor
+ * An index of values has every row: NULL is a key.  An index of filters has only rows
+ * with a filter.  So the planner must not ask it for those that are NULL, nor
  * for all rows, although the access method can do both.  PostgreSQL asks about that
  * per access method; a hook corrects what it knows of one index.
  */
@@ -27,8 +27,7 @@ LearnOfNulls(RELATION_HOOK_PARAMETERS)
 	{
 		IndexOptInfo *info = lfirst(lc);
 
-		if ((void (*) (void)) info->amcostestimate == (void (*) (void)) bloomxcostestimate && info->nkeycolumns == 1 &&
-			info->opcintype[0] == FilterTypeOid())
+		if ((void (*) (void)) info->amcostestimate == (void (*) (void)) bloomxcostestimate && info->opcintype[0] == FilterTypeOid())
 			info->amoptionalkey = info->amsearchnulls = false;
 	}
 }

@@ -30,8 +30,7 @@
 /* What a scan keeps from its beginning to its end. */
 typedef struct BloomxScan
 {
-	BloomxStores *stores;
-	BloomxColumns *columns;		/* of the store of values; NULL if there is none */
+	BloomxColumns *columns;		/* of values; NULL: the index is of filters */
 	BlockNumber blocks;			/* of the table */
 	MemoryContext memory;		/* of one search */
 } BloomxScan;
@@ -39,7 +38,7 @@ typedef struct BloomxScan
 /* What one search works with. */
 typedef struct BloomxSearch
 {
-	const BloomxStore *store;
+	Relation	index;
 	Snapshot	snapshot;
 	BlockNumber blocks;			/* of the table */
 	BloomxStructure *structure;
@@ -80,7 +79,7 @@ AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf
 	for (uint32 i = 0; i < keys->parts; i++)
 	{
 		Buffer		buffer;
-		const uint64 *slice = BloomxLockSlice(search->store, segment, slices[i], &buffer);
+		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], &buffer);
 
 		if (slice == NULL)
 			return false;
@@ -213,7 +212,7 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
 
 		if (offset != WHOLE_BLOCK && offset > MaxHeapTuplesPerPage)
-			BloomxReportCorruption(search->store->index, "a row address is none");
+			BloomxReportCorruption(search->index, "a row address is none");
 		if (block >= search->blocks)
 			continue;
 		if (search->in != NULL)
@@ -259,7 +258,7 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment, const uint64 *left)
 				AddTids(search, found, n);
 				n = 0;
 				page = row / PAGE_TIDS;
-				tids = BloomxLockTids(search->store, segment, page, search->snapshot, &buffer);
+				tids = BloomxLockTids(search->index, segment, page, search->snapshot, &buffer);
 				if (tids == NULL)
 					return false;
 			}
@@ -284,7 +283,7 @@ PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCond
 		return;
 	slices = BloomxSlicesOfKey(&search->structure->meta.keys, condition, segment->slices);
 	for (uint32 part = 0; part < search->structure->meta.keys.parts; part++)
-		PrefetchBuffer(search->store->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
+		PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
 }
 
 static void
@@ -318,7 +317,7 @@ SearchPending(BloomxSearch *search)
 
 	if (structure->pending_words == 0)	/* a reader has two pages of memory */
 		return true;
-	reader = BloomxStartPending(search->store, structure, search->snapshot);
+	reader = BloomxStartPending(search->index, structure, search->snapshot);
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);
@@ -378,8 +377,8 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 {
 	bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
 
-	if (search->store->of_values)
-		return BloomxConditionOfValue(search->store->index, scan->columns, key, argument);
+	if (scan->columns != NULL)
+		return BloomxConditionOfValue(search->index, scan->columns, key, argument);
 	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
 }
 
@@ -423,7 +422,7 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	}
 	most = Min(n - first, most);
 	condition.parts = palloc_extended(Max(1, most) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
-	if (n >= LONG_ARRAY && search->store->of_values)
+	if (n >= LONG_ARRAY && scan->columns != NULL)
 		elements = BloomxNewElements(most);
 	for (int i = 0; i < first + most && array_iterate(iterator, &value, &isnull); i++)
 	{
@@ -465,32 +464,20 @@ ConditionOfScanKey(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	return ConditionOf(search, scan, key, key->sk_argument);
 }
 
-/* True if a store has what a scan key asks for.  NULL of any column is in the store of values. */
-static bool
-Answers(const BloomxScan *scan, const BloomxStore *store, const ScanKeyData *key)
-{
-	bool		of_filters = scan->columns == NULL || scan->columns->extractors[key->sk_attno - 1] == NULL;
-
-	if (of_filters && !(key->sk_flags & (SK_SEARCHNULL | SK_SEARCHNOTNULL)))
-		return !store->of_values && store->column == key->sk_attno - 1;
-	return store->of_values;
-}
-
 static void
 MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 {
-	search->nconditions = 0;
+	search->nconditions = scan->numberOfKeys;
 	search->in_parts = NULL;
 	search->next = 0;
 	search->has_parts = false;
 	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
 	search->keys = palloc(Max(1, scan->numberOfKeys) * sizeof(ScanKeyData *));
 	for (int i = 0; i < scan->numberOfKeys; i++)
-		if (Answers(scan->opaque, search->store, &scan->keyData[i]))
-		{
-			search->keys[search->nconditions] = &scan->keyData[i];
-			search->conditions[search->nconditions++] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
-		}
+	{
+		search->keys[i] = &scan->keyData[i];
+		search->conditions[i] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
+	}
 }
 
 /* Looks for rows in the blocks that are found, if a condition is of a long array. */
@@ -506,11 +493,11 @@ TakeBlocks(BloomxSearch *search, Relation heap)
 }
 
 static void
-FindRows(BloomxSearch *search, const BloomxScan *scan, int nkeys, Relation heap)
+FindRows(BloomxSearch *search, const BloomxScan *scan, Relation heap)
 {
 	BloomxRowsAsked asked = {
-		.heap = heap, .index = search->store->index, .snapshot = search->snapshot, .columns = scan->columns,
-		.nkeys = search->nconditions, .keys = search->keys, .recheck = search->nconditions < nkeys,
+		.heap = heap, .index = search->index, .snapshot = search->snapshot, .columns = scan->columns,
+		.nkeys = search->nconditions, .keys = search->keys,
 		.in = search->in, .blocks = search->blocks
 	};
 
@@ -520,129 +507,39 @@ FindRows(BloomxSearch *search, const BloomxScan *scan, int nkeys, Relation heap)
 	search->found += BloomxFindRows(&asked, search->bitmap);
 }
 
-/* Adds the rows of a store that may meet its conditions to the bitmap; returns how many there are. */
-static int64
-SearchStore(IndexScanDesc scan, const BloomxStore *store, TIDBitmap *bitmap)
-{
-	BloomxSearch *search = palloc0(sizeof(BloomxSearch));
-	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx search", ALLOCSET_DEFAULT_SIZES),
-				old = MemoryContextSwitchTo(memory);
-	uint64		changes = 0;
-	bool		again = false;	/* true if a page has been used for something else: from the metapage again */
-	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), NoLock);
-
-	search->store = store;
-	search->snapshot = scan->xs_snapshot;
-	search->blocks = ((BloomxScan *) scan->opaque)->blocks;
-	search->bitmap = bitmap;
-	/* TIDs found twice do no harm */
-	do
-	{
-		MemoryContextReset(memory);
-		search->structure = BloomxReadStructure(search->store, scan->xs_snapshot);
-		/* a wrong page although nothing has changed is damage, and would be found for ever */
-		if (again && search->structure->meta.changes == changes)
-			BloomxReportCorruption(search->store->index, "a page is something else than the directory says");
-		changes = search->structure->meta.changes;
-		MakeConditions(search, scan);
-		TakeBlocks(search, heap);
-		again = !SearchIndex(search);
-		if (again)
-			continue;
-		if (search->in != NULL)
-			FindRows(search, scan->opaque, scan->numberOfKeys, heap);
-		search->first = search->next;
-	} while (again || search->first > 0);
-	table_close(heap, NoLock);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(memory);
-	return search->found;
-}
-
-/* The stores that the conditions ask; if there are none, the first one, in which every row is. */
-static int
-AskedStores(IndexScanDesc scan, const BloomxStore **asked)
-{
-	const BloomxScan *ours = scan->opaque;
-	int			n = 0;
-
-	for (int i = 0; i < ours->stores->n; i++)
-		for (int j = 0; j < scan->numberOfKeys; j++)
-			if (Answers(ours, &ours->stores->store[i], &scan->keyData[j]))
-			{
-				asked[n++] = &ours->stores->store[i];
-				break;
-			}
-	if (n == 0)
-		asked[n++] = &ours->stores->store[0];
-	return n;
-}
-
-/* The pages that a search for one key reads in the segments of a store of filters. */
-static int64
-PagesOfKey(const BloomxStore *store)
-{
-	const BloomxStructure *structure = BloomxReadStructure(store, NULL);
-	int64		pages = 0;
-
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		if (structure->segments[i].rows > 0)
-			pages += structure->meta.keys.parts;
-	return pages;
-}
-
-/*
- * Adds the rows that are found in all of n stores.  The stores are searched one after
- * the other, while rows come and go; but a row that the scan must find is in all of
- * them before it begins, and stays.
- *
- * A store is not searched if that would read more pages than are left to be read of
- * the table: all rows are rechecked.  Values come first, as a search of theirs reads
- * the fewest pages.  Their blocks are intersected with the rows of filters, not the
- * other way round, so that single rows are left.
- */
-static int64
-SearchStores(IndexScanDesc scan, const BloomxStore **asked, int n, TIDBitmap *bitmap)
-{
-	TIDBitmap  *all = NULL;
-	int64		found = 0;
-
-	for (int i = 0; i < n; i++)
-	{
-		TIDBitmap  *one;
-		int64		of_store;
-
-		if (i > 0 && found <= PagesOfKey(asked[i]))
-			continue;
-		one = tbm_create(work_mem * 1024L, NULL);
-		of_store = SearchStore(scan, asked[i], one);
-		found = i == 0 ? of_store : Min(found, of_store);
-		if (all != NULL)
-		{
-			tbm_intersect(one, all);
-			tbm_free(all);
-		}
-		all = one;
-	}
-	tbm_union(bitmap, all);
-	tbm_free(all);
-	return found;
-}
-
 int64
 bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 {
-	MemoryContext memory = ((BloomxScan *) scan->opaque)->memory,
-				old = MemoryContextSwitchTo(memory);
-	const BloomxStore *asked[INDEX_MAX_KEYS + 1];
-	int			n = AskedStores(scan, asked);
-	int64		found;
+	const BloomxScan *ours = scan->opaque;
+	MemoryContext old = MemoryContextSwitchTo(ours->memory);
+	BloomxSearch search = {.index = scan->indexRelation, .snapshot = scan->xs_snapshot, .blocks = ours->blocks, .bitmap = bitmap};
+	uint64		changes = 0;
+	bool		again = false;	/* true if a page has been used for something else: from the metapage again */
+	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(scan->indexRelation), false), NoLock);
 
 	pgstat_count_index_scan(scan->indexRelation);
-	found = n > 1 ? SearchStores(scan, asked, n, bitmap) : SearchStore(scan, asked[0], bitmap);
+	/* TIDs found twice do no harm */
+	do
+	{
+		MemoryContextReset(ours->memory);
+		search.structure = BloomxReadStructure(search.index, scan->xs_snapshot);
+		/* a wrong page although nothing has changed is damage, and would be found for ever */
+		if (again && search.structure->meta.changes == changes)
+			BloomxReportCorruption(search.index, "a page is something else than the directory says");
+		changes = search.structure->meta.changes;
+		MakeConditions(&search, scan);
+		TakeBlocks(&search, heap);
+		again = !SearchIndex(&search);
+		if (again)
+			continue;
+		if (search.in != NULL)
+			FindRows(&search, ours, heap);
+		search.first = search.next;
+	} while (again || search.first > 0);
+	table_close(heap, NoLock);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(memory);
-	return found;
+	MemoryContextReset(ours->memory);
+	return search.found;
 }
 
 /* ---- begin, restart, end ---- */
@@ -668,8 +565,7 @@ bloomxbeginscan(Relation index, int keys, int orderbys)
 	IndexScanDesc scan = RelationGetIndexScan(index, keys, orderbys);
 	BloomxScan *ours = palloc0(sizeof(BloomxScan));
 
-	ours->stores = BloomxOpenStores(index);
-	ours->columns = ours->stores->store[0].of_values ? BloomxOpenColumns(index) : NULL;
+	ours->columns = BloomxIsOfFilters(index) ? NULL : BloomxOpenColumns(index);
 	ours->blocks = BlocksOfTable(index);
 	ours->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
 	scan->opaque = ours;

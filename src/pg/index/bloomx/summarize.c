@@ -57,10 +57,10 @@
 
 /* Writes the stamp below which segments are old to the metapage; 0: none is. */
 static uint64
-SetOldStamp(const BloomxStore *store, bool begin)
+SetOldStamp(Relation index, bool begin)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 	uint64		stamp = begin ? meta->next_stamp : 0;
 
 	meta->old_stamp = stamp;
@@ -70,7 +70,7 @@ SetOldStamp(const BloomxStore *store, bool begin)
 
 typedef struct Summary
 {
-	const BloomxStore *store;
+	Relation	index;
 	BloomxColumns *columns;
 	BloomxEntries *entries;
 	MemoryContext entry_memory;
@@ -201,14 +201,14 @@ NextRow(Summary *summary)
 static void
 StartRows(Summary *summary, Relation heap)
 {
-	IndexInfo  *info = summary->info = BuildIndexInfo(summary->store->index);
+	IndexInfo  *info = summary->info = BuildIndexInfo(summary->index);
 
 	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
 		if (info->ii_IndexAttrNumbers[i] != InvalidAttrNumber)
 			summary->key_columns = bms_add_member(summary->key_columns, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
 	pull_varattnos((Node *) info->ii_Expressions, 1, &summary->key_columns);
 	pull_varattnos((Node *) info->ii_Predicate, 1, &summary->predicate_columns);
-	summary->columns = BloomxOpenColumns(summary->store->index);
+	summary->columns = BloomxOpenColumns(summary->index);
 	summary->estate = CreateExecutorState();
 	summary->slot = table_slot_create(heap, NULL);
 	GetPerTupleExprContext(summary->estate)->ecxt_scantuple = summary->slot;
@@ -238,11 +238,11 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	BloomxMerge nothing = {.sources = 0};
 
 	BloomxKeepSegment(segments, slices, source);
-	BloomxLockStructure(summary->store->index);
-	BloomxFinishMerge(summary->store);
-	structure = BloomxReadStructure(summary->store, NULL);
-	BloomxAddSegments(summary->store, structure, &structure->meta.keys, segments, &nothing);
-	BloomxUnlockStructure(summary->store->index);
+	BloomxLockStructure(summary->index);
+	BloomxFinishMerge(summary->index);
+	structure = BloomxReadStructure(summary->index, NULL);
+	BloomxAddSegments(summary->index, structure, &structure->meta.keys, segments, &nothing);
+	BloomxUnlockStructure(summary->index);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(summary->segment_memory);
 	pfree((void *) source->tids);
@@ -261,7 +261,7 @@ SummarizeRows(Summary *summary, BloomxKeys keys)
 	summary->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize entries", ALLOCSET_DEFAULT_SIZES);
 	summary->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(summary->entry_memory);
-	summary->entries = BloomxStartEntries(summary->store, &keys, &share, WriteSegment, summary);
+	summary->entries = BloomxStartEntries(summary->index, &keys, &share, WriteSegment, summary);
 	MemoryContextSwitchTo(old);
 	for (; summary->more; NextRow(summary))
 	{
@@ -277,30 +277,30 @@ SummarizeRows(Summary *summary, BloomxKeys keys)
 
 /* Drops the old segments, one after the other. */
 static void
-DropOldSegments(const BloomxStore *store, uint64 stamp)
+DropOldSegments(Relation index, uint64 stamp)
 {
 	BloomxStructure *structure;
 
-	BloomxLockStructure(store->index);
-	BloomxFinishMerge(store);
-	structure = BloomxReadStructure(store, NULL);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	structure = BloomxReadStructure(index, NULL);
 	for (uint32 i = 0; i < structure->meta.segments; i++)
 	{
 		BloomxMerge merge = {.sources = 1, .source = {i}};
 
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows > 0 && structure->segments[i].stamp < stamp)
-			BloomxReplace(store, structure, &merge, NULL, 0);
+			BloomxReplace(index, structure, &merge, NULL, 0);
 	}
-	(void) SetOldStamp(store, false);
-	BloomxUnlockStructure(store->index);
+	(void) SetOldStamp(index, false);
+	BloomxUnlockStructure(index);
 }
 
 /* True if the segments stand for too many rows.  That of a dead entry was one. */
 static bool
-HasTooMany(const BloomxStore *store, double tuples)
+HasTooMany(Relation index, double tuples)
 {
-	BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	BloomxStructure *structure = BloomxReadStructure(index, NULL);
 	double		in_index = 0;
 
 	for (uint32 i = 0; i < structure->meta.segments; i++)
@@ -310,32 +310,32 @@ HasTooMany(const BloomxStore *store, double tuples)
 }
 
 void
-BloomxSummarizeAnew(const BloomxStore *store, double tuples)
+BloomxSummarizeAnew(Relation index, double tuples)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	Summary		summary = {.store = store};
+	Summary		summary = {.index = index};
 	Relation	heap;
 	BloomxKeys	keys;
 	uint64		stamp;
 
-	if (!store->of_values || !store->index->rd_index->indisvalid || !HasTooMany(store, tuples))
+	if (BloomxIsOfFilters(index) || !index->rd_index->indisvalid || !HasTooMany(index, tuples))
 	{
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		return;
 	}
-	BloomxLockStructure(store->index);
-	BloomxFinishMerge(store);
-	stamp = SetOldStamp(store, true);
-	keys = BloomxReadStructure(store, NULL)->meta.keys;
-	BloomxUnlockStructure(store->index);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	stamp = SetOldStamp(index, true);
+	keys = BloomxReadStructure(index, NULL)->meta.keys;
+	BloomxUnlockStructure(index);
 
-	heap = table_open(IndexGetRelation(RelationGetRelid(store->index), false), ShareUpdateExclusiveLock);
+	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
 	StartRows(&summary, heap);
 	SummarizeRows(&summary, keys);
 	EndRows(&summary);
-	DropOldSegments(store, stamp);
+	DropOldSegments(index, stamp);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

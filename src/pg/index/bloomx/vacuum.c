@@ -44,7 +44,7 @@
 
 typedef struct BloomxRemoval
 {
-	const BloomxStore *store;
+	Relation	index;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
 	double		removed;		/* rows */
@@ -62,9 +62,9 @@ IsDead(BloomxRemoval *removal, ItemPointerData tid)
 
 /* Writes zeros over n TIDs of a locked page: items[i] times `bytes` bytes from its start. */
 static void
-ClearTids(const BloomxStore *store, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
+ClearTids(Relation index, Buffer buffer, const uint32 *items, uint32 n, Size bytes)
 {
-	GenericXLogState *state = GenericXLogStart(store->index);
+	GenericXLogState *state = GenericXLogStart(index);
 	char	   *data = PageGetContents(GenericXLogRegisterBuffer(state, buffer, 0));
 
 	for (uint32 i = 0; i < n; i++)
@@ -83,8 +83,8 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 	Buffer		buffer;
 	ItemPointerData *tids;
 
-	if (!BloomxLockSegmentPage(removal->store, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
-		BloomxReportCorruption(removal->store->index, "a page of row addresses is something else");
+	if (!BloomxLockSegmentPage(removal->index, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
+		BloomxReportCorruption(removal->index, "a page of row addresses is something else");
 	tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
 
 	/* ask about all rows first, so that a page without dead ones is not written */
@@ -94,7 +94,7 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 		else if (IsDead(removal, tids[i]))
 			dead[n++] = i;
 	if (n > 0)
-		ClearTids(removal->store, buffer, dead, n, sizeof(ItemPointerData));
+		ClearTids(removal->index, buffer, dead, n, sizeof(ItemPointerData));
 	UnlockReleaseBuffer(buffer);
 	return before + n;
 }
@@ -112,13 +112,13 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 				n = 0;
 	/* the end of the list, as if this page went on to there */
 	uint64		end = pending->skip + structure->list_words[list] - number * (uint64) PAGE_WORDS;
-	Buffer		buffer = ReadBuffer(removal->store->index, block);
+	Buffer		buffer = ReadBuffer(removal->index, block);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
-		BloomxReportCorruption(removal->store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
 	while (*place < Min(end, PAGE_WORDS))
 	{
 		const uint64 *row = words + *place;
@@ -128,11 +128,11 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 			dead[n++] = (uint32) *place;
 		*place += BloomxRowWords(&structure->meta.keys, row);
 		if (*place > end)
-			BloomxReportCorruption(removal->store->index, "a pending row is longer than the list");
+			BloomxReportCorruption(removal->index, "a pending row is longer than the list");
 	}
 	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)
-		ClearTids(removal->store, buffer, dead, n, sizeof(uint64));
+		ClearTids(removal->index, buffer, dead, n, sizeof(uint64));
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
@@ -142,21 +142,21 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 
 /* Begins a new pass, which has seen nothing yet; returns its number. */
 static uint32
-BeginPass(const BloomxStore *store)
+BeginPass(Relation index)
 {
 	BloomxMetaChange change;
-	uint32		pass = ++BloomxStartMetaChange(&change, store)->pass;
+	uint32		pass = ++BloomxStartMetaChange(&change, index)->pass;
 
 	BloomxFinishMetaChange(&change);
 	return pass;
 }
 
 static void
-PassHasSeenPending(const BloomxStore *store, int list, uint32 pass)
+PassHasSeenPending(Relation index, int list, uint32 pass)
 {
 	BloomxMetaChange change;
 
-	BloomxStartMetaChange(&change, store)->pending[list].pass = pass;
+	BloomxStartMetaChange(&change, index)->pending[list].pass = pass;
 	BloomxFinishMetaChange(&change);
 }
 
@@ -165,17 +165,17 @@ PassHasSeenPending(const BloomxStore *store, int list, uint32 pass)
  * locked as for every change of the directory, but does not change.
  */
 static void
-PassHasSeenSegment(const BloomxStore *store, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
+PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
 {
-	Buffer		meta = ReadBuffer(store->index, store->meta_block),
-				buffer = ReadBuffer(store->index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
+	Buffer		meta = ReadBuffer(index, META_BLOCK),
+				buffer = ReadBuffer(index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
 	GenericXLogState *state;
 	BloomxSegment *segment;
 	Page		page;
 
 	LockBuffer(meta, BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
+	state = GenericXLogStart(index);
 	page = GenericXLogRegisterBuffer(state, buffer, 0);
 	segment = (BloomxSegment *) PageGetContents(page) + number % DIRECTORY_SEGMENTS;
 	segment->pass = pass;
@@ -190,11 +190,11 @@ PassHasSeenSegment(const BloomxStore *store, const BloomxStructure *structure, u
 
 /* TIDs must not become invalid during a merge: the pages that it has written have the TIDs as they were. */
 static BloomxStructure *
-LockForRemoval(const BloomxStore *store)
+LockForRemoval(Relation index)
 {
-	BloomxLockStructure(store->index);
-	BloomxFinishMerge(store);
-	return BloomxReadStructure(store, NULL);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	return BloomxReadStructure(index, NULL);
 }
 
 /*
@@ -213,7 +213,7 @@ RemoveFromPending(BloomxRemoval *removal, int list, uint32 pass)
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->store);
+		BloomxStructure *structure = LockForRemoval(removal->index);
 		const BloomxPending *pending = &structure->meta.pending[list];
 
 		/* the first step sets `end`: pages appended later have higher stamps */
@@ -233,8 +233,8 @@ RemoveFromPending(BloomxRemoval *removal, int list, uint32 pass)
 			block = RemoveFromPendingPage(removal, structure, list, (uint32) (stamp - pending->stamp), block, &place);
 		more = stamp < end;
 		if (!more)
-			PassHasSeenPending(removal->store, list, pass);
-		BloomxUnlockStructure(removal->store->index);
+			PassHasSeenPending(removal->index, list, pass);
+		BloomxUnlockStructure(removal->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -271,13 +271,13 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->store);
+		BloomxStructure *structure = LockForRemoval(removal->index);
 		uint32		number;
 
 		more = FindUnseen(structure, pass, &number);
 		if (more)
-			PassHasSeenSegment(removal->store, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
-		BloomxUnlockStructure(removal->store->index);
+			PassHasSeenSegment(removal->index, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
+		BloomxUnlockStructure(removal->index);
 		pfree(structure->segments);
 		pfree(structure);
 		VacuumDelayPoint();
@@ -286,14 +286,14 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 
 /* Returns how many rows were removed. */
 static double
-RemoveFromStore(const BloomxStore *store, IndexBulkDeleteCallback callback, void *state)
+RemoveRows(Relation index, IndexBulkDeleteCallback callback, void *state)
 {
-	BloomxRemoval removal = {.store = store, .callback = callback, .state = state};
+	BloomxRemoval removal = {.index = index, .callback = callback, .state = state};
 	uint32		pass;
 
-	BloomxLockStructure(store->index);
-	pass = BeginPass(store);
-	BloomxUnlockStructure(store->index);
+	BloomxLockStructure(index);
+	pass = BeginPass(index);
+	BloomxUnlockStructure(index);
 	for (int list = 0; list < PENDING_LISTS; list++)
 		RemoveFromPending(&removal, list, pass);
 	RemoveFromSegments(&removal, pass);
@@ -303,15 +303,9 @@ RemoveFromStore(const BloomxStore *store, IndexBulkDeleteCallback callback, void
 IndexBulkDeleteResult *
 bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
-	const BloomxStores *stores = BloomxOpenStores(info->index);
-	double		removed = 0;
-
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	/* a row may be in several stores, but an entry of several rows does not tell that they go: the largest number is nearest */
-	for (int i = 0; i < stores->n; i++)
-		removed = Max(removed, RemoveFromStore(&stores->store[i], callback, state));
-	stats->tuples_removed += removed;
+	stats->tuples_removed += RemoveRows(info->index, callback, state);
 	if (!info->index->rd_index->indisvalid)
 		BloomxReportTidFile(info->index, callback, state);
 	return stats;
@@ -341,7 +335,7 @@ PagesInMemory(uint32 n)
 
 /* Merges the rows that were pending when this began, until the longest list is short, or has none of them. */
 static void
-MergeAll(const BloomxStore *store)
+MergeAll(Relation index)
 {
 	uint64		ends[PENDING_LISTS];
 	bool		settled = false,
@@ -354,15 +348,15 @@ MergeAll(const BloomxStore *store)
 		const BloomxStructure *structure;
 		const BloomxMeta *meta;
 
-		BloomxLockStructure(store->index);
-		structure = BloomxReadStructure(store, NULL);
+		BloomxLockStructure(index);
+		structure = BloomxReadStructure(index, NULL);
 		meta = &structure->meta;
 		/* the step that chooses the geometry gives the same rows new pages */
 		for (int i = 0; i < PENDING_LISTS && !settled; i++)
 			ends[i] = meta->pending[i].stamp + meta->pending[i].pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(store, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
-		BloomxUnlockStructure(store->index);
+		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
+		BloomxUnlockStructure(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -375,30 +369,30 @@ MergeAll(const BloomxStore *store)
  * writes; a lower bound would write more to free less.
  */
 static bool
-CompactNext(const BloomxStore *store, uint32 *number)
+CompactNext(Relation index, uint32 *number)
 {
 	BloomxStructure *structure;
 
-	BloomxLockStructure(store->index);
-	BloomxFinishMerge(store);
-	structure = BloomxReadStructure(store, NULL);
+	BloomxLockStructure(index);
+	BloomxFinishMerge(index);
+	structure = BloomxReadStructure(index, NULL);
 	while (*number < structure->meta.segments && structure->segments[*number].dead <= structure->segments[*number].rows / 2)
 		++*number;
 	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
 	if (*number < structure->meta.segments)
 	{
-		if (BloomxStartCompaction(store, structure, *number))
-			BloomxFinishMerge(store);
+		if (BloomxStartCompaction(index, structure, *number))
+			BloomxFinishMerge(index);
 		else
-			BloomxExtendIndex(store, EXTENSION_PAGES);
+			BloomxExtendIndex(index, EXTENSION_PAGES);
 	}
-	BloomxUnlockStructure(store->index);
+	BloomxUnlockStructure(index);
 	return *number < structure->meta.segments;
 }
 
 /* Rewrites one segment after the other, each in memory of its own. */
 static void
-CompactSegments(const BloomxStore *store)
+CompactSegments(Relation index)
 {
 	uint32		number = 0;
 	bool		more = true;
@@ -408,7 +402,7 @@ CompactSegments(const BloomxStore *store)
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
 
-		more = CompactNext(store, &number);
+		more = CompactNext(index, &number);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -417,7 +411,7 @@ CompactSegments(const BloomxStore *store)
 
 /* Merges segments, no more often than there are some now: inserts may bring others. */
 static void
-MergeSegments(const BloomxStore *store)
+MergeSegments(Relation index)
 {
 	bool		more = true;
 
@@ -426,18 +420,18 @@ MergeSegments(const BloomxStore *store)
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
 
-		BloomxLockStructure(store->index);
+		BloomxLockStructure(index);
 		if (left == PG_UINT32_MAX)
-			left = BloomxReadStructure(store, NULL)->meta.segments + 1;
-		more = BloomxMergeSegments(store);
-		BloomxUnlockStructure(store->index);
+			left = BloomxReadStructure(index, NULL)->meta.segments + 1;
+		more = BloomxMergeSegments(index);
+		BloomxUnlockStructure(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
 	}
 }
 
-/* Entries of blocks do not know how many of their rows are alive; but they are those of the table.  `structure` is the first store's. */
+/* Entries of blocks do not know how many of their rows are alive; but they are those of the table. */
 static void
 CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDeleteResult *stats)
 {
@@ -457,7 +451,7 @@ CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDe
 IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
-	const BloomxStores *stores = BloomxOpenStores(info->index);
+	Relation	index = info->index;
 	MemoryContext memory,
 				old;
 	BloomxStructure *structure;
@@ -466,22 +460,19 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	for (int i = 0; i < stores->n; i++)
-	{
-		MergeAll(&stores->store[i]);
-		if (info->num_heap_tuples >= 0)
-			BloomxSummarizeAnew(&stores->store[i], info->num_heap_tuples);
-		CompactSegments(&stores->store[i]);
-		MergeSegments(&stores->store[i]);
-	}
+	MergeAll(index);
+	if (info->num_heap_tuples >= 0)
+		BloomxSummarizeAnew(index, info->num_heap_tuples);
+	CompactSegments(index);
+	MergeSegments(index);
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
-	BloomxLockStructure(info->index);
-	stats->pages_free = BloomxCollectFreePages(stores);
-	structure = BloomxReadStructure(&stores->store[0], NULL);
-	BloomxUnlockStructure(info->index);
+	BloomxLockStructure(index);
+	stats->pages_free = BloomxCollectFreePages(index);
+	structure = BloomxReadStructure(index, NULL);
+	BloomxUnlockStructure(index);
 
-	stats->num_pages = RelationGetNumberOfBlocks(info->index);
+	stats->num_pages = RelationGetNumberOfBlocks(index);
 	CountTuples(info, structure, stats);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

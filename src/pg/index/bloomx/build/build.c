@@ -1,9 +1,5 @@
 /*
- * build.c - CREATE INDEX and INSERT, as far as they are the same for filters and
- * values.
- *
- * INSERT appends to the pending rows; when there are too many, some inserts do a
- * step of a merge.
+ * build.c - CREATE INDEX, as far as it is the same for filters and values.
  */
 #include "pg/index/bloomx/build/build.h"
 
@@ -29,16 +25,6 @@
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/segment/merge.h"
 
-/*
- * The most pages of pending rows that a merge begun by an INSERT takes.  Of filters,
- * each of its steps reads them all again, a few words of each row: with 1024 pages a
- * row cost twice as much as with the 129 of a list that has just become too long, and
- * of two sessions that inserted, one was left behind with ever longer steps.  Of
- * values, they become segments in one step, and fewer pages would make smaller ones.
- */
-#define MERGE_PAGES_OF_FILTERS 160
-#define MERGE_PAGES_OF_VALUES 1024
-
 char *
 bloomxbuildphasename(int64 phase)
 {
@@ -56,26 +42,45 @@ bloomxbuildphasename(int64 phase)
 }
 
 static void
-WriteMetaPage(const BloomxStore *store)
+WriteMetaPage(Relation index)
 {
-	Buffer		buffer = ReadBuffer(store->index, P_NEW);
+	Buffer		buffer = ReadBuffer(index, P_NEW);
 	GenericXLogState *state;
 
-	Assert(BufferGetBlockNumber(buffer) == store->meta_block);
+	Assert(BufferGetBlockNumber(buffer) == META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
-	BloomxInitMetaPage(store, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
+	state = GenericXLogStart(index);
+	BloomxInitMetaPage(index, GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE));
 	GenericXLogFinish(state);
 	UnlockReleaseBuffer(buffer);
 }
 
+/*
+ * Signatures of filters have one geometry, those of values have many: an index has one
+ * column of filters, or any number of values.
+ */
+static void
+RefuseFurtherColumns(Relation heap, Relation index, int column)
+{
+	AttrNumber	of_heap = index->rd_index->indkey.values[column];	/* 0: an expression */
+	const char *name = of_heap == 0 ? "(...)" : quote_identifier(get_attname(RelationGetRelid(heap), of_heap, false));
+
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a column of filters must be the only column of a bloomx index"),
+			 errhint("Create an index of its own for it, CREATE INDEX ON %s USING bloomx (%s), and others for the other columns; a query can use several of them.",
+					 quote_qualified_identifier(get_namespace_name(RelationGetNamespace(heap)), RelationGetRelationName(heap)), name)));
+}
+
 /* The default class of all types that have no other takes only those whose values it can find. */
 static void
-CheckType(Relation index, int column)
+CheckColumn(Relation heap, Relation index, int column)
 {
 	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
 	char		kind = get_typtype(type);
 
+	if (index->rd_opcintype[column] == FilterTypeOid() && IndexRelationGetNumberOfKeyAttributes(index) > 1)
+		RefuseFurtherColumns(heap, index, column);
 	if (index->rd_opcintype[column] != ANYNONARRAYOID ||
 		kind == TYPTYPE_ENUM || kind == TYPTYPE_RANGE || kind == TYPTYPE_MULTIRANGE || kind == TYPTYPE_COMPOSITE)
 		return;
@@ -104,77 +109,21 @@ static void
 CheckOptions(Relation index)
 {
 	BloomxOptions options = BloomxGetOptions(index);
-	bool		filters = false,
-				values = false;
 
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		if (index->rd_opcintype[i] == FilterTypeOid())
-			filters = true;
-		else
-			values = true;
-	if (!filters)
-		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
-	if (!values)
+	if (BloomxIsOfFilters(index))
 	{
 		RefuseOption(options.rate > 0, "rate", "values", "Set bits and probes, or make filters of a lower rate.");
 		RefuseOption(options.keys > 0, "keys", "values", "Leave it out: every filter has a signature of its own.");
 	}
-}
-
-/* Of an index of several stores: each row goes to the builders of all of them. */
-typedef struct MixedBuilder
-{
-	BloomxBuilder builder;
-	int			n;
-	BloomxBuilder *of_stores[FLEXIBLE_ARRAY_MEMBER];
-} MixedBuilder;
-
-static void
-AddToAll(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull)
-{
-	MixedBuilder *mixed = (MixedBuilder *) builder;
-
-	for (int i = 0; i < mixed->n; i++)
-		mixed->of_stores[i]->add_row(mixed->of_stores[i], tid, values, isnull);
-	builder->indexed++;
+	else
+		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
 }
 
 static void
-FinishAll(BloomxBuilder *builder)
+BuildAlone(Relation heap, Relation index, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
 {
-	MixedBuilder *mixed = (MixedBuilder *) builder;
-
-	for (int i = 0; i < mixed->n; i++)
-		mixed->of_stores[i]->finish(mixed->of_stores[i]);
-}
-
-static BloomxBuilder *
-StartStore(const BloomxStore *store, Relation heap, Size memory)
-{
-	BloomxShare share = {.blocks = RelationGetNumberOfBlocks(heap), .memory = memory};
-
-	return store->of_values ? BloomxStartValues(store, &share) : BloomxStartFilters(store, &share);
-}
-
-static BloomxBuilder *
-StartAll(const BloomxStores *stores, Relation heap)
-{
-	MixedBuilder *mixed = palloc(offsetof(MixedBuilder, of_stores) + stores->n * sizeof(BloomxBuilder *));
-	Size		memory = maintenance_work_mem * (Size) 1024 / stores->n;
-
-	if (stores->n == 1)
-		return StartStore(&stores->store[0], heap, memory);
-	mixed->builder = (BloomxBuilder) {.store = &stores->store[0], .add_row = AddToAll, .finish = FinishAll};
-	mixed->n = stores->n;
-	for (int i = 0; i < stores->n; i++)
-		mixed->of_stores[i] = StartStore(&stores->store[i], heap, memory);
-	return &mixed->builder;
-}
-
-static void
-BuildAlone(Relation heap, const BloomxStores *stores, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
-{
-	BloomxBuilder *builder = StartAll(stores, heap);
+	BloomxShare share = {.blocks = RelationGetNumberOfBlocks(heap), .memory = maintenance_work_mem * (Size) 1024};
+	BloomxBuilder *builder = BloomxIsOfFilters(index) ? BloomxStartFilters(index, &share) : BloomxStartValues(index, &share);
 
 	result->heap_tuples = BloomxScanTable(builder, heap, info, tids, NULL, true);
 	builder->finish(builder);
@@ -183,16 +132,16 @@ BuildAlone(Relation heap, const BloomxStores *stores, IndexInfo *info, BufFile *
 
 /* Says that the index is of little use for some rows. */
 static void
-NoteRowsOfTooManyKeys(const BloomxStore *store)
+NoteRowsOfTooManyKeys(Relation index)
 {
-	const BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	const BloomxStructure *structure = BloomxReadStructure(index, NULL);
 	int64		rows = BloomxCountAnything(structure);
 
 	if (rows > 0)
 		ereport(NOTICE,
 				(errmsg_plural("index \"%s\" has " INT64_FORMAT " row that every scan returns",
 							   "index \"%s\" has " INT64_FORMAT " rows that every scan returns",
-							   (unsigned long) rows, RelationGetRelationName(store->index), rows),
+							   (unsigned long) rows, RelationGetRelationName(index), rows),
 				 errdetail("A row that the index can exclude has at most %u keys.", BloomxMostKeysOfRow(structure->meta.keys.parts)),
 				 errhint("Store such values in several rows, or index an expression of fewer keys.")));
 }
@@ -201,25 +150,24 @@ IndexBuildResult *
 bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 {
 	IndexBuildResult *result = palloc(sizeof(IndexBuildResult));
-	const BloomxStores *stores = BloomxOpenStores(index);
+	bool		of_filters = BloomxIsOfFilters(index);
 	BufFile    *tids = NULL;
 
 	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
-		CheckType(index, i);
+		CheckColumn(heap, index, i);
 	CheckOptions(index);
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
-	for (int i = 0; i < stores->n; i++)
-		WriteMetaPage(&stores->store[i]);
+	WriteMetaPage(index);
 	if (heap->rd_rel->reltuples > 0)
 		pgstat_progress_update_param(PROGRESS_CREATEIDX_TUPLES_TOTAL, (int64) heap->rd_rel->reltuples);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
-	if (info->ii_Concurrent && stores->store[0].of_values)
+	if (info->ii_Concurrent && !of_filters)
 		tids = BloomxStartTidFile(index);
-	if (stores->n > 1 || !stores->store[0].of_values || !BloomxBuildInParallel(heap, &stores->store[0], info, tids, result))
-		BuildAlone(heap, stores, info, tids, result);
-	if (stores->store[0].of_values)
-		NoteRowsOfTooManyKeys(&stores->store[0]);
+	if (of_filters || !BloomxBuildInParallel(heap, index, info, tids, result))
+		BuildAlone(heap, index, info, tids, result);
+	if (!of_filters)
+		NoteRowsOfTooManyKeys(index);
 	return result;
 }
 
@@ -227,114 +175,13 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 void
 bloomxbuildempty(Relation index)
 {
-	const BloomxStores *stores = BloomxOpenStores(index);
+	Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
 
-	for (int i = 0; i < stores->n; i++)
-	{
-		Buffer		buffer = ReadBufferExtended(index, INIT_FORKNUM, P_NEW, RBM_NORMAL, NULL);
-
-		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		START_CRIT_SECTION();
-		BloomxInitMetaPage(&stores->store[i], BufferGetPage(buffer));
-		MarkBufferDirty(buffer);
-		log_newpage_buffer(buffer, true);
-		END_CRIT_SECTION();
-		UnlockReleaseBuffer(buffer);
-	}
-}
-
-/* ---- INSERT ---- */
-
-/* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
-typedef struct BloomxInsertState
-{
-	MemoryContext memory;		/* reset after every row */
-	const BloomxStores *stores;
-	BloomxKeys *keys;			/* of stores of filters when they were read; 0 parts: not read yet */
-	BloomxTarget *targets;		/* of the stores */
-	uint32	   *owed;			/* the step of a merge that is due in a store, but was not done */
-	uint32		rows;			/* that came while a step was due */
-	BloomxColumns *columns;		/* of the store of values */
-} BloomxInsertState;
-
-static BloomxInsertState *
-GetInsertState(Relation index, IndexInfo *info)
-{
-	BloomxInsertState *state = info->ii_AmCache;
-
-	if (state == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
-
-		state = palloc0(sizeof(BloomxInsertState));
-		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
-		state->stores = BloomxOpenStores(index);
-		state->keys = palloc0(state->stores->n * sizeof(BloomxKeys));
-		state->targets = palloc0(state->stores->n * sizeof(BloomxTarget));
-		state->owed = palloc0(state->stores->n * sizeof(uint32));
-		if (state->stores->store[0].of_values)
-			state->columns = BloomxOpenColumns(index);
-		MemoryContextSwitchTo(old);
-		info->ii_AmCache = state;
-	}
-	return state;
-}
-
-/*
- * If a step of a merge is due while somebody else holds the structure lock, it is
- * tried again after so many rows.  Of two sessions that insert at once, one would
- * otherwise do most of the steps, and be left with its rows when the other has ended.
- * A step takes as long as some hundred rows: after 16 it is early enough, and to ask
- * for the lock once in so many rows does not count.
- */
-#define RETRY_ROWS 16
-
-/*
- * Makes a row a pending row of a store.  If a step of a merge is due and nobody else
- * holds the structure lock, the step follows.  By then the row is in the store, so a
- * cancel loses no more than the step.
- */
-static void
-InsertIntoStore(BloomxInsertState *state, int number, const Datum *values, const bool *isnull, ItemPointer tid)
-{
-	const BloomxStore *store = &state->stores->store[number];
-	uint32		step;
-
-	if (store->of_values)
-		step = BloomxInsertValues(store, &state->targets[number], state->columns, values, isnull, tid);
-	else if (!isnull[store->column])
-		step = BloomxInsertFilter(store, &state->targets[number], values[store->column], tid, &state->keys[number]);
-	else
-		return;
-	if (step == 0 && (state->owed[number] == 0 || ++state->rows % RETRY_ROWS > 0))
-		return;
-	state->owed[number] = Max(state->owed[number], step);
-	if (BloomxTryLockStructure(store->index))
-	{
-		(void) BloomxMergeStep(store, state->owed[number], store->of_values ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(store));
-		BloomxUnlockStructure(store->index);
-		state->owed[number] = 0;
-	}
-}
-
-/*
- * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
- * locks, for a process that extends the index by a few pages, and, while a store of
- * filters has no segment, for one that works on the pending rows.
- *
- * Until its transaction commits nobody asks for the row.  So it need not come into all
- * stores at once, and if it comes only into some, the transaction fails.
- */
-bool
-bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
-{
-	BloomxInsertState *state = GetInsertState(index, info);
-	MemoryContext old = MemoryContextSwitchTo(state->memory);
-
-	for (int i = 0; i < state->stores->n; i++)
-		InsertIntoStore(state, i, values, isnull, tid);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(state->memory);
-	return false;
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	START_CRIT_SECTION();
+	BloomxInitMetaPage(index, BufferGetPage(buffer));
+	MarkBufferDirty(buffer);
+	log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
 }

@@ -59,7 +59,7 @@ FlushRows(FilterBuilder *state)
 	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride, .tuples = state->rows};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
-	BloomxAddSegment(state->builder.store, (uint32) blx_bits(&geometry), &source);
+	BloomxAddSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;
@@ -81,9 +81,9 @@ AddRow(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f)
  * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
  */
 static void
-ChooseByType(const BloomxStore *store, const BloomxOptions *options, BloomxKeys *keys)
+ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
 {
-	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(store->index), store->column);
+	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
 	int32		typmod = column->atttypmod;
 	const FilterType *type;
 	BloomxGeometrySample sample = {0};
@@ -111,7 +111,7 @@ StartRows(FilterBuilder *state)
 		BloomxSetGeometry(&state->keys, &geometry);
 	}
 	/* the metapage must have it before the first segment is added */
-	BloomxWriteKeys(state->builder.store, &state->keys);
+	BloomxWriteKeys(state->builder.index, &state->keys);
 	geometry = BloomxGeometryOf(&state->keys);
 	state->stride = (uint32) blx_body_words(&geometry);
 	state->max_rows = (uint32) Min(MAX_SEGMENT_ROWS, Max(64, state->most_bytes / (8 * state->stride)));
@@ -144,9 +144,9 @@ BuildFilter(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *val
 	FilterBuilder *state = (FilterBuilder *) builder;
 	blx_filter *f;
 
-	if (isnull[builder->store->column])
+	if (isnull[0])
 		return;
-	f = DatumGetFilter(values[builder->store->column]);
+	f = DatumGetFilter(values[0]);
 	if (state->signatures != NULL)
 		AddRow(state, tid, f);
 	else
@@ -169,25 +169,25 @@ FinishFilters(BloomxBuilder *builder)
 		StartRows(state);
 	if (state->rows > 0)
 		FlushRows(state);
-	BloomxWriteKeys(builder->store, &state->keys);	/* the last rows may have brought the key type */
+	BloomxWriteKeys(builder->index, &state->keys);	/* the last rows may have brought the key type */
 	if (state->signatures != NULL)
 		pfree(state->signatures);
 }
 
 BloomxBuilder *
-BloomxStartFilters(const BloomxStore *store, const BloomxShare *share)
+BloomxStartFilters(Relation index, const BloomxShare *share)
 {
 	FilterBuilder *state = palloc0(sizeof(FilterBuilder));
 
-	state->builder = (BloomxBuilder) {.store = store, .add_row = BuildFilter, .finish = FinishFilters};
-	state->options = BloomxGetOptions(store->index);
+	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildFilter, .finish = FinishFilters};
+	state->options = BloomxGetOptions(index);
 	state->most_bytes = share->memory;
-	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
+	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->memory = CurrentMemoryContext;
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	if (state->keys.parts == 0)
-		ChooseByType(store, &state->options, &state->keys);
+		ChooseByType(index, &state->options, &state->keys);
 	if (state->keys.parts > 0)	/* set by an option or the type: no filters need wait */
 		StartRows(state);
 	return &state->builder;
@@ -197,26 +197,26 @@ BloomxStartFilters(const BloomxStore *store, const BloomxShare *share)
 
 /* Lets keys include those of f; returns true if f's keys are of the index's type. */
 static bool
-JoinKeys(const BloomxStore *store, BloomxKeys *keys, const blx_filter *f)
+JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
 {
 	/* the first row of an empty index */
 	if (keys->parts == 0)
 	{
 		blx_geometry own = BloomxOwnGeometry(f);
 
-		BloomxWidenKeys(store, keys, &own);
+		BloomxWidenKeys(index, keys, &own);
 		keys->provisional = true;
 	}
 	return BloomxJoinKeyType(keys, f);
 }
 
 static void
-ReadKeys(const BloomxStore *store, BloomxKeys *keys)
+ReadKeys(Relation index, BloomxKeys *keys)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*keys = BloomxGetMetaForInsert(store, BufferGetPage(buffer))->keys;
+	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
 	UnlockReleaseBuffer(buffer);
 }
 
@@ -225,21 +225,21 @@ ReadKeys(const BloomxStore *store, BloomxKeys *keys)
  * that include f's.  Returns true if f's keys are of the index's type.
  */
 static bool
-KnowKeys(const BloomxStore *store, const blx_filter *f, BloomxKeys *keys)
+KnowKeys(Relation index, const blx_filter *f, BloomxKeys *keys)
 {
 	BloomxKeys	joined;
 	bool		comparable;
 
 	if (keys->parts == 0)
-		ReadKeys(store, keys);
+		ReadKeys(index, keys);
 	joined = *keys;
-	comparable = JoinKeys(store, &joined, f);
+	comparable = JoinKeys(index, &joined, f);
 	if (!BloomxSameKeys(&joined, keys))
 	{
 		BloomxMetaChange change;
-		BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+		BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
-		comparable = JoinKeys(store, &meta->keys, f);
+		comparable = JoinKeys(index, &meta->keys, f);
 		*keys = meta->keys;
 		BloomxFinishMetaChange(&change);
 	}
@@ -248,7 +248,7 @@ KnowKeys(const BloomxStore *store, const blx_filter *f, BloomxKeys *keys)
 
 /* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
 static BloomxRowHead
-MakeHead(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeHead(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
 	BloomxRowHead head = {.tid = *tid};
 
@@ -256,8 +256,8 @@ MakeHead(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxK
 	{
 		blx_geometry own = BloomxOwnGeometry(f);
 
-		if (BloomxWidenPending(store, keys, &own))
-			ReadKeys(store, keys);
+		if (BloomxWidenPending(index, keys, &own))
+			ReadKeys(index, keys);
 		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
 		head.parts = (uint8) own.parts;
 	}
@@ -266,10 +266,10 @@ MakeHead(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxK
 
 /* The row as the list of pending rows has it: a word with the TID, then the signature. */
 static uint64 *
-MakeRow(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+MakeRow(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
 {
-	bool		comparable = KnowKeys(store, f, keys);
-	BloomxRowHead head = MakeHead(store, f, tid, keys);
+	bool		comparable = KnowKeys(index, f, keys);
+	BloomxRowHead head = MakeHead(index, f, tid, keys);
 	blx_geometry geometry = BloomxGeometryOf(keys);
 	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
 
@@ -283,16 +283,16 @@ MakeRow(const BloomxStore *store, const blx_filter *f, ItemPointer tid, BloomxKe
  * 0.  The signature is made without a lock, because a large filter takes its time.
  */
 uint32
-BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys)
+BloomxInsertFilter(Relation index, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys)
 {
 	const blx_filter *f = DatumGetFilter(filter);
-	uint64	   *row = MakeRow(store, f, tid, keys);
+	uint64	   *row = MakeRow(index, f, tid, keys);
 	uint32		step = 0;
 
-	while (!BloomxAppendRow(store, target, keys, row, &step))
+	while (!BloomxAppendRow(index, target, keys, row, &step))
 	{
 		keys->parts = 0;		/* read them again */
-		row = MakeRow(store, f, tid, keys);
+		row = MakeRow(index, f, tid, keys);
 	}
 	return step;
 }

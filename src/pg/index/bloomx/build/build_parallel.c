@@ -12,8 +12,7 @@
  * the planner only for that access method, but anybody may ask (compat.h).
  *
  * Filters are not built in this way: the first of them say which geometry and which
- * type of keys the index has, so the processes would have to agree on both.  Nor are
- * values beside them, as the table is read once for all stores.
+ * type of keys the index has, so the processes would have to agree on both.
  */
 #include "pg/base/base.h"
 
@@ -94,13 +93,13 @@ OpenFile(Shared *shared, const char *what, int process)
 
 /* Reads its blocks of the table; what does not fill segments is in the builder, or in the process's file. */
 static BloomxBuilder *
-BuildPart(Shared *shared, Relation heap, const BloomxStore *store, IndexInfo *info, int process)
+BuildPart(Shared *shared, Relation heap, Relation index, IndexInfo *info, int process)
 {
 	BufFile    *rest = CreateFile(shared, "rows", process),
 			   *tids = shared->concurrent ? CreateFile(shared, "tids", process) : NULL;
 	BloomxShare share = {.blocks = shared->blocks, .memory = maintenance_work_mem * (Size) 1024 / shared->processes,
 	.width = &shared->width, .rest = rest};
-	BloomxBuilder *builder = BloomxStartValues(store, &share);
+	BloomxBuilder *builder = BloomxStartValues(index, &share);
 	double		heap_tuples = BloomxScanTable(builder, heap, info, tids, BeginParallelScan(heap, ScanOf(shared)), process == 0);
 
 	if (process > 0)
@@ -140,7 +139,7 @@ BloomxBuildWorker(dsm_segment *segment, shm_toc *toc)
 	info->ii_Concurrent = shared->concurrent;
 	SharedFileSetAttach(&shared->files, segment);
 	InstrStartParallelQuery();
-	(void) BuildPart(shared, heap, &BloomxOpenStores(index)->store[0], info, ParallelWorkerNumber + 1);
+	(void) BuildPart(shared, heap, index, info, ParallelWorkerNumber + 1);
 	InstrEndParallelQuery(&buffer_usage[ParallelWorkerNumber], &wal_usage[ParallelWorkerNumber]);
 	index_close(index, index_lock);
 	table_close(heap, heap_lock);
@@ -276,9 +275,8 @@ Collect(Team *team, BloomxBuilder *builder, BufFile *tids)
 }
 
 bool
-BloomxBuildInParallel(Relation heap, const BloomxStore *store, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
+BloomxBuildInParallel(Relation heap, Relation index, IndexInfo *info, BufFile *tids, IndexBuildResult *result)
 {
-	Relation	index = store->index;
 	int			workers = BuildWorkers(heap, index, info);
 	Team		team = {0};
 	BloomxBuilder *builder;
@@ -287,7 +285,7 @@ BloomxBuildInParallel(Relation heap, const BloomxStore *store, IndexInfo *info, 
 		return false;
 	ereport(DEBUG1,
 			(errmsg_internal("index \"%s\" is built with %d parallel workers", RelationGetRelationName(index), team.context->nworkers_launched)));
-	builder = BuildPart(team.shared, heap, store, info, 0);
+	builder = BuildPart(team.shared, heap, index, info, 0);
 	WaitForWorkers(&team);
 	Collect(&team, builder, tids);
 	result->heap_tuples = team.shared->heap_tuples;

@@ -43,7 +43,7 @@ BloomxScanTable(BloomxBuilder *builder, Relation heap, IndexInfo *info, BufFile 
 	double		tuples;
 
 	state.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build row", ALLOCSET_DEFAULT_SIZES);
-	tuples = table_index_build_scan(heap, builder->store->index, info, true, progress, BuildRow, &state, scan);
+	tuples = table_index_build_scan(heap, builder->index, info, true, progress, BuildRow, &state, scan);
 	MemoryContextDelete(state.row_memory);
 	return tuples;
 }

@@ -33,8 +33,8 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
 	/* the metapage must say how signatures are before there is one */
-	BloomxWriteKeys(state->builder.store, &state->keys);
-	BloomxAddSegment(state->builder.store, slices, source);
+	BloomxWriteKeys(state->builder.index, &state->keys);
+	BloomxAddSegment(state->builder.index, slices, source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	pfree((void *) source->tids);
@@ -85,27 +85,27 @@ BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file)
 }
 
 BloomxBuilder *
-BloomxStartValues(const BloomxStore *store, const BloomxShare *share)
+BloomxStartValues(Relation index, const BloomxShare *share)
 {
 	ValueBuilder *state = palloc0(sizeof(ValueBuilder));
 	MemoryContext old;
 
-	state->builder = (BloomxBuilder) {.store = store, .add_row = BuildRow, .finish = Finish};
-	state->keys = BloomxReadStructure(store, NULL)->meta.keys;
-	state->columns = BloomxOpenColumns(store->index);
+	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildRow, .finish = Finish};
+	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	state->columns = BloomxOpenColumns(index);
 	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
-	state->keys.parts = BloomxChooseParts(store, state->columns, share->blocks);
+	state->keys.parts = BloomxChooseParts(index, state->columns, share->blocks);
 	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->memory);
-	state->entries = BloomxStartEntries(store, &state->keys, share, WriteSegment, state);
+	state->entries = BloomxStartEntries(index, &state->keys, share, WriteSegment, state);
 	MemoryContextSwitchTo(old);
 	return &state->builder;
 }
 
 /* Appends a row to the list of pending rows; returns the step of a merge that is due then, or 0. */
 uint32
-BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
+BloomxInsertValues(Relation index, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
 {
 	const BloomxKeys keys = {.of_values = 1};
 	const KeyHashes *hashes = BloomxSortedHashesOfRow(columns, values, isnull);
@@ -116,7 +116,7 @@ BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns
 
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
-	if (!BloomxAppendRow(store, target, &keys, row, &step))
-		BloomxReportCorruption(store->index, "its first page is that of an index of filters");
+	if (!BloomxAppendRow(index, target, &keys, row, &step))
+		BloomxReportCorruption(index, "its first page is that of an index of filters");
 	return step;
 }

@@ -17,7 +17,7 @@
 /* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
 typedef struct BloomxBuilder
 {
-	const BloomxStore *store;
+	Relation	index;
 	int64		indexed;		/* rows */
 	void		(*add_row) (struct BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull);
 	void		(*finish) (struct BloomxBuilder *builder);
@@ -25,21 +25,21 @@ typedef struct BloomxBuilder
 
 /* ---- build_filters.c ---- */
 
-extern BloomxBuilder *BloomxStartFilters(const BloomxStore *store, const BloomxShare *share);
+extern BloomxBuilder *BloomxStartFilters(Relation index, const BloomxShare *share);
 
 /* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
-extern uint32 BloomxInsertFilter(const BloomxStore *store, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
+extern uint32 BloomxInsertFilter(Relation index, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- build_values.c ---- */
 
-extern BloomxBuilder *BloomxStartValues(const BloomxStore *store, const BloomxShare *share);
+extern BloomxBuilder *BloomxStartValues(Relation index, const BloomxShare *share);
 
 /* A process writes all rows that it still has to its file; the leader takes the rows in a file, and may use all of the memory from then on. */
 extern void BloomxHandOverValues(BloomxBuilder *builder);
 extern void BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file);
 
 /* The same for a row of values. */
-extern uint32 BloomxInsertValues(const BloomxStore *store, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
+extern uint32 BloomxInsertValues(Relation index, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
 
 /* ---- build_scan.c ---- */
 
@@ -50,7 +50,7 @@ extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct Inde
 /* ---- build_parallel.c ---- */
 
 /* Builds an index of values with workers.  False, with nothing done, if it may have none. */
-extern bool BloomxBuildInParallel(Relation heap, const BloomxStore *store, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);
+extern bool BloomxBuildInParallel(Relation heap, Relation index, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);
 
 #pragma GCC visibility pop
 

@@ -9,10 +9,6 @@
  * build writes the TIDs of its rows to a temporary file; if several processes build,
  * each of them has one, and the leader joins them.  The same backend reads it, in a
  * later transaction of the same command.
- *
- * If there are stores of filters as well, these report the TIDs that they have.  Those
- * rows are in all stores where they should be: the build puts a row into all of them,
- * and so does an INSERT whose transaction committed, and no other row is asked for.
  */
 #include "pg/index/bloomx/build/concurrent.h"
 

@@ -4,8 +4,7 @@
  * A row has the keys of all its columns.  The hash of a key is mixed with the
  * number of its column, so that one value in two columns is two keys.  NULL is one
  * key of its column.  So every row of the table is in the index, whatever is NULL
- * in it, and a condition on any of the columns can be looked up.  Of a column of
- * filters, which has a store of its own, NULL is the only key here.
+ * in it, and a condition on any of the columns can be looked up.
  */
 #include "pg/index/bloomx/condition/columns.h"
 
@@ -33,13 +32,8 @@ BloomxOpenColumns(Relation index)
 
 	columns->n = n;
 	for (int i = 0; i < n; i++)
-	{
-		if (index->rd_opcintype[i] == FilterTypeOid())
-			continue;
-		columns->of_values++;
 		columns->extractors[i] = MakeKeyExtractor(index_getprocinfo(index, i + 1, EXTRACT_FUNCTION),
 												  BloomxTypeOfColumn(index, i), index->rd_indcollation[i]);
-	}
 	columns->hashes.room = 64;
 	columns->hashes.hash = palloc(columns->hashes.room * sizeof(uint64));
 	return columns;
@@ -111,8 +105,6 @@ BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnul
 			AddKeyHash(hashes, BloomxHashOfNull(i));
 			continue;
 		}
-		if (columns->extractors[i] == NULL)
-			continue;
 		columns->extractors[i]->value(columns->extractors[i], values[i], hashes);
 		for (uint32 j = first; j < hashes->n; j++)
 			hashes->hash[j] = BloomxHashInColumn(hashes->hash[j], i);

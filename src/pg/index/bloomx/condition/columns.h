@@ -15,13 +15,12 @@
 /* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
 #define EXTRACT_FUNCTION 1
 
-/* Of all columns of an index. */
+/* Of all columns of an index of values. */
 typedef struct BloomxColumns
 {
 	KeyHashes	hashes;			/* of the last row */
 	int			n;
-	int			of_values;		/* so many of them are not of filters */
-	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];	/* NULL of filters */
+	KeyExtractor *extractors[FLEXIBLE_ARRAY_MEMBER];
 } BloomxColumns;
 
 /* Everything is in the current memory context. */

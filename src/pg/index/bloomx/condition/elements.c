@@ -355,7 +355,7 @@ PrepareExpressions(RowSearch *search, Relation index)
 int64
 BloomxFindRows(const BloomxRowsAsked *asked, TIDBitmap *bitmap)
 {
-	RowSearch	search = {.heap = asked->heap, .snapshot = asked->snapshot, .columns = asked->columns, .bitmap = bitmap, .recheck = asked->recheck};
+	RowSearch	search = {.heap = asked->heap, .snapshot = asked->snapshot, .columns = asked->columns, .bitmap = bitmap};
 
 	search.memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rows", ALLOCSET_DEFAULT_SIZES);
 	search.tests = palloc(asked->nkeys * sizeof(Test));

@@ -31,7 +31,6 @@ typedef struct BloomxRowsAsked
 	int			nkeys;
 	ScanKeyData **keys;
 	const BloomxElements **elements;	/* of their arrays, or NULL */
-	bool		recheck;		/* these are not all conditions */
 	const uint8 *in;			/* a bit for each block */
 	BlockNumber blocks;			/* of the table */
 } BloomxRowsAsked;

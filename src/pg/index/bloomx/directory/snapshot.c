@@ -1,5 +1,5 @@
 /*
- * snapshot.c - what a store consists of at one moment, and the structure lock.
+ * snapshot.c - what the index consists of at one moment, and the structure lock.
  */
 #include "pg/index/bloomx/directory/snapshot.h"
 
@@ -8,7 +8,7 @@
 #include "pg/index/bloomx/pending/list.h"
 
 static void
-ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
+ReadDirectory(Relation index, BloomxStructure *structure)
 {
 	BloomxMeta *meta = &structure->meta;
 
@@ -16,57 +16,47 @@ ReadDirectory(const BloomxStore *store, BloomxStructure *structure)
 	structure->segments = palloc(Max(1, meta->segments) * sizeof(BloomxSegment));
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 	{
-		Buffer		buffer = ReadBuffer(store->index, meta->directory[i]);
+		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
 		Page		page = BufferGetPage(buffer);
 		uint32		first = Min(i * DIRECTORY_SEGMENTS, meta->segments);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
-			BloomxReportCorruption(store->index, "a page of the directory is something else");
+			BloomxReportCorruption(index, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
-			BloomxReportCorruption(store->index, "a page of the directory has a wrong checksum");
+			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
 		memcpy(structure->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (!BloomxSegmentIsValid(meta, &structure->segments[i], structure->blocks))
-			BloomxReportCorruption(store->index, "the directory names a segment that cannot be");
+			BloomxReportCorruption(index, "the directory names a segment that cannot be");
 }
 
 BloomxStructure *
-BloomxReadStructure(const BloomxStore *store, Snapshot snapshot)
+BloomxReadStructure(Relation index, Snapshot snapshot)
 {
 	BloomxStructure *structure = palloc(sizeof(BloomxStructure));
 	BloomxMeta *meta = &structure->meta;
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	CheckForOldSnapshot(snapshot, store->index, BufferGetPage(buffer));
-	structure->blocks = RelationGetNumberOfBlocks(store->index);
-	memcpy(meta, BloomxGetMetaOfFile(store, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
+	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
+	structure->blocks = RelationGetNumberOfBlocks(index);
+	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
 	structure->pending_words = 0;
 	for (int i = 0; i < PENDING_LISTS; i++)
 	{
-		structure->list_words[i] = BloomxCountPending(store, meta, i);
+		structure->list_words[i] = BloomxCountPending(index, meta, i);
 		structure->pending_words += structure->list_words[i];
 	}
 	if (meta->merge.pending > structure->list_words[meta->merge.list])
-		BloomxReportCorruption(store->index, "a merge takes more pending rows than there are");
-	ReadDirectory(store, structure);
+		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
+	ReadDirectory(index, structure);
 	UnlockReleaseBuffer(buffer);
 	structure->geometry = BloomxGeometryOf(&meta->keys);
 	structure->identity = BloomxIdentityOf(&meta->keys);
 	return structure;
-}
-
-BloomxStructure **
-BloomxReadStructures(const BloomxStores *stores)
-{
-	BloomxStructure **structures = palloc(stores->n * sizeof(BloomxStructure *));
-
-	for (int i = 0; i < stores->n; i++)
-		structures[i] = BloomxReadStructure(&stores->store[i], NULL);
-	return structures;
 }
 
 int64
@@ -80,10 +70,6 @@ BloomxCountAnything(const BloomxStructure *structure)
 	return entries;
 }
 
-/*
- * One lock for all stores: VACUUM needs them all to find pages that nobody refers to.
- * Those who would work on another store meanwhile are INSERTs, which do not wait.
- */
 void
 BloomxLockStructure(Relation index)
 {

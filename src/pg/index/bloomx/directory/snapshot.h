@@ -1,5 +1,5 @@
 /*
- * snapshot.h - what a store consists of at one moment, and the structure lock.
+ * snapshot.h - what the index consists of at one moment, and the structure lock.
  */
 #ifndef BLOOMX_SNAPSHOT_H
 #define BLOOMX_SNAPSHOT_H
@@ -12,14 +12,11 @@
 
 #pragma GCC visibility push(hidden)
 
-/* What a store consists of now, in the current memory context. */
-extern BloomxStructure *BloomxReadStructure(const BloomxStore *store, Snapshot snapshot);
+/* What the index consists of now, in the current memory context. */
+extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
 
 /* The entries in its segments that may hold anything. */
 extern int64 BloomxCountAnything(const BloomxStructure *structure);
-
-/* The same of all stores, one after the other. */
-extern BloomxStructure **BloomxReadStructures(const BloomxStores *stores);
 
 extern void BloomxLockStructure(Relation index);
 extern bool BloomxTryLockStructure(Relation index);

@@ -17,82 +17,74 @@
 #include "pg/index/bloomx/pending/list.h"
 
 static void
-MarkUsed(const BloomxStore *store, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
+MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
 {
 	if (start >= blocks || pages > blocks - start)
-		BloomxReportCorruption(store->index, "it refers to pages beyond its end");
+		BloomxReportCorruption(index, "it refers to pages beyond its end");
 	for (uint32 i = 0; i < pages; i++)
 	{
 		if (used[start + i])
-			BloomxReportCorruption(store->index, "it uses a page twice");
+			BloomxReportCorruption(index, "it uses a page twice");
 		used[start + i] = true;
 	}
 }
 
-static void
-MarkStore(const BloomxStore *store, const BloomxStructure *structure, bool *used, BlockNumber blocks)
+bool *
+BloomxMapPages(Relation index, const BloomxStructure *structure)
 {
 	const BloomxMeta *meta = &structure->meta;
+	BlockNumber blocks = structure->blocks;
+	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
+
+	memset(used, 0, blocks);
 
 	/* the metapage, and the pending rows, whose pages only form chains */
-	MarkUsed(store, used, blocks, store->meta_block, 1);
+	MarkUsed(index, used, blocks, META_BLOCK, 1);
 	for (int list = 0; list < PENDING_LISTS; list++)
 	{
-		BlockNumber *pending = BloomxPendingBlocks(store, structure, list, meta->pending[list].pages);
+		BlockNumber *pending = BloomxPendingBlocks(index, structure, list, meta->pending[list].pages);
 
 		if (pending == NULL)
-			BloomxReportCorruption(store->index, "a page of pending rows is something else");
+			BloomxReportCorruption(index, "a page of pending rows is something else");
 		for (uint32 i = 0; i < meta->pending[list].pages; i++)
-			MarkUsed(store, used, blocks, pending[i], 1);
+			MarkUsed(index, used, blocks, pending[i], 1);
 		pfree(pending);
 	}
 
 	/* the directory and its segments */
 	for (uint32 i = 0; i < meta->directory_pages; i++)
-		MarkUsed(store, used, blocks, meta->directory[i], 1);
+		MarkUsed(index, used, blocks, meta->directory[i], 1);
 	for (uint32 i = 0; i < meta->segments; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows > 0)
-			MarkUsed(store, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
+			MarkUsed(index, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
 	}
 
 	/* the segment in the making, and the free pages, which the metapage owns */
 	if (meta->merge.segment.rows > 0)
-		MarkUsed(store, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
-	MarkUsed(store, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
+		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
+	MarkUsed(index, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
 	for (uint32 i = 0; i < meta->free_runs; i++)
-		MarkUsed(store, used, blocks, meta->free[i].start, meta->free[i].pages);
-}
-
-bool *
-BloomxMapPages(const BloomxStores *stores, BloomxStructure *const *structures, BlockNumber blocks)
-{
-	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
-
-	memset(used, 0, blocks);
-	for (int i = 0; i < stores->n; i++)
-		MarkStore(&stores->store[i], structures[i], used, blocks);
+		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);
 	return used;
 }
 
 /*
- * Reads the number of blocks and the structures under the extension lock, so that
+ * Reads the number of blocks and the structure under the extension lock, so that
  * a page which somebody has just added is not taken for one without an owner.  A
  * page without an owner stays so: only a process with the structure lock gives
  * it one.
  */
-static BloomxStructure **
-ReadWholeIndex(const BloomxStores *stores, BlockNumber *blocks)
+static BloomxStructure *
+ReadWholeIndex(Relation index)
 {
-	Relation	index = stores->store[0].index;
-	BloomxStructure **structures;
+	BloomxStructure *structure;
 
 	LockRelationForExtension(index, ExclusiveLock);
-	*blocks = RelationGetNumberOfBlocks(index);
-	structures = BloomxReadStructures(stores);
+	structure = BloomxReadStructure(index, NULL);
 	UnlockRelationForExtension(index, ExclusiveLock);
-	return structures;
+	return structure;
 }
 
 static uint32
@@ -111,19 +103,19 @@ CountFreePages(const BloomxMeta *meta)
  * the file as long as the metapage says.
  */
 static void
-AdoptPages(const BloomxStore *store, BlockNumber start, uint32 pages, BlockNumber last)
+AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
 {
-	Buffer		meta_buffer = ReadBuffer(store->index, store->meta_block),
+	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
 				buffer = InvalidBuffer;
 	GenericXLogState *state;
 	BloomxMeta *meta;
 
 	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, meta_buffer, 0));
+	state = GenericXLogStart(index);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
 	if (start + pages - 1 == last)
 	{
-		buffer = ReadBuffer(store->index, last);
+		buffer = ReadBuffer(index, last);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 		BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	}
@@ -135,44 +127,24 @@ AdoptPages(const BloomxStore *store, BlockNumber start, uint32 pages, BlockNumbe
 	UnlockReleaseBuffer(meta_buffer);
 }
 
-/* The store that has the fewest free pages. */
-static int
-PoorestStore(const BloomxStores *stores, const uint32 *free)
-{
-	int			poorest = 0;
-
-	for (int i = 1; i < stores->n; i++)
-		if (free[i] < free[poorest])
-			poorest = i;
-	return poorest;
-}
-
 uint32
-BloomxCollectFreePages(const BloomxStores *stores)
+BloomxCollectFreePages(Relation index)
 {
-	BlockNumber blocks;
-	BloomxStructure **structures = ReadWholeIndex(stores, &blocks);
-	bool	   *used = BloomxMapPages(stores, structures, blocks);
-	uint32	   *free = palloc(stores->n * sizeof(uint32)),
-				total = 0;
-
-	for (int i = 0; i < stores->n; i++)
-		free[i] = CountFreePages(&structures[i]->meta);
+	const BloomxStructure *structure = ReadWholeIndex(index);
+	BlockNumber blocks = structure->blocks;
+	bool	   *used = BloomxMapPages(index, structure);
+	uint32		free = CountFreePages(&structure->meta);
 
 	/* each pass finds the next run [start, end) of unused pages, empty if `start` is used; block `end` is used */
 	for (BlockNumber start = 0, end; start < blocks; start = end + 1)
 	{
-		int			to = PoorestStore(stores, free);
-
 		for (end = start; end < blocks && !used[end]; end++)
 			;
 		if (end == start)
 			continue;
 		CHECK_FOR_INTERRUPTS();
-		AdoptPages(&stores->store[to], start, end - start, blocks - 1);
-		free[to] += end - start;
+		AdoptPages(index, start, end - start, blocks - 1);
+		free += end - start;
 	}
-	for (int i = 0; i < stores->n; i++)
-		total += free[i];
-	return total;
+	return free;
 }

@@ -10,11 +10,11 @@
 
 #pragma GCC visibility push(hidden)
 
-/* For each block, true if one of the structures says that it is used; an error if it is used twice. */
-extern bool *BloomxMapPages(const BloomxStores *stores, BloomxStructure *const *structures, BlockNumber blocks);
+/* For each block, true if the structure says that it is used; an error if it is used twice. */
+extern bool *BloomxMapPages(Relation index, const BloomxStructure *structure);
 
 /* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
-extern uint32 BloomxCollectFreePages(const BloomxStores *stores);
+extern uint32 BloomxCollectFreePages(Relation index);
 
 #pragma GCC visibility pop
 

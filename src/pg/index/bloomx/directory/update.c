@@ -26,7 +26,7 @@ BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots)
 
 /* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
 static bool
-LockDirectoryPage(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
+LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
 {
 	uint32		number = slot / DIRECTORY_SEGMENTS;
 	bool		new = number == meta->directory_pages;
@@ -39,7 +39,7 @@ LockDirectoryPage(const BloomxStore *store, GenericXLogState *state, BloomxMeta 
 			return false;
 		meta->directory[meta->directory_pages++] = block;
 	}
-	*buffer = ReadBuffer(store->index, meta->directory[number]);
+	*buffer = ReadBuffer(index, meta->directory[number]);
 	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
 	*page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
 	if (new)
@@ -64,10 +64,10 @@ ReportTooManySegments(Relation index)
  * directory needs another page and none is free.
  */
 static bool
-TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
+TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
 {
 	bool		in_directory = n > 0 || merge->sources > 0;
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block),
+	Buffer		buffer = ReadBuffer(index, META_BLOCK),
 				directory = InvalidBuffer,
 				closed = InvalidBuffer;
 	GenericXLogState *state;
@@ -75,11 +75,11 @@ TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegme
 	BloomxMeta *meta;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
+	state = GenericXLogStart(index);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(store, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
+	if (in_directory && !LockDirectoryPage(index, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
 	{
 		GenericXLogAbort(state);
 		UnlockReleaseBuffer(buffer);
@@ -108,7 +108,7 @@ TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegme
 
 	/* the metapage: the pending rows go, and no merge is under way */
 	if (merge->pending > 0)
-		closed = BloomxDropPending(store, state, meta, merge->list, merge->pending, pending_blocks);
+		closed = BloomxDropPending(index, state, meta, merge->list, merge->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
 	BloomxSealMeta(meta);
@@ -122,29 +122,29 @@ TryReplace(const BloomxStore *store, const BloomxMerge *merge, const BloomxSegme
 }
 
 void
-BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
+BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
 {
 	uint32		slots[DIRECTORY_SEGMENTS] = {merge->source[0]};
 	BlockNumber *pending = NULL;
 
 	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(structure, n, slots))
-		ReportTooManySegments(store->index);
+		ReportTooManySegments(index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		pending = BloomxPendingBlocks(store, structure, merge->list, BloomxPendingPages(&structure->meta.pending[merge->list], merge->pending));
+		pending = BloomxPendingBlocks(index, structure, merge->list, BloomxPendingPages(&structure->meta.pending[merge->list], merge->pending));
 		if (pending == NULL)
-			BloomxReportCorruption(store->index, "a page of pending rows is something else");
+			BloomxReportCorruption(index, "a page of pending rows is something else");
 	}
-	while (!TryReplace(store, merge, results, slots, n, pending))
-		BloomxExtendIndex(store, 1);
+	while (!TryReplace(index, merge, results, slots, n, pending))
+		BloomxExtendIndex(index, 1);
 }
 
 /* False, with nothing changed, if the directory needs another page and none is free. */
 static bool
-TryAppend(const BloomxStore *store, const BloomxSegment *segment)
+TryAppend(Relation index, const BloomxSegment *segment)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block),
+	Buffer		buffer = ReadBuffer(index, META_BLOCK),
 				directory;
 	GenericXLogState *state;
 	Page		page;
@@ -152,11 +152,11 @@ TryAppend(const BloomxStore *store, const BloomxSegment *segment)
 	bool		done;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, buffer, 0));
+	state = GenericXLogStart(index);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
 	if (meta->segments == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
-		ReportTooManySegments(store->index);
-	done = LockDirectoryPage(store, state, meta, meta->segments, &directory, &page);
+		ReportTooManySegments(index);
+	done = LockDirectoryPage(index, state, meta, meta->segments, &directory, &page);
 	if (done)
 	{
 		((BloomxSegment *) PageGetContents(page))[meta->segments++ % DIRECTORY_SEGMENTS] = *segment;
@@ -173,8 +173,8 @@ TryAppend(const BloomxStore *store, const BloomxSegment *segment)
 }
 
 void
-BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *segment)
+BloomxAppendSegment(Relation index, const BloomxSegment *segment)
 {
-	while (!TryAppend(store, segment))
-		BloomxExtendIndex(store, 1);
+	while (!TryAppend(index, segment))
+		BloomxExtendIndex(index, 1);
 }

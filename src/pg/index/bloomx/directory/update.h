@@ -17,10 +17,10 @@ extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *
  * From now on the n results stand for the sources of the merge and for its pending
  * rows.  Needs the structure lock.
  */
-extern void BloomxReplace(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+extern void BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
 
 /* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
-extern void BloomxAppendSegment(const BloomxStore *store, const BloomxSegment *segment);
+extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);
 
 #pragma GCC visibility pop
 

@@ -18,6 +18,7 @@
 #include "utils/rel.h"
 
 #include "core/base/identity.h"
+#include "pg/base/objects.h"
 #include "pg/index/bloomx/format/options.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
@@ -105,7 +106,7 @@ ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 {
 	const BloomxPending *pending = &meta->pending[list];
 
-	if ((pending->stamp >> LIST_SHIFT) % PENDING_LISTS != (uint64) list)
+	if (pending->stamp >> LIST_SHIFT != (uint64) list)
 		return false;
 	if (pending->pages == 0)
 		return pending->skip == 0;
@@ -200,22 +201,28 @@ MetaIsValid(const BloomxMeta *meta, BlockNumber blocks)
 	return MergeIsValid(meta, blocks);
 }
 
+bool
+BloomxIsOfFilters(Relation index)
+{
+	return index->rd_opcintype[0] == FilterTypeOid();
+}
+
 static BloomxMeta *
-GetCheckedMeta(const BloomxStore *store, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
+GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
 {
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
-		BloomxReportCorruption(store->index, "its first page is not that of a bloomx index");
+		BloomxReportCorruption(index, "its first page is not that of a bloomx index");
 	if (!is_valid(meta, blocks))
-		BloomxReportCorruption(store->index, "its first page contradicts itself");
+		BloomxReportCorruption(index, "its first page contradicts itself");
 	return meta;
 }
 
 const BloomxMeta *
-BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks)
+BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks)
 {
-	return GetCheckedMeta(store, page, blocks, MetaIsValid);
+	return GetCheckedMeta(index, page, blocks, MetaIsValid);
 }
 
 /*
@@ -223,24 +230,24 @@ BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks)
  * length of the file: the server raises an error when a block beyond it is read.
  */
 BloomxMeta *
-BloomxGetMeta(const BloomxStore *store, Page page)
+BloomxGetMeta(Relation index, Page page)
 {
-	return GetCheckedMeta(store, page, MaxBlockNumber, MetaIsValid);
+	return GetCheckedMeta(index, page, MaxBlockNumber, MetaIsValid);
 }
 
 const BloomxMeta *
-BloomxGetMetaForInsert(const BloomxStore *store, Page page)
+BloomxGetMetaForInsert(Relation index, Page page)
 {
-	return GetCheckedMeta(store, page, MaxBlockNumber, AppendIsValid);
+	return GetCheckedMeta(index, page, MaxBlockNumber, AppendIsValid);
 }
 
 BloomxMeta *
-BloomxStartMetaChange(BloomxMetaChange *change, const BloomxStore *store)
+BloomxStartMetaChange(BloomxMetaChange *change, Relation index)
 {
-	change->buffer = ReadBuffer(store->index, store->meta_block);
+	change->buffer = ReadBuffer(index, META_BLOCK);
 	LockBuffer(change->buffer, BUFFER_LOCK_EXCLUSIVE);
-	change->state = GenericXLogStart(store->index);
-	change->meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(change->state, change->buffer, 0));
+	change->state = GenericXLogStart(index);
+	change->meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(change->state, change->buffer, 0));
 	return change->meta;
 }
 
@@ -260,9 +267,9 @@ BloomxAbortMetaChange(const BloomxMetaChange *change)
 }
 
 void
-BloomxInitMetaPage(const BloomxStore *store, Page page)
+BloomxInitMetaPage(Relation index, Page page)
 {
-	BloomxOptions options = BloomxGetOptions(store->index);
+	BloomxOptions options = BloomxGetOptions(index);
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	BloomxInitPage(page, META_PAGE, 0);
@@ -270,9 +277,9 @@ BloomxInitMetaPage(const BloomxStore *store, Page page)
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
 	for (int i = 0; i < PENDING_LISTS; i++)
-		meta->pending[i].stamp = ((uint64) store->meta_block * PENDING_LISTS + i) << LIST_SHIFT;
+		meta->pending[i].stamp = (uint64) i << LIST_SHIFT;
 	meta->next_stamp = meta->pending[FIRST_LIST].stamp + 1;
-	meta->keys.of_values = store->of_values;
+	meta->keys.of_values = !BloomxIsOfFilters(index);
 	if (options.bits > 0 && !meta->keys.of_values)
 	{
 		BloomxGeometrySample none = {0};
@@ -284,11 +291,11 @@ BloomxInitMetaPage(const BloomxStore *store, Page page)
 }
 
 void
-BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys)
+BloomxWriteKeys(Relation index, const BloomxKeys *keys)
 {
 	BloomxMetaChange change;
 
-	BloomxStartMetaChange(&change, store)->keys = *keys;
+	BloomxStartMetaChange(&change, index)->keys = *keys;
 	BloomxFinishMetaChange(&change);
 }
 
@@ -364,9 +371,9 @@ BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages)
  * are held off, so no page is left without an owner.
  */
 void
-BloomxExtendIndex(const BloomxStore *store, uint32 pages)
+BloomxExtendIndex(Relation index, uint32 pages)
 {
-	Buffer		meta_buffer = ReadBuffer(store->index, store->meta_block),
+	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
 				buffer = InvalidBuffer;
 	BlockNumber first = InvalidBlockNumber;
 	GenericXLogState *state;
@@ -374,7 +381,7 @@ BloomxExtendIndex(const BloomxStore *store, uint32 pages)
 
 	CHECK_FOR_INTERRUPTS();
 	pages = Min(pages, EXTENSION_PAGES);
-	LockRelationForExtension(store->index, ExclusiveLock);
+	LockRelationForExtension(index, ExclusiveLock);
 	HOLD_INTERRUPTS();
 
 	/* lengthen the file; only the last buffer stays pinned */
@@ -382,7 +389,7 @@ BloomxExtendIndex(const BloomxStore *store, uint32 pages)
 	{
 		if (BufferIsValid(buffer))
 			ReleaseBuffer(buffer);
-		buffer = ReadBuffer(store->index, P_NEW);
+		buffer = ReadBuffer(index, P_NEW);
 		if (i == 0)
 			first = BufferGetBlockNumber(buffer);
 	}
@@ -390,8 +397,8 @@ BloomxExtendIndex(const BloomxStore *store, uint32 pages)
 	/* hand the new pages to the metapage */
 	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(store->index);
-	meta = BloomxGetMeta(store, GenericXLogRegisterBuffer(state, meta_buffer, 0));
+	state = GenericXLogStart(index);
+	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
 	BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	AddFreeRun(meta, first, pages, true);	/* keep: the caller waits for them */
 	BloomxSealMeta(meta);
@@ -399,5 +406,5 @@ BloomxExtendIndex(const BloomxStore *store, uint32 pages)
 	UnlockReleaseBuffer(buffer);
 	UnlockReleaseBuffer(meta_buffer);
 	RESUME_INTERRUPTS();
-	UnlockRelationForExtension(store->index, ExclusiveLock);
+	UnlockRelationForExtension(index, ExclusiveLock);
 }

@@ -1,5 +1,5 @@
 /*
- * metapage.h - the metapage: what a store consists of.
+ * metapage.h - the metapage: what an index consists of.
  */
 #ifndef BLOOMX_METAPAGE_H
 #define BLOOMX_METAPAGE_H
@@ -10,7 +10,6 @@
 
 #include "pg/index/bloomx/format/geometry.h"
 #include "pg/index/bloomx/format/directory.h"
-#include "pg/index/bloomx/format/stores.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -54,7 +53,7 @@ typedef struct BloomxPending
 } BloomxPending;
 
 /*
- * A store has several lists, for sessions that insert at the same time.  Each that is
+ * There are several lists, for sessions that insert at the same time.  Each that is
  * used costs every scan up to pending_limit, and makes segments of its own; so there
  * are few.  Sessions beyond four still share pages, which they lock for a short time.
  */
@@ -63,7 +62,7 @@ typedef struct BloomxPending
 
 /*
  * The first bits of a stamp are the numbers of the store and of the list.  So no page
- * has the stamp of another list, nor that of another store, to which VACUUM may have
+ * has the stamp of another list, nor that of another index, to which VACUUM may have
  * given the page while a statement still remembers it.
  */
 #define LIST_SHIFT 48
@@ -102,7 +101,7 @@ typedef struct BloomxMeta
 	BloomxRun	free[MAX_FREE_RUNS];
 } BloomxMeta;
 
-/* What a store consists of at one moment. */
+/* What an index consists of at one moment. */
 typedef struct BloomxStructure
 {
 	BloomxMeta	meta;
@@ -114,18 +113,21 @@ typedef struct BloomxStructure
 	BloomxSegment *segments;	/* meta.segments of them */
 } BloomxStructure;
 
+/* True if it is of a column of filters, false if it is of values. */
+extern bool BloomxIsOfFilters(Relation index);
+
 /* The contents of the metapage; an error if it is not one of this access method, or damaged. */
-extern BloomxMeta *BloomxGetMeta(const BloomxStore *store, Page page);
-extern void BloomxInitMetaPage(const BloomxStore *store, Page page);
+extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
+extern void BloomxInitMetaPage(Relation index, Page page);
 
 /* The same for a file of that length, to be read. */
-extern const BloomxMeta *BloomxGetMetaOfFile(const BloomxStore *store, Page page, BlockNumber blocks);
+extern const BloomxMeta *BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks);
 
 /*
  * The same for an insert, which believes only keys and pending: only these are
  * checked.  Any lock will do.
  */
-extern const BloomxMeta *BloomxGetMetaForInsert(const BloomxStore *store, Page page);
+extern const BloomxMeta *BloomxGetMetaForInsert(Relation index, Page page);
 
 /* A change of the metapage alone, in a WAL record of its own. */
 typedef struct BloomxMetaChange
@@ -136,7 +138,7 @@ typedef struct BloomxMetaChange
 } BloomxMetaChange;
 
 /* Locks the metapage exclusively and returns its contents, to be changed. */
-extern BloomxMeta *BloomxStartMetaChange(BloomxMetaChange *change, const BloomxStore *store);
+extern BloomxMeta *BloomxStartMetaChange(BloomxMetaChange *change, Relation index);
 
 /* Writes the record, with new checksums, or leaves the metapage as it was; unlocks it. */
 extern void BloomxFinishMetaChange(const BloomxMetaChange *change);
@@ -150,7 +152,7 @@ extern bool BloomxDirectoryIsSound(Page page);
 extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks);
 
 /* Writes keys to the metapage. */
-extern void BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys);
+extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
 
 /*
  * Makes the index longer, by at most EXTENSION_PAGES; the new pages become free
@@ -158,7 +160,7 @@ extern void BloomxWriteKeys(const BloomxStore *store, const BloomxKeys *keys);
  * extension lock meanwhile, and interrupts are held off.
  */
 #define EXTENSION_PAGES 128
-extern void BloomxExtendIndex(const BloomxStore *store, uint32 pages);
+extern void BloomxExtendIndex(Relation index, uint32 pages);
 
 /* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
 extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);

@@ -38,8 +38,8 @@ CheckBatch(BloomxCheck *check)
 	BloomxStructure *now;
 	bool		changed;
 
-	BloomxLockStructure(check->store->index);
-	now = BloomxReadStructure(check->store, NULL);
+	BloomxLockStructure(check->index);
+	now = BloomxReadStructure(check->index, NULL);
 	check->outdated = now->geometry.blocks != check->structure->geometry.blocks ||
 		(now->geometry.parts != check->structure->geometry.parts && !now->meta.keys.of_values);
 	changed = now->meta.changes != check->structure->meta.changes;
@@ -49,7 +49,7 @@ CheckBatch(BloomxCheck *check)
 			BloomxReadPlaces(check);
 		check->check_batch(check, changed);
 	}
-	BloomxUnlockStructure(check->store->index);
+	BloomxUnlockStructure(check->index);
 	pfree(now->segments);
 	pfree(now);
 }
@@ -74,12 +74,12 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 static void
 CheckTable(BloomxCheck *check, Relation heap, Snapshot snapshot)
 {
-	IndexInfo  *info = BuildIndexInfo(check->store->index);
+	IndexInfo  *info = BuildIndexInfo(check->index);
 
 	check->start(check);
 	check->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check row", ALLOCSET_DEFAULT_SIZES);
 	info->ii_Concurrent = true;
-	table_index_build_scan(heap, check->store->index, info, true, false, CheckRow, check,
+	table_index_build_scan(heap, check->index, info, true, false, CheckRow, check,
 						   table_beginscan_strat(heap, snapshot, 0, NULL, true, true));
 	if (!check->outdated)
 		CheckBatch(check);
@@ -100,24 +100,24 @@ CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 
 	check->checked = 0;
 	check->outdated = false;
-	BloomxLockStructure(check->store->index);
+	BloomxLockStructure(check->index);
 	BloomxReadPlaces(check);
-	BloomxUnlockStructure(check->store->index);
+	BloomxUnlockStructure(check->index);
 	CheckTable(check, heap, snapshot);
 	UnregisterSnapshot(snapshot);
 	return !check->outdated;
 }
 
-/* Returns how many rows of the table should be in the store, and are. */
+/* Returns how many rows of the table should be in the index, and are. */
 static int64
-CheckStore(const BloomxStores *stores, int number, Relation heap)
+CheckIndex(Relation index, Relation heap)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	BloomxCheck check = {.stores = stores, .store = &stores->store[number]};
+	BloomxCheck check = {.index = index};
 
 	check.memory = AllocSetContextCreate(memory, "bloomx check places", ALLOCSET_DEFAULT_SIZES);
-	(check.store->of_values ? BloomxCheckValues : BloomxCheckFilters) (&check);
+	(BloomxIsOfFilters(index) ? BloomxCheckFilters : BloomxCheckValues) (&check);
 	while (!CheckWithLatestSnapshot(&check, heap))
 		;
 	MemoryContextSwitchTo(old);
@@ -132,7 +132,6 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 {
 	Relation	heap,
 				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
-	const BloomxStores *stores = BloomxOpenStores(index);
 	int64		checked;
 	Oid			user;
 	int			context,
@@ -155,9 +154,7 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
 	RestrictSearchPath();
-	checked = CheckStore(stores, 0, heap);
-	for (int i = 1; i < stores->n; i++)
-		(void) CheckStore(stores, i, heap);	/* has no other rows than the first one */
+	checked = CheckIndex(index, heap);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 

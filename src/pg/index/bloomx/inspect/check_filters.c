@@ -47,10 +47,10 @@ CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, ui
 	const BloomxSegment *segment = &check->structure->segments[rows->segment];
 	Size		words = blx_body_words(&check->structure->geometry);
 
-	BloomxReadColumn(check->store, segment, number, slices, column);
+	BloomxReadColumn(check->index, segment, number, slices, column);
 	for (uint32 row = segment->rows; row % 64 != 0; row++)
 		if (column[row] != 0)
-			BloomxReportCorruption(check->store->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
 	for (Size i = 0; i < n; i++)
 		if (((FilterCheck *) check->state)->signatures[rows[i].signature * words + number] & ~column[rows[i].row])
 			BloomxReportRow(check, &rows[i].tid, "lacks a bit");
@@ -71,7 +71,7 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
 	Size		words = blx_body_words(&check->structure->geometry),
 				i = 0;
 	const uint64 *row;
@@ -86,7 +86,7 @@ CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 		i++;
 	}
 	if (i < n)
-		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 
@@ -145,11 +145,11 @@ AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, cons
 	const blx_geometry *geometry = &check->structure->geometry;
 	blx_filter *f;
 
-	if (isnull[check->store->column])
+	if (isnull[0])
 		return false;
 	state->batch[state->n] = *PlaceOf(check, tid);
 	state->batch[state->n].signature = state->n;
-	f = DatumGetFilter(values[check->store->column]);
+	f = DatumGetFilter(values[0]);
 	BloomxMakeSignature(state->signatures + state->n * blx_body_words(geometry), geometry, f,
 						BloomxJoinKeyType(&check->structure->meta.keys, f));
 	check->checked++;

@@ -17,7 +17,7 @@ BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\": row (%u,%u) %s", RelationGetRelationName(check->store->index),
+			 errmsg("index \"%s\": row (%u,%u) %s", RelationGetRelationName(check->index),
 					ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), problem)));
 }
 
@@ -90,13 +90,13 @@ AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 static void
 CollectPending(BloomxCheck *check)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
 	const uint64 *words;
 
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
 		AddPlace(check, BloomxPendingTid(words), IN_PENDING, row);
 	if (reader->gone)
-		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 
@@ -120,7 +120,7 @@ CollectPlaces(BloomxCheck *check)
 		CHECK_FOR_INTERRUPTS();
 		if (structure->segments[i].rows == 0)
 			continue;
-		tids = BloomxReadAllTids(check->store, &structure->segments[i]);
+		tids = BloomxReadAllTids(check->index, &structure->segments[i]);
 		for (uint32 row = 0; row < structure->segments[i].rows; row++)
 			AddPlace(check, tids[row], i, row);
 		pfree(tids);
@@ -133,15 +133,12 @@ CollectPlaces(BloomxCheck *check)
 void
 BloomxReadPlaces(BloomxCheck *check)
 {
-	BloomxStructure **structures;
 	MemoryContext old;
 
 	MemoryContextReset(check->memory);
 	old = MemoryContextSwitchTo(check->memory);
-	structures = BloomxReadStructures(check->stores);
-	/* the file may have grown: the last one of them knows all of it */
-	pfree(BloomxMapPages(check->stores, structures, structures[check->stores->n - 1]->blocks));
-	check->structure = structures[check->store->meta_block];
+	check->structure = BloomxReadStructure(check->index, NULL);
+	pfree(BloomxMapPages(check->index, check->structure));
 	CollectPlaces(check);
 	MemoryContextSwitchTo(old);
 }

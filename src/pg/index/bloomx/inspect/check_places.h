@@ -30,8 +30,7 @@ typedef struct BloomxCheck BloomxCheck;
 
 struct BloomxCheck
 {
-	const BloomxStores *stores;
-	const BloomxStore *store;	/* the one that is checked */
+	Relation	index;
 	BloomxStructure *structure;
 	MemoryContext memory;		/* has the structure and the places; reset when they are read again */
 

@@ -96,11 +96,11 @@ CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 		const uint64 *words;
 
 		CHECK_FOR_INTERRUPTS();
-		words = BloomxLockSlice(check->store, segment, slice, &buffer);
+		words = BloomxLockSlice(check->index, segment, slice, &buffer);
 		if (words == NULL)
-			BloomxReportCorruption(check->store->index, "a page of bits is something else");
+			BloomxReportCorruption(check->index, "a page of bits is something else");
 		if (segment->rows % 64 != 0 && words[segment->rows / 64] >> segment->rows % 64 != 0)
-			BloomxReportCorruption(check->store->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
 		for (uint32 i = bits.first[slice]; i < bits.first[slice + 1]; i++)
 		{
 			Candidate  *candidate = &candidates[bits.candidates[i]];
@@ -119,7 +119,7 @@ static void
 CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 {
 	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->store, check->structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
 	const uint64 *row;
 	Size		i = 0;
 
@@ -135,7 +135,7 @@ CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 			candidates[i].lacks = found < of->n && BloomxHeadOf(row).hashes != ANY_HASHES;
 		}
 	if (i < n)
-		BloomxReportCorruption(check->store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 
@@ -221,7 +221,7 @@ Start(BloomxCheck *check)
 {
 	ValueCheck *state = palloc0(sizeof(ValueCheck));
 
-	state->columns = BloomxOpenColumns(check->store->index);
+	state->columns = BloomxOpenColumns(check->index);
 	state->room = Max(2 * ANY_HASHES, Min(maintenance_work_mem * (Size) 1024 / 10 / sizeof(uint64), PG_UINT32_MAX / BLX_MAX_K));
 	state->rows = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(ValueRow));
 	state->hashes = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(uint64));

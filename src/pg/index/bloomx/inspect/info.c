@@ -18,7 +18,7 @@
 #include "utils/tuplestore.h"
 
 #include "pg/base/objects.h"
-#include "pg/index/bloomx/build/build.h"
+#include "pg/index/bloomx/build/insert.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"
 
@@ -67,9 +67,9 @@ BloomxOpenIndex(Oid id, Relation *heap)
 }
 
 static int64
-CountPendingRows(const BloomxStore *store, const BloomxStructure *structure)
+CountPendingRows(Relation index, const BloomxStructure *structure)
 {
-	BloomxPendingReader *reader = BloomxStartPending(store, structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(index, structure, NULL);
 	int64		rows = 0;
 
 	while (BloomxNextPending(reader) != NULL)
@@ -78,7 +78,7 @@ CountPendingRows(const BloomxStore *store, const BloomxStructure *structure)
 	return rows;
 }
 
-/* The pages that a store uses, except for a segment in the making. */
+/* The pages that are in use, except for a segment in the making. */
 static int64
 CountUsedPages(const BloomxStructure *structure)
 {
@@ -107,25 +107,22 @@ CountFreePages(const BloomxStructure *structure)
 	return pages;
 }
 
-/* The names of the columns that a store is of. */
 static Datum
-ColumnNames(const BloomxStore *store)
+ColumnNames(Relation index)
 {
-	TupleDesc	columns = RelationGetDescr(store->index);
+	TupleDesc	columns = RelationGetDescr(index);
 	Datum	   *names = palloc(columns->natts * sizeof(Datum));
-	int			n = 0;
 
 	for (int i = 0; i < columns->natts; i++)
-		if (store->of_values ? store->index->rd_opcintype[i] != FilterTypeOid() : store->column == i)
-			names[n++] = CStringGetTextDatum(NameStr(TupleDescAttr(columns, i)->attname));
-	return PointerGetDatum(construct_array(names, n, TEXTOID, -1, false, TYPALIGN_INT));
+		names[i] = CStringGetTextDatum(NameStr(TupleDescAttr(columns, i)->attname));
+	return PointerGetDatum(construct_array(names, columns->natts, TEXTOID, -1, false, TYPALIGN_INT));
 }
 
 #define INFO_COLUMNS 13
 
-/* What a store consists of, in a row; `pages` are all of which it is the owner. */
+/* What the index consists of, in a row. */
 static void
-DescribeStore(const BloomxStore *store, const BloomxStructure *structure, int64 pages, Datum *values, bool *nulls)
+Describe(Relation index, const BloomxStructure *structure, Datum *values, bool *nulls)
 {
 	const BloomxKeys *keys = &structure->meta.keys;
 	int64		segments = 0,
@@ -148,7 +145,7 @@ DescribeStore(const BloomxStore *store, const BloomxStructure *structure, int64 
 	}
 	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
 	nulls[1] = nulls[2] = keys->parts == 0 || keys->provisional || (keys->of_values && keys->width == 0);
-	values[0] = ColumnNames(store);
+	values[0] = ColumnNames(index);
 	values[1] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : nulls[1] ? 0 : (int64) blx_bits(&structure->geometry));
 	values[2] = Int32GetDatum(keys->parts);
 	values[3] = Int64GetDatum(segments);
@@ -156,42 +153,27 @@ DescribeStore(const BloomxStore *store, const BloomxStructure *structure, int64 
 	values[5] = Int64GetDatum(entries);
 	values[6] = Int64GetDatum(BloomxCountAnything(structure));
 	values[7] = Int64GetDatum(removed);
-	values[8] = Int64GetDatum(CountPendingRows(store, structure));
-	values[9] = Int64GetDatum(pages);
+	values[8] = Int64GetDatum(CountPendingRows(index, structure));
+	values[9] = Int64GetDatum(structure->blocks);
 	values[10] = Int64GetDatum(free);
 	values[11] = Int64GetDatum(merging);
-	values[12] = Int64GetDatum(pages - CountUsedPages(structure) - merging - free);
+	values[12] = Int64GetDatum(structure->blocks - CountUsedPages(structure) - merging - free);
 }
 
-/*
- * bloomx_index_info(index regclass): what each store of the index consists of.  The
- * first one is said to own what no other store refers to.
- */
+/* bloomx_index_info(index regclass): what the index consists of, in one row. */
 PG_FUNCTION_INFO_V1(bloomx_index_info);
 Datum
 bloomx_index_info(PG_FUNCTION_ARGS)
 {
 	Relation	heap,
 				index = BloomxOpenIndex(PG_GETARG_OID(0), &heap);
-	const BloomxStores *stores = BloomxOpenStores(index);
-	BloomxStructure **structures = BloomxReadStructures(stores);
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	int64	   *pages = palloc(stores->n * sizeof(int64));
 	Datum		values[INFO_COLUMNS];
 	bool		nulls[INFO_COLUMNS];
 
 	InitMaterializedSRF(fcinfo, 0);
-	pages[0] = structures[stores->n - 1]->blocks;
-	for (int i = 1; i < stores->n; i++)
-	{
-		pages[i] = CountUsedPages(structures[i]) + CountMergingPages(structures[i]) + CountFreePages(structures[i]);
-		pages[0] -= pages[i];
-	}
-	for (int i = 0; i < stores->n; i++)
-	{
-		DescribeStore(&stores->store[i], structures[i], pages[i], values, nulls);
-		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
-	}
+	Describe(index, BloomxReadStructure(index, NULL), values, nulls);
+	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);
 	return (Datum) 0;

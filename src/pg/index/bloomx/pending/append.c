@@ -45,23 +45,23 @@
  * larger step.
  */
 static uint32
-InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, const BloomxStore *store)
+InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, Relation index)
 {
 	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
 	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
 				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
-	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(store)))
+	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(index)))
 		return 0;
-	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(store))
+	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(index))
 	{
 		due *= LONG_LISTS;
 		period /= LONG_LISTS;
 	}
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(store)))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(index)))
 		return INSERT_STEP;
 	return 0;
 }
@@ -90,7 +90,7 @@ SetTarget(BloomxTarget *target, const BloomxMeta *meta)
 
 /* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
 static BloomxAppended
-TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+TryAppend(Relation index, Buffer buffer, int mode, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	uint32		n = BloomxRowWords(keys, row);
 	const BloomxMeta *meta;
@@ -101,15 +101,15 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *targe
 		BloomxLockExclusively(buffer);
 	else
 		LockBuffer(buffer, mode);
-	meta = BloomxGetMetaForInsert(store, BufferGetPage(buffer));
+	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
 	/* a row of values has hashes, whatever the signatures will be */
 	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
 		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(store, meta, target->list, row, n, &words) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(store, buffer, target->list, row, n, &words)))
+	else if (BloomxAppendToLastPage(index, meta, target->list, row, n, &words) ||
+			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, target->list, row, n, &words)))
 	{
 		result = APPENDED;
-		*step = InsertStep(meta, target->list, words, n, store);
+		*step = InsertStep(meta, target->list, words, n, index);
 		SetTarget(target, meta);
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -122,9 +122,9 @@ TryAppend(const BloomxStore *store, Buffer buffer, int mode, BloomxTarget *targe
  * has a page of its own.  No step of a merge is due before the page is full.
  */
 static BloomxAppended
-AppendToTarget(const BloomxStore *store, BloomxTarget *target, const uint64 *row, uint32 n)
+AppendToTarget(Relation index, BloomxTarget *target, const uint64 *row, uint32 n)
 {
-	BloomxAppended result = BloomxAppendToOpenPage(store, target, row, n);
+	BloomxAppended result = BloomxAppendToOpenPage(index, target, row, n);
 
 	if (result == PAGE_IS_BUSY)
 		target->list = (target->list + 1) % PENDING_LISTS;
@@ -134,24 +134,24 @@ AppendToTarget(const BloomxStore *store, BloomxTarget *target, const uint64 *row
 }
 
 bool
-BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+BloomxAppendRow(Relation index, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
 {
 	BloomxAppended result = PAGE_IS_BUSY;
 	Buffer		buffer;
 
 	if (target->block != META_BLOCK)
-		result = AppendToTarget(store, target, row, BloomxRowWords(keys, row));
+		result = AppendToTarget(index, target, row, BloomxRowWords(keys, row));
 	if (result == APPENDED)
 		return true;
-	buffer = ReadBuffer(store->index, store->meta_block);
+	buffer = ReadBuffer(index, META_BLOCK);
 	/* if the page is full, the metapage will have to change */
 	if (result == PAGE_IS_BUSY)
-		result = TryAppend(store, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
+		result = TryAppend(index, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
 	while (result == NO_ROOM)
 	{
-		result = TryAppend(store, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
+		result = TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
 		if (result == NO_ROOM)
-			BloomxExtendIndex(store, NEW_PAGES);
+			BloomxExtendIndex(index, NEW_PAGES);
 	}
 	ReleaseBuffer(buffer);
 	return result == APPENDED;

@@ -14,7 +14,7 @@
  * Makes a row a pending row.  *step is the step of a merge that is due then.  False
  * if the index has other keys by now than those that the row was made for.
  */
-extern bool BloomxAppendRow(const BloomxStore *store, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step);
+extern bool BloomxAppendRow(Relation index, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step);
 
 #pragma GCC visibility pop
 

@@ -50,10 +50,10 @@ EndMark(uint64 stamp, LocationIndex lower)
 
 /* Pins and locks the last page of a list; *words is the number of words in the list. */
 static Buffer
-LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, int mode, uint64 *words)
+LockLastPage(Relation index, const BloomxMeta *meta, int list, int mode, uint64 *words)
 {
 	const BloomxPending *pending = &meta->pending[list];
-	Buffer		buffer = ReadBuffer(store->index, pending->last);
+	Buffer		buffer = ReadBuffer(index, pending->last);
 	Page		page = BufferGetPage(buffer);
 	uint64		stamp = pending->stamp + pending->pages - 1;
 
@@ -62,21 +62,21 @@ LockLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, int mod
 	else
 		LockBuffer(buffer, mode);
 	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
-		BloomxReportCorruption(store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(index, "a page of pending rows is something else");
 	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
 	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
-		BloomxReportCorruption(store->index, "the last page of pending rows contradicts itself");
+		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
 	*words -= pending->skip;
 	return buffer;
 }
 
 uint64
-BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list)
+BloomxCountPending(Relation index, const BloomxMeta *meta, int list)
 {
 	uint64		words = 0;
 
 	if (meta->pending[list].pages > 0)
-		UnlockReleaseBuffer(LockLastPage(store, meta, list, BUFFER_LOCK_SHARE, &words));
+		UnlockReleaseBuffer(LockLastPage(index, meta, list, BUFFER_LOCK_SHARE, &words));
 	return words;
 }
 
@@ -114,9 +114,9 @@ BloomxPendingPages(const BloomxPending *pending, uint64 words)
 #define LEAST_ROWS 32
 
 uint32
-BloomxPendingLimit(const BloomxStore *store)
+BloomxPendingLimit(Relation index)
 {
-	return (uint32) BloomxGetOptions(store->index).pending_limit / (BLCKSZ / 1024);
+	return (uint32) BloomxGetOptions(index).pending_limit / (BLCKSZ / 1024);
 }
 
 bool
@@ -135,12 +135,12 @@ BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages
  * returns false.  `blocks` is the length of the index when the list had this page.
  */
 static bool
-LockPendingPage(const BloomxStore *store, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
+LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
 {
 	/* the block number may come from another page of the list, where nothing has checked it */
 	if (block == META_BLOCK || block >= blocks)
-		BloomxReportCorruption(store->index, "a page of pending rows names a page that is not there");
-	*buffer = ReadBuffer(store->index, block);
+		BloomxReportCorruption(index, "a page of pending rows names a page that is not there");
+	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
 	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
 		return true;
@@ -159,11 +159,11 @@ StartList(BloomxPendingReader *reader, int list, uint64 words)
 }
 
 static BloomxPendingReader *
-NewReader(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot)
+NewReader(Relation index, const BloomxStructure *structure, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
-	reader->store = store;
+	reader->index = index;
 	reader->snapshot = snapshot;
 	reader->structure = structure;
 	reader->keys = &structure->meta.keys;
@@ -173,18 +173,18 @@ NewReader(const BloomxStore *store, const BloomxStructure *structure, Snapshot s
 }
 
 BloomxPendingReader *
-BloomxStartPendingList(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words)
+BloomxStartPendingList(Relation index, const BloomxStructure *structure, int list, uint64 words)
 {
-	BloomxPendingReader *reader = NewReader(store, structure, NULL);
+	BloomxPendingReader *reader = NewReader(index, structure, NULL);
 
 	StartList(reader, list, words);
 	return reader;
 }
 
 BloomxPendingReader *
-BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot)
+BloomxStartPending(Relation index, const BloomxStructure *structure, Snapshot snapshot)
 {
-	BloomxPendingReader *reader = NewReader(store, structure, snapshot);
+	BloomxPendingReader *reader = NewReader(index, structure, snapshot);
 
 	reader->lists = PENDING_LISTS;
 	return reader;
@@ -204,14 +204,14 @@ NextPage(BloomxPendingReader *reader)
 
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
-		BloomxReportCorruption(reader->store->index, "there are more pending words than pages for them");
-	if (!LockPendingPage(reader->store, reader->next, reader->structure->blocks, reader->pending->stamp + reader->pages, &buffer))
+		BloomxReportCorruption(reader->index, "there are more pending words than pages for them");
+	if (!LockPendingPage(reader->index, reader->next, reader->structure->blocks, reader->pending->stamp + reader->pages, &buffer))
 		return false;
-	CheckForOldSnapshot(reader->snapshot, reader->store->index, BufferGetPage(buffer));
+	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
 	/* all pages but the last one were full when the structure was read */
 	reader->end = WordsOf(BufferGetPage(buffer));
 	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
-		BloomxReportCorruption(reader->store->index, "a page of pending rows is not full");
+		BloomxReportCorruption(reader->index, "a page of pending rows is not full");
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
 	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
@@ -236,7 +236,7 @@ ReadWords(BloomxPendingReader *reader, uint32 n)
 		if (reader->place >= reader->end && !NextPage(reader))
 			return false;
 		if (reader->place >= reader->end)
-			BloomxReportCorruption(reader->store->index, "a page of pending rows ends too early");
+			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
 		more = Min(n - reader->n, reader->end - reader->place);
 		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
 		reader->place += more;
@@ -259,7 +259,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 		uint32		words = BloomxRowWords(reader->keys, reader->row);
 
 		if (words > reader->left)
-			BloomxReportCorruption(reader->store->index, "a pending row is longer than the list");
+			BloomxReportCorruption(reader->index, "a pending row is longer than the list");
 		reader->gone = !ReadWords(reader, words);
 		reader->left -= words;
 	}
@@ -290,7 +290,7 @@ CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
  * long if whole rows were put together, as BloomxNextPending does.
  */
 void
-BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 rows,
+BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int list, uint32 rows,
 						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
 {
 	const BloomxPending *pending = &structure->meta.pending[list];
@@ -305,9 +305,9 @@ BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *struct
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (i == pending->pages || !LockPendingPage(store, next, structure->blocks, pending->stamp + i, &buffer) ||
+		if (i == pending->pages || !LockPendingPage(index, next, structure->blocks, pending->stamp + i, &buffer) ||
 			part.start + WordsOf(BufferGetPage(buffer)) < part.end)
-			BloomxReportCorruption(store->index, "a page of pending rows is something else");
+			BloomxReportCorruption(index, "a page of pending rows is something else");
 		part.words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 
 		/* the rows that have words on the page */
@@ -328,7 +328,7 @@ BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *struct
 }
 
 BlockNumber *
-BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages)
+BloomxPendingBlocks(Relation index, const BloomxStructure *structure, int list, uint32 pages)
 {
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
 				next = structure->meta.pending[list].first;
@@ -338,7 +338,7 @@ BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, 
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(store, next, structure->blocks, structure->meta.pending[list].stamp + i, &buffer))
+		if (!LockPendingPage(index, next, structure->blocks, structure->meta.pending[list].stamp + i, &buffer))
 		{
 			pfree(blocks);
 			return NULL;
@@ -378,25 +378,25 @@ AppendWords(BloomxChange *change, const uint64 *words, uint32 n)
 
 /* Appends a row to the locked last page of a list. */
 static void
-AppendToPage(const BloomxStore *store, Buffer buffer, const uint64 *row, uint32 n)
+AppendToPage(Relation index, Buffer buffer, const uint64 *row, uint32 n)
 {
 	BloomxChange change;
 	BloomxPageTail *tail;
 	uint32		mark;
 
 	change.buffer = buffer;
-	BloomxStartChanges(&change, 1, store->index);
+	BloomxStartChanges(&change, 1, index);
 	AppendWords(&change, row, n);
 	tail = BloomxGetPageTail(change.page);
 	mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
 	BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
-	BloomxFinishChanges(&change, 1, store->index);
+	BloomxFinishChanges(&change, 1, index);
 }
 
 BloomxAppended
-BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, const uint64 *row, uint32 n)
+BloomxAppendToOpenPage(Relation index, const BloomxTarget *target, const uint64 *row, uint32 n)
 {
-	Buffer		buffer = ReadBuffer(store->index, target->block);
+	Buffer		buffer = ReadBuffer(index, target->block);
 	Page		page = BufferGetPage(buffer);
 	BloomxAppended result = PAGE_IS_BUSY;
 
@@ -407,7 +407,7 @@ BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, con
 		if (BloomxPageIs(page, PENDING_PAGE, target->stamp) && WordsOf(page) + n < PAGE_WORDS &&
 			BloomxGetPageTail(page)->extra == EndMark(target->stamp, ((PageHeader) page)->pd_lower))
 		{
-			AppendToPage(store, buffer, row, n);
+			AppendToPage(index, buffer, row, n);
 			result = APPENDED;
 		}
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
@@ -417,18 +417,18 @@ BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, con
 }
 
 bool
-BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words)
+BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words)
 {
 	Buffer		buffer;
 	bool		fits;
 
 	if (meta->pending[list].pages == 0)
 		return false;
-	buffer = LockLastPage(store, meta, list, BUFFER_LOCK_EXCLUSIVE, words);
+	buffer = LockLastPage(index, meta, list, BUFFER_LOCK_EXCLUSIVE, words);
 	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
 	if (fits)
 	{
-		AppendToPage(store, buffer, row, n);
+		AppendToPage(index, buffer, row, n);
 		*words += n;
 	}
 	UnlockReleaseBuffer(buffer);
@@ -456,7 +456,7 @@ TakePendingPages(BloomxMeta *meta, int list, uint32 pages, BlockNumber *blocks)
 
 /* Writes a new page of the list with the first words of a row, as far as they fit; returns how many do. */
 static uint32
-WriteNewPage(const BloomxStore *store, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
+WriteNewPage(Relation index, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
 {
 	PGAlignedBlock image;
 	Page		page = image.data;
@@ -467,7 +467,7 @@ WriteNewPage(const BloomxStore *store, BlockNumber block, uint64 stamp, BlockNum
 	memcpy(PageGetContents(page), words, n * sizeof(uint64));
 	*lower += n * sizeof(uint64);
 	BloomxGetPageTail(page)->extra = next != InvalidBlockNumber ? next : EndMark(stamp, *lower);
-	BloomxWriteImages(store->index, block, &image, 1);
+	BloomxWriteImages(index, block, &image, 1);
 	return n;
 }
 
@@ -476,21 +476,21 @@ WriteNewPage(const BloomxStore *store, BlockNumber block, uint64 stamp, BlockNum
  * pages.  The row begins on that page, and fills it.
  */
 static void
-NameNewPages(const BloomxStore *store, Buffer buffer, const BloomxMeta *meta, Buffer last, const uint64 *row, BlockNumber first)
+NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last, const uint64 *row, BlockNumber first)
 {
 	BloomxChange changes[2];
 	int			n = BufferIsValid(last) ? 2 : 1;
 
 	changes[0].buffer = buffer;
 	changes[1].buffer = last;
-	BloomxStartChanges(changes, n, store->index);
+	BloomxStartChanges(changes, n, index);
 	BloomxChangeWords(&changes[0], PageGetContents(changes[0].page), meta, sizeof(BloomxMeta) / sizeof(uint64));
 	if (n > 1)
 	{
 		AppendWords(&changes[1], row, PAGE_WORDS - WordsOf(changes[1].page));
 		BloomxChangeBytes(&changes[1], &BloomxGetPageTail(changes[1].page)->extra, &first, sizeof first);
 	}
-	BloomxFinishChanges(changes, n, store->index);
+	BloomxFinishChanges(changes, n, index);
 }
 
 /*
@@ -499,9 +499,9 @@ NameNewPages(const BloomxStore *store, Buffer buffer, const BloomxMeta *meta, Bu
  * the page that was the last one name them.
  */
 bool
-BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words)
+BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words)
 {
-	BloomxMeta	meta = *BloomxGetMeta(store, BufferGetPage(buffer));
+	BloomxMeta	meta = *BloomxGetMeta(index, BufferGetPage(buffer));
 	uint32		done = 0,		/* words of the row that have a place */
 				pages;
 	uint64		stamp = meta.pending[list].stamp + meta.pending[list].pages;
@@ -513,7 +513,7 @@ BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const 
 	*words = 0;
 	if (meta.pending[list].pages > 0)
 	{
-		last = LockLastPage(store, &meta, list, BUFFER_LOCK_EXCLUSIVE, words);
+		last = LockLastPage(index, &meta, list, BUFFER_LOCK_EXCLUSIVE, words);
 		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
 	}
 	pages = (n - done + PAGE_WORDS - 1) / PAGE_WORDS;
@@ -521,10 +521,10 @@ BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const 
 	if (enough)
 	{
 		for (uint32 i = 0; i < pages; i++)
-			done += WriteNewPage(store, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
+			done += WriteNewPage(index, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
 								 row + done, n - done);
 		BloomxSealMeta(&meta);
-		NameNewPages(store, buffer, &meta, last, row, blocks[0]);
+		NameNewPages(index, buffer, &meta, last, row, blocks[0]);
 		*words += n;
 	}
 	if (BufferIsValid(last))
@@ -558,13 +558,13 @@ FreeBlocks(BloomxMeta *meta, BlockNumber *blocks, uint32 n)
 
 /* The page after one page of the list. */
 static BlockNumber
-NextBlock(const BloomxStore *store, BlockNumber block, uint64 stamp)
+NextBlock(Relation index, BlockNumber block, uint64 stamp)
 {
 	BlockNumber next;
 	Buffer		buffer;
 
-	if (!LockPendingPage(store, block, RelationGetNumberOfBlocks(store->index), stamp, &buffer))
-		BloomxReportCorruption(store->index, "a page of pending rows is something else");
+	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
+		BloomxReportCorruption(index, "a page of pending rows is something else");
 	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
@@ -575,10 +575,10 @@ NextBlock(const BloomxStore *store, BlockNumber block, uint64 stamp)
  * that nobody appends to it any more, and returns its buffer, locked.
  */
 static Buffer
-CloseList(const BloomxStore *store, GenericXLogState *state, const BloomxMeta *meta, int list, uint64 words)
+CloseList(Relation index, GenericXLogState *state, const BloomxMeta *meta, int list, uint64 words)
 {
 	uint64		all;
-	Buffer		last = LockLastPage(store, meta, list, BUFFER_LOCK_EXCLUSIVE, &all);
+	Buffer		last = LockLastPage(index, meta, list, BUFFER_LOCK_EXCLUSIVE, &all);
 	PageHeader	page;
 
 	if (words < all)
@@ -593,16 +593,16 @@ CloseList(const BloomxStore *store, GenericXLogState *state, const BloomxMeta *m
 
 /* Rows that were appended meanwhile stay, and so does the page on which they begin. */
 Buffer
-BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks)
+BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks)
 {
 	BloomxPending *pending = &meta->pending[list];
 	uint64		end = pending->skip + words;
-	Buffer		closed = CloseList(store, state, meta, list, words);
+	Buffer		closed = CloseList(index, state, meta, list, words);
 	bool		all = BufferIsValid(closed);
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
-		pending->first = NextBlock(store, blocks[pages - 1], pending->stamp + pages - 1);
+		pending->first = NextBlock(index, blocks[pages - 1], pending->stamp + pages - 1);
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
 	pending->stamp += pages;
@@ -611,7 +611,7 @@ BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta 
 }
 
 bool
-BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
+BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
 {
 	BloomxPending *pending = &meta->pending[FIRST_LIST];
 	uint32		old_pages = pending->pages,
@@ -626,7 +626,7 @@ BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *bl
 	new_blocks[pages] = InvalidBlockNumber;
 	for (uint32 i = 0; i < pages; i++)
 	{
-		uint32		written = WriteNewPage(store, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
+		uint32		written = WriteNewPage(index, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
 
 		words += written;
 		n -= written;

@@ -16,7 +16,7 @@
 /* Reads pending rows in their order, with one page in memory at a time. */
 typedef struct BloomxPendingReader
 {
-	const BloomxStore *store;
+	Relation	index;
 	Snapshot	snapshot;
 	const BloomxStructure *structure;
 	const BloomxPending *pending;	/* the list that is being read */
@@ -36,8 +36,8 @@ typedef struct BloomxPendingReader
 } BloomxPendingReader;
 
 /* Begins to read all pending rows, or those on the first words of a list. */
-extern BloomxPendingReader *BloomxStartPending(const BloomxStore *store, const BloomxStructure *structure, Snapshot snapshot);
-extern BloomxPendingReader *BloomxStartPendingList(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words);
+extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, Snapshot snapshot);
+extern BloomxPendingReader *BloomxStartPendingList(Relation index, const BloomxStructure *structure, int list, uint64 words);
 
 /* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
@@ -47,7 +47,7 @@ extern void BloomxEndPending(BloomxPendingReader *reader);
  * Reads the TIDs of the first rows of a list of filters, and words first .. end - 1
  * of their signatures.  Needs the structure lock.
  */
-extern void BloomxReadPendingColumns(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 rows,
+extern void BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int list, uint32 rows,
 									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
 
 /* The list that has the most words; the pages of all lists. */
@@ -55,11 +55,11 @@ extern int	BloomxLongestList(const BloomxStructure *structure);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
 /* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
-extern uint32 BloomxPendingLimit(const BloomxStore *store);
+extern uint32 BloomxPendingLimit(Relation index);
 extern bool BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages);
 
 /* The number of words of a list, under any lock of the metapage. */
-extern uint64 BloomxCountPending(const BloomxStore *store, const BloomxMeta *meta, int list);
+extern uint64 BloomxCountPending(Relation index, const BloomxMeta *meta, int list);
 
 /* Where a statement appends its rows. */
 typedef struct BloomxTarget
@@ -84,27 +84,27 @@ typedef enum BloomxAppended
  * the exclusive lock, which `buffer` has.  False: there is no room on the page, or
  * too few pages are free.  *words is the length of the list.
  */
-extern BloomxAppended BloomxAppendToOpenPage(const BloomxStore *store, const BloomxTarget *target, const uint64 *row, uint32 n);
-extern bool BloomxAppendToLastPage(const BloomxStore *store, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words);
-extern bool BloomxAppendToNewPages(const BloomxStore *store, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words);
+extern BloomxAppended BloomxAppendToOpenPage(Relation index, const BloomxTarget *target, const uint64 *row, uint32 n);
+extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words);
+extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words);
 
 /* The number of pages on which the first words of a list are; the blocks of its first pages, NULL if one of them is gone. */
 extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
-extern BlockNumber *BloomxPendingBlocks(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 pages);
+extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, int list, uint32 pages);
 
 /*
  * Takes the rows on the first words of a list, which are on these pages, out of meta
  * and frees pages that become empty.  Needs the metapage's exclusive lock.  Returns
  * a page that is locked, and changes in the record as well, or InvalidBuffer.
  */
-extern Buffer BloomxDropPending(const BloomxStore *store, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
+extern Buffer BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
 
 /*
  * Writes n words to new pages, which take the place of all pages of the first list, in
  * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
  * then meta is of no use.
  */
-extern bool BloomxReplacePending(const BloomxStore *store, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
+extern bool BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
 
 #pragma GCC visibility pop
 

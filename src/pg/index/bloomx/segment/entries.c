@@ -50,23 +50,21 @@
 static double
 RateOfClasses(const BloomxColumns *columns)
 {
-	double		rate = columns->of_values > 0 ? 1 : 0;
+	double		rate = 1;
 
 	for (int i = 0; i < columns->n; i++)
-		if (columns->extractors[i] != NULL)
-			rate = Min(rate, columns->extractors[i]->rate);
+		rate = Min(rate, columns->extractors[i]->rate);
 	return rate;
 }
 
 uint8
-BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks)
+BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks)
 {
-	BloomxOptions options = BloomxGetOptions(store->index);
+	BloomxOptions options = BloomxGetOptions(index);
 	double		rate = options.rate > 0 ? options.rate : RateOfClasses(columns);
 	int			least = rate > 0 ? 1 : LEAST_PARTS;
 
-	/* beside filters the option is theirs */
-	if (options.probes > 0 && columns->of_values == columns->n)
+	if (options.probes > 0)
 		return (uint8) options.probes;
 	if (rate <= 0)
 		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);
@@ -218,7 +216,7 @@ typedef struct SizeClass
 
 struct BloomxEntries
 {
-	const BloomxStore *store;
+	Relation	index;
 	BloomxKeys *keys;			/* parts and width are set when they are chosen */
 	double		rate;
 	uint32		most_keys;		/* of an entry of several rows */
@@ -627,13 +625,13 @@ EndEntry(BloomxEntries *entries)
 }
 
 BloomxEntries *
-BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg)
+BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg)
 {
 	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
-	BloomxOptions options = BloomxGetOptions(store->index);
+	BloomxOptions options = BloomxGetOptions(index);
 	blx_strings largest = LargestShape(keys->parts);
 
-	entries->store = store;
+	entries->index = index;
 	entries->keys = keys;
 	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
 	entries->most_keys = (uint32) CapacityOf(&largest, entries->rate);

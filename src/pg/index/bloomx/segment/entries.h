@@ -14,7 +14,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The part that a process, or a store, has in CREATE INDEX. */
+/* The part that a process, or a index, has in CREATE INDEX. */
 typedef struct BloomxShare
 {
 	BlockNumber blocks;			/* of the table */
@@ -35,7 +35,7 @@ typedef struct BloomxShare
 #define LEAST_PARTS 14
 
 /* The parts that signatures of a table of that number of blocks should have. */
-extern uint8 BloomxChooseParts(const BloomxStore *store, const BloomxColumns *columns, BlockNumber blocks);
+extern uint8 BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks);
 
 /* A row of more distinct keys than this is in every answer, as every other key would seem to be in it. */
 extern uint32 BloomxMostKeysOfRow(uint32 parts);
@@ -50,7 +50,7 @@ typedef void (*BloomxWriteSegment) (void *arg, uint32 slices, const BloomxRowSou
  * The number of parts must be chosen; the width is chosen by the rows, if it is
  * not.  The signatures that are not written yet take at most share->memory bytes.
  */
-extern BloomxEntries *BloomxStartEntries(const BloomxStore *store, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg);
+extern BloomxEntries *BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, BloomxWriteSegment write, void *arg);
 
 /*
  * The hashes of some rows of the table, which come in the order of their blocks.

@@ -61,10 +61,10 @@ KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
 
 /* The first rows of the list: those that are on `most` pages, and at least one. */
 static PendingRows
-ReadRows(const BloomxStore *store, const BloomxStructure *structure, int list, uint32 most)
+ReadRows(Relation index, const BloomxStructure *structure, int list, uint32 most)
 {
 	PendingRows rows = {0};
-	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, list, structure->list_words[list]);
+	BloomxPendingReader *reader = BloomxStartPendingList(index, structure, list, structure->list_words[list]);
 	const uint64 *row;
 
 	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
@@ -76,7 +76,7 @@ ReadRows(const BloomxStore *store, const BloomxStructure *structure, int list, u
 			KeepRow(&rows, row, reader->n);
 	}
 	if (reader->gone)
-		BloomxReportCorruption(store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 	SortRows(rows.rows, rows.n);
 	return rows;
@@ -111,11 +111,11 @@ BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 }
 
 static BloomxSegments *
-MakeSegments(const BloomxStore *store, BloomxKeys *keys, const PendingRows *rows)
+MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 {
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxShare share = {.memory = MaxAllocHugeSize / 2};
-	BloomxEntries *entries = BloomxStartEntries(store, keys, &share, BloomxKeepSegment, segments);
+	BloomxEntries *entries = BloomxStartEntries(index, keys, &share, BloomxKeepSegment, segments);
 
 	for (uint32 i = 0; i < rows->n; i++)
 		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);
@@ -125,10 +125,10 @@ MakeSegments(const BloomxStore *store, BloomxKeys *keys, const PendingRows *rows
 
 /* Reserves the pages of all segments, one after the other, and gives these their stamps.  False if too few pages are free. */
 static bool
-Reserve(const BloomxStore *store, const BloomxKeys *keys, BloomxSegments *segments)
+Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 	BlockNumber start = BloomxTakeFreePages(meta, segments->pages);
 
 	if (start == InvalidBlockNumber)
@@ -149,10 +149,10 @@ Reserve(const BloomxStore *store, const BloomxKeys *keys, BloomxSegments *segmen
 }
 
 void
-BloomxFreeReserved(const BloomxStore *store)
+BloomxFreeReserved(Relation index)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
 	BloomxFreePages(meta, meta->merge.reserved.start, meta->merge.reserved.pages);
 	meta->merge.reserved = (BloomxRun) {0};
@@ -160,27 +160,27 @@ BloomxFreeReserved(const BloomxStore *store)
 }
 
 void
-BloomxAddSegments(const BloomxStore *store, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
+BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
 {
-	while (segments->n > 0 && !Reserve(store, keys, segments))
-		BloomxExtendIndex(store, segments->pages);
+	while (segments->n > 0 && !Reserve(index, keys, segments))
+		BloomxExtendIndex(index, segments->pages);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].pass = structure->meta.pending[merge->list].pass;
-		BloomxWritePages(store, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
+		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
-	BloomxReplace(store, structure, merge, segments->segments, segments->n);
+	BloomxReplace(index, structure, merge, segments->segments, segments->n);
 }
 
 void
-BloomxFlushPending(const BloomxStore *store, const BloomxStructure *structure, uint32 most)
+BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
 {
 	BloomxKeys	keys = structure->meta.keys;
 	int			list = BloomxLongestList(structure);
-	PendingRows rows = ReadRows(store, structure, list, most);
+	PendingRows rows = ReadRows(index, structure, list, most);
 	BloomxMerge merge = {.list = list, .pending = rows.words};
 
 	if (keys.parts == 0)
-		keys.parts = BloomxChooseParts(store, BloomxOpenColumns(store->index), 0);
-	BloomxAddSegments(store, structure, &keys, MakeSegments(store, &keys, &rows), &merge);
+		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
+	BloomxAddSegments(index, structure, &keys, MakeSegments(index, &keys, &rows), &merge);
 }

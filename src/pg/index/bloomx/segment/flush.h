@@ -19,14 +19,14 @@ extern BloomxSegments *BloomxNewSegments(void);
 extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
 
 /* Puts them in the place of what the merge names.  Needs the structure lock; no other merge may be under way. */
-extern void BloomxAddSegments(const BloomxStore *store, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
+extern void BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
 							  const BloomxMerge *merge);
 
 /* Makes the pending rows of values on `most` pages segments.  Needs the structure lock. */
-extern void BloomxFlushPending(const BloomxStore *store, const BloomxStructure *structure, uint32 most);
+extern void BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most);
 
 /* Frees the pages of a flush that failed. */
-extern void BloomxFreeReserved(const BloomxStore *store);
+extern void BloomxFreeReserved(Relation index);
 
 #pragma GCC visibility pop
 

@@ -56,9 +56,9 @@ BloomxVacuumMemory(void)
 
 /* Ends a merge whose segment, if it has rows, is written. */
 static void
-EndMerge(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge)
+EndMerge(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
 {
-	BloomxReplace(store, structure, merge, &merge->segment, merge->segment.rows > 0);
+	BloomxReplace(index, structure, merge, &merge->segment, merge->segment.rows > 0);
 }
 
 /* ---- what to merge ---- */
@@ -211,14 +211,14 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 
 /* The TIDs of the filters on the first words of a list, and words first .. end - 1 of their signatures. */
 static BloomxRowSource
-PendingSource(const BloomxStore *store, const BloomxStructure *structure, int list, uint64 words, uint32 first, uint32 end)
+PendingSource(Relation index, const BloomxStructure *structure, int list, uint64 words, uint32 first, uint32 end)
 {
 	uint32		stride = Max(1, end - first),
 				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
 
-	BloomxReadPendingColumns(store, structure, list, rows, tids, signatures, first, end);
+	BloomxReadPendingColumns(index, structure, list, rows, tids, signatures, first, end);
 	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
 }
 
@@ -228,7 +228,7 @@ PendingSource(const BloomxStore *store, const BloomxStructure *structure, int li
  * pending rows.
  */
 static BloomxRowSource *
-Sources(const BloomxStore *store, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
+Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
 {
 	BloomxRowSource *sources = palloc((merge->sources + 1) * sizeof(BloomxRowSource));
 
@@ -236,12 +236,12 @@ Sources(const BloomxStore *store, const BloomxStructure *structure, const Bloomx
 	{
 		const BloomxSegment *segment = &structure->segments[merge->source[i]];
 
-		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(store, segment), .rows = segment->rows, .segment = segment,
+		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment,
 		.tuples = segment->tuples - Min(segment->tuples, segment->dead)};
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
-		sources[(*n)++] = PendingSource(store, structure, merge->list, merge->pending, first, end);
+		sources[(*n)++] = PendingSource(index, structure, merge->list, merge->pending, first, end);
 	return sources;
 }
 
@@ -249,10 +249,10 @@ Sources(const BloomxStore *store, const BloomxStructure *structure, const Bloomx
 
 /* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
 static bool
-ReservePages(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge)
+ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
 	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&merge->segment));
 	if (merge->segment.start == InvalidBlockNumber)
@@ -268,10 +268,10 @@ ReservePages(const BloomxStore *store, const BloomxStructure *structure, BloomxM
 
 /* Begins a merge, or ends it at once if no row is alive.  False if too few pages are free. */
 static bool
-StartMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge)
+StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
 {
 	int			n;
-	BloomxRowSource *sources = Sources(store, structure, merge, 0, 0, &n);
+	BloomxRowSource *sources = Sources(index, structure, merge, 0, 0, &n);
 
 	merge->segment.rows = BloomxCountLive(sources, n);
 	merge->segment.slices = merge->sources > 0 ? structure->segments[merge->source[0]].slices : (uint32) blx_bits(&structure->geometry);
@@ -281,23 +281,23 @@ StartMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMer
 	for (int i = 0; i < n && structure->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
-		return ReservePages(store, structure, merge);
-	EndMerge(store, structure, merge);
+		return ReservePages(index, structure, merge);
+	EndMerge(index, structure, merge);
 	return true;
 }
 
 static void
-NoteProgress(const BloomxStore *store, uint32 written)
+NoteProgress(Relation index, uint32 written)
 {
 	BloomxMetaChange change;
 
-	BloomxStartMetaChange(&change, store)->merge.written = written;
+	BloomxStartMetaChange(&change, index)->merge.written = written;
 	BloomxFinishMetaChange(&change);
 }
 
 /* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
 static void
-ContinueMerge(const BloomxStore *store, const BloomxStructure *structure, uint32 pages)
+ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 {
 	const BloomxMerge *merge = &structure->meta.merge;
 	uint32		total = BloomxSegmentPages(&merge->segment),
@@ -309,12 +309,12 @@ ContinueMerge(const BloomxStore *store, const BloomxStructure *structure, uint32
 
 	/* only these words of the pending signatures are needed for this step's pages */
 	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
-	sources = Sources(store, structure, merge, first, end, &n);
-	BloomxWritePages(store, sources, n, &merge->segment, merge->written, to);
+	sources = Sources(index, structure, merge, first, end, &n);
+	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
 	if (to < total)
-		NoteProgress(store, to);
+		NoteProgress(index, to);
 	else
-		EndMerge(store, structure, merge);
+		EndMerge(index, structure, merge);
 }
 
 /* Plans a merge of the filters on `most` pages, at least 64 filters.  0 pending words: nothing, as the directory is full. */
@@ -335,94 +335,94 @@ PlanMerge(const BloomxStructure *structure, uint32 most)
 
 /* While the geometry is provisional, the list waits for more filters, from which to choose it. */
 static bool
-ListIsTooLong(const BloomxStore *store, const BloomxStructure *structure, uint32 limit)
+ListIsTooLong(Relation index, const BloomxStructure *structure, uint32 limit)
 {
 	int			list = BloomxLongestList(structure);
 
 	return BloomxListIsTooLong(&structure->meta, list, structure->list_words[list],
-							   structure->meta.keys.provisional ? BloomxPendingLimit(store) : limit);
+							   structure->meta.keys.provisional ? BloomxPendingLimit(index) : limit);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */
 static void
-BeginMerge(const BloomxStore *store, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
+BeginMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
 {
-	if (!StartMerge(store, structure, merge))
+	if (!StartMerge(index, structure, merge))
 	{
-		BloomxExtendIndex(store, pages);
+		BloomxExtendIndex(index, pages);
 		return;
 	}
 	/* a merge that fits into one step is done in this one */
-	structure = BloomxReadStructure(store, NULL);
+	structure = BloomxReadStructure(index, NULL);
 	if (structure->meta.merge.segment.rows > 0 && BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
-		ContinueMerge(store, structure, pages);
+		ContinueMerge(index, structure, pages);
 }
 
 /* The list becomes a segment, with other segments that are due. */
 static bool
-StepOfFilters(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
+StepOfFilters(Relation index, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(store, structure, limit))
+	if (!ListIsTooLong(index, structure, limit))
 		return false;
 	if (structure->meta.keys.provisional)
 	{
-		BloomxSettleGeometry(store);
-		structure = BloomxReadStructure(store, NULL);
-		if (!ListIsTooLong(store, structure, limit))	/* smaller signatures */
+		BloomxSettleGeometry(index);
+		structure = BloomxReadStructure(index, NULL);
+		if (!ListIsTooLong(index, structure, limit))	/* smaller signatures */
 			return true;
 	}
 	merge = PlanMerge(structure, most);
 	if (merge.pending == 0)
 		return false;
-	BeginMerge(store, structure, &merge, pages);
+	BeginMerge(index, structure, &merge, pages);
 	return true;
 }
 
 /* The list becomes segments; then a merge of those that are due begins. */
 static bool
-StepOfValues(const BloomxStore *store, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
+StepOfValues(Relation index, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(store, structure, limit))
+	if (!ListIsTooLong(index, structure, limit))
 		return false;
-	BloomxFlushPending(store, structure, most);
-	structure = BloomxReadStructure(store, NULL);
+	BloomxFlushPending(index, structure, most);
+	structure = BloomxReadStructure(index, NULL);
 	merge = PlanMergeOfSegments(structure, FAN_OUT);
 	if (merge.sources > 0)
-		BeginMerge(store, structure, &merge, pages);
+		BeginMerge(index, structure, &merge, pages);
 	return true;
 }
 
 static bool
-MergeStepInMemory(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit)
+MergeStepInMemory(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
-	BloomxStructure *structure = BloomxReadStructure(store, NULL);
+	BloomxStructure *structure = BloomxReadStructure(index, NULL);
 
 	/* what somebody has begun comes first */
 	if (structure->meta.merge.reserved.pages > 0)
 	{
-		BloomxFreeReserved(store);
-		structure = BloomxReadStructure(store, NULL);
+		BloomxFreeReserved(index);
+		structure = BloomxReadStructure(index, NULL);
 	}
 	if (structure->meta.merge.segment.rows > 0)
 	{
-		ContinueMerge(store, structure, pages);
+		ContinueMerge(index, structure, pages);
 		return true;
 	}
 	if (structure->meta.keys.of_values)
-		return StepOfValues(store, structure, pages, most, limit);
-	return StepOfFilters(store, structure, pages, most, limit);
+		return StepOfValues(index, structure, pages, most, limit);
+	return StepOfFilters(index, structure, pages, most, limit);
 }
 
 bool
-BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit)
+BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	bool		done = MergeStepInMemory(store, pages, most, limit);
+	bool		done = MergeStepInMemory(index, pages, most, limit);
 
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
@@ -430,24 +430,24 @@ BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limi
 }
 
 bool
-BloomxMergeSegments(const BloomxStore *store)
+BloomxMergeSegments(Relation index)
 {
 	BloomxStructure *structure;
 	BloomxMerge merge;
 
-	BloomxFinishMerge(store);
-	structure = BloomxReadStructure(store, NULL);
+	BloomxFinishMerge(index);
+	structure = BloomxReadStructure(index, NULL);
 	merge = PlanMergeOfSegments(structure, FAN_OUT_OF_VACUUM);
 	if (merge.sources == 0)
 		return false;
-	while (!StartMerge(store, structure, &merge))
-		BloomxExtendIndex(store, EXTENSION_PAGES);
-	BloomxFinishMerge(store);
+	while (!StartMerge(index, structure, &merge))
+		BloomxExtendIndex(index, EXTENSION_PAGES);
+	BloomxFinishMerge(index);
 	return true;
 }
 
 void
-BloomxFinishMerge(const BloomxStore *store)
+BloomxFinishMerge(Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
@@ -455,10 +455,10 @@ BloomxFinishMerge(const BloomxStore *store)
 
 	for (;;)
 	{
-		structure = BloomxReadStructure(store, NULL);
+		structure = BloomxReadStructure(index, NULL);
 		if (structure->meta.merge.segment.rows == 0)
 			break;
-		ContinueMerge(store, structure, VACUUM_STEP);
+		ContinueMerge(index, structure, VACUUM_STEP);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -466,21 +466,21 @@ BloomxFinishMerge(const BloomxStore *store)
 }
 
 bool
-BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number)
+BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number)
 {
 	BloomxMerge merge = {.sources = 1, .source = {number}};
 
-	return StartMerge(store, structure, &merge);
+	return StartMerge(index, structure, &merge);
 }
 
 /* ---- CREATE INDEX ---- */
 
 /* Reserves pages, and a stamp.  If CREATE INDEX fails they go with the index, so nobody need know whose they are.  False if too few are free. */
 static bool
-ReserveForBuild(const BloomxStore *store, BloomxSegment *segment)
+ReserveForBuild(Relation index, BloomxSegment *segment)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, store);
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
 	segment->start = BloomxTakeFreePages(meta, BloomxSegmentPages(segment));
 	if (segment->start == InvalidBlockNumber)
@@ -494,16 +494,16 @@ ReserveForBuild(const BloomxStore *store, BloomxSegment *segment)
 }
 
 void
-BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source)
+BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 {
 	BloomxSegment segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples};
 
 	if (segment.rows == 0)
 		return;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	while (!ReserveForBuild(store, &segment))
-		BloomxExtendIndex(store, EXTENSION_PAGES);
-	BloomxWritePages(store, source, 1, &segment, 0, BloomxSegmentPages(&segment));
-	BloomxAppendSegment(store, &segment);
+	while (!ReserveForBuild(index, &segment))
+		BloomxExtendIndex(index, EXTENSION_PAGES);
+	BloomxWritePages(index, source, 1, &segment, 0, BloomxSegmentPages(&segment));
+	BloomxAppendSegment(index, &segment);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }

@@ -25,25 +25,25 @@
  * A new merge takes the pending rows of at most `most` pages, but at least 64, of a
  * list of more than `limit` pages.
  */
-extern bool BloomxMergeStep(const BloomxStore *store, uint32 pages, uint32 most, uint32 limit);
+extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit);
 
 /* Merges some segments into one.  False if a lookup would not gain enough.  Needs the structure lock, and keeps it. */
-extern bool BloomxMergeSegments(const BloomxStore *store);
+extern bool BloomxMergeSegments(Relation index);
 
 /* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
-extern void BloomxFinishMerge(const BloomxStore *store);
+extern void BloomxFinishMerge(Relation index);
 
 /*
  * Begins to rewrite a segment with its live rows only, or frees it if there are
  * none.  False if the index must be extended first.
  */
-extern bool BloomxStartCompaction(const BloomxStore *store, const BloomxStructure *structure, uint32 number);
+extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
 
 /*
  * Adds a segment of so many slices to an index that only those know who build it,
  * and shows that in the progress.  Several of them may do so at the same time.
  */
-extern void BloomxAddSegment(const BloomxStore *store, uint32 slices, const BloomxRowSource *source);
+extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
 
 /*
  * The pages that a step of VACUUM writes.  Each step reads the pending rows and

@@ -37,9 +37,9 @@ BloomxOwnGeometry(const blx_filter *f)
 }
 
 void
-BloomxWidenKeys(const BloomxStore *store, BloomxKeys *keys, const blx_geometry *own)
+BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry *own)
 {
-	int			probes = BloomxGetOptions(store->index).probes;
+	int			probes = BloomxGetOptions(index).probes;
 
 	keys->parts = probes > 0 ? probes : Max(Max(keys->parts, own->parts), 1);
 	keys->log2_blocks = Max(keys->log2_blocks, pg_leftmost_one_pos32(own->blocks));
@@ -55,12 +55,12 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 
 /* All live pending rows, one after the other, of *n words each; *rows is their number.  The metapage is locked. */
 static uint64 *
-ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 *rows)
+ReadRows(Relation index, const BloomxStructure *structure, uint32 *rows)
 {
-	uint64		pending = BloomxCountPending(store, &structure->meta, FIRST_LIST);
+	uint64		pending = BloomxCountPending(index, &structure->meta, FIRST_LIST);
 	uint32		row_words = BloomxPendingWords(&structure->geometry);
 	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPendingList(store, structure, FIRST_LIST, pending);
+	BloomxPendingReader *reader = BloomxStartPendingList(index, structure, FIRST_LIST, pending);
 	const uint64 *row;
 
 	*rows = 0;
@@ -72,15 +72,15 @@ ReadRows(const BloomxStore *store, const BloomxStructure *structure, uint32 *row
 			memcpy(words + (Size) row_words * (*rows)++, row, row_words * sizeof(uint64));
 	}
 	if (reader->gone)
-		BloomxReportCorruption(store->index, "a page of pending rows is something else");
+		BloomxReportCorruption(index, "a page of pending rows is something else");
 	return words;
 }
 
 /* The geometry that CREATE INDEX would choose for the filters of these rows, and one more if `own` is not NULL. */
 static blx_geometry
-ChooseByRows(const BloomxStore *store, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
+ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
 {
-	BloomxOptions options = BloomxGetOptions(store->index);
+	BloomxOptions options = BloomxGetOptions(index);
 	BloomxGeometrySample none = {0},
 				sample = {0};
 
@@ -93,7 +93,7 @@ ChooseByRows(const BloomxStore *store, const uint64 *words, uint32 rows, uint32 
 		blx_geometry geometry = {.blocks = UINT32_C(1) << (head->log2_blocks & 31), .parts = head->parts};
 
 		if (head->log2_blocks > 31 || head->parts > BLX_MAX_K)
-			BloomxReportCorruption(store->index, "a pending row is of a filter that cannot be");
+			BloomxReportCorruption(index, "a pending row is of a filter that cannot be");
 		if (geometry.parts > 0)
 			BloomxAddToSample(&sample, &geometry);
 	}
@@ -108,7 +108,7 @@ ChooseByRows(const BloomxStore *store, const uint64 *words, uint32 rows, uint32 
  * chosen.
  */
 static BloomxKeys
-NewKeys(const BloomxStore *store, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
+NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
 {
 	BloomxMeta	meta = structure->meta;
 	BloomxKeys	keys;
@@ -116,13 +116,13 @@ NewKeys(const BloomxStore *store, const BloomxStructure *structure, const uint64
 
 	if (own != NULL)
 	{
-		BloomxWidenKeys(store, &meta.keys, own);
+		BloomxWidenKeys(index, &meta.keys, own);
 		geometry = BloomxGeometryOf(&meta.keys);
-		if (!BloomxListIsTooLong(&meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry), BloomxPendingLimit(store)))
+		if (!BloomxListIsTooLong(&meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry), BloomxPendingLimit(index)))
 			return meta.keys;
 	}
 	keys = structure->meta.keys;
-	geometry = ChooseByRows(store, words, rows, BloomxPendingWords(&structure->geometry), own);
+	geometry = ChooseByRows(index, words, rows, BloomxPendingWords(&structure->geometry), own);
 	BloomxSetGeometry(&keys, &geometry);
 	keys.provisional = false;
 	return keys;
@@ -149,20 +149,20 @@ ConvertRows(const uint64 *words, uint32 rows, const blx_geometry *from, const bl
 
 /* Rewrites the list, in meta, and on new pages.  False if too few pages are free. */
 static bool
-RewriteList(const BloomxStore *store, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
+RewriteList(Relation index, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
 {
-	BlockNumber *blocks = BloomxPendingBlocks(store, structure, FIRST_LIST, meta->pending[FIRST_LIST].pages);
+	BlockNumber *blocks = BloomxPendingBlocks(index, structure, FIRST_LIST, meta->pending[FIRST_LIST].pages);
 	blx_geometry geometry;
 	uint32		rows;
 	uint64	   *words;
 
 	if (blocks == NULL)
-		BloomxReportCorruption(store->index, "a page of pending rows is something else");
-	words = ReadRows(store, structure, &rows);
-	meta->keys = NewKeys(store, structure, words, rows, own);
+		BloomxReportCorruption(index, "a page of pending rows is something else");
+	words = ReadRows(index, structure, &rows);
+	meta->keys = NewKeys(index, structure, words, rows, own);
 	geometry = BloomxGeometryOf(&meta->keys);
 	words = ConvertRows(words, rows, &structure->geometry, &geometry);
-	return BloomxReplacePending(store, meta, blocks, words, rows * (uint64) BloomxPendingWords(&geometry));
+	return BloomxReplacePending(index, meta, blocks, words, rows * (uint64) BloomxPendingWords(&geometry));
 }
 
 /*
@@ -170,23 +170,23 @@ RewriteList(const BloomxStore *store, const BloomxStructure *structure, const bl
  * is a crash before it, the new pages are still free.  False if too few pages were.
  */
 static bool
-TryRewrite(const BloomxStore *store, const blx_geometry *own)
+TryRewrite(Relation index, const blx_geometry *own)
 {
-	Buffer		buffer = ReadBuffer(store->index, store->meta_block);
+	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 	BloomxStructure structure = {.segments = NULL};
 	BloomxMeta	meta;
 	bool		done = true;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	structure.meta = meta = *BloomxGetMeta(store, BufferGetPage(buffer));
-	structure.blocks = RelationGetNumberOfBlocks(store->index);
+	structure.meta = meta = *BloomxGetMeta(index, BufferGetPage(buffer));
+	structure.blocks = RelationGetNumberOfBlocks(index);
 	structure.geometry = BloomxGeometryOf(&meta.keys);
 	if (meta.keys.provisional)
 	{
-		done = RewriteList(store, &structure, own, &meta);
+		done = RewriteList(index, &structure, own, &meta);
 		if (done)
 		{
-			GenericXLogState *state = GenericXLogStart(store->index);
+			GenericXLogState *state = GenericXLogStart(index);
 
 			meta.changes++;
 			BloomxSealMeta(&meta);
@@ -199,14 +199,14 @@ TryRewrite(const BloomxStore *store, const blx_geometry *own)
 }
 
 static void
-Rewrite(const BloomxStore *store, const blx_geometry *own)
+Rewrite(Relation index, const blx_geometry *own)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx provisional", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
 
-	while (!TryRewrite(store, own))
+	while (!TryRewrite(index, own))
 	{
-		BloomxExtendIndex(store, EXTENSION_PAGES);
+		BloomxExtendIndex(index, EXTENSION_PAGES);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -214,21 +214,21 @@ Rewrite(const BloomxStore *store, const blx_geometry *own)
 }
 
 bool
-BloomxWidenPending(const BloomxStore *store, const BloomxKeys *keys, const blx_geometry *own)
+BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own)
 {
 	BloomxKeys	wider = *keys;
 
-	BloomxWidenKeys(store, &wider, own);
+	BloomxWidenKeys(index, &wider, own);
 	if (SameGeometry(&wider, keys))
 		return false;
-	BloomxLockStructure(store->index);
-	Rewrite(store, own);
-	BloomxUnlockStructure(store->index);
+	BloomxLockStructure(index);
+	Rewrite(index, own);
+	BloomxUnlockStructure(index);
 	return true;
 }
 
 void
-BloomxSettleGeometry(const BloomxStore *store)
+BloomxSettleGeometry(Relation index)
 {
-	Rewrite(store, NULL);
+	Rewrite(index, NULL);
 }

@@ -14,16 +14,16 @@
 extern blx_geometry BloomxOwnGeometry(const blx_filter *f);
 
 /* Makes a provisional geometry, perhaps of 0 parts, one that holds such filters as well. */
-extern void BloomxWidenKeys(const BloomxStore *store, BloomxKeys *keys, const blx_geometry *own);
+extern void BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry *own);
 
 /*
  * Makes the index's provisional geometry, which is in keys, one that holds such
  * filters.  False if it does already.  Waits for the structure lock.
  */
-extern bool BloomxWidenPending(const BloomxStore *store, const BloomxKeys *keys, const blx_geometry *own);
+extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own);
 
 /* Chooses the geometry, if it is provisional.  Needs the structure lock. */
-extern void BloomxSettleGeometry(const BloomxStore *store);
+extern void BloomxSettleGeometry(Relation index);
 
 #pragma GCC visibility pop
 

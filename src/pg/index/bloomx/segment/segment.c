@@ -22,11 +22,11 @@
 /* ---- reading ---- */
 
 bool
-BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
+BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
 {
 	Page		page;
 
-	*buffer = ReadBuffer(store->index, block);
+	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
 	if (BloomxPageIs(page, SEGMENT_PAGE, segment->stamp) && BloomxGetPageTail(page)->extra == segment->rows)
@@ -36,26 +36,26 @@ BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, Bl
 }
 
 const ItemPointerData *
-BloomxLockTids(const BloomxStore *store, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
+BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(store, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
 		return NULL;
-	CheckForOldSnapshot(snapshot, store->index, BufferGetPage(*buffer));
+	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
 	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
 }
 
 ItemPointerData *
-BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment)
+BloomxReadAllTids(Relation index, const BloomxSegment *segment)
 {
 	ItemPointerData *tids = palloc(BloomxTidPages(segment->rows) * PAGE_TIDS * sizeof(ItemPointerData));
 
 	for (uint32 page = 0; page < BloomxTidPages(segment->rows); page++)
 	{
 		Buffer		buffer;
-		const ItemPointerData *of_page = BloomxLockTids(store, segment, page, NULL, &buffer);
+		const ItemPointerData *of_page = BloomxLockTids(index, segment, page, NULL, &buffer);
 
 		if (of_page == NULL)
-			BloomxReportCorruption(store->index, "a page of row addresses is something else");
+			BloomxReportCorruption(index, "a page of row addresses is something else");
 		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
 		UnlockReleaseBuffer(buffer);
 	}
@@ -69,9 +69,9 @@ BloomxSliceBlock(const BloomxSegment *segment, uint32 slice)
 }
 
 const uint64 *
-BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
+BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(store, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
+	if (!BloomxLockSegmentPage(index, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
 		return NULL;
 	return (const uint64 *) PageGetContents(BufferGetPage(*buffer)) +
 		slice % BloomxSlicesPerPage(segment->rows) * BloomxSliceWords(segment->rows);
@@ -82,7 +82,7 @@ BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 s
 /* Pages are made in memory, as many as one WAL record takes: no page of the index is locked while others are read. */
 typedef struct BloomxPageWriter
 {
-	const BloomxStore *store;
+	Relation	index;
 	const BloomxSegment *segment;
 	BlockNumber next;			/* the first of those in memory */
 	int			pages;			/* in memory */
@@ -94,7 +94,7 @@ FlushPages(BloomxPageWriter *writer)
 {
 	CHECK_FOR_INTERRUPTS();
 	if (writer->pages > 0)
-		BloomxWriteImages(writer->store->index, writer->next, writer->images, writer->pages);
+		BloomxWriteImages(writer->index, writer->next, writer->images, writer->pages);
 	writer->next += writer->pages;
 	writer->pages = 0;
 }
@@ -125,19 +125,19 @@ WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, ui
 
 /* Locks the page of a slice; *on_page of n slices, from that one on, are there, one after the other. */
 static const uint64 *
-LockSlices(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, uint32 n, uint32 *on_page, Buffer *buffer)
+LockSlices(Relation index, const BloomxSegment *segment, uint32 slice, uint32 n, uint32 *on_page, Buffer *buffer)
 {
 	uint32		per_page = BloomxSlicesPerPage(segment->rows);
-	const uint64 *words = BloomxLockSlice(store, segment, slice, buffer);
+	const uint64 *words = BloomxLockSlice(index, segment, slice, buffer);
 
 	if (words == NULL)
-		BloomxReportCorruption(store->index, "a page of bits is something else");
+		BloomxReportCorruption(index, "a page of bits is something else");
 	*on_page = Min(n, per_page - slice % per_page);
 	return words;
 }
 
 void
-BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
+BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column)
 {
 	uint32		words = BloomxSliceWords(segment->rows),
 				n = Min(64, segment->slices - 64 * number);
@@ -147,7 +147,7 @@ BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 
 	for (uint32 i = 0, on_page; i < n; i += on_page)
 	{
 		Buffer		buffer;
-		const uint64 *slice = LockSlices(store, segment, 64 * number + i, n - i, &on_page, &buffer);
+		const uint64 *slice = LockSlices(index, segment, 64 * number + i, n - i, &on_page, &buffer);
 
 		memcpy(slices + i * words, slice, on_page * words * sizeof(uint64));
 		UnlockReleaseBuffer(buffer);
@@ -170,7 +170,7 @@ BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 
 
 typedef struct Collector
 {
-	const BloomxStore *store;
+	Relation	index;
 	const BloomxRowSource *sources;
 	int			n;
 	int			whole;			/* of these, the first ones, are segments without dead rows */
@@ -233,7 +233,7 @@ CollectFromSegment(Collector *collector, const BloomxRowSource *source, uint32 b
 	{
 		uint64	   *to = collector->columns + (number - collector->first) * (Size) collector->room + before;
 
-		BloomxReadColumn(collector->store, source->segment, number, collector->slices, collector->scratch);
+		BloomxReadColumn(collector->index, source->segment, number, collector->slices, collector->scratch);
 		live = 0;
 		for (uint32 row = 0; row < source->rows; row++)
 			if (ItemPointerIsValid(&source->tids[row]))
@@ -260,7 +260,7 @@ GetColumn(Collector *collector, uint32 number, uint32 end)
 			rows += source->segment != NULL ? CollectFromSegment(collector, source, rows) : CollectFromMemory(collector, source, rows);
 		}
 		if (rows != collector->rows)
-			BloomxReportCorruption(collector->store->index, "a segment in the making has other rows than it had");
+			BloomxReportCorruption(collector->index, "a segment in the making has other rows than it had");
 	}
 	return collector->columns + (number - collector->first) * (Size) collector->room;
 }
@@ -313,7 +313,7 @@ AppendSegment(const Collector *collector, const BloomxSegment *segment, uint32 n
 	for (uint32 i = 0, on_page; i < n; i += on_page)
 	{
 		Buffer		buffer;
-		const uint64 *from = LockSlices(collector->store, segment, 64 * number + i, n - i, &on_page, &buffer);
+		const uint64 *from = LockSlices(collector->index, segment, 64 * number + i, n - i, &on_page, &buffer);
 
 		for (uint32 j = 0; j < on_page; j++)
 			AppendSlice(slices + (i + j) * words, before, from + j * BloomxSliceWords(segment->rows), segment->rows);
@@ -418,10 +418,10 @@ BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint3
  * during a merge, so each step finds the same order.
  */
 static Collector
-ArrangeSources(const BloomxStore *store, const BloomxRowSource *sources, int n)
+ArrangeSources(Relation index, const BloomxRowSource *sources, int n)
 {
 	BloomxRowSource *arranged = palloc(n * sizeof(BloomxRowSource));
-	Collector	collector = {.store = store, .sources = arranged, .n = n};
+	Collector	collector = {.index = index, .sources = arranged, .n = n};
 	int			last = n;
 
 	for (int i = 0; i < n; i++)
@@ -443,20 +443,20 @@ ArrangeSources(const BloomxStore *store, const BloomxRowSource *sources, int n)
 }
 
 void
-BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
+BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to)
 {
 	BloomxPageWriter *writer = palloc(sizeof(BloomxPageWriter));
-	Collector	collector = ArrangeSources(store, sources, n);
+	Collector	collector = ArrangeSources(index, sources, n);
 	uint32		tid_pages = BloomxTidPages(segment->rows);
 
-	writer->store = store;
+	writer->index = index;
 	writer->segment = segment;
 	writer->next = segment->start + from;
 	writer->pages = 0;
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
 	if (collector.before + collector.rows != segment->rows)
-		BloomxReportCorruption(store->index, "a segment in the making has other rows than it had");
+		BloomxReportCorruption(index, "a segment in the making has other rows than it had");
 	if (from < tid_pages)
 	{
 		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);

@@ -29,7 +29,7 @@ typedef struct BloomxRowSource
 extern void BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end);
 
 /* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
-extern void BloomxWritePages(const BloomxStore *store, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
+extern void BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
 
 /* The number of rows with a valid TID. */
 extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
@@ -38,16 +38,16 @@ extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
  * These lock a page of a segment and return what is on it.  If the page belongs
  * to another segment by now, they lock nothing and return NULL or false.
  */
-extern const ItemPointerData *BloomxLockTids(const BloomxStore *store, const BloomxSegment *segment, uint32 page,
+extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page,
 											 Snapshot snapshot, Buffer *buffer);
-extern const uint64 *BloomxLockSlice(const BloomxStore *store, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
-extern bool BloomxLockSegmentPage(const BloomxStore *store, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
+extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
+extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
 
 /* The page that a slice is on. */
 extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);
 
 /* The TIDs of all rows, under the structure lock. */
-extern ItemPointerData *BloomxReadAllTids(const BloomxStore *store, const BloomxSegment *segment);
+extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *segment);
 
 /*
  * A column is word `number` of the signatures of all rows, live or not, with
@@ -56,7 +56,7 @@ extern ItemPointerData *BloomxReadAllTids(const BloomxStore *store, const Bloomx
  */
 #define COLUMN_BYTES (MAX_SEGMENT_ROWS * sizeof(uint64))
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
-extern void BloomxReadColumn(const BloomxStore *store, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
+extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
 
 #pragma GCC visibility pop
 

@@ -1,0 +1,100 @@
+/*
+ * insert.c - INSERT: a row becomes a pending row; if there are too many of these, some
+ * inserts do a step of a merge.
+ */
+#include "pg/index/bloomx/build/insert.h"
+
+#include "nodes/execnodes.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/segment/merge.h"
+
+/*
+ * The most pages of pending rows that a merge begun by an INSERT takes.  Of filters,
+ * each of its steps reads them all again, a few words of each row: with 1024 pages a
+ * row cost twice as much as with the 129 of a list that has just become too long, and
+ * of two sessions that inserted, one was left behind with ever longer steps.  Of
+ * values, they become segments in one step, and fewer pages would make smaller ones.
+ */
+#define MERGE_PAGES_OF_FILTERS 160
+#define MERGE_PAGES_OF_VALUES 1024
+
+/* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
+typedef struct InsertState
+{
+	MemoryContext memory;		/* reset after every row */
+	BloomxColumns *columns;		/* of values; NULL: the index is of filters */
+	BloomxKeys	keys;			/* of filters when they were read; 0 parts: not read yet */
+	BloomxTarget target;
+	uint32		owed;			/* the step of a merge that is due, but was not done */
+	uint32		rows;			/* that came while a step was due */
+} InsertState;
+
+static InsertState *
+GetInsertState(Relation index, IndexInfo *info)
+{
+	InsertState *state = info->ii_AmCache;
+
+	if (state == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(info->ii_Context);
+
+		state = palloc0(sizeof(InsertState));
+		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
+		if (!BloomxIsOfFilters(index))
+			state->columns = BloomxOpenColumns(index);
+		MemoryContextSwitchTo(old);
+		info->ii_AmCache = state;
+	}
+	return state;
+}
+
+/*
+ * If a step of a merge is due while somebody else holds the structure lock, it is
+ * tried again after so many rows.  Of two sessions that insert at once, one would
+ * otherwise do most of the steps, and be left with its rows when the other has ended.
+ * A step takes as long as some hundred rows: after 16 it is early enough, and to ask
+ * for the lock once in so many rows does not count.
+ */
+#define RETRY_ROWS 16
+
+/*
+ * Does the step of a merge that is due, unless somebody else holds the structure lock.
+ * The row is in the index by then, so a cancel loses no more than the step.
+ */
+static void
+PayOwed(Relation index, InsertState *state, uint32 step)
+{
+	if (step == 0 && (state->owed == 0 || ++state->rows % RETRY_ROWS > 0))
+		return;
+	state->owed = Max(state->owed, step);
+	if (!BloomxTryLockStructure(index))
+		return;
+	(void) BloomxMergeStep(index, state->owed, state->columns != NULL ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(index));
+	BloomxUnlockStructure(index);
+	state->owed = 0;
+}
+
+/*
+ * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
+ * locks, for a process that extends the index by a few pages, and, while an index of
+ * filters has no segment, for one that works on the pending rows.
+ */
+bool
+bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
+{
+	InsertState *state = GetInsertState(index, info);
+	MemoryContext old = MemoryContextSwitchTo(state->memory);
+
+	if (state->columns != NULL)
+		PayOwed(index, state, BloomxInsertValues(index, &state->target, state->columns, values, isnull, tid));
+	else if (!isnull[0])
+		PayOwed(index, state, BloomxInsertFilter(index, &state->target, values[0], tid, &state->keys));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->memory);
+	return false;
+}
