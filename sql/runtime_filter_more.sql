@@ -353,7 +353,7 @@ SELECT setval('computed', 1, false);
 SELECT * FROM filtered_tables('SELECT f.id, l.v FROM (f LEFT JOIN (SELECT id, nextval(''computed'') AS v FROM dim OFFSET 0) l ON f.id = l.id) JOIN (SELECT i4 FROM g WHERE id >= 2000000) d ON f.i4 = d.i4');
 SELECT last_value = 2 * (SELECT count(*) FROM dim) AS "for each row" FROM computed;
 SELECT setval('computed', 1, false);
-SELECT * FROM filtered_tables('WITH c AS MATERIALIZED (SELECT id, nextval(''computed'') AS v FROM dim) SELECT f.id, c.v FROM (f LEFT JOIN c ON f.id = c.id) JOIN (SELECT i4 FROM g WHERE id >= 2000000) d ON f.i4 = d.i4');
+SELECT same, count FROM filtered_tables('WITH c AS MATERIALIZED (SELECT id, nextval(''computed'') AS v FROM dim) SELECT f.id, c.v FROM (f LEFT JOIN c ON f.id = c.id) JOIN (SELECT i4 FROM g WHERE id >= 2000000) d ON f.i4 = d.i4');
 SELECT last_value = 2 * (SELECT count(*) FROM dim) AS "for each row" FROM computed;
 -- And of a condition of a join on the way.
 SELECT setval('computed', 1, false);
