@@ -12,10 +12,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* ---- summarize.c ---- */
+/* ---- rebuild.c ---- */
 
 /* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
-extern void BloomxSummarizeAnew(Relation index, double tuples);
+extern void BloomxRebuildEntries(Relation index, double tuples);
 
 /* ---- nulls.c ---- */
 

@@ -75,15 +75,15 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 
 /* The pages that are read: of slices, of TIDs, of pending rows; *slices is the number of slices, in full pages. */
 static double
-PagesRead(const BloomxStructure *structure, uint32 parts, double keys, double matches, double *slices)
+PagesRead(const BloomxDirectory *directory, uint32 parts, double keys, double matches, double *slices)
 {
 	double		tids = 0,
-				pages = 1 + structure->meta.directory_pages + BloomxAllPendingPages(&structure->meta);
+				pages = 1 + directory->meta.directory_pages + BloomxAllPendingPages(&directory->meta);
 
 	*slices = 0;
-	for (uint32 i = 0; i < structure->meta.segments; i++)
+	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
-		const BloomxSegment *segment = &structure->segments[i];
+		const BloomxSegment *segment = &directory->segments[i];
 		double		share = segment->rows / (double) MAX_SEGMENT_ROWS,
 					read = keys * parts;
 
@@ -107,7 +107,7 @@ typedef struct Estimate
 
 /* What the conditions on filters cost.  The directory of a hypothetical index is NULL. */
 static Estimate
-EstimateFilters(PlannerInfo *root, const IndexPath *path, const BloomxStructure *structure, double share)
+EstimateFilters(PlannerInfo *root, const IndexPath *path, const BloomxDirectory *directory, double share)
 {
 	IndexOptInfo *info = path->indexinfo;
 	double		keys = 0,
@@ -120,12 +120,12 @@ EstimateFilters(PlannerInfo *root, const IndexPath *path, const BloomxStructure 
 		foreach(qual, lfirst_node(IndexClause, lc)->indexquals)
 			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
 	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
-	if (structure == NULL)
+	if (directory == NULL)
 		estimate.pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
 	else
 	{
-		estimate.pages = PagesRead(structure, structure->geometry.parts, keys, estimate.found, &slices);
-		estimate.operators = SLICE_OPERATORS * slices + structure->pending_words * Max(keys, 1);
+		estimate.pages = PagesRead(directory, directory->geometry.parts, keys, estimate.found, &slices);
+		estimate.operators = SLICE_OPERATORS * slices + directory->pending_words * Max(keys, 1);
 	}
 	return estimate;
 }
@@ -148,7 +148,7 @@ typedef struct ValueConditions
  * 1 if it says nothing.  Adds up the leaves, too: the keys that are looked up.
  */
 static double
-ShareInVain(const BloomxCondition *condition, double rate, double *keys)
+FalsePositiveShare(const BloomxCondition *condition, double rate, double *keys)
 {
 	double		share = condition->kind == HAS_ANY ? 0 : 1;	/* of no parts */
 
@@ -164,11 +164,11 @@ ShareInVain(const BloomxCondition *condition, double rate, double *keys)
 			return rate;
 		case HAS_ALL:
 			for (uint32 i = 0; i < condition->n; i++)
-				share *= ShareInVain(&condition->parts[i], rate, keys);
+				share *= FalsePositiveShare(&condition->parts[i], rate, keys);
 			return share;
 		case HAS_ANY:
 			for (uint32 i = 0; i < condition->n; i++)
-				share += ShareInVain(&condition->parts[i], rate, keys);
+				share += FalsePositiveShare(&condition->parts[i], rate, keys);
 			return Min(1, share);
 	}
 	return share;
@@ -201,7 +201,7 @@ ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const Re
 	key.sk_strategy = get_op_opfamily_strategy(clause->opno, conditions->index->rd_opfamily[column]);
 	condition = BloomxConditionOfValue(conditions->index, conditions->columns, &key, ((Const *) value)->constvalue);
 	*keys = 0;
-	return ShareInVain(&condition, conditions->rate, keys);
+	return FalsePositiveShare(&condition, conditions->rate, keys);
 }
 
 static double
@@ -247,9 +247,9 @@ AddClause(PlannerInfo *root, const IndexOptInfo *info, ValueConditions *conditio
 		double		keys,
 					rows = RowsOfQual(root, info, clause, qual),
 					of_blocks = 1 - pow(1 - Min(rows, 1), conditions->rows_per_block),
-					in_vain = ShareOfQual(root, conditions, clause->indexcol, qual, &keys);
+					false_positives = ShareOfQual(root, conditions, clause->indexcol, qual, &keys);
 
-		conditions->share *= Min(1, of_blocks + in_vain);
+		conditions->share *= Min(1, of_blocks + false_positives);
 		conditions->keys += keys;
 	}
 }
@@ -273,7 +273,7 @@ EstimateBlocks(const IndexPath *path, double share, Cost *total, Selectivity *se
 
 /* What the conditions on values cost; *share becomes that of the blocks.  Without any conditions, every row is found. */
 static Estimate
-EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const BloomxStructure *structure, double *share)
+EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const BloomxDirectory *directory, double *share)
 {
 	IndexOptInfo *info = path->indexinfo;
 	double		blocks = Max(info->rel->pages, 1),
@@ -283,15 +283,15 @@ EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const B
 	ListCell   *lc;
 
 	conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
-	conditions.rate = pow(0.5, structure == NULL || structure->meta.keys.parts == 0 ? LEAST_PARTS : structure->meta.keys.parts);
+	conditions.rate = pow(0.5, directory == NULL || directory->meta.keys.parts == 0 ? LEAST_PARTS : directory->meta.keys.parts);
 	foreach(lc, path->indexclauses)
 		AddClause(root, info, &conditions, lfirst_node(IndexClause, lc));
-	if (structure == NULL)
+	if (directory == NULL)
 		estimate.pages = conditions.keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
 	else
 	{
-		estimate.pages = PagesRead(structure, structure->meta.keys.parts, conditions.keys, conditions.share * blocks, &slices);
-		estimate.operators = SLICE_OPERATORS * slices + structure->pending_words / (double) WORDS_PER_ROW * Max(conditions.keys, 1);
+		estimate.pages = PagesRead(directory, directory->meta.keys.parts, conditions.keys, conditions.share * blocks, &slices);
+		estimate.operators = SLICE_OPERATORS * slices + directory->pending_words / (double) WORDS_PER_ROW * Max(conditions.keys, 1);
 	}
 	estimate.found = conditions.share * blocks;
 	*share = conditions.share;
@@ -304,7 +304,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 {
 	IndexOptInfo *info = path->indexinfo;
 	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
-	const BloomxStructure *structure = index == NULL ? NULL : BloomxReadStructure(index, NULL);
+	const BloomxDirectory *directory = index == NULL ? NULL : BloomxReadDirectory(index, NULL);
 	Estimate	estimate;
 	double		share,
 				random_page_cost;
@@ -317,10 +317,10 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 	*selectivity = clauselist_selectivity(root, add_predicate_to_index_quals(info, quals), info->rel->relid, JOIN_INNER, NULL);
 	*total = 0;
 	if (info->opcintype[0] == FilterTypeOid())
-		estimate = EstimateFilters(root, path, structure, *selectivity);
+		estimate = EstimateFilters(root, path, directory, *selectivity);
 	else
 	{
-		estimate = EstimateValues(root, path, index, structure, &share);
+		estimate = EstimateValues(root, path, index, directory, &share);
 		EstimateBlocks(path, share, total, selectivity);
 	}
 	if (index != NULL)

@@ -148,7 +148,7 @@ bloomx_handler(PG_FUNCTION_ARGS)
 	routine->amoptionalkey = true;	/* not on filters (nulls.c) */
 	routine->amsearcharray = true;
 	routine->amsearchnulls = true;	/* not on filters */
-	/* not for the cleanup: it may run the expressions of an index (summarize.c), which a worker must not */
+	/* not for the cleanup: it may run the expressions of an index (rebuild.c), which a worker must not */
 	routine->amparallelvacuumoptions = VACUUM_OPTION_PARALLEL_BULKDEL;
 	routine->amkeytype = InvalidOid;
 	SetCanBuildInParallel(routine);

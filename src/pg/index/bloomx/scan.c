@@ -41,7 +41,7 @@ typedef struct BloomxSearch
 	Relation	index;
 	Snapshot	snapshot;
 	BlockNumber blocks;			/* of the table */
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 	BloomxCondition *conditions;	/* all of them must hold */
 	ScanKeyData **keys;			/* of the conditions */
 	int			nconditions;
@@ -73,7 +73,7 @@ SetRows(uint64 *rows, uint32 n)
 static bool
 AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf, uint64 *rows, bool *left)
 {
-	const BloomxKeys *keys = &search->structure->meta.keys;
+	const BloomxKeys *keys = &search->directory->meta.keys;
 	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, segment->slices);
 
 	for (uint32 i = 0; i < keys->parts; i++)
@@ -281,8 +281,8 @@ PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCond
 		condition = &condition->parts[0];
 	if (condition->kind != HAS_KEY || segment->slices == 0)
 		return;
-	slices = BloomxSlicesOfKey(&search->structure->meta.keys, condition, segment->slices);
-	for (uint32 part = 0; part < search->structure->meta.keys.parts; part++)
+	slices = BloomxSlicesOfKey(&search->directory->meta.keys, condition, segment->slices);
+	for (uint32 part = 0; part < search->directory->meta.keys.parts; part++)
 		PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
 }
 
@@ -311,20 +311,20 @@ SearchSegment(BloomxSearch *search, const BloomxSegment *segment)
 static bool
 SearchPending(BloomxSearch *search)
 {
-	const BloomxStructure *structure = search->structure;
+	const BloomxDirectory *directory = search->directory;
 	BloomxPendingReader *reader;
 	const uint64 *row;
 
-	if (structure->pending_words == 0)	/* a reader has two pages of memory */
+	if (directory->pending_words == 0)	/* a reader has two pages of memory */
 		return true;
-	reader = BloomxStartPending(search->index, structure, search->snapshot);
+	reader = BloomxStartPending(search->index, directory, search->snapshot);
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);
 		bool		meets = ItemPointerIsValid(&tid);
 
 		for (int j = 0; j < search->nconditions && meets; j++)
-			meets = BloomxRowMeets(&structure->meta.keys, row, &search->conditions[j]);
+			meets = BloomxRowMeets(&directory->meta.keys, row, &search->conditions[j]);
 		if (!meets)
 			continue;
 		AddTids(search, &tid, 1);
@@ -340,18 +340,18 @@ SearchPending(BloomxSearch *search)
 static bool
 SearchIndex(BloomxSearch *search)
 {
-	const BloomxStructure *structure = search->structure;
+	const BloomxDirectory *directory = search->directory;
 	const BloomxSegment *next = NULL;
 
 	if (!SearchPending(search))
 		return false;
-	for (uint32 i = structure->meta.segments; i-- > 0;)
+	for (uint32 i = directory->meta.segments; i-- > 0;)
 	{
 		const BloomxSegment *segment = next;
 
-		if (structure->segments[i].rows == 0)
+		if (directory->segments[i].rows == 0)
 			continue;
-		next = &structure->segments[i];
+		next = &directory->segments[i];
 		PrefetchSegment(search, next);
 		if (segment != NULL && !SearchSegment(search, segment))
 			return false;
@@ -362,14 +362,14 @@ SearchIndex(BloomxSearch *search)
 
 /* The keys of a condition.  The index knows the type of those that are texts. */
 static const blx_filter *
-ProbeOf(ScanKey key, Datum argument, const BloomxStructure *structure)
+ProbeOf(ScanKey key, Datum argument, const BloomxDirectory *directory)
 {
 	KeyType		untyped;
 
 	if (key->sk_strategy == HOLDS_ALL_STRATEGY || key->sk_strategy == HOLDS_ANY_STRATEGY)
 		return CheckFilter((blx_filter *) (uintptr_t) DatumGetProbe(argument));	/* it is not only tested */
 	LookupTextKey(&untyped, key->sk_collation, CurrentMemoryContext);
-	return ProbeOfTexts(&untyped, argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &structure->identity);
+	return ProbeOfTexts(&untyped, argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &directory->identity);
 }
 
 static BloomxCondition
@@ -379,14 +379,14 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 
 	if (scan->columns != NULL)
 		return BloomxConditionOfValue(search->index, scan->columns, key, argument);
-	return BloomxConditionOfProbe(search->structure, ProbeOf(key, argument, search->structure), !any);
+	return BloomxConditionOfProbe(search->directory, ProbeOf(key, argument, search->directory), !any);
 }
 
 /* The most elements of an array whose conditions are in memory at once: each is a leaf with its slices, in an allocation of its own, and among the BloomxElements. */
 static int
-MostElements(const BloomxStructure *structure)
+MostElements(const BloomxDirectory *directory)
 {
-	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 48 + 2 * sizeof(uint32) * structure->meta.keys.parts)) + 1;
+	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 48 + 2 * sizeof(uint32) * directory->meta.keys.parts)) + 1;
 }
 
 /* From this number of elements on the executor hashes an array of constants. */
@@ -404,7 +404,7 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	BloomxCondition condition = {.kind = HAS_ANY};
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)),
 				first = 0,
-				most = MostElements(search->structure);
+				most = MostElements(search->directory);
 	MemoryContext leaves = AllocSetContextCreate(CurrentMemoryContext, "bloomx elements", ALLOCSET_DEFAULT_SIZES),
 				old;
 	ArrayIterator iterator = array_create_iterator(array, 0, NULL);
@@ -522,11 +522,11 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	do
 	{
 		MemoryContextReset(ours->memory);
-		search.structure = BloomxReadStructure(search.index, scan->xs_snapshot);
+		search.directory = BloomxReadDirectory(search.index, scan->xs_snapshot);
 		/* a wrong page although nothing has changed is damage, and would be found for ever */
-		if (again && search.structure->meta.changes == changes)
+		if (again && search.directory->meta.changes == changes)
 			BloomxReportCorruption(search.index, "a page is something else than the directory says");
-		changes = search.structure->meta.changes;
+		changes = search.directory->meta.changes;
 		MakeConditions(&search, scan);
 		TakeBlocks(&search, heap);
 		again = !SearchIndex(&search);

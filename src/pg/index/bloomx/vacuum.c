@@ -2,7 +2,7 @@
  * vacuum.c - VACUUM: TIDs of removed rows become invalid, segments that are
  * mostly dead are rewritten, pages that nothing refers to become free.
  *
- * The structure lock is held for one segment at a time, or for some pages of
+ * The directory lock is held for one segment at a time, or for some pages of
  * the list of pending rows, and never while VACUUM sleeps: inserts do not need
  * it, but merges do.  README explains why no TID is overlooked: a pass of
  * VACUUM has a number, and goes on until all segments carry it.
@@ -36,7 +36,7 @@
 #define VACUUM_PENDING 1
 
 /*
- * Pages of pending rows that are looked at before others may have the structure
+ * Pages of pending rows that are looked at before others may have the directory
  * lock: a merge waits for this quarter of a megabyte.  Each step reads the
  * metapage and the directory again, which forbids very small steps.
  */
@@ -105,19 +105,19 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
  * which is returned.
  */
 static BlockNumber
-RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, int list, uint32 number, BlockNumber block, uint64 *place)
+RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, int list, uint32 number, BlockNumber block, uint64 *place)
 {
-	const BloomxPending *pending = &structure->meta.pending[list];
+	const BloomxPending *pending = &directory->meta.pending[list];
 	uint32		dead[PAGE_WORDS],
 				n = 0;
 	/* the end of the list, as if this page went on to there */
-	uint64		end = pending->skip + structure->list_words[list] - number * (uint64) PAGE_WORDS;
+	uint64		end = pending->skip + directory->list_words[list] - number * (uint64) PAGE_WORDS;
 	Buffer		buffer = ReadBuffer(removal->index, block);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->stamp + number))
+	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->generation + number))
 		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
 	while (*place < Min(end, PAGE_WORDS))
 	{
@@ -126,14 +126,14 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxStructure *structure, 
 
 		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
 			dead[n++] = (uint32) *place;
-		*place += BloomxRowWords(&structure->meta.keys, row);
+		*place += BloomxRowWords(&directory->meta.keys, row);
 		if (*place > end)
 			BloomxReportCorruption(removal->index, "a pending row is longer than the list");
 	}
 	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)
 		ClearTids(removal->index, buffer, dead, n, sizeof(uint64));
-	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+	next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
 }
@@ -165,10 +165,10 @@ PassHasSeenPending(Relation index, int list, uint32 pass)
  * locked as for every change of the directory, but does not change.
  */
 static void
-PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 number, uint32 pass, uint32 dead)
+PassHasSeenSegment(Relation index, const BloomxDirectory *directory, uint32 number, uint32 pass, uint32 dead)
 {
 	Buffer		meta = ReadBuffer(index, META_BLOCK),
-				buffer = ReadBuffer(index, structure->meta.directory[number / DIRECTORY_SEGMENTS]);
+				buffer = ReadBuffer(index, directory->meta.directory[number / DIRECTORY_SEGMENTS]);
 	GenericXLogState *state;
 	BloomxSegment *segment;
 	Page		page;
@@ -189,63 +189,63 @@ PassHasSeenSegment(Relation index, const BloomxStructure *structure, uint32 numb
 /* ---- the pass ---- */
 
 /* TIDs must not become invalid during a merge: the pages that it has written have the TIDs as they were. */
-static BloomxStructure *
+static BloomxDirectory *
 LockForRemoval(Relation index)
 {
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	return BloomxReadStructure(index, NULL);
+	return BloomxReadDirectory(index, NULL);
 }
 
 /*
  * Goes over all pages of a list that were there when this began.  Between
  * two steps the first pages may have become part of a segment, and the others
- * have another number in the list.  Their stamps, however, stay.
+ * have another number in the list.  Their generations, however, stay.
  */
 static void
 RemoveFromPending(BloomxRemoval *removal, int list, uint32 pass)
 {
-	uint64		stamp = 0,
+	uint64		generation = 0,
 				end = PG_UINT64_MAX,
-				place = 0;		/* of the next row, on the page with that stamp */
+				place = 0;		/* of the next row, on the page with that generation */
 	BlockNumber block = InvalidBlockNumber;
 	bool		more = true;
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->index);
-		const BloomxPending *pending = &structure->meta.pending[list];
+		BloomxDirectory *directory = LockForRemoval(removal->index);
+		const BloomxPending *pending = &directory->meta.pending[list];
 
-		/* the first step sets `end`: pages appended later have higher stamps */
-		end = Min(end, pending->stamp + pending->pages);
+		/* the first step sets `end`: pages appended later have higher generations */
+		end = Min(end, pending->generation + pending->pages);
 
 		/* begin, or go on with the first page that is still pending */
-		if (stamp < pending->stamp || block == InvalidBlockNumber)
+		if (generation < pending->generation || block == InvalidBlockNumber)
 		{
-			stamp = pending->stamp;
+			generation = pending->generation;
 			block = pending->first;
 			place = 0;
 		}
-		if (stamp == pending->stamp)
+		if (generation == pending->generation)
 			place = Max(place, pending->skip);
 		/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
-		for (int i = 0; (i < PENDING_STEP || structure->meta.keys.provisional) && stamp < end; i++, stamp++)
-			block = RemoveFromPendingPage(removal, structure, list, (uint32) (stamp - pending->stamp), block, &place);
-		more = stamp < end;
+		for (int i = 0; (i < PENDING_STEP || directory->meta.keys.provisional) && generation < end; i++, generation++)
+			block = RemoveFromPendingPage(removal, directory, list, (uint32) (generation - pending->generation), block, &place);
+		more = generation < end;
 		if (!more)
 			PassHasSeenPending(removal->index, list, pass);
-		BloomxUnlockStructure(removal->index);
-		pfree(structure->segments);
-		pfree(structure);
+		BloomxUnlockDirectory(removal->index);
+		pfree(directory->segments);
+		pfree(directory);
 		VacuumDelayPoint();
 	}
 }
 
 static bool
-FindUnseen(const BloomxStructure *structure, uint32 pass, uint32 *number)
+FindUnseen(const BloomxDirectory *directory, uint32 pass, uint32 *number)
 {
-	for (*number = 0; *number < structure->meta.segments; ++*number)
-		if (structure->segments[*number].rows > 0 && structure->segments[*number].pass != pass)
+	for (*number = 0; *number < directory->meta.segments; ++*number)
+		if (directory->segments[*number].rows > 0 && directory->segments[*number].pass != pass)
 			return true;
 	return false;
 }
@@ -271,15 +271,15 @@ RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
 
 	while (more)
 	{
-		BloomxStructure *structure = LockForRemoval(removal->index);
+		BloomxDirectory *directory = LockForRemoval(removal->index);
 		uint32		number;
 
-		more = FindUnseen(structure, pass, &number);
+		more = FindUnseen(directory, pass, &number);
 		if (more)
-			PassHasSeenSegment(removal->index, structure, number, pass, RemoveFromSegment(removal, &structure->segments[number]));
-		BloomxUnlockStructure(removal->index);
-		pfree(structure->segments);
-		pfree(structure);
+			PassHasSeenSegment(removal->index, directory, number, pass, RemoveFromSegment(removal, &directory->segments[number]));
+		BloomxUnlockDirectory(removal->index);
+		pfree(directory->segments);
+		pfree(directory);
 		VacuumDelayPoint();
 	}
 }
@@ -291,9 +291,9 @@ RemoveRows(Relation index, IndexBulkDeleteCallback callback, void *state)
 	BloomxRemoval removal = {.index = index, .callback = callback, .state = state};
 	uint32		pass;
 
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	pass = BeginPass(index);
-	BloomxUnlockStructure(index);
+	BloomxUnlockDirectory(index);
 	for (int list = 0; list < PENDING_LISTS; list++)
 		RemoveFromPending(&removal, list, pass);
 	RemoveFromSegments(&removal, pass);
@@ -319,11 +319,11 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
  * make this one too long again and again.
  */
 static bool
-HasOlderPages(const BloomxStructure *structure, const uint64 *ends)
+HasOlderPages(const BloomxDirectory *directory, const uint64 *ends)
 {
-	int			list = BloomxLongestList(structure);
+	int			list = BloomxLongestList(directory);
 
-	return structure->meta.pending[list].stamp < ends[list];
+	return directory->meta.pending[list].generation < ends[list];
 }
 
 /* As many pages as the memory allows, at most n: their rows, or the part of the rows that becomes so many pages, are in memory. */
@@ -345,18 +345,18 @@ MergeAll(Relation index)
 	{
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
-		const BloomxStructure *structure;
+		const BloomxDirectory *directory;
 		const BloomxMeta *meta;
 
-		BloomxLockStructure(index);
-		structure = BloomxReadStructure(index, NULL);
-		meta = &structure->meta;
+		BloomxLockDirectory(index);
+		directory = BloomxReadDirectory(index, NULL);
+		meta = &directory->meta;
 		/* the step that chooses the geometry gives the same rows new pages */
 		for (int i = 0; i < PENDING_LISTS && !settled; i++)
-			ends[i] = meta->pending[i].stamp + meta->pending[i].pages;
+			ends[i] = meta->pending[i].generation + meta->pending[i].pages;
 		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || HasOlderPages(structure, ends)) && BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
-		BloomxUnlockStructure(index);
+		more = (meta->merge.segment.rows > 0 || HasOlderPages(directory, ends)) && BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
+		BloomxUnlockDirectory(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -371,23 +371,23 @@ MergeAll(Relation index)
 static bool
 CompactNext(Relation index, uint32 *number)
 {
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	structure = BloomxReadStructure(index, NULL);
-	while (*number < structure->meta.segments && structure->segments[*number].dead <= structure->segments[*number].rows / 2)
+	directory = BloomxReadDirectory(index, NULL);
+	while (*number < directory->meta.segments && directory->segments[*number].dead <= directory->segments[*number].rows / 2)
 		++*number;
 	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
-	if (*number < structure->meta.segments)
+	if (*number < directory->meta.segments)
 	{
-		if (BloomxStartCompaction(index, structure, *number))
+		if (BloomxStartCompaction(index, directory, *number))
 			BloomxFinishMerge(index);
 		else
 			BloomxExtendIndex(index, EXTENSION_PAGES);
 	}
-	BloomxUnlockStructure(index);
-	return *number < structure->meta.segments;
+	BloomxUnlockDirectory(index);
+	return *number < directory->meta.segments;
 }
 
 /* Rewrites one segment after the other, each in memory of its own. */
@@ -420,11 +420,11 @@ MergeSegments(Relation index)
 		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
 					old = MemoryContextSwitchTo(memory);
 
-		BloomxLockStructure(index);
+		BloomxLockDirectory(index);
 		if (left == PG_UINT32_MAX)
-			left = BloomxReadStructure(index, NULL)->meta.segments + 1;
+			left = BloomxReadDirectory(index, NULL)->meta.segments + 1;
 		more = BloomxMergeSegments(index);
-		BloomxUnlockStructure(index);
+		BloomxUnlockDirectory(index);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(memory);
 		VacuumDelayPoint();
@@ -433,19 +433,19 @@ MergeSegments(Relation index)
 
 /* Entries of blocks do not know how many of their rows are alive; but they are those of the table. */
 static void
-CountTuples(IndexVacuumInfo *info, const BloomxStructure *structure, IndexBulkDeleteResult *stats)
+CountTuples(IndexVacuumInfo *info, const BloomxDirectory *directory, IndexBulkDeleteResult *stats)
 {
-	blx_geometry geometry = structure->geometry;
+	blx_geometry geometry = directory->geometry;
 
-	if (structure->meta.keys.of_values)
+	if (directory->meta.keys.of_values)
 	{
 		stats->num_index_tuples = Max(info->num_heap_tuples, 0);
 		stats->estimated_count = info->estimated_count;
 		return;
 	}
-	stats->num_index_tuples = structure->pending_words / (structure->pending_words == 0 ? 1 : BloomxPendingWords(&geometry));
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		stats->num_index_tuples += structure->segments[i].rows - structure->segments[i].dead;
+	stats->num_index_tuples = directory->pending_words / (directory->pending_words == 0 ? 1 : BloomxPendingWords(&geometry));
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		stats->num_index_tuples += directory->segments[i].rows - directory->segments[i].dead;
 }
 
 IndexBulkDeleteResult *
@@ -454,7 +454,7 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	Relation	index = info->index;
 	MemoryContext memory,
 				old;
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 
 	if (info->analyze_only)
 		return stats;
@@ -462,18 +462,18 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
 	MergeAll(index);
 	if (info->num_heap_tuples >= 0)
-		BloomxSummarizeAnew(index, info->num_heap_tuples);
+		BloomxRebuildEntries(index, info->num_heap_tuples);
 	CompactSegments(index);
 	MergeSegments(index);
 	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(memory);
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	stats->pages_free = BloomxCollectFreePages(index);
-	structure = BloomxReadStructure(index, NULL);
-	BloomxUnlockStructure(index);
+	directory = BloomxReadDirectory(index, NULL);
+	BloomxUnlockDirectory(index);
 
 	stats->num_pages = RelationGetNumberOfBlocks(index);
-	CountTuples(info, structure, stats);
+	CountTuples(info, directory, stats);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return stats;

@@ -8,15 +8,15 @@
 #include "utils/rel.h"
 
 void
-BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp)
+BloomxInitPage(Page page, BloomxPageKind kind, uint64 generation)
 {
-	BloomxPageTail *tail;
+	BloomxPageOpaque *opaque;
 
-	PageInit(page, BLCKSZ, sizeof(BloomxPageTail));
-	tail = BloomxGetPageTail(page);
-	tail->stamp = stamp;
-	tail->kind = kind;
-	tail->page_id = BLOOMX_PAGE_ID;
+	PageInit(page, BLCKSZ, sizeof(BloomxPageOpaque));
+	opaque = BloomxGetPageOpaque(page);
+	opaque->generation = generation;
+	opaque->kind = kind;
+	opaque->page_id = BLOOMX_PAGE_ID;
 	/* all of it is data; only a page of pending rows is filled little by little */
 	if (kind != PENDING_PAGE)
 		((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
@@ -34,17 +34,17 @@ LowerIsValid(const PageHeaderData *header, BloomxPageKind kind)
 }
 
 bool
-BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp)
+BloomxPageIs(Page page, BloomxPageKind kind, uint64 generation)
 {
 	PageHeader	header = (PageHeader) page;
-	const BloomxPageTail *tail;
+	const BloomxPageOpaque *opaque;
 
 	if (PageIsNew(page) || PageGetPageSize(page) != BLCKSZ || PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
-		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageTail)) ||
+		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageOpaque)) ||
 		header->pd_upper != header->pd_special || !LowerIsValid(header, kind))
 		return false;
-	tail = BloomxGetPageTail(page);
-	return tail->page_id == BLOOMX_PAGE_ID && tail->kind == kind && tail->stamp == stamp;
+	opaque = BloomxGetPageOpaque(page);
+	return opaque->page_id == BLOOMX_PAGE_ID && opaque->kind == kind && opaque->generation == generation;
 }
 
 void

@@ -13,7 +13,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The first metapage.  Its page lock is the structure lock of the index. */
+/* The first metapage.  Its page lock is the directory lock of the index. */
 #define META_BLOCK 0
 
 typedef enum BloomxPageKind
@@ -30,26 +30,26 @@ typedef enum BloomxPageKind
  * directory page, or the page after a page of pending rows; the last of these has
  * a checksum of its pd_lower, to which it is filled.
  */
-typedef struct BloomxPageTail
+typedef struct BloomxPageOpaque
 {
-	uint64		stamp;			/* of the segment, or of the pending page */
+	uint64		generation;			/* of the segment, or of the pending page */
 	uint32		extra;
 	uint16		kind;
 	uint16		page_id;		/* tells tools whose page it is */
-} BloomxPageTail;
+} BloomxPageOpaque;
 
 #define BLOOMX_PAGE_ID 0xFF95
-#define PAGE_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(BloomxPageTail)))
+#define PAGE_BYTES (BLCKSZ - MAXALIGN(SizeOfPageHeaderData) - MAXALIGN(sizeof(BloomxPageOpaque)))
 #define PAGE_WORDS (PAGE_BYTES / 8)
 #define PAGE_TIDS (PAGE_BYTES / sizeof(ItemPointerData))
 
-extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 stamp);
-extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 stamp);
+extern void BloomxInitPage(Page page, BloomxPageKind kind, uint64 generation);
+extern bool BloomxPageIs(Page page, BloomxPageKind kind, uint64 generation);
 
-static inline BloomxPageTail *
-BloomxGetPageTail(Page page)
+static inline BloomxPageOpaque *
+BloomxGetPageOpaque(Page page)
 {
-	return (BloomxPageTail *) PageGetSpecialPointer(page);
+	return (BloomxPageOpaque *) PageGetSpecialPointer(page);
 }
 
 /* Locks a page of a list, or the metapage, as an insert does, which keeps it for a short time. */

@@ -134,15 +134,15 @@ BuildAlone(Relation heap, Relation index, IndexInfo *info, BufFile *tids, IndexB
 static void
 NoteRowsOfTooManyKeys(Relation index)
 {
-	const BloomxStructure *structure = BloomxReadStructure(index, NULL);
-	int64		rows = BloomxCountAnything(structure);
+	const BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
+	int64		rows = BloomxCountAnything(directory);
 
 	if (rows > 0)
 		ereport(NOTICE,
 				(errmsg_plural("index \"%s\" has " INT64_FORMAT " row that every scan returns",
 							   "index \"%s\" has " INT64_FORMAT " rows that every scan returns",
 							   (unsigned long) rows, RelationGetRelationName(index), rows),
-				 errdetail("A row that the index can exclude has at most %u keys.", BloomxMostKeysOfRow(structure->meta.keys.parts)),
+				 errdetail("A row that the index can exclude has at most %u keys.", BloomxMostKeysOfRow(directory->meta.keys.parts)),
 				 errhint("Store such values in several rows, or index an expression of fewer keys.")));
 }
 

@@ -182,7 +182,7 @@ BloomxStartFilters(Relation index, const BloomxShare *share)
 	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildFilter, .finish = FinishFilters};
 	state->options = BloomxGetOptions(index);
 	state->most_bytes = share->memory;
-	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	state->keys = BloomxReadDirectory(index, NULL)->meta.keys;
 	state->tids = palloc(MAX_SEGMENT_ROWS * sizeof(ItemPointerData));
 	state->memory = CurrentMemoryContext;
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);

@@ -91,7 +91,7 @@ BloomxStartValues(Relation index, const BloomxShare *share)
 	MemoryContext old;
 
 	state->builder = (BloomxBuilder) {.index = index, .add_row = BuildRow, .finish = Finish};
-	state->keys = BloomxReadStructure(index, NULL)->meta.keys;
+	state->keys = BloomxReadDirectory(index, NULL)->meta.keys;
 	state->columns = BloomxOpenColumns(index);
 	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
 	state->keys.parts = BloomxChooseParts(index, state->columns, share->blocks);

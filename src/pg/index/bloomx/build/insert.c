@@ -53,7 +53,7 @@ GetInsertState(Relation index, IndexInfo *info)
 }
 
 /*
- * If a step of a merge is due while somebody else holds the structure lock, it is
+ * If a step of a merge is due while somebody else holds the directory lock, it is
  * tried again after so many rows.  Of two sessions that insert at once, one would
  * otherwise do most of the steps, and be left with its rows when the other has ended.
  * A step takes as long as some hundred rows: after 16 it is early enough, and to ask
@@ -62,7 +62,7 @@ GetInsertState(Relation index, IndexInfo *info)
 #define RETRY_ROWS 16
 
 /*
- * Does the step of a merge that is due, unless somebody else holds the structure lock.
+ * Does the step of a merge that is due, unless somebody else holds the directory lock.
  * The row is in the index by then, so a cancel loses no more than the step.
  */
 static void
@@ -71,10 +71,10 @@ PayOwed(Relation index, InsertState *state, uint32 step)
 	if (step == 0 && (state->owed == 0 || ++state->rows % RETRY_ROWS > 0))
 		return;
 	state->owed = Max(state->owed, step);
-	if (!BloomxTryLockStructure(index))
+	if (!BloomxTryLockDirectory(index))
 		return;
 	(void) BloomxMergeStep(index, state->owed, state->columns != NULL ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(index));
-	BloomxUnlockStructure(index);
+	BloomxUnlockDirectory(index);
 	state->owed = 0;
 }
 

@@ -22,7 +22,7 @@
 #define MAX_CONDITION_SLICES (1 << 24)
 
 BloomxCondition
-BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all)
+BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all)
 {
 	BloomxCondition condition = {.kind = all ? HAS_ALL : HAS_ANY};
 	blx_identity of_probe;
@@ -34,13 +34,13 @@ BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe
 	of_probe = blx_identity_of(probe);
 	n = blx_hashes_count(probe);
 	/* of no keys, all are held and none is, whatever the types */
-	if (n > 0 && !blx_same_keys(&structure->identity, &of_probe))
+	if (n > 0 && !blx_same_keys(&directory->identity, &of_probe))
 		return (BloomxCondition) {.kind = ANY_VALUE};
-	if (structure->geometry.parts > 0 && n > MAX_CONDITION_SLICES / structure->geometry.parts)
+	if (directory->geometry.parts > 0 && n > MAX_CONDITION_SLICES / directory->geometry.parts)
 	{
 		if (!all)
 			return (BloomxCondition) {.kind = ANY_VALUE};
-		n = MAX_CONDITION_SLICES / structure->geometry.parts;
+		n = MAX_CONDITION_SLICES / directory->geometry.parts;
 	}
 	condition.parts = palloc0(Max(1, n) * sizeof(BloomxCondition));
 	while (condition.n < n && blx_hashes_next(probe, &cursor, &condition.parts[condition.n].hash, 1) > 0)

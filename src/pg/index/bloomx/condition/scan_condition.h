@@ -36,7 +36,7 @@ typedef struct BloomxCondition
 	const BloomxElements *elements; /* HAS_ANY of the keys of these; or NULL */
 } BloomxCondition;
 
-extern BloomxCondition BloomxConditionOfProbe(const BloomxStructure *structure, const blx_filter *probe, bool all);
+extern BloomxCondition BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all);
 
 /* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
 extern BloomxCondition BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);

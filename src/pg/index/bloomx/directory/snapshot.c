@@ -1,5 +1,5 @@
 /*
- * snapshot.c - what the index consists of at one moment, and the structure lock.
+ * snapshot.c - what the index consists of at one moment, and the directory lock.
  */
 #include "pg/index/bloomx/directory/snapshot.h"
 
@@ -8,12 +8,12 @@
 #include "pg/index/bloomx/pending/list.h"
 
 static void
-ReadDirectory(Relation index, BloomxStructure *structure)
+ReadSegments(Relation index, BloomxDirectory *directory)
 {
-	BloomxMeta *meta = &structure->meta;
+	BloomxMeta *meta = &directory->meta;
 
 	/* under the metapage's lock: the directory cannot change between two of its pages */
-	structure->segments = palloc(Max(1, meta->segments) * sizeof(BloomxSegment));
+	directory->segments = palloc(Max(1, meta->segments) * sizeof(BloomxSegment));
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 	{
 		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
@@ -25,65 +25,65 @@ ReadDirectory(Relation index, BloomxStructure *structure)
 			BloomxReportCorruption(index, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
 			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
-		memcpy(structure->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
+		memcpy(directory->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
-		if (!BloomxSegmentIsValid(meta, &structure->segments[i], structure->blocks))
+		if (!BloomxSegmentIsValid(meta, &directory->segments[i], directory->blocks))
 			BloomxReportCorruption(index, "the directory names a segment that cannot be");
 }
 
-BloomxStructure *
-BloomxReadStructure(Relation index, Snapshot snapshot)
+BloomxDirectory *
+BloomxReadDirectory(Relation index, Snapshot snapshot)
 {
-	BloomxStructure *structure = palloc(sizeof(BloomxStructure));
-	BloomxMeta *meta = &structure->meta;
+	BloomxDirectory *directory = palloc(sizeof(BloomxDirectory));
+	BloomxMeta *meta = &directory->meta;
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
-	structure->blocks = RelationGetNumberOfBlocks(index);
-	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), structure->blocks), sizeof(BloomxMeta));
-	structure->pending_words = 0;
+	directory->blocks = RelationGetNumberOfBlocks(index);
+	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), directory->blocks), sizeof(BloomxMeta));
+	directory->pending_words = 0;
 	for (int i = 0; i < PENDING_LISTS; i++)
 	{
-		structure->list_words[i] = BloomxCountPending(index, meta, i);
-		structure->pending_words += structure->list_words[i];
+		directory->list_words[i] = BloomxCountPending(index, meta, i);
+		directory->pending_words += directory->list_words[i];
 	}
-	if (meta->merge.pending > structure->list_words[meta->merge.list])
+	if (meta->merge.pending > directory->list_words[meta->merge.list])
 		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
-	ReadDirectory(index, structure);
+	ReadSegments(index, directory);
 	UnlockReleaseBuffer(buffer);
-	structure->geometry = BloomxGeometryOf(&meta->keys);
-	structure->identity = BloomxIdentityOf(&meta->keys);
-	return structure;
+	directory->geometry = BloomxGeometryOf(&meta->keys);
+	directory->identity = BloomxIdentityOf(&meta->keys);
+	return directory;
 }
 
 int64
-BloomxCountAnything(const BloomxStructure *structure)
+BloomxCountAnything(const BloomxDirectory *directory)
 {
 	int64		entries = 0;
 
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		if (structure->segments[i].slices == 0)
-			entries += structure->segments[i].rows - structure->segments[i].dead;
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		if (directory->segments[i].slices == 0)
+			entries += directory->segments[i].rows - directory->segments[i].dead;
 	return entries;
 }
 
 void
-BloomxLockStructure(Relation index)
+BloomxLockDirectory(Relation index)
 {
 	LockPage(index, META_BLOCK, ExclusiveLock);
 }
 
 bool
-BloomxTryLockStructure(Relation index)
+BloomxTryLockDirectory(Relation index)
 {
 	return ConditionalLockPage(index, META_BLOCK, ExclusiveLock);
 }
 
 void
-BloomxUnlockStructure(Relation index)
+BloomxUnlockDirectory(Relation index)
 {
 	UnlockPage(index, META_BLOCK, ExclusiveLock);
 }

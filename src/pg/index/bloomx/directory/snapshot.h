@@ -1,5 +1,5 @@
 /*
- * snapshot.h - what the index consists of at one moment, and the structure lock.
+ * snapshot.h - what the index consists of at one moment, and the directory lock.
  */
 #ifndef BLOOMX_SNAPSHOT_H
 #define BLOOMX_SNAPSHOT_H
@@ -13,14 +13,14 @@
 #pragma GCC visibility push(hidden)
 
 /* What the index consists of now, in the current memory context. */
-extern BloomxStructure *BloomxReadStructure(Relation index, Snapshot snapshot);
+extern BloomxDirectory *BloomxReadDirectory(Relation index, Snapshot snapshot);
 
 /* The entries in its segments that may hold anything. */
-extern int64 BloomxCountAnything(const BloomxStructure *structure);
+extern int64 BloomxCountAnything(const BloomxDirectory *directory);
 
-extern void BloomxLockStructure(Relation index);
-extern bool BloomxTryLockStructure(Relation index);
-extern void BloomxUnlockStructure(Relation index);
+extern void BloomxLockDirectory(Relation index);
+extern bool BloomxTryLockDirectory(Relation index);
+extern void BloomxUnlockDirectory(Relation index);
 
 #pragma GCC visibility pop
 

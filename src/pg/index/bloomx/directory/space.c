@@ -30,10 +30,10 @@ MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint
 }
 
 bool *
-BloomxMapPages(Relation index, const BloomxStructure *structure)
+BloomxMapPages(Relation index, const BloomxDirectory *directory)
 {
-	const BloomxMeta *meta = &structure->meta;
-	BlockNumber blocks = structure->blocks;
+	const BloomxMeta *meta = &directory->meta;
+	BlockNumber blocks = directory->blocks;
 	bool	   *used = MemoryContextAllocHuge(CurrentMemoryContext, blocks);
 
 	memset(used, 0, blocks);
@@ -42,7 +42,7 @@ BloomxMapPages(Relation index, const BloomxStructure *structure)
 	MarkUsed(index, used, blocks, META_BLOCK, 1);
 	for (int list = 0; list < PENDING_LISTS; list++)
 	{
-		BlockNumber *pending = BloomxPendingBlocks(index, structure, list, meta->pending[list].pages);
+		BlockNumber *pending = BloomxPendingBlocks(index, directory, list, meta->pending[list].pages);
 
 		if (pending == NULL)
 			BloomxReportCorruption(index, "a page of pending rows is something else");
@@ -57,8 +57,8 @@ BloomxMapPages(Relation index, const BloomxStructure *structure)
 	for (uint32 i = 0; i < meta->segments; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (structure->segments[i].rows > 0)
-			MarkUsed(index, used, blocks, structure->segments[i].start, BloomxSegmentPages(&structure->segments[i]));
+		if (directory->segments[i].rows > 0)
+			MarkUsed(index, used, blocks, directory->segments[i].start, BloomxSegmentPages(&directory->segments[i]));
 	}
 
 	/* the segment in the making, and the free pages, which the metapage owns */
@@ -71,20 +71,20 @@ BloomxMapPages(Relation index, const BloomxStructure *structure)
 }
 
 /*
- * Reads the number of blocks and the structure under the extension lock, so that
+ * Reads the directory under the extension lock, so that
  * a page which somebody has just added is not taken for one without an owner.  A
- * page without an owner stays so: only a process with the structure lock gives
+ * page without an owner stays so: only a process with the directory lock gives
  * it one.
  */
-static BloomxStructure *
+static BloomxDirectory *
 ReadWholeIndex(Relation index)
 {
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 
 	LockRelationForExtension(index, ExclusiveLock);
-	structure = BloomxReadStructure(index, NULL);
+	directory = BloomxReadDirectory(index, NULL);
 	UnlockRelationForExtension(index, ExclusiveLock);
-	return structure;
+	return directory;
 }
 
 static uint32
@@ -130,10 +130,10 @@ AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
 uint32
 BloomxCollectFreePages(Relation index)
 {
-	const BloomxStructure *structure = ReadWholeIndex(index);
-	BlockNumber blocks = structure->blocks;
-	bool	   *used = BloomxMapPages(index, structure);
-	uint32		free = CountFreePages(&structure->meta);
+	const BloomxDirectory *directory = ReadWholeIndex(index);
+	BlockNumber blocks = directory->blocks;
+	bool	   *used = BloomxMapPages(index, directory);
+	uint32		free = CountFreePages(&directory->meta);
 
 	/* each pass finds the next run [start, end) of unused pages, empty if `start` is used; block `end` is used */
 	for (BlockNumber start = 0, end; start < blocks; start = end + 1)

@@ -10,10 +10,10 @@
 
 #pragma GCC visibility push(hidden)
 
-/* For each block, true if the structure says that it is used; an error if it is used twice. */
-extern bool *BloomxMapPages(Relation index, const BloomxStructure *structure);
+/* For each block, true if the directory says that it is used; an error if it is used twice. */
+extern bool *BloomxMapPages(Relation index, const BloomxDirectory *directory);
 
-/* Makes pages that nothing refers to free pages; returns how many are free.  Needs the structure lock. */
+/* Makes pages that nothing refers to free pages; returns how many are free.  Needs the directory lock. */
 extern uint32 BloomxCollectFreePages(Relation index);
 
 #pragma GCC visibility pop

@@ -9,14 +9,14 @@
 #include "pg/index/bloomx/pending/list.h"
 
 bool
-BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots)
+BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots)
 {
-	for (uint32 page = 0; page <= structure->meta.directory_pages && page < MAX_DIRECTORY_PAGES; page++)
+	for (uint32 page = 0; page <= directory->meta.directory_pages && page < MAX_DIRECTORY_PAGES; page++)
 	{
 		uint32		found = 0;
 
 		for (uint32 slot = page * DIRECTORY_SEGMENTS; slot < (page + 1) * DIRECTORY_SEGMENTS && found < n; slot++)
-			if (slot >= structure->meta.segments || structure->segments[slot].rows == 0)
+			if (slot >= directory->meta.segments || directory->segments[slot].rows == 0)
 				slots[found++] = slot;
 		if (found == n)
 			return true;
@@ -64,7 +64,7 @@ ReportTooManySegments(Relation index)
  * directory needs another page and none is free.
  */
 static bool
-TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
+TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
 {
 	bool		in_directory = n > 0 || merge->sources > 0;
 	Buffer		buffer = ReadBuffer(index, META_BLOCK),
@@ -122,21 +122,21 @@ TryReplace(Relation index, const BloomxMerge *merge, const BloomxSegment *result
 }
 
 void
-BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
+BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
 {
 	uint32		slots[DIRECTORY_SEGMENTS] = {merge->source[0]};
 	BlockNumber *pending = NULL;
 
-	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(structure, n, slots))
+	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(directory, n, slots))
 		ReportTooManySegments(index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
 	{
-		pending = BloomxPendingBlocks(index, structure, merge->list, BloomxPendingPages(&structure->meta.pending[merge->list], merge->pending));
+		pending = BloomxPendingBlocks(index, directory, merge->list, BloomxPendingPages(&directory->meta.pending[merge->list], merge->pending));
 		if (pending == NULL)
 			BloomxReportCorruption(index, "a page of pending rows is something else");
 	}
-	while (!TryReplace(index, merge, results, slots, n, pending))
+	while (!TryUpdate(index, merge, results, slots, n, pending))
 		BloomxExtendIndex(index, 1);
 }
 

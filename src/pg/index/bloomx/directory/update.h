@@ -11,13 +11,13 @@
 #pragma GCC visibility push(hidden)
 
 /* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
-extern bool BloomxFindSlots(const BloomxStructure *structure, uint32 n, uint32 *slots);
+extern bool BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots);
 
 /*
  * From now on the n results stand for the sources of the merge and for its pending
- * rows.  Needs the structure lock.
+ * rows.  Needs the directory lock.
  */
-extern void BloomxReplace(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
 
 /* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
 extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);

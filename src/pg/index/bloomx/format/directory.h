@@ -14,7 +14,7 @@
 
 typedef struct BloomxSegment
 {
-	uint64		stamp;
+	uint64		generation;
 	BlockNumber start;			/* its pages are consecutive: TIDs, then slices */
 	uint32		rows;			/* 0: the entry is free */
 	uint32		slices;			/* the bits of a signature; with 0 slices all rows match */

@@ -86,13 +86,13 @@ BloomxSealMeta(BloomxMeta *meta)
 void
 BloomxSealDirectory(Page page)
 {
-	BloomxGetPageTail(page)->extra = DirectoryChecksum(page);
+	BloomxGetPageOpaque(page)->extra = DirectoryChecksum(page);
 }
 
 bool
 BloomxDirectoryIsSound(Page page)
 {
-	return BloomxGetPageTail(page)->extra == DirectoryChecksum(page);
+	return BloomxGetPageOpaque(page)->extra == DirectoryChecksum(page);
 }
 
 static bool
@@ -106,7 +106,7 @@ ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 {
 	const BloomxPending *pending = &meta->pending[list];
 
-	if (pending->stamp >> LIST_SHIFT != (uint64) list)
+	if (pending->generation >> LIST_SHIFT != (uint64) list)
 		return false;
 	if (pending->pages == 0)
 		return pending->skip == 0;
@@ -138,7 +138,7 @@ bool
 BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
 {
 	return segment->rows == 0 ||
-		(segment->rows <= MAX_SEGMENT_ROWS && SlicesAreValid(&meta->keys, segment->slices) && segment->dead <= segment->rows && segment->stamp < meta->next_stamp &&
+		(segment->rows <= MAX_SEGMENT_ROWS && SlicesAreValid(&meta->keys, segment->slices) && segment->dead <= segment->rows && segment->generation < meta->next_generation &&
 		 RunIsValid(segment->start, BloomxSegmentPages(segment), blocks));
 }
 
@@ -277,8 +277,8 @@ BloomxInitMetaPage(Relation index, Page page)
 	meta->magic = BLOOMX_INDEX_MAGIC;
 	meta->version = BLOOMX_INDEX_VERSION;
 	for (int i = 0; i < PENDING_LISTS; i++)
-		meta->pending[i].stamp = (uint64) i << LIST_SHIFT;
-	meta->next_stamp = meta->pending[FIRST_LIST].stamp + 1;
+		meta->pending[i].generation = (uint64) i << LIST_SHIFT;
+	meta->next_generation = meta->pending[FIRST_LIST].generation + 1;
 	meta->keys.of_values = !BloomxIsOfFilters(index);
 	if (options.bits > 0 && !meta->keys.of_values)
 	{

@@ -36,14 +36,14 @@ typedef struct BloomxRun
 
 /*
  * A list of pending rows, one after the other on a chain of pages.  The pages are
- * numbered in order, for ever, and the number is the page's stamp.  All pages are
+ * numbered in order, for ever, and the number is the page's generation.  All pages are
  * full, except the last one, which says how far it is used, and which stays the last
- * one until it is full, or is marked as full: so a page with its stamp that is not
+ * one until it is full, or is marked as full: so a page with its generation that is not
  * full is the last one.  There is at least one row if there are pages.
  */
 typedef struct BloomxPending
 {
-	uint64		stamp;			/* of the first page */
+	uint64		generation;			/* of the first page */
 	BlockNumber first;
 	BlockNumber last;
 	uint32		pages;
@@ -61,8 +61,8 @@ typedef struct BloomxPending
 #define FIRST_LIST 0			/* the only one in use while the geometry is provisional */
 
 /*
- * The first bits of a stamp are the numbers of the store and of the list.  So no page
- * has the stamp of another list, nor that of another index, to which VACUUM may have
+ * The first bits of a generation are the numbers of the store and of the list.  So no page
+ * has the generation of another list, nor that of another index, to which VACUUM may have
  * given the page while a statement still remembers it.
  */
 #define LIST_SHIFT 48
@@ -91,9 +91,9 @@ typedef struct BloomxMeta
 
 	uint32		pass;			/* number of VACUUM's last pass */
 	uint32		segments;		/* entries of the directory, free ones included */
-	uint64		changes;		/* how often the structure has changed; appending pending rows does not count */
-	uint64		next_stamp;		/* of the next segment */
-	uint64		old_stamp;		/* segments with a lower stamp are to be dropped (summarize.c); 0: none is */
+	uint64		changes;		/* how often the directory has changed; appending pending rows does not count */
+	uint64		next_generation;		/* of the next segment */
+	uint64		old_generation;		/* segments with a lower generation are to be dropped (rebuild.c); 0: none is */
 	uint32		directory_pages;
 	uint32		free_runs;
 	BloomxMerge merge;
@@ -102,7 +102,7 @@ typedef struct BloomxMeta
 } BloomxMeta;
 
 /* What an index consists of at one moment. */
-typedef struct BloomxStructure
+typedef struct BloomxDirectory
 {
 	BloomxMeta	meta;
 	uint64		pending_words;	/* in all lists */
@@ -111,7 +111,7 @@ typedef struct BloomxStructure
 	blx_geometry geometry;		/* of filters; valid if meta.keys.parts > 0 */
 	blx_identity identity;		/* of filters */
 	BloomxSegment *segments;	/* meta.segments of them */
-} BloomxStructure;
+} BloomxDirectory;
 
 /* True if it is of a column of filters, false if it is of values. */
 extern bool BloomxIsOfFilters(Relation index);

@@ -5,7 +5,7 @@
  * its signature has every bit that it must have, and no page is used twice.  That
  * proves lookups right for all keys.
  *
- * The structure lock is held while the index is read, but not while the table is
+ * The directory lock is held while the index is read, but not while the table is
  * read: first for the TIDs, and then for the bits of one batch of rows at a time.
  * If merges have moved rows in between, the index is read again.  If the geometry
  * has changed, which happens only before there is a segment (provisional.c), the
@@ -35,21 +35,21 @@
 static void
 CheckBatch(BloomxCheck *check)
 {
-	BloomxStructure *now;
+	BloomxDirectory *now;
 	bool		changed;
 
-	BloomxLockStructure(check->index);
-	now = BloomxReadStructure(check->index, NULL);
-	check->outdated = now->geometry.blocks != check->structure->geometry.blocks ||
-		(now->geometry.parts != check->structure->geometry.parts && !now->meta.keys.of_values);
-	changed = now->meta.changes != check->structure->meta.changes;
+	BloomxLockDirectory(check->index);
+	now = BloomxReadDirectory(check->index, NULL);
+	check->outdated = now->geometry.blocks != check->directory->geometry.blocks ||
+		(now->geometry.parts != check->directory->geometry.parts && !now->meta.keys.of_values);
+	changed = now->meta.changes != check->directory->meta.changes;
 	if (!check->outdated)
 	{
 		if (changed)
 			BloomxReadPlaces(check);
 		check->check_batch(check, changed);
 	}
-	BloomxUnlockStructure(check->index);
+	BloomxUnlockDirectory(check->index);
 	pfree(now->segments);
 	pfree(now);
 }
@@ -100,9 +100,9 @@ CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
 
 	check->checked = 0;
 	check->outdated = false;
-	BloomxLockStructure(check->index);
+	BloomxLockDirectory(check->index);
 	BloomxReadPlaces(check);
-	BloomxUnlockStructure(check->index);
+	BloomxUnlockDirectory(check->index);
 	CheckTable(check, heap, snapshot);
 	UnregisterSnapshot(snapshot);
 	return !check->outdated;

@@ -44,8 +44,8 @@ CheckPlaces(const BloomxCheck *check)
 static void
 CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, uint64 *slices, uint64 *column)
 {
-	const BloomxSegment *segment = &check->structure->segments[rows->segment];
-	Size		words = blx_body_words(&check->structure->geometry);
+	const BloomxSegment *segment = &check->directory->segments[rows->segment];
+	Size		words = blx_body_words(&check->directory->geometry);
 
 	BloomxReadColumn(check->index, segment, number, slices, column);
 	for (uint32 row = segment->rows; row % 64 != 0; row++)
@@ -60,7 +60,7 @@ CheckWord(BloomxCheck *check, const BloomxPlace *rows, Size n, uint32 number, ui
 static void
 CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *slices, uint64 *column)
 {
-	for (uint32 word = 0; word < blx_body_words(&check->structure->geometry); word++)
+	for (uint32 word = 0; word < blx_body_words(&check->directory->geometry); word++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		CheckWord(check, rows, n, word, slices, column);
@@ -71,8 +71,8 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
-	Size		words = blx_body_words(&check->structure->geometry),
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory, NULL);
+	Size		words = blx_body_words(&check->directory->geometry),
 				i = 0;
 	const uint64 *row;
 
@@ -142,7 +142,7 @@ static bool
 AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, const bool *isnull)
 {
 	FilterCheck *state = check->state;
-	const blx_geometry *geometry = &check->structure->geometry;
+	const blx_geometry *geometry = &check->directory->geometry;
 	blx_filter *f;
 
 	if (isnull[0])
@@ -151,7 +151,7 @@ AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, cons
 	state->batch[state->n].signature = state->n;
 	f = DatumGetFilter(values[0]);
 	BloomxMakeSignature(state->signatures + state->n * blx_body_words(geometry), geometry, f,
-						BloomxJoinKeyType(&check->structure->meta.keys, f));
+						BloomxJoinKeyType(&check->directory->meta.keys, f));
 	check->checked++;
 	return ++state->n == state->room;
 }
@@ -160,7 +160,7 @@ static void
 Start(BloomxCheck *check)
 {
 	FilterCheck *state = palloc0(sizeof(FilterCheck));
-	Size		bytes = 8 * Max(1, blx_body_words(&check->structure->geometry));
+	Size		bytes = 8 * Max(1, blx_body_words(&check->directory->geometry));
 
 	CheckPlaces(check);
 	state->room = Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / bytes));

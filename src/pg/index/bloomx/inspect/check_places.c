@@ -90,7 +90,7 @@ AddPlace(BloomxCheck *check, ItemPointerData tid, uint32 segment, uint32 row)
 static void
 CollectPending(BloomxCheck *check)
 {
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory, NULL);
 	const uint64 *words;
 
 	for (uint32 row = 0; (words = BloomxNextPending(reader)) != NULL; row++)
@@ -100,28 +100,28 @@ CollectPending(BloomxCheck *check)
 	BloomxEndPending(reader);
 }
 
-/* Collects the places of all rows, sorted by TID.  Needs the structure lock. */
+/* Collects the places of all rows, sorted by TID.  Needs the directory lock. */
 static void
 CollectPlaces(BloomxCheck *check)
 {
-	const BloomxStructure *structure = check->structure;
-	Size		rows = structure->pending_words;	/* more than there can be */
+	const BloomxDirectory *directory = check->directory;
+	Size		rows = directory->pending_words;	/* more than there can be */
 
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		rows += structure->segments[i].rows;
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		rows += directory->segments[i].rows;
 
 	/* the rows of all segments, and the pending ones */
 	check->nplaces = 0;
 	check->places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * sizeof(BloomxPlace));
-	for (uint32 i = 0; i < structure->meta.segments; i++)
+	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
 		ItemPointerData *tids;
 
 		CHECK_FOR_INTERRUPTS();
-		if (structure->segments[i].rows == 0)
+		if (directory->segments[i].rows == 0)
 			continue;
-		tids = BloomxReadAllTids(check->index, &structure->segments[i]);
-		for (uint32 row = 0; row < structure->segments[i].rows; row++)
+		tids = BloomxReadAllTids(check->index, &directory->segments[i]);
+		for (uint32 row = 0; row < directory->segments[i].rows; row++)
 			AddPlace(check, tids[row], i, row);
 		pfree(tids);
 	}
@@ -137,8 +137,8 @@ BloomxReadPlaces(BloomxCheck *check)
 
 	MemoryContextReset(check->memory);
 	old = MemoryContextSwitchTo(check->memory);
-	check->structure = BloomxReadStructure(check->index, NULL);
-	pfree(BloomxMapPages(check->index, check->structure));
+	check->directory = BloomxReadDirectory(check->index, NULL);
+	pfree(BloomxMapPages(check->index, check->directory));
 	CollectPlaces(check);
 	MemoryContextSwitchTo(old);
 }

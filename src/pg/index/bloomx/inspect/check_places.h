@@ -31,8 +31,8 @@ typedef struct BloomxCheck BloomxCheck;
 struct BloomxCheck
 {
 	Relation	index;
-	BloomxStructure *structure;
-	MemoryContext memory;		/* has the structure and the places; reset when they are read again */
+	BloomxDirectory *directory;
+	MemoryContext memory;		/* has the directory and the places; reset when they are read again */
 
 	BloomxPlace *places;		/* sorted by TID */
 	Size		nplaces;
@@ -42,7 +42,7 @@ struct BloomxCheck
 
 	/*
 	 * What filters and values do with a row of the table, in row_memory, and with the
-	 * rows that wait to be checked together, under the structure lock.  Then `changed`
+	 * rows that wait to be checked together, under the directory lock.  Then `changed`
 	 * is true if the index was read again since they were added.
 	 */
 	void		(*start) (BloomxCheck *check);
@@ -57,7 +57,7 @@ extern void BloomxCheckValues(BloomxCheck *check);
 
 pg_noreturn extern void BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char *problem);
 
-/* Reads what the index consists of now, and the places of all rows.  Needs the structure lock. */
+/* Reads what the index consists of now, and the places of all rows.  Needs the directory lock. */
 extern void BloomxReadPlaces(BloomxCheck *check);
 
 /* The first place of a TID, or the place after it. */

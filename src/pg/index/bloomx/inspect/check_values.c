@@ -84,12 +84,12 @@ SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegm
 static void
 CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 {
-	const BloomxSegment *segment = &check->structure->segments[number];
+	const BloomxSegment *segment = &check->directory->segments[number];
 	NeededBits	bits;
 
 	if (segment->slices == 0)	/* may hold anything */
 		return;
-	bits = SortNeededBits(check->state, &check->structure->meta.keys, segment, candidates, n);
+	bits = SortNeededBits(check->state, &check->directory->meta.keys, segment, candidates, n);
 	for (uint32 slice = 0; slice < segment->slices; slice++)
 	{
 		Buffer		buffer;
@@ -119,7 +119,7 @@ static void
 CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 {
 	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory, NULL);
 	const uint64 *row;
 	Size		i = 0;
 

@@ -67,9 +67,9 @@ BloomxOpenIndex(Oid id, Relation *heap)
 }
 
 static int64
-CountPendingRows(Relation index, const BloomxStructure *structure)
+CountPendingRows(Relation index, const BloomxDirectory *directory)
 {
-	BloomxPendingReader *reader = BloomxStartPending(index, structure, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(index, directory, NULL);
 	int64		rows = 0;
 
 	while (BloomxNextPending(reader) != NULL)
@@ -80,30 +80,30 @@ CountPendingRows(Relation index, const BloomxStructure *structure)
 
 /* The pages that are in use, except for a segment in the making. */
 static int64
-CountUsedPages(const BloomxStructure *structure)
+CountUsedPages(const BloomxDirectory *directory)
 {
-	const BloomxMeta *meta = &structure->meta;
+	const BloomxMeta *meta = &directory->meta;
 	int64		pages = 1 + meta->directory_pages + BloomxAllPendingPages(meta) + meta->merge.reserved.pages;
 
 	for (uint32 i = 0; i < meta->segments; i++)
-		if (structure->segments[i].rows > 0)
-			pages += BloomxSegmentPages(&structure->segments[i]);
+		if (directory->segments[i].rows > 0)
+			pages += BloomxSegmentPages(&directory->segments[i]);
 	return pages;
 }
 
 static int64
-CountMergingPages(const BloomxStructure *structure)
+CountMergingPages(const BloomxDirectory *directory)
 {
-	return structure->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&structure->meta.merge.segment) : 0;
+	return directory->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&directory->meta.merge.segment) : 0;
 }
 
 static int64
-CountFreePages(const BloomxStructure *structure)
+CountFreePages(const BloomxDirectory *directory)
 {
 	int64		pages = 0;
 
-	for (uint32 i = 0; i < structure->meta.free_runs; i++)
-		pages += structure->meta.free[i].pages;
+	for (uint32 i = 0; i < directory->meta.free_runs; i++)
+		pages += directory->meta.free[i].pages;
 	return pages;
 }
 
@@ -122,19 +122,19 @@ ColumnNames(Relation index)
 
 /* What the index consists of, in a row. */
 static void
-Describe(Relation index, const BloomxStructure *structure, Datum *values, bool *nulls)
+Describe(Relation index, const BloomxDirectory *directory, Datum *values, bool *nulls)
 {
-	const BloomxKeys *keys = &structure->meta.keys;
+	const BloomxKeys *keys = &directory->meta.keys;
 	int64		segments = 0,
 				rows = 0,
 				entries = 0,
 				removed = 0,
-				merging = CountMergingPages(structure),
-				free = CountFreePages(structure);
+				merging = CountMergingPages(directory),
+				free = CountFreePages(directory);
 
-	for (uint32 i = 0; i < structure->meta.segments; i++)
+	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
-		const BloomxSegment *segment = &structure->segments[i];
+		const BloomxSegment *segment = &directory->segments[i];
 
 		if (segment->rows == 0)
 			continue;
@@ -146,18 +146,18 @@ Describe(Relation index, const BloomxStructure *structure, Datum *values, bool *
 	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
 	nulls[1] = nulls[2] = keys->parts == 0 || keys->provisional || (keys->of_values && keys->width == 0);
 	values[0] = ColumnNames(index);
-	values[1] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : nulls[1] ? 0 : (int64) blx_bits(&structure->geometry));
+	values[1] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : nulls[1] ? 0 : (int64) blx_bits(&directory->geometry));
 	values[2] = Int32GetDatum(keys->parts);
 	values[3] = Int64GetDatum(segments);
 	values[4] = Int64GetDatum(rows);
 	values[5] = Int64GetDatum(entries);
-	values[6] = Int64GetDatum(BloomxCountAnything(structure));
+	values[6] = Int64GetDatum(BloomxCountAnything(directory));
 	values[7] = Int64GetDatum(removed);
-	values[8] = Int64GetDatum(CountPendingRows(index, structure));
-	values[9] = Int64GetDatum(structure->blocks);
+	values[8] = Int64GetDatum(CountPendingRows(index, directory));
+	values[9] = Int64GetDatum(directory->blocks);
 	values[10] = Int64GetDatum(free);
 	values[11] = Int64GetDatum(merging);
-	values[12] = Int64GetDatum(structure->blocks - CountUsedPages(structure) - merging - free);
+	values[12] = Int64GetDatum(directory->blocks - CountUsedPages(directory) - merging - free);
 }
 
 /* bloomx_index_info(index regclass): what the index consists of, in one row. */
@@ -172,7 +172,7 @@ bloomx_index_info(PG_FUNCTION_ARGS)
 	bool		nulls[INFO_COLUMNS];
 
 	InitMaterializedSRF(fcinfo, 0);
-	Describe(index, BloomxReadStructure(index, NULL), values, nulls);
+	Describe(index, BloomxReadDirectory(index, NULL), values, nulls);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 	relation_close(index, AccessShareLock);
 	table_close(heap, AccessShareLock);

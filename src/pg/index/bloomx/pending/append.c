@@ -49,7 +49,7 @@ InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, Relation in
 {
 	uint32		due = n * MERGED_PAGES_PER_PAGE,	/* what this row owes, in words */
 				period = INSERT_STEP * PAGE_WORDS / MERGED_PAGES_PER_PAGE;	/* words per step */
-	uint64		pages = meta->pending[list].stamp % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
+	uint64		pages = meta->pending[list].generation % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
 				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
 	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(index)))
@@ -85,7 +85,7 @@ SetTarget(BloomxTarget *target, const BloomxMeta *meta)
 	if (!KeysAreFinal(&meta->keys))
 		return;
 	target->block = pending->last;
-	target->stamp = pending->stamp + pending->pages - 1;
+	target->generation = pending->generation + pending->pages - 1;
 }
 
 /* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */

@@ -4,11 +4,11 @@
  * The rows of a list are one string of words, cut into pages.  The first word of
  * a row says how many it has.  A new row is written after the last one; merged
  * rows are cut off in front.  Each page names the next one, as soon as there is
- * one.  The last page's pd_lower says where the string ends.  Its tail has a checksum
+ * one.  The last page's pd_lower says where the string ends.  Its special area has a checksum
  * of pd_lower: a lookup that believed a wrong one would overlook rows.
  *
  * A statement that knows the last page of a list appends there without a look at
- * the metapage.  That is safe as long as the page has its stamp and is not full:
+ * the metapage.  That is safe as long as the page has its generation and is not full:
  * only a full page gets a successor, or is taken off the list.  If that is to happen
  * to the last page before it is full, it is marked as full.
  */
@@ -35,14 +35,14 @@ WordsOf(Page page)
 	return (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(uint64);
 }
 
-/* What the last page's tail says if the page, which has that stamp, is filled to `lower`. */
+/* What the last page's special area says if the page, which has that generation, is filled to `lower`. */
 static uint32
-EndMark(uint64 stamp, LocationIndex lower)
+EndMark(uint64 generation, LocationIndex lower)
 {
 	pg_crc32c	sum;
 
 	INIT_CRC32C(sum);
-	COMP_CRC32C(sum, &stamp, sizeof stamp);
+	COMP_CRC32C(sum, &generation, sizeof generation);
 	COMP_CRC32C(sum, &lower, sizeof lower);
 	FIN_CRC32C(sum);
 	return sum;
@@ -55,16 +55,16 @@ LockLastPage(Relation index, const BloomxMeta *meta, int list, int mode, uint64 
 	const BloomxPending *pending = &meta->pending[list];
 	Buffer		buffer = ReadBuffer(index, pending->last);
 	Page		page = BufferGetPage(buffer);
-	uint64		stamp = pending->stamp + pending->pages - 1;
+	uint64		generation = pending->generation + pending->pages - 1;
 
 	if (mode == BUFFER_LOCK_EXCLUSIVE)
 		BloomxLockExclusively(buffer);
 	else
 		LockBuffer(buffer, mode);
-	if (!BloomxPageIs(page, PENDING_PAGE, stamp))
+	if (!BloomxPageIs(page, PENDING_PAGE, generation))
 		BloomxReportCorruption(index, "a page of pending rows is something else");
 	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
-	if (BloomxGetPageTail(page)->extra != EndMark(stamp, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
+	if (BloomxGetPageOpaque(page)->extra != EndMark(generation, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
 		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
 	*words -= pending->skip;
 	return buffer;
@@ -81,12 +81,12 @@ BloomxCountPending(Relation index, const BloomxMeta *meta, int list)
 }
 
 int
-BloomxLongestList(const BloomxStructure *structure)
+BloomxLongestList(const BloomxDirectory *directory)
 {
 	int			longest = 0;
 
 	for (int i = 1; i < PENDING_LISTS; i++)
-		if (structure->list_words[i] > structure->list_words[longest])
+		if (directory->list_words[i] > directory->list_words[longest])
 			longest = i;
 	return longest;
 }
@@ -135,14 +135,14 @@ BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages
  * returns false.  `blocks` is the length of the index when the list had this page.
  */
 static bool
-LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 stamp, Buffer *buffer)
+LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 generation, Buffer *buffer)
 {
 	/* the block number may come from another page of the list, where nothing has checked it */
 	if (block == META_BLOCK || block >= blocks)
 		BloomxReportCorruption(index, "a page of pending rows names a page that is not there");
 	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, stamp))
+	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, generation))
 		return true;
 	UnlockReleaseBuffer(*buffer);
 	return false;
@@ -152,39 +152,39 @@ LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 st
 static void
 StartList(BloomxPendingReader *reader, int list, uint64 words)
 {
-	reader->pending = &reader->structure->meta.pending[list];
+	reader->pending = &reader->directory->meta.pending[list];
 	reader->next = reader->pending->first;
 	reader->left = words;
 	reader->pages = reader->place = reader->end = 0;
 }
 
 static BloomxPendingReader *
-NewReader(Relation index, const BloomxStructure *structure, Snapshot snapshot)
+NewReader(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
 	reader->index = index;
 	reader->snapshot = snapshot;
-	reader->structure = structure;
-	reader->keys = &structure->meta.keys;
+	reader->directory = directory;
+	reader->keys = &directory->meta.keys;
 	reader->room = PAGE_WORDS;
 	reader->row = palloc(reader->room * sizeof(uint64));
 	return reader;
 }
 
 BloomxPendingReader *
-BloomxStartPendingList(Relation index, const BloomxStructure *structure, int list, uint64 words)
+BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list, uint64 words)
 {
-	BloomxPendingReader *reader = NewReader(index, structure, NULL);
+	BloomxPendingReader *reader = NewReader(index, directory, NULL);
 
 	StartList(reader, list, words);
 	return reader;
 }
 
 BloomxPendingReader *
-BloomxStartPending(Relation index, const BloomxStructure *structure, Snapshot snapshot)
+BloomxStartPending(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
 {
-	BloomxPendingReader *reader = NewReader(index, structure, snapshot);
+	BloomxPendingReader *reader = NewReader(index, directory, snapshot);
 
 	reader->lists = PENDING_LISTS;
 	return reader;
@@ -205,15 +205,15 @@ NextPage(BloomxPendingReader *reader)
 	CHECK_FOR_INTERRUPTS();
 	if (reader->pages == reader->pending->pages)
 		BloomxReportCorruption(reader->index, "there are more pending words than pages for them");
-	if (!LockPendingPage(reader->index, reader->next, reader->structure->blocks, reader->pending->stamp + reader->pages, &buffer))
+	if (!LockPendingPage(reader->index, reader->next, reader->directory->blocks, reader->pending->generation + reader->pages, &buffer))
 		return false;
 	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
-	/* all pages but the last one were full when the structure was read */
+	/* all pages but the last one were full when the directory was read */
 	reader->end = WordsOf(BufferGetPage(buffer));
 	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
 		BloomxReportCorruption(reader->index, "a page of pending rows is not full");
 	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
-	reader->next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+	reader->next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
 	return true;
@@ -250,7 +250,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 {
 	reader->n = 0;
 	for (; reader->left == 0 && reader->next_list < reader->lists; reader->next_list++)
-		StartList(reader, reader->next_list, reader->structure->list_words[reader->next_list]);
+		StartList(reader, reader->next_list, reader->directory->list_words[reader->next_list]);
 	if (reader->left == 0 || reader->gone)
 		return NULL;
 	reader->gone = !ReadWords(reader, 1);
@@ -290,11 +290,11 @@ CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
  * long if whole rows were put together, as BloomxNextPending does.
  */
 void
-BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int list, uint32 rows,
+BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
 						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
 {
-	const BloomxPending *pending = &structure->meta.pending[list];
-	uint32		row_words = BloomxPendingWords(&structure->geometry);
+	const BloomxPending *pending = &directory->meta.pending[list];
+	uint32		row_words = BloomxPendingWords(&directory->geometry);
 	uint64		last = pending->skip + rows * (uint64) row_words;	/* the end of these rows */
 	uint64	   *heads = palloc(Max(1, rows) * sizeof(uint64));
 	BlockNumber next = pending->first;
@@ -305,7 +305,7 @@ BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int l
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (i == pending->pages || !LockPendingPage(index, next, structure->blocks, pending->stamp + i, &buffer) ||
+		if (i == pending->pages || !LockPendingPage(index, next, directory->blocks, pending->generation + i, &buffer) ||
 			part.start + WordsOf(BufferGetPage(buffer)) < part.end)
 			BloomxReportCorruption(index, "a page of pending rows is something else");
 		part.words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
@@ -319,7 +319,7 @@ BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int l
 			CopyFromPart(&part, &heads[row], start, 1);
 			CopyFromPart(&part, signatures + row * (Size) (end - first), start + 1 + first, end - first);
 		}
-		next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+		next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 row = 0; row < rows; row++)
@@ -328,23 +328,23 @@ BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int l
 }
 
 BlockNumber *
-BloomxPendingBlocks(Relation index, const BloomxStructure *structure, int list, uint32 pages)
+BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages)
 {
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
-				next = structure->meta.pending[list].first;
+				next = directory->meta.pending[list].first;
 
 	for (uint32 i = 0; i < pages; i++)
 	{
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(index, next, structure->blocks, structure->meta.pending[list].stamp + i, &buffer))
+		if (!LockPendingPage(index, next, directory->blocks, directory->meta.pending[list].generation + i, &buffer))
 		{
 			pfree(blocks);
 			return NULL;
 		}
 		blocks[i] = next;
-		next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+		next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
 		UnlockReleaseBuffer(buffer);
 	}
 	return blocks;
@@ -381,15 +381,15 @@ static void
 AppendToPage(Relation index, Buffer buffer, const uint64 *row, uint32 n)
 {
 	BloomxChange change;
-	BloomxPageTail *tail;
+	BloomxPageOpaque *opaque;
 	uint32		mark;
 
 	change.buffer = buffer;
 	BloomxStartChanges(&change, 1, index);
 	AppendWords(&change, row, n);
-	tail = BloomxGetPageTail(change.page);
-	mark = EndMark(tail->stamp, ((PageHeader) change.page)->pd_lower);
-	BloomxChangeBytes(&change, &tail->extra, &mark, sizeof mark);
+	opaque = BloomxGetPageOpaque(change.page);
+	mark = EndMark(opaque->generation, ((PageHeader) change.page)->pd_lower);
+	BloomxChangeBytes(&change, &opaque->extra, &mark, sizeof mark);
 	BloomxFinishChanges(&change, 1, index);
 }
 
@@ -404,8 +404,8 @@ BloomxAppendToOpenPage(Relation index, const BloomxTarget *target, const uint64 
 	{
 		/* a damaged page is reported by those who come from the metapage */
 		result = NO_ROOM;
-		if (BloomxPageIs(page, PENDING_PAGE, target->stamp) && WordsOf(page) + n < PAGE_WORDS &&
-			BloomxGetPageTail(page)->extra == EndMark(target->stamp, ((PageHeader) page)->pd_lower))
+		if (BloomxPageIs(page, PENDING_PAGE, target->generation) && WordsOf(page) + n < PAGE_WORDS &&
+			BloomxGetPageOpaque(page)->extra == EndMark(target->generation, ((PageHeader) page)->pd_lower))
 		{
 			AppendToPage(index, buffer, row, n);
 			result = APPENDED;
@@ -456,17 +456,17 @@ TakePendingPages(BloomxMeta *meta, int list, uint32 pages, BlockNumber *blocks)
 
 /* Writes a new page of the list with the first words of a row, as far as they fit; returns how many do. */
 static uint32
-WriteNewPage(Relation index, BlockNumber block, uint64 stamp, BlockNumber next, const uint64 *words, uint32 n)
+WriteNewPage(Relation index, BlockNumber block, uint64 generation, BlockNumber next, const uint64 *words, uint32 n)
 {
 	PGAlignedBlock image;
 	Page		page = image.data;
 	LocationIndex *lower = &((PageHeader) page)->pd_lower;
 
 	n = Min(n, PAGE_WORDS);
-	BloomxInitPage(page, PENDING_PAGE, stamp);
+	BloomxInitPage(page, PENDING_PAGE, generation);
 	memcpy(PageGetContents(page), words, n * sizeof(uint64));
 	*lower += n * sizeof(uint64);
-	BloomxGetPageTail(page)->extra = next != InvalidBlockNumber ? next : EndMark(stamp, *lower);
+	BloomxGetPageOpaque(page)->extra = next != InvalidBlockNumber ? next : EndMark(generation, *lower);
 	BloomxWriteImages(index, block, &image, 1);
 	return n;
 }
@@ -488,7 +488,7 @@ NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last,
 	if (n > 1)
 	{
 		AppendWords(&changes[1], row, PAGE_WORDS - WordsOf(changes[1].page));
-		BloomxChangeBytes(&changes[1], &BloomxGetPageTail(changes[1].page)->extra, &first, sizeof first);
+		BloomxChangeBytes(&changes[1], &BloomxGetPageOpaque(changes[1].page)->extra, &first, sizeof first);
 	}
 	BloomxFinishChanges(changes, n, index);
 }
@@ -504,7 +504,7 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *ro
 	BloomxMeta	meta = *BloomxGetMeta(index, BufferGetPage(buffer));
 	uint32		done = 0,		/* words of the row that have a place */
 				pages;
-	uint64		stamp = meta.pending[list].stamp + meta.pending[list].pages;
+	uint64		generation = meta.pending[list].generation + meta.pending[list].pages;
 	BlockNumber blocks[MAX_NEW_PAGES] = {InvalidBlockNumber};
 	Buffer		last = InvalidBuffer;
 	bool		enough;
@@ -521,7 +521,7 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *ro
 	if (enough)
 	{
 		for (uint32 i = 0; i < pages; i++)
-			done += WriteNewPage(index, blocks[i], stamp + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
+			done += WriteNewPage(index, blocks[i], generation + i, i + 1 < pages ? blocks[i + 1] : InvalidBlockNumber,
 								 row + done, n - done);
 		BloomxSealMeta(&meta);
 		NameNewPages(index, buffer, &meta, last, row, blocks[0]);
@@ -558,14 +558,14 @@ FreeBlocks(BloomxMeta *meta, BlockNumber *blocks, uint32 n)
 
 /* The page after one page of the list. */
 static BlockNumber
-NextBlock(Relation index, BlockNumber block, uint64 stamp)
+NextBlock(Relation index, BlockNumber block, uint64 generation)
 {
 	BlockNumber next;
 	Buffer		buffer;
 
-	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), stamp, &buffer))
+	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), generation, &buffer))
 		BloomxReportCorruption(index, "a page of pending rows is something else");
-	next = BloomxGetPageTail(BufferGetPage(buffer))->extra;
+	next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
 	UnlockReleaseBuffer(buffer);
 	return next;
 }
@@ -602,10 +602,10 @@ BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
-		pending->first = NextBlock(index, blocks[pages - 1], pending->stamp + pages - 1);
+		pending->first = NextBlock(index, blocks[pages - 1], pending->generation + pages - 1);
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
-	pending->stamp += pages;
+	pending->generation += pages;
 	pending->skip = all ? 0 : (uint32) (end % PAGE_WORDS);
 	return closed;
 }
@@ -619,14 +619,14 @@ BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, cons
 	BlockNumber *new_blocks = palloc((pages + 1) * sizeof(BlockNumber));
 
 	/* the new pages follow the old ones in number: no reader takes one for the other */
-	pending->stamp += old_pages;
+	pending->generation += old_pages;
 	pending->pages = pending->skip = 0;
 	if (pages > 0 && !TakePendingPages(meta, FIRST_LIST, pages, new_blocks))
 		return false;
 	new_blocks[pages] = InvalidBlockNumber;
 	for (uint32 i = 0; i < pages; i++)
 	{
-		uint32		written = WriteNewPage(index, new_blocks[i], pending->stamp + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
+		uint32		written = WriteNewPage(index, new_blocks[i], pending->generation + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
 
 		words += written;
 		n -= written;

@@ -18,7 +18,7 @@ typedef struct BloomxPendingReader
 {
 	Relation	index;
 	Snapshot	snapshot;
-	const BloomxStructure *structure;
+	const BloomxDirectory *directory;
 	const BloomxPending *pending;	/* the list that is being read */
 	const BloomxKeys *keys;
 	int			next_list;		/* lists still to be read: from this one on */
@@ -36,8 +36,8 @@ typedef struct BloomxPendingReader
 } BloomxPendingReader;
 
 /* Begins to read all pending rows, or those on the first words of a list. */
-extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxStructure *structure, Snapshot snapshot);
-extern BloomxPendingReader *BloomxStartPendingList(Relation index, const BloomxStructure *structure, int list, uint64 words);
+extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxDirectory *directory, Snapshot snapshot);
+extern BloomxPendingReader *BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list, uint64 words);
 
 /* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
@@ -45,13 +45,13 @@ extern void BloomxEndPending(BloomxPendingReader *reader);
 
 /*
  * Reads the TIDs of the first rows of a list of filters, and words first .. end - 1
- * of their signatures.  Needs the structure lock.
+ * of their signatures.  Needs the directory lock.
  */
-extern void BloomxReadPendingColumns(Relation index, const BloomxStructure *structure, int list, uint32 rows,
+extern void BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
 									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
 
 /* The list that has the most words; the pages of all lists. */
-extern int	BloomxLongestList(const BloomxStructure *structure);
+extern int	BloomxLongestList(const BloomxDirectory *directory);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
 /* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
@@ -66,7 +66,7 @@ typedef struct BloomxTarget
 {
 	int			list;
 	BlockNumber block;			/* the last page of the list, when it was last seen; META_BLOCK: not known */
-	uint64		stamp;			/* of that page */
+	uint64		generation;			/* of that page */
 } BloomxTarget;
 
 typedef enum BloomxAppended
@@ -90,7 +90,7 @@ extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, int list, cons
 
 /* The number of pages on which the first words of a list are; the blocks of its first pages, NULL if one of them is gone. */
 extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
-extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxStructure *structure, int list, uint32 pages);
+extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages);
 
 /*
  * Takes the rows on the first words of a list, which are on these pages, out of meta

@@ -39,7 +39,7 @@
  * blocks, a key of one column: 10 parts 0.80 ms and 112 MB, 13 parts 0.21 ms and 146
  * MB, 15 parts 0.14 ms and 168 MB.
  */
-#define BLOCKS_IN_VAIN 10
+#define FALSE_BLOCKS 10
 
 /*
  * The rate per key that the classes of all columns ask for, the lowest of them; 0
@@ -67,7 +67,7 @@ BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber bloc
 	if (options.probes > 0)
 		return (uint8) options.probes;
 	if (rate <= 0)
-		rate = BLOCKS_IN_VAIN / Max((double) blocks, 1);
+		rate = FALSE_BLOCKS / Max((double) blocks, 1);
 	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), least), BLX_MAX_K);
 }
 

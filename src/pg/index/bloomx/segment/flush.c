@@ -61,10 +61,10 @@ KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
 
 /* The first rows of the list: those that are on `most` pages, and at least one. */
 static PendingRows
-ReadRows(Relation index, const BloomxStructure *structure, int list, uint32 most)
+ReadRows(Relation index, const BloomxDirectory *directory, int list, uint32 most)
 {
 	PendingRows rows = {0};
-	BloomxPendingReader *reader = BloomxStartPendingList(index, structure, list, structure->list_words[list]);
+	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list, directory->list_words[list]);
 	const uint64 *row;
 
 	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
@@ -123,7 +123,7 @@ MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
 	return segments;
 }
 
-/* Reserves the pages of all segments, one after the other, and gives these their stamps.  False if too few pages are free. */
+/* Reserves the pages of all segments, one after the other, and gives these their generations.  False if too few pages are free. */
 static bool
 Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 {
@@ -141,7 +141,7 @@ Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].start = start;
-		segments->segments[i].stamp = meta->next_stamp++;
+		segments->segments[i].generation = meta->next_generation++;
 		start += BloomxSegmentPages(&segments->segments[i]);
 	}
 	BloomxFinishMetaChange(&change);
@@ -160,27 +160,27 @@ BloomxFreeReserved(Relation index)
 }
 
 void
-BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
+BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
 {
 	while (segments->n > 0 && !Reserve(index, keys, segments))
 		BloomxExtendIndex(index, segments->pages);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
-		segments->segments[i].pass = structure->meta.pending[merge->list].pass;
+		segments->segments[i].pass = directory->meta.pending[merge->list].pass;
 		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
-	BloomxReplace(index, structure, merge, segments->segments, segments->n);
+	BloomxUpdateDirectory(index, directory, merge, segments->segments, segments->n);
 }
 
 void
-BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most)
+BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most)
 {
-	BloomxKeys	keys = structure->meta.keys;
-	int			list = BloomxLongestList(structure);
-	PendingRows rows = ReadRows(index, structure, list, most);
+	BloomxKeys	keys = directory->meta.keys;
+	int			list = BloomxLongestList(directory);
+	PendingRows rows = ReadRows(index, directory, list, most);
 	BloomxMerge merge = {.list = list, .pending = rows.words};
 
 	if (keys.parts == 0)
 		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
-	BloomxAddSegments(index, structure, &keys, MakeSegments(index, &keys, &rows), &merge);
+	BloomxAddSegments(index, directory, &keys, MakeSegments(index, &keys, &rows), &merge);
 }

@@ -18,12 +18,12 @@ extern BloomxSegments *BloomxNewSegments(void);
 /* A BloomxWriteSegment. */
 extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
 
-/* Puts them in the place of what the merge names.  Needs the structure lock; no other merge may be under way. */
-extern void BloomxAddSegments(Relation index, const BloomxStructure *structure, const BloomxKeys *keys, BloomxSegments *segments,
+/* Puts them in the place of what the merge names.  Needs the directory lock; no other merge may be under way. */
+extern void BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments,
 							  const BloomxMerge *merge);
 
-/* Makes the pending rows of values on `most` pages segments.  Needs the structure lock. */
-extern void BloomxFlushPending(Relation index, const BloomxStructure *structure, uint32 most);
+/* Makes the pending rows of values on `most` pages segments.  Needs the directory lock. */
+extern void BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most);
 
 /* Frees the pages of a flush that failed. */
 extern void BloomxFreeReserved(Relation index);

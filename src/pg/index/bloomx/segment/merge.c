@@ -56,9 +56,9 @@ BloomxVacuumMemory(void)
 
 /* Ends a merge whose segment, if it has rows, is written. */
 static void
-EndMerge(Relation index, const BloomxStructure *structure, const BloomxMerge *merge)
+EndMerge(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge)
 {
-	BloomxReplace(index, structure, merge, &merge->segment, merge->segment.rows > 0);
+	BloomxUpdateDirectory(index, directory, merge, &merge->segment, merge->segment.rows > 0);
 }
 
 /* ---- what to merge ---- */
@@ -74,11 +74,11 @@ IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
 
 /* True if the segment has so many slices and no more rows.  Old ones are not merged: what they became would not be old. */
 static bool
-MayMerge(const BloomxStructure *structure, uint32 i, uint32 slices, uint32 rows)
+MayMerge(const BloomxDirectory *directory, uint32 i, uint32 slices, uint32 rows)
 {
-	const BloomxSegment *segment = &structure->segments[i];
+	const BloomxSegment *segment = &directory->segments[i];
 
-	return segment->rows > 0 && segment->rows <= rows && segment->slices == slices && segment->stamp >= structure->meta.old_stamp;
+	return segment->rows > 0 && segment->rows <= rows && segment->slices == slices && segment->generation >= directory->meta.old_generation;
 }
 
 /*
@@ -91,10 +91,10 @@ MayMerge(const BloomxStructure *structure, uint32 i, uint32 slices, uint32 rows)
  * the next round asks the same for the larger merge.
  */
 static uint32
-ChooseSegments(const BloomxStructure *structure, uint32 fan_out, uint32 page, uint32 slices, uint32 rows, uint32 *chosen, uint32 n)
+ChooseSegments(const BloomxDirectory *directory, uint32 fan_out, uint32 page, uint32 slices, uint32 rows, uint32 *chosen, uint32 n)
 {
 	uint32		first = page * DIRECTORY_SEGMENTS,
-				last = Min(structure->meta.segments, first + DIRECTORY_SEGMENTS),
+				last = Min(directory->meta.segments, first + DIRECTORY_SEGMENTS),
 				before;
 
 	do
@@ -106,7 +106,7 @@ ChooseSegments(const BloomxStructure *structure, uint32 fan_out, uint32 page, ui
 		/* count the segments that are no larger than the merge, those already chosen included */
 		before = n;
 		for (uint32 i = first; i < last; i++)
-			if (MayMerge(structure, i, slices, limit))
+			if (MayMerge(directory, i, slices, limit))
 				found++;
 		if (found - n < fan_out - 1)
 			break;
@@ -114,9 +114,9 @@ ChooseSegments(const BloomxStructure *structure, uint32 fan_out, uint32 page, ui
 		/* take those that are not chosen yet, as far as the result stays a segment */
 		for (uint32 i = first; i < last && n < MAX_MERGED; i++)
 		{
-			const BloomxSegment *segment = &structure->segments[i];
+			const BloomxSegment *segment = &directory->segments[i];
 
-			if (!MayMerge(structure, i, slices, limit) || IsChosen(chosen, before, i) ||
+			if (!MayMerge(directory, i, slices, limit) || IsChosen(chosen, before, i) ||
 				rows + total + segment->rows > MAX_SEGMENT_ROWS)
 				continue;
 			chosen[n++] = i;
@@ -132,14 +132,14 @@ ChooseSegments(const BloomxStructure *structure, uint32 fan_out, uint32 page, ui
  * WAL record that ends the merge changes only one page of it.
  */
 static void
-ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
+ChooseSources(const BloomxDirectory *directory, BloomxMerge *merge)
 {
 	uint32		chosen[MAX_MERGED],
-				rows = (uint32) (merge->pending / BloomxPendingWords(&structure->geometry));
+				rows = (uint32) (merge->pending / BloomxPendingWords(&directory->geometry));
 
-	for (uint32 page = 0; page < structure->meta.directory_pages; page++)
+	for (uint32 page = 0; page < directory->meta.directory_pages; page++)
 	{
-		uint32		n = ChooseSegments(structure, FAN_OUT, page, (uint32) blx_bits(&structure->geometry), rows, chosen, 0);
+		uint32		n = ChooseSegments(directory, FAN_OUT, page, (uint32) blx_bits(&directory->geometry), rows, chosen, 0);
 
 		if (n <= merge->sources)
 			continue;
@@ -153,13 +153,13 @@ ChooseSources(const BloomxStructure *structure, BloomxMerge *merge)
  * that also for few, if they have a part of its rows, or it takes no more than a step.
  */
 static bool
-PaysOff(const BloomxStructure *structure, uint32 fan_out, uint32 i, const uint32 *others, uint32 n)
+PaysOff(const BloomxDirectory *directory, uint32 fan_out, uint32 i, const uint32 *others, uint32 n)
 {
-	const BloomxSegment *segment = &structure->segments[i];
+	const BloomxSegment *segment = &directory->segments[i];
 	uint32		rows = 0;
 
 	for (uint32 j = 0; j < n; j++)
-		rows += structure->segments[others[j]].rows;
+		rows += directory->segments[others[j]].rows;
 	return fan_out == FAN_OUT || rows > segment->rows / LEAST_PART || BloomxSegmentPages(segment) <= VACUUM_STEP;
 }
 
@@ -168,21 +168,21 @@ PaysOff(const BloomxStructure *structure, uint32 fan_out, uint32 i, const uint32
  * could be merged with it.  0 sources: none.
  */
 static BloomxMerge
-PlanMergeOfSegments(const BloomxStructure *structure, uint32 fan_out)
+PlanMergeOfSegments(const BloomxDirectory *directory, uint32 fan_out)
 {
 	BloomxMerge merge = {.sources = 0};
 	uint32		chosen[MAX_MERGED];
 
-	for (uint32 i = 0; i < structure->meta.segments; i++)
+	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
-		const BloomxSegment *segment = &structure->segments[i];
+		const BloomxSegment *segment = &directory->segments[i];
 		uint32		n;
 
-		if (!MayMerge(structure, i, segment->slices, segment->rows))
+		if (!MayMerge(directory, i, segment->slices, segment->rows))
 			continue;
 		chosen[0] = i;
-		n = ChooseSegments(structure, fan_out, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);
-		if (n <= Max(1, merge.sources) || !PaysOff(structure, fan_out, i, chosen + 1, n - 1))
+		n = ChooseSegments(directory, fan_out, i / DIRECTORY_SEGMENTS, segment->slices, segment->rows, chosen, 1);
+		if (n <= Max(1, merge.sources) || !PaysOff(directory, fan_out, i, chosen + 1, n - 1))
 			continue;
 		merge.sources = n;
 		memcpy(merge.source, chosen, n * sizeof *chosen);
@@ -195,14 +195,14 @@ PlanMergeOfSegments(const BloomxStructure *structure, uint32 fan_out)
  * in it, otherwise an earlier one, so that VACUUM goes over the result.
  */
 static uint32
-PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
+PassOf(const BloomxDirectory *directory, const BloomxMerge *merge)
 {
-	uint32		pass = structure->meta.pass;
+	uint32		pass = directory->meta.pass;
 
-	if (merge->pending > 0 && structure->meta.pending[merge->list].pass != pass)
+	if (merge->pending > 0 && directory->meta.pending[merge->list].pass != pass)
 		return pass - 1;
 	for (uint32 i = 0; i < merge->sources; i++)
-		if (structure->segments[merge->source[i]].pass != pass)
+		if (directory->segments[merge->source[i]].pass != pass)
 			return pass - 1;
 	return pass;
 }
@@ -211,14 +211,14 @@ PassOf(const BloomxStructure *structure, const BloomxMerge *merge)
 
 /* The TIDs of the filters on the first words of a list, and words first .. end - 1 of their signatures. */
 static BloomxRowSource
-PendingSource(Relation index, const BloomxStructure *structure, int list, uint64 words, uint32 first, uint32 end)
+PendingSource(Relation index, const BloomxDirectory *directory, int list, uint64 words, uint32 first, uint32 end)
 {
 	uint32		stride = Max(1, end - first),
-				rows = (uint32) (words / BloomxPendingWords(&structure->geometry));
+				rows = (uint32) (words / BloomxPendingWords(&directory->geometry));
 	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
 	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
 
-	BloomxReadPendingColumns(index, structure, list, rows, tids, signatures, first, end);
+	BloomxReadPendingColumns(index, directory, list, rows, tids, signatures, first, end);
 	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
 }
 
@@ -228,20 +228,20 @@ PendingSource(Relation index, const BloomxStructure *structure, int list, uint64
  * pending rows.
  */
 static BloomxRowSource *
-Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
+Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
 {
 	BloomxRowSource *sources = palloc((merge->sources + 1) * sizeof(BloomxRowSource));
 
 	for (uint32 i = 0; i < merge->sources; i++)
 	{
-		const BloomxSegment *segment = &structure->segments[merge->source[i]];
+		const BloomxSegment *segment = &directory->segments[merge->source[i]];
 
 		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment,
 		.tuples = segment->tuples - Min(segment->tuples, segment->dead)};
 	}
 	*n = merge->sources;
 	if (merge->pending > 0)
-		sources[(*n)++] = PendingSource(index, structure, merge->list, merge->pending, first, end);
+		sources[(*n)++] = PendingSource(index, directory, merge->list, merge->pending, first, end);
 	return sources;
 }
 
@@ -249,7 +249,7 @@ Sources(Relation index, const BloomxStructure *structure, const BloomxMerge *mer
 
 /* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
 static bool
-ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
+ReservePages(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 {
 	BloomxMetaChange change;
 	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
@@ -260,7 +260,7 @@ ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merg
 		BloomxAbortMetaChange(&change);
 		return false;
 	}
-	merge->segment.stamp = meta->next_stamp++;
+	merge->segment.generation = meta->next_generation++;
 	meta->merge = *merge;
 	BloomxFinishMetaChange(&change);
 	return true;
@@ -268,21 +268,21 @@ ReservePages(Relation index, const BloomxStructure *structure, BloomxMerge *merg
 
 /* Begins a merge, or ends it at once if no row is alive.  False if too few pages are free. */
 static bool
-StartMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge)
+StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 {
 	int			n;
-	BloomxRowSource *sources = Sources(index, structure, merge, 0, 0, &n);
+	BloomxRowSource *sources = Sources(index, directory, merge, 0, 0, &n);
 
 	merge->segment.rows = BloomxCountLive(sources, n);
-	merge->segment.slices = merge->sources > 0 ? structure->segments[merge->source[0]].slices : (uint32) blx_bits(&structure->geometry);
-	merge->segment.pass = PassOf(structure, merge);
+	merge->segment.slices = merge->sources > 0 ? directory->segments[merge->source[0]].slices : (uint32) blx_bits(&directory->geometry);
+	merge->segment.pass = PassOf(directory, merge);
 	/* dead entries of values are of one row each */
-	merge->segment.tuples = structure->meta.keys.of_values ? 0 : merge->segment.rows;
-	for (int i = 0; i < n && structure->meta.keys.of_values; i++)
+	merge->segment.tuples = directory->meta.keys.of_values ? 0 : merge->segment.rows;
+	for (int i = 0; i < n && directory->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
-		return ReservePages(index, structure, merge);
-	EndMerge(index, structure, merge);
+		return ReservePages(index, directory, merge);
+	EndMerge(index, directory, merge);
 	return true;
 }
 
@@ -297,9 +297,9 @@ NoteProgress(Relation index, uint32 written)
 
 /* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
 static void
-ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
+ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 {
-	const BloomxMerge *merge = &structure->meta.merge;
+	const BloomxMerge *merge = &directory->meta.merge;
 	uint32		total = BloomxSegmentPages(&merge->segment),
 				to = Min(total, merge->written + pages),
 				first,
@@ -309,112 +309,112 @@ ContinueMerge(Relation index, const BloomxStructure *structure, uint32 pages)
 
 	/* only these words of the pending signatures are needed for this step's pages */
 	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
-	sources = Sources(index, structure, merge, first, end, &n);
+	sources = Sources(index, directory, merge, first, end, &n);
 	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
 	if (to < total)
 		NoteProgress(index, to);
 	else
-		EndMerge(index, structure, merge);
+		EndMerge(index, directory, merge);
 }
 
 /* Plans a merge of the filters on `most` pages, at least 64 filters.  0 pending words: nothing, as the directory is full. */
 static BloomxMerge
-PlanMerge(const BloomxStructure *structure, uint32 most)
+PlanMerge(const BloomxDirectory *directory, uint32 most)
 {
-	uint32		row_words = BloomxPendingWords(&structure->geometry),
+	uint32		row_words = BloomxPendingWords(&directory->geometry),
 				slot;
 	uint64		rows = most * (uint64) PAGE_WORDS / row_words;
-	int			list = BloomxLongestList(structure);
-	BloomxMerge merge = {.list = list, .pending = Min(structure->list_words[list], Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
+	int			list = BloomxLongestList(directory);
+	BloomxMerge merge = {.list = list, .pending = Min(directory->list_words[list], Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
 
-	ChooseSources(structure, &merge);
-	if (merge.sources == 0 && !BloomxFindSlots(structure, 1, &slot))
+	ChooseSources(directory, &merge);
+	if (merge.sources == 0 && !BloomxFindSlots(directory, 1, &slot))
 		merge.pending = 0;
 	return merge;
 }
 
 /* While the geometry is provisional, the list waits for more filters, from which to choose it. */
 static bool
-ListIsTooLong(Relation index, const BloomxStructure *structure, uint32 limit)
+ListIsTooLong(Relation index, const BloomxDirectory *directory, uint32 limit)
 {
-	int			list = BloomxLongestList(structure);
+	int			list = BloomxLongestList(directory);
 
-	return BloomxListIsTooLong(&structure->meta, list, structure->list_words[list],
-							   structure->meta.keys.provisional ? BloomxPendingLimit(index) : limit);
+	return BloomxListIsTooLong(&directory->meta, list, directory->list_words[list],
+							   directory->meta.keys.provisional ? BloomxPendingLimit(index) : limit);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */
 static void
-BeginMerge(Relation index, const BloomxStructure *structure, BloomxMerge *merge, uint32 pages)
+BeginMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge, uint32 pages)
 {
-	if (!StartMerge(index, structure, merge))
+	if (!StartMerge(index, directory, merge))
 	{
 		BloomxExtendIndex(index, pages);
 		return;
 	}
 	/* a merge that fits into one step is done in this one */
-	structure = BloomxReadStructure(index, NULL);
-	if (structure->meta.merge.segment.rows > 0 && BloomxSegmentPages(&structure->meta.merge.segment) <= pages)
-		ContinueMerge(index, structure, pages);
+	directory = BloomxReadDirectory(index, NULL);
+	if (directory->meta.merge.segment.rows > 0 && BloomxSegmentPages(&directory->meta.merge.segment) <= pages)
+		ContinueMerge(index, directory, pages);
 }
 
 /* The list becomes a segment, with other segments that are due. */
 static bool
-StepOfFilters(Relation index, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
+StepOfFilters(Relation index, BloomxDirectory *directory, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(index, structure, limit))
+	if (!ListIsTooLong(index, directory, limit))
 		return false;
-	if (structure->meta.keys.provisional)
+	if (directory->meta.keys.provisional)
 	{
 		BloomxSettleGeometry(index);
-		structure = BloomxReadStructure(index, NULL);
-		if (!ListIsTooLong(index, structure, limit))	/* smaller signatures */
+		directory = BloomxReadDirectory(index, NULL);
+		if (!ListIsTooLong(index, directory, limit))	/* smaller signatures */
 			return true;
 	}
-	merge = PlanMerge(structure, most);
+	merge = PlanMerge(directory, most);
 	if (merge.pending == 0)
 		return false;
-	BeginMerge(index, structure, &merge, pages);
+	BeginMerge(index, directory, &merge, pages);
 	return true;
 }
 
 /* The list becomes segments; then a merge of those that are due begins. */
 static bool
-StepOfValues(Relation index, BloomxStructure *structure, uint32 pages, uint32 most, uint32 limit)
+StepOfValues(Relation index, BloomxDirectory *directory, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxMerge merge;
 
-	if (!ListIsTooLong(index, structure, limit))
+	if (!ListIsTooLong(index, directory, limit))
 		return false;
-	BloomxFlushPending(index, structure, most);
-	structure = BloomxReadStructure(index, NULL);
-	merge = PlanMergeOfSegments(structure, FAN_OUT);
+	BloomxFlushPending(index, directory, most);
+	directory = BloomxReadDirectory(index, NULL);
+	merge = PlanMergeOfSegments(directory, FAN_OUT);
 	if (merge.sources > 0)
-		BeginMerge(index, structure, &merge, pages);
+		BeginMerge(index, directory, &merge, pages);
 	return true;
 }
 
 static bool
 MergeStepInMemory(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
 
 	/* what somebody has begun comes first */
-	if (structure->meta.merge.reserved.pages > 0)
+	if (directory->meta.merge.reserved.pages > 0)
 	{
 		BloomxFreeReserved(index);
-		structure = BloomxReadStructure(index, NULL);
+		directory = BloomxReadDirectory(index, NULL);
 	}
-	if (structure->meta.merge.segment.rows > 0)
+	if (directory->meta.merge.segment.rows > 0)
 	{
-		ContinueMerge(index, structure, pages);
+		ContinueMerge(index, directory, pages);
 		return true;
 	}
-	if (structure->meta.keys.of_values)
-		return StepOfValues(index, structure, pages, most, limit);
-	return StepOfFilters(index, structure, pages, most, limit);
+	if (directory->meta.keys.of_values)
+		return StepOfValues(index, directory, pages, most, limit);
+	return StepOfFilters(index, directory, pages, most, limit);
 }
 
 bool
@@ -432,15 +432,15 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 bool
 BloomxMergeSegments(Relation index)
 {
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 	BloomxMerge merge;
 
 	BloomxFinishMerge(index);
-	structure = BloomxReadStructure(index, NULL);
-	merge = PlanMergeOfSegments(structure, FAN_OUT_OF_VACUUM);
+	directory = BloomxReadDirectory(index, NULL);
+	merge = PlanMergeOfSegments(directory, FAN_OUT_OF_VACUUM);
 	if (merge.sources == 0)
 		return false;
-	while (!StartMerge(index, structure, &merge))
+	while (!StartMerge(index, directory, &merge))
 		BloomxExtendIndex(index, EXTENSION_PAGES);
 	BloomxFinishMerge(index);
 	return true;
@@ -451,14 +451,14 @@ BloomxFinishMerge(Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 
 	for (;;)
 	{
-		structure = BloomxReadStructure(index, NULL);
-		if (structure->meta.merge.segment.rows == 0)
+		directory = BloomxReadDirectory(index, NULL);
+		if (directory->meta.merge.segment.rows == 0)
 			break;
-		ContinueMerge(index, structure, VACUUM_STEP);
+		ContinueMerge(index, directory, VACUUM_STEP);
 		MemoryContextReset(memory);
 	}
 	MemoryContextSwitchTo(old);
@@ -466,16 +466,16 @@ BloomxFinishMerge(Relation index)
 }
 
 bool
-BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number)
+BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 number)
 {
 	BloomxMerge merge = {.sources = 1, .source = {number}};
 
-	return StartMerge(index, structure, &merge);
+	return StartMerge(index, directory, &merge);
 }
 
 /* ---- CREATE INDEX ---- */
 
-/* Reserves pages, and a stamp.  If CREATE INDEX fails they go with the index, so nobody need know whose they are.  False if too few are free. */
+/* Reserves pages, and a generation.  If CREATE INDEX fails they go with the index, so nobody need know whose they are.  False if too few are free. */
 static bool
 ReserveForBuild(Relation index, BloomxSegment *segment)
 {
@@ -488,7 +488,7 @@ ReserveForBuild(Relation index, BloomxSegment *segment)
 		BloomxAbortMetaChange(&change);
 		return false;
 	}
-	segment->stamp = meta->next_stamp++;
+	segment->generation = meta->next_generation++;
 	BloomxFinishMetaChange(&change);
 	return true;
 }

@@ -20,24 +20,24 @@
 /*
  * Does one step, which writes about `pages` pages, of the merge under way, or of
  * a new one if there are too many pending rows.  False if there was nothing to
- * do.  Needs the structure lock.
+ * do.  Needs the directory lock.
  *
  * A new merge takes the pending rows of at most `most` pages, but at least 64, of a
  * list of more than `limit` pages.
  */
 extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit);
 
-/* Merges some segments into one.  False if a lookup would not gain enough.  Needs the structure lock, and keeps it. */
+/* Merges some segments into one.  False if a lookup would not gain enough.  Needs the directory lock, and keeps it. */
 extern bool BloomxMergeSegments(Relation index);
 
-/* Continues the merge under way to its end.  Needs the structure lock, and keeps it. */
+/* Continues the merge under way to its end.  Needs the directory lock, and keeps it. */
 extern void BloomxFinishMerge(Relation index);
 
 /*
  * Begins to rewrite a segment with its live rows only, or frees it if there are
  * none.  False if the index must be extended first.
  */
-extern bool BloomxStartCompaction(Relation index, const BloomxStructure *structure, uint32 number);
+extern bool BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 number);
 
 /*
  * Adds a segment of so many slices to an index that only those know who build it,

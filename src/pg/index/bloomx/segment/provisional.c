@@ -12,7 +12,7 @@
  * a signature that holds its filter as it is, folded to fewer blocks and parts,
  * is the signature that the filter has there (slices.h).
  *
- * The list is short then, so it is rewritten at once, under the structure lock,
+ * The list is short then, so it is rewritten at once, under the directory lock,
  * so that VACUUM and checks see no change within a step, and the metapage's
  * exclusive lock, so that no row is appended meanwhile.
  */
@@ -55,12 +55,12 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 
 /* All live pending rows, one after the other, of *n words each; *rows is their number.  The metapage is locked. */
 static uint64 *
-ReadRows(Relation index, const BloomxStructure *structure, uint32 *rows)
+ReadRows(Relation index, const BloomxDirectory *directory, uint32 *rows)
 {
-	uint64		pending = BloomxCountPending(index, &structure->meta, FIRST_LIST);
-	uint32		row_words = BloomxPendingWords(&structure->geometry);
+	uint64		pending = BloomxCountPending(index, &directory->meta, FIRST_LIST);
+	uint32		row_words = BloomxPendingWords(&directory->geometry);
 	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPendingList(index, structure, FIRST_LIST, pending);
+	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, FIRST_LIST, pending);
 	const uint64 *row;
 
 	*rows = 0;
@@ -108,9 +108,9 @@ ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words,
  * chosen.
  */
 static BloomxKeys
-NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, uint32 rows, const blx_geometry *own)
+NewKeys(Relation index, const BloomxDirectory *directory, const uint64 *words, uint32 rows, const blx_geometry *own)
 {
-	BloomxMeta	meta = structure->meta;
+	BloomxMeta	meta = directory->meta;
 	BloomxKeys	keys;
 	blx_geometry geometry;
 
@@ -121,8 +121,8 @@ NewKeys(Relation index, const BloomxStructure *structure, const uint64 *words, u
 		if (!BloomxListIsTooLong(&meta, FIRST_LIST, (rows + 1) * (uint64) BloomxPendingWords(&geometry), BloomxPendingLimit(index)))
 			return meta.keys;
 	}
-	keys = structure->meta.keys;
-	geometry = ChooseByRows(index, words, rows, BloomxPendingWords(&structure->geometry), own);
+	keys = directory->meta.keys;
+	geometry = ChooseByRows(index, words, rows, BloomxPendingWords(&directory->geometry), own);
 	BloomxSetGeometry(&keys, &geometry);
 	keys.provisional = false;
 	return keys;
@@ -149,19 +149,19 @@ ConvertRows(const uint64 *words, uint32 rows, const blx_geometry *from, const bl
 
 /* Rewrites the list, in meta, and on new pages.  False if too few pages are free. */
 static bool
-RewriteList(Relation index, const BloomxStructure *structure, const blx_geometry *own, BloomxMeta *meta)
+RewriteList(Relation index, const BloomxDirectory *directory, const blx_geometry *own, BloomxMeta *meta)
 {
-	BlockNumber *blocks = BloomxPendingBlocks(index, structure, FIRST_LIST, meta->pending[FIRST_LIST].pages);
+	BlockNumber *blocks = BloomxPendingBlocks(index, directory, FIRST_LIST, meta->pending[FIRST_LIST].pages);
 	blx_geometry geometry;
 	uint32		rows;
 	uint64	   *words;
 
 	if (blocks == NULL)
 		BloomxReportCorruption(index, "a page of pending rows is something else");
-	words = ReadRows(index, structure, &rows);
-	meta->keys = NewKeys(index, structure, words, rows, own);
+	words = ReadRows(index, directory, &rows);
+	meta->keys = NewKeys(index, directory, words, rows, own);
 	geometry = BloomxGeometryOf(&meta->keys);
-	words = ConvertRows(words, rows, &structure->geometry, &geometry);
+	words = ConvertRows(words, rows, &directory->geometry, &geometry);
 	return BloomxReplacePending(index, meta, blocks, words, rows * (uint64) BloomxPendingWords(&geometry));
 }
 
@@ -173,17 +173,17 @@ static bool
 TryRewrite(Relation index, const blx_geometry *own)
 {
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
-	BloomxStructure structure = {.segments = NULL};
+	BloomxDirectory directory = {.segments = NULL};
 	BloomxMeta	meta;
 	bool		done = true;
 
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	structure.meta = meta = *BloomxGetMeta(index, BufferGetPage(buffer));
-	structure.blocks = RelationGetNumberOfBlocks(index);
-	structure.geometry = BloomxGeometryOf(&meta.keys);
+	directory.meta = meta = *BloomxGetMeta(index, BufferGetPage(buffer));
+	directory.blocks = RelationGetNumberOfBlocks(index);
+	directory.geometry = BloomxGeometryOf(&meta.keys);
 	if (meta.keys.provisional)
 	{
-		done = RewriteList(index, &structure, own, &meta);
+		done = RewriteList(index, &directory, own, &meta);
 		if (done)
 		{
 			GenericXLogState *state = GenericXLogStart(index);
@@ -221,9 +221,9 @@ BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *o
 	BloomxWidenKeys(index, &wider, own);
 	if (SameGeometry(&wider, keys))
 		return false;
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	Rewrite(index, own);
-	BloomxUnlockStructure(index);
+	BloomxUnlockDirectory(index);
 	return true;
 }
 

@@ -18,11 +18,11 @@ extern void BloomxWidenKeys(Relation index, BloomxKeys *keys, const blx_geometry
 
 /*
  * Makes the index's provisional geometry, which is in keys, one that holds such
- * filters.  False if it does already.  Waits for the structure lock.
+ * filters.  False if it does already.  Waits for the directory lock.
  */
 extern bool BloomxWidenPending(Relation index, const BloomxKeys *keys, const blx_geometry *own);
 
-/* Chooses the geometry, if it is provisional.  Needs the structure lock. */
+/* Chooses the geometry, if it is provisional.  Needs the directory lock. */
 extern void BloomxSettleGeometry(Relation index);
 
 #pragma GCC visibility pop

@@ -9,7 +9,7 @@
  * transposed back.  So a merge needs memory for a fraction of the signatures only,
  * and any range of a segment's pages can be written by itself.
  *
- * Every page carries the segment's stamp and number of rows.
+ * Every page carries the segment's generation and number of rows.
  */
 #include "pg/index/bloomx/segment/segment.h"
 
@@ -29,7 +29,7 @@ BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber 
 	*buffer = ReadBuffer(index, block);
 	LockBuffer(*buffer, mode);
 	page = BufferGetPage(*buffer);
-	if (BloomxPageIs(page, SEGMENT_PAGE, segment->stamp) && BloomxGetPageTail(page)->extra == segment->rows)
+	if (BloomxPageIs(page, SEGMENT_PAGE, segment->generation) && BloomxGetPageOpaque(page)->extra == segment->rows)
 		return true;
 	UnlockReleaseBuffer(*buffer);
 	return false;
@@ -108,8 +108,8 @@ NextPage(BloomxPageWriter *writer)
 	if (writer->pages == MAX_GENERIC_XLOG_PAGES)
 		FlushPages(writer);
 	page = writer->images[writer->pages++].data;
-	BloomxInitPage(page, SEGMENT_PAGE, writer->segment->stamp);
-	BloomxGetPageTail(page)->extra = writer->segment->rows;
+	BloomxInitPage(page, SEGMENT_PAGE, writer->segment->generation);
+	BloomxGetPageOpaque(page)->extra = writer->segment->rows;
 	return PageGetContents(page);
 }
 

@@ -46,7 +46,7 @@ extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, 
 /* The page that a slice is on. */
 extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);
 
-/* The TIDs of all rows, under the structure lock. */
+/* The TIDs of all rows, under the directory lock. */
 extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *segment);
 
 /*

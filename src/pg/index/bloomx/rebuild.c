@@ -1,5 +1,5 @@
 /*
- * summarize.c - VACUUM makes the entries of an index of values anew, when most of
+ * rebuild.c - VACUUM rebuilds the entries of an index of values when most of
  * the rows that they stand for are gone.
  *
  * An entry of a block stays when rows of the block are gone, since it does not know
@@ -7,7 +7,7 @@
  * gets entry after entry.  So when the index has many more rows than the table, all
  * of the table is read, and its entries are made as CREATE INDEX makes them.
  *
- * The metapage notes a stamp: segments with a lower one are the old ones.  They are
+ * The metapage notes a generation: segments with a lower one are the old ones.  They are
  * not merged any more, so they stay apart from those that are made from now on: of
  * the rows that are read, and of pending rows.  Each row of the table is read, or was
  * inserted since, or is pending.  So in the end the old segments can go.  A scan that
@@ -19,7 +19,7 @@
  * its TOASTed values.  The entry of a row whose values are gone may hold anything.
  *
  * The rows that wait for their segment take as much memory as CREATE INDEX would have,
- * and the segments are as large.  The structure lock is held only while one is added or dropped.  If VACUUM is
+ * and the segments are as large.  The directory lock is held only while one is added or dropped.  If VACUUM is
  * interrupted, the next one begins again, and what was made is old by then.
  */
 #include "pg/index/bloomx/bloomx.h"
@@ -55,20 +55,20 @@
  */
 #define TOO_MANY 2
 
-/* Writes the stamp below which segments are old to the metapage; 0: none is. */
+/* Writes the generation below which segments are old to the metapage; 0: none is. */
 static uint64
-SetOldStamp(Relation index, bool begin)
+SetOldGeneration(Relation index, bool begin)
 {
 	BloomxMetaChange change;
 	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-	uint64		stamp = begin ? meta->next_stamp : 0;
+	uint64		generation = begin ? meta->next_generation : 0;
 
-	meta->old_stamp = stamp;
+	meta->old_generation = generation;
 	BloomxFinishMetaChange(&change);
-	return stamp;
+	return generation;
 }
 
-typedef struct Summary
+typedef struct Rebuild
 {
 	Relation	index;
 	BloomxColumns *columns;
@@ -83,7 +83,7 @@ typedef struct Summary
 	TableScanDesc scan;
 	TupleTableSlot *slot;		/* the next row */
 	bool		more;			/* it is there */
-} Summary;
+} Rebuild;
 
 /* ---- rows of the table ---- */
 
@@ -119,7 +119,7 @@ TryFetch(TupleTableSlot *slot, const Bitmapset *columns)
 {
 	MemoryContext memory = CurrentMemoryContext;
 	ResourceOwner outer = CurrentResourceOwner,
-				inner = ResourceOwnerCreate(outer, "bloomx summarize");
+				inner = ResourceOwnerCreate(outer, "bloomx rebuild");
 	volatile bool done = false;
 
 	slot_getallattrs(slot);
@@ -147,9 +147,9 @@ TryFetch(TupleTableSlot *slot, const Bitmapset *columns)
 
 /* Adds the row in the slot, if it belongs into the index. */
 static void
-AddRow(Summary *summary)
+AddRow(Rebuild *rebuild)
 {
-	TupleTableSlot *slot = summary->slot;
+	TupleTableSlot *slot = rebuild->slot;
 	ItemPointerData tid = slot->tts_tid;
 	bool		toasted = false;
 	const KeyHashes *hashes = NULL;
@@ -167,62 +167,62 @@ AddRow(Summary *summary)
 			ItemPointerSetOffsetNumber(&tid, WHOLE_BLOCK);
 		toasted = HeapTupleHasExternal(tuple);
 	}
-	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(summary->estate));
-	if (!toasted || TryFetch(slot, summary->predicate_columns))
+	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(rebuild->estate));
+	if (!toasted || TryFetch(slot, rebuild->predicate_columns))
 	{
-		if (!ExecQual(summary->predicate, GetPerTupleExprContext(summary->estate)))
+		if (!ExecQual(rebuild->predicate, GetPerTupleExprContext(rebuild->estate)))
 		{
 			MemoryContextSwitchTo(old);
 			return;
 		}
-		if (!toasted || TryFetch(slot, summary->key_columns))
+		if (!toasted || TryFetch(slot, rebuild->key_columns))
 		{
-			FormIndexDatum(summary->info, slot, summary->estate, values, isnull);
-			hashes = BloomxHashesOfRow(summary->columns, values, isnull);
+			FormIndexDatum(rebuild->info, slot, rebuild->estate, values, isnull);
+			hashes = BloomxHashesOfRow(rebuild->columns, values, isnull);
 		}
 	}
-	MemoryContextSwitchTo(summary->entry_memory);
+	MemoryContextSwitchTo(rebuild->entry_memory);
 	if (hashes != NULL)
-		BloomxAddToEntries(summary->entries, &tid, hashes->hash, hashes->n);
+		BloomxAddToEntries(rebuild->entries, &tid, hashes->hash, hashes->n);
 	else
-		BloomxAddToEntries(summary->entries, &tid, NULL, 0);
+		BloomxAddToEntries(rebuild->entries, &tid, NULL, 0);
 	MemoryContextSwitchTo(old);
 }
 
 static void
-NextRow(Summary *summary)
+NextRow(Rebuild *rebuild)
 {
 	CHECK_FOR_INTERRUPTS();
-	ResetPerTupleExprContext(summary->estate);
-	summary->more = table_scan_getnextslot(summary->scan, ForwardScanDirection, summary->slot);
+	ResetPerTupleExprContext(rebuild->estate);
+	rebuild->more = table_scan_getnextslot(rebuild->scan, ForwardScanDirection, rebuild->slot);
 }
 
 /* Begins to read the table, with the rows that nobody on this server sees any more. */
 static void
-StartRows(Summary *summary, Relation heap)
+StartRows(Rebuild *rebuild, Relation heap)
 {
-	IndexInfo  *info = summary->info = BuildIndexInfo(summary->index);
+	IndexInfo  *info = rebuild->info = BuildIndexInfo(rebuild->index);
 
 	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
 		if (info->ii_IndexAttrNumbers[i] != InvalidAttrNumber)
-			summary->key_columns = bms_add_member(summary->key_columns, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos((Node *) info->ii_Expressions, 1, &summary->key_columns);
-	pull_varattnos((Node *) info->ii_Predicate, 1, &summary->predicate_columns);
-	summary->columns = BloomxOpenColumns(summary->index);
-	summary->estate = CreateExecutorState();
-	summary->slot = table_slot_create(heap, NULL);
-	GetPerTupleExprContext(summary->estate)->ecxt_scantuple = summary->slot;
-	summary->predicate = ExecPrepareQual(info->ii_Predicate, summary->estate);
-	summary->scan = table_beginscan_strat(heap, SnapshotAny, 0, NULL, true, false);
-	NextRow(summary);
+			rebuild->key_columns = bms_add_member(rebuild->key_columns, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
+	pull_varattnos((Node *) info->ii_Expressions, 1, &rebuild->key_columns);
+	pull_varattnos((Node *) info->ii_Predicate, 1, &rebuild->predicate_columns);
+	rebuild->columns = BloomxOpenColumns(rebuild->index);
+	rebuild->estate = CreateExecutorState();
+	rebuild->slot = table_slot_create(heap, NULL);
+	GetPerTupleExprContext(rebuild->estate)->ecxt_scantuple = rebuild->slot;
+	rebuild->predicate = ExecPrepareQual(info->ii_Predicate, rebuild->estate);
+	rebuild->scan = table_beginscan_strat(heap, SnapshotAny, 0, NULL, true, false);
+	NextRow(rebuild);
 }
 
 static void
-EndRows(Summary *summary)
+EndRows(Rebuild *rebuild)
 {
-	table_endscan(summary->scan);
-	ExecDropSingleTupleTableSlot(summary->slot);
-	FreeExecutorState(summary->estate);
+	table_endscan(rebuild->scan);
+	ExecDropSingleTupleTableSlot(rebuild->slot);
+	FreeExecutorState(rebuild->estate);
 }
 
 /* ---- segments ---- */
@@ -231,20 +231,20 @@ EndRows(Summary *summary)
 static void
 WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 {
-	Summary    *summary = arg;
-	MemoryContext old = MemoryContextSwitchTo(summary->segment_memory);
+	Rebuild    *rebuild = arg;
+	MemoryContext old = MemoryContextSwitchTo(rebuild->segment_memory);
 	BloomxSegments *segments = BloomxNewSegments();
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 	BloomxMerge nothing = {.sources = 0};
 
 	BloomxKeepSegment(segments, slices, source);
-	BloomxLockStructure(summary->index);
-	BloomxFinishMerge(summary->index);
-	structure = BloomxReadStructure(summary->index, NULL);
-	BloomxAddSegments(summary->index, structure, &structure->meta.keys, segments, &nothing);
-	BloomxUnlockStructure(summary->index);
+	BloomxLockDirectory(rebuild->index);
+	BloomxFinishMerge(rebuild->index);
+	directory = BloomxReadDirectory(rebuild->index, NULL);
+	BloomxAddSegments(rebuild->index, directory, &directory->meta.keys, segments, &nothing);
+	BloomxUnlockDirectory(rebuild->index);
 	MemoryContextSwitchTo(old);
-	MemoryContextReset(summary->segment_memory);
+	MemoryContextReset(rebuild->segment_memory);
 	pfree((void *) source->tids);
 	if (source->signatures != NULL)
 		pfree((void *) source->signatures);
@@ -252,72 +252,72 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 
 /* Makes segments of all rows.  Half of the memory is for those that wait: the other half is for the segment that is written. */
 static void
-SummarizeRows(Summary *summary, BloomxKeys keys)
+RebuildRows(Rebuild *rebuild, BloomxKeys keys)
 {
 	BloomxShare share = {.memory = BloomxVacuumMemory() / 2};
 	BlockNumber block = InvalidBlockNumber;
 	MemoryContext old;
 
-	summary->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize entries", ALLOCSET_DEFAULT_SIZES);
-	summary->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize segment", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(summary->entry_memory);
-	summary->entries = BloomxStartEntries(summary->index, &keys, &share, WriteSegment, summary);
+	rebuild->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild entries", ALLOCSET_DEFAULT_SIZES);
+	rebuild->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild segment", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(rebuild->entry_memory);
+	rebuild->entries = BloomxStartEntries(rebuild->index, &keys, &share, WriteSegment, rebuild);
 	MemoryContextSwitchTo(old);
-	for (; summary->more; NextRow(summary))
+	for (; rebuild->more; NextRow(rebuild))
 	{
-		if (ItemPointerGetBlockNumber(&summary->slot->tts_tid) != block)
+		if (ItemPointerGetBlockNumber(&rebuild->slot->tts_tid) != block)
 			VacuumDelayPoint();
-		block = ItemPointerGetBlockNumber(&summary->slot->tts_tid);
-		AddRow(summary);
+		block = ItemPointerGetBlockNumber(&rebuild->slot->tts_tid);
+		AddRow(rebuild);
 	}
-	MemoryContextSwitchTo(summary->entry_memory);
-	BloomxFinishEntries(summary->entries);
+	MemoryContextSwitchTo(rebuild->entry_memory);
+	BloomxFinishEntries(rebuild->entries);
 	MemoryContextSwitchTo(old);
 }
 
 /* Drops the old segments, one after the other. */
 static void
-DropOldSegments(Relation index, uint64 stamp)
+DropOldSegments(Relation index, uint64 generation)
 {
-	BloomxStructure *structure;
+	BloomxDirectory *directory;
 
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	structure = BloomxReadStructure(index, NULL);
-	for (uint32 i = 0; i < structure->meta.segments; i++)
+	directory = BloomxReadDirectory(index, NULL);
+	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
 		BloomxMerge merge = {.sources = 1, .source = {i}};
 
 		CHECK_FOR_INTERRUPTS();
-		if (structure->segments[i].rows > 0 && structure->segments[i].stamp < stamp)
-			BloomxReplace(index, structure, &merge, NULL, 0);
+		if (directory->segments[i].rows > 0 && directory->segments[i].generation < generation)
+			BloomxUpdateDirectory(index, directory, &merge, NULL, 0);
 	}
-	(void) SetOldStamp(index, false);
-	BloomxUnlockStructure(index);
+	(void) SetOldGeneration(index, false);
+	BloomxUnlockDirectory(index);
 }
 
 /* True if the segments stand for too many rows.  That of a dead entry was one. */
 static bool
 HasTooMany(Relation index, double tuples)
 {
-	BloomxStructure *structure = BloomxReadStructure(index, NULL);
+	BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
 	double		in_index = 0;
 
-	for (uint32 i = 0; i < structure->meta.segments; i++)
-		if (structure->segments[i].rows > 0)
-			in_index += structure->segments[i].tuples - (double) Min(structure->segments[i].tuples, structure->segments[i].dead);
-	return structure->meta.old_stamp > 0 || in_index > TOO_MANY * tuples + MAX_SEGMENT_ROWS;
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		if (directory->segments[i].rows > 0)
+			in_index += directory->segments[i].tuples - (double) Min(directory->segments[i].tuples, directory->segments[i].dead);
+	return directory->meta.old_generation > 0 || in_index > TOO_MANY * tuples + MAX_SEGMENT_ROWS;
 }
 
 void
-BloomxSummarizeAnew(Relation index, double tuples)
+BloomxRebuildEntries(Relation index, double tuples)
 {
-	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx summarize", ALLOCSET_DEFAULT_SIZES),
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	Summary		summary = {.index = index};
+	Rebuild		rebuild = {.index = index};
 	Relation	heap;
 	BloomxKeys	keys;
-	uint64		stamp;
+	uint64		generation;
 
 	if (BloomxIsOfFilters(index) || !index->rd_index->indisvalid || !HasTooMany(index, tuples))
 	{
@@ -325,17 +325,17 @@ BloomxSummarizeAnew(Relation index, double tuples)
 		MemoryContextDelete(memory);
 		return;
 	}
-	BloomxLockStructure(index);
+	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	stamp = SetOldStamp(index, true);
-	keys = BloomxReadStructure(index, NULL)->meta.keys;
-	BloomxUnlockStructure(index);
+	generation = SetOldGeneration(index, true);
+	keys = BloomxReadDirectory(index, NULL)->meta.keys;
+	BloomxUnlockDirectory(index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
-	StartRows(&summary, heap);
-	SummarizeRows(&summary, keys);
-	EndRows(&summary);
-	DropOldSegments(index, stamp);
+	StartRows(&rebuild, heap);
+	RebuildRows(&rebuild, keys);
+	EndRows(&rebuild);
+	DropOldSegments(index, generation);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
