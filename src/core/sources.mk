@@ -14,6 +14,6 @@ CORE_HEADERS = \
 	bloomx.h base/error.h base/identity.h base/hash.h base/words.h base/memory.h base/sort.h \
 	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
-	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h \
+	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
 	layouts/fixed/flat.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
 	filter/filter.h filter/growth.h filter/algebra/union.h filter/inline.h filter/slices.h

@@ -20,8 +20,8 @@
  * block i, exactly.  Filters combine if their blocks have one size and their
  * numbers of blocks differ by a power of two.  A block has no parts to drop.
  */
-#include "core/base/hash.h"
 #include "core/layouts/geometry.h"
+#include "core/layouts/digits.h"
 #include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
@@ -86,37 +86,10 @@ positions_a_hash(uint64_t block_bits)
 	return (64 - SPARE) / width;	/* at least 1: the width is at most 32 */
 }
 
-/* Yields the positions of one key in its block, one after another. */
-typedef struct probe_sequence
-{
-	uint64_t	hash;
-	uint64_t	block_bits;
-	uint64_t	left;			/* what is left of the derived hash */
-	unsigned	derived;		/* its number */
-	unsigned	each;			/* positions per derived hash */
-	unsigned	more;			/* positions that this hash still gives */
-} probe_sequence;
-
-static inline probe_sequence
+static inline blx_digits
 probes_of(uint64_t hash, uint64_t block_bits)
 {
-	return (probe_sequence) {.hash = hash, .block_bits = block_bits, .each = positions_a_hash(block_bits)};
-}
-
-static inline uint64_t
-next_probe(probe_sequence *s)
-{
-	uint64_t	bit;
-
-	if (s->more == 0)
-	{
-		s->left = blx_derive(s->hash, ++s->derived);
-		s->more = s->each;
-	}
-	s->more--;
-	bit = blx_scale(s->left, s->block_bits);
-	s->left *= s->block_bits;
-	return bit;
+	return (blx_digits) {.hash = hash, .base = block_bits, .derived = 1, .each = positions_a_hash(block_bits)};
 }
 
 static inline uint64_t
@@ -131,11 +104,11 @@ add(blx_filter *f, const uint64_t *hashes, size_t n)
 	for (size_t i = 0; i < n; i++)
 	{
 		uint64_t   *block = blx_words(f) + blx_scale(hashes[i], f->blocks) * block_words(f);
-		probe_sequence s = probes_of(hashes[i], f->part_bits);
+		blx_digits	s = probes_of(hashes[i], f->part_bits);
 
 		for (unsigned j = 0; j < f->probes; j++)
 		{
-			uint64_t	bit = next_probe(&s);
+			uint64_t	bit = blx_next_digit(&s);
 
 			block[bit / 64] |= UINT64_C(1) << bit % 64;
 		}
@@ -147,11 +120,11 @@ static inline __attribute__((always_inline)) bool
 test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
 {
 	uint64_t	block = blx_scale(hash, f->blocks) * block_words(f);
-	probe_sequence s = probes_of(hash, f->part_bits);
+	blx_digits	s = probes_of(hash, f->part_bits);
 
 	for (unsigned j = 0; j < f->probes; j++)
 	{
-		uint64_t	bit = next_probe(&s);
+		uint64_t	bit = blx_next_digit(&s);
 
 		if (!(*fetch(arg, block + bit / 64, 1) >> bit % 64 & 1))
 			return false;

@@ -35,9 +35,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/hash.h"
-#include "core/layouts/research/dynamic_stage.h"
+#include "core/layouts/digits.h"
 #include "core/layouts/geometry.h"
+#include "core/layouts/research/dynamic_stage.h"
 
 /* The body's words after the parameters. */
 enum
@@ -153,61 +153,27 @@ follow(const blx_filter *f, place *p)
 /* ---- the bits of a key ---- */
 
 /*
- * Yields the bits of one key in a stage.  Each stage has derived hashes of its
- * own, so stages are independent.  A derived hash, taken as a fraction, gives
- * several indexes: its digits to the base of the filter's size.  Digits are taken
- * as long as ten bits are left beyond the last one.  So every index is equally
- * likely to within a thousandth, and 54 bits of each hash are of use.
+ * Each stage has derived hashes of its own, so stages are independent.  Digits are
+ * taken as long as ten bits are left beyond the last one.  So every position is
+ * equally likely to within a thousandth, and 54 bits of each hash are of use.
  */
-typedef struct probe_sequence
-{
-	uint64_t	hash;
-	uint64_t	fraction;
-	uint64_t	bits;
-	unsigned	derived;		/* number of the next derived hash */
-	unsigned	digits;			/* that one hash gives */
-	unsigned	left;			/* digits that this hash still gives */
-} probe_sequence;
-
-static inline probe_sequence
+static inline blx_digits
 probes_of(const dynamic_stage *s, uint64_t hash)
 {
 	unsigned	width = 64 - (unsigned) __builtin_clzll(s->bits - 1);
-	probe_sequence sequence = {
-		.hash = hash,
-		.bits = s->bits,
-		.derived = 1 + BLX_MAX_K * s->number,
-		.digits = 54 / width,
-	};
 
-	return sequence;
-}
-
-static inline uint64_t
-next_probe(probe_sequence *s)
-{
-	uint64_t	bit;
-
-	if (s->left == 0)
-	{
-		s->fraction = blx_derive(s->hash, s->derived++);
-		s->left = s->digits;
-	}
-	bit = blx_scale(s->fraction, s->bits);
-	s->fraction *= s->bits;
-	s->left--;
-	return bit;
+	return (blx_digits) {.hash = hash, .base = s->bits, .derived = 1 + BLX_MAX_K * s->number, .each = 54 / width};
 }
 
 /* True if a stage's filter has all bits of the key. */
 static inline bool
 stage_holds(const uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 {
-	probe_sequence sequence = probes_of(s, hash);
+	blx_digits	sequence = probes_of(s, hash);
 
 	for (unsigned j = 0; j < s->probes; j++)
 	{
-		uint64_t	bit = next_probe(&sequence);
+		uint64_t	bit = blx_next_digit(&sequence);
 
 		if (!(filter[bit / 64] >> bit % 64 & 1))
 			return false;
@@ -219,12 +185,12 @@ stage_holds(const uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 static inline unsigned
 stage_add(uint64_t *filter, const dynamic_stage *s, uint64_t hash)
 {
-	probe_sequence sequence = probes_of(s, hash);
+	blx_digits	sequence = probes_of(s, hash);
 	unsigned	fresh = 0;
 
 	for (unsigned j = 0; j < s->probes; j++)
 	{
-		uint64_t	bit = next_probe(&sequence);
+		uint64_t	bit = blx_next_digit(&sequence);
 
 		fresh += !(filter[bit / 64] >> bit % 64 & 1);
 		filter[bit / 64] |= UINT64_C(1) << bit % 64;
