@@ -1,8 +1,7 @@
 #!/bin/sh
 # An index of access method bloomx loses no row: under concurrent inserts, updates, deletes, VACUUM and
 # merges, when the server dies in the middle of them, and on a streaming replica. What recovery and the replica
-# make of each WAL record is compared with the page that the record was written for, byte by byte.  Inserts do not wait for VACUUM
-# or a check, cancelled merges leave no pages behind, and a damaged file gives an error instead of a wrong answer.
+# make of each WAL record is compared with the page that the record was written for, byte by byte.
 #
 #     scripts/throwaway test/server/index.sh [seconds [seed]]
 #
@@ -12,75 +11,14 @@
 # is 0 if no check failed.
 set -u
 
-# shellcheck source=test/tally.sh
-. "$(dirname -- "$0")/../tally.sh"
+# shellcheck source=test/server/control.sh
+. "$(dirname -- "$0")/control.sh"
 
 seconds=${1:-2}
 seed=${2:-1}
 echo "seed $seed"
-db=bloomx_index
-replica=$(dirname -- "$PGDATA")/replica
-work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_index.XXXXXX") || exit 1
 
-# A server refuses to run as root.
-if [ "$(id -u)" -eq 0 ]; then
-	as_server() { setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups "$@"; }
-else
-	as_server() { "$@"; }
-fi
-
-control() { # data directory, pg_ctl arguments
-	data=$1
-	shift
-	(cd / && as_server pg_ctl -D "$data" -s -w -t 600 "$@") >"$work/control.log" 2>&1 || {
-		cat "$work/control.log"
-		return 1
-	}
-}
-
-cleanup() {
-	[ ! -f "$replica/postmaster.pid" ] || control "$replica" -m immediate stop
-	rm -rf -- "$work" "$replica"
-}
-trap cleanup EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
-
-sql() { # SQL; more psql arguments may come first
-	psql -XqAt -v ON_ERROR_STOP=1 -d $db "$@"
-}
-
-# Waits until a query gives true, five minutes at most.
-await() { # SQL
-	tries=0
-	until [ "$(sql -c "$1")" = t ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 3000 ] || { echo "waited in vain for: $1" && return 1; }
-		sleep 0.1
-	done
-}
-
-# The gate is an advisory lock: while it is closed, a session that calls pg_advisory_lock_shared(1) waits.  So the test decides
-# in which order things happen, and not the speed of the machine.
-close_gate() {
-	PGAPPNAME=gate sql -c "SELECT pg_advisory_lock(1)" -c "SELECT pg_sleep(3600)" >/dev/null 2>&1 &
-	gate=$!
-	await "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND granted"
-}
-
-waits_at_gate() {
-	await "SELECT count(*) = 1 FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND NOT granted"
-}
-
-open_gate() {
-	sql -c "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gate'" >/dev/null
-	wait $gate
-}
-
-# Autovacuum would be one more session with a snapshot: what is dead for all others could outlive a VACUUM of the test.
-psql -Xq -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db" -c "ALTER SYSTEM SET autovacuum = off" -c "SELECT pg_reload_conf()" -o /dev/null || exit 1
 sql -c "
-	CREATE EXTENSION bloomx;
 	CREATE TABLE docs (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX docs_f ON docs USING bloomx (f) WITH (bits = 2048, probes = 8, pending_limit = 16);
 	-- signatures of several pages, merged often
@@ -95,43 +33,24 @@ sql -c "
 	-- many rows by one statement: sessions that meet on a page of pending rows part, and use several lists
 	CREATE TABLE many (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX many_f ON many USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
-	-- filters and values in one index, which has a store of each: VACUUM gives pages of one to the other
+	-- filters and values of one table
 	CREATE TABLE mixed (id serial PRIMARY KEY, f bloomfilter, tags int[]);
 	CREATE INDEX mixed_key ON mixed USING bloomx (tags) WITH (probes = 8, pending_limit = 16);
 	CREATE INDEX mixed_f ON mixed USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
-	CREATE FUNCTION some_filter() RETURNS bloomfilter LANGUAGE sql VOLATILE AS
-		'SELECT bloom_agg((random() * 1000)::int) FROM generate_series(1, 20)';
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
 	CREATE FUNCTION compare(k int) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS \$\$
-	DECLARE by_index bigint; by_scan bigint;
+	DECLARE tab text; condition text; by_index bigint; by_scan bigint;
 	BEGIN
-		SELECT (SELECT sum(id) FROM docs WHERE f @> k), (SELECT sum(id) FROM docs WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'docs, key %: index % scan %', k, by_index, by_scan;
-		END IF;
-		SELECT (SELECT sum(id) FROM large WHERE f @> k), (SELECT sum(id) FROM large WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'large, key %: index % scan %', k, by_index, by_scan;
-		END IF;
-		SELECT (SELECT sum(id) FROM many WHERE f @> k), (SELECT sum(id) FROM many WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'many, key %: index % scan %', k, by_index, by_scan;
-		END IF;
-		SELECT (SELECT sum(id) FROM growing WHERE f @> k), (SELECT sum(id) FROM growing WHERE (f @> k) IS TRUE) INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'growing, key %: index % scan %', k, by_index, by_scan;
-		END IF;
-		SELECT (SELECT sum(id) FROM events WHERE who = k OR note = 'note ' || k AND tags && ARRAY[k]),
-			(SELECT sum(id) FROM events WHERE (who = k) IS TRUE OR (note = 'note ' || k AND tags && ARRAY[k]) IS TRUE) INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'events, key %: index % scan %', k, by_index, by_scan;
-		END IF;
-		SELECT (SELECT sum(id) FROM mixed WHERE f @> k OR tags && ARRAY[k] OR (f @> (k + 1) AND tags && ARRAY[k % 10])),
-			(SELECT sum(id) FROM mixed WHERE (f @> k) IS TRUE OR (tags && ARRAY[k]) IS TRUE OR (f @> (k + 1) AND tags && ARRAY[k % 10]) IS TRUE)
-			INTO by_index, by_scan;
-		IF by_index IS DISTINCT FROM by_scan THEN
-			RAISE 'mixed, key %: index % scan %', k, by_index, by_scan;
-		END IF;
+		FOR tab, condition IN VALUES ('docs', 'f @> \$1'), ('large', 'f @> \$1'), ('many', 'f @> \$1'), ('growing', 'f @> \$1'),
+			('events', 'who = \$1 OR note = ''note '' || \$1 AND tags && ARRAY[\$1]'),
+			('mixed', 'f @> \$1 OR tags && ARRAY[\$1] OR (f @> (\$1 + 1) AND tags && ARRAY[\$1 % 10])')
+		LOOP
+			EXECUTE format('SELECT (SELECT sum(id) FROM %1\$s WHERE %2\$s), (SELECT sum(id) FROM %1\$s WHERE (%2\$s) IS TRUE)', tab, condition)
+				INTO by_index, by_scan USING k;
+			IF by_index IS DISTINCT FROM by_scan THEN
+				RAISE '%, key %: index % scan %', tab, k, by_index, by_scan;
+			END IF;
+		END LOOP;
 	END \$\$" || exit 1
 
 sql -c "CREATE TABLE made AS SELECT bloom_agg((i * 7919 + j * 31) % 1000) AS f FROM generate_series(1, 400) i, generate_series(1, 10) j GROUP BY i" || exit 1
@@ -206,162 +125,6 @@ checked() { # name
 		-o "$work/answer"
 	ok "$1" $?
 }
-
-# ---- cancelled merges ----
-
-# Rows of 8 kB in the index, merges of megabytes. If a step of a merge is cancelled, the next one reuses its pages, so
-# the file has no page without an owner and is no larger than the rows and one merge need.
-sql -c "
-	CREATE TABLE wide (id serial PRIMARY KEY, f bloomfilter);
-	CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
-	INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 900)" || exit 1
-# Where statements are so fast that few are cancelled, they insert more rows.
-cancelled=0
-rows=300
-while [ "$cancelled" -le 10 ] && [ "$rows" -le 20000 ]; do
-	for round in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-		sql -c "SET statement_timeout = $((round * 2))" -c "INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, $rows)" 2>>"$work/cancelled.log" || cancelled=$((cancelled + 1))
-		sql -c "SET statement_timeout = $round" -c "VACUUM wide" 2>>"$work/cancelled.log" || cancelled=$((cancelled + 1))
-	done
-	rows=$((rows * 2))
-done
-# (A timeout that comes at the very end of a statement is reported as a request of the user.)
-! grep -vE 'canceling statement due to (statement timeout|user request)|^CONTEXT:  ' "$work/cancelled.log" && { [ "$cancelled" -gt 10 ] || { echo "only $cancelled were cancelled" && false; }; }
-ok "statements were cancelled in the middle, and none failed otherwise" $?
-same "cancelled merges leave no page without an owner" 0 "$(sql -c "SELECT lost FROM bloomx_index_info('wide_f')")"
-sql -c "SET statement_timeout = '60s'" -c "INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 100)"
-ok "inserts work after them" $?
-sql -c "VACUUM wide" || exit 1
-used=$(sql -c "SELECT pages - free FROM bloomx_index_info('wide_f')")
-sql -c "REINDEX INDEX wide_f"
-needed=$(sql -c "SELECT pages FROM bloomx_index_info('wide_f')")
-[ "$used" -le $((needed * 3)) ] # dead rows, up to half of a segment; pending rows; half-filled slices
-ok "the index uses no more than the rows need ($used pages, $needed after REINDEX)" $?
-[ "$(sql -c "SELECT bloomx_check_index('wide_f') = count(f) FROM wide")" = t ]
-ok "the index is whole after them" $?
-
-# ---- inserts beside VACUUM and a check ----
-
-# Small segments, and VACUUM sleeps after each of them, so its pass takes many seconds. The rows that are inserted
-# meanwhile are far more than the list of pending rows should hold, so merges go on as well.
-sql -c "
-	SET maintenance_work_mem = '1MB';
-	CREATE TABLE slow (id serial PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
-	INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 6000);
-	CREATE INDEX slow_f ON slow USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
-	DELETE FROM slow WHERE id % 10 = 0" || exit 1
-# What a statement may take that waits for nobody: three seconds, and more on a slow machine.
-patience=$(sql -c '\timing on' -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" |
-	awk '/^Time: / { ms += $2 } END { print int(3000 + 10 * ms) }')
-sql -c "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1; SET application_name = 'slow vacuum'" -c "VACUUM slow" 2>/dev/null &
-vacuum=$!
-phase="SELECT phase FROM pg_stat_progress_vacuum WHERE relid = 'slow'::regclass"
-until [ "$(sql -c "$phase")" = "vacuuming indexes" ]; do
-	kill -0 $vacuum 2>/dev/null || break
-	sleep 0.1
-done
-before=$(sql -c "SELECT segments FROM bloomx_index_info('slow_f')")
-status=0
-for round in 1 2 3 4 5 6 7 8 9 10 11 12; do
-	sql -c "SET statement_timeout = $patience" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
-done
-ok "no insert waits for VACUUM" "$status"
-same "VACUUM was still running" "vacuuming indexes" "$(sql -c "$phase")"
-[ "$(sql -c "SELECT segments > $before FROM bloomx_index_info('slow_f')")" = t ]
-ok "pending rows became segments meanwhile" $?
-sql -c "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE application_name = 'slow vacuum'" >/dev/null
-wait $vacuum
-sql -c "SET vacuum_cost_delay = 0" -c "VACUUM slow" || exit 1
-same "the next VACUUM removes every dead row, wherever it was moved" t \
-	"$(sql -c "SELECT bloomx_check_index('slow_f') = rows + pending AND rows + pending = count FROM bloomx_index_info('slow_f'), (SELECT count(f) FROM slow) c")"
-
-# A check whose table scan stops at the gate, because the index's expression does so where test.gate is set: at the row of that
-# number. Inserts, merges and VACUUM go on, and some more while the scan goes on.
-sql -c "
-	CREATE FUNCTION gated(id int, f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS \$\$
-	BEGIN
-		IF id >= nullif(current_setting('test.gate', true), '')::int THEN
-			PERFORM pg_advisory_lock_shared(1);
-			PERFORM pg_advisory_unlock_shared(1);
-			PERFORM pg_sleep(0.002);
-		END IF;
-		RETURN f;
-	END \$\$;
-	DELETE FROM slow WHERE id > 2000;
-	DROP INDEX slow_f;
-	CREATE INDEX slow_f ON slow USING bloomx (gated(id, f)) WITH (bits = 65536, probes = 8, pending_limit = 800)" || exit 1
-close_gate
-sql -c "SET test.gate = 1000; SET maintenance_work_mem = '1MB'" -c "SELECT bloomx_check_index('slow_f') > 0" -o "$work/checked" &
-check=$!
-waits_at_gate
-status=0
-for round in 1 2 3 4 5 6; do
-	sql -c "SET statement_timeout = $patience" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
-done
-ok "no insert waits for a check" "$status"
-sql -c "SET statement_timeout = $patience" -c "VACUUM slow"
-ok "VACUUM does not wait for it either" $?
-kill -0 $check
-ok "the check was still running" $?
-open_gate
-for round in 1 2 3; do
-	sql -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || exit 1
-done
-wait $check && [ "$(cat "$work/checked")" = t ]
-ok "the check finds every row, though merges have moved them" $?
-
-# A transaction older than the index sees row versions that the index never had. This must not mislead the check.
-sql -c "CREATE TABLE old (f bloomfilter) WITH (fillfactor = 30); INSERT INTO old SELECT some_filter() FROM generate_series(1, 50)"
-close_gate
-sql -c "BEGIN ISOLATION LEVEL REPEATABLE READ" -c "SELECT count(*) FROM old" -c "SELECT pg_advisory_lock_shared(1)" -c "SELECT bloomx_check_index('old_f')" >"$work/old" &
-check=$!
-waits_at_gate
-sql -c "SET statement_timeout = '120s'" -c "UPDATE old SET f = some_filter()" -c "CREATE INDEX old_f ON old USING bloomx (f)"
-open_gate
-wait $check
-same "a check under REPEATABLE READ reports no damage where there is none" "50  50 t" \
-	"$(tr '\n' ' ' <"$work/old")$(sql -c "SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'old_f'::regclass")"
-
-# ---- a provisional geometry ----
-
-# Small filters, and then larger ones: an insert gives all pending rows new pages and larger signatures. First while a
-# check runs, which must begin again, and so sees the new rows as well.
-sql -c "
-	CREATE FUNCTION sized(id int, size int) RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS
-		'SELECT public.bloom_agg(k, size) FROM generate_series(id, id + 9) k';
-	CREATE TABLE fresh (id int, size int) WITH (autovacuum_enabled = off);
-	CREATE INDEX fresh_f ON fresh USING bloomx (gated(id, sized(id, size))) WITH (pending_limit = 8000);
-	INSERT INTO fresh SELECT i, 10 FROM generate_series(1, 300) i" || exit 1
-close_gate
-sql -c "SET test.gate = 150" -c "SELECT bloomx_check_index('fresh_f')" -o "$work/checked" &
-check=$!
-waits_at_gate
-sql -c "SET statement_timeout = '120s'" -c "INSERT INTO fresh SELECT i, i FROM generate_series(301, 400) i" || exit 1
-kill -0 $check
-ok "the check was running when the geometry changed" $?
-open_gate
-wait $check
-same "and begins again then" 400 "$(cat "$work/checked")"
-
-# Then while VACUUM sleeps. It must not go by the numbers of the old pages. (It sleeps for seconds. A machine that stops for
-# longer than that at this moment gets another chance.)
-running=1
-for _ in $(seq 10); do
-	sql -c "TRUNCATE fresh" -c "INSERT INTO fresh SELECT i, 1000 FROM generate_series(1, 600) i" -c "DELETE FROM fresh WHERE id % 2 = 0" || exit 1
-	sql -c "SET vacuum_cost_delay = 100; SET vacuum_cost_limit = 1" -c "VACUUM fresh" &
-	vacuum=$!
-	until [ "$(sql -c "SELECT phase FROM pg_stat_progress_vacuum WHERE relid = 'fresh'::regclass")" = "vacuuming indexes" ]; do
-		kill -0 $vacuum 2>/dev/null || break
-		sleep 0.05
-	done
-	sql -c "INSERT INTO fresh VALUES (0, 4000)" || exit 1
-	kill -0 $vacuum && running=0
-	wait $vacuum
-	[ $running -ne 0 ] || break
-done
-ok "VACUUM was running when the geometry changed" $running
-same "VACUUM removes every dead row, and no other" "301 301" "$(sql -F ' ' -c "SELECT bloomx_check_index('fresh_f'), pending FROM bloomx_index_info('fresh_f')")"
-sql -c "DROP TABLE slow, wide, old, fresh"
 
 # ---- load ----
 
@@ -489,83 +252,4 @@ ok "a promoted replica takes rows" $?
 checked "and its indexes are whole"
 export PGPORT=5432
 
-# ---- damaged files ----
-
-# Many small indexes. The server is stopped, and in each index something is overwritten that describes its structure:
-# in the metapage, the directory, or a page's header and tail. Every use of such an index must give the same answer
-# as the table, or an error that calls the index damaged. (Data checksums guard the bits of signatures and the row
-# addresses. If these are damaged, the server must merely survive.)
-copies=120
-sql -c "
-	CREATE TABLE sound (id int, f bloomfilter);
-	INSERT INTO sound SELECT i, bloom_agg((i * 7919 + j * j * 31) % 500) FROM generate_series(1, 300) i, generate_series(1, 20) j GROUP BY i;
-	DO \$\$ BEGIN
-		FOR i IN 1 .. $copies LOOP
-			EXECUTE format('CREATE TABLE copy_%s (id int, f bloomfilter) WITH (autovacuum_enabled = off)', i);
-			EXECUTE format('CREATE INDEX copy_%1\$s_f ON copy_%1\$s USING bloomx (f) WITH (bits = 1024, probes = 8, pending_limit = 16)', i);
-			EXECUTE format('INSERT INTO copy_%s SELECT id, f FROM sound', i);
-			EXECUTE format('DELETE FROM copy_%s WHERE id %% 7 = 0', i);
-		END LOOP;
-	END \$\$;
-	CREATE FUNCTION attempt(statement text) RETURNS text LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS \$\$
-	DECLARE answer text;
-	BEGIN
-		EXECUTE statement INTO answer;
-		RETURN coalesce(answer, 'ok');
-	EXCEPTION WHEN data_corrupted OR index_corrupted THEN
-		RETURN 'damaged';
-	WHEN OTHERS THEN
-		RETURN SQLSTATE || ' ' || SQLERRM;
-	END \$\$" -c "CHECKPOINT" || exit 1
-sql -c "SELECT pg_relation_filepath('copy_' || i || '_f') FROM generate_series(1, $copies) i" >"$work/files"
-control "$PGDATA" -m fast stop || exit 1
-python3 - "$PGDATA" "$work/files" <<'PYTHON' || exit 1
-import random, struct, sys
-
-BLOCK, TAIL = 8192, 16
-random.seed(20261122)
-for number, line in enumerate(open(sys.argv[2])):
-    with open(sys.argv[1] + "/" + line.strip(), "r+b") as file:
-        data = file.read()
-        pages = [data[at:at + BLOCK] for at in range(0, len(data), BLOCK)]
-        kinds = [struct.unpack_from("<H", page, BLOCK - 4)[0] for page in pages]
-        kind = number % 6
-        if kind < 2:  # the metapage's fields that are in use, and behind them
-            page, offset = 0, random.randrange(24, 600)
-        elif kind == 2:
-            page, offset = 0, random.choice([random.randrange(600, BLOCK - TAIL), BLOCK - TAIL - random.randrange(1, 56)])
-        elif kind == 3:  # the directory
-            page, offset = kinds.index(2), random.randrange(24, 24 + 24 * 12)
-        elif kind == 4:  # headers (except the LSN) and tails
-            page, offset = random.randrange(len(pages)), random.choice([random.randrange(10, 24), BLOCK - random.randrange(1, TAIL + 1)])
-        else:  # contents
-            page, offset = random.choice([i for i, k in enumerate(kinds) if k in (3, 4)]), random.randrange(24, BLOCK - TAIL)
-        size = min(random.choice([1, 2, 4, 8]), BLOCK - offset)
-        value = random.choice([b"\xff" * size, bytes(size), random.randbytes(size), bytes([data[page * BLOCK + offset] ^ 1])])
-        file.seek(page * BLOCK + offset)
-        file.write(value)
-PYTHON
-control "$PGDATA" -l "$BLOOMX_LOG" start || exit 1
-for copy in $(seq 1 $copies); do
-	contents=
-	[ $(((copy - 1) % 6)) -ne 5 ] || contents='contents '
-	sql -v ON_ERROR_STOP=0 -v copy="$copy" -c "SET statement_timeout = '60s'" -f - 2>&1 <<-SQL | sed "s/^psql:[^ ]* //; s/^/$copy $contents/" >>"$work/damaged"
-		SELECT 'info', attempt('SELECT ''ok'' FROM bloomx_index_info(''copy_${copy}_f'')');
-		SELECT 'check', attempt('SELECT ''ok'' FROM bloomx_check_index(''copy_${copy}_f'')');
-		SELECT 'look up', attempt('SELECT CASE WHEN (SELECT count(*) FROM copy_$copy WHERE f @> k) = (SELECT count(*) FROM copy_$copy WHERE (f @> k) IS TRUE)
-			THEN ''ok'' ELSE ''wrong'' END FROM generate_series(1, 500, 7) k ORDER BY 1 DESC LIMIT 1');
-		SELECT 'insert', attempt('WITH added AS (INSERT INTO copy_$copy SELECT id, f FROM sound RETURNING id) SELECT ''ok'' FROM (SELECT count(*) FROM added) a');
-		SELECT 'look up again', attempt('SELECT CASE WHEN (SELECT count(*) FROM copy_$copy WHERE f @> k) = (SELECT count(*) FROM copy_$copy WHERE (f @> k) IS TRUE)
-			THEN ''ok'' ELSE ''wrong'' END FROM generate_series(1, 500, 7) k ORDER BY 1 DESC LIMIT 1');
-		VACUUM copy_$copy;
-	SQL
-done
-! grep -vE '\|(ok|damaged)$|^[0-9]+ contents look up( again)?\|wrong$|HINT:  Please REINDEX it|CONTEXT:  ' "$work/damaged" |
-	grep -vE 'ERROR:  (index "copy_[0-9]+_f" is damaged|invalid page in block|could not read block)'
-ok "a damaged index gives the right answer or says that it is damaged" $?
-noticed=$(grep -c '|damaged' "$work/damaged")
-[ "$noticed" -gt $copies ]
-ok "damage is noticed ($noticed of $((5 * copies)) attempts)" $?
-sql -c "ALTER SYSTEM RESET autovacuum" -c "SELECT pg_reload_conf()" -o "$work/answer"
-
-tally
+finish
