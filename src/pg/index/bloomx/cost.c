@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "access/genam.h"
+#include "access/table.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -298,6 +299,49 @@ EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const B
 	return estimate;
 }
 
+/*
+ * The pages of TOASTed values that a sequential scan reads for conditions on values.  If
+ * the bits of the keys would fill more pages than the rows do, the keys come from there.
+ */
+static double
+ToastPages(const IndexPath *path, Relation index, const BloomxDirectory *directory)
+{
+	Relation	table = table_open(index->rd_index->indrelid, NoLock);
+	Oid			toast = table->rd_rel->reltoastrelid;
+	double		pages = 0;
+	bool		of_varlena = false;
+	ListCell   *lc;
+
+	table_close(table, NoLock);
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		pages += directory->segments[i].rows * (double) directory->segments[i].slices / (8 * BLCKSZ);
+	foreach(lc, path->indexclauses)
+		of_varlena |= TupleDescAttr(RelationGetDescr(index), lfirst_node(IndexClause, lc)->indexcol)->attlen == -1;
+	if (!OidIsValid(toast) || !of_varlena || pages <= path->indexinfo->rel->pages)
+		return 0;
+	table = table_open(toast, AccessShareLock);
+	pages = RelationGetNumberOfBlocks(table);
+	table_close(table, AccessShareLock);
+	return pages;
+}
+
+/*
+ * The planner does not know that a sequential scan reads these pages, too.  So of what
+ * this scan costs, with its share of them, it is told the part that it knows of the
+ * sequential scan.
+ */
+static Cost
+InProportion(const IndexOptInfo *info, Cost total, double share, double toast)
+{
+	double		page_cost;
+	Cost		scan;
+
+	get_tablespace_page_costs(info->rel->reltablespace, NULL, &page_cost);
+	toast *= page_cost;
+	scan = info->rel->pages * page_cost + info->rel->tuples * (cpu_tuple_cost + cpu_operator_cost);
+	return (total + share * toast) * scan / (scan + toast);
+}
+
 void
 bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *startup, Cost *total,
 				   Selectivity *selectivity, double *correlation, double *pages)
@@ -306,7 +350,8 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 	Relation	index = info->hypothetical ? NULL : index_open(info->indexoid, NoLock);
 	const BloomxDirectory *directory = index == NULL ? NULL : BloomxReadDirectory(index, NULL);
 	Estimate	estimate;
-	double		share,
+	double		share = 1,
+				toast = 0,
 				random_page_cost;
 	List	   *quals = NIL;
 	ListCell   *lc;
@@ -322,6 +367,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 	{
 		estimate = EstimateValues(root, path, index, directory, &share);
 		EstimateBlocks(path, share, total, selectivity);
+		toast = directory == NULL ? 0 : ToastPages(path, index, directory);
 	}
 	if (index != NULL)
 		index_close(index, NoLock);
@@ -333,5 +379,7 @@ bloomxcostestimate(PlannerInfo *root, IndexPath *path, double loops, Cost *start
 	get_tablespace_page_costs(info->reltablespace, &random_page_cost, NULL);
 	*startup = 0;
 	*total += *pages * random_page_cost + cpu_operator_cost * estimate.operators + cpu_index_tuple_cost * estimate.found;
+	if (toast > 0)
+		*total = InProportion(info, *total, share, toast);
 	*correlation = 0;
 }
