@@ -23,7 +23,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,query/%, filter_settings optional registry volatility) \
 		$(patsubst %,exec/%, collect probe heapscan rangeindex pageruns partitions) \
 		$(patsubst %,plan/%, grouping pushdown joins) \
-		$(patsubst %,report/%, report totals statement explain) \
+		$(patsubst %,report/%, report totals explain) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
 		hooks) \

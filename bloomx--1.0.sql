@@ -1236,7 +1236,7 @@ COMMENT ON FUNCTION bloomx_last_runtime_filters() IS 'what the runtime filters o
 
 CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
-	OUT bytes_sent bigint)
+	OUT bytes_sent bigint, OUT stats_reset timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_runtime_filter_totals'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
@@ -1245,3 +1245,9 @@ COMMENT ON FUNCTION bloomx_runtime_filter_totals() IS 'what all runtime filters 
 CREATE VIEW bloomx_stat_runtime_filters AS SELECT * FROM bloomx_runtime_filter_totals();
 COMMENT ON VIEW bloomx_stat_runtime_filters IS 'what all runtime filters did: of this session and, if the library is preloaded, of the server';
 GRANT SELECT ON bloomx_stat_runtime_filters TO PUBLIC;
+
+CREATE FUNCTION bloomx_stat_reset() RETURNS void
+	AS 'MODULE_PATHNAME'
+	LANGUAGE C VOLATILE PARALLEL RESTRICTED;
+COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters, of this session and of the server, to zero';
+REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;

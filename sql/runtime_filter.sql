@@ -291,6 +291,10 @@ DROP FUNCTION asks(int, int);
 
 -- The session's totals; EXPLAIN shows what a filter did, in each format.
 SELECT filters > 0 AS filters, rows_checked > rows_dropped AS checked, rows_dropped > 0 AS dropped, pauses FROM bloomx_stat_runtime_filters;
+-- They begin anew when they are told to, and say when that was.
+SELECT stats_reset AS before FROM bloomx_stat_runtime_filters WHERE scope = 'session' \gset
+SELECT bloomx_stat_reset();
+SELECT filters, rows_checked, stats_reset > :'before' AS later FROM bloomx_stat_runtime_filters WHERE scope = 'session';
 CREATE FUNCTION explained(format text) RETURNS SETOF text LANGUAGE plpgsql AS $$
 DECLARE
 	line text;

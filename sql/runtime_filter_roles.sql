@@ -91,6 +91,8 @@ COMMIT;
 SELECT count(*) FROM bloomx_last_runtime_filters();
 SELECT filters - :before AS filters FROM bloomx_runtime_filter_totals() WHERE scope = 'session';
 SELECT count(*) FROM bloomx_runtime_filter_totals() WHERE scope = 'server';
+-- It may not set them to zero.
+SELECT bloomx_stat_reset();
 -- Nor is anything left for the next role of the session.
 RESET ROLE;
 SELECT count(*) FROM bloomx_last_runtime_filters();

@@ -15,6 +15,7 @@
 #include "runtimefilter/plan/joins.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/report/report.h"
+#include "runtimefilter/report/totals.h"
 
 static ExecutorStart_hook_type next_start;
 static ExecutorFinish_hook_type next_finish;

@@ -30,7 +30,6 @@ extern bool bloomx_runtime_filter;
 extern int	bloomx_runtime_filter_min_rows;
 extern int	bloomx_runtime_filter_min_pages;
 extern double bloomx_runtime_filter_min_drop;
-extern bool bloomx_runtime_filter_log;
 
 extern void DefineRuntimeFilterSettings(void);
 
@@ -162,7 +161,7 @@ struct AppliedFilter
 	double		drop_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
 
 	uint64		counts[N_COUNTS];	/* in this process */
-	int			shared_counts;	/* number of its counts in a parallel query; -1: it has none */
+	int			shared_report;	/* number of its report in a parallel query; -1: it has none */
 };
 
 /* A plan node whose method is replaced: rows are dropped there, or collected, or both. */

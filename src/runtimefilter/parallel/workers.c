@@ -34,20 +34,11 @@
 #define SEGMENT_MAGIC 0x626c6a66
 
 /* What the workers' filter did at a filter point. */
-typedef struct SharedCounts
+typedef struct SharedReport
 {
-	/* whose: numbers in the plan, and the column */
-	int			join_node,
-				site_node;
-	AttrNumber	attno;
-
-	int			processes;		/* that asked the filter */
-	uint64		counts[N_COUNTS];
-	/* of one of them */
-	char		kind[16];
-	uint64		build_rows,
-				bytes;
-} SharedCounts;
+	AttrNumber	attno;			/* of the key, beside the numbers of the nodes */
+	FilterReport report;		/* of all that have told it */
+} SharedReport;
 
 /* Keys that fit into this much memory of the segment need no segment of their own. */
 #define AREA_BYTES (256 * 1024)
@@ -55,13 +46,13 @@ typedef struct SharedCounts
 typedef struct SharedQuery
 {
 	uint32		magic;
-	slock_t		mutex;			/* of all counts: each process adds but once per filter */
-	int			n_counts;
+	slock_t		mutex;			/* of all reports: each process adds but once per filter */
+	int			n_reports;
 	int			n_builds;
 	Size		builds;			/* where they are: PartsOfBuild each */
 	Size		area;			/* where it is, if there are builds */
 	XLogRecPtr	position;		/* the leader's */
-	SharedCounts counts[FLEXIBLE_ARRAY_MEMBER];
+	SharedReport reports[FLEXIBLE_ARRAY_MEMBER];
 } SharedQuery;
 
 static PartsOfBuild *
@@ -160,23 +151,15 @@ KeepSegment(FilteredQuery *query, dsm_segment *segment)
 }
 
 static bool
-CountsAreOf(const SharedCounts *counts, const AppliedFilter *applied)
+IsReportOf(const SharedReport *shared, const AppliedFilter *applied)
 {
-	return counts->join_node == applied->filter->join->plan->plan_node_id &&
-		counts->site_node == applied->point->ps->plan->plan_node_id && counts->attno == applied->attnos[0];
+	return shared->report.join_node == applied->filter->join->plan->plan_node_id &&
+		shared->report.site_node == applied->point->ps->plan->plan_node_id && shared->attno == applied->attnos[0];
 }
 
+/* The leader's: one for each filter at each point.  Few of them are not below a Gather. */
 static void
-NameCounts(SharedCounts *counts, AppliedFilter *applied)
-{
-	counts->join_node = applied->filter->join->plan->plan_node_id;
-	counts->site_node = applied->point->ps->plan->plan_node_id;
-	counts->attno = applied->attnos[0];
-}
-
-/* The leader's: counts of each filter at each point.  Few of them are not below a Gather. */
-static void
-ClaimCounts(FilteredQuery *query, SharedQuery *shared)
+MakeReports(FilteredQuery *query, SharedQuery *shared)
 {
 	ListCell   *lc;
 
@@ -186,8 +169,13 @@ ClaimCounts(FilteredQuery *query, SharedQuery *shared)
 
 		for (int i = 0; i < point->n_filters; i++)
 		{
-			point->filters[i]->shared_counts = shared->n_counts++;
-			NameCounts(&shared->counts[point->filters[i]->shared_counts], point->filters[i]);
+			AppliedFilter *applied = point->filters[i];
+			SharedReport *report = &shared->reports[shared->n_reports];
+
+			applied->shared_report = shared->n_reports++;
+			report->report.join_node = applied->filter->join->plan->plan_node_id;
+			report->report.site_node = point->ps->plan->plan_node_id;
+			report->attno = applied->attnos[0];
 		}
 	}
 }
@@ -225,17 +213,17 @@ MakeSegment(FilteredQuery *query)
 	dsm_segment *segment;
 	SharedQuery *shared;
 	ListCell   *lc;
-	int			n_counts = 0,
+	int			n_reports = 0,
 				n_builds = 0;
 	Size		builds,
 				area,
 				size;
 
 	foreach(lc, query->points)
-		n_counts += ((FilterPoint *) lfirst(lc))->n_filters;
+		n_reports += ((FilterPoint *) lfirst(lc))->n_filters;
 	foreach(lc, query->filters)
 		n_builds += IsPublished(lfirst(lc));
-	builds = MAXALIGN(offsetof(SharedQuery, counts) + n_counts * sizeof(SharedCounts));
+	builds = MAXALIGN(offsetof(SharedQuery, reports) + n_reports * sizeof(SharedReport));
 	area = MAXALIGN(builds + n_builds * sizeof(PartsOfBuild));
 	size = area + (n_builds > 0 ? AREA_BYTES : 0);
 	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
@@ -249,7 +237,7 @@ MakeSegment(FilteredQuery *query)
 	shared->area = area;
 	shared->position = query->position;
 	SpinLockInit(&shared->mutex);
-	ClaimCounts(query, shared);
+	MakeReports(query, shared);
 	MakeBuilds(query, shared);
 	if (n_builds == 0)
 		return;
@@ -259,9 +247,9 @@ MakeSegment(FilteredQuery *query)
 	MemoryContextSwitchTo(old);
 }
 
-/* A worker's: the counts that its leader has made. */
+/* A worker's: those that its leader has made. */
 static void
-FindCounts(FilteredQuery *query)
+FindReports(FilteredQuery *query)
 {
 	ListCell   *lc;
 
@@ -270,9 +258,9 @@ FindCounts(FilteredQuery *query)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-			for (int j = 0; j < query->parallel->shared->n_counts; j++)
-				if (CountsAreOf(&query->parallel->shared->counts[j], point->filters[i]))
-					point->filters[i]->shared_counts = j;
+			for (int j = 0; j < query->parallel->shared->n_reports; j++)
+				if (IsReportOf(&query->parallel->shared->reports[j], point->filters[i]))
+					point->filters[i]->shared_report = j;
 	}
 }
 
@@ -333,7 +321,7 @@ JoinSegment(FilteredQuery *query, PlanState *top, dsm_handle handle)
 	if (shared->magic != SEGMENT_MAGIC)
 		elog(ERROR, "dynamic shared memory segment does not belong to runtime filters");
 	query->position = Max(query->position, shared->position);
-	FindCounts(query);
+	FindReports(query);
 	if (shared->n_builds == 0)
 		return;
 	query->parallel->area = dsa_attach_in_place((char *) shared + shared->area, segment);
@@ -414,23 +402,17 @@ ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 		(void) VisitPlan(top, VisitGather, query);
 }
 
-/* ---- counts ---- */
+/* ---- reports ---- */
 
 static void
-TellCounts(SharedQuery *shared, const AppliedFilter *applied)
+TellReport(SharedQuery *shared, const AppliedFilter *applied)
 {
 	FilterReport report = MakeOwnReport(applied);
-	SharedCounts *counts = &shared->counts[applied->shared_counts];
 
 	if (report.processes == 0)
 		return;
 	SpinLockAcquire(&shared->mutex);
-	counts->processes += report.processes;
-	for (int i = 0; i < N_COUNTS; i++)
-		counts->counts[i] += report.counts[i];
-	memcpy(counts->kind, report.kind, sizeof(counts->kind));
-	counts->build_rows = report.build_rows;
-	counts->bytes = report.bytes;
+	AddReport(&shared->reports[applied->shared_report].report, &report);
 	SpinLockRelease(&shared->mutex);
 }
 
@@ -445,8 +427,8 @@ TellLeader(FilteredQuery *query)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-			if (point->filters[i]->shared_counts >= 0)
-				TellCounts(query->parallel->shared, point->filters[i]);
+			if (point->filters[i]->shared_report >= 0)
+				TellReport(query->parallel->shared, point->filters[i]);
 	}
 }
 
@@ -455,23 +437,14 @@ static void
 AddToReport(const AppliedFilter *applied, FilterReport *report)
 {
 	ParallelQuery *parallel = applied->point->query->parallel;
-	SharedCounts counts;
+	FilterReport told;
 
-	if (applied->shared_counts < 0 || parallel == NULL || IsParallelWorker())
+	if (applied->shared_report < 0 || parallel == NULL || IsParallelWorker())
 		return;
 	SpinLockAcquire(&parallel->shared->mutex);
-	counts = parallel->shared->counts[applied->shared_counts];
+	told = parallel->shared->reports[applied->shared_report].report;
 	SpinLockRelease(&parallel->shared->mutex);
-	/* the leader may have left all of the work to them */
-	if (report->processes == 0 && counts.processes > 0)
-	{
-		memcpy(report->kind, counts.kind, sizeof(report->kind));
-		report->build_rows = counts.build_rows;
-		report->bytes = counts.bytes;
-	}
-	report->processes += counts.processes;
-	for (int i = 0; i < N_COUNTS; i++)
-		report->counts[i] += counts.counts[i];
+	AddReport(report, &told);
 }
 
 /* ---- hooks ---- */

@@ -165,7 +165,7 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 
 	applied->filter = filter;
 	applied->point = point;
-	applied->shared_counts = -1;
+	applied->shared_report = -1;
 	applied->drop_rate = 1;
 	applied->keys = palloc(filter->n_keys * sizeof(int));
 	applied->attnos = palloc(filter->n_keys * sizeof(AttrNumber));

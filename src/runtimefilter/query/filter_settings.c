@@ -11,7 +11,6 @@ bool		bloomx_runtime_filter = false;
 int			bloomx_runtime_filter_min_rows = 10000;
 int			bloomx_runtime_filter_min_pages = 64;
 double		bloomx_runtime_filter_min_drop = 0.1;
-bool		bloomx_runtime_filter_log = false;
 
 /*
  * The defaults.  A row that is dropped saves 25 ns (a join of 1,000 build rows) to
@@ -51,9 +50,4 @@ DefineRuntimeFilterSettings(void)
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
-	DefineCustomBoolVariable("bloomx.runtime_filter_log",
-							 "Writes to the server's log what each runtime filter of a query did.",
-							 NULL,
-							 &bloomx_runtime_filter_log, false,
-							 PGC_SUSET, 0, NULL, NULL, NULL);
 }

@@ -1,18 +1,27 @@
 /*
- * report.c - what a filter did at a filter point, in this process.
+ * report.c - what a filter did at a filter point, and what those of the last statement did.
+ *
+ * The reports of the last statement with a hash join are kept, also those of the
+ * queries within its functions.  A role sees those of its own queries: a function may
+ * run queries as its owner, and sessions change their role.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "funcapi.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "runtimefilter/exec/scans.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/report/report.h"
+#include "runtimefilter/report/totals.h"
 #include "runtimefilter/query/volatility.h"
 
 static void
@@ -46,6 +55,21 @@ MakeOwnReport(const AppliedFilter *applied)
 	report.counts[PAGES] = PagesSeen(applied);
 	report.processes = report.counts[ROWS_CHECKED] > 0 || report.counts[PAGES] > 0 || report.counts[PARTITIONS] > 0;
 	return report;
+}
+
+void
+AddReport(FilterReport *report, const FilterReport *other)
+{
+	/* the leader may have left all of the work to others */
+	if (report->processes == 0 && other->processes > 0)
+	{
+		memcpy(report->kind, other->kind, sizeof(report->kind));
+		report->build_rows = other->build_rows;
+		report->bytes = other->bytes;
+	}
+	report->processes += other->processes;
+	for (int i = 0; i < N_COUNTS; i++)
+		report->counts[i] += other->counts[i];
 }
 
 FilterReport
@@ -87,4 +111,87 @@ DescribeFilter(const FilterReport *r, char *line, size_t size)
 		appendStringInfo(&s, "; in %d processes", r->processes);
 	strlcpy(line, s.data, size);
 	pfree(s.data);
+}
+
+/* ---- the last statement ---- */
+
+/* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
+#define MOST_REPORTS 1000
+
+static FilterReport *reports;
+static int	n_reports,
+			n_allocated;
+static TimestampTz statement;	/* that they are of */
+
+static void
+KeepReport(const FilterReport *r)
+{
+	if (n_reports >= MOST_REPORTS)
+		return;
+	if (n_reports == n_allocated)
+	{
+		int			n = n_allocated == 0 ? 16 : n_allocated * 2;
+
+		reports = reports == NULL ? MemoryContextAlloc(TopMemoryContext, n * sizeof(FilterReport)) :
+			repalloc(reports, n * sizeof(FilterReport));
+		n_allocated = n;
+	}
+	reports[n_reports++] = *r;
+}
+
+void
+ReportQuery(FilteredQuery *query)
+{
+	ListCell   *lc;
+
+	if (query->statement != statement)
+	{
+		n_reports = 0;
+		statement = query->statement;
+	}
+	foreach(lc, query->points)
+	{
+		FilterPoint *point = lfirst(lc);
+
+		for (int i = 0; i < point->n_filters; i++)
+		{
+			FilterReport report = MakeFilterReport(point->filters[i]);
+
+			AddToTotals(report.role, report.counts);
+			KeepReport(&report);
+		}
+	}
+}
+
+PG_FUNCTION_INFO_V1(bloomx_last_runtime_filters);
+Datum
+bloomx_last_runtime_filters(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < n_reports; i++)
+	{
+		FilterReport *r = &reports[i];
+		bool		has_table = NameStr(r->table)[0] != '\0',
+					has_column = NameStr(r->column)[0] != '\0';
+		Datum		values[] = {
+			Int32GetDatum(r->join_node), Int32GetDatum(r->site_node),
+			has_table ? CStringGetTextDatum(NameStr(r->table)) : (Datum) 0,
+			has_column ? CStringGetTextDatum(NameStr(r->column)) : (Datum) 0,
+			Int32GetDatum(r->n_keys), CStringGetTextDatum(r->kind),
+			Int64GetDatum(r->build_rows), Int64GetDatum(r->bytes),
+			[8 + N_COUNTS] = Int32GetDatum(r->processes)
+		};
+		bool		nulls[lengthof(values)] = {false};
+
+		if (r->role != GetUserId())
+			continue;
+		nulls[2] = !has_table;
+		nulls[3] = !has_column;
+		for (int j = 0; j < N_COUNTS; j++)
+			values[8 + j] = Int64GetDatum(r->counts[j]);
+		tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }

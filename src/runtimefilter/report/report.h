@@ -24,22 +24,15 @@ typedef struct FilterReport
 	int			processes;		/* that asked the filter */
 } FilterReport;
 
-/* In this process, and in all that have told it. */
+/* In this process; in all. */
 extern FilterReport MakeOwnReport(const AppliedFilter *applied);
 extern FilterReport MakeFilterReport(const AppliedFilter *applied);
 
+/* Adds what the same filter did in other processes. */
+extern void AddReport(FilterReport *report, const FilterReport *other);
+
 /* One line. */
 extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
-
-/* ---- totals.c ---- */
-
-/* A filter was applied at a point, in a query of that role. */
-extern void AddToTotals(Oid role, const uint64 *counts);
-
-/* Asks for the shared memory of the server's totals, while shared_preload_libraries are loaded. */
-extern void InstallTotals(void);
-
-/* ---- statement.c ---- */
 
 /* A query ends: keeps what its filters did. */
 extern void ReportQuery(FilteredQuery *query);

@@ -12,20 +12,28 @@
 #include "catalog/pg_authid.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "port/atomics.h"
 #include "storage/ipc.h"
 #include "storage/lwlock.h"
 #include "storage/shmem.h"
+#include "storage/spin.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
+#include "utils/timestamp.h"
 #include "utils/tuplestore.h"
 
-#include "runtimefilter/report/report.h"
+#include "runtimefilter/report/totals.h"
+
+typedef struct Totals
+{
+	TimestampTz since;
+	uint64		filters;
+	uint64		counts[N_COUNTS];
+} Totals;
 
 typedef struct ServerTotals
 {
-	pg_atomic_uint64 filters;
-	pg_atomic_uint64 counts[N_COUNTS];
+	slock_t		mutex;
+	Totals		totals;
 } ServerTotals;
 
 static ServerTotals *server;	/* NULL if the library was not preloaded */
@@ -34,8 +42,7 @@ static ServerTotals *server;	/* NULL if the library was not preloaded */
 typedef struct RoleTotals
 {
 	Oid			role;
-	uint64		filters;
-	uint64		counts[N_COUNTS];
+	Totals		totals;
 	struct RoleTotals *next;
 } RoleTotals;
 
@@ -44,37 +51,41 @@ static RoleTotals *session;
 static shmem_request_hook_type next_request;
 static shmem_startup_hook_type next_startup;
 
-static RoleTotals *
+static Totals *
 TotalsOf(Oid role)
 {
-	RoleTotals *totals = session;
+	RoleTotals *mine = session;
 
-	while (totals != NULL && totals->role != role)
-		totals = totals->next;
-	if (totals == NULL)
+	while (mine != NULL && mine->role != role)
+		mine = mine->next;
+	if (mine == NULL)
 	{
-		totals = MemoryContextAllocZero(TopMemoryContext, sizeof(RoleTotals));
-		totals->role = role;
-		totals->next = session;
-		session = totals;
+		mine = MemoryContextAllocZero(TopMemoryContext, sizeof(RoleTotals));
+		mine->role = role;
+		mine->totals.since = MyStartTimestamp;
+		mine->next = session;
+		session = mine;
 	}
-	return totals;
+	return &mine->totals;
+}
+
+static void
+Add(Totals *totals, const uint64 *counts)
+{
+	totals->filters++;
+	for (int i = 0; i < N_COUNTS; i++)
+		totals->counts[i] += counts[i];
 }
 
 void
 AddToTotals(Oid role, const uint64 *counts)
 {
-	RoleTotals *totals = TotalsOf(role);
-
-	totals->filters++;
-	for (int i = 0; i < N_COUNTS; i++)
-		totals->counts[i] += counts[i];
+	Add(TotalsOf(role), counts);
 	if (server == NULL)
 		return;
-	pg_atomic_fetch_add_u64(&server->filters, 1);
-	for (int i = 0; i < N_COUNTS; i++)
-		if (counts[i] > 0)
-			pg_atomic_fetch_add_u64(&server->counts[i], counts[i]);
+	SpinLockAcquire(&server->mutex);
+	Add(&server->totals, counts);
+	SpinLockRelease(&server->mutex);
 }
 
 /* ---- shared memory ---- */
@@ -98,9 +109,9 @@ StartupHook(void)
 	server = ShmemInitStruct("bloomx runtime filters", sizeof(ServerTotals), &found);
 	if (!found)
 	{
-		pg_atomic_init_u64(&server->filters, 0);
-		for (int i = 0; i < N_COUNTS; i++)
-			pg_atomic_init_u64(&server->counts[i], 0);
+		memset(server, 0, sizeof(ServerTotals));
+		SpinLockInit(&server->mutex);
+		server->totals.since = PgStartTime;
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
@@ -119,13 +130,14 @@ InstallTotals(void)
 /* ---- SQL ---- */
 
 static void
-PutTotals(ReturnSetInfo *result, const char *scope, uint64 filters, const uint64 *counts)
+PutTotals(ReturnSetInfo *result, const char *scope, const Totals *totals)
 {
-	Datum		values[2 + N_COUNTS] = {CStringGetTextDatum(scope), Int64GetDatum(filters)};
-	bool		nulls[2 + N_COUNTS] = {false};
+	Datum		values[3 + N_COUNTS] = {CStringGetTextDatum(scope), Int64GetDatum(totals->filters)};
+	bool		nulls[3 + N_COUNTS] = {false};
 
 	for (int i = 0; i < N_COUNTS; i++)
-		values[2 + i] = Int64GetDatum(counts[i]);
+		values[2 + i] = Int64GetDatum(totals->counts[i]);
+	values[2 + N_COUNTS] = TimestampTzGetDatum(totals->since);
 	tuplestore_putvalues(result->setResult, result->setDesc, values, nulls);
 }
 
@@ -134,16 +146,33 @@ Datum
 bloomx_runtime_filter_totals(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	uint64		counts[N_COUNTS];
-	RoleTotals *totals = TotalsOf(GetUserId());
+	Totals		totals;
 
 	InitMaterializedSRF(fcinfo, 0);
-	PutTotals(result, "session", totals->filters, totals->counts);
-	if (server != NULL && has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS))
-	{
-		for (int i = 0; i < N_COUNTS; i++)
-			counts[i] = pg_atomic_read_u64(&server->counts[i]);
-		PutTotals(result, "server", pg_atomic_read_u64(&server->filters), counts);
-	}
+	PutTotals(result, "session", TotalsOf(GetUserId()));
+	if (server == NULL || !has_privs_of_role(GetUserId(), ROLE_PG_READ_ALL_STATS))
+		return (Datum) 0;
+	SpinLockAcquire(&server->mutex);
+	totals = server->totals;
+	SpinLockRelease(&server->mutex);
+	PutTotals(result, "server", &totals);
 	return (Datum) 0;
+}
+
+/* Who may call it is a matter of privileges on the function. */
+PG_FUNCTION_INFO_V1(bloomx_stat_reset);
+Datum
+bloomx_stat_reset(PG_FUNCTION_ARGS)
+{
+	Totals		none = {.since = GetCurrentTimestamp()};
+
+	for (RoleTotals *mine = session; mine != NULL; mine = mine->next)
+		mine->totals = none;
+	if (server != NULL)
+	{
+		SpinLockAcquire(&server->mutex);
+		server->totals = none;
+		SpinLockRelease(&server->mutex);
+	}
+	PG_RETURN_VOID();
 }
