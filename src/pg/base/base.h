@@ -48,10 +48,10 @@ pg_noreturn extern void ThrowCoreError(const blx_error *error);
 
 /* ---- plans.c ---- */
 
-/* The geometry of the default layout for that capacity and rate, or an error.  Geometries are kept. */
+/* The geometry of the default layout for that capacity and rate, or an error. */
 extern blx_geometry PlanDefaultLayout(uint64 capacity, double fpr);
 
-/* The geometry of any layout for that capacity, rate and options, or an error.  The last one is kept. */
+/* The geometry of any layout for that capacity, rate and options, or an error. */
 extern blx_geometry PlanLayout(uint8 layout, uint64 capacity, double fpr, const blx_options *options);
 
 /* ---- memory.c: every filter is made in the current memory context ---- */

@@ -103,10 +103,12 @@ DecodeModifier(int32 typmod, Modifier *m)
 static double
 RateOf(const Modifier *m)
 {
-	char		text[32];
+	double		power = 1;
 
-	snprintf(text, sizeof text, "%de%d", m->rate_mantissa, m->rate_exponent);
-	return strtod(text, NULL);
+	/* powers of ten up to 10^22 are exact, so only the division rounds */
+	for (int i = 0; i < -m->rate_exponent; i++)
+		power *= 10;
+	return m->rate_mantissa / power;
 }
 
 /* "0.01" */
@@ -257,6 +259,7 @@ bloomfilter_typmod_in(PG_FUNCTION_ARGS)
 	Modifier	m = {.layout = BLX_PARTITIONED_BLOCKED, .rate_mantissa = 10, .rate_exponent = -3};	/* DEFAULT_FPR */
 	Datum	   *words;
 	int			n;
+	FilterType	type;
 	int32		typmod;
 
 	if (ARR_ELEMTYPE(array) != CSTRINGOID || ARR_NDIM(array) > 1 || array_contains_nulls(array))
@@ -275,7 +278,7 @@ bloomfilter_typmod_in(PG_FUNCTION_ARGS)
 	if (n > 2)
 		ReadLayout(DatumGetCString(words[2]), &m);
 	typmod = EncodeModifier(&m);
-	LookupFilterType(typmod);	/* a capacity that no filter has is an error here, not at the first row */
+	(void) LookupFilterType(typmod, &type); /* a capacity that no filter has is an error here, not at the first row */
 	PG_RETURN_INT32(typmod);
 }
 
@@ -306,32 +309,20 @@ bloomfilter_typmod_out(PG_FUNCTION_ARGS)
 
 /* ---- values ---- */
 
-/* Types that were looked up: a statement has a few, and a plan takes up to milliseconds. */
-#define KNOWN_TYPES 16
-
-const FilterType *
-LookupFilterType(int32 typmod)
+bool
+LookupFilterType(int32 typmod, FilterType *type)
 {
-	static struct
-	{
-		int32		typmod;		/* 0 is none: its capacity would be 0 */
-		FilterType	type;
-	}			types[KNOWN_TYPES];
-	int			place = (int) ((uint32) typmod % KNOWN_TYPES);
-	FilterType *type = &types[place].type;
+	blx_options presets;
 	Modifier	m;
 
 	if (typmod < 0)
-		return NULL;
-	if (types[place].typmod == typmod && typmod != 0)
-		return type;
+		return false;
 	m = GetModifier(typmod);
-	types[place].typmod = 0;	/* if the plan is an error */
+	presets = blx_default_options(m.layout);
 	type->capacity = m.capacity;
 	type->fpr = RateOf(&m);
-	type->geometry = PlanGeometry((int64) m.capacity, type->fpr, blx_layout_name(m.layout), "");
-	types[place].typmod = typmod;
-	return type;
+	type->geometry = PlanLayout(m.layout, m.capacity, type->fpr, &presets);
+	return true;
 }
 
 /* True if f can be a value of the type as it is.  A filter that was expanded has the geometry, but not the bits that it should have. */
@@ -447,22 +438,22 @@ HeaderOfFilter(Datum datum)
 Datum
 FitFilter(Datum datum, int32 typmod, bool is_explicit, Node *context)
 {
-	const FilterType *type = LookupFilterType(typmod);
+	FilterType	type;
 	blx_filter *f,
 			   *result;
 
-	if (type == NULL || HasType(HeaderOfFilter(datum), type))
+	if (!LookupFilterType(typmod, &type) || HasType(HeaderOfFilter(datum), &type))
 		return datum;
 	f = DatumGetFilter(datum);
 	if (f->layout != BLX_HASHES && f->pending != 0)	/* a partial state of bloom_agg */
 	{
 		f = FinishFilter(f);
-		if (HasType(f, type))
+		if (HasType(f, &type))
 			return PointerGetDatum(f);
 	}
-	result = Convert(f, type, is_explicit);
+	result = Convert(f, &type, is_explicit);
 	if (result == NULL)
-		ReportMisfit(f, type, typmod, context);
+		ReportMisfit(f, &type, typmod, context);
 	return PointerGetDatum(result);
 }
 

@@ -16,8 +16,8 @@ typedef struct FilterType
 	blx_geometry geometry;		/* of bloom_empty(capacity, fpr, layout) */
 } FilterType;
 
-/* The type of a modifier from anywhere, or an error.  NULL if it is negative: a type without a modifier. */
-extern const FilterType *LookupFilterType(int32 typmod);
+/* The type of a modifier from anywhere, or an error.  False if it is negative: a type without a modifier. */
+extern bool LookupFilterType(int32 typmod, FilterType *type);
 
 /*
  * The filter as a value of that type: itself, if it has the type's geometry and

@@ -85,12 +85,11 @@ ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
 {
 	Form_pg_attribute column = TupleDescAttr(RelationGetDescr(index), 0);
 	int32		typmod = column->atttypmod;
-	const FilterType *type;
+	FilterType	type;
 	BloomxGeometrySample sample = {0};
 
 	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
-	type = LookupFilterType(typmod);
-	if (type != NULL && BloomxSampleType(&sample, &type->geometry))
+	if (LookupFilterType(typmod, &type) && BloomxSampleType(&sample, &type.geometry))
 	{
 		blx_geometry geometry = BloomxChooseGeometry(options->bits, options->probes, &sample);
 
