@@ -50,6 +50,7 @@ SELECT count(*) AS conditions, bool_and(g_same(c)) AS same
 FROM (SELECT format('f @> %s', v) AS c FROM generate_series(1, 14000, 487) v
       UNION ALL SELECT format('bloom_contains_all(f, ARRAY[%s, %s, NULL])', v, v + 3) FROM generate_series(1, 14000, 1487) v
       UNION ALL SELECT format('bloom_contains_any(f, ARRAY[%s, %s, NULL])', v, v + 6000) FROM generate_series(1, 14000, 1487) v
+      UNION ALL SELECT format('f @> %s (''{%s, %s}'')', q, v, v + 3) FROM generate_series(1, 14000, 1487) v, unnest(ARRAY['ANY', 'ALL']) q
       UNION ALL VALUES ('bloom_contains_all(f, ARRAY[]::int[])'), ('bloom_contains_any(f, ARRAY[]::int[])'), ('f @> NULL::int'),
                        ('f IS NULL'), (format('bloom_contains_hash(f, %s)', bloom_hash(777)))) q;
 -- The index excludes most leaves.
