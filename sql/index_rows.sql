@@ -140,8 +140,8 @@ DROP INDEX types_com;
 -- Columns are added to a type and dropped while its rows are stored.
 CREATE TYPE altered AS (a int, b int);
 CREATE TABLE altered_rows AS SELECT i AS id, ROW(i, i % 2)::altered AS r, ARRAY[ROW(i, i % 2)::altered] AS rs FROM generate_series(1, 900) i;
-CREATE INDEX ON altered_rows USING bloomx (r);
-CREATE INDEX ON altered_rows USING bloomx (rs);
+CREATE INDEX altered_r ON altered_rows USING bloomx (r);
+CREATE INDEX altered_rs ON altered_rows USING bloomx (rs);
 ALTER TYPE altered ADD ATTRIBUTE c int;
 INSERT INTO altered_rows VALUES (901, ROW(5, 1, 5), ARRAY[ROW(6, 0, 6)::altered]);
 SELECT id FROM altered_rows WHERE r = ROW(5, 1, NULL)::altered;
@@ -153,6 +153,10 @@ EXPLAIN (COSTS OFF) SELECT id FROM altered_rows WHERE r = ROW(5)::altered;
 SELECT id FROM altered_rows WHERE r = ROW(5)::altered;
 SELECT id FROM altered_rows WHERE rs && ARRAY[ROW(6)::altered];
 SELECT id FROM altered_rows WHERE rs <@ ARRAY[ROW(6)::altered];
+SELECT bloomx_check_index('altered_r'), bloomx_check_index('altered_rs');
+REINDEX TABLE altered_rows;
+SELECT id FROM altered_rows WHERE r = ROW(5)::altered AND rs && ARRAY[ROW(5)::altered];
+SELECT bloomx_check_index('altered_r'), bloomx_check_index('altered_rs');
 DROP TABLE altered_rows;
 DROP TYPE altered;
 

@@ -85,10 +85,14 @@ KeyTypeOf(const KeyExtractor *extractor, Oid type)
 	return IsPolymorphicType(type) || type == RECORDOID ? extractor->type : type;
 }
 
+/* Of a type that has lost columns no condition asks for keys, and those of old rows have changed. */
 static void
 ExtractScalar(KeyExtractor *extractor, Datum value, KeyHashes *hashes)
 {
-	AddKeyHash(hashes, HashKey(&((ScalarExtractor *) extractor)->stored, value, 0));
+	KeyType    *stored = &((ScalarExtractor *) extractor)->stored;
+
+	if (!stored->lost_columns)
+		AddKeyHash(hashes, HashKey(stored, value, 0));
 }
 
 static KeyCondition *

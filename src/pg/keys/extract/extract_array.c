@@ -47,10 +47,15 @@ AddElements(KeyExtractor *extractor, Datum value, bool empty, KeyHashes *keys)
 	return nulls;
 }
 
+/* Of elements whose type has lost columns there are no keys, as of such scalars. */
 static void
 ExtractArray(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 {
+	uint32		before = keys->n;
+
 	(void) AddElements(extractor, value, true, keys);
+	if (((ArrayExtractor *) extractor)->element.lost_columns)
+		keys->n = before;
 }
 
 static KeyCondition *
