@@ -49,6 +49,9 @@ ParallelBuildOf(const RuntimeFilter *filter)
 /* For a join that is a Parallel Hash. */
 extern SharedBuild *NewParallelBuild(RuntimeFilter *filter);
 
+/* True if so much shared memory may be taken. */
+extern bool MayShare(uint64 bytes);
+
 /* The shared hash table will be built anew; no other process is at work. */
 extern void ForgetParts(RuntimeFilter *filter);
 

@@ -22,11 +22,13 @@
 #include "postgres.h"
 
 #include <float.h>
+#include <sys/statvfs.h>
 
 #include "executor/executor.h"
 #include "executor/hashjoin.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
+#include "storage/dsm_impl.h"
 
 #include "runtimefilter/parallel/parallel.h"
 
@@ -95,6 +97,19 @@ StartPart(RuntimeFilter *filter)
 	SpinLockRelease(&parts->mutex);
 }
 
+/*
+ * At most a sixteenth of what is free: containers often have 64 MB, and a hash table
+ * that grows and finds none left ends the query.
+ */
+bool
+MayShare(uint64 bytes)
+{
+	struct statvfs memory;
+
+	return dynamic_shared_memory_type != DSM_IMPL_POSIX || statvfs("/dev/shm", &memory) != 0 ||
+		bytes <= (uint64) memory.f_bavail * memory.f_frsize / 16;
+}
+
 /* Copies the sets into shared memory.  An invalid pointer if there is not enough of it. */
 static dsa_pointer
 ExportSets(RuntimeFilter *filter)
@@ -110,6 +125,8 @@ ExportSets(RuntimeFilter *filter)
 	sets = AllSets(filter, &n);
 	for (int i = 0; i < n; i++)
 		bytes += sizeof(uint64) + KeySetExportBytes(sets[i].set);
+	if (!MayShare(bytes))
+		return InvalidDsaPointer;
 	at = dsa_allocate_extended(area, bytes, DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 	if (!DsaPointerIsValid(at))
 		return at;

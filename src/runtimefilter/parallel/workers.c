@@ -226,7 +226,7 @@ MakeSegment(FilteredQuery *query)
 	builds = MAXALIGN(offsetof(SharedQuery, reports) + n_reports * sizeof(SharedReport));
 	area = MAXALIGN(builds + n_builds * sizeof(PartsOfBuild));
 	size = area + (n_builds > 0 ? AREA_BYTES : 0);
-	segment = dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS);
+	segment = MayShare(size) ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : NULL;
 	if (segment == NULL)
 		return;
 	KeepSegment(query, segment);
