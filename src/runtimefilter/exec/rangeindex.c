@@ -471,7 +471,7 @@ AreSame(const TransactionId *a, const TransactionId *b, uint32 n)
 static bool
 SeesAllOfNow(Snapshot snapshot)
 {
-	static SnapshotData now = {SNAPSHOT_MVCC};
+	static SnapshotData now = {.snapshot_type = SNAPSHOT_MVCC};
 
 	GetSnapshotData(&now);
 	return snapshot->xmin == now.xmin && snapshot->xmax == now.xmax &&
