@@ -16,7 +16,7 @@ include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
 	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
-	$(patsubst %,src/pg/keys/%.o, lookup canonical containers reading indexed) \
+	$(patsubst %,src/pg/keys/%.o, lookup canonical containers indexed match reading) \
 	$(patsubst %,src/pg/keys/extract/%.o, extract key_condition extract_array extract_jsonb extract_tsvector extract_hstore letters extract_text extract_regex) \
 	$(patsubst %,src/runtimefilter/%.o, \
 		$(patsubst %,keys/%, keycode keyvalues keyset) \

@@ -75,7 +75,7 @@ CREATE CAST (bloomfilter AS bloomfilter) WITH FUNCTION bloomfilter(bloomfilter, 
 COMMENT ON CAST (bloomfilter AS bloomfilter) IS 'geometry of a type modifier';
 
 CREATE FUNCTION bytea(bloomfilter) RETURNS bytea
-	AS 'MODULE_PATHNAME', 'bloomfilter_to_bytea'
+	AS 'MODULE_PATHNAME', 'bloomfilter_send'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bloomfilter) IS
 	'convert bloomfilter to bytea, in the interchange format (docs/FORMAT.md)';
@@ -341,7 +341,7 @@ COMMENT ON FUNCTION bloom_contained(v anycompatible, f bloomfilter) IS
 	'implementation of <@ operator';
 
 CREATE FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_prefilter'
+	AS 'MODULE_PATHNAME', 'bloom_contained'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloom_contains_support;
 COMMENT ON FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) IS

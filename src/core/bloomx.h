@@ -255,13 +255,14 @@ typedef struct blx_filter
 	uint8_t		hashing;
 	uint32_t	blocks;
 	uint64_t	seed;			/* of the key hash */
-	uint64_t	capacity;		/* keys that it was planned for; 0: not planned */
+	uint64_t	capacity;		/* keys that it was planned for; 0: not planned.  While its size is open: a rate, as bits */
 	uint64_t	part_bits;
 	uint16_t	parts;
 	uint16_t	probes;
 	uint16_t	fraction;
 	uint8_t		expanded;		/* log2 of the largest expansion among the filters it was united of */
-	uint8_t		pending;		/* not 0 while it is open: see blx_finish */
+	uint8_t		pending;		/* of an open set: the layout that it is to become, 0 if its count decides;
+								 * of a filter: 1 until blx_finish cuts it */
 } blx_filter;
 
 /* Whose the keys are: what two filters must share to be combined. */
@@ -409,9 +410,9 @@ extern bool blx_estimate_pair(const blx_filter *a, const blx_filter *b, const bl
 /* The false positive rate for a key not in f, over random hashes: exact, from the bits as they are. */
 extern double blx_fpr(const blx_filter *f);
 
-/* Calls `tell` for each detail that is special to the layout: a name with a number (text is NULL) or with a text. */
-typedef void (*blx_tell) (void *arg, const char *name, double number, const char *text);
-extern void blx_details(const blx_filter *f, blx_tell tell, void *arg);
+/* Calls `emit` for each detail that is special to the layout: a name with a number (text is NULL) or with a text. */
+typedef void (*blx_emit) (void *arg, const char *name, double number, const char *text);
+extern void blx_details(const blx_filter *f, blx_emit emit, void *arg);
 
 /* ---- exchange ---- */
 

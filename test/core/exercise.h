@@ -40,7 +40,7 @@ exercise_set(const blx_filter *f)
 		planned = g;
 	CHECK(blx_geometry_check(&planned, &error), "%s", error.message);
 	filter = blank(&planned, &id, f->capacity);
-	blx_hashes_pour(filter, f);
+	blx_add_set(filter, f);
 	CHECK(count == 0 || blx_test(filter, last), "a member was not poured");
 }
 

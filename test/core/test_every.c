@@ -110,7 +110,7 @@ fetch(void *arg, uint64_t first, unsigned n)
 }
 
 static void
-tell(void *arg, const char *name, double number, const char *text)
+emit(void *arg, const char *name, double number, const char *text)
 {
 	(void) arg, (void) number, (void) text;
 	CHECK(name != NULL, "a detail without a name");
@@ -141,7 +141,7 @@ ask(const blx_filter *f)
 	CHECK(is_rate(blx_fpr(f)), "%s: %g", describe(&g), blx_fpr(f));
 	CHECK(blx_cardinality(f) >= 0, "%s: %g", describe(&g), blx_cardinality(f));
 	CHECK(blx_compare(f, f) == 0 && blx_value_hash(f, 1) == blx_value_hash(f, 1), "equal to itself");
-	blx_details(f, tell, NULL);
+	blx_details(f, emit, NULL);
 	CHECK(blx_test_batch(f, hashes, 64) == blx_test_batch(f, hashes, 64), "tests");
 	CHECK(!blx_test(f, hashes[0]) || blx_test_fetched(f, hashes[0], fetch, (void *) (uintptr_t) blx_cwords(f)), "in memory, but not when fetched");
 	for (unsigned i = 0; i < LENGTH(numbers); i++)
@@ -268,7 +268,7 @@ pair(const blx_filter *a, const blx_filter *b)
 	memcpy(f, a, blx_size(a));
 	blx_or_into(f, b);
 	blx_and_into(f, b);
-	blx_hashes_pour(f, b);
+	blx_add_set(f, b);
 	CHECK(blx_hashes_union_count(a, b) >= blx_hashes_count(a), "fewer than in one");
 }
 

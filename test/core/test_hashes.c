@@ -171,7 +171,7 @@ pouring(void)
 		uint64_t   *hashes = random_hashes(n);
 		blx_filter *poured = blank(&g, &no_identity, 7);
 
-		blx_hashes_pour(poured, open_set(random_between(4, 30), &g, &no_identity, hashes, n));
+		blx_add_set(poured, open_set(random_between(4, 30), &g, &no_identity, hashes, n));
 		CHECK(identical(poured, built(&g, 7, hashes, n)), "%s with %zu keys", describe(&g), n);
 	}
 }
@@ -206,7 +206,7 @@ adversaries(void)
 		for (uint64_t i = 0; i < N; i++)
 			CHECK(blx_test(set, hashes[i]), "%s: lost", shapes[shape]);
 		CHECK(!blx_test(set, UINT64_C(0x1234567812345678)), "%s: a stranger", shapes[shape]);
-		blx_hashes_pour(poured, set);
+		blx_add_set(poured, set);
 		CHECK(identical(poured, built(&g, 7, hashes, N)), "%s", shapes[shape]);
 	}
 

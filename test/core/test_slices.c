@@ -26,6 +26,13 @@ groups_geometry(unsigned log2, unsigned parts)
 	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << log2, .parts = (uint16_t) parts, .probes = 1, .part_bits = 64};
 }
 
+/* The rate of a signature of n distinct keys, by the textbook. */
+static double
+rate_of(const blx_partitioned *s, uint64_t n)
+{
+	return pow(1 - pow(1 - 1.0 / s->width, (double) n), s->parts);
+}
+
 int
 main(void)
 {
@@ -46,11 +53,11 @@ main(void)
 		CHECK(memcmp(a, b, sizeof a) == 0, "not its own inverse");
 	}
 
-	TEST("strings of any width: every key has its bits, all within the signature")
+	TEST("signatures of any width: every key has its bits, all within the signature")
 	{
 		for (int round = 0; round < 400; round++)
 		{
-			blx_strings shape = {.parts = (uint32_t) random_between(1, BLX_MAX_K), .width = (uint32_t) random_between(1, 3000)};
+			blx_partitioned shape = {.parts = (uint32_t) random_between(1, BLX_MAX_K), .width = (uint32_t) random_between(1, 3000)};
 			uint32_t	bits = shape.parts * shape.width,
 						slices[BLX_MAX_K];
 			uint64_t   *words = take(8 * (bits + 63) / 64 + 8);
@@ -60,10 +67,10 @@ main(void)
 			memset(words, 0, 8 * ((bits + 63) / 64));
 			for (int i = 0; i < 50; i++)
 				keys[i] = random64();
-			blx_strings_add(words, &shape, keys, 50);
+			blx_partitioned_add(words, &shape, keys, 50);
 			for (int i = 0; i < 50; i++)
 			{
-				blx_strings_slices(&shape, keys[i], slices);
+				blx_partitioned_slices(&shape, keys[i], slices);
 				for (uint32_t part = 0; part < shape.parts; part++)
 				{
 					CHECK(slices[part] / shape.width == part, "a bit of part %u is in part %u", part, slices[part] / shape.width);
@@ -83,24 +90,22 @@ main(void)
 			uint32_t	parts = (uint32_t) random_between(1, 24);
 			uint64_t	keys = random_between(1, 50000);
 			double		fpr = pow(0.5, (double) parts) * (1 + (double) random_between(0, 50) / 100);
-			blx_strings shape = {.parts = parts, .width = blx_strings_width(parts, keys, fpr)},
+			blx_partitioned shape = {.parts = parts, .width = blx_partitioned_width(parts, keys, fpr)},
 						less = {.parts = parts, .width = shape.width - 1};
 
 			if (fpr >= 1)
 				continue;
-			CHECK(blx_strings_fpr(&shape, keys) <= fpr * (1 + 1e-9), "too high: %g instead of %g", blx_strings_fpr(&shape, keys), fpr);
-			CHECK(less.width == 0 || blx_strings_fpr(&less, keys) > fpr * (1 - 1e-9), "width %u would do", less.width);
-			CHECK(blx_strings_capacity(&shape, fpr) >= keys, "capacity %llu", (unsigned long long) blx_strings_capacity(&shape, fpr));
-			CHECK(blx_strings_fpr(&shape, blx_strings_capacity(&shape, fpr) + 1) > fpr * (1 - 1e-9), "capacity is too small");
+			CHECK(rate_of(&shape, keys) <= fpr * (1 + 1e-9), "too high: %g instead of %g", rate_of(&shape, keys), fpr);
+			CHECK(less.width == 0 || rate_of(&less, keys) > fpr * (1 - 1e-9), "width %u would do", less.width);
+			CHECK(blx_partitioned_capacity(&shape, fpr) >= keys, "capacity %llu", (unsigned long long) blx_partitioned_capacity(&shape, fpr));
+			CHECK(rate_of(&shape, blx_partitioned_capacity(&shape, fpr) + 1) > fpr * (1 - 1e-9), "capacity is too small");
 		}
-		CHECK(blx_strings_capacity(&(blx_strings) {.parts = 3, .width = 1}, 0.1) == 0, "one bit holds no key");
-		CHECK(blx_strings_fpr(&(blx_strings) {.parts = 3, .width = 1}, 1) == 1 && blx_strings_fpr(&(blx_strings) {.parts = 3, .width = 1}, 0) == 0,
-			  "one bit says yes once it is set");
+		CHECK(blx_partitioned_capacity(&(blx_partitioned) {.parts = 3, .width = 1}, 0.1) == 0, "one bit holds no key");
 	}
 
-	TEST("the rate of strings is what the formula says")
+	TEST("the rate of such signatures is what the formula says")
 	{
-		blx_strings shape = {.parts = 5, .width = blx_strings_width(5, 700, 0.03)};
+		blx_partitioned shape = {.parts = 5, .width = blx_partitioned_width(5, 700, 0.03)};
 		uint64_t   *words = take(8 * ((shape.parts * shape.width + 63) / 64));
 		uint32_t	slices[BLX_MAX_K];
 		int			found = 0;
@@ -110,13 +115,13 @@ main(void)
 		{
 			uint64_t	key = random64();
 
-			blx_strings_add(words, &shape, &key, 1);
+			blx_partitioned_add(words, &shape, &key, 1);
 		}
 		for (int i = 0; i < 200000; i++)
 		{
 			bool		all = true;
 
-			blx_strings_slices(&shape, random64(), slices);
+			blx_partitioned_slices(&shape, random64(), slices);
 			for (unsigned part = 0; part < shape.parts; part++)
 				all &= words[slices[part] / 64] >> slices[part] % 64 & 1;
 			found += all;

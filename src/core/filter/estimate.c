@@ -186,12 +186,12 @@ blx_fpr(const blx_filter *f)
 }
 
 void
-blx_details(const blx_filter *f, blx_tell tell, void *arg)
+blx_details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
 	if (row->flat)
-		tell(arg, "hashing", 0, blx_hashing_name(f->hashing));
+		emit(arg, "hashing", 0, blx_hashing_name(f->hashing));
 	if (row->details != NULL)
-		row->details(f, tell, arg);
+		row->details(f, emit, arg);
 }

@@ -5,8 +5,8 @@
  * Keys are collected as distinct hashes (layouts/growing/hashes.c) until the size is
  * known: at the end, or when the planned filter is smaller than the hashes, or
  * when the hashes of an unplanned one would pass a limit.  In the last case
- * they become a filter for as many keys as may come, marked `pending`, which is
- * cut to what its contents need at the end.
+ * they become an uncut filter, for as many keys as may come, which is cut to what
+ * its contents need at the end.
  */
 #include <math.h>
 #include <string.h>
@@ -135,7 +135,7 @@ blx_copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id, const 
 
 		if (result == NULL)
 			return NULL;
-		blx_hashes_init(result, slots, f->pending ? &planned : NULL, id, f->capacity);
+		blx_hashes_init(result, slots, blx_is_planned(f) ? &planned : NULL, id, f->capacity);
 		if (blx_hashes_copy(result, f))
 			return result;
 		blx_free(result, memory);
@@ -164,7 +164,7 @@ set_limit(const blx_filter *set, const blx_growth *growth)
 {
 	blx_geometry planned = blx_geometry_of(set);
 
-	return set->pending ? blx_bytes(&planned, set->name_len) : growth->set_bytes;
+	return blx_is_planned(set) ? blx_bytes(&planned, set->name_len) : growth->set_bytes;
 }
 
 /*
@@ -251,9 +251,9 @@ plans_have_one_group(double keys, double fpr)
  * plan has 9 or 11 in half as many blocks: it is 9 to 11 % larger than the plan.
  */
 static bool
-pending_geometry(const blx_growth *growth, double count, double fpr, blx_geometry *g, blx_error *error)
+uncut_geometry(const blx_growth *growth, double count, double fpr, blx_geometry *g, blx_error *error)
 {
-	double		keys = BLX_PENDING_MARGIN * growth->expected;
+	double		keys = BLX_UNCUT_MARGIN * growth->expected;
 	bool		one_group;
 
 	if (!limits_differ(growth))
@@ -288,7 +288,7 @@ stays_a_set(const blx_filter *set, uint64_t bytes, const blx_growth *growth)
 {
 	double		count = (double) blx_hashes_count(set);
 
-	if (set->pending || bytes > set_limit(set, growth))
+	if (blx_is_planned(set) || bytes > set_limit(set, growth))
 		return bytes <= set_limit(set, growth);
 	if (bytes <= growth->early_bytes)
 		return bytes <= growth->early_bytes / EARLIER || !limits_differ(growth) || !seem_different(growth, count);
@@ -305,14 +305,14 @@ grow_set(const blx_filter *set, const blx_growth *growth, blx_error *error)
 
 	if (stays_a_set(set, blx_hashes_bytes(more_slots(set), set->name_len), growth))
 		return blx_larger_set(set, growth->memory, error);
-	if (!set->pending && !pending_geometry(growth, (double) blx_hashes_count(set), blx_rate_wanted(set), &g, error))
+	if (!blx_is_planned(set) && !uncut_geometry(growth, (double) blx_hashes_count(set), blx_rate_wanted(set), &g, error))
 		return NULL;
 	result = blx_alloc(growth->memory, blx_bytes(&g, id.name_len), error);
 	if (result == NULL)
 		return NULL;
 	blx_init(result, &g, &id, set->capacity);
-	result->pending = set->pending ? 0 : 1;
-	blx_hashes_pour(result, set);
+	result->pending = !blx_is_planned(set);
+	blx_add_set(result, set);
 	return result;
 }
 
@@ -438,17 +438,17 @@ blx_copy_for(const blx_filter *f, const blx_identity *keys, const blx_memory *me
  * does not meet it, returns a copy, whose capacity is what its size is good for.
  */
 static blx_filter *
-cut_to_contents(const blx_filter *pending, double fpr, const blx_memory *memory, blx_error *error)
+cut_to_contents(const blx_filter *uncut, double fpr, const blx_memory *memory, blx_error *error)
 {
-	blx_filter *result = blx_shrink_for_speed(pending, fpr, memory, NULL);
+	blx_filter *result = blx_shrink_for_speed(uncut, fpr, memory, NULL);
 
 	if (result != NULL)
 		result->capacity = (uint64_t) rint(blx_cardinality(result));
 	else
 	{
-		blx_geometry g = blx_geometry_of(pending);
+		blx_geometry g = blx_geometry_of(uncut);
 
-		result = copy(pending, memory, error);
+		result = copy(uncut, memory, error);
 		if (result == NULL)
 			return NULL;
 		result->capacity = blx_capacity(&g, fpr);
@@ -464,13 +464,13 @@ blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const b
 	blx_filter *result;
 
 	if (open->layout != BLX_HASHES)
-		return open->pending && open->layout == BLX_PARTITIONED_BLOCKED
+		return blx_is_uncut(open) && open->layout == BLX_PARTITIONED_BLOCKED
 			? cut_to_contents(open, fpr, memory, error) : copy(open, memory, error);
 	result = blx_alloc(memory, blx_bytes(g, id.name_len), error);
 	if (result != NULL)
 	{
-		blx_init(result, g, &id, open->pending ? open->capacity : blx_hashes_count(open));
-		blx_hashes_pour(result, open);
+		blx_init(result, g, &id, blx_is_planned(open) ? open->capacity : blx_hashes_count(open));
+		blx_add_set(result, open);
 	}
 	return result;
 }
@@ -483,7 +483,7 @@ blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_err
 
 	if (!blx_check_rate(fpr, error))
 		return NULL;
-	if (open->layout == BLX_HASHES && !open->pending &&
+	if (open->layout == BLX_HASHES && !blx_is_planned(open) &&
 		!blx_plan(BLX_PARTITIONED_BLOCKED, count > 0 ? count : 1, fpr, NULL, &g, error))
 		return NULL;
 	return blx_finish_as(open, &g, fpr, memory, error);

@@ -10,7 +10,7 @@
 
 /*
  * What an open set may become.  An unplanned set that would take more than
- * set_bytes becomes a partitioned_blocked filter, marked `pending`, of at most
+ * set_bytes becomes a partitioned_blocked filter, uncut, of at most
  * filter_bytes; one of more than early_bytes does so if many more keys are
  * expected.  blx_finish cuts it to what its contents need.
  */
@@ -26,11 +26,11 @@ typedef struct blx_growth
 } blx_growth;
 
 /*
- * A pending filter is planned for a quarter more keys than expected, since the
+ * An uncut filter is planned for a quarter more keys than expected, since the
  * expectation is a guess.  What is too much costs memory until the end, when the
  * filter is cut; what is too little raises the rate.
  */
-#define BLX_PENDING_MARGIN 1.25
+#define BLX_UNCUT_MARGIN 1.25
 
 /* No limits but the one of all filters. */
 extern blx_growth blx_unlimited_growth(const blx_memory *memory);

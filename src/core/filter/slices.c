@@ -177,14 +177,14 @@ place_in_part(uint64_t hash, uint64_t number, uint32_t width)
 }
 
 void
-blx_strings_slices(const blx_strings *s, uint64_t hash, uint32_t *slices)
+blx_partitioned_slices(const blx_partitioned *s, uint64_t hash, uint32_t *slices)
 {
 	for (uint32_t part = 0; part < s->parts; part++)
 		slices[part] = part * s->width + place_in_part(hash, number_of_part(part), s->width);
 }
 
 void
-blx_strings_add(uint64_t *words, const blx_strings *s, const uint64_t *hashes, size_t n)
+blx_partitioned_add(uint64_t *words, const blx_partitioned *s, const uint64_t *hashes, size_t n)
 {
 	for (uint32_t part = 0; part < s->parts; part++)
 	{
@@ -201,18 +201,8 @@ blx_strings_add(uint64_t *words, const blx_strings *s, const uint64_t *hashes, s
 	}
 }
 
-double
-blx_strings_fpr(const blx_strings *s, uint64_t keys)
-{
-	if (keys == 0)
-		return 0;
-	if (s->width == 1)
-		return 1;
-	return pow(-expm1((double) keys * log1p(-1.0 / s->width)), s->parts);
-}
-
 uint64_t
-blx_strings_capacity(const blx_strings *s, double fpr)
+blx_partitioned_capacity(const blx_partitioned *s, double fpr)
 {
 	if (s->width == 1)
 		return 0;
@@ -220,7 +210,7 @@ blx_strings_capacity(const blx_strings *s, double fpr)
 }
 
 uint32_t
-blx_strings_width(uint32_t parts, uint64_t keys, double fpr)
+blx_partitioned_width(uint32_t parts, uint64_t keys, double fpr)
 {
 	/* a bit stays unset with probability (1 - 1 / width)^keys, which must be 1 - fpr^(1 / parts) */
 	double		width = ceil(-1 / expm1(log1p(-pow(fpr, 1.0 / parts)) / (double) keys) * (1 - 1e-12));

@@ -58,31 +58,28 @@ extern blx_fills blx_fills_of_union(const blx_filter *a, const blx_filter *b, ui
 extern void blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices);
 
 /*
- * Signatures of keys that are in no filter: `parts` strings of `width` bits, one
- * after the other, and of each key one bit in each.  The width is any number, so a
- * signature has just the bits that its keys need (a partitioned Bloom filter, as
- * in Almeida 2022).
+ * Signatures of keys that are in no filter: `parts` of `width` bits, one after the
+ * other, and of each key one bit in each.  The width is any number, so a signature
+ * has just the bits that its keys need (a partitioned Bloom filter, as in Almeida
+ * 2022).
  */
-typedef struct blx_strings
+typedef struct blx_partitioned
 {
 	uint32_t	parts;			/* 1 .. BLX_MAX_K */
 	uint32_t	width;			/* at least 1 */
-} blx_strings;
+} blx_partitioned;
 
 /* Writes the slices of a key to slices[0 .. parts - 1]. */
-extern void blx_strings_slices(const blx_strings *s, uint64_t hash, uint32_t *slices);
+extern void blx_partitioned_slices(const blx_partitioned *s, uint64_t hash, uint32_t *slices);
 
 /* Sets the bits of n keys. */
-extern void blx_strings_add(uint64_t *words, const blx_strings *s, const uint64_t *hashes, size_t n);
-
-/* Returns the false positive rate of a signature of so many distinct keys. */
-extern double blx_strings_fpr(const blx_strings *s, uint64_t keys);
+extern void blx_partitioned_add(uint64_t *words, const blx_partitioned *s, const uint64_t *hashes, size_t n);
 
 /* Returns the most keys, 0 or more, of a signature with at most that rate, which is between 0 and 1. */
-extern uint64_t blx_strings_capacity(const blx_strings *s, double fpr);
+extern uint64_t blx_partitioned_capacity(const blx_partitioned *s, double fpr);
 
-/* Returns the least width at which signatures of so many keys, at least 1, have at most that rate; UINT32_MAX if it is no less. */
-extern uint32_t blx_strings_width(uint32_t parts, uint64_t keys, double fpr);
+/* Returns the least width at which signatures of `keys` keys, at least 1, have at most that rate; UINT32_MAX if it is no less. */
+extern uint32_t blx_partitioned_width(uint32_t parts, uint64_t keys, double fpr);
 
 /* Transposes a square of 64 x 64 bits: bit i of word j becomes bit j of word i. */
 extern void blx_transpose(uint64_t words[64]);

@@ -234,7 +234,7 @@ typedef struct blx_layout
 	/* Counts the bits that f would have set after that many folds.  Where resolution is not NULL. */
 	uint64_t	(*folded_bits_set) (const blx_filter *f, unsigned times);
 	double		(*fpr) (const blx_filter *f);
-	void		(*details) (const blx_filter *f, blx_tell tell, void *arg);
+	void		(*details) (const blx_filter *f, blx_emit emit, void *arg);
 } blx_layout;
 
 extern const blx_layout blx_layout_hashes;

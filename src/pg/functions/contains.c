@@ -22,7 +22,7 @@ static pg_attribute_always_inline Datum
 ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
 {
 	CallCache  *cache = fcinfo->flinfo->fn_extra;
-	const blx_filter *f = cache ? ReadyFilter(cache, PG_GETARG_DATUM(filter)) : NULL;
+	const blx_filter *f = cache ? PreparedFilter(cache, PG_GETARG_DATUM(filter)) : NULL;
 
 	if (f == NULL)
 		return ContainsKeySlowly(fcinfo, filter, element);
@@ -37,18 +37,10 @@ bloom_contains(PG_FUNCTION_ARGS)
 	return ContainsKey(fcinfo, 0, 1);
 }
 
-/* v <@ f */
+/* v <@ f; and bloom_prefilter(v, f), which the planner takes for implied by a join */
 PG_FUNCTION_INFO_V1(bloom_contained);
 Datum
 bloom_contained(PG_FUNCTION_ARGS)
-{
-	return ContainsKey(fcinfo, 1, 0);
-}
-
-/* bloom_prefilter(v, f): as v <@ f, but the planner takes it for implied by a join */
-PG_FUNCTION_INFO_V1(bloom_prefilter);
-Datum
-bloom_prefilter(PG_FUNCTION_ARGS)
 {
 	return ContainsKey(fcinfo, 1, 0);
 }

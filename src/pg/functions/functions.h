@@ -74,7 +74,7 @@ UnchangedFilter(FunctionCallInfo fcinfo)
 static inline void
 FreeIfCopy(FunctionCallInfo fcinfo, blx_filter *f, int n)
 {
-	if (!DatumIsLive(PG_GETARG_DATUM(n)))
+	if (!DatumIsExpanded(PG_GETARG_DATUM(n)))
 		PG_FREE_IF_COPY(f, n);
 }
 

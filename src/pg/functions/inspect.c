@@ -25,9 +25,9 @@ MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 	return HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls));
 }
 
-/* blx_tell: one more member of a JSON object */
+/* blx_emit: one more member of a JSON object */
 static void
-TellJson(void *arg, const char *name, double number, const char *text)
+EmitJson(void *arg, const char *name, double number, const char *text)
 {
 	StringInfo	json = arg;
 
@@ -50,7 +50,7 @@ DetailsOf(const blx_filter *f)
 
 	initStringInfo(&json);
 	appendStringInfoChar(&json, '{');
-	blx_details(f, TellJson, &json);
+	blx_details(f, EmitJson, &json);
 	appendStringInfoChar(&json, '}');
 	return DirectFunctionCall1(jsonb_in, CStringGetDatum(json.data));
 }

@@ -108,29 +108,18 @@ bloomfilter_recv(PG_FUNCTION_ARGS)
 					 PG_GETARG_INT32(2), false, NULL);
 }
 
-static bytea *
-ExportFilter(const blx_filter *f)
+/* also the cast to bytea */
+PG_FUNCTION_INFO_V1(bloomfilter_send);
+Datum
+bloomfilter_send(PG_FUNCTION_ARGS)
 {
+	const blx_filter *f = PG_GETARG_FILTER(0);
 	uint64		length = blx_export_bytes(f);
 	bytea	   *result = palloc(VARHDRSZ + length);
 
 	SET_VARSIZE(result, VARHDRSZ + length);
 	blx_export(f, (uint8 *) VARDATA(result));
-	return result;
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_send);
-Datum
-bloomfilter_send(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BYTEA_P(ExportFilter(PG_GETARG_FILTER(0)));
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_to_bytea);
-Datum
-bloomfilter_to_bytea(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BYTEA_P(ExportFilter(PG_GETARG_FILTER(0)));
+	PG_RETURN_BYTEA_P(result);
 }
 
 PG_FUNCTION_INFO_V1(bloomfilter_from_bytea);

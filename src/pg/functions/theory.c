@@ -47,6 +47,15 @@ GetProbes(FunctionCallInfo fcinfo, int i)
 	return (unsigned) CheckRange("k, the number of probes,", PG_GETARG_INT32(i), 1, BLX_MAX_K);
 }
 
+static void
+CheckMultiple(int64 bits, int64 unit, const char *what)
+{
+	if (bits % unit != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("m, the number of bits, must be a multiple of %s " INT64_FORMAT ", not " INT64_FORMAT, what, unit, bits)));
+}
+
 PG_FUNCTION_INFO_V1(bloom_fpr_approx);
 Datum
 bloom_fpr_approx(PG_FUNCTION_ARGS)
@@ -120,11 +129,7 @@ bloom_fpr_blocked(PG_FUNCTION_ARGS)
 	int64		bits = GetBits(fcinfo, 1, 1);
 	int64		block_bits = CheckRange("the number of bits of a block", PG_GETARG_INT64(3), 1, MAX_BLOCK_BITS);
 
-	if (bits % block_bits != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("m, the number of bits, must be a multiple of the block size " INT64_FORMAT ", not " INT64_FORMAT,
-						block_bits, bits)));
+	CheckMultiple(bits, block_bits, "the block size");
 	PG_RETURN_FLOAT8(blx_fpr_blocked((uint64) GetKeys(fcinfo, 0), (uint64) (bits / block_bits), (uint64) block_bits,
 									 GetProbes(fcinfo, 2)));
 }
@@ -170,15 +175,6 @@ bloom_collisions(PG_FUNCTION_ARGS)
 	unsigned	c = (unsigned) CheckRange("c, the number of collisions,", PG_GETARG_INT32(2), 0, (int) k - 1);
 
 	PG_RETURN_FLOAT8(blx_collisions(GetBits(fcinfo, 0, 1), k, c));
-}
-
-static void
-CheckMultiple(int64 bits, int64 unit, const char *what)
-{
-	if (bits % unit != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("m, the number of bits, must be a multiple of %s " INT64_FORMAT ", not " INT64_FORMAT, what, unit, bits)));
 }
 
 /* bloom_false_overlap(layout, m, k, n1, n2) */

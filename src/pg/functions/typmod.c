@@ -367,7 +367,7 @@ Convert(const blx_filter *f, const FilterType *type, bool is_explicit)
 	if (f->layout == BLX_HASHES ? f->seed == 0 : IsEmptyFor(f, type))
 	{
 		result = NewFilter(&type->geometry, &identity, type->capacity);
-		if (f->layout == BLX_HASHES && !blx_hashes_pour(result, f))
+		if (f->layout == BLX_HASHES && !blx_add_set(result, f))
 			elog(ERROR, "a filter of layout %s did not take all keys of a set", blx_layout_name(result->layout));
 	}
 	else if (is_explicit && CanFold(f, type))
@@ -430,8 +430,8 @@ ReportMisfit(const blx_filter *f, const FilterType *type, int32 typmod, Node *co
 static const blx_filter *
 HeaderOfFilter(Datum datum)
 {
-	if (DatumIsLive(datum) && LiveHeaderOf(datum)->layout != BLX_HASHES)
-		return LiveHeaderOf(datum);
+	if (DatumIsExpanded(datum) && ExpandedHeaderOf(datum)->layout != BLX_HASHES)
+		return ExpandedHeaderOf(datum);
 	return DatumGetFilterHead(datum);
 }
 
@@ -445,7 +445,7 @@ FitFilter(Datum datum, int32 typmod, bool is_explicit, Node *context)
 	if (!LookupFilterType(typmod, &type) || HasType(HeaderOfFilter(datum), &type))
 		return datum;
 	f = DatumGetFilter(datum);
-	if (f->layout != BLX_HASHES && f->pending != 0)	/* a partial state of bloom_agg */
+	if (blx_is_uncut(f))		/* a partial state of bloom_agg */
 	{
 		f = FinishFilter(f);
 		if (HasType(f, &type))

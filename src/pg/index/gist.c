@@ -110,7 +110,7 @@ CutToLength(const blx_filter *f, uint64 bytes)
 
 /* A filter of the hashes of a set that takes at most `bytes` bytes; NULL if there are too many. */
 static blx_filter *
-PourHashes(const blx_filter *hashes, uint64 bytes)
+SignatureOfSet(const blx_filter *hashes, uint64 bytes)
 {
 	blx_identity identity = blx_identity_of(hashes);
 	blx_geometry geometry;
@@ -119,7 +119,7 @@ PourHashes(const blx_filter *hashes, uint64 bytes)
 	if (!blx_plan_within(BLX_PARTITIONED_BLOCKED, bytes, Max(blx_hashes_count(hashes), 1), DEFAULT_FPR, &geometry))
 		return NULL;
 	f = NewFilter(&geometry, &identity, 0);
-	blx_hashes_pour(f, hashes);
+	blx_add_set(f, hashes);
 	return f;
 }
 
@@ -133,7 +133,7 @@ SignatureOf(const blx_filter *f, int siglen)
 	if (f->seed != 0)
 		return FullSignature();
 	if (f->layout == BLX_HASHES)
-		plain = PourHashes(f, siglen);
+		plain = SignatureOfSet(f, siglen);
 	else if (f->layout == BLX_PARTITIONED_BLOCKED)
 		plain = CutToLength(f, siglen);
 	else if (blx_to_bits_geometry(f, &geometry, &no_counters))

@@ -5,6 +5,7 @@
  *   canonical.c   a hash function for each SQL type
  *   containers.c  the same for keys that consist of others: arrays, rows, ranges, jsonb
  *   indexed.c     the key types of values in an index
+ *   match.c       whether keys are of the type that a filter has
  *   reading.c     constants of type text that are read as keys of another type
  */
 #ifndef BLOOMX_KEYS_H
@@ -37,7 +38,9 @@ struct KeyType
 	MemoryContext row_context;	/* of the parts and the name */
 	Oid			row_type;		/* of the last value; InvalidOid = none yet */
 	int32		row_typmod;
-	KeyReader  *reader;			/* of an untyped key: a text that stands for a key of whatever type the filter has */
+	/* of an untyped key, a text that stands for a key of whatever type the filter has; else NULL */
+	KeyReader  *reader;
+	bool		(*read_as) (KeyType *key, const blx_identity *keys);	/* ReadAs */
 };
 
 /*
@@ -71,6 +74,8 @@ HashKey(KeyType *key, Datum value, uint64 seed)
 
 /* The hashes of an array's elements that are not NULL: *n of them.  Sets *nulls if there is a NULL among the elements. */
 extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);
+
+/* ---- match.c ---- */
 
 extern void CompareKeyTypes(const blx_filter *f, KeyType *key);
 

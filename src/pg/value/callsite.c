@@ -211,12 +211,12 @@ GetTestedFilter(CallCache *cache, Datum datum, int keys)
 	return DetoastIntoCache(cache, value);
 }
 
-/* From now on f is ready, unless more than its header decides whether it is valid and takes these keys. */
+/* From now on f is prepared, unless more than its header decides whether it is valid and takes these keys. */
 static void
-SetReady(CallCache *cache, const blx_filter *f)
+SetPrepared(CallCache *cache, const blx_filter *f)
 {
 	if ((blx_traits(f->layout) & BLX_FETCHABLE) && f->key_type != BLX_KEY_NAMED)
-		cache->ready = *f;
+		cache->prepared = *f;
 }
 
 bool
@@ -224,11 +224,11 @@ CheckAndTestKey(CallCache *cache, Datum filter, Datum key)
 {
 	TestedFilter tested = GetTestedFilter(cache, filter, 1);
 
-	/* a filter is ready for the key's type, which an untyped key may change now */
+	/* a filter is prepared for the key's type, which an untyped key may change now */
 	if (cache->key.reader != NULL)
-		memset(&cache->ready, 0, sizeof cache->ready);
+		memset(&cache->prepared, 0, sizeof cache->prepared);
 	CheckKeyType(tested.filter, &cache->key);
 	if (tested.stored == NULL)
-		SetReady(cache, tested.filter);
+		SetPrepared(cache, tested.filter);
 	return TestFilter(&tested, HashKey(&cache->key, key, tested.filter->seed));
 }

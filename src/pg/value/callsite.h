@@ -31,7 +31,7 @@ typedef struct CallCache
 	MemoryContext context;		/* as long as the call site lives */
 	KeyType		key;			/* of its one key argument, whose type does not change */
 	FilterCache filter;
-	blx_filter	ready;			/* header of the last filter that was checked, also against the key type */
+	blx_filter	prepared;		/* header of the last filter that was checked, also against the key type */
 	bool		in_aggregate;	/* the call site is an aggregate's transition */
 } CallCache;
 
@@ -67,7 +67,7 @@ GetTextKey(CallCache *cache, Oid collation)
  * the type of its keys; else NULL.  Most rows take this short way.
  */
 static inline const blx_filter *
-ReadyFilter(const CallCache *cache, Datum datum)
+PreparedFilter(const CallCache *cache, Datum datum)
 {
 	const blx_filter *f = (const blx_filter *) DatumGetPointer(datum);
 
@@ -82,7 +82,7 @@ ReadyFilter(const CallCache *cache, Datum datum)
 			return NULL;
 	}
 	/* the first word is the varlena header: a datum that equals it is as long */
-	if (f->host != cache->ready.host || memcmp(f, &cache->ready, sizeof(blx_filter)) != 0)
+	if (f->host != cache->prepared.host || memcmp(f, &cache->prepared, sizeof(blx_filter)) != 0)
 		return NULL;
 	return f;
 }
@@ -94,7 +94,7 @@ ReadyFilter(const CallCache *cache, Datum datum)
  */
 extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum, int keys);
 
-/* The slow way of a row, for one without a ready filter: checks it against the call site's key type, and tests the key. */
+/* The slow way of a row, for one without a prepared filter: checks it against the call site's key type, and tests the key. */
 extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key);
 
 #pragma GCC visibility pop

@@ -15,8 +15,8 @@
  * and its version simply moves on.
  *
  * The state of an aggregate is the case of one version that is always
- * read-write.  The executor would copy a flat state each time it moves; a live
- * one is handed from call to call by reference.  Its queue makes batches, too:
+ * read-write.  The executor would copy a flat state each time it moves; an
+ * expanded one is handed from call to call by reference.  Its queue makes batches, too:
  * the core fetches the blocks of many keys at once, for the blocks of a large
  * filter are rarely in the cache.
  *
@@ -35,7 +35,7 @@
 #include "pg/value/estimate.h"
 #include "pg/value/growth.h"
 
-#define LIVE_MAGIC 0x424c58
+#define EXPANDED_MAGIC 0x424c58
 
 /* 64 fetches at once keep the memory busy, and are one word of answers in a test. */
 #define QUEUE BLX_BATCH
@@ -58,7 +58,7 @@ typedef struct Versions
 	uint64		queue[QUEUE];	/* the hashes of versions applied + 1 .. newest */
 } Versions;
 
-typedef struct LiveFilter
+typedef struct ExpandedFilter
 {
 	ExpandedObjectHeader header;
 	int			magic;
@@ -67,12 +67,12 @@ typedef struct LiveFilter
 	Versions   *shared;
 	dlist_node	node;
 	MemoryContextCallback at_end;
-} LiveFilter;
+} ExpandedFilter;
 
 /* Both in one chunk. */
 typedef struct State
 {
-	LiveFilter	live;
+	ExpandedFilter	object;
 	Versions	versions;
 } State;
 
@@ -85,7 +85,7 @@ OldestAlive(Versions *shared)
 	dlist_iter	i;
 
 	dlist_foreach(i, &shared->versions)
-		oldest = Min(oldest, dlist_container(LiveFilter, node, i.cur)->number);
+		oldest = Min(oldest, dlist_container(ExpandedFilter, node, i.cur)->number);
 	return oldest;
 }
 
@@ -96,7 +96,7 @@ NewestAlive(Versions *shared)
 	dlist_iter	i;
 
 	dlist_foreach(i, &shared->versions)
-		newest = Max(newest, dlist_container(LiveFilter, node, i.cur)->number);
+		newest = Max(newest, dlist_container(ExpandedFilter, node, i.cur)->number);
 	return newest;
 }
 
@@ -159,60 +159,60 @@ MakeVersions(const blx_filter *f, const blx_identity *keys, const uint64 *hashes
 /* ---- one object ---- */
 
 static void
-Leave(LiveFilter *live)
+Leave(ExpandedFilter *object)
 {
-	Versions   *shared = live->shared;
+	Versions   *shared = object->shared;
 
-	dlist_delete(&live->node);
+	dlist_delete(&object->node);
 	if (--shared->alive == 0)
 		MemoryContextDelete(shared->context);
 }
 
 static void
-AtEnd(void *live)
+AtEnd(void *object)
 {
-	Leave(live);
+	Leave(object);
 }
 
 static void
-Enter(LiveFilter *live, Versions *shared, uint64 number)
+Enter(ExpandedFilter *object, Versions *shared, uint64 number)
 {
-	live->shared = shared;
-	live->number = number;
-	dlist_push_head(&shared->versions, &live->node);
+	object->shared = shared;
+	object->number = number;
+	dlist_push_head(&shared->versions, &object->node);
 	shared->alive++;
 }
 
 /* The filter as of that version. */
 static blx_filter *
-Look(LiveFilter *live)
+Look(ExpandedFilter *object)
 {
-	Versions   *shared = live->shared;
+	Versions   *shared = object->shared;
 
 	Apply(shared);
-	if (live->number > shared->applied)
+	if (object->number > shared->applied)
 	{
 		/* an older version lives: take a copy */
 		blx_identity identity = blx_identity_of(shared->filter);
-		Versions   *own = MakeVersions(shared->filter, &identity, shared->queue, live->number - shared->applied);
+		Versions   *own = MakeVersions(shared->filter, &identity, shared->queue, object->number - shared->applied);
 
 		own->unchecked = shared->unchecked;
-		Leave(live);
-		Enter(live, own, 0);
+		Leave(object);
+		Enter(object, own, 0);
 	}
-	return live->shared->filter;
+	return object->shared->filter;
 }
 
 /* The value leaves the variable, for a table or a result: the last moment to check bloom_add's keys for an overfill. */
 static Size
 FlatSize(ExpandedObjectHeader *header)
 {
-	LiveFilter *live = (LiveFilter *) header;
-	const blx_filter *f = Look(live);
+	ExpandedFilter *object = (ExpandedFilter *) header;
+	const blx_filter *f = Look(object);
 
-	if (live->shared->unchecked > 0)
+	if (object->shared->unchecked > 0)
 	{
-		live->shared->unchecked = 0;
+		object->shared->unchecked = 0;
 		ReportOverfill(f, KEYS_ADDED);
 	}
 	return blx_size(f);
@@ -222,75 +222,75 @@ static void
 Flatten(ExpandedObjectHeader *header, void *result, Size size)
 {
 	AskForHugePages(result, size);	/* new memory of the executor, which it copies from at once */
-	memcpy(result, Look((LiveFilter *) header), size);
+	memcpy(result, Look((ExpandedFilter *) header), size);
 	SET_VARSIZE(result, size);
 }
 
 static const ExpandedObjectMethods methods = {FlatSize, Flatten};
 
 /* DatumGetEOHP, inline: each key looks several times. */
-static inline LiveFilter *
-GetLive(Datum datum)
+static inline ExpandedFilter *
+GetExpanded(Datum datum)
 {
 	varatt_expanded pointer;
 
 	memcpy(&pointer, VARDATA_EXTERNAL(DatumGetPointer(datum)), sizeof(pointer));
-	return (LiveFilter *) pointer.eohptr;
+	return (ExpandedFilter *) pointer.eohptr;
 }
 
-static LiveFilter *
-CheckLive(Datum datum)
+static ExpandedFilter *
+CheckExpanded(Datum datum)
 {
-	LiveFilter *live = GetLive(datum);
+	ExpandedFilter *object = GetExpanded(datum);
 
-	if (live->magic != LIVE_MAGIC)
+	if (object->magic != EXPANDED_MAGIC)
 		elog(ERROR, "expanded object is not a bloom filter");
-	return live;
+	return object;
 }
 
 blx_filter *
-LiveFilterOf(Datum datum)
+ExpandedFilterOf(Datum datum)
 {
-	return Look(CheckLive(datum));
+	return Look(CheckExpanded(datum));
 }
 
 const blx_filter *
-LiveHeaderOf(Datum datum)
+ExpandedHeaderOf(Datum datum)
 {
-	return CheckLive(datum)->shared->filter;
+	return CheckExpanded(datum)->shared->filter;
 }
 
 /* ---- versions ---- */
 
 /* A version that Publish completes: until then it may vanish without a trace. */
-static LiveFilter *
+static ExpandedFilter *
 NewVersion(void)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "bloom filter version", ALLOCSET_SMALL_SIZES);
-	LiveFilter *live = MemoryContextAlloc(context, sizeof(LiveFilter));
+	ExpandedFilter *object = MemoryContextAlloc(context, sizeof(ExpandedFilter));
 
-	EOH_init_header(&live->header, &methods, context);
-	live->magic = LIVE_MAGIC;
-	live->is_state = false;
-	live->at_end.func = AtEnd;
-	live->at_end.arg = live;
-	return live;
+	EOH_init_header(&object->header, &methods, context);
+	object->magic = EXPANDED_MAGIC;
+	object->is_state = false;
+	object->at_end.func = AtEnd;
+	object->at_end.arg = object;
+	return object;
 }
 
 static Datum
-Publish(LiveFilter *live, Versions *shared, uint64 number)
+Publish(ExpandedFilter *object, Versions *shared, uint64 number)
 {
-	Enter(live, shared, number);
-	MemoryContextRegisterResetCallback(live->header.eoh_context, &live->at_end);
-	return EOHPGetRWDatum(&live->header);
+	Enter(object, shared, number);
+	MemoryContextRegisterResetCallback(object->header.eoh_context, &object->at_end);
+	return EOHPGetRWDatum(&object->header);
 }
 
 Datum
 MakeVersion(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
-	LiveFilter *live = NewVersion();
+	ExpandedFilter *object = NewVersion();
 	Versions   *shared = MakeVersions(f, keys, hashes, n);
-	Datum		result = Publish(live, shared, 0);
+	Datum		result = Publish(object, shared, 0);
 
 	ReportOverfill(shared->filter, KEYS_ADDED);
 	return result;
@@ -313,13 +313,13 @@ CheckOverfill(Versions *shared, size_t n)
 
 /* True if the version may have a successor that shares, with n more keys.  Makes room for them. */
 static inline bool
-CanExtend(LiveFilter *live, size_t n)
+CanExtend(ExpandedFilter *object, size_t n)
 {
-	Versions   *shared = live->shared;
+	Versions   *shared = object->shared;
 
-	if (live->number < shared->newest)
+	if (object->number < shared->newest)
 		shared->newest = NewestAlive(shared);	/* forget the hashes of a dead successor */
-	if (live->number < shared->newest || shared->alive >= MAX_ALIVE)
+	if (object->number < shared->newest || shared->alive >= MAX_ALIVE)
 		return false;
 	if (shared->newest - shared->applied + n > QUEUE)
 		Apply(shared);
@@ -337,24 +337,24 @@ Extend(Versions *shared, const uint64 *hashes, size_t n)
 static Datum
 AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 {
-	LiveFilter *live = GetLive(datum);
+	ExpandedFilter *object = GetExpanded(datum);
 
-	CheckOverfill(live->shared, n);
+	CheckOverfill(object->shared, n);
 	for (size_t i = 0; i < n;)
 	{
 		size_t		batch = Min(n - i, QUEUE);
 
-		if (!CanExtend(live, batch))
+		if (!CanExtend(object, batch))
 		{
 			/* other versions are in the way: leave them */
-			blx_identity identity = blx_identity_of(live->shared->filter);
-			Versions   *own = MakeVersions(Look(live), &identity, NULL, 0);
+			blx_identity identity = blx_identity_of(object->shared->filter);
+			Versions   *own = MakeVersions(Look(object), &identity, NULL, 0);
 
-			Leave(live);
-			Enter(live, own, 0);
+			Leave(object);
+			Enter(object, own, 0);
 		}
-		Extend(live->shared, hashes + i, batch);
-		live->number = live->shared->newest;
+		Extend(object->shared, hashes + i, batch);
+		object->number = object->shared->newest;
 		i += batch;
 	}
 	return datum;
@@ -363,8 +363,8 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 static pg_attribute_always_inline Datum
 Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
-	LiveFilter *old = GetLive(datum);
-	LiveFilter *live;
+	ExpandedFilter *old = GetExpanded(datum);
+	ExpandedFilter *object;
 	Versions   *shared;
 
 	/* a state may be of no key type yet: the copy takes that of the keys */
@@ -374,11 +374,11 @@ Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 		return AddInPlace(datum, hashes, n);
 	if (n > QUEUE || !CanExtend(old, n))
 		return MakeVersion(Look(old), keys, hashes, n);
-	live = NewVersion();
+	object = NewVersion();
 	shared = old->shared;
 	CheckOverfill(shared, n);
 	Extend(shared, hashes, n);
-	return Publish(live, shared, shared->newest);
+	return Publish(object, shared, shared->newest);
 }
 
 Datum
@@ -390,7 +390,7 @@ NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t 
 Datum
 NextVersionWithKey(Datum datum, KeyType *type, Datum key)
 {
-	const blx_filter *f = LiveHeaderOf(datum);
+	const blx_filter *f = ExpandedHeaderOf(datum);
 	uint64		hash;
 
 	CheckKeyType(f, type);
@@ -408,24 +408,24 @@ MakeState(MemoryContext parent, double expected)
 	Versions   *alone = &state->versions;
 
 	memset(state, 0, offsetof(State, versions.queue));
-	EOH_init_header(&state->live.header, &methods, context);
-	state->live.magic = LIVE_MAGIC;
-	state->live.is_state = true;
+	EOH_init_header(&state->object.header, &methods, context);
+	state->object.magic = EXPANDED_MAGIC;
+	state->object.is_state = true;
 	alone->context = context;
 	alone->expected = expected;
 	dlist_init(&alone->versions);
-	Enter(&state->live, alone, 0);
-	return EOHPGetRWDatum(&state->live.header);
+	Enter(&state->object, alone, 0);
+	return EOHPGetRWDatum(&state->object.header);
 }
 
 bool
-LiveIsState(Datum datum)
+ExpandedIsState(Datum datum)
 {
-	return CheckLive(datum)->is_state;
+	return CheckExpanded(datum)->is_state;
 }
 
 static inline void
-Enqueue(LiveFilter *state, uint64 hash)
+Enqueue(ExpandedFilter *state, uint64 hash)
 {
 	Versions   *alone = state->shared;
 
@@ -438,32 +438,32 @@ Enqueue(LiveFilter *state, uint64 hash)
 void
 AddToState(Datum state, uint64 hash)
 {
-	Enqueue(GetLive(state), hash);
+	Enqueue(GetExpanded(state), hash);
 }
 
 /* In an aggregate of a user's own the state may have become another object on its way. */
 bool
 AddKeyToState(Datum datum, KeyType *type, Datum key)
 {
-	LiveFilter *live = GetLive(datum);
+	ExpandedFilter *object = GetExpanded(datum);
 
-	if (live->magic != LIVE_MAGIC || !live->is_state)
+	if (object->magic != EXPANDED_MAGIC || !object->is_state)
 		return false;
-	Enqueue(live, HashKey(type, key, live->shared->filter->seed));
+	Enqueue(object, HashKey(type, key, object->shared->filter->seed));
 	return true;
 }
 
 MemoryContext
 StateContext(Datum state)
 {
-	return GetLive(state)->header.eoh_context;
+	return GetExpanded(state)->header.eoh_context;
 }
 
 blx_filter *
 SetState(Datum state, blx_filter *f)
 {
-	LiveFilter *live = CheckLive(state);
+	ExpandedFilter *object = CheckExpanded(state);
 
-	Hold(live->shared, f);
-	return live->shared->filter;
+	Hold(object->shared, f);
+	return object->shared->filter;
 }

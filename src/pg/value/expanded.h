@@ -1,7 +1,7 @@
 /*
  * expanded.h - a filter that changes in memory, as an expanded object of PostgreSQL.
  *
- * A live object is a version of a filter that a variable of a function holds
+ * An expanded object is a version of a filter that a variable of a function holds
  * (bloom_add), or the state of an aggregate (bloom_agg).
  */
 #ifndef BLOOMX_EXPANDED_H
@@ -14,31 +14,31 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * The size from which a filter that changes becomes a live object.  The object
+ * The size from which a filter that changes becomes an expanded object.  The object
  * has a memory context of its own, which costs a kilobyte and the time to create
  * it; a smaller filter is copied as fast.
  */
-#define LIVE_BYTES 8192
+#define EXPANDED_BYTES 8192
 
-/* Every expanded object of type bloomfilter is a live filter. */
+/* Every expanded object of type bloomfilter is an expanded filter. */
 static inline bool
-DatumIsLive(Datum datum)
+DatumIsExpanded(Datum datum)
 {
 	return VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum));
 }
 
-/* The filter of a live object, with all its keys; it must not be changed. */
-extern blx_filter *LiveFilterOf(Datum datum);
+/* The filter of an expanded object, with all its keys; it must not be changed. */
+extern blx_filter *ExpandedFilterOf(Datum datum);
 
 /* The same to look at the seed, the key type and the layout only: keys may still be missing. */
-extern const blx_filter *LiveHeaderOf(Datum datum);
+extern const blx_filter *ExpandedHeaderOf(Datum datum);
 
 /* ---- versions: variables ---- */
 
 /* A first version: f and n hashes of such keys. */
 extern Datum MakeVersion(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n);
 
-/* The version of a live object with n more hashes of such keys, or with one more key: the object itself if the datum is read-write. */
+/* The version of an expanded object with n more hashes of such keys, or with one more key: the object itself if the datum is read-write. */
 extern Datum NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n);
 extern Datum NextVersionWithKey(Datum datum, KeyType *type, Datum key);
 
@@ -47,13 +47,13 @@ extern Datum NextVersionWithKey(Datum datum, KeyType *type, Datum key);
 /* An empty state below parent, for about `expected` keys (0 = not known).  SetState gives it a filter. */
 extern Datum MakeState(MemoryContext parent, double expected);
 
-extern bool LiveIsState(Datum datum);
+extern bool ExpandedIsState(Datum datum);
 
 /* True for a state that may be changed in place. */
 static inline bool
 DatumIsState(Datum datum)
 {
-	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) && LiveIsState(datum);
+	return VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)) && ExpandedIsState(datum);
 }
 
 /* f, made in the context of the state, takes the place of the filter before.  Returns the filter, which may have moved. */

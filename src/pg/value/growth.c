@@ -133,7 +133,7 @@ FinishFilter(const blx_filter *open)
 	double		fpr = blx_rate_wanted(open);
 	blx_error	error;
 
-	if (open->layout == BLX_HASHES && !open->pending)
+	if (open->layout == BLX_HASHES && !blx_is_planned(open))
 	{
 		if (blx_hashes_count(open) == 0)
 			return NewEmptyFilter(&identity);

@@ -24,8 +24,8 @@ DatumGetFilterForTests(Datum datum)
 	const blx_filter *f;
 	blx_error	error;
 
-	if (DatumIsLive(datum))
-		return LiveFilterOf(datum);
+	if (DatumIsExpanded(datum))
+		return ExpandedFilterOf(datum);
 	f = (const blx_filter *) PG_DETOAST_DATUM(datum);
 	if (!blx_check_for_tests(f, VARSIZE(f), &error))
 		ThrowCoreError(&error);
@@ -35,7 +35,7 @@ DatumGetFilterForTests(Datum datum)
 blx_filter *
 DatumGetFilter(Datum datum)
 {
-	if (DatumIsLive(datum))
-		return LiveFilterOf(datum);
+	if (DatumIsExpanded(datum))
+		return ExpandedFilterOf(datum);
 	return CheckFilter((blx_filter *) PG_DETOAST_DATUM(datum));
 }

@@ -19,7 +19,7 @@
 /* Throws an error unless the memory is a filter; returns it. */
 extern blx_filter *CheckFilter(blx_filter *f);
 
-/* The checked filter behind a datum, which must not be changed: flat, detoasted, or inside a live object. */
+/* The checked filter behind a datum, which must not be changed: flat, detoasted, or inside an expanded object. */
 extern blx_filter *DatumGetFilter(Datum datum);
 
 /*

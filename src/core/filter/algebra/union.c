@@ -52,13 +52,6 @@ blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_error *error)
 	return blx_identity_check(&of_f, first, &of_blank, second, error);
 }
 
-/* True if the number of its keys will decide how large f becomes. */
-static bool
-is_open(const blx_filter *f)
-{
-	return (f->layout == BLX_HASHES) == (f->pending == 0);
-}
-
 /* The union of a filter and another that adds no keys to it. */
 static blx_filter *
 unite_with_empty(const blx_filter *f, const blx_filter *empty, const blx_memory *memory, blx_error *error)
@@ -70,13 +63,13 @@ unite_with_empty(const blx_filter *f, const blx_filter *empty, const blx_memory 
 		return NULL;
 	result = blx_copy_for(f, &id, memory, error);
 	if (result != NULL)
-		result->capacity = blx_joint_capacity(f, empty, is_open(result));
+		result->capacity = blx_joint_capacity(f, empty, blx_size_is_open(result));
 	return result;
 }
 
 /* Adds all hashes of a set to f, which it owns.  Returns f or what it grew into; NULL if it cannot grow. */
 static blx_filter *
-pour_growing(blx_filter *f, const blx_filter *set, const blx_growth *growth, blx_error *error)
+add_set_growing(blx_filter *f, const blx_filter *set, const blx_growth *growth, blx_error *error)
 {
 	uint64_t	batch[BLX_BATCH],
 				cursor = 0;
@@ -114,26 +107,26 @@ unite_with_set(const blx_filter *f, const blx_filter *set, const blx_growth *gro
 		return NULL;
 	result = blx_copy_for(f, &of_set, growth->memory, error);
 	if (result != NULL)
-		result = pour_growing(result, set, growth, error);
+		result = add_set_growing(result, set, growth, error);
 	if (result != NULL)
-		result->capacity = blx_joint_capacity(f, set, is_open(result));
+		result->capacity = blx_joint_capacity(f, set, blx_size_is_open(result));
 	return result;
 }
 
 /*
- * The union of two pending filters of different sizes, at the coarser resolution;
+ * The union of two uncut filters of different sizes, at the coarser resolution;
  * NULL without an error if the keys of both need the finer one.  Both will be
  * cut, so it is better to fold one now than to expand the other: the result is
  * as if the keys had come together.
  */
 static blx_filter *
-unite_pending(const blx_filter *a, const blx_filter *b, const blx_identity *joint, const blx_memory *memory, blx_error *error)
+unite_uncut(const blx_filter *a, const blx_filter *b, const blx_identity *joint, const blx_memory *memory, blx_error *error)
 {
 	uint64_t	capacity = blx_joint_capacity(a, b, true);
 	blx_geometry g;
 	blx_filter *result;
 
-	if (a->pending == 0 || b->pending == 0 || !blx_common_geometry(a, b, &g, NULL) ||
+	if (!blx_is_uncut(a) || !blx_is_uncut(b) || !blx_common_geometry(a, b, &g, NULL) ||
 		blx_cardinality(a) + blx_cardinality(b) > (double) blx_capacity(&g, fmin(blx_rate_wanted(a), blx_rate_wanted(b))))
 		return NULL;
 	result = blx_alloc(memory, blx_bytes(&g, joint->name_len), error);
@@ -165,7 +158,7 @@ unite_filters(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 	b_empty = holds_nothing(b);
 	if (a_empty != b_empty)
 		return a_empty ? unite_with_empty(b, a, memory, error) : unite_with_empty(a, b, memory, error);
-	result = unite_pending(a, b, &joint, memory, error);
+	result = unite_uncut(a, b, &joint, memory, error);
 	if (result != NULL)
 		return result;
 	result = blx_alloc(memory, bytes, error);

@@ -200,10 +200,10 @@ bits_set(const blx_filter *f)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
-	tell(arg, "saturated_cells", (double) pick(f, blx_counters_saturated, NULL), NULL);
-	tell(arg, "refused_removals", (double) blx_cwords(f)[0], NULL);
+	emit(arg, "saturated_cells", (double) pick(f, blx_counters_saturated, NULL), NULL);
+	emit(arg, "refused_removals", (double) blx_cwords(f)[0], NULL);
 }
 
 /* ---- without the counters ---- */

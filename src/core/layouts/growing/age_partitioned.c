@@ -507,19 +507,19 @@ cardinality(const blx_filter *f)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	const uint64_t *state = blx_cwords(f);
 	blx_geometry g = blx_geometry_of(f);
 
-	tell(arg, "k", (double) state[K], NULL);
-	tell(arg, "generations", generations(&g), NULL);
-	tell(arg, "generation_keys", (double) state[GENERATION], NULL);
-	tell(arg, "window", (double) state[GENERATION] * generations(&g), NULL);
-	tell(arg, "slack", (double) state[GENERATION], NULL);
-	tell(arg, "keys_in_generation", (double) state[IN_GENERATION], NULL);
-	tell(arg, "keys_added", (double) state[ADDED], NULL);
-	tell(arg, "fpr_bound", fpr_bound(&g), NULL);
+	emit(arg, "k", (double) state[K], NULL);
+	emit(arg, "generations", generations(&g), NULL);
+	emit(arg, "generation_keys", (double) state[GENERATION], NULL);
+	emit(arg, "window", (double) state[GENERATION] * generations(&g), NULL);
+	emit(arg, "slack", (double) state[GENERATION], NULL);
+	emit(arg, "keys_in_generation", (double) state[IN_GENERATION], NULL);
+	emit(arg, "keys_added", (double) state[ADDED], NULL);
+	emit(arg, "fpr_bound", fpr_bound(&g), NULL);
 }
 
 static const blx_option_range options[] = {

@@ -484,7 +484,7 @@ blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint6
 }
 
 bool
-blx_hashes_pour(blx_filter *dst, const blx_filter *src)
+blx_add_set(blx_filter *dst, const blx_filter *src)
 {
 	uint64_t	batch[256],
 				cursor = 0;
@@ -564,7 +564,7 @@ blx_is_rate(uint64_t capacity)
 static bool
 has_rate(const blx_filter *f)
 {
-	return (f->layout == BLX_HASHES) == (f->pending == 0) && blx_is_rate(f->capacity);
+	return blx_size_is_open(f) && blx_is_rate(f->capacity);
 }
 
 uint64_t

@@ -55,10 +55,31 @@ extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *o
 extern size_t blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
 
 /* Adds all hashes of a set to a filter of a fixed size; false if another did not take all. */
-extern bool blx_hashes_pour(blx_filter *dst, const blx_filter *src);
+extern bool blx_add_set(blx_filter *dst, const blx_filter *src);
+
+/* What `pending` says: an open set knows the filter that it is to become. */
+static inline bool
+blx_is_planned(const blx_filter *set)
+{
+	return set->pending != 0;
+}
+
+/* What `pending` says of a filter: keys still come, and it is cut to its contents at the end. */
+static inline bool
+blx_is_uncut(const blx_filter *f)
+{
+	return f->layout != BLX_HASHES && f->pending != 0;
+}
+
+/* True if the number of its keys will decide how large f becomes. */
+static inline bool
+blx_size_is_open(const blx_filter *f)
+{
+	return f->layout == BLX_HASHES ? !blx_is_planned(f) : blx_is_uncut(f);
+}
 
 /*
- * An unplanned set and a pending filter have no capacity, but may have the rate
+ * An unplanned set and an uncut filter have no capacity, but may have the rate
  * that their result is to meet.  It stands in `capacity`, as the bits of the
  * double, which are larger than any number of keys; 0 is the default, 1 %.
  */

@@ -787,14 +787,14 @@ bound_of(const blx_filter *f)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	blx_geometry g = blx_geometry_of(f);
 
-	tell(arg, "stages", (double) blx_cwords(f)[STAGES], NULL);
-	tell(arg, "growth", (double) g.parameters[GROWTH], NULL);
-	tell(arg, "tightening", tightening_of(&g), NULL);
-	tell(arg, "fpr_bound", bound_of(f), NULL);
+	emit(arg, "stages", (double) blx_cwords(f)[STAGES], NULL);
+	emit(arg, "growth", (double) g.parameters[GROWTH], NULL);
+	emit(arg, "tightening", tightening_of(&g), NULL);
+	emit(arg, "fpr_bound", bound_of(f), NULL);
 }
 
 /*

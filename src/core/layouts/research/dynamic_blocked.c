@@ -687,18 +687,18 @@ fpr(const blx_filter *f)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	const uint64_t *words = blx_cwords(f);
 	totals		t = count_all(f);
 
-	tell(arg, "growth", (double) words[DYNAMIC_GROWTH], NULL);
-	tell(arg, "tightening", (double) words[DYNAMIC_TIGHTENING] / 65536, NULL);
-	tell(arg, "full_at", (double) words[DYNAMIC_FILL] / 65536, NULL);
-	tell(arg, "overflow_blocks", (double) t.overflow_blocks, NULL);
-	tell(arg, "longest_chain", t.longest_chain, NULL);
-	tell(arg, "overflow_bytes", (double) (8 * block_words(f) * (words[USED] - f->blocks)), NULL);
-	tell(arg, "spare_bytes", (double) (8 * block_words(f) * (words[TOTAL] - words[USED])), NULL);
+	emit(arg, "growth", (double) words[DYNAMIC_GROWTH], NULL);
+	emit(arg, "tightening", (double) words[DYNAMIC_TIGHTENING] / 65536, NULL);
+	emit(arg, "full_at", (double) words[DYNAMIC_FILL] / 65536, NULL);
+	emit(arg, "overflow_blocks", (double) t.overflow_blocks, NULL);
+	emit(arg, "longest_chain", t.longest_chain, NULL);
+	emit(arg, "overflow_bytes", (double) (8 * block_words(f) * (words[USED] - f->blocks)), NULL);
+	emit(arg, "spare_bytes", (double) (8 * block_words(f) * (words[TOTAL] - words[USED])), NULL);
 }
 
 static bool

@@ -121,11 +121,11 @@ disjoint(const blx_filter *a, const blx_filter *b)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	blx_geometry g = blx_geometry_of(f);
 
-	tell(arg, "k", blx_bits_per_key(&g), NULL);
+	emit(arg, "k", blx_bits_per_key(&g), NULL);
 }
 
 const blx_layout blx_layout_rational = {

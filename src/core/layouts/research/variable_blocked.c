@@ -311,13 +311,13 @@ disjoint(const blx_filter *f, const blx_filter *g)
 }
 
 static void
-details(const blx_filter *f, blx_tell tell, void *arg)
+details(const blx_filter *f, blx_emit emit, void *arg)
 {
 	blx_geometry g = blx_geometry_of(f);
 
-	tell(arg, "k", blx_bits_per_key(&g), NULL);
-	tell(arg, "k_of_largest_block", (double) k_of_largest(g.probes, g.fraction) / BLX_FRACTION_ONE, NULL);
-	tell(arg, "variable_blocks", __builtin_popcountll(g.part_bits), NULL);
+	emit(arg, "k", blx_bits_per_key(&g), NULL);
+	emit(arg, "k_of_largest_block", (double) k_of_largest(g.probes, g.fraction) / BLX_FRACTION_ONE, NULL);
+	emit(arg, "variable_blocks", __builtin_popcountll(g.part_bits), NULL);
 }
 
 const blx_layout blx_layout_variable_blocked = {

@@ -86,7 +86,7 @@ RowsOfStates(const Plan *node)
 /*
  * A node that combines states expects what their processes did, so that sets of
  * hashes stay sets where a single process would have kept one.  If more keys have
- * come than a pending filter would be planned for, nobody knows how many will: it
+ * come than an uncut filter would be planned for, nobody knows how many will: it
  * sees only states, and may get as many sets as there are processes.
  */
 double
@@ -100,7 +100,7 @@ ExpectedKeys(FunctionCallInfo fcinfo, uint64 count)
 	if (!DO_AGGSPLIT_COMBINE(plan->aggsplit))
 		return RowsOfProcess(plan, max_parallel_workers_per_gather);
 	rows = RowsOfStates(outerPlan(plan));
-	if (rows > 0 && BLX_PENDING_MARGIN * rows >= (double) count)
+	if (rows > 0 && BLX_UNCUT_MARGIN * rows >= (double) count)
 		return rows;
 	return (max_parallel_workers_per_gather + 1) * (double) (GrowthFor(0).early_bytes / sizeof(uint64));
 }

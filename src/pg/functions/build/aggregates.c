@@ -4,7 +4,7 @@
  * The transition type is bloomfilter itself, so that partial states can be
  * combined by parallel workers, stored and sent anywhere.  A state of a few
  * kilobytes is flat memory, which the executor copies when it moves; a larger
- * one is a live object, changed where it is.
+ * one is an expanded object, changed where it is.
  */
 #include "pg/functions/functions.h"
 
@@ -25,7 +25,7 @@ typedef struct Transition
 	CallCache  *cache;			/* of the call site */
 	MemoryContext context;		/* the aggregate's */
 	blx_filter *filter;			/* NULL before the first row */
-	Datum		live;			/* the live object that holds filter, or 0 when it is flat */
+	Datum		object;			/* the expanded object that holds filter, or 0 when it is flat */
 } Transition;
 
 /* The state in argument 0, which the aggregate owns: it may be changed in place. */
@@ -43,10 +43,10 @@ OpenState(FunctionCallInfo fcinfo)
 		return state;
 	if (DatumIsState(PG_GETARG_DATUM(0)))
 	{
-		state.live = PG_GETARG_DATUM(0);
-		state.filter = LiveFilterOf(state.live);
+		state.object = PG_GETARG_DATUM(0);
+		state.filter = ExpandedFilterOf(state.object);
 	}
-	else if (DatumIsLive(PG_GETARG_DATUM(0)))
+	else if (DatumIsExpanded(PG_GETARG_DATUM(0)))
 		state.filter = CopyFilter(PG_GETARG_FILTER(0));
 	else						/* made by these functions: no need to check it for every row */
 		state.filter = (blx_filter *) PG_DETOAST_DATUM(PG_GETARG_DATUM(0));
@@ -57,21 +57,21 @@ OpenState(FunctionCallInfo fcinfo)
 static MemoryContext
 ContextFor(Transition *state, uint64 size)
 {
-	if (state->live == (Datum) 0 && size >= LIVE_BYTES)
-		state->live = MakeState(state->context, ExpectedKeys(state->call, 0));
-	return state->live ? StateContext(state->live) : CurrentMemoryContext;
+	if (state->object == (Datum) 0 && size >= EXPANDED_BYTES)
+		state->object = MakeState(state->context, ExpectedKeys(state->call, 0));
+	return state->object ? StateContext(state->object) : CurrentMemoryContext;
 }
 
 static void
 SetFilter(Transition *state, blx_filter *f)
 {
-	state->filter = state->live ? SetState(state->live, f) : f;
+	state->filter = state->object ? SetState(state->object, f) : f;
 }
 
 static Datum
 CloseState(Transition *state)
 {
-	return state->live ? state->live : PointerGetDatum(state->filter);
+	return state->object ? state->object : PointerGetDatum(state->filter);
 }
 
 static void
@@ -98,16 +98,16 @@ GrowState(Transition *state, uint64 count)
 static void
 AddHash(Transition *state, uint64 hash)
 {
-	if (state->live == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
+	if (state->object == (Datum) 0 && state->filter->layout == BLX_HASHES && blx_hashes_full(state->filter))
 		GrowState(state, blx_hashes_count(state->filter) + 1);
-	if (state->live)
-		AddToState(state->live, hash);
+	if (state->object)
+		AddToState(state->object, hash);
 	else
 	{
 		blx_filter *before = state->filter;
 
 		state->filter = AddHashes(before, &hash, 1);
-		if (state->filter != before && blx_size(state->filter) >= LIVE_BYTES)
+		if (state->filter != before && blx_size(state->filter) >= EXPANDED_BYTES)
 			SetStateToCopy(state, state->filter);
 	}
 }
@@ -246,7 +246,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 static blx_geometry
 TemplateGeometry(const blx_filter *template)
 {
-	if (template->layout == BLX_HASHES && template->pending == 0)
+	if (template->layout == BLX_HASHES && !blx_is_planned(template))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("a set of keys without a planned size cannot be the template of bloom_agg"),
@@ -308,8 +308,8 @@ UniteState(Transition *state, const blx_filter *other)
 		while ((n = blx_hashes_next_for(mine.layout, other, &cursor, batch, lengthof(batch))) > 0)
 			for (size_t i = 0; i < n; i++)
 				AddHash(state, batch[i]);
-		if (state->live)
-			state->filter = LiveFilterOf(state->live);
+		if (state->object)
+			state->filter = ExpandedFilterOf(state->object);
 		return;
 	}
 	/* equal geometries: or the bits in place */
@@ -344,7 +344,7 @@ GetCombined(FunctionCallInfo fcinfo)
 	Aggref	   *call = AggGetAggref(fcinfo);
 	Datum		datum = PG_GETARG_DATUM(1);
 
-	if (call != NULL && DO_AGGSPLIT_COMBINE(call->aggsplit) && !DatumIsLive(datum))
+	if (call != NULL && DO_AGGSPLIT_COMBINE(call->aggsplit) && !DatumIsExpanded(datum))
 		return (blx_filter *) PG_DETOAST_DATUM(datum);
 	return DatumGetFilter(datum);
 }

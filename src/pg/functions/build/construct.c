@@ -126,7 +126,7 @@ bloom_empty_bits(PG_FUNCTION_ARGS)
 static const blx_filter *
 HeaderOf(Datum datum)
 {
-	return DatumIsLive(datum) ? LiveHeaderOf(datum) : DatumGetFilter(datum);
+	return DatumIsExpanded(datum) ? ExpandedHeaderOf(datum) : DatumGetFilter(datum);
 }
 
 /* The filter, whose header HeaderOf gave, and more keys, as a new value. */
@@ -136,9 +136,9 @@ WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uin
 	blx_filter *copy,
 			   *result;
 
-	if (DatumIsLive(datum))
+	if (DatumIsExpanded(datum))
 		return NextVersion(datum, keys, hashes, n);
-	if (blx_size(f) >= LIVE_BYTES)
+	if (blx_size(f) >= EXPANDED_BYTES)
 		return MakeVersion(f, keys, hashes, n);
 	copy = CopyForKeys(f, keys);
 	result = AddHashes(copy, hashes, n);
@@ -160,7 +160,7 @@ bloom_add(PG_FUNCTION_ARGS)
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
-	if (DatumIsLive(PG_GETARG_DATUM(0)))
+	if (DatumIsExpanded(PG_GETARG_DATUM(0)))
 		return NextVersionWithKey(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
 	f = DatumGetFilter(PG_GETARG_DATUM(0));
 	CheckKeyType(f, key);

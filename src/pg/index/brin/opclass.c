@@ -203,12 +203,12 @@ FullFilter(const blx_identity *identity)
 
 /* A filter with the hashes of a set, planned for at least as many. */
 static blx_filter *
-Pour(const blx_filter *hashes, const blx_geometry *geometry, uint64 capacity)
+FilterFromSet(const blx_filter *hashes, const blx_geometry *geometry, uint64 capacity)
 {
 	blx_identity identity = blx_identity_of(hashes);
 	blx_filter *f = NewFilter(geometry, &identity, capacity);
 
-	if (!blx_hashes_pour(f, hashes))
+	if (!blx_add_set(f, hashes))
 		elog(ERROR, "a summary's filter has no room for the values that it was planned for");
 	return f;
 }
@@ -322,7 +322,7 @@ FilterOfSet(BrinDesc *desc, const BloomxBrinSummary *summary)
 	plan = PlanFor(desc, summary, Max(count, 1));
 	if (may_stay && (!plan.fits || SetIsBetter(desc, summary, &plan.geometry)))
 		return summary->filter;
-	return plan.fits ? Pour(summary->filter, &plan.geometry, plan.capacity) : FullFilter(&identity);
+	return plan.fits ? FilterFromSet(summary->filter, &plan.geometry, plan.capacity) : FullFilter(&identity);
 }
 
 static blx_filter *
@@ -485,7 +485,7 @@ GrowingFilter(const BloomxBrinSummary *summary)
 
 	if (!blx_plan(BLX_SCALABLE, 4 * FEW_VALUES, summary->fpr, NULL, &geometry, &error))
 		ThrowCoreError(&error);
-	return Pour(summary->filter, &geometry, 0);
+	return FilterFromSet(summary->filter, &geometry, 0);
 }
 
 /* The summary's filter from now on; frees the one before. */

@@ -93,9 +93,9 @@ BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slice
 		leaf->slices = palloc(keys->parts * sizeof(uint32));
 	if (keys->of_values)
 	{
-		blx_strings strings = {.parts = keys->parts, .width = of_slices / keys->parts};
+		blx_partitioned shape = {.parts = keys->parts, .width = of_slices / keys->parts};
 
-		blx_strings_slices(&strings, leaf->hash, leaf->slices);
+		blx_partitioned_slices(&shape, leaf->hash, leaf->slices);
 	}
 	else
 	{

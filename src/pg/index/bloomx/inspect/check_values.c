@@ -51,7 +51,7 @@ typedef struct NeededBits
 static NeededBits
 SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegment *segment, const Candidate *candidates, Size n)
 {
-	blx_strings shape = {.parts = keys->parts, .width = segment->slices / keys->parts};
+	blx_partitioned shape = {.parts = keys->parts, .width = segment->slices / keys->parts};
 	NeededBits	bits = {.first = MemoryContextAllocExtended(CurrentMemoryContext, (segment->slices + 2) * sizeof(uint32), MCXT_ALLOC_ZERO)};
 	uint32		slices[BLX_MAX_K];
 	Size		total = 0;
@@ -67,7 +67,7 @@ SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegm
 			CHECK_FOR_INTERRUPTS();
 			for (uint32 key = 0; key < candidates[i].of->n; key++)
 			{
-				blx_strings_slices(&shape, state->hashes[candidates[i].of->first + key], slices);
+				blx_partitioned_slices(&shape, state->hashes[candidates[i].of->first + key], slices);
 				for (uint32 part = 0; part < keys->parts; part++)
 					if (round == 0)
 						bits.first[slices[part] + 2]++;

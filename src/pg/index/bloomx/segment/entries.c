@@ -202,7 +202,7 @@ typedef struct Waiting
 
 typedef struct SizeClass
 {
-	blx_strings shape;			/* width 0: of anything */
+	blx_partitioned shape;			/* width 0: of anything */
 	uint64		capacity;		/* keys */
 	Waiting		waiting;		/* until there are LEAST_ENTRIES of them, and then none */
 	/* signatures */
@@ -443,7 +443,7 @@ AddSignature(BloomxEntries *entries, SizeClass *class, const Entry *entry)
 	if (class->stride == 0)
 		return;
 	memset(signature, 0, class->stride * sizeof(uint64));
-	blx_strings_add(signature, &class->shape, entry->hash, entry->n);
+	blx_partitioned_add(signature, &class->shape, entry->hash, entry->n);
 }
 
 /* Makes the waiting entries of one class signatures of the same or a larger class. */
@@ -496,25 +496,25 @@ AddToClass(BloomxEntries *entries, const Entry *entry)
 }
 
 /* The largest signature. */
-static blx_strings
+static blx_partitioned
 LargestShape(uint32 parts)
 {
-	return (blx_strings) {.parts = parts, .width = MAX_SIGNATURE_BITS / parts};
+	return (blx_partitioned) {.parts = parts, .width = MAX_SIGNATURE_BITS / parts};
 }
 
 /* The keys that a class is made for. */
 static uint64
-CapacityOf(const blx_strings *shape, double rate)
+CapacityOf(const blx_partitioned *shape, double rate)
 {
-	return (uint64) (blx_strings_capacity(shape, rate) * (1 + OVERFILL));
+	return (uint64) (blx_partitioned_capacity(shape, rate) * (1 + OVERFILL));
 }
 
 uint32
 BloomxMostKeysOfRow(uint32 parts)
 {
-	blx_strings largest = LargestShape(parts);
+	blx_partitioned largest = LargestShape(parts);
 
-	return (uint32) blx_strings_capacity(&largest, 0.5);
+	return (uint32) blx_partitioned_capacity(&largest, 0.5);
 }
 
 /* Takes the next larger width. */
@@ -523,7 +523,7 @@ AddSizeClass(BloomxEntries *entries, uint32 width)
 {
 	SizeClass  *class = &entries->classes[entries->nclasses++];
 
-	class->shape = (blx_strings) {.parts = entries->keys->parts, .width = width};
+	class->shape = (blx_partitioned) {.parts = entries->keys->parts, .width = width};
 	class->capacity = CapacityOf(&class->shape, entries->rate);
 	class->stride = (uint32) ((width * (uint64) class->shape.parts + 63) / 64);
 }
@@ -576,7 +576,7 @@ ChooseWidth(BloomxEntries *entries)
 	{
 		qsort(sample->entries, sample->n, sizeof(Entry), CompareKeys);
 		keys = sample->n == 0 ? 1 : sample->entries[sample->n - 1 - sample->n / 100].n;
-		entries->keys->width = Min(blx_strings_width(entries->keys->parts, Max(1, keys), entries->rate),
+		entries->keys->width = Min(blx_partitioned_width(entries->keys->parts, Max(1, keys), entries->rate),
 								   MAX_SIGNATURE_BITS / entries->keys->parts);
 	}
 	AgreeOnWidth(entries);
@@ -629,7 +629,7 @@ BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, B
 {
 	BloomxEntries *entries = palloc0(sizeof(BloomxEntries));
 	BloomxOptions options = BloomxGetOptions(index);
-	blx_strings largest = LargestShape(keys->parts);
+	blx_partitioned largest = LargestShape(keys->parts);
 
 	entries->index = index;
 	entries->keys = keys;
