@@ -9,6 +9,7 @@
 
 #include "access/tableam.h"
 #include "nodes/execnodes.h"
+#include "portability/instr_time.h"
 
 #include "runtimefilter/keys/keycode.h"
 #include "runtimefilter/keys/keyset.h"
@@ -86,6 +87,10 @@ struct RuntimeFilter
 	FilterState state;
 	uint32		generation;		/* counts completions */
 	uint64		rows;			/* collected */
+	uint64		timed_row;		/* the first row of those whose keys are timed next */
+	instr_time	timed_since;	/* when it came */
+	double		timed;			/* nanoseconds for their keys */
+	bool		expects_drop;	/* the planner does not expect that each row of the other side has one match */
 	double		expected;		/* rows */
 	uint64		budget;			/* bytes per set */
 	MemoryContext sets;			/* the sets' memory; emptied when the table is built anew */
@@ -159,6 +164,8 @@ struct AppliedFilter
 	uint64		paused;			/* rows to pass without a test */
 	uint64		pause;			/* length of the next pause */
 	double		drop_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
+	double		cost;			/* of a test in this window, in nanoseconds; 0 if it is not measured */
+	double		row_cost;		/* what the plan spends on a row from here to the join, in nanoseconds, as the planner expects */
 
 	uint64		counts[N_COUNTS];	/* in this process */
 	int			shared_report;	/* number of its report in a parallel query; -1: it has none */

@@ -14,6 +14,9 @@
  */
 #define SPENT_PART 64
 
+/* Nanoseconds that a plan takes per unit of the planner's cost, at least. */
+#define COST_UNIT 2000
+
 static inline double
 NanosecondsSince(instr_time start)
 {

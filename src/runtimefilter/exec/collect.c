@@ -15,7 +15,12 @@
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
+#include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/collect.h"
+
+/* The rows whose keys are timed first, before which a slow hash function cannot cost much; and how many are timed together. */
+#define FIRST_TIMED 1024
+#define ROWS_TIMED 64
 
 /* The only key of the filter, if it is an integer in a column and its code is all that is needed; otherwise NULL. */
 static BuildKey *
@@ -45,6 +50,7 @@ StartCollecting(RuntimeFilter *filter)
 
 	filter->state = FILTER_COLLECTING;
 	filter->rows = 0;
+	filter->timed_row = FIRST_TIMED;
 	MemoryContextReset(filter->sets);
 	for (int i = 0; i < filter->n_keys; i++)
 	{
@@ -86,6 +92,7 @@ void
 GiveUpFilter(RuntimeFilter *filter)
 {
 	filter->state = FILTER_GIVEN_UP;
+	MemoryContextReset(filter->sets);
 }
 
 void
@@ -181,18 +188,70 @@ AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 		ResetExprContext(filter->econtext);
 }
 
+/*
+ * True if the hash functions of the keys are too slow.  A hash join calls them as well, for
+ * each row of both sides.  So where the keys take more than a third of the time in which
+ * rows of the inner side come, which is one and a half times what it takes without them, a
+ * test of an outer row takes about as long as all that it can save.  An eighth is too much
+ * where the planner expects nothing to be saved.  But a small part of what the outer side costs
+ * may always be spent: pages may be skipped.
+ */
+static bool
+KeysAreSlow(const RuntimeFilter *filter)
+{
+	double		spent = filter->timed / ROWS_TIMED * (double) filter->rows;
+
+	return filter->timed > NanosecondsSince(filter->timed_since) / (filter->expects_drop ? 3 : 8) &&
+		spent > filter->filtered->plan->total_cost * COST_UNIT / SPENT_PART;
+}
+
+/* Adds a row and looks how long that takes: of ROWS_TIMED rows, and again when there are twice as many. */
+static void
+AddTimedRow(RuntimeFilter *filter, TupleTableSlot *slot)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (filter->rows == filter->timed_row)
+	{
+		filter->timed_since = start;
+		filter->timed = 0;
+	}
+	AddRow(filter, slot);
+	filter->timed += NanosecondsSince(start);
+	if (filter->rows < filter->timed_row + ROWS_TIMED)
+		return;
+	filter->timed_row = 2 * filter->rows;
+	if (KeysAreSlow(filter))
+		GiveUpFilter(filter);
+}
+
+/* True if the time that keys take is measured: the sort of a merge join takes longer, and sent keys save more. */
+static bool
+IsTimed(const RuntimeFilter *filter)
+{
+	return filter->only_integer == NULL && filter->hash_join != NULL && filter->listeners == NIL &&
+		bloomx_runtime_filter_min_drop > 0;
+}
+
 void
 CollectRow(RuntimeFilter *filter, TupleTableSlot *slot)
 {
-	if (filter->state != FILTER_COLLECTING)
+	if (filter->state == FILTER_GIVEN_UP && !TupIsNull(slot))
+		return;
+	if (filter->state != FILTER_COLLECTING && filter->state != FILTER_GIVEN_UP)
 	{
 		/* the first row, also after the end: the table is built anew */
 		StartCollecting(filter);
 		if (filter->shared != NULL)
 			filter->shared->start_part(filter);
 	}
-	if (!TupIsNull(slot))
+	if (!TupIsNull(slot) && filter->rows >= filter->timed_row && IsTimed(filter))
+		AddTimedRow(filter, slot);
+	else if (!TupIsNull(slot))
 		AddRow(filter, slot);
+	else if (filter->state == FILTER_GIVEN_UP && filter->shared == NULL)
+		ForgetKeys(filter);
 	else if (filter->shared == NULL || !filter->shared->end_part(filter))
 		CompleteFilter(filter);
 	else

@@ -110,11 +110,17 @@ TestRows(AppliedFilter *applied, HeapScanDesc scan, OffsetNumber *rows, int n)
 	/* a hash function may detoast the value */
 	MemoryContext old = MemoryContextSwitchTo(applied->filter->scratch);
 	int			n_passing = 0;
+	bool		is_timed = TestIsTimed(applied);
+	instr_time	start;
 
+	if (is_timed)
+		INSTR_TIME_SET_CURRENT(start);
 	for (int i = 0; i < n; i += KEY_BATCH)
 		n_passing += TestBatch(applied, scan, rows + i, Min(n - i, KEY_BATCH), rows + n_passing);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(applied->filter->scratch);
+	if (is_timed)
+		CountTime(applied, start, n);
 	CountTests(applied, n, n - n_passing);
 	return n_passing;
 }

@@ -42,11 +42,9 @@
 #include "runtimefilter/query/volatility.h"
 
 /*
- * Nanoseconds that a scan takes per unit of the planner's cost, at least; and that may be
- * spent on bounds whatever the scans cost.  To read the bounds of a partition takes some
- * ten microseconds.
+ * Nanoseconds that may be spent on bounds whatever the scans cost.  To read the bounds of a
+ * partition takes some ten microseconds.
  */
-#define COST_UNIT 2000
 #define FIRST_BOUNDS 50000
 
 /* What one bound says about a column of the partition. */

@@ -16,12 +16,23 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 
+#include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/collect.h"
 #include "runtimefilter/exec/probe.h"
 #include "runtimefilter/exec/scans.h"
 
 /* Rows per window: enough to tell 10 % from 9 %, and a tenth of a millisecond. */
 #define WINDOW_ROWS 8192
+
+/* Where tests are slow, so many nanoseconds, but not fewer rows than tell 10 % from 7 %. */
+#define WINDOW_TIME 1000000
+#define LEAST_WINDOW 1024
+
+/* The tests in each window that are timed, if they call hash functions or compute expressions. */
+#define TESTS_TIMED 64
+
+/* What a dropped row saves at least, in nanoseconds: a search in a hash table. */
+#define LEAST_SAVED 200
 
 /* The first pause is 16 windows, so a useless filter costs 6 % of its tests; the last one is 4 million rows. */
 #define FIRST_PAUSE (16 * WINDOW_ROWS)
@@ -36,8 +47,8 @@
 static double
 TestCost(const AppliedFilter *applied)
 {
-	if (!IsInteger(&applied->coders[0]))
-		return 30;
+	if (applied->cost > 0)
+		return applied->cost;
 	return applied->set->form == KEYS_FILTER ? 10 : 5;
 }
 
@@ -62,13 +73,49 @@ SortFilters(FilterPoint *point)
 	}
 }
 
+/*
+ * The part of the rows that the filter must drop.  A test by a slow hash function may take longer
+ * than what the row costs afterwards: the join calls the function, too, searches, and does what
+ * is between here and there.
+ */
+static double
+LeastDrop(const AppliedFilter *applied)
+{
+	double		saved = applied->cost + Max(applied->row_cost, LEAST_SAVED);
+
+	if (bloomx_runtime_filter_min_drop == 0)
+		return 0;
+	return Max(bloomx_runtime_filter_min_drop, applied->cost / saved);
+}
+
+/* The rows of a filter's window. */
+static double
+WindowRows(const AppliedFilter *applied)
+{
+	return applied->cost * WINDOW_ROWS <= WINDOW_TIME ? WINDOW_ROWS : Max(WINDOW_TIME / applied->cost, LEAST_WINDOW);
+}
+
+bool
+TestIsTimed(const AppliedFilter *applied)
+{
+	return applied->window_checked < TESTS_TIMED && (applied->n_keys > 1 || !IsInteger(&applied->coders[0]) || applied->exprs != NULL);
+}
+
+void
+CountTime(AppliedFilter *applied, instr_time start, uint32 rows)
+{
+	double		before = applied->cost * applied->window_checked;
+
+	applied->cost = (before + NanosecondsSince(start)) / (applied->window_checked + rows);
+}
+
 /* A filter's window is full. */
 static void
 EndWindow(AppliedFilter *applied)
 {
 	applied->drop_rate = (double) applied->window_dropped / applied->window_checked;
 	applied->window_checked = applied->window_dropped = 0;
-	if (applied->drop_rate < bloomx_runtime_filter_min_drop)
+	if (applied->drop_rate < LeastDrop(applied))
 	{
 		applied->pause = applied->pause == 0 ? FIRST_PAUSE : Min(applied->pause * 2, LAST_PAUSE);
 		applied->paused = applied->pause;
@@ -117,7 +164,7 @@ EndWindows(FilterPoint *point)
 	bool		ended = false;
 
 	for (int i = 0; i < point->n_filters; i++)
-		if (point->filters[i]->window_checked >= WINDOW_ROWS)
+		if (point->filters[i]->window_checked >= WindowRows(point->filters[i]))
 		{
 			EndWindow(point->filters[i]);
 			ended = true;
@@ -169,7 +216,9 @@ MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 {
 	MemoryContext old;
 	uint64		code;
-	bool		may_match;
+	bool		may_match,
+				is_timed;
+	instr_time	start;
 
 	/* the common case: a column of integers */
 	if (applied->n_keys == 1 && IsInteger(&applied->coders[0]) && applied->attnos[0] != 0)
@@ -179,6 +228,9 @@ MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 
 		return !is_null && KeySetMayHold(applied->set, (uint64) IntegerOf(applied->coders[0].kind, value));
 	}
+	is_timed = TestIsTimed(applied);
+	if (is_timed)
+		INSTR_TIME_SET_CURRENT(start);
 	/* an expression makes values, and a hash function may detoast them */
 	old = MemoryContextSwitchTo(applied->filter->scratch);
 	may_match = ReadCode(applied, slot, &code) && KeySetMayHold(applied->set, code);
@@ -186,6 +238,8 @@ MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 	MemoryContextReset(applied->filter->scratch);
 	if (applied->exprs != NULL)
 		ResetExprContext(applied->filter->econtext);
+	if (is_timed)
+		CountTime(applied, start, 1);
 	return may_match;
 }
 

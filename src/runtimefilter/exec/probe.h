@@ -23,6 +23,10 @@ CountTests(AppliedFilter *applied, uint32 checked, uint32 dropped)
 	applied->window_dropped += dropped;
 }
 
+/* True if the next test is timed.  The time is counted before the test is. */
+extern bool TestIsTimed(const AppliedFilter *applied);
+extern void CountTime(AppliedFilter *applied, instr_time start, uint32 rows);
+
 /* Judges the filters that have been asked often enough since the last time.  False if none has. */
 extern bool EndWindows(FilterPoint *point);
 

@@ -146,7 +146,7 @@ ExportSets(RuntimeFilter *filter)
 static void
 PublishKeys(RuntimeFilter *filter, PartsOfBuild *parts)
 {
-	dsa_pointer at = filter->n_keys > MOST_KEYS ? InvalidDsaPointer : ExportSets(filter);
+	dsa_pointer at = filter->n_keys > MOST_KEYS || filter->state == FILTER_GIVEN_UP ? InvalidDsaPointer : ExportSets(filter);
 	PublishedKeys *published = DsaPointerIsValid(at) ? dsa_get_address(filter->query->parallel->area, at) : NULL;
 
 	/* what is published is complete before anybody can find it */

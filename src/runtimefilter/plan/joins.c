@@ -20,6 +20,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -29,6 +31,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/probe.h"
 #include "runtimefilter/exec/scans.h"
 #include "runtimefilter/plan/joins.h"
@@ -91,10 +94,11 @@ IsUnrestricted(PlanState *input)
 
 /* True if so few rows are expected to go that a filter does not pay. */
 static bool
-WillDropTooFew(const RuntimeFilter *filter)
+WillDropTooFew(RuntimeFilter *filter)
 {
 	double		left = filter->join->plan->plan_rows / Max(filter->filtered->plan->plan_rows, 1);
 
+	filter->expects_drop = fabs(1 - left) >= bloomx_runtime_filter_min_drop;
 	return bloomx_runtime_filter_min_drop > 0 && 1 - left < bloomx_runtime_filter_min_drop &&
 		IsUnrestricted(filter->input);
 }
@@ -167,6 +171,8 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 	applied->point = point;
 	applied->shared_report = -1;
 	applied->drop_rate = 1;
+	applied->row_cost = (filter->join->plan->total_cost - filter->input->plan->total_cost - ps->plan->total_cost) * COST_UNIT /
+		Max(ps->plan->plan_rows, 1);
 	applied->keys = palloc(filter->n_keys * sizeof(int));
 	applied->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
 	applied->columns = palloc0(filter->n_keys * sizeof(AttrNumber));
