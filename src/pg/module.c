@@ -22,6 +22,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomxInitNulls();
+	BloomxInitRechecks();
 	InstallBrinCosts();
 	InstallArrayConditions();
 }

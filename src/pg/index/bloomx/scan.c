@@ -389,9 +389,6 @@ MostElements(const BloomxDirectory *directory)
 	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 48 + 2 * sizeof(uint32) * directory->meta.keys.parts)) + 1;
 }
 
-/* From this number of elements on the executor hashes an array of constants. */
-#define LONG_ARRAY 9
-
 /*
  * column operator ANY (array).  Of an array of too many elements a search has some,
  * from search->first on, and the index is searched again for the next ones.  A second
