@@ -37,8 +37,6 @@ INDEXES = {
     "bloomx (A)": "A @> ARRAY[{k}]",
     "bloomx (J)": "J @> '{{\"k\": {k}}}'",
     "bloomx (F)": "F @> {k}",
-    "bloomx (F, N)": "F @> {k} AND N = {k}",
-    "bloomx (W, F)": "F @> {k}",
     "bloomx ((N + 1)) WHERE N > 0": "N + 1 = {k} + 1 AND N > 0",
     "brin (N int4_bloomx_ops) WITH (pages_per_range = 4)": "N = {k}",
     "brin (W text_ngram_bloomx_ops) WITH (pages_per_range = 4)": "W LIKE '%ord {k}'",
