@@ -54,6 +54,7 @@ class Texts:
         self.letters = "".join(families) + PLAIN + SPECIAL
         self.same_words = SAME_WORDS if families is FAMILIES else [["istanbul", "ISTANBUL"]]
         self.rows = rows or [self.value() for _ in range(ROWS)]
+        self.matching = 0.85 if rows else 0.5  # how often a pattern is made to match
 
     def value(self):
         rng = self.rng
@@ -134,7 +135,7 @@ class Texts:
 
     def like(self, fold):
         rng = self.rng
-        if rng.random() < 0.5:
+        if rng.random() < self.matching:
             return self.matching_like(fold)
         out = ""
         for _ in range(rng.randrange(1, 4)):
@@ -206,7 +207,7 @@ class Texts:
         return pattern + r"|\d\d\d\d" if shape < 0.3 else pattern
 
     def regex(self, fold):
-        if self.rng.random() < 0.5:
+        if self.rng.random() < self.matching:
             return self.matching_regex(fold)
         return self.rng.choice(["", "", "", "", "(?i)", "(?n)", "(?s)", "(?c)"]) + self.sequence(2)
 
