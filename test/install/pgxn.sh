@@ -47,29 +47,8 @@ SCRIPT
 chmod 755 "$base/pg_config"
 client() { HOME="$base/home" pgxn "$@"; }
 
-passed=0
-failed=0
-
-# check NAME COMMAND...: runs the command as one test, and shows its output only if it fails.
-check() {
-	what=$1
-	shift
-	set +e
-	(
-		set -e
-		"$@"
-	) >"$base/log" 2>&1
-	status=$?
-	set -e
-	if [ "$status" -eq 0 ]; then
-		passed=$((passed + 1))
-		echo "ok      $what"
-	else
-		failed=$((failed + 1))
-		cat "$base/log"
-		echo "FAILED  $what"
-	fi
-}
+# shellcheck source=test/tally.sh
+. "$top/test/tally.sh"
 
 version=$(python3 -c 'import json, sys; print(json.load(open(sys.argv[1]))["version"])' "$top/META.json")
 zip=$base/dist/bloomx-$version.zip
@@ -146,5 +125,4 @@ check "pgxn load, a query, pgxn unload" loaded
 check "pgxn check" checked
 check "pgxn uninstall leaves nothing" uninstalled
 
-echo "$passed passed, $failed failed"
-[ "$failed" -eq 0 ]
+tally

@@ -1,0 +1,76 @@
+#!/bin/sh
+# pg_upgrade keeps filters to the bit, and they find their keys.
+#
+#     test/distributed/upgrade.sh OLD_BINDIR NEW_BINDIR              bloomx is installed for both
+#
+# Exits with 0 if all is well.
+set -eu
+
+old=$1
+new=$2
+work=$(mktemp -d "${TMPDIR:-/tmp}/bloomx_upgrade.XXXXXX")
+cleanup() {
+	[ ! -f "$work/old/postmaster.pid" ] || "$old/pg_ctl" -D "$work/old" -s -m immediate stop
+	[ ! -f "$work/new/postmaster.pid" ] || "$new/pg_ctl" -D "$work/new" -s -m immediate stop
+	rm -rf -- "$work"
+}
+trap cleanup EXIT
+trap 'exit 130' HUP INT TERM
+cd "$work"
+export PGHOST="$PWD" PGPORT=5433 PGUSER=postgres PGDATABASE=postgres
+options="-c fsync=off -c listen_addresses= -c unix_socket_directories=$PWD -c port=$PGPORT"
+# Every layout and an open state of the aggregate; int8, text and numeric keys.
+cat >make.sql <<'SQL'
+CREATE EXTENSION bloomx;
+CREATE TABLE filters (name text PRIMARY KEY, f bloomfilter NOT NULL);
+INSERT INTO filters SELECT l || ' integer', bloom_add_all(bloom_empty(5000, 0.001, l), ARRAY(SELECT g::int8 FROM generate_series(1, 5000) g))
+  FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l;
+INSERT INTO filters SELECT l || ' text', bloom_add_all(bloom_empty(5000, 0.001, l), ARRAY(SELECT 'k' || g FROM generate_series(1, 5000) g))
+  FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l;
+INSERT INTO filters SELECT 'agg integer', bloom_agg(g::int8) FROM generate_series(1, 5000) g;
+INSERT INTO filters SELECT 'agg text', bloom_agg('k' || g) FROM generate_series(1, 5000) g;
+INSERT INTO filters SELECT 'agg numeric', bloom_agg(g::numeric) FROM generate_series(1, 5000) g;
+CREATE TABLE typed (f bloomfilter(5000, 0.001), g bloomfilter(2e4, 0.01, blocked));
+INSERT INTO typed SELECT bloom_agg(g, 5000, 0.001), bloom_agg(g, bloom_empty(20000, 0.01, 'blocked')) FROM generate_series(1, 5000) g;
+INSERT INTO filters SELECT 'large integer', bloom_agg(g::int8, 1000000, 0.001) FROM generate_series(1, 5000) g;
+SQL
+cat >show.sql <<'SQL'
+\pset format unaligned
+SELECT name, encode(f::bytea, 'hex') FROM filters ORDER BY name;
+SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
+SELECT encode(f::bytea, 'hex'), encode(g::bytea, 'hex') FROM typed;
+-- what was stored is still what the type takes
+SELECT (f::text::bloomfilter(5000, 0.001)) = f AS f, (g::text::bloomfilter(20000, 0.01, blocked)) = g AS g FROM typed;
+SQL
+cat >probe.sql <<'SQL'
+\pset format unaligned
+\pset tuples_only on
+SELECT count(*) FROM filters, generate_series(1, 5000) g
+ WHERE CASE WHEN name LIKE '% integer' THEN f @> g::int8 WHEN name LIKE '% text' THEN f @> ('k' || g) ELSE f @> g::numeric END;
+SQL
+
+"$old/initdb" -D old -U postgres -A trust -E UTF8 --no-locale --no-sync >log 2>&1
+"$old/pg_ctl" -D old -l old.log -o "$options" -s -w start
+"$old/psql" -Xqv ON_ERROR_STOP=1 -f make.sql
+"$old/psql" -Xqv ON_ERROR_STOP=1 -f show.sql >before
+[ "$("$old/psql" -Xqv ON_ERROR_STOP=1 -f probe.sql)" = 60000 ]
+"$old/pg_ctl" -D old -s -w stop
+
+# Clusters have checksums by default since 18, and not before.
+# shellcheck disable=SC2046 # no word, or one
+"$new/initdb" -D new -U postgres -A trust -E UTF8 --no-locale --no-sync \
+	$("$new/initdb" --help | grep -o -m 1 -e --no-data-checksums) >>log 2>&1
+"$new/pg_upgrade" -b "$old" -B "$new" -d old -D new -U postgres -s "$PWD" >log 2>&1 || {
+	cat log
+	find new/pg_upgrade_output.d -name '*.log' -exec grep -h -B 2 -A 5 -E 'ERROR|FATAL|error:' {} + || :
+	exit 1
+}
+"$new/pg_ctl" -D new -l new.log -o "$options" -s -w start
+"$new/psql" -Xqv ON_ERROR_STOP=1 -f show.sql >after
+found=$("$new/psql" -Xqv ON_ERROR_STOP=1 -f probe.sql)
+"$new/pg_ctl" -D new -s -w stop
+cmp before after
+[ "$found" = 60000 ] || {
+	echo "the filters find $found of 60000 keys"
+	exit 1
+}
