@@ -37,7 +37,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
 		$(patsubst %,format/%, geometry options metapage) \
 		$(patsubst %,condition/%, columns elements scan_condition) \
-		$(patsubst %,pending/%, list append) \
+		$(patsubst %,pending/%, list reader append) \
 		$(patsubst %,directory/%, snapshot update space) \
 		$(patsubst %,segment/%, segment provisional entries flush merge) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \

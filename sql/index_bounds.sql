@@ -132,7 +132,7 @@ INSERT INTO keyed VALUES (5001, NULL, NULL, NULL, 'noted'), (5002, md5('7'), 3.5
 CREATE INDEX keyed_key ON keyed USING bloomx (k, n, a, note);
 CREATE INDEX keyed_part ON keyed USING bloomx (id) WHERE note IS NOT NULL;
 CREATE INDEX keyed_upper ON keyed USING bloomx (upper(k), (id + 1));
-CREATE FUNCTION differences(condition text, OUT rows bigint, OUT others bigint, OUT removed text) LANGUAGE plpgsql AS $$
+CREATE FUNCTION array_differences(condition text, OUT rows bigint, OUT others bigint, OUT removed text) LANGUAGE plpgsql AS $$
 DECLARE ids text;
 BEGIN
     SET LOCAL plan_cache_mode = force_generic_plan;
@@ -158,13 +158,13 @@ INSERT INTO conditions VALUES
     ('k = ANY ($1) AND n = ANY ($2) AND note IS NULL'), ('k = ANY ($1) AND n = 3.5'), ('k = ANY ($1) AND a @> ''{1}'' AND note IS NOT NULL'),
     ('id = ANY ($3) AND note IS NOT NULL'), ('upper(k) = ANY (string_to_array(upper(array_to_string($1, '','')), '',''))'), ('id + 1 = ANY ($3) AND upper(k) = upper(md5(''30''))'),
     ('(k = ANY ($1) OR n = ANY ($2[5:20]))'), ('k = ANY ($1[1:12]) AND n = ANY ($2)'), ('k = ANY ($1) AND n = ANY ($2[11:15])'), ('k = ANY ($1[3:3] || array_fill(md5(''7''), array[300]))');
-SELECT condition, d.* FROM conditions, differences(condition) d;
+SELECT condition, d.* FROM conditions, array_differences(condition) d;
 -- the same after HOT updates, whose rows the index knows by the first version of each
 UPDATE keyed SET id = id WHERE id % 4 = 0;
 UPDATE keyed SET id = id WHERE id % 8 = 0;
 UPDATE keyed SET k = md5('700'), n = -n WHERE id % 16 = 0;
 DELETE FROM keyed WHERE id % 11 = 0;
-SELECT condition, d.* FROM conditions, differences(condition) d;
+SELECT condition, d.* FROM conditions, array_differences(condition) d;
 -- a cursor sees the rows as they were
 SET enable_seqscan = off;
 BEGIN;
@@ -174,10 +174,10 @@ FETCH before;
 SELECT count(*) FROM keyed WHERE k = ANY ((SELECT array_agg(md5(i::text)) FROM generate_series(0, 99) i)::text[]);
 ROLLBACK;
 VACUUM keyed;
-SELECT condition, d.* FROM conditions, differences(condition) d;
+SELECT condition, d.* FROM conditions, array_differences(condition) d;
 RESET enable_seqscan;
 DROP TABLE keyed, conditions;
-DROP FUNCTION differences;
+DROP FUNCTION array_differences;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;
 

@@ -23,7 +23,7 @@
 #include "pg/functions/probe_set.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/segment.h"
 #include "pg/value/value.h"
 
@@ -79,7 +79,7 @@ AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf
 	for (uint32 i = 0; i < keys->parts; i++)
 	{
 		Buffer		buffer;
-		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], &buffer);
+		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], true, &buffer);
 
 		if (slice == NULL)
 			return false;
@@ -212,7 +212,10 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 		OffsetNumber offset = ItemPointerGetOffsetNumber(&tids[i]);
 
 		if (offset != WHOLE_BLOCK && offset > MaxHeapTuplesPerPage)
-			BloomxReportCorruption(search->index, "a row address is none");
+			ereport(ERROR,
+					(errcode(ERRCODE_INDEX_CORRUPTED),
+					 errmsg("invalid heap TID (%u,%u) in index \"%s\"", block, offset, RelationGetRelationName(search->index)),
+					 errhint("Please REINDEX it.")));
 		if (block >= search->blocks)
 			continue;
 		if (search->in != NULL)
@@ -258,7 +261,7 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment, const uint64 *left)
 				AddTids(search, found, n);
 				n = 0;
 				page = row / PAGE_TIDS;
-				tids = BloomxLockTids(search->index, segment, page, search->snapshot, &buffer);
+				tids = BloomxLockTids(search->index, segment, page, search->snapshot, true, &buffer);
 				if (tids == NULL)
 					return false;
 			}
@@ -317,7 +320,7 @@ SearchPending(BloomxSearch *search)
 
 	if (directory->pending_words == 0)	/* a reader has two pages of memory */
 		return true;
-	reader = BloomxStartPending(search->index, directory, search->snapshot);
+	reader = BloomxStartPendingUnlocked(search->index, directory, search->snapshot);
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);
@@ -522,7 +525,7 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 		search.directory = BloomxReadDirectory(search.index, scan->xs_snapshot);
 		/* a wrong page although nothing has changed is damage, and would be found for ever */
 		if (again && search.directory->meta.changes == changes)
-			BloomxReportCorruption(search.index, "a page is something else than the directory says");
+			BloomxReportCorruption(search.index, META_BLOCK, "The directory names pages that belong to something else.");
 		changes = search.directory->meta.changes;
 		MakeConditions(&search, scan);
 		TakeBlocks(&search, heap);

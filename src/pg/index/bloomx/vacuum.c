@@ -17,6 +17,7 @@
 #include "pg/index/bloomx/build/concurrent.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/directory/space.h"
+#include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/merge.h"
 
@@ -47,6 +48,7 @@ typedef struct BloomxRemoval
 	Relation	index;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
+	uint32		pass;			/* its number */
 	double		removed;		/* rows */
 } BloomxRemoval;
 
@@ -80,12 +82,8 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 				dead[PAGE_TIDS],
 				n = 0,
 				before = 0;
-	Buffer		buffer;
-	ItemPointerData *tids;
-
-	if (!BloomxLockSegmentPage(removal->index, segment, segment->start + page, BUFFER_LOCK_EXCLUSIVE, &buffer))
-		BloomxReportCorruption(removal->index, "a page of row addresses is something else");
-	tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
+	Buffer		buffer = BloomxReadPage(removal->index, segment->start + page, SEGMENT_PAGE, segment->generation, BUFFER_LOCK_EXCLUSIVE, false);
+	const ItemPointerData *tids = (ItemPointerData *) PageGetContents(BufferGetPage(buffer));
 
 	/* ask about all rows first, so that a page without dead ones is not written */
 	for (uint32 i = 0; i < rows; i++)
@@ -112,13 +110,10 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, 
 				n = 0;
 	/* the end of the list, as if this page went on to there */
 	uint64		end = pending->skip + directory->list_words[list] - number * (uint64) PAGE_WORDS;
-	Buffer		buffer = ReadBuffer(removal->index, block);
+	Buffer		buffer = BloomxReadPage(removal->index, block, PENDING_PAGE, pending->generation + number, BUFFER_LOCK_EXCLUSIVE, false);
 	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
 	BlockNumber next;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	if (!BloomxPageIs(BufferGetPage(buffer), PENDING_PAGE, pending->generation + number))
-		BloomxReportCorruption(removal->index, "a page of pending rows is something else");
 	while (*place < Min(end, PAGE_WORDS))
 	{
 		const uint64 *row = words + *place;
@@ -128,7 +123,7 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, 
 			dead[n++] = (uint32) *place;
 		*place += BloomxRowWords(&directory->meta.keys, row);
 		if (*place > end)
-			BloomxReportCorruption(removal->index, "a pending row is longer than the list");
+			BloomxReportCorruption(removal->index, block, "A pending row is longer than its list.");
 	}
 	*place -= Min(*place, PAGE_WORDS);
 	if (n > 0)
@@ -140,17 +135,6 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, 
 
 /* ---- what the pass has seen ---- */
 
-/* Begins a new pass, which has seen nothing yet; returns its number. */
-static uint32
-BeginPass(Relation index)
-{
-	BloomxMetaChange change;
-	uint32		pass = ++BloomxStartMetaChange(&change, index)->pass;
-
-	BloomxFinishMetaChange(&change);
-	return pass;
-}
-
 static void
 PassHasSeenPending(Relation index, int list, uint32 pass)
 {
@@ -160,85 +144,69 @@ PassHasSeenPending(Relation index, int list, uint32 pass)
 	BloomxFinishMetaChange(&change);
 }
 
-/*
- * Writes the pass, and how many rows are dead, to the directory.  The metapage is
- * locked as for every change of the directory, but does not change.
- */
-static void
-PassHasSeenSegment(Relation index, const BloomxDirectory *directory, uint32 number, uint32 pass, uint32 dead)
-{
-	Buffer		meta = ReadBuffer(index, META_BLOCK),
-				buffer = ReadBuffer(index, directory->meta.directory[number / DIRECTORY_SEGMENTS]);
-	GenericXLogState *state;
-	BloomxSegment *segment;
-	Page		page;
-
-	LockBuffer(meta, BUFFER_LOCK_EXCLUSIVE);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	page = GenericXLogRegisterBuffer(state, buffer, 0);
-	segment = (BloomxSegment *) PageGetContents(page) + number % DIRECTORY_SEGMENTS;
-	segment->pass = pass;
-	segment->dead = dead;
-	BloomxSealDirectory(page);
-	GenericXLogFinish(state);
-	UnlockReleaseBuffer(buffer);
-	UnlockReleaseBuffer(meta);
-}
-
 /* ---- the pass ---- */
 
-/* TIDs must not become invalid during a merge: the pages that it has written have the TIDs as they were. */
+/* A half-done merge has already copied TIDs: it is finished before any of them is marked dead. */
 static BloomxDirectory *
-LockForRemoval(Relation index)
+PrepareRemoval(Relation index)
 {
-	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
 	return BloomxReadDirectory(index, NULL);
 }
 
-/*
- * Goes over all pages of a list that were there when this began.  Between
- * two steps the first pages may have become part of a segment, and the others
- * have another number in the list.  Their generations, however, stay.
- */
+/* A step that VACUUM repeats while it returns true; sleeps after each as the cost delay says. */
 static void
-RemoveFromPending(BloomxRemoval *removal, int list, uint32 pass)
+RepeatStep(Relation index, bool (*step) (Relation index, void *arg), void *arg)
 {
-	uint64		generation = 0,
-				end = PG_UINT64_MAX,
-				place = 0;		/* of the next row, on the page with that generation */
-	BlockNumber block = InvalidBlockNumber;
-	bool		more = true;
+	bool		more;
 
-	while (more)
+	do
 	{
-		BloomxDirectory *directory = LockForRemoval(removal->index);
-		const BloomxPending *pending = &directory->meta.pending[list];
-
-		/* the first step sets `end`: pages appended later have higher generations */
-		end = Min(end, pending->generation + pending->pages);
-
-		/* begin, or go on with the first page that is still pending */
-		if (generation < pending->generation || block == InvalidBlockNumber)
-		{
-			generation = pending->generation;
-			block = pending->first;
-			place = 0;
-		}
-		if (generation == pending->generation)
-			place = Max(place, pending->skip);
-		/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
-		for (int i = 0; (i < PENDING_STEP || directory->meta.keys.provisional) && generation < end; i++, generation++)
-			block = RemoveFromPendingPage(removal, directory, list, (uint32) (generation - pending->generation), block, &place);
-		more = generation < end;
-		if (!more)
-			PassHasSeenPending(removal->index, list, pass);
-		BloomxUnlockDirectory(removal->index);
-		pfree(directory->segments);
-		pfree(directory);
+		more = BloomxRunStep(index, step, arg);
 		VacuumDelayPoint();
+	} while (more);
+}
+
+/* How far the pass has come in a list. */
+typedef struct ListPass
+{
+	BloomxRemoval *removal;
+	int			list;
+	uint64		generation;		/* of the next page */
+	uint64		end;			/* pages appended later have higher generations */
+	BlockNumber block;			/* that page; not known at first */
+	uint64		place;			/* of the next row on it */
+} ListPass;
+
+/*
+ * Goes over some pages of a list.  Since the last step the first pages may have become
+ * part of a segment, and the others have another number in the list.  Their
+ * generations, however, stay.
+ */
+static bool
+RemoveFromPages(Relation index, void *arg)
+{
+	ListPass   *pass = arg;
+	const BloomxDirectory *directory = PrepareRemoval(index);
+	const BloomxPending *pending = &directory->meta.pending[pass->list];
+
+	pass->end = Min(pass->end, pending->generation + pending->pages);
+	/* begin, or go on with the first page that is still pending */
+	if (pass->generation < pending->generation || pass->block == InvalidBlockNumber)
+	{
+		pass->generation = pending->generation;
+		pass->block = pending->first;
+		pass->place = 0;
 	}
+	if (pass->generation == pending->generation)
+		pass->place = Max(pass->place, pending->skip);
+	/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
+	for (int i = 0; (i < PENDING_STEP || directory->meta.keys.provisional) && pass->generation < pass->end; i++, pass->generation++)
+		pass->block = RemoveFromPendingPage(pass->removal, directory, pass->list, (uint32) (pass->generation - pending->generation), pass->block, &pass->place);
+	if (pass->generation < pass->end)
+		return true;
+	PassHasSeenPending(index, pass->list, pass->removal->pass);
+	return false;
 }
 
 static bool
@@ -264,50 +232,50 @@ RemoveFromSegment(BloomxRemoval *removal, const BloomxSegment *segment)
 	return dead;
 }
 
-static void
-RemoveFromSegments(BloomxRemoval *removal, uint32 pass)
+/* Goes over a segment that the pass has not seen.  False if there is none. */
+static bool
+RemoveFromNextSegment(Relation index, void *arg)
 {
-	bool		more = true;
+	BloomxRemoval *removal = arg;
+	const BloomxDirectory *directory = PrepareRemoval(index);
+	uint32		number;
 
-	while (more)
-	{
-		BloomxDirectory *directory = LockForRemoval(removal->index);
-		uint32		number;
-
-		more = FindUnseen(directory, pass, &number);
-		if (more)
-			PassHasSeenSegment(removal->index, directory, number, pass, RemoveFromSegment(removal, &directory->segments[number]));
-		BloomxUnlockDirectory(removal->index);
-		pfree(directory->segments);
-		pfree(directory);
-		VacuumDelayPoint();
-	}
+	if (!FindUnseen(directory, removal->pass, &number))
+		return false;
+	BloomxNoteSeen(index, number, removal->pass, RemoveFromSegment(removal, &directory->segments[number]));
+	return true;
 }
 
-/* Returns how many rows were removed. */
-static double
-RemoveRows(Relation index, IndexBulkDeleteCallback callback, void *state)
+/* Begins a new pass, which has seen nothing yet. */
+static bool
+BeginPass(Relation index, void *arg)
 {
-	BloomxRemoval removal = {.index = index, .callback = callback, .state = state};
-	uint32		pass;
+	BloomxMetaChange change;
 
-	BloomxLockDirectory(index);
-	pass = BeginPass(index);
-	BloomxUnlockDirectory(index);
-	for (int list = 0; list < PENDING_LISTS; list++)
-		RemoveFromPending(&removal, list, pass);
-	RemoveFromSegments(&removal, pass);
-	return removal.removed;
+	((BloomxRemoval *) arg)->pass = ++BloomxStartMetaChange(&change, index)->pass;
+	BloomxFinishMetaChange(&change);
+	return false;
 }
 
 IndexBulkDeleteResult *
 bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
+	Relation	index = info->index;
+	BloomxRemoval removal = {.index = index, .callback = callback, .state = state};
+
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	stats->tuples_removed += RemoveRows(info->index, callback, state);
-	if (!info->index->rd_index->indisvalid)
-		BloomxReportTidFile(info->index, callback, state);
+	(void) BloomxRunStep(index, BeginPass, &removal);
+	for (int list = 0; list < PENDING_LISTS; list++)
+	{
+		ListPass	pass = {.removal = &removal, .list = list, .end = PG_UINT64_MAX, .block = InvalidBlockNumber};
+
+		RepeatStep(index, RemoveFromPages, &pass);
+	}
+	RepeatStep(index, RemoveFromNextSegment, &removal);
+	stats->tuples_removed += removal.removed;
+	if (!index->rd_index->indisvalid)
+		BloomxReportTidFile(index, callback, state);
 	return stats;
 }
 
@@ -333,34 +301,27 @@ PagesInMemory(uint32 n)
 	return (uint32) Max(64, Min(n, BloomxVacuumMemory() / MEMORY_PER_PAGE));
 }
 
-/* Merges the rows that were pending when this began, until the longest list is short, or has none of them. */
-static void
-MergeAll(Relation index)
+/* What MergePending has to merge: the rows that were pending when it began. */
+typedef struct OldRows
 {
-	uint64		ends[PENDING_LISTS];
-	bool		settled = false,
-				more = true;
+	bool		known;
+	uint64		ends[PENDING_LISTS];	/* of the generations of their pages */
+} OldRows;
 
-	while (more)
-	{
-		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
-					old = MemoryContextSwitchTo(memory);
-		const BloomxDirectory *directory;
-		const BloomxMeta *meta;
+/* A step of the merge of these rows, until the longest list is short, or has none of them. */
+static bool
+MergePending(Relation index, void *arg)
+{
+	OldRows    *old = arg;
+	const BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
+	const BloomxMeta *meta = &directory->meta;
 
-		BloomxLockDirectory(index);
-		directory = BloomxReadDirectory(index, NULL);
-		meta = &directory->meta;
-		/* the step that chooses the geometry gives the same rows new pages */
-		for (int i = 0; i < PENDING_LISTS && !settled; i++)
-			ends[i] = meta->pending[i].generation + meta->pending[i].pages;
-		settled = !meta->keys.provisional;
-		more = (meta->merge.segment.rows > 0 || HasOlderPages(directory, ends)) && BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
-		BloomxUnlockDirectory(index);
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(memory);
-		VacuumDelayPoint();
-	}
+	/* the step that chooses the geometry gives the same rows new pages */
+	for (int i = 0; i < PENDING_LISTS && !old->known; i++)
+		old->ends[i] = meta->pending[i].generation + meta->pending[i].pages;
+	old->known = !meta->keys.provisional;
+	return (meta->merge.segment.rows > 0 || HasOlderPages(directory, old->ends)) &&
+		BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
 }
 
 /*
@@ -369,112 +330,81 @@ MergeAll(Relation index)
  * writes; a lower bound would write more to free less.
  */
 static bool
-CompactNext(Relation index, uint32 *number)
+CompactNext(Relation index, void *arg)
 {
-	BloomxDirectory *directory;
+	uint32	   *number = arg;
+	const BloomxDirectory *directory = PrepareRemoval(index);
 
-	BloomxLockDirectory(index);
-	BloomxFinishMerge(index);
-	directory = BloomxReadDirectory(index, NULL);
 	while (*number < directory->meta.segments && directory->segments[*number].dead <= directory->segments[*number].rows / 2)
 		++*number;
+	if (*number == directory->meta.segments)
+		return false;
 	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
-	if (*number < directory->meta.segments)
-	{
-		if (BloomxStartCompaction(index, directory, *number))
-			BloomxFinishMerge(index);
-		else
-			BloomxExtendIndex(index, EXTENSION_PAGES);
-	}
-	BloomxUnlockDirectory(index);
-	return *number < directory->meta.segments;
+	if (BloomxStartCompaction(index, directory, *number))
+		BloomxFinishMerge(index);
+	else
+		BloomxExtendIndex(index, EXTENSION_PAGES);
+	return true;
 }
 
-/* Rewrites one segment after the other, each in memory of its own. */
-static void
-CompactSegments(Relation index)
+/* Merges segments, no more often than there were some at first: inserts may bring others. */
+static bool
+MergeNextSegments(Relation index, void *arg)
 {
-	uint32		number = 0;
-	bool		more = true;
+	uint32	   *left = arg;
 
-	while (more)
-	{
-		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
-					old = MemoryContextSwitchTo(memory);
-
-		more = CompactNext(index, &number);
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(memory);
-		VacuumDelayPoint();
-	}
+	if (*left == PG_UINT32_MAX)
+		*left = BloomxReadDirectory(index, NULL)->meta.segments + 1;
+	return BloomxMergeSegments(index) && --*left > 0;
 }
 
-/* Merges segments, no more often than there are some now: inserts may bring others. */
-static void
-MergeSegments(Relation index)
+typedef struct Cleanup
 {
-	bool		more = true;
+	IndexVacuumInfo *info;
+	IndexBulkDeleteResult *stats;
+} Cleanup;
 
-	for (uint32 left = PG_UINT32_MAX; more && left > 0; left--)
-	{
-		MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES),
-					old = MemoryContextSwitchTo(memory);
-
-		BloomxLockDirectory(index);
-		if (left == PG_UINT32_MAX)
-			left = BloomxReadDirectory(index, NULL)->meta.segments + 1;
-		more = BloomxMergeSegments(index);
-		BloomxUnlockDirectory(index);
-		MemoryContextSwitchTo(old);
-		MemoryContextDelete(memory);
-		VacuumDelayPoint();
-	}
-}
-
-/* Entries of blocks do not know how many of their rows are alive; but they are those of the table. */
-static void
-CountTuples(IndexVacuumInfo *info, const BloomxDirectory *directory, IndexBulkDeleteResult *stats)
+/* The last step: collects pages without an owner, and counts. */
+static bool
+FinishCleanup(Relation index, void *arg)
 {
-	blx_geometry geometry = directory->geometry;
+	const IndexVacuumInfo *info = ((Cleanup *) arg)->info;
+	IndexBulkDeleteResult *stats = ((Cleanup *) arg)->stats;
+	const BloomxDirectory *directory;
 
+	stats->pages_free = BloomxCollectFreePages(index);
+	stats->num_pages = RelationGetNumberOfBlocks(index);
+	directory = BloomxReadDirectory(index, NULL);
 	if (directory->meta.keys.of_values)
 	{
+		/* range entries do not count live rows: the table's are reported */
 		stats->num_index_tuples = Max(info->num_heap_tuples, 0);
 		stats->estimated_count = info->estimated_count;
-		return;
+		return false;
 	}
-	stats->num_index_tuples = directory->pending_words / (directory->pending_words == 0 ? 1 : BloomxPendingWords(&geometry));
+	stats->num_index_tuples = directory->pending_words / (directory->pending_words == 0 ? 1 : BloomxPendingWords(&directory->geometry));
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 		stats->num_index_tuples += directory->segments[i].rows - directory->segments[i].dead;
+	return false;
 }
 
 IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	index = info->index;
-	MemoryContext memory,
-				old;
-	BloomxDirectory *directory;
+	OldRows		old = {.known = false};
+	uint32		number = 0,
+				left = PG_UINT32_MAX;
 
 	if (info->analyze_only)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	MergeAll(index);
+	RepeatStep(index, MergePending, &old);
 	if (info->num_heap_tuples >= 0)
 		BloomxRebuildEntries(index, info->num_heap_tuples);
-	CompactSegments(index);
-	MergeSegments(index);
-	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx vacuum", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(memory);
-	BloomxLockDirectory(index);
-	stats->pages_free = BloomxCollectFreePages(index);
-	directory = BloomxReadDirectory(index, NULL);
-	BloomxUnlockDirectory(index);
-
-	stats->num_pages = RelationGetNumberOfBlocks(index);
-	CountTuples(info, directory, stats);
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(memory);
+	RepeatStep(index, CompactNext, &number);
+	RepeatStep(index, MergeNextSegments, &left);
+	(void) BloomxRunStep(index, FinishCleanup, &(Cleanup) {.info = info, .stats = stats});
 	return stats;
 }

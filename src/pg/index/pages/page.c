@@ -33,27 +33,48 @@ LowerIsValid(const PageHeaderData *header, BloomxPageKind kind)
 	return header->pd_lower >= first && header->pd_lower <= header->pd_special && (header->pd_lower - first) % sizeof(uint64) == 0;
 }
 
+/* True if the page can be one of an access method of this extension. */
+static bool
+IsOurs(Page page)
+{
+	const PageHeaderData *header = (PageHeader) page;
+
+	return !PageIsNew(page) && PageGetPageSize(page) == BLCKSZ && PageGetPageLayoutVersion(page) == PG_PAGE_LAYOUT_VERSION &&
+		header->pd_special == BLCKSZ - MAXALIGN(sizeof(BloomxPageOpaque)) && header->pd_upper == header->pd_special &&
+		BloomxGetPageOpaque(page)->page_id == BLOOMX_PAGE_ID;
+}
+
 bool
 BloomxPageIs(Page page, BloomxPageKind kind, uint64 generation)
 {
-	PageHeader	header = (PageHeader) page;
-	const BloomxPageOpaque *opaque;
-
-	if (PageIsNew(page) || PageGetPageSize(page) != BLCKSZ || PageGetPageLayoutVersion(page) != PG_PAGE_LAYOUT_VERSION ||
-		header->pd_special != BLCKSZ - MAXALIGN(sizeof(BloomxPageOpaque)) ||
-		header->pd_upper != header->pd_special || !LowerIsValid(header, kind))
-		return false;
-	opaque = BloomxGetPageOpaque(page);
-	return opaque->page_id == BLOOMX_PAGE_ID && opaque->kind == kind && opaque->generation == generation;
+	return IsOurs(page) && BloomxGetPageOpaque(page)->kind == kind && BloomxGetPageOpaque(page)->generation == generation &&
+		LowerIsValid((PageHeader) page, kind);
 }
 
+/* ---- damage ---- */
+
 void
-BloomxReportCorruption(Relation index, const char *what)
+BloomxReportCorruption(Relation index, BlockNumber block, const char *detail)
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INDEX_CORRUPTED),
-			 errmsg("index \"%s\" is damaged: %s", RelationGetRelationName(index), what),
+			 errmsg("unexpected contents at block %u of index \"%s\"", block, RelationGetRelationName(index)),
+			 errdetail("%s", detail),
 			 errhint("Please REINDEX it.")));
+}
+
+/* Says what a page is that is not of this kind and generation. */
+pg_noreturn static void
+ReportPage(Relation index, BlockNumber block, Page page, BloomxPageKind kind)
+{
+	const BloomxPageOpaque *opaque = IsOurs(page) ? BloomxGetPageOpaque(page) : NULL;
+
+	if (opaque == NULL || opaque->kind != kind)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("unexpected page type %u at block %u of index \"%s\"", opaque == NULL ? 0 : opaque->kind, block, RelationGetRelationName(index)),
+				 errhint("Please REINDEX it.")));
+	BloomxReportCorruption(index, block, psprintf("The page has generation " UINT64_FORMAT ", which belongs to something else.", opaque->generation));
 }
 
 /* ---- locks ---- */
@@ -78,4 +99,21 @@ BloomxLockExclusively(Buffer buffer)
 			SPIN_DELAY();
 	}
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+}
+
+Buffer
+BloomxReadPage(Relation index, BlockNumber block, BloomxPageKind kind, uint64 generation, int mode, bool may_be_gone)
+{
+	Buffer		buffer = ReadBuffer(index, block);
+
+	if (mode == BUFFER_LOCK_EXCLUSIVE)
+		BloomxLockExclusively(buffer);
+	else
+		LockBuffer(buffer, mode);
+	if (BloomxPageIs(BufferGetPage(buffer), kind, generation))
+		return buffer;
+	if (!may_be_gone)
+		ReportPage(index, block, BufferGetPage(buffer), kind);
+	UnlockReleaseBuffer(buffer);
+	return InvalidBuffer;
 }

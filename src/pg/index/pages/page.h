@@ -52,11 +52,18 @@ BloomxGetPageOpaque(Page page)
 	return (BloomxPageOpaque *) PageGetSpecialPointer(page);
 }
 
-/* Locks a page of a list, or the metapage, as an insert does, which keeps it for a short time. */
+/* Spins before it sleeps: inserts hold this lock only briefly. */
 extern void BloomxLockExclusively(Buffer buffer);
 
-/* Raises the error that the index is damaged, and in what way. */
-pg_noreturn extern void BloomxReportCorruption(Relation index, const char *what);
+/*
+ * Reads and locks a page of that kind and generation.  If the page has become something
+ * else: InvalidBuffer if it may be gone, that is, without the directory lock, and otherwise
+ * an error that names the block.
+ */
+extern Buffer BloomxReadPage(Relation index, BlockNumber block, BloomxPageKind kind, uint64 generation, int mode, bool may_be_gone);
+
+/* Raises the error that a page contradicts the others, or itself; the detail is a sentence. */
+pg_noreturn extern void BloomxReportCorruption(Relation index, BlockNumber block, const char *detail);
 
 #pragma GCC visibility pop
 

@@ -117,6 +117,6 @@ BloomxInsertValues(Relation index, BloomxTarget *target, BloomxColumns *columns,
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
 	if (!BloomxAppendRow(index, target, &keys, row, &step))
-		BloomxReportCorruption(index, "its first page is that of an index of filters");
+		BloomxReportCorruption(index, META_BLOCK, "The metapage is that of an index of filters.");
 	return step;
 }

@@ -4,6 +4,7 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 
 #include "storage/lmgr.h"
+#include "utils/memutils.h"
 
 #include "pg/index/bloomx/pending/list.h"
 
@@ -16,21 +17,18 @@ ReadSegments(Relation index, BloomxDirectory *directory)
 	directory->segments = palloc(Max(1, meta->segments) * sizeof(BloomxSegment));
 	for (uint32 i = 0; i < meta->directory_pages; i++)
 	{
-		Buffer		buffer = ReadBuffer(index, meta->directory[i]);
+		Buffer		buffer = BloomxReadPage(index, meta->directory[i], DIRECTORY_PAGE, i, BUFFER_LOCK_SHARE, false);
 		Page		page = BufferGetPage(buffer);
 		uint32		first = Min(i * DIRECTORY_SEGMENTS, meta->segments);
 
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		if (!BloomxPageIs(page, DIRECTORY_PAGE, i))
-			BloomxReportCorruption(index, "a page of the directory is something else");
 		if (!BloomxDirectoryIsSound(page))
-			BloomxReportCorruption(index, "a page of the directory has a wrong checksum");
+			BloomxReportCorruption(index, meta->directory[i], "The page of the directory has a wrong checksum.");
 		memcpy(directory->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (!BloomxSegmentIsValid(meta, &directory->segments[i], directory->blocks))
-			BloomxReportCorruption(index, "the directory names a segment that cannot be");
+			BloomxReportCorruption(index, meta->directory[i / DIRECTORY_SEGMENTS], psprintf("Segment %u of the directory has values that cannot be.", i));
 }
 
 BloomxDirectory *
@@ -51,7 +49,7 @@ BloomxReadDirectory(Relation index, Snapshot snapshot)
 		directory->pending_words += directory->list_words[i];
 	}
 	if (meta->merge.pending > directory->list_words[meta->merge.list])
-		BloomxReportCorruption(index, "a merge takes more pending rows than there are");
+		BloomxReportCorruption(index, META_BLOCK, "A merge takes more pending rows than there are.");
 	ReadSegments(index, directory);
 	UnlockReleaseBuffer(buffer);
 	directory->geometry = BloomxGeometryOf(&meta->keys);
@@ -86,4 +84,19 @@ void
 BloomxUnlockDirectory(Relation index)
 {
 	UnlockPage(index, META_BLOCK, ExclusiveLock);
+}
+
+bool
+BloomxRunStep(Relation index, bool (*step) (Relation index, void *arg), void *arg)
+{
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx step", ALLOCSET_DEFAULT_SIZES),
+				old = MemoryContextSwitchTo(memory);
+	bool		result;
+
+	BloomxLockDirectory(index);
+	result = step(index, arg);
+	BloomxUnlockDirectory(index);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return result;
 }

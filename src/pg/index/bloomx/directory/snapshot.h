@@ -22,6 +22,9 @@ extern void BloomxLockDirectory(Relation index);
 extern bool BloomxTryLockDirectory(Relation index);
 extern void BloomxUnlockDirectory(Relation index);
 
+/* Does a step under the directory lock, in memory that is freed after it; returns what the step returned. */
+extern bool BloomxRunStep(Relation index, bool (*step) (Relation index, void *arg), void *arg);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_SNAPSHOT_H */

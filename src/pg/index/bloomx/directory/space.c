@@ -14,17 +14,17 @@
 #include "utils/memutils.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 
 static void
 MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)
 {
 	if (start >= blocks || pages > blocks - start)
-		BloomxReportCorruption(index, "it refers to pages beyond its end");
+		BloomxReportCorruption(index, META_BLOCK, psprintf("It refers to block %u, beyond the end of the index.", start));
 	for (uint32 i = 0; i < pages; i++)
 	{
 		if (used[start + i])
-			BloomxReportCorruption(index, "it uses a page twice");
+			BloomxReportCorruption(index, start + i, "The page is used twice.");
 		used[start + i] = true;
 	}
 }
@@ -44,8 +44,6 @@ BloomxMapPages(Relation index, const BloomxDirectory *directory)
 	{
 		BlockNumber *pending = BloomxPendingBlocks(index, directory, list, meta->pending[list].pages);
 
-		if (pending == NULL)
-			BloomxReportCorruption(index, "a page of pending rows is something else");
 		for (uint32 i = 0; i < meta->pending[list].pages; i++)
 			MarkUsed(index, used, blocks, pending[i], 1);
 		pfree(pending);
@@ -105,26 +103,20 @@ CountFreePages(const BloomxMeta *meta)
 static void
 AdoptPages(Relation index, BlockNumber start, uint32 pages, BlockNumber last)
 {
-	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
-				buffer = InvalidBuffer;
-	GenericXLogState *state;
-	BloomxMeta *meta;
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
+	Buffer		buffer = InvalidBuffer;
 
-	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
 	if (start + pages - 1 == last)
 	{
 		buffer = ReadBuffer(index, last);
 		LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-		BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
+		BloomxInitPage(GenericXLogRegisterBuffer(change.state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	}
 	BloomxFreePages(meta, start, pages);
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
+	BloomxFinishMetaChange(&change);
 	if (BufferIsValid(buffer))
 		UnlockReleaseBuffer(buffer);
-	UnlockReleaseBuffer(meta_buffer);
 }
 
 uint32

@@ -7,6 +7,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 
 bool
 BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots)
@@ -24,32 +25,6 @@ BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots)
 	return false;
 }
 
-/* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
-static bool
-LockDirectoryPage(Relation index, GenericXLogState *state, BloomxMeta *meta, uint32 slot, Buffer *buffer, Page *page)
-{
-	uint32		number = slot / DIRECTORY_SEGMENTS;
-	bool		new = number == meta->directory_pages;
-
-	if (new)
-	{
-		BlockNumber block = BloomxTakeFreePages(meta, 1);
-
-		if (block == InvalidBlockNumber)
-			return false;
-		meta->directory[meta->directory_pages++] = block;
-	}
-	*buffer = ReadBuffer(index, meta->directory[number]);
-	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
-	*page = GenericXLogRegisterBuffer(state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
-	if (new)
-	{
-		BloomxInitPage(*page, DIRECTORY_PAGE, number);
-		memset(PageGetContents(*page), 0, PAGE_BYTES);
-	}
-	return true;
-}
-
 pg_noreturn static void
 ReportTooManySegments(Relation index)
 {
@@ -59,30 +34,59 @@ ReportTooManySegments(Relation index)
 			 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
 }
 
+/* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
+static bool
+LockDirectoryPage(Relation index, const BloomxMetaChange *change, uint32 slot, Buffer *buffer, Page *page)
+{
+	BloomxMeta *meta = change->meta;
+	uint32		number = slot / DIRECTORY_SEGMENTS;
+	bool		new = number == meta->directory_pages;
+
+	if (new)
+	{
+		BlockNumber block;
+
+		if (number == MAX_DIRECTORY_PAGES)
+			ReportTooManySegments(index);
+		block = BloomxTakeFreePages(meta, 1);
+		if (block == InvalidBlockNumber)
+			return false;
+		meta->directory[meta->directory_pages++] = block;
+	}
+	*buffer = ReadBuffer(index, meta->directory[number]);
+	LockBuffer(*buffer, BUFFER_LOCK_EXCLUSIVE);
+	*page = GenericXLogRegisterBuffer(change->state, *buffer, new ? GENERIC_XLOG_FULL_IMAGE : 0);
+	if (new)
+	{
+		BloomxInitPage(*page, DIRECTORY_PAGE, number);
+		memset(PageGetContents(*page), 0, PAGE_BYTES);
+	}
+	return true;
+}
+
 /*
- * The one WAL record that ends a merge.  False, with nothing changed, if the
- * directory needs another page and none is free.
+ * The one WAL record that ends a merge.  Without slots the only result comes behind the
+ * last segment.  False, with nothing changed, if the directory needs another page and
+ * none is free.
  */
 static bool
 TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
 {
 	bool		in_directory = n > 0 || merge->sources > 0;
-	Buffer		buffer = ReadBuffer(index, META_BLOCK),
-				directory = InvalidBuffer,
+	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
+	uint32		last = meta->segments;
+	Buffer		buffer = InvalidBuffer,
 				closed = InvalidBuffer;
-	GenericXLogState *state;
 	Page		page;
-	BloomxMeta *meta;
 
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
+	if (slots == NULL)
+		slots = &last;
 
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(index, state, meta, n > 0 ? slots[0] : merge->source[0], &directory, &page))
+	if (in_directory && !LockDirectoryPage(index, &change, n > 0 ? slots[0] : merge->source[0], &buffer, &page))
 	{
-		GenericXLogAbort(state);
-		UnlockReleaseBuffer(buffer);
+		BloomxAbortMetaChange(&change);
 		return false;
 	}
 
@@ -108,16 +112,14 @@ TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results
 
 	/* the metapage: the pending rows go, and no merge is under way */
 	if (merge->pending > 0)
-		closed = BloomxDropPending(index, state, meta, merge->list, merge->pending, pending_blocks);
+		closed = BloomxDropPending(index, change.state, meta, merge->list, merge->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
+	BloomxFinishMetaChange(&change);
 	if (BufferIsValid(closed))
 		UnlockReleaseBuffer(closed);
-	if (BufferIsValid(directory))
-		UnlockReleaseBuffer(directory);
-	UnlockReleaseBuffer(buffer);
+	if (BufferIsValid(buffer))
+		UnlockReleaseBuffer(buffer);
 	return true;
 }
 
@@ -131,50 +133,34 @@ BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const Bl
 		ReportTooManySegments(index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (merge->pending > 0)
-	{
 		pending = BloomxPendingBlocks(index, directory, merge->list, BloomxPendingPages(&directory->meta.pending[merge->list], merge->pending));
-		if (pending == NULL)
-			BloomxReportCorruption(index, "a page of pending rows is something else");
-	}
 	while (!TryUpdate(index, merge, results, slots, n, pending))
 		BloomxExtendIndex(index, 1);
-}
-
-/* False, with nothing changed, if the directory needs another page and none is free. */
-static bool
-TryAppend(Relation index, const BloomxSegment *segment)
-{
-	Buffer		buffer = ReadBuffer(index, META_BLOCK),
-				directory;
-	GenericXLogState *state;
-	Page		page;
-	BloomxMeta *meta;
-	bool		done;
-
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, buffer, 0));
-	if (meta->segments == MAX_DIRECTORY_PAGES * DIRECTORY_SEGMENTS)
-		ReportTooManySegments(index);
-	done = LockDirectoryPage(index, state, meta, meta->segments, &directory, &page);
-	if (done)
-	{
-		((BloomxSegment *) PageGetContents(page))[meta->segments++ % DIRECTORY_SEGMENTS] = *segment;
-		BloomxSealDirectory(page);
-		meta->changes++;
-		BloomxSealMeta(meta);
-		GenericXLogFinish(state);
-		UnlockReleaseBuffer(directory);
-	}
-	else
-		GenericXLogAbort(state);
-	UnlockReleaseBuffer(buffer);
-	return done;
 }
 
 void
 BloomxAppendSegment(Relation index, const BloomxSegment *segment)
 {
-	while (!TryAppend(index, segment))
+	const BloomxMerge nothing = {.sources = 0};
+
+	while (!TryUpdate(index, &nothing, segment, NULL, 1, NULL))
 		BloomxExtendIndex(index, 1);
+}
+
+void
+BloomxNoteSeen(Relation index, uint32 slot, uint32 pass, uint32 dead)
+{
+	BloomxMetaChange change;
+	Buffer		buffer;
+	Page		page;
+	BloomxSegment *segment;
+
+	BloomxStartMetaChange(&change, index);
+	(void) LockDirectoryPage(index, &change, slot, &buffer, &page);
+	segment = (BloomxSegment *) PageGetContents(page) + slot % DIRECTORY_SEGMENTS;
+	segment->pass = pass;
+	segment->dead = dead;
+	BloomxSealDirectory(page);
+	BloomxFinishMetaChange(&change);
+	UnlockReleaseBuffer(buffer);
 }

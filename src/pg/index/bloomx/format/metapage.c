@@ -213,9 +213,9 @@ GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
-		BloomxReportCorruption(index, "its first page is not that of a bloomx index");
+		BloomxReportCorruption(index, META_BLOCK, "It is not the metapage of a bloomx index.");
 	if (!is_valid(meta, blocks))
-		BloomxReportCorruption(index, "its first page contradicts itself");
+		BloomxReportCorruption(index, META_BLOCK, "The metapage has a wrong checksum, or values that cannot be.");
 	return meta;
 }
 
@@ -373,11 +373,10 @@ BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages)
 void
 BloomxExtendIndex(Relation index, uint32 pages)
 {
-	Buffer		meta_buffer = ReadBuffer(index, META_BLOCK),
-				buffer = InvalidBuffer;
-	BlockNumber first = InvalidBlockNumber;
-	GenericXLogState *state;
+	BloomxMetaChange change;
 	BloomxMeta *meta;
+	Buffer		buffer = InvalidBuffer;
+	BlockNumber first = InvalidBlockNumber;
 
 	CHECK_FOR_INTERRUPTS();
 	pages = Min(pages, EXTENSION_PAGES);
@@ -394,17 +393,35 @@ BloomxExtendIndex(Relation index, uint32 pages)
 			first = BufferGetBlockNumber(buffer);
 	}
 
-	/* hand the new pages to the metapage */
-	LockBuffer(meta_buffer, BUFFER_LOCK_EXCLUSIVE);
+	/* nobody refers to the new pages until this record */
+	meta = BloomxStartMetaChange(&change, index);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	state = GenericXLogStart(index);
-	meta = BloomxGetMeta(index, GenericXLogRegisterBuffer(state, meta_buffer, 0));
-	BloomxInitPage(GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
+	BloomxInitPage(GenericXLogRegisterBuffer(change.state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
 	AddFreeRun(meta, first, pages, true);	/* keep: the caller waits for them */
-	BloomxSealMeta(meta);
-	GenericXLogFinish(state);
+	BloomxFinishMetaChange(&change);
 	UnlockReleaseBuffer(buffer);
-	UnlockReleaseBuffer(meta_buffer);
 	RESUME_INTERRUPTS();
 	UnlockRelationForExtension(index, ExclusiveLock);
+}
+
+BloomxMeta *
+BloomxTryReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start)
+{
+	BloomxMeta *meta = BloomxStartMetaChange(change, index);
+
+	*start = BloomxTakeFreePages(meta, pages);
+	if (*start != InvalidBlockNumber)
+		return meta;
+	BloomxAbortMetaChange(change);
+	return NULL;
+}
+
+BloomxMeta *
+BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, uint32 extension, BlockNumber *start)
+{
+	BloomxMeta *meta;
+
+	while ((meta = BloomxTryReserve(change, index, pages, start)) == NULL)
+		BloomxExtendIndex(index, extension);
+	return meta;
 }

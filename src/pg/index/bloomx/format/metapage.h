@@ -166,6 +166,15 @@ extern void BloomxExtendIndex(Relation index, uint32 pages);
 extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
 extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
 
+/*
+ * Begin a change of the metapage that takes consecutive free pages, from *start on; the
+ * caller notes there whose they are, and finishes it.  If too few pages are free, the
+ * first one returns NULL, with nothing changed, and the second one extends the index, by
+ * that many pages at a time.
+ */
+extern BloomxMeta *BloomxTryReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start);
+extern BloomxMeta *BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, uint32 extension, BlockNumber *start);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_METAPAGE_H */

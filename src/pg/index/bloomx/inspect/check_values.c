@@ -9,7 +9,7 @@
 
 #include "pg/index/bloomx/condition/columns.h"
 #include "pg/index/bloomx/inspect/check_places.h"
-#include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/segment.h"
 
 /* A row of the table that is still to be checked. */
@@ -96,11 +96,9 @@ CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 		const uint64 *words;
 
 		CHECK_FOR_INTERRUPTS();
-		words = BloomxLockSlice(check->index, segment, slice, &buffer);
-		if (words == NULL)
-			BloomxReportCorruption(check->index, "a page of bits is something else");
+		words = BloomxLockSlice(check->index, segment, slice, false, &buffer);
 		if (segment->rows % 64 != 0 && words[segment->rows / 64] >> segment->rows % 64 != 0)
-			BloomxReportCorruption(check->index, "there are bits beyond the last row of a segment");
+			BloomxReportCorruption(check->index, BloomxSliceBlock(segment, slice), "There are bits beyond the last row of the segment.");
 		for (uint32 i = bits.first[slice]; i < bits.first[slice + 1]; i++)
 		{
 			Candidate  *candidate = &candidates[bits.candidates[i]];
@@ -119,7 +117,7 @@ static void
 CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 {
 	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory, NULL);
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory);
 	const uint64 *row;
 	Size		i = 0;
 
@@ -134,8 +132,6 @@ CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
 				found += row[j] == state->hashes[of->first + found];
 			candidates[i].lacks = found < of->n && BloomxHeadOf(row).hashes != ANY_HASHES;
 		}
-	if (i < n)
-		BloomxReportCorruption(check->index, "a page of pending rows is something else");
 	BloomxEndPending(reader);
 }
 

@@ -21,6 +21,7 @@
 #include "pg/index/bloomx/build/insert.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 
 /*
  * A user who may read the table may know what its index is made of, and so may
@@ -69,7 +70,7 @@ BloomxOpenIndex(Oid id, Relation *heap)
 static int64
 CountPendingRows(Relation index, const BloomxDirectory *directory)
 {
-	BloomxPendingReader *reader = BloomxStartPending(index, directory, NULL);
+	BloomxPendingReader *reader = BloomxStartPendingUnlocked(index, directory, NULL);
 	int64		rows = 0;
 
 	while (BloomxNextPending(reader) != NULL)

@@ -28,13 +28,6 @@ StaticAssertDecl(1 + MAX_SIGNATURE_BITS / 64 <= MAX_ROW_WORDS, "the largest sign
 
 /* ---- the last page ---- */
 
-/* The words that are in use on a page of the list. */
-static uint32
-WordsOf(Page page)
-{
-	return (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(uint64);
-}
-
 /* What the last page's special area says if the page, which has that generation, is filled to `lower`. */
 static uint32
 EndMark(uint64 generation, LocationIndex lower)
@@ -48,24 +41,18 @@ EndMark(uint64 generation, LocationIndex lower)
 	return sum;
 }
 
-/* Pins and locks the last page of a list; *words is the number of words in the list. */
+/* Locks the last page of a list; *words is the number of words in the list. */
 static Buffer
 LockLastPage(Relation index, const BloomxMeta *meta, int list, int mode, uint64 *words)
 {
 	const BloomxPending *pending = &meta->pending[list];
-	Buffer		buffer = ReadBuffer(index, pending->last);
-	Page		page = BufferGetPage(buffer);
 	uint64		generation = pending->generation + pending->pages - 1;
+	Buffer		buffer = BloomxReadPage(index, pending->last, PENDING_PAGE, generation, mode, false);
+	Page		page = BufferGetPage(buffer);
 
-	if (mode == BUFFER_LOCK_EXCLUSIVE)
-		BloomxLockExclusively(buffer);
-	else
-		LockBuffer(buffer, mode);
-	if (!BloomxPageIs(page, PENDING_PAGE, generation))
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + WordsOf(page);
+	*words = (pending->pages - 1) * (uint64) PAGE_WORDS + BloomxWordsOnPage(page);
 	if (BloomxGetPageOpaque(page)->extra != EndMark(generation, ((PageHeader) page)->pd_lower) || *words <= pending->skip)
-		BloomxReportCorruption(index, "the last page of pending rows contradicts itself");
+		BloomxReportCorruption(index, pending->last, "The end of a list of pending rows has a wrong checksum.");
 	*words -= pending->skip;
 	return buffer;
 }
@@ -128,228 +115,6 @@ BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages
 	return words >= least && BloomxPendingPages(&meta->pending[list], words) > pages;
 }
 
-/* ---- reading ---- */
-
-/*
- * Locks a page of the list.  If it is something else by now, locks nothing and
- * returns false.  `blocks` is the length of the index when the list had this page.
- */
-static bool
-LockPendingPage(Relation index, BlockNumber block, BlockNumber blocks, uint64 generation, Buffer *buffer)
-{
-	/* the block number may come from another page of the list, where nothing has checked it */
-	if (block == META_BLOCK || block >= blocks)
-		BloomxReportCorruption(index, "a page of pending rows names a page that is not there");
-	*buffer = ReadBuffer(index, block);
-	LockBuffer(*buffer, BUFFER_LOCK_SHARE);
-	if (BloomxPageIs(BufferGetPage(*buffer), PENDING_PAGE, generation))
-		return true;
-	UnlockReleaseBuffer(*buffer);
-	return false;
-}
-
-/* Begins to read the first words of a list. */
-static void
-StartList(BloomxPendingReader *reader, int list, uint64 words)
-{
-	reader->pending = &reader->directory->meta.pending[list];
-	reader->next = reader->pending->first;
-	reader->left = words;
-	reader->pages = reader->place = reader->end = 0;
-}
-
-static BloomxPendingReader *
-NewReader(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
-{
-	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
-
-	reader->index = index;
-	reader->snapshot = snapshot;
-	reader->directory = directory;
-	reader->keys = &directory->meta.keys;
-	reader->room = PAGE_WORDS;
-	reader->row = palloc(reader->room * sizeof(uint64));
-	return reader;
-}
-
-BloomxPendingReader *
-BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list, uint64 words)
-{
-	BloomxPendingReader *reader = NewReader(index, directory, NULL);
-
-	StartList(reader, list, words);
-	return reader;
-}
-
-BloomxPendingReader *
-BloomxStartPending(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
-{
-	BloomxPendingReader *reader = NewReader(index, directory, snapshot);
-
-	reader->lists = PENDING_LISTS;
-	return reader;
-}
-
-void
-BloomxEndPending(BloomxPendingReader *reader)
-{
-	pfree(reader->row);
-	pfree(reader);
-}
-
-static bool
-NextPage(BloomxPendingReader *reader)
-{
-	Buffer		buffer;
-
-	CHECK_FOR_INTERRUPTS();
-	if (reader->pages == reader->pending->pages)
-		BloomxReportCorruption(reader->index, "there are more pending words than pages for them");
-	if (!LockPendingPage(reader->index, reader->next, reader->directory->blocks, reader->pending->generation + reader->pages, &buffer))
-		return false;
-	CheckForOldSnapshot(reader->snapshot, reader->index, BufferGetPage(buffer));
-	/* all pages but the last one were full when the directory was read */
-	reader->end = WordsOf(BufferGetPage(buffer));
-	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
-		BloomxReportCorruption(reader->index, "a page of pending rows is not full");
-	memcpy(reader->words, PageGetContents(BufferGetPage(buffer)), reader->end * sizeof(uint64));
-	reader->next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
-	UnlockReleaseBuffer(buffer);
-	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
-	return true;
-}
-
-/* Reads on until there are `n` words of the row.  False if a page is gone. */
-static bool
-ReadWords(BloomxPendingReader *reader, uint32 n)
-{
-	if (n > reader->room)
-	{
-		reader->room = n;
-		reader->row = repalloc(reader->row, n * sizeof(uint64));
-	}
-	/* a row may go on on the next page, and on the one after it */
-	while (reader->n < n)
-	{
-		uint32		more;
-
-		if (reader->place >= reader->end && !NextPage(reader))
-			return false;
-		if (reader->place >= reader->end)
-			BloomxReportCorruption(reader->index, "a page of pending rows ends too early");
-		more = Min(n - reader->n, reader->end - reader->place);
-		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
-		reader->place += more;
-		reader->n += more;
-	}
-	return true;
-}
-
-const uint64 *
-BloomxNextPending(BloomxPendingReader *reader)
-{
-	reader->n = 0;
-	for (; reader->left == 0 && reader->next_list < reader->lists; reader->next_list++)
-		StartList(reader, reader->next_list, reader->directory->list_words[reader->next_list]);
-	if (reader->left == 0 || reader->gone)
-		return NULL;
-	reader->gone = !ReadWords(reader, 1);
-	if (!reader->gone)
-	{
-		uint32		words = BloomxRowWords(reader->keys, reader->row);
-
-		if (words > reader->left)
-			BloomxReportCorruption(reader->index, "a pending row is longer than the list");
-		reader->gone = !ReadWords(reader, words);
-		reader->left -= words;
-	}
-	return reader->gone ? NULL : reader->row;
-}
-
-/* Words of a list that are on one page, numbered from the first word of the first page. */
-typedef struct ListPart
-{
-	const uint64 *words;
-	uint64		start;
-	uint64		end;
-} ListPart;
-
-/* Copies those of n words, from number `from` on, that are in the part. */
-static void
-CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
-{
-	uint64		begin = Max(from, part->start),
-				end = Min(from + n, part->end);
-
-	if (begin < end)
-		memcpy(to + (begin - from), part->words + (begin - part->start), (end - begin) * sizeof(uint64));
-}
-
-/*
- * A step of a merge needs a few words of each row: it would take several times as
- * long if whole rows were put together, as BloomxNextPending does.
- */
-void
-BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
-						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
-{
-	const BloomxPending *pending = &directory->meta.pending[list];
-	uint32		row_words = BloomxPendingWords(&directory->geometry);
-	uint64		last = pending->skip + rows * (uint64) row_words;	/* the end of these rows */
-	uint64	   *heads = palloc(Max(1, rows) * sizeof(uint64));
-	BlockNumber next = pending->first;
-
-	for (uint32 i = 0; i * (uint64) PAGE_WORDS < last; i++)
-	{
-		ListPart	part = {.start = i * (uint64) PAGE_WORDS, .end = Min(last, (i + 1) * (uint64) PAGE_WORDS)};
-		Buffer		buffer;
-
-		CHECK_FOR_INTERRUPTS();
-		if (i == pending->pages || !LockPendingPage(index, next, directory->blocks, pending->generation + i, &buffer) ||
-			part.start + WordsOf(BufferGetPage(buffer)) < part.end)
-			BloomxReportCorruption(index, "a page of pending rows is something else");
-		part.words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
-
-		/* the rows that have words on the page */
-		for (uint32 row = (uint32) ((Max(part.start, pending->skip) - pending->skip) / row_words);
-			 row < rows && pending->skip + row * (uint64) row_words < part.end; row++)
-		{
-			uint64		start = pending->skip + row * (uint64) row_words;
-
-			CopyFromPart(&part, &heads[row], start, 1);
-			CopyFromPart(&part, signatures + row * (Size) (end - first), start + 1 + first, end - first);
-		}
-		next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
-		UnlockReleaseBuffer(buffer);
-	}
-	for (uint32 row = 0; row < rows; row++)
-		tids[row] = BloomxPendingTid(&heads[row]);
-	pfree(heads);
-}
-
-BlockNumber *
-BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages)
-{
-	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber)),
-				next = directory->meta.pending[list].first;
-
-	for (uint32 i = 0; i < pages; i++)
-	{
-		Buffer		buffer;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!LockPendingPage(index, next, directory->blocks, directory->meta.pending[list].generation + i, &buffer))
-		{
-			pfree(blocks);
-			return NULL;
-		}
-		blocks[i] = next;
-		next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
-		UnlockReleaseBuffer(buffer);
-	}
-	return blocks;
-}
-
 /* ---- appending ---- */
 
 /*
@@ -404,7 +169,7 @@ BloomxAppendToOpenPage(Relation index, const BloomxTarget *target, const uint64 
 	{
 		/* a damaged page is reported by those who come from the metapage */
 		result = NO_ROOM;
-		if (BloomxPageIs(page, PENDING_PAGE, target->generation) && WordsOf(page) + n < PAGE_WORDS &&
+		if (BloomxPageIs(page, PENDING_PAGE, target->generation) && BloomxWordsOnPage(page) + n < PAGE_WORDS &&
 			BloomxGetPageOpaque(page)->extra == EndMark(target->generation, ((PageHeader) page)->pd_lower))
 		{
 			AppendToPage(index, buffer, row, n);
@@ -425,7 +190,7 @@ BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, int list, const u
 	if (meta->pending[list].pages == 0)
 		return false;
 	buffer = LockLastPage(index, meta, list, BUFFER_LOCK_EXCLUSIVE, words);
-	fits = WordsOf(BufferGetPage(buffer)) + n <= PAGE_WORDS;
+	fits = BloomxWordsOnPage(BufferGetPage(buffer)) + n <= PAGE_WORDS;
 	if (fits)
 	{
 		AppendToPage(index, buffer, row, n);
@@ -487,7 +252,7 @@ NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last,
 	BloomxChangeWords(&changes[0], PageGetContents(changes[0].page), meta, sizeof(BloomxMeta) / sizeof(uint64));
 	if (n > 1)
 	{
-		AppendWords(&changes[1], row, PAGE_WORDS - WordsOf(changes[1].page));
+		AppendWords(&changes[1], row, PAGE_WORDS - BloomxWordsOnPage(changes[1].page));
 		BloomxChangeBytes(&changes[1], &BloomxGetPageOpaque(changes[1].page)->extra, &first, sizeof first);
 	}
 	BloomxFinishChanges(changes, n, index);
@@ -514,7 +279,7 @@ BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *ro
 	if (meta.pending[list].pages > 0)
 	{
 		last = LockLastPage(index, &meta, list, BUFFER_LOCK_EXCLUSIVE, words);
-		done = PAGE_WORDS - WordsOf(BufferGetPage(last));
+		done = PAGE_WORDS - BloomxWordsOnPage(BufferGetPage(last));
 	}
 	pages = (n - done + PAGE_WORDS - 1) / PAGE_WORDS;
 	enough = TakePendingPages(&meta, list, pages, blocks);
@@ -556,20 +321,6 @@ FreeBlocks(BloomxMeta *meta, BlockNumber *blocks, uint32 n)
 	}
 }
 
-/* The page after one page of the list. */
-static BlockNumber
-NextBlock(Relation index, BlockNumber block, uint64 generation)
-{
-	BlockNumber next;
-	Buffer		buffer;
-
-	if (!LockPendingPage(index, block, RelationGetNumberOfBlocks(index), generation, &buffer))
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
-	UnlockReleaseBuffer(buffer);
-	return next;
-}
-
 /*
  * If these are all words of the list, marks its last page as full in the record, so
  * that nobody appends to it any more, and returns its buffer, locked.
@@ -602,7 +353,13 @@ BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int
 	uint32		pages = all ? pending->pages : (uint32) (end / PAGE_WORDS);
 
 	if (!all && pages > 0)
-		pending->first = NextBlock(index, blocks[pages - 1], pending->generation + pages - 1);
+	{
+		/* read only now: this page may have been the last one when the blocks were read */
+		Buffer		buffer = BloomxReadPage(index, blocks[pages - 1], PENDING_PAGE, pending->generation + pages - 1, BUFFER_LOCK_SHARE, false);
+
+		pending->first = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
+		UnlockReleaseBuffer(buffer);
+	}
 	FreeBlocks(meta, blocks, pages);
 	pending->pages -= pages;
 	pending->generation += pages;

@@ -13,42 +13,12 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Reads pending rows in their order, with one page in memory at a time. */
-typedef struct BloomxPendingReader
+/* The words that are in use on a page of a list. */
+static inline uint32
+BloomxWordsOnPage(Page page)
 {
-	Relation	index;
-	Snapshot	snapshot;
-	const BloomxDirectory *directory;
-	const BloomxPending *pending;	/* the list that is being read */
-	const BloomxKeys *keys;
-	int			next_list;		/* lists still to be read: from this one on */
-	int			lists;			/* up to this one; 0: none */
-	uint64		left;			/* words of this list that are still to come */
-	uint32		pages;			/* of it, read so far */
-	BlockNumber next;			/* the page to be read next */
-	uint32		place;			/* of the next word on the page in memory */
-	uint32		end;			/* of the words on it */
-	bool		gone;			/* true if a page is something else by now */
-	uint64	   *row;
-	uint32		room;			/* for words of it */
-	uint32		n;				/* words of it */
-	uint64		words[PAGE_WORDS];
-} BloomxPendingReader;
-
-/* Begins to read all pending rows, or those on the first words of a list. */
-extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxDirectory *directory, Snapshot snapshot);
-extern BloomxPendingReader *BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list, uint64 words);
-
-/* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
-extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
-extern void BloomxEndPending(BloomxPendingReader *reader);
-
-/*
- * Reads the TIDs of the first rows of a list of filters, and words first .. end - 1
- * of their signatures.  Needs the directory lock.
- */
-extern void BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
-									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
+	return (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(uint64);
+}
 
 /* The list that has the most words; the pages of all lists. */
 extern int	BloomxLongestList(const BloomxDirectory *directory);
@@ -88,9 +58,8 @@ extern BloomxAppended BloomxAppendToOpenPage(Relation index, const BloomxTarget 
 extern bool BloomxAppendToLastPage(Relation index, const BloomxMeta *meta, int list, const uint64 *row, uint32 n, uint64 *words);
 extern bool BloomxAppendToNewPages(Relation index, Buffer buffer, int list, const uint64 *row, uint32 n, uint64 *words);
 
-/* The number of pages on which the first words of a list are; the blocks of its first pages, NULL if one of them is gone. */
+/* The number of pages on which the first words of a list are. */
 extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
-extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages);
 
 /*
  * Takes the rows on the first words of a list, which are on these pages, out of meta

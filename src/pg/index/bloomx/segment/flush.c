@@ -17,70 +17,28 @@
 
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/entries.h"
 
-/* A pending row in memory. */
-typedef struct PendingRow
-{
-	ItemPointerData tid;
-	uint32		n;
-	const uint64 *hash;
-} PendingRow;
+/* A row of TID and hashes, as BloomxReadPendingRows has it. */
+typedef const uint64 *PendingRow;
 
-typedef struct PendingRows
+static inline int
+CompareRows(const PendingRow *a, const PendingRow *b)
 {
-	PendingRow *rows;
-	uint32		n;
-	uint32		room;
-	uint64		words;			/* of the list, that they take */
-} PendingRows;
+	ItemPointerData x = BloomxPendingTid(*a),
+				y = BloomxPendingTid(*b);
+
+	return ItemPointerCompare(&x, &y);
+}
 
 #define ST_SORT SortRows
 #define ST_ELEMENT_TYPE PendingRow
-#define ST_COMPARE(a, b) ItemPointerCompare((ItemPointer) &(a)->tid, (ItemPointer) &(b)->tid)
+#define ST_COMPARE(a, b) CompareRows(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
 #include "lib/sort_template.h"
-
-static void
-KeepRow(PendingRows *rows, const uint64 *row, uint32 words)
-{
-	uint64	   *hash;
-
-	if (rows->n == rows->room)
-	{
-		rows->room = Max(1024, 2 * rows->room);
-		rows->rows = rows->rows == NULL ? palloc(rows->room * sizeof(PendingRow)) :
-			repalloc_huge(rows->rows, rows->room * sizeof(PendingRow));
-	}
-	hash = palloc(words * sizeof(uint64));
-	memcpy(hash, row + 1, (words - 1) * sizeof(uint64));
-	rows->rows[rows->n++] = (PendingRow) {.tid = BloomxPendingTid(row), .n = words - 1, .hash = BloomxHeadOf(row).hashes == ANY_HASHES ? NULL : hash};
-}
-
-/* The first rows of the list: those that are on `most` pages, and at least one. */
-static PendingRows
-ReadRows(Relation index, const BloomxDirectory *directory, int list, uint32 most)
-{
-	PendingRows rows = {0};
-	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list, directory->list_words[list]);
-	const uint64 *row;
-
-	while (rows.words < most * (uint64) PAGE_WORDS && (row = BloomxNextPending(reader)) != NULL)
-	{
-		ItemPointerData tid = BloomxPendingTid(row);
-
-		rows.words += reader->n;
-		if (ItemPointerIsValid(&tid))
-			KeepRow(&rows, row, reader->n);
-	}
-	if (reader->gone)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	BloomxEndPending(reader);
-	SortRows(rows.rows, rows.n);
-	return rows;
-}
 
 /* Segments in memory. */
 struct BloomxSegments
@@ -110,32 +68,36 @@ BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	segments->pages += BloomxSegmentPages(segment);
 }
 
+/* Makes segments of n rows that stand one after the other. */
 static BloomxSegments *
-MakeSegments(Relation index, BloomxKeys *keys, const PendingRows *rows)
+MakeSegments(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n)
 {
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxShare share = {.memory = MaxAllocHugeSize / 2};
 	BloomxEntries *entries = BloomxStartEntries(index, keys, &share, BloomxKeepSegment, segments);
+	PendingRow *sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, n) * sizeof(PendingRow));
 
-	for (uint32 i = 0; i < rows->n; i++)
-		BloomxAddToEntries(entries, &rows->rows[i].tid, rows->rows[i].hash, rows->rows[i].n);
+	for (uint32 i = 0; i < n; i++, rows += BloomxRowWords(keys, rows))
+		sorted[i] = rows;
+	SortRows(sorted, n);
+	for (uint32 i = 0; i < n; i++)
+	{
+		BloomxRowHead head = BloomxHeadOf(sorted[i]);
+
+		BloomxAddToEntries(entries, &head.tid, head.hashes == ANY_HASHES ? NULL : sorted[i] + 1, head.hashes);
+	}
 	BloomxFinishEntries(entries);
 	return segments;
 }
 
-/* Reserves the pages of all segments, one after the other, and gives these their generations.  False if too few pages are free. */
-static bool
+/* Reserves the pages of all segments, one after the other, and gives these their generations. */
+static void
 Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-	BlockNumber start = BloomxTakeFreePages(meta, segments->pages);
+	BlockNumber start;
+	BloomxMeta *meta = BloomxReserve(&change, index, segments->pages, segments->pages, &start);
 
-	if (start == InvalidBlockNumber)
-	{
-		BloomxAbortMetaChange(&change);
-		return false;
-	}
 	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
 	meta->keys = *keys;
 	for (uint32 i = 0; i < segments->n; i++)
@@ -145,7 +107,6 @@ Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 		start += BloomxSegmentPages(&segments->segments[i]);
 	}
 	BloomxFinishMetaChange(&change);
-	return true;
 }
 
 void
@@ -162,8 +123,8 @@ BloomxFreeReserved(Relation index)
 void
 BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
 {
-	while (segments->n > 0 && !Reserve(index, keys, segments))
-		BloomxExtendIndex(index, segments->pages);
+	if (segments->n > 0)
+		Reserve(index, keys, segments);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].pass = directory->meta.pending[merge->list].pass;
@@ -176,11 +137,12 @@ void
 BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most)
 {
 	BloomxKeys	keys = directory->meta.keys;
-	int			list = BloomxLongestList(directory);
-	PendingRows rows = ReadRows(index, directory, list, most);
-	BloomxMerge merge = {.list = list, .pending = rows.words};
+	BloomxMerge merge = {.list = BloomxLongestList(directory)};
+	uint32		n;
+	uint64	   *rows = BloomxReadPendingRows(index, directory, merge.list, Min(most * (uint64) PAGE_WORDS, directory->list_words[merge.list]),
+											 &n, &merge.pending);
 
 	if (keys.parts == 0)
 		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
-	BloomxAddSegments(index, directory, &keys, MakeSegments(index, &keys, &rows), &merge);
+	BloomxAddSegments(index, directory, &keys, MakeSegments(index, &keys, rows, n), &merge);
 }

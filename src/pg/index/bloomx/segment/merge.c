@@ -27,6 +27,7 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/provisional.h"
 
@@ -249,17 +250,13 @@ Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *mer
 
 /* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
 static bool
-ReservePages(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
+ReservePages(Relation index, BloomxMerge *merge)
 {
 	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
+	BloomxMeta *meta = BloomxTryReserve(&change, index, BloomxSegmentPages(&merge->segment), &merge->segment.start);
 
-	merge->segment.start = BloomxTakeFreePages(meta, BloomxSegmentPages(&merge->segment));
-	if (merge->segment.start == InvalidBlockNumber)
-	{
-		BloomxAbortMetaChange(&change);
+	if (meta == NULL)
 		return false;
-	}
 	merge->segment.generation = meta->next_generation++;
 	meta->merge = *merge;
 	BloomxFinishMetaChange(&change);
@@ -281,7 +278,7 @@ StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 	for (int i = 0; i < n && directory->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
-		return ReservePages(index, directory, merge);
+		return ReservePages(index, merge);
 	EndMerge(index, directory, merge);
 	return true;
 }
@@ -396,8 +393,8 @@ StepOfValues(Relation index, BloomxDirectory *directory, uint32 pages, uint32 mo
 	return true;
 }
 
-static bool
-MergeStepInMemory(Relation index, uint32 pages, uint32 most, uint32 limit)
+bool
+BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
 
@@ -415,18 +412,6 @@ MergeStepInMemory(Relation index, uint32 pages, uint32 most, uint32 limit)
 	if (directory->meta.keys.of_values)
 		return StepOfValues(index, directory, pages, most, limit);
 	return StepOfFilters(index, directory, pages, most, limit);
-}
-
-bool
-BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
-{
-	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx merge", ALLOCSET_DEFAULT_SIZES),
-				old = MemoryContextSwitchTo(memory);
-	bool		done = MergeStepInMemory(index, pages, most, limit);
-
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(memory);
-	return done;
 }
 
 bool
@@ -475,34 +460,18 @@ BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 n
 
 /* ---- CREATE INDEX ---- */
 
-/* Reserves pages, and a generation.  If CREATE INDEX fails they go with the index, so nobody need know whose they are.  False if too few are free. */
-static bool
-ReserveForBuild(Relation index, BloomxSegment *segment)
-{
-	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-
-	segment->start = BloomxTakeFreePages(meta, BloomxSegmentPages(segment));
-	if (segment->start == InvalidBlockNumber)
-	{
-		BloomxAbortMetaChange(&change);
-		return false;
-	}
-	segment->generation = meta->next_generation++;
-	BloomxFinishMetaChange(&change);
-	return true;
-}
-
 void
 BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
 {
 	BloomxSegment segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples};
+	BloomxMetaChange change;
 
 	if (segment.rows == 0)
 		return;
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	while (!ReserveForBuild(index, &segment))
-		BloomxExtendIndex(index, EXTENSION_PAGES);
+	/* if CREATE INDEX fails, the pages go with the index: nobody need know whose they are */
+	segment.generation = BloomxReserve(&change, index, BloomxSegmentPages(&segment), EXTENSION_PAGES, &segment.start)->next_generation++;
+	BloomxFinishMetaChange(&change);
 	BloomxWritePages(index, source, 1, &segment, 0, BloomxSegmentPages(&segment));
 	BloomxAppendSegment(index, &segment);
 	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);

@@ -23,6 +23,7 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
 
 StaticAssertDecl(sizeof(BloomxRowHead) == sizeof(uint64), "the head of a row is one word");
 
@@ -53,29 +54,6 @@ SameGeometry(const BloomxKeys *a, const BloomxKeys *b)
 	return a->log2_blocks == b->log2_blocks && a->parts == b->parts;
 }
 
-/* All live pending rows, one after the other, of *n words each; *rows is their number.  The metapage is locked. */
-static uint64 *
-ReadRows(Relation index, const BloomxDirectory *directory, uint32 *rows)
-{
-	uint64		pending = BloomxCountPending(index, &directory->meta, FIRST_LIST);
-	uint32		row_words = BloomxPendingWords(&directory->geometry);
-	uint64	   *words = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pending) * sizeof(uint64));
-	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, FIRST_LIST, pending);
-	const uint64 *row;
-
-	*rows = 0;
-	while ((row = BloomxNextPending(reader)) != NULL)
-	{
-		ItemPointerData tid = BloomxPendingTid(row);
-
-		if (ItemPointerIsValid(&tid))
-			memcpy(words + (Size) row_words * (*rows)++, row, row_words * sizeof(uint64));
-	}
-	if (reader->gone)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	return words;
-}
-
 /* The geometry that CREATE INDEX would choose for the filters of these rows, and one more if `own` is not NULL. */
 static blx_geometry
 ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words, const blx_geometry *own)
@@ -93,7 +71,7 @@ ChooseByRows(Relation index, const uint64 *words, uint32 rows, uint32 row_words,
 		blx_geometry geometry = {.blocks = UINT32_C(1) << (head->log2_blocks & 31), .parts = head->parts};
 
 		if (head->log2_blocks > 31 || head->parts > BLX_MAX_K)
-			BloomxReportCorruption(index, "a pending row is of a filter that cannot be");
+			BloomxReportCorruption(index, META_BLOCK, "A pending row is of a filter that cannot be.");
 		if (geometry.parts > 0)
 			BloomxAddToSample(&sample, &geometry);
 	}
@@ -154,11 +132,9 @@ RewriteList(Relation index, const BloomxDirectory *directory, const blx_geometry
 	BlockNumber *blocks = BloomxPendingBlocks(index, directory, FIRST_LIST, meta->pending[FIRST_LIST].pages);
 	blx_geometry geometry;
 	uint32		rows;
-	uint64	   *words;
+	uint64		taken,
+			   *words = BloomxReadPendingRows(index, directory, FIRST_LIST, directory->list_words[FIRST_LIST], &rows, &taken);
 
-	if (blocks == NULL)
-		BloomxReportCorruption(index, "a page of pending rows is something else");
-	words = ReadRows(index, directory, &rows);
 	meta->keys = NewKeys(index, directory, words, rows, own);
 	geometry = BloomxGeometryOf(&meta->keys);
 	words = ConvertRows(words, rows, &directory->geometry, &geometry);
@@ -181,6 +157,7 @@ TryRewrite(Relation index, const blx_geometry *own)
 	directory.meta = meta = *BloomxGetMeta(index, BufferGetPage(buffer));
 	directory.blocks = RelationGetNumberOfBlocks(index);
 	directory.geometry = BloomxGeometryOf(&meta.keys);
+	directory.list_words[FIRST_LIST] = BloomxCountPending(index, &meta, FIRST_LIST);
 	if (meta.keys.provisional)
 	{
 		done = RewriteList(index, &directory, own, &meta);

@@ -21,24 +21,11 @@
 
 /* ---- reading ---- */
 
-bool
-BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer)
-{
-	Page		page;
-
-	*buffer = ReadBuffer(index, block);
-	LockBuffer(*buffer, mode);
-	page = BufferGetPage(*buffer);
-	if (BloomxPageIs(page, SEGMENT_PAGE, segment->generation) && BloomxGetPageOpaque(page)->extra == segment->rows)
-		return true;
-	UnlockReleaseBuffer(*buffer);
-	return false;
-}
-
 const ItemPointerData *
-BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, Buffer *buffer)
+BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot, bool may_be_gone, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(index, segment, segment->start + page, BUFFER_LOCK_SHARE, buffer))
+	*buffer = BloomxReadPage(index, segment->start + page, SEGMENT_PAGE, segment->generation, BUFFER_LOCK_SHARE, may_be_gone);
+	if (!BufferIsValid(*buffer))
 		return NULL;
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(*buffer));
 	return (const ItemPointerData *) PageGetContents(BufferGetPage(*buffer));
@@ -52,11 +39,8 @@ BloomxReadAllTids(Relation index, const BloomxSegment *segment)
 	for (uint32 page = 0; page < BloomxTidPages(segment->rows); page++)
 	{
 		Buffer		buffer;
-		const ItemPointerData *of_page = BloomxLockTids(index, segment, page, NULL, &buffer);
 
-		if (of_page == NULL)
-			BloomxReportCorruption(index, "a page of row addresses is something else");
-		memcpy(tids + page * PAGE_TIDS, of_page, PAGE_TIDS * sizeof(ItemPointerData));
+		memcpy(tids + page * PAGE_TIDS, BloomxLockTids(index, segment, page, NULL, false, &buffer), PAGE_TIDS * sizeof(ItemPointerData));
 		UnlockReleaseBuffer(buffer);
 	}
 	return tids;
@@ -69,9 +53,10 @@ BloomxSliceBlock(const BloomxSegment *segment, uint32 slice)
 }
 
 const uint64 *
-BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer)
+BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, bool may_be_gone, Buffer *buffer)
 {
-	if (!BloomxLockSegmentPage(index, segment, BloomxSliceBlock(segment, slice), BUFFER_LOCK_SHARE, buffer))
+	*buffer = BloomxReadPage(index, BloomxSliceBlock(segment, slice), SEGMENT_PAGE, segment->generation, BUFFER_LOCK_SHARE, may_be_gone);
+	if (!BufferIsValid(*buffer))
 		return NULL;
 	return (const uint64 *) PageGetContents(BufferGetPage(*buffer)) +
 		slice % BloomxSlicesPerPage(segment->rows) * BloomxSliceWords(segment->rows);
@@ -128,12 +113,9 @@ static const uint64 *
 LockSlices(Relation index, const BloomxSegment *segment, uint32 slice, uint32 n, uint32 *on_page, Buffer *buffer)
 {
 	uint32		per_page = BloomxSlicesPerPage(segment->rows);
-	const uint64 *words = BloomxLockSlice(index, segment, slice, buffer);
 
-	if (words == NULL)
-		BloomxReportCorruption(index, "a page of bits is something else");
 	*on_page = Min(n, per_page - slice % per_page);
-	return words;
+	return BloomxLockSlice(index, segment, slice, false, buffer);
 }
 
 void
@@ -260,7 +242,7 @@ GetColumn(Collector *collector, uint32 number, uint32 end)
 			rows += source->segment != NULL ? CollectFromSegment(collector, source, rows) : CollectFromMemory(collector, source, rows);
 		}
 		if (rows != collector->rows)
-			BloomxReportCorruption(collector->index, "a segment in the making has other rows than it had");
+			BloomxReportCorruption(collector->index, META_BLOCK, "A merge has other rows than when it began.");
 	}
 	return collector->columns + (number - collector->first) * (Size) collector->room;
 }
@@ -456,7 +438,7 @@ BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const Bl
 
 	/* the pages written in earlier steps have been laid out for this number of rows */
 	if (collector.before + collector.rows != segment->rows)
-		BloomxReportCorruption(index, "a segment in the making has other rows than it had");
+		BloomxReportCorruption(index, META_BLOCK, "A merge has other rows than when it began.");
 	if (from < tid_pages)
 	{
 		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);

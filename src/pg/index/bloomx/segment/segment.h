@@ -35,13 +35,12 @@ extern void BloomxWritePages(Relation index, const BloomxRowSource *sources, int
 extern uint32 BloomxCountLive(const BloomxRowSource *sources, int n);
 
 /*
- * These lock a page of a segment and return what is on it.  If the page belongs
- * to another segment by now, they lock nothing and return NULL or false.
+ * These lock a page of a segment and return what is on it.  If the page belongs to
+ * something else by now: NULL if it may be gone, otherwise an error (BloomxReadPage).
  */
-extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page,
-											 Snapshot snapshot, Buffer *buffer);
-extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, Buffer *buffer);
-extern bool BloomxLockSegmentPage(Relation index, const BloomxSegment *segment, BlockNumber block, int mode, Buffer *buffer);
+extern const ItemPointerData *BloomxLockTids(Relation index, const BloomxSegment *segment, uint32 page, Snapshot snapshot,
+											 bool may_be_gone, Buffer *buffer);
+extern const uint64 *BloomxLockSlice(Relation index, const BloomxSegment *segment, uint32 slice, bool may_be_gone, Buffer *buffer);
 
 /* The page that a slice is on. */
 extern BlockNumber BloomxSliceBlock(const BloomxSegment *segment, uint32 slice);

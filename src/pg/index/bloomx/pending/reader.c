@@ -1,0 +1,229 @@
+/*
+ * reader.c - reads the lists of pending rows.
+ */
+#include "pg/index/bloomx/pending/reader.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "pg/index/bloomx/pending/list.h"
+
+/* Begins to read the first words of a list. */
+static void
+StartList(BloomxPendingReader *reader, int list, uint64 words)
+{
+	reader->pending = &reader->directory->meta.pending[list];
+	reader->next = reader->pending->first;
+	reader->left = words;
+	reader->pages = reader->place = reader->end = 0;
+}
+
+static BloomxPendingReader *
+NewReader(Relation index, const BloomxDirectory *directory)
+{
+	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
+
+	reader->index = index;
+	reader->directory = directory;
+	reader->room = PAGE_WORDS;
+	reader->row = palloc(reader->room * sizeof(uint64));
+	return reader;
+}
+
+BloomxPendingReader *
+BloomxStartPending(Relation index, const BloomxDirectory *directory)
+{
+	BloomxPendingReader *reader = NewReader(index, directory);
+
+	reader->lists = PENDING_LISTS;
+	return reader;
+}
+
+BloomxPendingReader *
+BloomxStartPendingUnlocked(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
+{
+	BloomxPendingReader *reader = BloomxStartPending(index, directory);
+
+	reader->snapshot = snapshot;
+	reader->may_be_gone = true;
+	return reader;
+}
+
+void
+BloomxEndPending(BloomxPendingReader *reader)
+{
+	pfree(reader->row);
+	pfree(reader);
+}
+
+/* Copies the next page of the list.  False if it is gone. */
+static bool
+NextPage(BloomxPendingReader *reader)
+{
+	BlockNumber block = reader->next;
+	Buffer		buffer;
+	Page		page;
+
+	CHECK_FOR_INTERRUPTS();
+	if (reader->pages == reader->pending->pages)
+		BloomxReportCorruption(reader->index, reader->pending->last, "A list of pending rows has more words than its pages.");
+	/* the number comes from another page of the list, where nothing has checked it */
+	if (block == META_BLOCK || block >= reader->directory->blocks)
+		BloomxReportCorruption(reader->index, reader->pending->first, "A page of its list of pending rows names one that does not exist.");
+	buffer = BloomxReadPage(reader->index, block, PENDING_PAGE, reader->pending->generation + reader->pages, BUFFER_LOCK_SHARE, reader->may_be_gone);
+	if (!BufferIsValid(buffer))
+		return false;
+	page = BufferGetPage(buffer);
+	CheckForOldSnapshot(reader->snapshot, reader->index, page);
+	/* all pages but the last one were full when the directory was read */
+	reader->end = BloomxWordsOnPage(page);
+	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
+		BloomxReportCorruption(reader->index, block, "A page of pending rows with a successor is not full.");
+	memcpy(reader->words, PageGetContents(page), reader->end * sizeof(uint64));
+	reader->next = BloomxGetPageOpaque(page)->extra;
+	UnlockReleaseBuffer(buffer);
+	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
+	return true;
+}
+
+/* Reads on until there are `n` words of the row.  False if a page is gone. */
+static bool
+ReadWords(BloomxPendingReader *reader, uint32 n)
+{
+	if (n > reader->room)
+	{
+		reader->room = n;
+		reader->row = repalloc(reader->row, n * sizeof(uint64));
+	}
+	/* a row may go on on the next page, and on the one after it */
+	while (reader->n < n)
+	{
+		uint32		more;
+
+		if (reader->place >= reader->end && !NextPage(reader))
+			return false;
+		if (reader->place >= reader->end)
+			BloomxReportCorruption(reader->index, reader->pending->last, "A list of pending rows ends too early.");
+		more = Min(n - reader->n, reader->end - reader->place);
+		memcpy(reader->row + reader->n, reader->words + reader->place, more * sizeof(uint64));
+		reader->place += more;
+		reader->n += more;
+	}
+	return true;
+}
+
+const uint64 *
+BloomxNextPending(BloomxPendingReader *reader)
+{
+	uint32		words;
+
+	reader->n = 0;
+	for (; reader->left == 0 && reader->next_list < reader->lists; reader->next_list++)
+		StartList(reader, reader->next_list, reader->directory->list_words[reader->next_list]);
+	if (reader->left == 0 || reader->gone)
+		return NULL;
+	reader->gone = !ReadWords(reader, 1);
+	if (reader->gone)
+		return NULL;
+	words = BloomxRowWords(&reader->directory->meta.keys, reader->row);
+	if (words > reader->left)
+		BloomxReportCorruption(reader->index, reader->pending->last, "A pending row is longer than its list.");
+	reader->gone = !ReadWords(reader, words);
+	reader->left -= words;
+	return reader->gone ? NULL : reader->row;
+}
+
+uint64 *
+BloomxReadPendingRows(Relation index, const BloomxDirectory *directory, int list, uint64 end, uint32 *n, uint64 *taken)
+{
+	BloomxPendingReader *reader = NewReader(index, directory);
+	uint64	   *rows = MemoryContextAllocHuge(CurrentMemoryContext, (end + MAX_ROW_WORDS) * sizeof(uint64)),
+			   *place = rows;
+	const uint64 *row;
+
+	StartList(reader, list, directory->list_words[list]);
+	*n = 0;
+	*taken = 0;
+	while (*taken < end && (row = BloomxNextPending(reader)) != NULL)
+	{
+		ItemPointerData tid = BloomxPendingTid(row);
+
+		*taken += reader->n;
+		if (!ItemPointerIsValid(&tid))	/* VACUUM has removed it */
+			continue;
+		memcpy(place, row, reader->n * sizeof(uint64));
+		place += reader->n;
+		++*n;
+	}
+	BloomxEndPending(reader);
+	return rows;
+}
+
+/* Words of a list that are on one page, numbered from the first word of the first page. */
+typedef struct ListPart
+{
+	const uint64 *words;
+	uint64		start;
+	uint64		end;
+} ListPart;
+
+/* Copies those of n words, from number `from` on, that are in the part. */
+static void
+CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
+{
+	uint64		begin = Max(from, part->start),
+				end = Min(from + n, part->end);
+
+	if (begin < end)
+		memcpy(to + (begin - from), part->words + (begin - part->start), (end - begin) * sizeof(uint64));
+}
+
+/*
+ * A step of a merge needs a few words of each row: it would take several times as
+ * long if whole rows were put together, as BloomxNextPending does.
+ */
+void
+BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
+						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
+{
+	BloomxPendingReader *reader = NewReader(index, directory);
+	uint32		row_words = BloomxPendingWords(&directory->geometry),
+				skip = directory->meta.pending[list].skip;
+	uint64		last = skip + rows * (uint64) row_words;	/* the end of these rows */
+	uint64	   *heads = palloc(Max(1, rows) * sizeof(uint64));
+
+	StartList(reader, list, 0);
+	for (ListPart part = {.words = reader->words}; part.end < last; part.start = part.end)
+	{
+		(void) NextPage(reader);
+		part.end = Min(last, part.start + reader->end);
+		/* the rows that have words on the page */
+		for (uint32 row = (uint32) ((Max(part.start, skip) - skip) / row_words); row < rows && skip + row * (uint64) row_words < part.end; row++)
+		{
+			uint64		start = skip + row * (uint64) row_words;
+
+			CopyFromPart(&part, &heads[row], start, 1);
+			CopyFromPart(&part, signatures + row * (Size) (end - first), start + 1 + first, end - first);
+		}
+	}
+	for (uint32 row = 0; row < rows; row++)
+		tids[row] = BloomxPendingTid(&heads[row]);
+	pfree(heads);
+	BloomxEndPending(reader);
+}
+
+BlockNumber *
+BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages)
+{
+	BloomxPendingReader *reader = NewReader(index, directory);
+	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber));
+
+	StartList(reader, list, 0);
+	for (uint32 i = 0; i < pages; i++)
+	{
+		blocks[i] = reader->next;
+		(void) NextPage(reader);
+	}
+	BloomxEndPending(reader);
+	return blocks;
+}
