@@ -28,12 +28,16 @@ extern uint64_t blx_flat_folded_bits_set(const blx_filter *f, unsigned times);
 #define BLX_FLAT_ROW \
 	.traits = BLX_FETCHABLE, \
 	.flat = true, \
+	.max_step = BLX_MAX_BYTES / 8, \
 	.add = blx_flat_add, \
 	.test_fetched = blx_flat_test_fetched, \
 	.test = blx_flat_test, \
 	.fpr_prefixes = blx_flat_fpr_prefixes, \
 	.merge = blx_flat_merge, \
-	.disjoint = blx_flat_disjoint
+	.disjoint = blx_flat_disjoint, \
+	.resolution = blx_flat_resolution, \
+	.set_resolution = blx_flat_set_resolution, \
+	.folded_bits_set = blx_flat_folded_bits_set
 
 /* The option that chooses their hashing scheme. */
 #define BLX_FLAT_HASHING {BLX_OPT_HASHING, BLX_INDEPENDENT, BLX_TRIPLE, BLX_INDEPENDENT}

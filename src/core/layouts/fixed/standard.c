@@ -49,10 +49,6 @@ const blx_layout blx_layout_standard = {
 	.options = option_ranges,
 	.check = check,
 	.at_step = at_step,
-	.max_step = BLX_MAX_BYTES / 8,
 	.at_bits = at_bits,
 	.fpr_expected = fpr_expected,
-	.resolution = blx_flat_resolution,
-	.set_resolution = blx_flat_set_resolution,
-	.folded_bits_set = blx_flat_folded_bits_set,
 };
