@@ -75,6 +75,9 @@ extern unsigned blx_version(void);
 /* k, the bits that one key sets, is 1 .. BLX_MAX_K: parts * probes, or fewer in a ring of parts. */
 #define BLX_MAX_K 64
 
+/* The false positive rate of a filter whose builder did not ask for one. */
+#define BLX_DEFAULT_FPR 0.01
+
 /* The longest name of a key type, in bytes. */
 #define BLX_MAX_NAME 63
 

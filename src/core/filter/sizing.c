@@ -140,18 +140,6 @@ lines_of(const blx_geometry *g)
 }
 
 /*
- * Returns the largest k that a plan tries; a larger one only fills the filter
- * further.  The best k of the textbook's filter is -log2 of the rate.  Blocks and
- * small sizes move it, so the plan looks at somewhat more than twice as many, and
- * at three more for rates near 1.  A k that is not needed costs one evaluation.
- */
-static unsigned
-most_k(double fpr)
-{
-	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
-}
-
-/*
  * How much larger than the smallest geometry a faster one may be.
  *
  * Measured with AVX-512 at 1e3 to 1e8 keys and rates of 1e-2 to 1e-4.  Eight parts
@@ -196,7 +184,7 @@ prefer_lines(const blx_layout *row, const blx_options *options, uint64_t n, doub
 static bool
 search_smallest(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
-	unsigned	max_k = most_k(fpr);
+	unsigned	max_k = blx_most_k(fpr);
 	bool		tried = false,
 				found = false;
 	double		best_rate = 1;

@@ -13,6 +13,12 @@
 
 _Static_assert(sizeof(blx_filter) == 48, "the header is 48 bytes, 44 of them interchange format");
 
+unsigned
+blx_most_k(double fpr)
+{
+	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
+}
+
 bool
 blx_check_rate(double fpr, blx_error *error)
 {

@@ -55,6 +55,16 @@ extern bool blx_check_equal_geometry(const blx_filter *a, const blx_filter *b, b
 /* True if the options that the layout has are all in their ranges.  The layout is not BLX_HASHES. */
 extern bool blx_check_options(uint8_t layout, const blx_options *options, blx_error *error);
 
+/*
+ * Returns the largest k that a plan tries; a larger one only fills the filter
+ * further.  The best k of the textbook's filter is -log2 of the rate.  Blocks and
+ * small sizes move it, so a plan looks at somewhat more than twice as many, and
+ * at three more for rates near 1.  (The pairs of k and l that the paper on
+ * age_partitioned publishes have k of at most 8 for a rate of 0.1, which allows 10,
+ * 12 for 0.01, 17, and 22 for 1e-5, 39.)
+ */
+extern unsigned blx_most_k(double fpr);
+
 /* True if 0 < fpr < 1. */
 extern bool blx_check_rate(double fpr, blx_error *error);
 

@@ -18,9 +18,6 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The false positive rate of a filter whose builder did not ask for one. */
-#define DEFAULT_FPR 0.01
-
 /* ---- settings.c ---- */
 
 /* bloomx.overfill: what to do with a filter that holds more keys than its capacity. */

@@ -105,7 +105,7 @@ NewFilter(const blx_geometry *geometry, const blx_identity *identity, uint64 cap
 blx_filter *
 NewEmptyFilter(const blx_identity *identity)
 {
-	blx_geometry geometry = PlanDefaultLayout(1, DEFAULT_FPR);
+	blx_geometry geometry = PlanDefaultLayout(1, BLX_DEFAULT_FPR);
 
 	return NewFilter(&geometry, identity, 0);
 }

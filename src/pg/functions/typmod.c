@@ -256,7 +256,7 @@ Datum
 bloomfilter_typmod_in(PG_FUNCTION_ARGS)
 {
 	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
-	Modifier	m = {.layout = BLX_PARTITIONED_BLOCKED, .rate_mantissa = 10, .rate_exponent = -3};	/* DEFAULT_FPR */
+	Modifier	m = {.layout = BLX_PARTITIONED_BLOCKED, .rate_mantissa = 10, .rate_exponent = -3};	/* BLX_DEFAULT_FPR */
 	Datum	   *words;
 	int			n;
 	FilterType	type;

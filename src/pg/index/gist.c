@@ -116,7 +116,7 @@ SignatureOfSet(const blx_filter *hashes, uint64 bytes)
 	blx_geometry geometry;
 	blx_filter *f;
 
-	if (!blx_plan_within(BLX_PARTITIONED_BLOCKED, bytes, Max(blx_hashes_count(hashes), 1), DEFAULT_FPR, &geometry))
+	if (!blx_plan_within(BLX_PARTITIONED_BLOCKED, bytes, Max(blx_hashes_count(hashes), 1), BLX_DEFAULT_FPR, &geometry))
 		return NULL;
 	f = NewFilter(&geometry, &identity, 0);
 	blx_add_set(f, hashes);

@@ -110,9 +110,9 @@ static double
 RateAsked(const Aggref *aggref, OwnFunction which)
 {
 	const Const *rate = which == BLOOM_AGG_RATE ? ConstantArgument(aggref, 2, FLOAT8OID) : NULL;
-	double		fpr = rate ? DatumGetFloat8(rate->constvalue) : DEFAULT_FPR;
+	double		fpr = rate ? DatumGetFloat8(rate->constvalue) : BLX_DEFAULT_FPR;
 
-	return fpr > 0 && fpr < 1 ? fpr : DEFAULT_FPR;
+	return fpr > 0 && fpr < 1 ? fpr : BLX_DEFAULT_FPR;
 }
 
 /* The geometry and the capacity that the call asks for.  False if its arguments do not tell, or if it will fail. */

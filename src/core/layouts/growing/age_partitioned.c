@@ -350,18 +350,6 @@ smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t 
 }
 
 /*
- * Returns the largest k that a plan tries.  A larger one only fills the slices
- * further.  The bound leaves room above the best k: those that the paper
- * publishes are at most 8 for a rate of 0.1 (this allows 10), 12 for 0.01 (17)
- * and 22 for 1e-5 (39).
- */
-static unsigned
-most_k(double fpr)
-{
-	return (unsigned) fmin(BLX_MAX_K, 3 + 2.2 * -log2(fpr));
-}
-
-/*
  * Returns the words of the smallest slices of any k and l; 0 if there are none.
  * `asked` is the number of generations that the user asked for, or 0.  Otherwise
  * each l tried is about a tenth larger than the one before, 53 values instead of
@@ -381,7 +369,7 @@ least_words(uint64_t capacity, double fpr, unsigned asked)
 		/* generations of that many keys may cover the window in fewer than l */
 		unsigned	needed = asked ? asked : (unsigned) ((capacity - 1) / keys_of_generation(capacity, l) + 1);
 
-		for (unsigned k = 1; k <= most_k(fpr); k++)
+		for (unsigned k = 1; k <= blx_most_k(fpr); k++)
 			/* only what takes less than the least so far */
 			if (smallest_slices(k, needed, capacity, fpr, least - found, &g))
 			{
@@ -419,7 +407,7 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 		unsigned	first = asked ? parts - asked : 1,
 					last = asked ? parts - asked : parts - 1;
 
-		for (unsigned k = first; k <= last && k <= most_k(fpr); k++)
+		for (unsigned k = first; k <= last && k <= blx_most_k(fpr); k++)
 			if (parts - k <= MAX_GENERATIONS && smallest_slices(k, parts - k, capacity, fpr, words, g))
 			{
 				words = parts * (g->part_bits / 64) - 1;

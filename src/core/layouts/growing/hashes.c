@@ -53,9 +53,6 @@ enum
 #define MAX_WALK 512
 #define NOWHERE UINT64_MAX
 
-/* The rate of a result that nobody asked another rate for. */
-#define DEFAULT_FPR 0.01
-
 uint64_t
 blx_hashes_bytes(uint64_t slots, unsigned name_len)
 {
@@ -591,7 +588,7 @@ blx_capacity_of_rate(double fpr)
 {
 	uint64_t	bits;
 
-	if (fpr == DEFAULT_FPR)
+	if (fpr == BLX_DEFAULT_FPR)
 		return 0;
 	if (fpr < DBL_MIN)
 		fpr = DBL_MIN;			/* which no filter reaches, either */
@@ -605,7 +602,7 @@ blx_rate_wanted(const blx_filter *open)
 	double		fpr;
 
 	if (!blx_is_rate(open->capacity))
-		return DEFAULT_FPR;
+		return BLX_DEFAULT_FPR;
 	memcpy(&fpr, &open->capacity, sizeof fpr);
 	return fpr;
 }

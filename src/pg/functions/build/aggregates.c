@@ -212,7 +212,7 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 	state = OpenState(fcinfo);
 	if (state.filter == NULL)
 	{
-		double		fpr = DEFAULT_FPR;
+		double		fpr = BLX_DEFAULT_FPR;
 		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
 
 		if (PG_NARGS() > 3)

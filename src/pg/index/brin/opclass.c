@@ -462,7 +462,7 @@ OpenSummary(FunctionCallInfo fcinfo, BrinDesc *desc, BrinValues *column)
 	summary->context = column->bv_context;
 	summary->shares = column->bv_allnulls ? opaque->shares : 1;
 	summary->layout = IsInParallelMode() ? BLX_PARTITIONED_BLOCKED : BLX_STANDARD;
-	summary->fpr = options && options->fpr > 0 ? options->fpr : opaque->extractor->rate > 0 ? opaque->extractor->rate : DEFAULT_FPR;
+	summary->fpr = options && options->fpr > 0 ? options->fpr : opaque->extractor->rate > 0 ? opaque->extractor->rate : BLX_DEFAULT_FPR;
 	summary->room = SUMMARY_BYTES / desc->bd_tupdesc->natts;
 	summary->was_stored = !column->bv_allnulls;
 	summary->filter = column->bv_allnulls ? NULL : CopyFilter(DatumGetFilter(column->bv_values[0]));
