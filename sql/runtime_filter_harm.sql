@@ -159,3 +159,23 @@ DROP TABLE slow_inner, slow_outer;
 DROP OPERATOR FAMILY slow_ops USING hash;
 DROP OPERATOR === (text, text);
 DROP FUNCTION slow_hash(text, bigint), slow_eq(text, text);
+
+-- An empty side of a hash join keeps the other one from being read, whichever the server reads first: what is volatile there is not computed.
+CREATE SEQUENCE side_calls;
+CREATE TABLE side AS SELECT g AS k FROM generate_series(1, 3000) g; CREATE TABLE few AS SELECT g AS k FROM generate_series(1, 150) g;
+ANALYZE side, few;
+SET enable_mergejoin = off; SET join_collapse_limit = 1;
+CREATE FUNCTION calls(query text) RETURNS TABLE (filter text, rows bigint, calls bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	FOREACH filter IN ARRAY ARRAY['off', 'on'] LOOP
+		PERFORM set_config('bloomx.runtime_filter', filter, true), setval('side_calls', 1, false);
+		EXECUTE query INTO rows;
+		calls := (SELECT last_value - 1 + is_called::int FROM side_calls);
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM calls('SELECT count(*) FROM (side LEFT JOIN (SELECT k, nextval(''side_calls'') AS v FROM few OFFSET 0) f USING (k)) JOIN side o USING (k) WHERE o.k + 0 > 3000');
+SELECT * FROM calls('SELECT count(*) FROM side JOIN (SELECT k, nextval(''side_calls'') AS v FROM few OFFSET 0) f USING (k) WHERE side.k + 0 > 3000');
+DROP FUNCTION calls(text);
+DROP TABLE side, few;
+DROP SEQUENCE side_calls;

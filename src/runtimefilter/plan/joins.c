@@ -413,11 +413,13 @@ StartFilter(RuntimeFilter *filter)
 	 * see whether there is one, and the outer scan would begin without a filter.
 	 * But there may be none, whatever the planner expects.  Then an inner side must not be
 	 * read in vain that costs more than it takes to find that out, or that may need more
-	 * space on disk than is allowed.
+	 * space on disk than is allowed.  And where something volatile is computed on either side, the
+	 * join goes its own way: an empty side keeps the other from being read.
 	 */
 	filter->builds_first = filter->hash_join != NULL &&
 		(bloomx_runtime_filter_min_drop == 0 ||
-		 (temp_file_limit < 0 && filter->input->plan->total_cost <= CostOfNothing(filter->filtered)));
+		 (temp_file_limit < 0 && filter->input->plan->total_cost <= CostOfNothing(filter->filtered))) &&
+		PlanHasNoSideEffect(filter->input) && PlanHasNoSideEffect(filter->filtered);
 	if (filter->builds_first)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
