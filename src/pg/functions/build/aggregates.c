@@ -172,10 +172,9 @@ QueueRow(FunctionCallInfo fcinfo)
 	return PG_ARGISNULL(1) || AddKeyToState(PG_GETARG_DATUM(0), &cache->key, PG_GETARG_DATUM(1));
 }
 
-/* bloom_agg(v) */
-PG_FUNCTION_INFO_V1(bloom_agg_transfn);
-Datum
-bloom_agg_transfn(PG_FUNCTION_ARGS)
+/* A row of any bloom_agg.  `start` makes the state of the first row, unless it leaves that to a later one. */
+static pg_attribute_always_inline Datum
+AggregateRow(FunctionCallInfo fcinfo, void (*start) (FunctionCallInfo fcinfo, Transition *state))
 {
 	Transition	state;
 
@@ -183,12 +182,25 @@ bloom_agg_transfn(PG_FUNCTION_ARGS)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
 	state = OpenState(fcinfo);
 	if (state.filter == NULL)
-	{
-		if (PG_ARGISNULL(1))
-			PG_RETURN_NULL();
-		StartState(&state, &ArgumentKeyType(fcinfo, state.cache, 1)->identity, NULL, 0, 0);
-	}
+		start(fcinfo, &state);
+	if (state.filter == NULL)
+		PG_RETURN_NULL();
 	return AddRow(fcinfo, &state);
+}
+
+static void
+StartUnplanned(FunctionCallInfo fcinfo, Transition *state)
+{
+	if (!PG_ARGISNULL(1))
+		StartState(state, &ArgumentKeyType(fcinfo, state->cache, 1)->identity, NULL, 0, 0);
+}
+
+/* bloom_agg(v) */
+PG_FUNCTION_INFO_V1(bloom_agg_transfn);
+Datum
+bloom_agg_transfn(PG_FUNCTION_ARGS)
+{
+	return AggregateRow(fcinfo, StartUnplanned);
 }
 
 static void
@@ -200,42 +212,37 @@ RequireArgument(FunctionCallInfo fcinfo, int n, const char *name)
 				 errmsg("%s of bloom_agg must not be null", name)));
 }
 
-/* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count.  A NULL capacity is not known: sized at the end. */
+/* A NULL capacity is not known: sized at the end. */
+static void
+StartPlanned(FunctionCallInfo fcinfo, Transition *state)
+{
+	KeyType    *key = ArgumentKeyType(fcinfo, state->cache, 1);
+	double		fpr = BLX_DEFAULT_FPR;
+	blx_geometry planned;
+	blx_error	error;
+
+	if (PG_NARGS() > 3)
+	{
+		RequireArgument(fcinfo, 3, "false positive rate");
+		fpr = PG_GETARG_FLOAT8(3);
+	}
+	if (!PG_ARGISNULL(2))
+	{
+		planned = PlanDefaultGeometry(PG_GETARG_INT64(2), fpr);
+		StartState(state, &key->identity, &planned, 0, (uint64) PG_GETARG_INT64(2));
+	}
+	else if (blx_check_rate(fpr, &error))
+		StartState(state, &key->identity, NULL, 0, blx_capacity_of_rate(fpr));
+	else
+		ThrowCoreError(&error);
+}
+
+/* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count */
 PG_FUNCTION_INFO_V1(bloom_agg_capacity_transfn);
 Datum
 bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 {
-	Transition	state;
-
-	if (QueueRow(fcinfo))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	state = OpenState(fcinfo);
-	if (state.filter == NULL)
-	{
-		double		fpr = BLX_DEFAULT_FPR;
-		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
-
-		if (PG_NARGS() > 3)
-		{
-			RequireArgument(fcinfo, 3, "false positive rate");
-			fpr = PG_GETARG_FLOAT8(3);
-		}
-		if (PG_ARGISNULL(2))
-		{
-			blx_error	error;
-
-			if (!blx_check_rate(fpr, &error))
-				ThrowCoreError(&error);
-			StartState(&state, &key->identity, NULL, 0, blx_capacity_of_rate(fpr));
-		}
-		else
-		{
-			blx_geometry planned = PlanDefaultGeometry(PG_GETARG_INT64(2), fpr);
-
-			StartState(&state, &key->identity, &planned, 0, (uint64) PG_GETARG_INT64(2));
-		}
-	}
-	return AddRow(fcinfo, &state);
+	return AggregateRow(fcinfo, StartPlanned);
 }
 
 /*
@@ -254,33 +261,30 @@ TemplateGeometry(const blx_filter *template)
 	return blx_geometry_of(template);
 }
 
+static void
+StartByTemplate(FunctionCallInfo fcinfo, Transition *state)
+{
+	KeyType    *key = ArgumentKeyType(fcinfo, state->cache, 1);
+	const blx_filter *template;
+	blx_geometry planned;
+	blx_identity of_template,
+				joint;
+
+	RequireArgument(fcinfo, 2, "template");
+	template = PG_GETARG_FILTER(2);
+	CheckKeyType(template, key);
+	planned = TemplateGeometry(template);
+	of_template = blx_identity_of(template);
+	joint = blx_joint_identity(&key->identity, &of_template);	/* a null row has no key type */
+	StartState(state, &joint, &planned, template->seed, template->capacity);
+}
+
 /* bloom_agg(v, template bloomfilter): the template's geometry, seed, key type and capacity, not its keys */
 PG_FUNCTION_INFO_V1(bloom_agg_template_transfn);
 Datum
 bloom_agg_template_transfn(PG_FUNCTION_ARGS)
 {
-	Transition	state;
-
-	if (QueueRow(fcinfo))
-		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	state = OpenState(fcinfo);
-	if (state.filter == NULL)
-	{
-		const blx_filter *template;
-		KeyType    *key = ArgumentKeyType(fcinfo, state.cache, 1);
-		blx_geometry planned;
-		blx_identity of_template,
-					joint;
-
-		RequireArgument(fcinfo, 2, "template");
-		template = PG_GETARG_FILTER(2);
-		CheckKeyType(template, key);
-		planned = TemplateGeometry(template);
-		of_template = blx_identity_of(template);
-		joint = blx_joint_identity(&key->identity, &of_template);	/* a null row has no key type */
-		StartState(&state, &joint, &planned, template->seed, template->capacity);
-	}
-	return AddRow(fcinfo, &state);
+	return AggregateRow(fcinfo, StartByTemplate);
 }
 
 /* Adds the keys of other, in place where the sizes allow it. */
