@@ -33,7 +33,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts selectivity overlap support) \
 	src/pg/index/gist.o \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
-	$(patsubst %,src/pg/index/pages/%.o, page wal) \
+	$(patsubst %,src/pg/index/pages/%.o, page runs wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
 		$(patsubst %,format/%, geometry options metapage) \
 		$(patsubst %,condition/%, columns elements scan_condition) \

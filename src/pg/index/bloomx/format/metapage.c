@@ -301,68 +301,16 @@ BloomxWriteKeys(Relation index, const BloomxKeys *keys)
 
 /* ---- free pages ---- */
 
-/* Best fit: takes them from the smallest run that is long enough, so that long runs stay for large segments. */
 BlockNumber
 BloomxTakeFreePages(BloomxMeta *meta, uint32 pages)
 {
-	BloomxRun  *best = NULL;
-	BlockNumber start;
-
-	for (uint32 i = 0; i < meta->free_runs; i++)
-		if (meta->free[i].pages >= pages && (best == NULL || meta->free[i].pages < best->pages))
-			best = &meta->free[i];
-	if (best == NULL)
-		return InvalidBlockNumber;
-	start = best->start;
-	best->start += pages;
-	best->pages -= pages;
-	if (best->pages == 0)
-		*best = meta->free[--meta->free_runs];
-	return start;
-}
-
-/*
- * Adds a run of free pages, joined with adjacent runs.  If the metapage has no
- * room for another run, the smallest of all is forgotten; with `keep`, the
- * smallest of the others.
- */
-static void
-AddFreeRun(BloomxMeta *meta, BlockNumber start, uint32 pages, bool keep)
-{
-	uint32		smallest = 0;
-
-	/* take out each run that touches this one; the joined run may touch one that was passed, so begin again */
-	for (uint32 i = 0; i < meta->free_runs;)
-	{
-		BloomxRun  *run = &meta->free[i];
-
-		if (run->start + run->pages != start && start + pages != run->start)
-		{
-			i++;
-			continue;
-		}
-		start = Min(start, run->start);
-		pages += run->pages;
-		*run = meta->free[--meta->free_runs];
-		i = 0;
-	}
-	if (meta->free_runs < MAX_FREE_RUNS)
-	{
-		meta->free[meta->free_runs++] = (BloomxRun) {start, pages};
-		return;
-	}
-	/* no room: the new run may take the place of the smallest */
-	for (uint32 i = 1; i < MAX_FREE_RUNS; i++)
-		if (meta->free[i].pages < meta->free[smallest].pages)
-			smallest = i;
-	if (meta->free[smallest].pages < pages || keep)
-		meta->free[smallest] = (BloomxRun) {start, pages};
+	return BloomxTakeRun(meta->free, &meta->free_runs, pages);
 }
 
 void
 BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages)
 {
-	AddFreeRun(meta, start, pages, false);
+	BloomxAddRun(meta->free, &meta->free_runs, MAX_FREE_RUNS, (BloomxRun) {start, pages}, false);
 }
 
 /*
@@ -397,7 +345,7 @@ BloomxExtendIndex(Relation index, uint32 pages)
 	meta = BloomxStartMetaChange(&change, index);
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	BloomxInitPage(GenericXLogRegisterBuffer(change.state, buffer, GENERIC_XLOG_FULL_IMAGE), FREE_PAGE, 0);
-	AddFreeRun(meta, first, pages, true);	/* keep: the caller waits for them */
+	BloomxAddRun(meta->free, &meta->free_runs, MAX_FREE_RUNS, (BloomxRun) {first, pages}, true);	/* keep: the caller waits for them */
 	BloomxFinishMetaChange(&change);
 	UnlockReleaseBuffer(buffer);
 	RESUME_INTERRUPTS();

@@ -10,17 +10,12 @@
 
 #include "pg/index/bloomx/format/geometry.h"
 #include "pg/index/bloomx/format/directory.h"
+#include "pg/index/pages/runs.h"
 
 #pragma GCC visibility push(hidden)
 
 #define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
-
-typedef struct BloomxRun
-{
-	BlockNumber start;
-	uint32		pages;
-} BloomxRun;
 
 /*
  * The metapage's room: an eighth for the numbers of the directory's pages, and

@@ -1,0 +1,30 @@
+/*
+ * runs.h - free pages, as runs in a metapage.
+ */
+#ifndef BLOOMX_RUNS_H
+#define BLOOMX_RUNS_H
+
+#include "pg/base/base.h"
+
+#include "storage/block.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct BloomxRun
+{
+	BlockNumber start;
+	uint32		pages;
+} BloomxRun;
+
+/* Takes pages out of one of *n runs and returns the first, or InvalidBlockNumber if no run has as many. */
+extern BlockNumber BloomxTakeRun(BloomxRun *runs, uint32 *n, uint32 pages);
+
+/*
+ * Adds a run, joined with adjacent ones.  If there are `most` of them already, the smallest
+ * of all is forgotten; with `keep`, the smallest of the others.
+ */
+extern void BloomxAddRun(BloomxRun *runs, uint32 *n, uint32 most, BloomxRun added, bool keep);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_RUNS_H */
