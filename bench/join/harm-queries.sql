@@ -1,6 +1,8 @@
 -- Queries in which filters have nothing to gain: the worst ratio is what counts.
 -- a LIMIT above sorted groups
 SELECT * FROM (SELECT day, customer, sum(amount) s FROM visits GROUP BY day, customer) s JOIN customers USING (customer) WHERE region = 1 LIMIT 100;
+-- the same by a hash join
+SELECT of_groups();
 -- BRIN questions that take long
 SELECT count(*) FROM wide JOIN keys USING (k) WHERE grp = 1;
 -- an empty outer side

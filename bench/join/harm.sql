@@ -35,5 +35,9 @@ CREATE FUNCTION of_weeks() RETURNS bigint LANGUAGE plpgsql SET plan_cache_mode =
 	'BEGIN RETURN (SELECT count(*) FROM weeks JOIN shops USING (k) WHERE grp < 99); END';
 CREATE FUNCTION of_all_weeks() RETURNS bigint LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS
 	'BEGIN RETURN (SELECT count(*) FROM weeks JOIN shops USING (day) WHERE grp < 99); END';
+-- The planner may take a merge join, which reads no further, or hash the groups.
+CREATE FUNCTION of_groups() RETURNS bigint LANGUAGE plpgsql SET enable_hashagg = off SET enable_mergejoin = off SET enable_nestloop = off AS
+	'BEGIN RETURN (SELECT count(*) FROM (SELECT * FROM (SELECT day, customer, sum(amount) s FROM visits GROUP BY day, customer) s
+	JOIN customers USING (customer) WHERE region = 1 LIMIT 100) t); END';
 ANALYZE;
 UPDATE events SET status = 'done';
