@@ -294,7 +294,7 @@ static bool
 HashMeets(Bound *bound, const KeySet *set)
 {
 	if (KeySetIntegers(set) == NULL)
-		return set->form != KEYS_NONE;
+		return !KeySetIsEmpty(set);
 	for (uint32 i = 0; i < set->n_sorted; i++)
 	{
 		Datum		value = DatumOfInteger(bound->kind, set->sorted[i]);
@@ -374,7 +374,7 @@ HashOfValuesMeets(Bound *bound, const KeyValues *values)
 static bool
 ValuesMeet(Bound *bound, const KeySet *set, KeyCoder *coder)
 {
-	if (set->form == KEYS_NONE)
+	if (KeySetIsEmpty(set))
 		return false;
 	if (bound->strategy == PARTITION_STRATEGY_LIST)
 		return ListOfValuesMeets(bound, set, coder);

@@ -340,7 +340,7 @@ KeyOfSet(const RangeIndex *index, const KeySet *set, uint32 i)
 double
 RangeQuestionCost(const RangeIndex *index, const KeySet *set)
 {
-	if (set->form == KEYS_NONE || (index->method == BY_BOUNDS && index->is_integer))
+	if (KeySetIsEmpty(set) || (index->method == BY_BOUNDS && index->is_integer))
 		return SUMMARY_COST;
 	if (!KnowsKeys(index, set))
 		return INFINITY;
@@ -448,7 +448,7 @@ static bool
 SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double limit, bool *gave_up)
 {
 	/* NULL matches nothing */
-	if (values->bv_allnulls || set->form == KEYS_NONE)
+	if (values->bv_allnulls || KeySetIsEmpty(set))
 		return false;
 	if (index->method == BY_BOUNDS && index->is_integer)
 		return KeySetMeetsRange(set, IntegerOf(index->kind, values->bv_values[0]),

@@ -1,12 +1,15 @@
 /*
  * keyset.c - the keys of a join's build side, collected while they pass by.
  *
- * Nobody knows in advance how many keys will come, and memory is bounded.  So a
- * set starts as a table of distinct words.  Integers that are dense go into a
- * bitmap whenever the table would have to grow, and come back if others follow
- * that are not.  If the words become too many for the table, they go into a Bloom
- * filter, but for integers that can be expected to be dense.  A bitmap has no false positives, needs no hash, and is
- * smaller than a filter if at least one in eleven integers of its range is there.
+ * Nobody knows in advance how many keys will come, and memory is bounded.  So a set
+ * changes its form when it has no room for a code (MakeRoom):
+ *
+ *   - Integers that are dense are in a bitmap.  It has no false positives, needs no
+ *     hash, and is smaller than a filter if at least one in eleven integers of its
+ *     range is there.
+ *   - Few codes are in a table, the server's simplehash.h would need twice the memory
+ *     of: a code of 0 is the only one that has to be told from a free slot.
+ *   - All others are in a Bloom filter.
  *
  * A filter is made for four times the keys that the planner expects, as far as
  * memory goes.  At the end it is folded to the size that its contents need, which
@@ -21,7 +24,7 @@
 #include "runtimefilter/keys/keyset.h"
 
 /*
- * The most distinct words that are kept as they are.  16384 words take 256 kB,
+ * The most distinct codes that are kept as they are.  16384 codes take 256 kB,
  * what a second-level cache holds; a larger table would cost a cache miss per row.
  */
 #define MOST_FEW 16384
@@ -38,6 +41,9 @@
 
 /* A bitmap of 8 kB is always good: it stays in the first-level cache. */
 #define SMALL_BITMAP 65536
+
+/* The least that a bitmap grows by, in bits: as large as a new table of codes. */
+#define LEAST_GROWTH 4096
 
 /*
  * A Bloom filter with eight probes, all of which are in one cache line.  Its size is
@@ -69,98 +75,6 @@ KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only
 	set->highest = PG_INT64_MIN;
 }
 
-static uint32
-SlotOf(const KeySet *set, uint64 word)
-{
-	uint32		slot = (uint32) MixCode(word) & (set->n_slots - 1);
-
-	while (set->slots[slot] != 0 && set->slots[slot] != word)
-		slot = (slot + 1) & (set->n_slots - 1);
-	return slot;
-}
-
-static void
-AllocFew(KeySet *set, uint32 n_slots)
-{
-	set->n_slots = n_slots;
-	set->slots = MemoryContextAllocZero(set->context, n_slots * sizeof(uint64));
-}
-
-/* True if a table may have n_slots slots. */
-static bool
-FewFits(const KeySet *set, uint64 n_slots)
-{
-	return n_slots == FIRST_SLOTS || (n_slots / 2 <= MOST_FEW && n_slots * sizeof(uint64) <= set->budget);
-}
-
-/* Doubles the table of words.  False if it has as many as it may have. */
-static bool
-GrowFew(KeySet *set)
-{
-	uint64	   *old = set->slots;
-	uint32		n_old = set->n_slots;
-
-	if (!FewFits(set, (uint64) n_old * 2))
-		return false;
-	AllocFew(set, n_old * 2);
-	for (uint32 i = 0; i < n_old; i++)
-		if (old[i] != 0)
-			set->slots[SlotOf(set, old[i])] = old[i];
-	pfree(old);
-	return true;
-}
-
-/* Adds a word to the table.  False if it is full. */
-static bool
-AddToFew(KeySet *set, uint64 word)
-{
-	uint32		slot;
-
-	if (word == 0)
-	{
-		set->n_distinct += !set->has_zero;
-		set->has_zero = true;
-		return true;
-	}
-	if (set->n_slots == 0)
-		AllocFew(set, FIRST_SLOTS);
-	slot = SlotOf(set, word);
-	if (set->slots[slot] == word)
-		return true;
-	if (set->n_distinct >= set->n_slots / 2)
-		return false;
-	set->slots[slot] = word;
-	set->n_distinct++;
-	return true;
-}
-
-/* The words of the table, in no order, in an array of n_few. */
-static uint64 *
-WordsOfFew(const KeySet *set)
-{
-	uint64	   *words = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(uint64));
-	uint32		n = 0;
-
-	if (set->has_zero)
-		words[n++] = 0;
-	for (uint32 i = 0; i < set->n_slots; i++)
-		if (set->slots[i] != 0)
-			words[n++] = set->slots[i];
-	Assert(n == set->n_distinct);
-	return words;
-}
-
-static void
-FreeFew(KeySet *set)
-{
-	if (set->slots != NULL)
-		pfree(set->slots);
-	set->slots = NULL;
-	set->n_slots = 0;
-}
-
-/* ---- values ---- */
-
 void
 KeySetKeepValues(KeySet *set, ValueOrder *order)
 {
@@ -170,22 +84,105 @@ KeySetKeepValues(KeySet *set, ValueOrder *order)
 }
 
 void
-KeySetAddValue(KeySet *set, uint64 word, Datum value)
+KeySetAddValue(KeySet *set, uint64 code, Datum value)
 {
-	AddKeyValue(set->values, word, value);
+	AddKeyValue(set->values, code, value);
 }
 
-/* ---- bitmaps ---- */
+/* ---- a code in each form; false: there is no room ---- */
 
-static inline void
-SetBit(KeySet *set, int64 integer)
+static inline bool
+AddToFew(KeySet *set, uint64 code)
 {
-	uint64		offset = (uint64) integer - (uint64) set->base,
+	uint32		slot = (uint32) MixCode(code) & (set->n_slots - 1);
+
+	if (code == 0)
+	{
+		set->n_distinct += !set->has_zero;
+		set->has_zero = true;
+		return true;
+	}
+	if (set->n_slots == 0)
+		return false;
+	while (set->slots[slot] != 0 && set->slots[slot] != code)
+		slot = (slot + 1) & (set->n_slots - 1);
+	if (set->slots[slot] == code)
+		return true;
+	if (set->n_distinct >= set->n_slots / 2)
+		return false;
+	set->slots[slot] = code;
+	set->n_distinct++;
+	return true;
+}
+
+static inline bool
+AddToBitmap(KeySet *set, uint64 code)
+{
+	uint64		offset = code - (uint64) set->base,
 				bit = UINT64CONST(1) << (offset & 63);
 
+	if (offset >= set->n_bits)
+		return false;
 	set->n_distinct += (set->bits[offset >> 6] & bit) == 0;
 	set->bits[offset >> 6] |= bit;
+	return true;
 }
+
+static void
+FlushBatch(KeySet *set)
+{
+	(void) blx_add(set->filter, set->batch, set->n_batch);
+	set->n_batch = 0;
+}
+
+static inline bool
+AddToFilter(KeySet *set, uint64 code)
+{
+	set->batch[set->n_batch++] = MixCode(code);
+	if (set->n_batch == KEY_BATCH)
+		FlushBatch(set);
+	return true;
+}
+
+static inline bool
+TryAdd(KeySet *set, uint64 code)
+{
+	switch (set->form)
+	{
+		case KEYS_FEW:
+			return AddToFew(set, code);
+		case KEYS_BITMAP:
+			return AddToBitmap(set, code);
+		case KEYS_FILTER:
+			return AddToFilter(set, code);
+		case KEYS_RANGE:
+			break;
+	}
+	return true;
+}
+
+static void MakeRoom(KeySet *set);
+
+static inline void
+Add(KeySet *set, uint64 code)
+{
+	while (!TryAdd(set, code))
+		MakeRoom(set);
+}
+
+void
+KeySetAdd(KeySet *set, uint64 code)
+{
+	set->keys++;
+	if (set->is_integer)
+	{
+		set->lowest = Min(set->lowest, (int64) code);
+		set->highest = Max(set->highest, (int64) code);
+	}
+	Add(set, code);
+}
+
+/* ---- from one form to another ---- */
 
 /* The integers from low to high, less one: all of them would be too many for 64 bits. */
 static inline uint64
@@ -201,78 +198,130 @@ BitmapLimit(const KeySet *set)
 	return set->budget * 8 - 128;
 }
 
-static bool
-BitmapFits(const KeySet *set, int64 low, int64 high)
-{
-	return Span(low, high) < BitmapLimit(set);
-}
-
 /*
- * True if the integers between the two are better kept in a bitmap than in any
- * other form.  While there are few, the planner's estimate of how many will come does
- * not count: clearing a large bitmap for them might be in vain.
+ * True if the set's integers are better kept in a bitmap than in any other form, if so
+ * many of them are distinct.  While there are few, the planner's estimate of how
+ * many will come does not count: clearing a large bitmap for them might be in vain.
  */
 static bool
-AreDense(const KeySet *set, int64 low, int64 high)
+AreDense(const KeySet *set, uint64 n_distinct)
 {
-	double		keys = set->n_distinct < MOST_FEW ? set->n_distinct : Max(set->n_distinct, set->expected);
+	double		keys = n_distinct < MOST_FEW ? n_distinct : Max(n_distinct, set->expected);
 
-	return Span(low, high) < Max(keys * BITMAP_BITS_PER_KEY, SMALL_BITMAP) && BitmapFits(set, low, high);
+	return set->is_integer && !set->bounds_only && Span(set->lowest, set->highest) < BitmapLimit(set) &&
+		Span(set->lowest, set->highest) < Max(keys * BITMAP_BITS_PER_KEY, SMALL_BITMAP);
+}
+
+/* The slots of a table that has room for one code more; 0 if it would be too large. */
+static uint32
+SlotsForMore(const KeySet *set)
+{
+	uint64		n_slots = FIRST_SLOTS;
+
+	while (n_slots / 2 <= set->n_distinct)
+		n_slots *= 2;
+	return n_slots == FIRST_SLOTS || (n_slots / 2 <= MOST_FEW && n_slots * sizeof(uint64) <= set->budget) ? n_slots : 0;
+}
+
+/* Adds the codes of another set, which is a table or a bitmap. */
+static void
+AddAllOf(KeySet *set, const KeySet *from)
+{
+	uint64		offset = (uint64) from->base - (uint64) set->base;
+
+	if (from->has_zero)
+		Add(set, 0);
+	for (uint32 i = 0; i < from->n_slots; i++)
+		if (from->slots[i] != 0)
+			Add(set, from->slots[i]);
+	/* word by word, if all are there */
+	if (set->form == KEYS_BITMAP && offset < set->n_bits && from->n_bits <= set->n_bits - offset)
+	{
+		uint64	   *bits = set->bits + offset / 64;
+
+		for (uint64 i = 0; i < from->n_bits / 64; i++)
+		{
+			set->n_distinct += pg_popcount64(from->bits[i] & ~bits[i]);
+			bits[i] |= from->bits[i];
+		}
+		return;
+	}
+	for (uint64 i = 0; i < from->n_bits / 64; i++)
+		for (uint64 word = from->bits[i]; word != 0; word &= word - 1)
+			Add(set, (uint64) from->base + i * 64 + pg_rightmost_one_pos64(word));
+}
+
+/* Takes the codes of a table or a bitmap out of the set, which is empty then. */
+static KeySet
+TakeOut(KeySet *set)
+{
+	KeySet		old = *set;
+
+	set->slots = set->bits = NULL;
+	set->n_slots = 0;
+	set->n_bits = set->n_distinct = 0;
+	set->has_zero = false;
+	return old;
 }
 
 static void
-AllocBitmap(KeySet *set, int64 low, int64 high)
+PutBack(KeySet *set, const KeySet *old)
 {
+	AddAllOf(set, old);
+	if (old->slots != NULL)
+		pfree(old->slots);
+	if (old->bits != NULL)
+		pfree(old->bits);
+}
+
+static void
+ChangeToFew(KeySet *set, uint32 n_slots)
+{
+	KeySet		old = TakeOut(set);
+
+	set->form = KEYS_FEW;
+	set->n_slots = n_slots;
+	set->slots = MemoryContextAllocZero(set->context, n_slots * sizeof(uint64));
+	PutBack(set, &old);
+}
+
+/* A bitmap of the integers from low to high. */
+static void
+ChangeToBitmap(KeySet *set, int64 low, int64 high)
+{
+	KeySet		old = TakeOut(set);
+
+	set->form = KEYS_BITMAP;
 	set->base = (int64) ((uint64) low & ~UINT64CONST(63));
 	set->n_bits = (Span(set->base, high) | 63) + 1;
 	set->bits = MemoryContextAllocExtended(set->context, set->n_bits / 8, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	PutBack(set, &old);
 }
 
 /*
- * Makes a bitmap that has room for `integer` take the place of the present one.
- * Half as much again is added on the side where it grows, so that copying costs a
- * constant time per bit.  Near the limit half of what is left is added, so the last
- * copies are few as well, and the other side can still grow.  False if the memory
- * does not suffice.
+ * The same, with room for more.  Half as much again is added on the side where it grows, so
+ * that copying costs a constant time per bit.  Near the limit half of what is left is
+ * added, so the last copies are few as well, and the other side can still grow.
  */
-static bool
-GrowBitmap(KeySet *set, int64 integer)
+static void
+GrowBitmap(KeySet *set)
 {
-	int64		old_base = set->base,
-				low = Min(old_base, integer),
-				high = Max((int64) ((uint64) old_base + set->n_bits - 1), integer);
-	uint64		slack,
-			   *old = set->bits,
-				n_old = set->n_bits;
+	int64		low = set->lowest,
+				high = set->highest;
+	bool		grows_down = set->n_bits > 0 && low < set->base;
+	uint64		slack;
 
-	if (!BitmapFits(set, low, high))
-		return false;
-	slack = Min(n_old / 2, (BitmapLimit(set) - Span(low, high)) / 2);
-	if (integer < old_base)
+	/* what the other side has been given already, unless that is too much */
+	if (set->n_bits > 0 && !grows_down && Span(set->base, high) < BitmapLimit(set))
+		low = set->base;
+	if (grows_down && Span(low, set->base) + set->n_bits - 1 < BitmapLimit(set))
+		high = Max(high, (int64) ((uint64) set->base + set->n_bits - 1));
+	slack = Min(Max(set->n_bits / 2, LEAST_GROWTH), (BitmapLimit(set) - Span(low, high)) / 2);
+	if (grows_down)
 		low -= (int64) Min(slack, Span(PG_INT64_MIN, low));
 	else
 		high += (int64) Min(slack, Span(high, PG_INT64_MAX));
-	AllocBitmap(set, low, high);
-	memcpy(set->bits + ((uint64) old_base - (uint64) set->base) / 64, old, n_old / 8);
-	pfree(old);
-	return true;
-}
-
-/* ---- filters ---- */
-
-static void
-FlushBatch(KeySet *set)
-{
-	(void) blx_add(set->filter, set->batch, set->n_batch);
-	set->n_batch = 0;
-}
-
-static inline void
-AddToFilter(KeySet *set, uint64 word)
-{
-	set->batch[set->n_batch++] = MixCode(word);
-	if (set->n_batch == KEY_BATCH)
-		FlushBatch(set);
+	ChangeToBitmap(set, low, high);
 }
 
 /*
@@ -291,178 +340,77 @@ MakeFilter(KeySet *set, double keys)
 	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64) bits, FILTER_PROBES, NULL, &geometry, &error))
 		ThrowCoreError(&error);
 	set->filter = AlignFilter(NewFilter(&geometry, &identity, (uint64) keys), &set->filter_chunk);
-	set->form = KEYS_FILTER;
 	MemoryContextSwitchTo(old);
 }
 
 static void
-BitmapToFilter(KeySet *set)
+ChangeToFilter(KeySet *set, double keys)
 {
-	uint64	   *bits = set->bits;
+	KeySet		old = TakeOut(set);
 
-	MakeFilter(set, Max(set->expected, (double) set->keys) * 4);
-	for (uint64 i = 0; i < set->n_bits / 64; i++)
-		for (uint64 word = bits[i]; word != 0; word &= word - 1)
-			AddToFilter(set, (uint64) set->base + i * 64 + pg_rightmost_one_pos64(word));
-	pfree(bits);
-	set->bits = NULL;
+	set->form = KEYS_FILTER;
+	MakeFilter(set, keys);
+	PutBack(set, &old);
 }
 
-/* From a table of words, which are given, to a bitmap. */
+/* The keys for which a filter is made while nobody knows how many will come. */
+static inline double
+KeysToCome(const KeySet *set)
+{
+	return Max(set->expected, (double) set->keys) * 4;
+}
+
+/* The set has no room for a code, which is within its bounds already: chooses the form that has. */
 static void
-WordsToBitmap(KeySet *set, const uint64 *words)
+MakeRoom(KeySet *set)
 {
-	uint64		n = set->n_distinct;
+	uint32		n_slots = SlotsForMore(set);
 
-	set->form = KEYS_BITMAP;
-	AllocBitmap(set, set->lowest, set->highest);
-	set->n_distinct = 0;
-	for (uint64 i = 0; i < n; i++)
-		SetBit(set, (int64) words[i]);
-}
-
-/* The integers of the bitmap, ascending, in an array. */
-static int64 *
-IntegersOfBitmap(const KeySet *set)
-{
-	int64	   *integers = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(int64));
-	uint64		n = 0;
-
-	for (uint64 i = 0; i < set->n_bits / 64; i++)
-		for (uint64 word = set->bits[i]; word != 0; word &= word - 1)
-			integers[n++] = (int64) ((uint64) set->base + i * 64 + pg_rightmost_one_pos64(word));
-	Assert(n == set->n_distinct);
-	return integers;
-}
-
-/* Back to a table, since the next integer is far from the others.  False if they are too many. */
-static bool
-BitmapToFew(KeySet *set)
-{
-	uint64		n = set->n_distinct,
-				n_slots = FIRST_SLOTS;
-	int64	   *integers;
-
-	while (n_slots / 2 <= n)
-		n_slots *= 2;
-	if (!FewFits(set, n_slots))
-		return false;
-	integers = IntegersOfBitmap(set);
-	pfree(set->bits);
-	set->bits = NULL;
-	set->form = KEYS_FEW;
-	AllocFew(set, n_slots);
-	set->has_zero = false;
-	set->n_distinct = 0;
-	for (uint64 i = 0; i < n; i++)
-		(void) AddToFew(set, (uint64) integers[i]);
-	pfree(integers);
-	return true;
-}
-
-/* Makes something else of a table of words. */
-static void
-EndFew(KeySet *set)
-{
-	uint64	   *words = WordsOfFew(set);
-
-	FreeFew(set);
-	if (set->bounds_only)
-		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
-	else if (set->is_integer && AreDense(set, set->lowest, set->highest))
-		WordsToBitmap(set, words);
+	if (AreDense(set, set->n_distinct))
+		GrowBitmap(set);
+	else if (n_slots > 0)
+		ChangeToFew(set, n_slots);
+	else if (set->bounds_only)
+		set->form = KEYS_RANGE;
 	else
-	{
-		MakeFilter(set, Max(set->expected, (double) set->keys) * 4);
-		for (uint64 i = 0; i < set->n_distinct; i++)
-			AddToFilter(set, words[i]);
-	}
-	pfree(words);
-}
-
-/* The table of words is full: lets it grow, unless a bitmap is better or it may not. */
-static void
-LeaveFew(KeySet *set)
-{
-	bool		is_dense = set->is_integer && !set->bounds_only && AreDense(set, set->lowest, set->highest);
-
-	if (is_dense || !GrowFew(set))
-		EndFew(set);
-}
-
-/* The bitmap has no bit for an integer: lets it grow, or chooses what the integers become. */
-static void
-LeaveBitmap(KeySet *set, int64 integer)
-{
-	if (AreDense(set, set->lowest, set->highest) ? !GrowBitmap(set, integer) : !BitmapToFew(set))
-		BitmapToFilter(set);
-}
-
-void
-KeySetAdd(KeySet *set, uint64 word)
-{
-	set->keys++;
-	if (set->is_integer)
-	{
-		set->lowest = Min(set->lowest, (int64) word);
-		set->highest = Max(set->highest, (int64) word);
-	}
-	for (;;)
-		switch (set->form)
-		{
-			case KEYS_FEW:
-				if (AddToFew(set, word))
-					return;
-				LeaveFew(set);
-				break;
-			case KEYS_BITMAP:
-				if ((uint64) word - (uint64) set->base < set->n_bits)
-				{
-					SetBit(set, (int64) word);
-					return;
-				}
-				LeaveBitmap(set, (int64) word);
-				break;
-			case KEYS_FILTER:
-				AddToFilter(set, word);
-				return;
-			default:
-				return;
-		}
+		ChangeToFilter(set, KeysToCome(set));
 }
 
 /* ---- the end ---- */
 
-static int
-CompareIntegers(const void *a, const void *b)
+/* The codes of the table, in no order. */
+static uint64 *
+CodesOfFew(const KeySet *set)
 {
-	int64		x = *(const int64 *) a,
-				y = *(const int64 *) b;
+	uint64	   *codes = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(uint64));
+	uint32		n = 0;
 
-	return (x > y) - (x < y);
+	if (set->has_zero)
+		codes[n++] = 0;
+	for (uint32 i = 0; i < set->n_slots; i++)
+		if (set->slots[i] != 0)
+			codes[n++] = set->slots[i];
+	Assert(n == set->n_distinct);
+	return codes;
 }
 
-/* A bitmap or a filter of the words in the table, of just the size. */
+/* A bitmap or a filter of the codes in the table, of just the size. */
 static void
 FinishFew(KeySet *set)
 {
-	uint64	   *words = WordsOfFew(set);
+	uint64		n = set->n_distinct;
 
-	FreeFew(set);
 	if (set->is_integer)
-		set->unsorted = words;
-	if (set->n_distinct == 0)
-		set->form = KEYS_NONE;
-	else if (set->bounds_only)
-		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
-	else if (set->is_integer && AreDense(set, set->lowest, set->highest))
-		WordsToBitmap(set, words);
+		set->unsorted = CodesOfFew(set);
+	if (n == 0 || set->bounds_only)
+		set->form = KEYS_RANGE;
+	else if (AreDense(set, n))
+		ChangeToBitmap(set, set->lowest, set->highest);
 	else
 	{
-		MakeFilter(set, set->n_distinct);
-		for (uint64 i = 0; i < set->n_distinct; i++)
-			AddToFilter(set, words[i]);
+		ChangeToFilter(set, n);
 		FlushBatch(set);
+		set->n_distinct = n;
 	}
 }
 
@@ -470,7 +418,7 @@ FinishFew(KeySet *set)
 static void
 FinishBitmap(KeySet *set)
 {
-	uint64		skipped = ((uint64) set->lowest - (uint64) set->base) / 64;
+	uint64		skipped = Span(set->base, set->lowest) / 64;
 
 	set->bits += skipped;
 	set->base = (int64) ((uint64) set->base + skipped * 64);
@@ -493,7 +441,7 @@ FinishFilter(KeySet *set)
 		set->filter = AlignFilter(shrunk, &set->filter_chunk);
 	}
 	if (blx_fpr(set->filter) > WORST_FPR)
-		set->form = set->is_integer ? KEYS_RANGE : KEYS_UNKNOWN;
+		set->form = KEYS_RANGE;
 	MemoryContextSwitchTo(old);
 }
 
@@ -515,6 +463,12 @@ KeySetFinish(KeySet *set)
 		FinishBitmap(set);
 	else if (set->form == KEYS_FILTER)
 		FinishFilter(set);
+	/* of hashes nothing is known: all pass, if there was one */
+	if (set->form == KEYS_RANGE && !set->is_integer && !KeySetIsEmpty(set))
+	{
+		set->lowest = PG_INT64_MIN;
+		set->highest = PG_INT64_MAX;
+	}
 }
 
 /* ---- sets of several processes ---- */
@@ -533,14 +487,15 @@ ExportedWords(const KeySet *set)
 	switch (set->form)
 	{
 		case KEYS_FEW:
-			return set->n_distinct;
+			return set->n_slots;
 		case KEYS_BITMAP:
 			return Span(set->base, set->highest) / 64 - FirstWord(set) + 1;
 		case KEYS_FILTER:
 			return (blx_size(set->filter) + sizeof(uint64) - 1) / sizeof(uint64);
-		default:
-			return 0;
+		case KEYS_RANGE:
+			break;
 	}
+	return 0;
 }
 
 uint64
@@ -556,78 +511,25 @@ KeySetExportBytes(const KeySet *set)
 void
 KeySetExport(KeySet *set, ExportedKeySet *exported)
 {
-	uint64	   *few;
-
 	exported->bytes = KeySetExportBytes(set);
 	exported->form = set->form;
 	exported->keys = set->keys;
+	exported->n_distinct = set->n_distinct;
 	exported->lowest = set->lowest;
 	exported->highest = set->highest;
+	exported->has_zero = set->has_zero;
 	exported->n_words = ExportedWords(set);
 	exported->has_values = set->values != NULL;
 	if (set->values != NULL)
 		ExportKeyValues(set->values, exported->words + exported->n_words);
-	switch (set->form)
+	if (set->form == KEYS_FILTER)
 	{
-		case KEYS_FEW:
-			few = WordsOfFew(set);
-			memcpy(exported->words, few, set->n_distinct * sizeof(uint64));
-			pfree(few);
-			break;
-		case KEYS_BITMAP:
-			memcpy(exported->words, set->bits + FirstWord(set), exported->n_words * sizeof(uint64));
-			break;
-		case KEYS_FILTER:
-			FlushBatch(set);
-			memcpy(exported->words, set->filter, blx_size(set->filter));
-			break;
-		default:
-			break;
+		FlushBatch(set);
+		memcpy(exported->words, set->filter, blx_size(set->filter));
 	}
-}
-
-/* True if the bitmap has, or gets, room for the integer. */
-static bool
-Covers(KeySet *set, int64 integer)
-{
-	return (uint64) integer - (uint64) set->base < set->n_bits || GrowBitmap(set, integer);
-}
-
-static void
-ImportBitmap(KeySet *set, const ExportedKeySet *exported)
-{
-	int64		base = (int64) ((uint64) exported->lowest & ~UINT64CONST(63));
-	uint64		n = pg_popcount((const char *) exported->words, (int) Min(exported->n_words * sizeof(uint64), MaxAllocSize)),
-			   *few = NULL,
-				n_few = 0;
-
-	if (n > MOST_FEW && set->form == KEYS_FEW)
-	{
-		/* the few are added to the many */
-		few = WordsOfFew(set);
-		n_few = set->n_distinct;
-		FreeFew(set);
-		set->form = KEYS_BITMAP;
-		set->n_distinct = 0;
-		AllocBitmap(set, exported->lowest, exported->highest);
-	}
-	/* some may be in both: too large a number only means that they are not few */
-	if (n > MOST_FEW)
-		set->n_distinct += n;
-	if (n > MOST_FEW && set->form == KEYS_BITMAP && AreDense(set, set->lowest, set->highest) &&
-		Covers(set, exported->lowest) && Covers(set, exported->highest))
-	{
-		uint64	   *bits = set->bits + Span(set->base, base) / 64;
-
-		for (uint64 i = 0; i < exported->n_words; i++)
-			bits[i] |= exported->words[i];
-	}
-	else
-		for (uint64 i = 0; i < exported->n_words; i++)
-			for (uint64 word = exported->words[i]; word != 0; word &= word - 1)
-				KeySetAdd(set, (uint64) base + i * 64 + pg_rightmost_one_pos64(word));
-	for (uint64 i = 0; i < n_few; i++)
-		KeySetAdd(set, few[i]);
+	else if (exported->n_words > 0)
+		memcpy(exported->words, set->form == KEYS_FEW ? set->slots : set->bits + FirstWord(set),
+			   exported->n_words * sizeof(uint64));
 }
 
 static void
@@ -637,12 +539,10 @@ ImportFilter(KeySet *set, const blx_filter *exported)
 	blx_filter *united;
 	blx_error	error;
 
-	if (set->form == KEYS_FEW)
-		EndFew(set);
-	if (set->form == KEYS_BITMAP)
-		BitmapToFilter(set);
-	if (set->form != KEYS_FILTER)
+	if (set->form == KEYS_RANGE)
 		return;
+	if (set->form != KEYS_FILTER)
+		ChangeToFilter(set, KeysToCome(set));
 	FlushBatch(set);
 	old = MemoryContextSwitchTo(set->context);
 	united = CheckResult(blx_unite(set->filter, exported, &FilterMemory, &error), &error);
@@ -652,38 +552,46 @@ ImportFilter(KeySet *set, const blx_filter *exported)
 }
 
 void
-KeySetImport(KeySet *set, const ExportedKeySet *exported)
+KeySetImport(KeySet *set, ExportedKeySet *exported)
 {
-	uint64		keys = set->keys + exported->keys;
+	/* the exported words, as if they were a set */
+	KeySet		from = {.has_zero = exported->has_zero};
 
+	set->keys += exported->keys;
 	set->lowest = Min(set->lowest, exported->lowest);
 	set->highest = Max(set->highest, exported->highest);
 	switch (exported->form)
 	{
 		case KEYS_FEW:
-			for (uint64 i = 0; i < exported->n_words; i++)
-				KeySetAdd(set, exported->words[i]);
+			from.slots = exported->words;
+			from.n_slots = (uint32) exported->n_words;
+			AddAllOf(set, &from);
 			break;
 		case KEYS_BITMAP:
-			ImportBitmap(set, exported);
+			from.bits = exported->words;
+			from.n_bits = exported->n_words * 64;
+			from.base = (int64) ((uint64) exported->lowest & ~UINT64CONST(63));
+			/* room for all at once, if they are many */
+			if (set->form != KEYS_FILTER && AreDense(set, set->n_distinct + exported->n_distinct))
+				ChangeToBitmap(set, set->lowest, set->highest);
+			AddAllOf(set, &from);
 			break;
 		case KEYS_FILTER:
 			ImportFilter(set, (const blx_filter *) exported->words);
 			break;
-		default:
-			set->form = set->form == KEYS_UNKNOWN ? KEYS_UNKNOWN : exported->form;
+		case KEYS_RANGE:
+			set->form = KEYS_RANGE;
 			break;
 	}
-	set->keys = keys;
 	if (set->values != NULL)
 		ImportKeyValues(set->values, exported->has_values ? exported->words + exported->n_words : NULL);
 }
 
 /* ---- questions ---- */
 
-/* No loop has a branch that depends on a word, so that the processor fetches what many of them need at once. */
+/* No loop has a branch that depends on a code, so that the processor fetches what many of them need at once. */
 uint64
-KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n)
+KeySetMayHoldWhich(const KeySet *set, uint64 *codes, int n)
 {
 	uint64		which = 0;
 
@@ -692,7 +600,7 @@ KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n)
 		case KEYS_BITMAP:
 			for (int i = 0; i < n; i++)
 			{
-				uint64		offset = words[i] - (uint64) set->base,
+				uint64		offset = codes[i] - (uint64) set->base,
 							is_inside = offset < set->n_bits;
 
 				/* outside, some word of the bitmap is looked at in vain */
@@ -702,16 +610,13 @@ KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n)
 			return which;
 		case KEYS_RANGE:
 			for (int i = 0; i < n; i++)
-				which |= (uint64) ((int64) words[i] >= set->lowest && (int64) words[i] <= set->highest) << i;
+				which |= (uint64) ((int64) codes[i] >= set->lowest && (int64) codes[i] <= set->highest) << i;
 			return which;
 		case KEYS_FILTER:
 			for (int i = 0; i < n; i++)
-				words[i] = MixCode(words[i]);
-			return n == 0 ? 0 : blx_test_batch(set->filter, words, n);
-		case KEYS_NONE:
-			return 0;
+				codes[i] = MixCode(codes[i]);
+			return n == 0 ? 0 : blx_test_batch(set->filter, codes, n);
 		case KEYS_FEW:
-		case KEYS_UNKNOWN:
 			break;
 	}
 	return n == 0 ? 0 : ~UINT64CONST(0) >> (64 - n);
@@ -738,18 +643,14 @@ KeySetFormName(const KeySet *set)
 	{
 		case KEYS_FEW:
 			return "not built";
-		case KEYS_NONE:
-			return "empty";
 		case KEYS_BITMAP:
 			return "bitmap";
 		case KEYS_FILTER:
 			return "bloom";
 		case KEYS_RANGE:
-			return "range";
-		case KEYS_UNKNOWN:
 			break;
 	}
-	return "given up";
+	return KeySetIsEmpty(set) ? "empty" : set->is_integer ? "range" : "given up";
 }
 
 /* True if a bit is set from offset `low` to offset `high`. */
@@ -769,6 +670,29 @@ BitmapMeetsRange(const KeySet *set, uint64 low, uint64 high)
 		mask = ~UINT64CONST(0);
 	}
 	return false;
+}
+
+static int
+CompareIntegers(const void *a, const void *b)
+{
+	int64		x = *(const int64 *) a,
+				y = *(const int64 *) b;
+
+	return (x > y) - (x < y);
+}
+
+/* The integers of the bitmap, ascending, in an array. */
+static int64 *
+IntegersOfBitmap(const KeySet *set)
+{
+	int64	   *integers = MemoryContextAlloc(set->context, Max(set->n_distinct, 1) * sizeof(int64));
+	uint64		n = 0;
+
+	for (uint64 i = 0; i < set->n_bits / 64; i++)
+		for (uint64 word = set->bits[i]; word != 0; word &= word - 1)
+			integers[n++] = (int64) ((uint64) set->base + i * 64 + pg_rightmost_one_pos64(word));
+	Assert(n == set->n_distinct);
+	return integers;
 }
 
 /* Sorting takes longer than collecting, and not every set is asked. */
@@ -799,7 +723,7 @@ KeySetMeetsRange(const KeySet *set, int64 low, int64 high)
 
 	low = Max(low, set->lowest);
 	high = Min(high, set->highest);
-	if (set->form == KEYS_NONE || low > high)
+	if (low > high)
 		return false;
 	if (set->form == KEYS_BITMAP)
 		return BitmapMeetsRange(set, (uint64) low - (uint64) set->base, (uint64) high - (uint64) set->base);

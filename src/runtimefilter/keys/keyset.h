@@ -1,7 +1,7 @@
 /*
  * keyset.h - the keys of a join's build side, collected while they pass by.
  *
- * A key is a 64-bit word (keycode.h).  If keys are integers, the word is the
+ * A key is a 64-bit code (keycode.h).  If keys are integers, the code is the
  * integer, and the set knows its lowest and highest one; otherwise it is a hash.
  */
 #ifndef RUNTIMEFILTER_KEYSET_H
@@ -16,12 +16,10 @@
 
 typedef enum KeySetForm
 {
-	KEYS_FEW,					/* being collected: distinct words */
-	KEYS_NONE,					/* complete: no key at all */
-	KEYS_BITMAP,				/* exact: one bit per integer from `base` on */
+	KEYS_FEW,					/* a table of distinct codes: only while they are collected */
+	KEYS_BITMAP,				/* one bit per integer from `base` on */
 	KEYS_FILTER,				/* a Bloom filter */
-	KEYS_RANGE,					/* integers of which only the bounds are known */
-	KEYS_UNKNOWN				/* given up: every key may be there */
+	KEYS_RANGE					/* nothing but the bounds; of hashes: all codes, unless there was no key */
 } KeySetForm;
 
 /* Keys are given to the core in batches of this many: it fetches all their blocks at once. */
@@ -38,10 +36,10 @@ typedef struct KeySet
 	KeySetForm	form;
 	uint64		serial;			/* of a complete set: no other set had or will have it */
 	uint64		keys;			/* that were added, repeated ones too */
-	int64		lowest,
-				highest;		/* of integers */
+	int64		lowest,			/* of integers; when the set is complete, of codes that pass */
+				highest;
 
-	/* distinct words in open addressing, 0 for a free slot; has_zero stands for the word 0 */
+	/* distinct codes in open addressing, 0 for a free slot; has_zero stands for the code 0 */
 	uint64	   *slots;
 	uint32		n_slots;
 	bool		has_zero;
@@ -66,11 +64,11 @@ typedef struct KeySet
 
 extern void KeySetInit(KeySet *set, MemoryContext context, bool is_integer, bool bounds_only,
 					   uint64 budget, double expected);
-extern void KeySetAdd(KeySet *set, uint64 word);
+extern void KeySetAdd(KeySet *set, uint64 code);
 
 /* The values will be added, too. */
 extern void KeySetKeepValues(KeySet *set, ValueOrder *order);
-extern void KeySetAddValue(KeySet *set, uint64 word, Datum value);
+extern void KeySetAddValue(KeySet *set, uint64 code, Datum value);
 
 /* No more keys will come. */
 extern void KeySetFinish(KeySet *set);
@@ -80,9 +78,11 @@ typedef struct ExportedKeySet
 {
 	uint64		bytes;			/* of all this */
 	KeySetForm	form;
-	uint64		keys;
+	uint64		keys,
+				n_distinct;
 	int64		lowest,
 				highest;
+	bool		has_zero;
 	bool		has_values;
 	uint64		n_words;		/* of the table; of the bitmap, from the lowest key on; of the filter */
 	uint64		words[FLEXIBLE_ARRAY_MEMBER];	/* and behind them the values */
@@ -92,7 +92,7 @@ extern uint64 KeySetExportBytes(const KeySet *set);
 extern void KeySetExport(KeySet *set, ExportedKeySet *exported);
 
 /* Adds exported keys to a set that is not complete. */
-extern void KeySetImport(KeySet *set, const ExportedKeySet *exported);
+extern void KeySetImport(KeySet *set, ExportedKeySet *exported);
 
 /* Bytes that tests of rows go through. */
 extern uint64 KeySetBytes(const KeySet *set);
@@ -107,48 +107,51 @@ extern const int64 *KeySetIntegers(const KeySet *set);
 extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);
 
 /*
- * Which of at most KEY_BATCH words may be in the complete set: a bit for each.  The
- * words are overwritten.
+ * Which of at most KEY_BATCH codes may be in the complete set: a bit for each.  The
+ * codes are overwritten.
  */
-extern uint64 KeySetMayHoldWhich(const KeySet *set, uint64 *words, int n);
+extern uint64 KeySetMayHoldWhich(const KeySet *set, uint64 *codes, int n);
 
-/* Spreads a word over 64 bits: Stafford's variant 13 of the finisher of MurmurHash3, as in splitmix64. */
+/* Spreads a code over 64 bits: Stafford's variant 13 of the finisher of MurmurHash3, as in splitmix64. */
 static inline uint64
-MixCode(uint64 word)
+MixCode(uint64 code)
 {
-	word = (word ^ (word >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
-	word = (word ^ (word >> 27)) * UINT64CONST(0x94d049bb133111eb);
-	return word ^ (word >> 31);
+	code = (code ^ (code >> 30)) * UINT64CONST(0xbf58476d1ce4e5b9);
+	code = (code ^ (code >> 27)) * UINT64CONST(0x94d049bb133111eb);
+	return code ^ (code >> 31);
 }
 
-/* One word for several keys, added one after the other to 0. */
+/* One code for several keys, added one after the other to 0. */
 static inline uint64
-CombineCodes(uint64 so_far, uint64 word)
+CombineCodes(uint64 so_far, uint64 code)
 {
-	return MixCode(so_far ^ word) + UINT64CONST(0x9E3779B97F4A7C15);
+	return MixCode(so_far ^ code) + UINT64CONST(0x9E3779B97F4A7C15);
 }
 
-/* False if the word is certainly not in the complete set. */
 static inline bool
-KeySetMayHold(const KeySet *set, uint64 word)
+KeySetIsEmpty(const KeySet *set)
+{
+	return set->keys == 0;
+}
+
+/* False if the code is certainly not in the complete set. */
+static inline bool
+KeySetMayHold(const KeySet *set, uint64 code)
 {
 	uint64		offset;
 
 	switch (set->form)
 	{
 		case KEYS_BITMAP:
-			offset = word - (uint64) set->base;
+			offset = code - (uint64) set->base;
 			return offset < set->n_bits && (set->bits[offset >> 6] >> (offset & 63) & 1) != 0;
 		case KEYS_FILTER:
-			if (set->is_integer && ((int64) word < set->lowest || (int64) word > set->highest))
+			if (set->is_integer && ((int64) code < set->lowest || (int64) code > set->highest))
 				return false;
-			return blx_test_inline(set->filter, MixCode(word));
-		case KEYS_NONE:
-			return false;
+			return blx_test_inline(set->filter, MixCode(code));
 		case KEYS_RANGE:
-			return (int64) word >= set->lowest && (int64) word <= set->highest;
+			return (int64) code >= set->lowest && (int64) code <= set->highest;
 		case KEYS_FEW:
-		case KEYS_UNKNOWN:
 			break;
 	}
 	return true;
