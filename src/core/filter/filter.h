@@ -24,7 +24,7 @@ extern bool blx_check_for_tests(const blx_filter *f, uint64_t size, blx_error *e
 
 /* ---- filter.c ---- */
 
-/* False if no filter can promise to hold that many keys (blx_new). */
+/* False if no filter can promise to hold `capacity` keys (blx_new). */
 extern bool blx_capacity_valid(uint64_t capacity, blx_error *error);
 
 /*
@@ -143,7 +143,7 @@ typedef struct blx_pairs
 	double		log_miss;
 } blx_pairs;
 
-/* A size of at most BLX_MAX_BYTES in bits has 33 binary digits: so many pieces, and the pairs of different ones. */
+/* A size of at most BLX_MAX_BYTES in bits has 33 binary digits: 33 pieces, and the pairs of different ones. */
 #define BLX_MAX_PIECES 34
 
 /* Returns how many kinds of such pairs there are. */

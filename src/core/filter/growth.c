@@ -224,7 +224,7 @@ finest_geometry(double keys, double fpr, bool one_group, blx_geometry *g)
 	return blx_geometry_check(g, NULL);
 }
 
-/* True if the plans for about that many keys have one group of parts. */
+/* True if the plans for about `keys` keys have one group of parts. */
 static bool
 plans_have_one_group(double keys, double fpr)
 {
@@ -276,7 +276,7 @@ uncut_geometry(const blx_growth *growth, double count, double fpr, blx_geometry 
 }
 
 /*
- * True if the set stays a set, of that many bytes.  A key takes 8 bytes and room
+ * True if the set stays a set, of `bytes` bytes.  A key takes 8 bytes and room
  * to grow in a set, and 2 to 4 in a filter that is to be cut.  The set is exact,
  * whatever the planner expects, so it is left early only if twice as many keys
  * are expected as it has room for: then it would have to grow again.  If it is sure

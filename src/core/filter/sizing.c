@@ -426,7 +426,7 @@ blx_capacity(const blx_geometry *g, double fpr)
 	return largest_load(row, g, fpr, 0, 16 * blx_bits(g));	/* with 16 keys per bit all bits are set */
 }
 
-/* Returns the words of body in a filter of that many bytes, whatever its key type. */
+/* Returns the words of body in a filter of `bytes` bytes, whatever its key type. */
 static uint64_t
 words_within(uint64_t bytes)
 {

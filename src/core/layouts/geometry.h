@@ -20,7 +20,7 @@ extern unsigned blx_k(const blx_geometry *g);
 /* The 64-bit words of an empty body. */
 extern uint64_t blx_body_words(const blx_geometry *g);
 
-/* Returns how many words hold that many bits. */
+/* Returns how many words hold `bits` bits. */
 static inline uint64_t
 blx_words_for_bits(uint64_t bits)
 {

@@ -60,7 +60,7 @@ blx_group_parts(blx_groups shape, unsigned group)
 	return left < BLX_GROUP ? left : BLX_GROUP;
 }
 
-/* Returns the words of one block, in a group of that many parts. */
+/* Returns the words of one block, in a group of `parts` parts. */
 static inline unsigned
 blx_block_words(blx_groups shape, unsigned parts)
 {
@@ -143,7 +143,7 @@ extern void blx_groups_remove(uint64_t *words, blx_groups shape, uint64_t hash);
 /* Returns the least counter of a key.  The shape is counting. */
 extern unsigned blx_groups_least_counter(const uint64_t *words, blx_groups shape, uint64_t hash);
 
-/* Counts the cells that are not 0 after that many folds. */
+/* Counts the cells that are not 0 after `times` folds. */
 extern uint64_t blx_groups_folded_bits_set(const uint64_t *words, blx_groups shape, unsigned times);
 
 /* Sets rates[p], p = 1 .. parts, to the exact false positive rate that the first p parts have as they are. */

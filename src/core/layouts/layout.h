@@ -129,7 +129,7 @@ typedef struct blx_layout
 	uint64_t	(*resolution) (const blx_geometry *g);
 	void		(*set_resolution) (blx_geometry *g, uint64_t resolution);
 
-	/* Cuts g to a prefix of that many parts.  NULL: the first parts of each block. */
+	/* Cuts g to a prefix of `parts` parts.  NULL: the first parts of each block. */
 	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
 
 	/* Returns how many words of f's body merge reads to make that prefix.  NULL: as many as the prefix has. */
@@ -231,7 +231,7 @@ typedef struct blx_layout
 	uint64_t	(*bits_set) (const blx_filter *f);
 	double		(*cardinality) (const blx_filter *f);
 
-	/* Counts the bits that f would have set after that many folds.  Where resolution is not NULL. */
+	/* Counts the bits that f would have set after `times` folds.  Where resolution is not NULL. */
 	uint64_t	(*folded_bits_set) (const blx_filter *f, unsigned times);
 	double		(*fpr) (const blx_filter *f);
 	void		(*details) (const blx_filter *f, blx_emit emit, void *arg);

@@ -91,7 +91,7 @@ extern blx_geometry PlanDefaultGeometry(int64 capacity, double fpr);
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */
 extern double ExpectedRows(FunctionCallInfo fcinfo);
 
-/* How many keys are expected at most in an aggregate's result, of which `count` have come; 0 = no guess. */
+/* The keys expected at most in an aggregate's result, when `count` have come; 0 = no guess. */
 extern double ExpectedKeys(FunctionCallInfo fcinfo, uint64 count);
 
 /* True if a set of the hashes that are expected would be no smaller than the planned filter. */

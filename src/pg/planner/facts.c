@@ -26,7 +26,7 @@
 #include "pg/value/value.h"
 
 /*
- * Bits per key of a filter of which only the rate is known: -log2 of the default
+ * Bits per key of a filter if only its rate is known: -log2 of the default
  * rate of 1 %, rounded.  It decides only how fast the rate of a union rises with
  * the number of filters.
  */

@@ -4,7 +4,7 @@
  *   statistics.c        what ANALYZE keeps of a column of filters
  *   membership.c        reads a membership call from a plan tree
  *   index_condition.c   membership as a condition that an index can take
- *   array_condition.c   f @> ANY (array), of which PostgreSQL asks no support function
+ *   array_condition.c   f @> ANY (array), for which PostgreSQL asks no support function
  *   facts.c             what is known of a filter before the query runs
  *   selectivity.c       the share of rows that membership keeps
  *   overlap.c           the share of rows whose filters may overlap

@@ -226,7 +226,7 @@ TestSample(const VariableStatData *column, int kind, const blx_filter *probe, bo
 }
 
 /*
- * Constant keys, in filters of which there is a sample.  The estimate without the
+ * Constant keys, and a sample of the filters.  The estimate without the
  * sample counts as one more filter, which matters only if the sample is small.
  * The result is never less than the false positives.
  */

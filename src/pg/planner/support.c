@@ -29,7 +29,7 @@
 /* A filter that is not the one of the row before: its header is checked. */
 #define CHECK_COST 10
 
-/* A filter of which nothing is known: between a filter in its row and one in the TOAST table. */
+/* An unknown filter: between a filter in its row and one in the TOAST table. */
 #define FETCH_COST 20
 
 /* A lookup in a TOAST table, and each chunk of 2 kB. */

@@ -88,7 +88,7 @@ PreparedFilter(const CallCache *cache, Datum datum)
 }
 
 /*
- * The filter behind a datum, to be tested for so many keys.  A TOASTed one is
+ * The filter behind a datum, to be tested for `keys` keys.  A TOASTed one is
  * detoasted once for as long as the same value is passed.  If pieces for the keys
  * cost less than all of it, it is not detoasted before it comes a second time.
  */

@@ -13,13 +13,13 @@
 /* How large a set of hashes without a planned size may get, in bytes. */
 extern uint64 BuildMemory(void);
 
-/* How sets may grow, for that many keys in all (0 = not known), in the current context. */
+/* How sets may grow, for `expected` keys in all (0 = not known), in the current context. */
 extern blx_growth GrowthFor(double expected);
 
 /* An open set in the current context for about `expected` keys.  planned NULL = sized at the end. */
 extern blx_filter *NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected);
 
-/* An open set that has room to spare for `count` hashes, most of which come many times over. */
+/* An open set that has room to spare for `count` hashes; most of them come many times. */
 extern blx_filter *NewWideHashes(const blx_identity *identity, uint64 count);
 
 /* A set of at least twice the slots, in the current context. */

@@ -37,7 +37,7 @@ extern const blx_filter *FetchFilterHeader(Datum datum, Size size);
  */
 extern const blx_filter *DatumGetFilterHead(Datum datum);
 
-/* The prefix of that many parts. */
+/* The prefix of `parts` parts. */
 extern blx_filter *DatumGetFilterPrefix(Datum datum, int64 parts);
 
 /* A filter to be tested: in memory, or only its head, with the rest to be fetched from TOAST. */

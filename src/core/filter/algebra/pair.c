@@ -261,7 +261,7 @@ beside_blank(const blx_filter *f, blx_pair *pair)
 	*pair = (blx_pair) {.in_either = keys, .in_either_error = isinf(keys) ? NAN : blx_cardinality_error(&g, keys), .jaccard = keys == 0};
 }
 
-/* f over that many parts, as it was before any expansion. */
+/* The first `parts` parts of f, as it was before any expansion. */
 static blx_filter *
 first_parts(const blx_filter *f, uint16_t parts, const blx_memory *memory, blx_error *error)
 {

@@ -195,7 +195,7 @@ ratio_of(uint64_t fine_bits, uint64_t coarse_bits)
 	return (ratio) {.halvings = halvings, .span = UINT64_C(1) << (log2 - halvings)};
 }
 
-/* Returns the words of the coarser part that stand for that many spans; the last one may stand for more. */
+/* Returns the words of the coarser part that stand for `spans` spans; the last one may stand for more. */
 static inline uint64_t
 words_for_spans(uint64_t spans, ratio r)
 {
@@ -246,7 +246,7 @@ stretch_tile(uint64_t *tile, const uint64_t *coarse, uint64_t spans, ratio r)
 	}
 }
 
-/* Returns the spans of the tile that begins at span `at` of a part that has that many words. */
+/* Returns the spans of the tile that begins at span `at` of a part of `fine_words` words. */
 static inline uint64_t
 spans_from(uint64_t at, uint64_t fine_words, ratio r)
 {

@@ -238,7 +238,7 @@ test(const blx_filter *f, uint64_t hash)
 
 /* ---- formulas ---- */
 
-/* Returns the chance that a bit of a slice is set after that many keys. */
+/* Returns the chance that a bit of a slice is set after `keys` keys. */
 static double
 expected_fill(const blx_geometry *g, uint64_t keys)
 {

@@ -549,7 +549,7 @@ digest(const blx_filter *f)
 
 /*
  * The bits of a double between 2^-1022 and 1, as a number, are above 2^52: no
- * filter has room for so many keys.
+ * filter has room for as many keys.
  */
 bool
 blx_is_rate(uint64_t capacity)
@@ -723,7 +723,7 @@ to_wire(const blx_filter *f, uint8_t *out)
 }
 
 /*
- * Returns the slots for that many imported hashes: half of them stay free, so
+ * Returns the slots for `count` imported hashes: half of them stay free, so
  * that the set can take more before it grows.
  */
 static uint64_t

@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* The memory of a set with that many slots. */
+/* The memory of a set with `slots` slots. */
 extern uint64_t blx_hashes_bytes(uint64_t slots, unsigned name_len);
 
 /* Makes an empty set.  planned is the geometry that it is to become, or NULL if its count decides. */

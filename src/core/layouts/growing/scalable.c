@@ -589,7 +589,7 @@ join(joint *joints, unsigned n, const blx_filter *f, bool absorbing)
 	return n;
 }
 
-/* Computes the stages of the union of a and b, of which there are up to 2 * MAX_STAGES. */
+/* Computes the stages of the union of a and b, up to 2 * MAX_STAGES of them. */
 static unsigned
 join_both(joint *joints, const blx_filter *a, const blx_filter *b)
 {

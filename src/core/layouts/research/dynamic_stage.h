@@ -81,7 +81,7 @@ dynamic_next_stage(dynamic_stage *s, uint64_t part_bits, unsigned probes, const 
 }
 
 /*
- * True if another key may go to a stage with that many bits set.  A stage takes
+ * True if another key may go to a stage with `bits_set` bits set.  A stage takes
  * at least one key, even if that is above its limit.
  */
 static inline bool
@@ -95,7 +95,7 @@ extern double blx_dynamic_fpr_expected(const blx_geometry *g, uint64_t n);
 extern bool blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
 /*
- * Sets *g to the geometry of the options with that many blocks and probes,
+ * Sets *g to the geometry of the options with `blocks` blocks and `probes` probes,
  * whose stages become half full.  False, with the reason, if there is none.
  */
 extern bool blx_dynamic_geometry(const blx_options *options, uint32_t blocks, unsigned probes, blx_geometry *g, blx_error *error);

@@ -88,7 +88,7 @@ FilterToCount(CallCache *cache, Datum datum)
 	return GetTestedFilter(cache, datum, PG_INT32_MAX).filter;
 }
 
-/* The counters of a key, of which the least counts. */
+/* The least of a key's counters. */
 static Datum
 CountOf(const blx_filter *f, uint64 hash)
 {

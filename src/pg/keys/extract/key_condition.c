@@ -28,8 +28,8 @@ CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n)
 }
 
 /*
- * A condition on many keys keeps to work_mem: of those that a value must have all, the
- * first ones say enough; of too many of which it may have any, nothing is said.
+ * A condition on many keys keeps to work_mem.  If a value must have all of them, the
+ * first ones say enough.  If it may have any of too many, the condition says nothing.
  */
 #define BYTES_PER_KEY 256
 
