@@ -260,7 +260,7 @@ Allowance(const PageSkip *pages, const Question *question)
 }
 
 static void
-JudgeQuestion(Question *question)
+EndQuestionWindow(Question *question)
 {
 	if (question->excluded < bloomx_runtime_filter_min_drop * question->asked)
 	{
@@ -295,9 +295,8 @@ AskInTime(const PageSkip *pages, Question *question)
 
 /* The answer for a range; true while the question pauses.  (The keys cannot change in the middle of a scan.) */
 static bool
-Ask(PageSkip *pages, Question *question, BlockNumber range)
+RangeMayMatch(PageSkip *pages, Question *question, BlockNumber range)
 {
-
 	if (question->range == range)
 		return question->answer;
 	question->range = range;
@@ -313,7 +312,7 @@ Ask(PageSkip *pages, Question *question, BlockNumber range)
 		return true;
 	question->excluded += !question->answer;
 	if (++question->asked == WINDOW_RANGES)
-		JudgeQuestion(question);
+		EndQuestionWindow(question);
 	return question->answer;
 }
 
@@ -333,7 +332,7 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 
 		if (!question->is_asked)
 			continue;
-		if (!Ask(pages, question, range))
+		if (!RangeMayMatch(pages, question, range))
 		{
 			/* the blocks of a parallel scan come one by one */
 			question->applied->counts[PAGES_SKIPPED] += pages->mode == SCAN_SERIAL ? end - page : 1;
