@@ -175,8 +175,12 @@ SELECT count(*) FROM keyed WHERE k = ANY ((SELECT array_agg(md5(i::text)) FROM g
 ROLLBACK;
 VACUUM keyed;
 SELECT condition, d.* FROM conditions, array_differences(condition) d;
+-- an operator that returns NULL, as of a jsonpath that fails, finds nothing
+CREATE TABLE paths AS SELECT i AS id, CASE WHEN i % 3 > 0 THEN jsonb_build_object('a', i) ELSE '{}' END AS j FROM generate_series(1, 100) i;
+CREATE INDEX paths_key ON paths USING bloomx (id, j);
+SELECT array_agg(id ORDER BY id) FROM paths WHERE id = ANY ('{1,2,3,4,5,6,7,8,9}') AND j @? 'strict $.a';
 RESET enable_seqscan;
-DROP TABLE keyed, conditions;
+DROP TABLE keyed, paths, conditions;
 DROP FUNCTION array_differences;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;

@@ -140,6 +140,20 @@ BloomxCanFindRows(Relation heap, Snapshot snapshot, BlockNumber blocks)
 		blocks / 8 <= work_mem * (uint64) 1024;
 }
 
+/* As the executor calls an operator: NULL, which is what @? and @@ make of a failing jsonpath, is not true. */
+static bool
+OperatorHolds(const Test *test, Datum value, Datum argument)
+{
+	LOCAL_FCINFO(call, 2);
+	Datum		result;
+
+	InitFunctionCallInfoData(*call, &test->key->sk_func, 2, test->key->sk_collation, NULL, NULL);
+	call->args[0] = (NullableDatum) {.value = value};
+	call->args[1] = (NullableDatum) {.value = argument};
+	result = FunctionCallInvoke(call);
+	return !call->isnull && DatumGetBool(result);
+}
+
 /* True if some element with a hash of the value's meets the condition with it. */
 static bool
 MeetsElements(RowSearch *search, const Test *test, Datum value)
@@ -152,8 +166,7 @@ MeetsElements(RowSearch *search, const Test *test, Datum value)
 	for (uint32 i = 0; i < hashes->n; i++)
 		for (uint32 number = FirstOf(test->elements, BloomxHashInColumn(hashes->hash[i], column)); number > 0;
 			 number = test->elements->elements[number - 1].next)
-			if (DatumGetBool(FunctionCall2Coll(&test->key->sk_func, test->key->sk_collation, value,
-											   test->elements->elements[number - 1].value)))
+			if (OperatorHolds(test, value, test->elements->elements[number - 1].value))
 				return true;
 	return false;
 }
@@ -173,7 +186,7 @@ Meets(RowSearch *search, const Test *test, HeapTuple tuple)
 		return false;
 	if (test->elements != NULL)
 		return MeetsElements(search, test, value);
-	return DatumGetBool(FunctionCall2Coll(&test->key->sk_func, test->key->sk_collation, value, test->key->sk_argument));
+	return OperatorHolds(test, value, test->key->sk_argument);
 }
 
 static bool
