@@ -4,14 +4,14 @@
  *   typmod.c            bloomfilter(capacity, rate): types with a modifier (typmod.h)
  *   io.c                text, binary and bytea forms
  *   compare.c           = <> < and hashing
- *   build/construct.c   bloom_empty, bloom_add, bloom_hash
+ *   build/construct.c   bloom_empty, bloom_plan, bloom_add, bloom_hash
  *   build/remove.c      bloom_remove, bloom_count, bloom_to_bits
  *   build/aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   build/aggplan.c     what the planner expects of an aggregate
  *   contains.c          @> <@ bloom_contains*
  *   probe_set.c         bloom_probe, ?& and ?|
  *   algebra.c           | & disjoint, prefix, fold, shrink
- *   inspect.c           bloom_info, bloom_summary, bloom_header, bloom_plan, estimates
+ *   inspect.c           bloom_info, bloom_summary, bloom_header, estimates
  *   theory.c            the papers' formulas
  *
  * An SQL function takes its arguments and the cache of its call site out of
@@ -80,10 +80,7 @@ FreeIfCopy(FunctionCallInfo fcinfo, blx_filter *f, int n)
 
 /* ---- build/construct.c ---- */
 
-/* The geometry for these arguments, or an error.  options as in blx_parse_options. */
-extern blx_geometry PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options);
-
-/* The same in the default layout. */
+/* The geometry in the default layout for these arguments, or an error. */
 extern blx_geometry PlanDefaultGeometry(int64 capacity, double fpr);
 
 /* ---- build/aggplan.c ---- */
@@ -98,6 +95,9 @@ extern double ExpectedKeys(FunctionCallInfo fcinfo, uint64 count);
 extern bool BeginsAsFilter(FunctionCallInfo fcinfo, const blx_geometry *planned);
 
 /* ---- inspect.c ---- */
+
+/* The function's result, a row. */
+extern Datum MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
 
 /*
  * The keys that two filters share, with the standard error, which may make them

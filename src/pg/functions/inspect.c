@@ -1,5 +1,5 @@
 /*
- * inspect.c - what a filter is and holds, and what a plan would give.
+ * inspect.c - what a filter is and holds.
  */
 #include "pg/functions/functions.h"
 
@@ -15,7 +15,7 @@
 #include "core/layouts/growing/hashes.h"
 #include "pg/value/estimate.h"
 
-static Datum
+Datum
 MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
 {
 	TupleDesc	columns;
@@ -157,30 +157,6 @@ bloom_summary(PG_FUNCTION_ARGS)
 						 percent, 100 * (double) blx_bits_set(f) / (double) blx_bits_in(f));
 	appendStringInfo(&line, ", %s", TextDatumGetCString(DirectFunctionCall1(pg_size_pretty, Int64GetDatum((int64) blx_size(f)))));
 	PG_RETURN_TEXT_P(cstring_to_text_with_len(line.data, line.len));
-}
-
-/* bloom_plan(capacity bigint, fpr float8, layout text, seed bigint, options text): as bloom_empty's; the seed changes nothing here */
-PG_FUNCTION_INFO_V1(bloom_plan);
-Datum
-bloom_plan(PG_FUNCTION_ARGS)
-{
-	int64		capacity = PG_GETARG_INT64(0);
-	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
-	Datum		values[8];
-	bool		nulls[8] = {false};
-	int			i = 0;
-
-	values[i++] = CStringGetTextDatum(blx_layout_name(geometry.layout));
-	values[i++] = Int64GetDatum((int64) blx_bits(&geometry));
-	values[i++] = Int64GetDatum((int64) blx_bytes(&geometry, 0));
-	values[i++] = Int64GetDatum(geometry.blocks);
-	values[i++] = Int32GetDatum(geometry.parts);
-	values[i++] = Int64GetDatum((int64) geometry.part_bits);
-	values[i++] = Int32GetDatum(geometry.probes);
-	values[i++] = Float8GetDatum(blx_fpr_planned(&geometry, (uint64) capacity));
-	Assert(i == lengthof(values));
-	return MakeRow(fcinfo, values, nulls);
 }
 
 PG_FUNCTION_INFO_V1(bloom_cardinality);

@@ -33,7 +33,8 @@ CheckCapacity(int64 capacity)
 				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
 }
 
-blx_geometry
+/* The geometry for these arguments, or an error.  options as in blx_parse_options. */
+static blx_geometry
 PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options)
 {
 	blx_options parsed;
@@ -48,6 +49,30 @@ PlanDefaultGeometry(int64 capacity, double fpr)
 {
 	CheckCapacity(capacity);
 	return PlanDefaultLayout((uint64) capacity, fpr);
+}
+
+/* bloom_plan(capacity bigint, fpr float8, layout text, seed bigint, options text): as bloom_empty's; the seed changes nothing here */
+PG_FUNCTION_INFO_V1(bloom_plan);
+Datum
+bloom_plan(PG_FUNCTION_ARGS)
+{
+	int64		capacity = PG_GETARG_INT64(0);
+	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
+										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
+	Datum		values[8];
+	bool		nulls[8] = {false};
+	int			i = 0;
+
+	values[i++] = CStringGetTextDatum(blx_layout_name(geometry.layout));
+	values[i++] = Int64GetDatum((int64) blx_bits(&geometry));
+	values[i++] = Int64GetDatum((int64) blx_bytes(&geometry, 0));
+	values[i++] = Int64GetDatum(geometry.blocks);
+	values[i++] = Int32GetDatum(geometry.parts);
+	values[i++] = Int64GetDatum((int64) geometry.part_bits);
+	values[i++] = Int32GetDatum(geometry.probes);
+	values[i++] = Float8GetDatum(blx_fpr_planned(&geometry, (uint64) capacity));
+	Assert(i == lengthof(values));
+	return MakeRow(fcinfo, values, nulls);
 }
 
 /*
