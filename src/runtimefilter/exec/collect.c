@@ -18,8 +18,11 @@
 #include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/collect.h"
 
-/* The rows whose keys are timed first, before which a slow hash function cannot cost much; and how many are timed together. */
-#define FIRST_TIMED 1024
+/*
+ * The row from which keys are timed first, before which a slow hash function cannot cost much; and how many are timed
+ * together.  A table of codes grows when it has a power of two, which takes as long as some hundred rows.
+ */
+#define FIRST_TIMED 1200
 #define ROWS_TIMED 64
 
 /* The only key of the filter, if it is an integer in a column and its code is all that is needed; otherwise NULL. */

@@ -104,9 +104,11 @@ TestIsTimed(const AppliedFilter *applied)
 void
 CountTime(AppliedFilter *applied, instr_time start, uint32 rows)
 {
-	double		before = applied->cost * applied->window_checked;
+	double		cost = NanosecondsSince(start) / rows;
 
-	applied->cost = (before + NanosecondsSince(start)) / (applied->window_checked + rows);
+	/* the fastest of the window: others may have waited for a processor */
+	if (applied->window_checked == 0 || cost < applied->cost)
+		applied->cost = cost;
 }
 
 /* A filter's window is full. */
