@@ -179,8 +179,19 @@ SELECT condition, d.* FROM conditions, array_differences(condition) d;
 CREATE TABLE paths AS SELECT i AS id, CASE WHEN i % 3 > 0 THEN jsonb_build_object('a', i) ELSE '{}' END AS j FROM generate_series(1, 100) i;
 CREATE INDEX paths_key ON paths USING bloomx (id, j);
 SELECT array_agg(id ORDER BY id) FROM paths WHERE id = ANY ('{1,2,3,4,5,6,7,8,9}') AND j @? 'strict $.a';
+-- a parameter is copied once, however many partitions have the subplan that searches for it
+CREATE TABLE parts (k int) PARTITION BY LIST (k);
+DO $$ BEGIN FOR i IN 1..40 LOOP EXECUTE format('CREATE TABLE parts_%1$s PARTITION OF parts FOR VALUES IN (%1$s)', i); END LOOP; END $$;
+INSERT INTO parts VALUES (1);
+PREPARE in_parts(int[]) AS SELECT max((SELECT max(total_bytes) FROM pg_backend_memory_contexts WHERE name = 'ExecutorState')) < 4000000 AS once
+    FROM parts WHERE (SELECT count(*) FROM paths WHERE id = ANY ($1) AND id > k) > 0;
+SELECT array_agg(i) AS keys FROM generate_series(1, 50000) i \gset
+SET plan_cache_mode = force_generic_plan;
+EXECUTE in_parts(:'keys');
+RESET plan_cache_mode;
+DEALLOCATE in_parts;
 RESET enable_seqscan;
-DROP TABLE keyed, paths, conditions;
+DROP TABLE keyed, paths, parts, conditions;
 DROP FUNCTION array_differences;
 DROP TYPE counted CASCADE;
 DROP SEQUENCE compared;

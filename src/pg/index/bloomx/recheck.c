@@ -19,9 +19,15 @@
 
 static ExecutorStart_hook_type next_start;
 
+typedef struct Walk
+{
+	Bitmapset  *seen;			/* numbers of nodes: those of a subplan are reached from each expression that has it, in each partition, say */
+	Const	  **values;			/* of parameters, once for all conditions; NULL: not known */
+} Walk;
+
 /* The value of a parameter, which lives as long as the execution; NULL if it is not a long array. */
 static Const *
-ValueOf(const Param *param, const EState *estate)
+ValueOf(const Param *param, const EState *estate, Walk *walk)
 {
 	ParamListInfo params = estate->es_param_list_info;
 	ParamExternData room;
@@ -30,18 +36,20 @@ ValueOf(const Param *param, const EState *estate)
 
 	if (!IsA(param, Param) || param->paramkind != PARAM_EXTERN || params == NULL || param->paramid > params->numParams)
 		return NULL;
+	if (walk->values[param->paramid - 1] != NULL)
+		return walk->values[param->paramid - 1];
 	value = params->paramFetch != NULL ? params->paramFetch(params, param->paramid, true, &room) : &params->params[param->paramid - 1];
 	if (value->isnull || value->ptype != param->paramtype)
 		return NULL;
 	array = DatumGetArrayTypePCopy(value->value);
 	if (ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)) < LONG_ARRAY)
 		return NULL;
-	return makeConst(param->paramtype, -1, param->paramcollid, -1, PointerGetDatum(array), false, false);
+	return walk->values[param->paramid - 1] = makeConst(param->paramtype, -1, param->paramcollid, -1, PointerGetDatum(array), false, false);
 }
 
 /* The condition with the value of its parameter, to be hashed, or as it is. */
 static Node *
-Hashed(Node *node, const EState *estate)
+Hashed(Node *node, const EState *estate, Walk *walk)
 {
 	ScalarArrayOpExpr *condition = (ScalarArrayOpExpr *) node,
 			   *hashed;
@@ -51,7 +59,7 @@ Hashed(Node *node, const EState *estate)
 
 	if (!IsA(node, ScalarArrayOpExpr) || !condition->useOr || !op_hashjoinable(condition->opno, exprType(linitial(condition->args))) ||
 		!get_op_hash_functions(condition->opno, &left, &right) || left != right ||	/* the executor has one for both sides */
-		(value = ValueOf(lsecond(condition->args), estate)) == NULL)
+		(value = ValueOf(lsecond(condition->args), estate, walk)) == NULL)
 		return node;
 	hashed = makeNode(ScalarArrayOpExpr);
 	*hashed = *condition;
@@ -71,7 +79,12 @@ HasIndexOfOurs(PlanState *ps, void *arg)
 static bool
 HashArrays(PlanState *ps, void *arg)
 {
+	Walk	   *walk = arg;
+
 	check_stack_depth();
+	if (bms_is_member(ps->plan->plan_node_id, walk->seen))
+		return false;
+	walk->seen = bms_add_member(walk->seen, ps->plan->plan_node_id);
 	if (IsA(ps, BitmapHeapScanState) && HasIndexOfOurs(outerPlanState(ps), NULL))
 	{
 		BitmapHeapScanState *scan = (BitmapHeapScanState *) ps;
@@ -81,19 +94,20 @@ HashArrays(PlanState *ps, void *arg)
 
 		foreach(lc, ((BitmapHeapScan *) ps->plan)->bitmapqualorig)
 		{
-			conditions = lappend(conditions, Hashed(lfirst(lc), ps->state));
+			conditions = lappend(conditions, Hashed(lfirst(lc), ps->state, walk));
 			any |= llast(conditions) != lfirst(lc);
 		}
 		if (any)
 			scan->bitmapqualorig = ExecInitQual(conditions, ps);
 	}
-	return planstate_tree_walker(ps, HashArrays, arg);
+	return planstate_tree_walker(ps, HashArrays, walk);
 }
 
 static void
 StartHook(QueryDesc *query, int eflags)
 {
 	MemoryContext old;
+	Walk		walk = {NULL};
 
 	if (next_start)
 		next_start(query, eflags);
@@ -102,7 +116,8 @@ StartHook(QueryDesc *query, int eflags)
 	if (query->params == NULL || query->planstate == NULL || eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 	old = MemoryContextSwitchTo(query->estate->es_query_cxt);
-	(void) HashArrays(query->planstate, NULL);
+	walk.values = palloc0(query->params->numParams * sizeof(Const *));
+	(void) HashArrays(query->planstate, &walk);
 	MemoryContextSwitchTo(old);
 }
 
