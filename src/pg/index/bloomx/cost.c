@@ -149,7 +149,7 @@ typedef struct ValueConditions
  * 1 if it says nothing.  Adds up the leaves, too: the keys that are looked up.
  */
 static double
-FalsePositiveShare(const BloomxCondition *condition, double rate, double *keys)
+FalsePositiveShare(const KeyCondition *condition, double rate, double *keys)
 {
 	double		share = condition->kind == HAS_ANY ? 0 : 1;	/* of no parts */
 
@@ -165,11 +165,11 @@ FalsePositiveShare(const BloomxCondition *condition, double rate, double *keys)
 			return rate;
 		case HAS_ALL:
 			for (uint32 i = 0; i < condition->n; i++)
-				share *= FalsePositiveShare(&condition->parts[i], rate, keys);
+				share *= FalsePositiveShare(condition->parts[i], rate, keys);
 			return share;
 		case HAS_ANY:
 			for (uint32 i = 0; i < condition->n; i++)
-				share += FalsePositiveShare(&condition->parts[i], rate, keys);
+				share += FalsePositiveShare(condition->parts[i], rate, keys);
 			return Min(1, share);
 	}
 	return share;
@@ -182,7 +182,7 @@ ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const Re
 	const OpExpr *clause = (const OpExpr *) qual->clause;
 	ScanKeyData key = {.sk_attno = column + 1};
 	Node	   *value;
-	BloomxCondition condition;
+	const KeyCondition *condition;
 	Oid			left;
 
 	*keys = 1;
@@ -202,7 +202,7 @@ ShareOfQual(PlannerInfo *root, ValueConditions *conditions, int column, const Re
 	key.sk_strategy = get_op_opfamily_strategy(clause->opno, conditions->index->rd_opfamily[column]);
 	condition = BloomxConditionOfValue(conditions->index, conditions->columns, &key, ((Const *) value)->constvalue);
 	*keys = 0;
-	return FalsePositiveShare(&condition, conditions->rate, keys);
+	return FalsePositiveShare(condition, conditions->rate, keys);
 }
 
 static double

@@ -42,7 +42,8 @@ typedef struct BloomxSearch
 	Snapshot	snapshot;
 	BlockNumber blocks;			/* of the table */
 	BloomxDirectory *directory;
-	BloomxCondition *conditions;	/* all of them must hold */
+	KeyCondition **conditions;	/* all of them must hold */
+	const BloomxElements **elements;	/* of the long arrays of those that are HAS_ANY of one, or NULL */
 	ScanKeyData **keys;			/* of the conditions */
 	int			nconditions;
 	const ScanKeyData *in_parts;	/* has an array of too many elements */
@@ -71,7 +72,7 @@ SetRows(uint64 *rows, uint32 n)
  * are gone after a few slices, and the others are not read.
  */
 static bool
-AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf, uint64 *rows, bool *left)
+AndKey(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *leaf, uint64 *rows, bool *left)
 {
 	const BloomxKeys *keys = &search->directory->meta.keys;
 	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, segment->slices);
@@ -92,13 +93,13 @@ AndKey(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *leaf
 	return true;
 }
 
-static bool AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition, uint64 *rows, bool *left);
+static bool AndCondition(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *condition, uint64 *rows, bool *left);
 
 static bool
-AndAll(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, uint64 *rows, bool *left)
+AndAll(BloomxSearch *search, const BloomxSegment *segment, const KeyCondition *condition, uint64 *rows, bool *left)
 {
 	for (uint32 i = 0; i < condition->n && *left; i++)
-		if (!AndCondition(search, segment, &condition->parts[i], rows, left))
+		if (!AndCondition(search, segment, condition->parts[i], rows, left))
 			return false;
 	return true;
 }
@@ -136,10 +137,10 @@ Shuffled(uint32 i, uint32 n)
 
 /*
  * Each part starts with the rows that the conditions before it have left and no part
- * has had, so that few slices are read.
+ * has had, so that few slices are read.  is_long: the parts are the elements of an array.
  */
 static bool
-AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition *condition, uint64 *rows, bool *left)
+AndAny(BloomxSearch *search, const BloomxSegment *segment, const KeyCondition *condition, bool is_long, uint64 *rows, bool *left)
 {
 	uint32		words = BloomxSliceWords(segment->rows);
 	uint64	   *any = palloc0(words * sizeof(uint64)),
@@ -151,7 +152,7 @@ AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 		bool		some;
 		uint64		open = 0;
 
-		if (condition->elements != NULL && i > 0 && i % ELEMENTS_TO_JUDGE_BY == 0 && WillFindMost(rows, any, words, i, condition->n))
+		if (is_long && i > 0 && i % ELEMENTS_TO_JUDGE_BY == 0 && WillFindMost(rows, any, words, i, condition->n))
 		{
 			memcpy(any, rows, words * sizeof(uint64));
 			break;
@@ -161,7 +162,7 @@ AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 		some = open != 0;
 		if (!some)
 			break;
-		if (!AndCondition(search, segment, &condition->parts[condition->elements == NULL ? i : Shuffled(i, condition->n)], one, &some))
+		if (!AndCondition(search, segment, condition->parts[is_long ? Shuffled(i, condition->n) : i], one, &some))
 			return false;
 		for (uint32 j = 0; j < words && some; j++)
 			any[j] |= one[j];
@@ -175,7 +176,7 @@ AndAny(BloomxSearch *search, const BloomxSegment *segment, const BloomxCondition
 
 /* Takes out the rows that do not meet the condition; on entry, and if *left is set afterwards, there are some. */
 static bool
-AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition, uint64 *rows, bool *left)
+AndCondition(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *condition, uint64 *rows, bool *left)
 {
 	check_stack_depth();
 	switch (condition->kind)
@@ -191,7 +192,7 @@ AndCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition
 		case HAS_ALL:
 			return AndAll(search, segment, condition, rows, left);
 		case HAS_ANY:
-			return AndAny(search, segment, condition, rows, left);
+			return AndAny(search, segment, condition, false, rows, left);
 	}
 	pg_unreachable();
 }
@@ -276,12 +277,12 @@ EmitRows(BloomxSearch *search, const BloomxSegment *segment, const uint64 *left)
 
 /* Prefetches the slices of the first key of a condition: they are read next, the others perhaps not at all. */
 static void
-PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, BloomxCondition *condition)
+PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *condition)
 {
 	const uint32 *slices;
 
 	while ((condition->kind == HAS_ALL || condition->kind == HAS_ANY) && condition->n > 0)
-		condition = &condition->parts[0];
+		condition = condition->parts[0];
 	if (condition->kind != HAS_KEY || segment->slices == 0)
 		return;
 	slices = BloomxSlicesOfKey(&search->directory->meta.keys, condition, segment->slices);
@@ -293,7 +294,7 @@ static void
 PrefetchSegment(BloomxSearch *search, const BloomxSegment *segment)
 {
 	for (int i = 0; i < search->nconditions; i++)
-		PrefetchCondition(search, segment, &search->conditions[i]);
+		PrefetchCondition(search, segment, search->conditions[i]);
 }
 
 static bool
@@ -304,8 +305,13 @@ SearchSegment(BloomxSearch *search, const BloomxSegment *segment)
 
 	SetRows(rows, segment->rows);
 	for (int i = 0; i < search->nconditions && left; i++)
-		if (!AndCondition(search, segment, &search->conditions[i], rows, &left))
+	{
+		KeyCondition *condition = search->conditions[i];
+
+		if (search->elements[i] != NULL && segment->slices > 0 ? !AndAny(search, segment, condition, true, rows, &left) :
+			!AndCondition(search, segment, condition, rows, &left))
 			return false;
+	}
 	return !left || EmitRows(search, segment, rows);
 }
 
@@ -327,7 +333,7 @@ SearchPending(BloomxSearch *search)
 		bool		meets = ItemPointerIsValid(&tid);
 
 		for (int j = 0; j < search->nconditions && meets; j++)
-			meets = BloomxRowMeets(&directory->meta.keys, row, &search->conditions[j]);
+			meets = BloomxRowMeets(&directory->meta.keys, row, search->conditions[j], search->elements[j]);
 		if (!meets)
 			continue;
 		AddTids(search, &tid, 1);
@@ -375,7 +381,7 @@ ProbeOf(ScanKey key, Datum argument, const BloomxDirectory *directory)
 	return ProbeOfTexts(&untyped, argument, key->sk_strategy != HOLDS_TEXT_STRATEGY, &directory->identity);
 }
 
-static BloomxCondition
+static KeyCondition *
 ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum argument)
 {
 	bool		any = key->sk_strategy == HOLDS_ANY_STRATEGY || key->sk_strategy == HOLDS_ANY_TEXT_STRATEGY;
@@ -389,7 +395,7 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 static int
 MostElements(const BloomxDirectory *directory)
 {
-	return (int) (work_mem * (Size) 1024 / (sizeof(BloomxCondition) + 48 + 2 * sizeof(uint32) * directory->meta.keys.parts)) + 1;
+	return (int) (work_mem * (Size) 1024 / (sizeof(KeyCondition) + sizeof(KeyCondition *) + 48 + 2 * sizeof(uint32) * directory->meta.keys.parts)) + 1;
 }
 
 /*
@@ -397,11 +403,12 @@ MostElements(const BloomxDirectory *directory)
  * from search->first on, and the index is searched again for the next ones.  A second
  * such array says nothing.
  */
-static BloomxCondition
-ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
+static KeyCondition *
+ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key, const BloomxElements **of_array)
 {
 	ArrayType  *array = DatumGetArrayTypeP(key->sk_argument);
-	BloomxCondition condition = {.kind = HAS_ANY};
+	KeyCondition *condition,
+			   *parts;
 	int			n = ArrayGetNItems(ARR_NDIM(array), ARR_DIMS(array)),
 				first = 0,
 				most = MostElements(search->directory);
@@ -413,7 +420,7 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 	bool		isnull;
 
 	if (n > most && search->in_parts != NULL && search->in_parts != key)
-		return (BloomxCondition) {.kind = ANY_VALUE};
+		return MakeKeyCondition(ANY_VALUE, 0);
 	if (n > most)
 	{
 		search->in_parts = key;
@@ -421,46 +428,48 @@ ConditionOfArray(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
 		search->next = first + most < n ? first + most : 0;
 	}
 	most = Min(n - first, most);
-	condition.parts = palloc_extended(Max(1, most) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
+	condition = MakeKeyCondition(HAS_ANY, most);
+	condition->n = 0;
+	parts = palloc_extended(Max(1, most) * sizeof(KeyCondition), MCXT_ALLOC_HUGE);
 	if (n >= LONG_ARRAY && scan->columns != NULL)
 		elements = BloomxNewElements(most);
 	for (int i = 0; i < first + most && array_iterate(iterator, &value, &isnull); i++)
 	{
-		BloomxCondition *part = &condition.parts[condition.n];
+		KeyCondition *part = &parts[condition->n];
 
 		if (i % 1024 == 0)
 			CHECK_FOR_INTERRUPTS();
 		if (isnull || i < first)
 			continue;
 		old = MemoryContextSwitchTo(leaves);
-		*part = ConditionOf(search, scan, key, value);
+		*part = *ConditionOf(search, scan, key, value);
 		MemoryContextSwitchTo(old);
 		/* what the element's condition was made of can go, unless it consists of parts */
 		search->has_parts |= part->parts != NULL;
 		if (!search->has_parts)
 			MemoryContextReset(leaves);
-		condition.n++;
+		condition->parts[condition->n++] = part;
 		if (part->kind != HAS_KEY)
 			elements = NULL;
 		if (elements != NULL)
 			BloomxAddElement(elements, part->hash, value);
 	}
-	condition.elements = elements;
+	*of_array = elements;
 	array_free_iterator(iterator);
 	return condition;
 }
 
-static BloomxCondition
-ConditionOfScanKey(BloomxSearch *search, const BloomxScan *scan, ScanKey key)
+static KeyCondition *
+ConditionOfScanKey(BloomxSearch *search, const BloomxScan *scan, ScanKey key, const BloomxElements **of_array)
 {
 	if (key->sk_flags & SK_SEARCHNULL)
 		return BloomxConditionOfNull(key->sk_attno - 1);
 	if (key->sk_flags & SK_SEARCHNOTNULL)
-		return (BloomxCondition) {.kind = ANY_VALUE};
+		return MakeKeyCondition(ANY_VALUE, 0);
 	if (key->sk_flags & SK_ISNULL)	/* all operators are strict */
-		return (BloomxCondition) {.kind = NO_VALUE};
+		return MakeKeyCondition(NO_VALUE, 0);
 	if (key->sk_flags & SK_SEARCHARRAY)
-		return ConditionOfArray(search, scan, key);
+		return ConditionOfArray(search, scan, key, of_array);
 	return ConditionOf(search, scan, key, key->sk_argument);
 }
 
@@ -471,12 +480,13 @@ MakeConditions(BloomxSearch *search, IndexScanDesc scan)
 	search->in_parts = NULL;
 	search->next = 0;
 	search->has_parts = false;
-	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(BloomxCondition));
+	search->conditions = palloc(Max(1, scan->numberOfKeys) * sizeof(KeyCondition *));
+	search->elements = palloc0(Max(1, scan->numberOfKeys) * sizeof(BloomxElements *));
 	search->keys = palloc(Max(1, scan->numberOfKeys) * sizeof(ScanKeyData *));
 	for (int i = 0; i < scan->numberOfKeys; i++)
 	{
 		search->keys[i] = &scan->keyData[i];
-		search->conditions[i] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i]);
+		search->conditions[i] = ConditionOfScanKey(search, scan->opaque, &scan->keyData[i], &search->elements[i]);
 	}
 }
 
@@ -487,7 +497,7 @@ TakeBlocks(BloomxSearch *search, Relation heap)
 	bool		has_elements = false;
 
 	for (int i = 0; i < search->nconditions; i++)
-		has_elements |= search->conditions[i].elements != NULL;
+		has_elements |= search->elements[i] != NULL;
 	search->in = has_elements && BloomxCanFindRows(heap, search->snapshot, search->blocks) ?
 		palloc_extended(search->blocks / 8 + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO) : NULL;
 }
@@ -498,12 +508,9 @@ FindRows(BloomxSearch *search, const BloomxScan *scan, Relation heap)
 	BloomxRowsAsked asked = {
 		.heap = heap, .index = search->index, .snapshot = search->snapshot, .columns = scan->columns,
 		.nkeys = search->nconditions, .keys = search->keys,
-		.in = search->in, .blocks = search->blocks
+		.elements = search->elements, .in = search->in, .blocks = search->blocks
 	};
 
-	asked.elements = palloc(search->nconditions * sizeof(BloomxElements *));
-	for (int i = 0; i < search->nconditions; i++)
-		asked.elements[i] = search->conditions[i].elements;
 	search->found += BloomxFindRows(&asked, search->bitmap);
 }
 

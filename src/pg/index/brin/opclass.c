@@ -125,7 +125,7 @@ typedef struct BloomxBrinCondition
 	int16		length;			/* of the type */
 	bool		by_value;
 	Datum		argument;
-	const KeyCondition *keys;
+	KeyCondition *keys;
 } BloomxBrinCondition;
 
 /* What an index's column keeps between calls. */
@@ -603,28 +603,9 @@ bloomx_brin_add_value(PG_FUNCTION_ARGS)
 }
 
 static bool
-MayMeet(const blx_filter *f, const KeyCondition *condition)
+SummaryHasKey(KeyCondition *leaf, void *summary)
 {
-	switch (condition->kind)
-	{
-		case ANY_VALUE:
-			return true;
-		case NO_VALUE:
-			return false;
-		case HAS_KEY:
-			return blx_test_inline(f, condition->hash);
-		case HAS_ALL:
-			for (uint32 i = 0; i < condition->n; i++)
-				if (!MayMeet(f, condition->parts[i]))
-					return false;
-			return true;
-		case HAS_ANY:
-			for (uint32 i = 0; i < condition->n; i++)
-				if (MayMeet(f, condition->parts[i]))
-					return true;
-			return false;
-	}
-	return true;
+	return blx_test_inline(summary, leaf->hash);
 }
 
 /*
@@ -632,7 +613,7 @@ MayMeet(const blx_filter *f, const KeyCondition *condition)
  * range of a scan.  Nothing tells that another scan has begun, so the argument
  * is compared.
  */
-static const KeyCondition *
+static KeyCondition *
 ConditionOf(BrinDesc *desc, int i, int j, ScanKey key)
 {
 	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
@@ -690,11 +671,11 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	ScanKey    *keys = (ScanKey *) PG_GETARG_POINTER(2);
 	int			n = PG_GETARG_INT32(3);
 	int			i = column->bv_attno - 1;
-	const blx_filter *f = DatumGetFilter(column->bv_values[0]);
+	blx_filter *f = DatumGetFilter(column->bv_values[0]);
 
 	MakeRoomForConditions(desc, desc->bd_info[i]->oi_opaque, n);
 	for (int j = 0; j < n; j++)
-		if (!MayMeet(f, ConditionOf(desc, i, j, keys[j])))
+		if (!MayMeet(ConditionOf(desc, i, j, keys[j]), SummaryHasKey, f))
 			PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(true);
 }

@@ -54,9 +54,13 @@ typedef enum KeyConditionKind
 typedef struct KeyCondition
 {
 	KeyConditionKind kind;
-	uint64		hash;			/* of HAS_KEY */
 	uint32		n;				/* of HAS_ALL and HAS_ANY */
 	struct KeyCondition **parts;
+	uint64		hash;			/* of HAS_KEY */
+	/* what the index bloomx notes of HAS_KEY (condition/scan_condition.c) */
+	bool		in_column;		/* true if the hash is mixed with the column's number */
+	uint32		of_slices;		/* the slices are those in segments of that many; 0: not known yet */
+	uint32	   *slices;
 } KeyCondition;
 
 /* What the strategy numbers of operator classes mean, whatever the access method; filters have numbers of their own. */
@@ -122,6 +126,9 @@ extern KeyCondition *ConditionOfKey(uint64 hash);
 /* All or any of them, made as simple as possible. */
 extern KeyCondition *CombineConditions(KeyConditionKind kind, KeyCondition **parts, uint32 n);
 extern KeyCondition *ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys);
+
+/* True if a value may meet the condition, of which has_key tells whether it has, or may have, the key of a leaf. */
+extern bool MayMeet(KeyCondition *condition, bool (*has_key) (KeyCondition *leaf, void *arg), void *arg);
 
 #pragma GCC visibility pop
 

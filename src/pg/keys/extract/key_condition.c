@@ -47,3 +47,27 @@ ConditionOfKeys(KeyConditionKind kind, const KeyHashes *keys)
 		parts[i] = ConditionOfKey(keys->hash[i]);
 	return CombineConditions(kind, parts, n);
 }
+
+bool
+MayMeet(KeyCondition *condition, bool (*has_key) (KeyCondition *leaf, void *arg), void *arg)
+{
+	bool		all = condition->kind == HAS_ALL;
+
+	switch (condition->kind)
+	{
+		case ANY_VALUE:
+			return true;
+		case NO_VALUE:
+			return false;
+		case HAS_KEY:
+			return has_key(condition, arg);
+		case HAS_ALL:
+		case HAS_ANY:
+			break;
+	}
+	/* the first part that decides */
+	for (uint32 i = 0; i < condition->n; i++)
+		if (MayMeet(condition->parts[i], has_key, arg) != all)
+			return !all;
+	return all;
+}

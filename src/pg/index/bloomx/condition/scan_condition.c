@@ -21,54 +21,57 @@
  */
 #define MAX_CONDITION_SLICES (1 << 24)
 
-BloomxCondition
+KeyCondition *
 BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all)
 {
-	BloomxCondition condition = {.kind = all ? HAS_ALL : HAS_ANY};
+	KeyCondition *condition,
+			   *leaves;
 	blx_identity of_probe;
 	uint64		cursor = 0,
 				n;
 
 	if (probe == NULL)
-		return (BloomxCondition) {.kind = ANY_VALUE};
+		return MakeKeyCondition(ANY_VALUE, 0);
 	of_probe = blx_identity_of(probe);
 	n = blx_hashes_count(probe);
 	/* of no keys, all are held and none is, whatever the types */
 	if (n > 0 && !blx_same_keys(&directory->identity, &of_probe))
-		return (BloomxCondition) {.kind = ANY_VALUE};
+		return MakeKeyCondition(ANY_VALUE, 0);
 	if (directory->geometry.parts > 0 && n > MAX_CONDITION_SLICES / directory->geometry.parts)
 	{
 		if (!all)
-			return (BloomxCondition) {.kind = ANY_VALUE};
+			return MakeKeyCondition(ANY_VALUE, 0);
 		n = MAX_CONDITION_SLICES / directory->geometry.parts;
 	}
-	condition.parts = palloc0(Max(1, n) * sizeof(BloomxCondition));
-	while (condition.n < n && blx_hashes_next(probe, &cursor, &condition.parts[condition.n].hash, 1) > 0)
+	condition = MakeKeyCondition(all ? HAS_ALL : HAS_ANY, (uint32) n);
+	leaves = palloc0(Max(1, n) * sizeof(KeyCondition));
+	condition->n = 0;
+	while (condition->n < n && blx_hashes_next(probe, &cursor, &leaves[condition->n].hash, 1) > 0)
 	{
 		CHECK_FOR_INTERRUPTS();
-		condition.parts[condition.n++].kind = HAS_KEY;
+		leaves[condition->n].kind = HAS_KEY;
+		condition->parts[condition->n] = &leaves[condition->n];
+		condition->n++;
 	}
 	return condition;
 }
 
-static BloomxCondition
-InColumn(const KeyCondition *keys, int column)
+/* A condition of an operator class becomes one on keys in a column.  A leaf may be part of several conditions. */
+static KeyCondition *
+InColumn(KeyCondition *condition, int column)
 {
-	BloomxCondition condition = {.kind = keys->kind};
-
 	check_stack_depth();
-	if (keys->kind == HAS_KEY)
-		condition.hash = BloomxHashInColumn(keys->hash, column);
-	if (keys->kind != HAS_ALL && keys->kind != HAS_ANY)
-		return condition;
-	condition.n = keys->n;
-	condition.parts = palloc_extended(Max(1, keys->n) * sizeof(BloomxCondition), MCXT_ALLOC_HUGE);
-	for (uint32 i = 0; i < keys->n; i++)
-		condition.parts[i] = InColumn(keys->parts[i], column);
+	if (condition->kind == HAS_KEY && !condition->in_column)
+	{
+		condition->hash = BloomxHashInColumn(condition->hash, column);
+		condition->in_column = true;
+	}
+	for (uint32 i = 0; i < condition->n; i++)
+		(void) InColumn(condition->parts[i], column);
 	return condition;
 }
 
-BloomxCondition
+KeyCondition *
 BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument)
 {
 	int			column = key->sk_attno - 1;
@@ -78,14 +81,14 @@ BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData
 	return InColumn(extractor->query(extractor, key->sk_strategy, type, argument), column);
 }
 
-BloomxCondition
+KeyCondition *
 BloomxConditionOfNull(int column)
 {
-	return (BloomxCondition) {.kind = HAS_KEY, .hash = BloomxHashOfNull(column)};
+	return ConditionOfKey(BloomxHashOfNull(column));
 }
 
 const uint32 *
-BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slices)
+BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *leaf, uint32 of_slices)
 {
 	if (leaf->of_slices == of_slices)
 		return leaf->slices;
@@ -110,7 +113,7 @@ BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slice
 /* ---- pending rows ---- */
 
 static bool
-SignatureHas(const BloomxKeys *keys, const uint64 *words, BloomxCondition *leaf)
+SignatureHas(const BloomxKeys *keys, const uint64 *words, KeyCondition *leaf)
 {
 	blx_geometry geometry = BloomxGeometryOf(keys);
 	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, (uint32) blx_bits(&geometry));
@@ -142,14 +145,22 @@ HashesHave(const uint64 *hashes, uint32 n, uint64 hash)
 	return false;
 }
 
-static bool
-RowHas(const BloomxKeys *keys, const uint64 *row, BloomxCondition *leaf)
+/* A pending row, and the keys by which it is read. */
+typedef struct RowOfKeys
 {
-	uint16		hashes = BloomxHeadOf(row).hashes;
+	const BloomxKeys *keys;
+	const uint64 *row;
+} RowOfKeys;
 
-	if (!keys->of_values)
-		return SignatureHas(keys, row + 1, leaf);
-	return hashes == ANY_HASHES || HashesHave(row + 1, hashes, leaf->hash);
+static bool
+RowHas(KeyCondition *leaf, void *arg)
+{
+	const RowOfKeys *of = arg;
+	uint16		hashes = BloomxHeadOf(of->row).hashes;
+
+	if (!of->keys->of_values)
+		return SignatureHas(of->keys, of->row + 1, leaf);
+	return hashes == ANY_HASHES || HashesHave(of->row + 1, hashes, leaf->hash);
 }
 
 /* True if some hash of a row is that of an element. */
@@ -165,26 +176,7 @@ RowHasElement(const uint64 *row, const BloomxElements *elements)
 }
 
 bool
-BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition)
+BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, KeyCondition *condition, const BloomxElements *elements)
 {
-	bool		all = condition->kind == HAS_ALL;
-
-	switch (condition->kind)
-	{
-		case ANY_VALUE:
-			return true;
-		case NO_VALUE:
-			return false;
-		case HAS_KEY:
-			return RowHas(keys, row, condition);
-		case HAS_ALL:
-		case HAS_ANY:
-			break;
-	}
-	if (condition->elements != NULL)
-		return RowHasElement(row, condition->elements);
-	for (uint32 i = 0; i < condition->n; i++)
-		if (BloomxRowMeets(keys, row, &condition->parts[i]) != all)
-			return !all;
-	return all;
+	return elements != NULL ? RowHasElement(row, elements) : MayMeet(condition, RowHas, &(RowOfKeys) {.keys = keys, .row = row});
 }

@@ -21,32 +21,17 @@
 #define HOLDS_ALL_TEXTS_STRATEGY 4	/* ?& text[] */
 #define HOLDS_ANY_TEXT_STRATEGY 5	/* ?| text[] */
 
-/*
- * What a scan asks of the keys of a row, as KeyCondition says it.  A leaf knows
- * its slices in segments of that many slices.
- */
-typedef struct BloomxCondition
-{
-	KeyConditionKind kind;
-	uint32		n;				/* parts of HAS_ALL and HAS_ANY */
-	struct BloomxCondition *parts;
-	uint64		hash;			/* of HAS_KEY */
-	uint32		of_slices;		/* 0: the slices are not known yet */
-	uint32	   *slices;			/* meta.keys.parts of them */
-	const BloomxElements *elements; /* HAS_ANY of the keys of these; or NULL */
-} BloomxCondition;
-
-extern BloomxCondition BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all);
+extern KeyCondition *BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all);
 
 /* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
-extern BloomxCondition BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
-extern BloomxCondition BloomxConditionOfNull(int column);
+extern KeyCondition *BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
+extern KeyCondition *BloomxConditionOfNull(int column);
 
-/* The slices of a leaf in segments of that many. */
-extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, BloomxCondition *leaf, uint32 of_slices);
+/* The slices of a leaf in segments of that many, parts of the keys of them. */
+extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *leaf, uint32 of_slices);
 
-/* True if a pending row may meet the condition. */
-extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, BloomxCondition *condition);
+/* True if a pending row may meet the condition, which is HAS_ANY of the keys of these elements, if they are not NULL. */
+extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, KeyCondition *condition, const BloomxElements *elements);
 
 #pragma GCC visibility pop
 
