@@ -41,6 +41,7 @@
 #include "utils/syscache.h"
 
 #include "runtimefilter/plan/grouping.h"
+#include "runtimefilter/query/volatility.h"
 
 /* ---- by which columns ---- */
 
@@ -183,13 +184,6 @@ static bool
 MightFail(Node *expression, bool of_rows)
 {
 	return contain_leaked_vars(AsColumns(expression, of_rows ? &of_rows : NULL));
-}
-
-/* The clauses by which a join finds the rows that match. */
-static List *
-MatchClauses(const Plan *plan)
-{
-	return IsA(plan, HashJoin) ? ((HashJoin *) plan)->hashclauses : IsA(plan, MergeJoin) ? ((MergeJoin *) plan)->mergeclauses : NIL;
 }
 
 static bool

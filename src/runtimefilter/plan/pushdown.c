@@ -232,21 +232,6 @@ InnerSideIsReachable(const Pushdown *pushdown, PlanState *ps)
 	return !IsA(ps, HashJoinState) || (!ps->plan->parallel_aware && pushdown->builds_alike);
 }
 
-/* The clauses by which a join finds the rows that match. */
-static List *
-JoinClauses(PlanState *ps)
-{
-	switch (nodeTag(ps->plan))
-	{
-		case T_HashJoin:
-			return ((HashJoin *) ps->plan)->hashclauses;
-		case T_MergeJoin:
-			return ((MergeJoin *) ps->plan)->mergeclauses;
-		default:
-			return ((Join *) ps->plan)->joinqual;
-	}
-}
-
 /* If the clause says that a column of the other side equals the key, which is one of that side: goes on there. */
 static void
 PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *key, int side)
@@ -295,7 +280,7 @@ PushDownEquals(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side
 	if (side == OUTER_VAR ? !InnerSideIsReachable(pushdown, ps) :
 		IsA(ps, HashJoinState) || MayStopEarly(ps, outerPlanState(ps)))
 		return;
-	foreach(lc, JoinClauses(ps))
+	foreach(lc, IsA(ps, NestLoopState) ? ((Join *) ps->plan)->joinqual : MatchClauses(ps->plan))
 		PushDownEqual(pushdown, ps, lfirst(lc), key, side);
 }
 
@@ -306,7 +291,7 @@ PushDownJoin(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
 	Join	   *join = (Join *) ps->plan;
 
 	/* what the join hashes by may have subplans */
-	if (IsVolatile((Node *) join->joinqual) || IsVolatile((Node *) JoinClauses(ps)) ||
+	if (IsVolatile((Node *) join->joinqual) || IsVolatile((Node *) MatchClauses(ps->plan)) ||
 		!PlanHasNoSideEffect(side == OUTER_VAR ? innerPlanState(ps) : outerPlanState(ps)))
 		return false;
 	PushDownEquals(pushdown, ps, key, side);

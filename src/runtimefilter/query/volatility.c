@@ -37,6 +37,12 @@ ScansTable(PlanState *ps)
 	}
 }
 
+List *
+MatchClauses(const Plan *plan)
+{
+	return IsA(plan, HashJoin) ? ((HashJoin *) plan)->hashclauses : IsA(plan, MergeJoin) ? ((MergeJoin *) plan)->mergeclauses : NIL;
+}
+
 static bool
 FunctionIsVolatile(Oid function, void *context)
 {

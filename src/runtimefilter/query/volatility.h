@@ -16,6 +16,9 @@ extern Var *PlainColumn(Node *expression);
 /* True if the rows of a node are those of one table, of which it hands on columns. */
 extern bool ScansTable(PlanState *ps);
 
+/* The clauses by which a hash or merge join finds the rows that match; NIL of other nodes. */
+extern List *MatchClauses(const Plan *plan);
+
 /* True if the expression may have a side effect, or another value next time.  That includes all subplans. */
 extern bool IsVolatile(Node *expression);
 
