@@ -143,8 +143,8 @@ DROP TABLE f, d, queue, pages, slow_pages, parts;
 
 -- A hash function that takes long is timed.  Where it takes longer than the join itself, the keys are not collected to the end; and the rows of a
 -- small table are, but no longer tested than it takes to see that a fifth of the rows is not worth it.
-CREATE FUNCTION slow_hash(text, bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN FOR i IN 1..300 LOOP END LOOP; RETURN hashtextextended($1, $2); END $$;
-CREATE FUNCTION slow_eq(text, text) RETURNS bool LANGUAGE internal IMMUTABLE STRICT LEAKPROOF AS 'texteq';
+CREATE FUNCTION slow_hash(text, bigint) RETURNS bigint LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$ BEGIN FOR i IN 1..300 LOOP END LOOP; RETURN hashtextextended($1, $2); END $$;
+CREATE FUNCTION slow_eq(text, text) RETURNS bool LANGUAGE internal IMMUTABLE STRICT LEAKPROOF PARALLEL SAFE AS 'texteq';
 CREATE OPERATOR === (LEFTARG = text, RIGHTARG = text, FUNCTION = slow_eq, COMMUTATOR = ===, RESTRICT = eqsel, JOIN = eqjoinsel, HASHES);
 CREATE OPERATOR CLASS slow_ops FOR TYPE text USING hash AS OPERATOR 1 === (text, text), FUNCTION 1 hashtext(text), FUNCTION 2 slow_hash(text, bigint);
 CREATE TABLE slow_inner AS SELECT 'key ' || g AS t FROM generate_series(1, 5000) g;
@@ -155,6 +155,11 @@ SELECT count(*) FROM slow_outer o JOIN slow_inner i ON o.t === i.t WHERE length(
 SELECT build_rows < 5000 AS given_up, rows_checked FROM bloomx_last_runtime_filters();
 SELECT count(*) FROM slow_outer o JOIN (SELECT t FROM slow_inner LIMIT 100) i ON o.u === i.t;
 SELECT build_rows, rows_checked BETWEEN 1024 AND 1400 AS one_short_window, pauses FROM bloomx_last_runtime_filters();
+-- a parallel plan that no worker may help with, as a function's that hands on row by row, gives up the keys as well
+SET max_parallel_workers_per_gather = 2; SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
+CREATE FUNCTION row_by_row() RETURNS SETOF text LANGUAGE sql STABLE PARALLEL SAFE AS $$ SELECT o.t FROM slow_outer o JOIN slow_inner i ON o.t === i.t WHERE length(i.t) > 0 $$;
+SELECT count(*) FROM (SELECT row_by_row()) r;
+DROP FUNCTION row_by_row;
 DROP TABLE slow_inner, slow_outer;
 DROP OPERATOR FAMILY slow_ops USING hash;
 DROP OPERATOR === (text, text);

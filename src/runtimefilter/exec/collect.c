@@ -253,12 +253,10 @@ CollectRow(RuntimeFilter *filter, TupleTableSlot *slot)
 		AddTimedRow(filter, slot);
 	else if (!TupIsNull(slot))
 		AddRow(filter, slot);
-	else if (filter->state == FILTER_GIVEN_UP && filter->shared == NULL)
+	else if ((filter->shared != NULL && filter->shared->end_part(filter)) || filter->state == FILTER_GIVEN_UP)
 		ForgetKeys(filter);
-	else if (filter->shared == NULL || !filter->shared->end_part(filter))
-		CompleteFilter(filter);
 	else
-		ForgetKeys(filter);
+		CompleteFilter(filter);
 }
 
 void
