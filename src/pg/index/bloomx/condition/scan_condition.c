@@ -53,7 +53,7 @@ BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe
 		condition->parts[condition->n] = &leaves[condition->n];
 		condition->n++;
 	}
-	return condition;
+	return condition->n == 1 ? leaves : condition;
 }
 
 /* A condition of an operator class becomes one on keys in a column.  A leaf may be part of several conditions. */
@@ -145,6 +145,16 @@ HashesHave(const uint64 *hashes, uint32 n, uint64 hash)
 	return false;
 }
 
+static inline bool
+RowHasKey(const BloomxKeys *keys, const uint64 *row, KeyCondition *leaf)
+{
+	uint16		hashes = BloomxHeadOf(row).hashes;
+
+	if (!keys->of_values)
+		return SignatureHas(keys, row + 1, leaf);
+	return hashes == ANY_HASHES || HashesHave(row + 1, hashes, leaf->hash);
+}
+
 /* A pending row, and the keys by which it is read. */
 typedef struct RowOfKeys
 {
@@ -156,11 +166,8 @@ static bool
 RowHas(KeyCondition *leaf, void *arg)
 {
 	const RowOfKeys *of = arg;
-	uint16		hashes = BloomxHeadOf(of->row).hashes;
 
-	if (!of->keys->of_values)
-		return SignatureHas(of->keys, of->row + 1, leaf);
-	return hashes == ANY_HASHES || HashesHave(of->row + 1, hashes, leaf->hash);
+	return RowHasKey(of->keys, of->row, leaf);
 }
 
 /* True if some hash of a row is that of an element. */
@@ -178,5 +185,9 @@ RowHasElement(const uint64 *row, const BloomxElements *elements)
 bool
 BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, KeyCondition *condition, const BloomxElements *elements)
 {
-	return elements != NULL ? RowHasElement(row, elements) : MayMeet(condition, RowHas, &(RowOfKeys) {.keys = keys, .row = row});
+	if (condition->kind == HAS_KEY)	/* the usual one: every lookup asks every pending row */
+		return RowHasKey(keys, row, condition);
+	if (elements != NULL)
+		return RowHasElement(row, elements);
+	return MayMeet(condition, RowHas, &(RowOfKeys) {.keys = keys, .row = row});
 }
