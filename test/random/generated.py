@@ -811,7 +811,7 @@ def aggregates_of(session):
 
 def create():
     setup = SETUP.replace("@EXPECTED@", EXPECTED).replace("@MISTAKE@", MISTAKE.replace("'", "''")) + AGREE
-    server.make(DATABASE, f"CREATE ROLE {ROLE} LOGIN; ALTER DATABASE {DATABASE} OWNER TO {ROLE}; CREATE EXTENSION bloomx; CREATE EXTENSION bloomx_theory; SET ROLE {ROLE};\n" + setup, ROLE)
+    server.make(DATABASE, f"CREATE ROLE {ROLE} LOGIN; ALTER DATABASE {DATABASE} OWNER TO {ROLE}; CREATE EXTENSION bloomx; CREATE EXTENSION bloomx_theory; GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO {ROLE}; SET ROLE {ROLE};\n" + setup, ROLE)
 
 
 def make_kinds(tests, session, layouts):
