@@ -110,21 +110,6 @@ FilterIsReady(const RuntimeFilter *filter)
 	return filter->state == FILTER_COMPLETE && *filter->built != NULL;
 }
 
-/*
- * The same, by whoever is about to drop rows.  The server forgets with each build that it
- * need not look for an outer row first, until the outer side yields one.  Now all of
- * its rows may be dropped.  So it is told again, for the next rescan.
- */
-static inline bool
-UseFilter(RuntimeFilter *filter)
-{
-	if (!FilterIsReady(filter))
-		return false;
-	if (filter->builds_first)
-		filter->hash_join->hj_OuterNotEmpty = true;
-	return true;
-}
-
 /* ---- where it is applied ---- */
 
 /* What is counted.  The names of the columns are in bloomx--1.0.sql, in this order. */

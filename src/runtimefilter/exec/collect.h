@@ -21,6 +21,22 @@ extern void CompleteFilter(RuntimeFilter *filter);
 extern void GiveUpFilter(RuntimeFilter *filter);
 extern void ForgetKeys(RuntimeFilter *filter);
 
+/*
+ * True if the filter is ready (FilterIsReady); asked by whoever is about to drop rows.
+ * The server forgets with each build that it need not look for an outer row first,
+ * until the outer side yields one.  Now all of its rows may be dropped.  So it is told
+ * again, for the next rescan.
+ */
+static inline bool
+UseFilter(RuntimeFilter *filter)
+{
+	if (!FilterIsReady(filter))
+		return false;
+	if (filter->builds_first)
+		filter->hash_join->hj_OuterNotEmpty = true;
+	return true;
+}
+
 /* ---- rows ---- */
 
 /* Adds the keys of a row of the inner side to the sets. */

@@ -36,6 +36,7 @@
 #include "utils/rel.h"
 
 #include "runtimefilter/exec/budget.h"
+#include "runtimefilter/exec/collect.h"
 #include "runtimefilter/exec/rangeindex.h"
 #include "runtimefilter/exec/scans.h"
 

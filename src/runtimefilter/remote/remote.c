@@ -57,8 +57,8 @@
 #include "utils/varlena.h"
 
 #include "pg/base/objects.h"
+#include "runtimefilter/exec/collect.h"
 #include "runtimefilter/plan/pushdown.h"
-#include "runtimefilter/query/optional.h"
 #include "runtimefilter/query/volatility.h"
 #include "runtimefilter/remote/remotesql.h"
 #include "runtimefilter/remote/sentkeys.h"
