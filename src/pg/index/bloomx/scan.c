@@ -498,7 +498,7 @@ TakeBlocks(BloomxSearch *search, Relation heap)
 
 	for (int i = 0; i < search->nconditions; i++)
 		has_elements |= search->elements[i] != NULL;
-	search->in = has_elements && BloomxCanFindRows(heap, search->snapshot, search->blocks) ?
+	search->in = has_elements && BloomxCanFindRows(heap, search->index, search->snapshot, search->blocks) ?
 		palloc_extended(search->blocks / 8 + 1, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO) : NULL;
 }
 

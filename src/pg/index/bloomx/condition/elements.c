@@ -22,6 +22,7 @@
 #include "catalog/pg_am.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/clauses.h"
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "utils/memutils.h"
@@ -133,11 +134,15 @@ typedef struct RowSearch
 	int64		found;
 } RowSearch;
 
+/*
+ * A query that implies the predicate of the index does not run it.  So functions of it that the
+ * table's owner may have made must not run here, with the privileges of another user.
+ */
 bool
-BloomxCanFindRows(Relation heap, Snapshot snapshot, BlockNumber blocks)
+BloomxCanFindRows(Relation heap, Relation index, Snapshot snapshot, BlockNumber blocks)
 {
 	return heap->rd_rel->relam == HEAP_TABLE_AM_OID && snapshot != NULL && IsMVCCSnapshot(snapshot) &&
-		blocks / 8 <= work_mem * (uint64) 1024;
+		blocks / 8 <= work_mem * (uint64) 1024 && !contain_leaked_vars((Node *) RelationGetIndexPredicate(index));
 }
 
 /* As the executor calls an operator: NULL, which is what @? and @@ make of a failing jsonpath, is not true. */

@@ -35,8 +35,8 @@ typedef struct BloomxRowsAsked
 	BlockNumber blocks;			/* of the table */
 } BloomxRowsAsked;
 
-/* True if the rows of such a table can be found. */
-extern bool BloomxCanFindRows(Relation heap, Snapshot snapshot, BlockNumber blocks);
+/* True if the rows of such a table can be found, and the predicate of the index may run. */
+extern bool BloomxCanFindRows(Relation heap, Relation index, Snapshot snapshot, BlockNumber blocks);
 
 /* Adds them to the bitmap; returns how many there are. */
 extern int64 BloomxFindRows(const BloomxRowsAsked *asked, TIDBitmap *bitmap);
