@@ -14,7 +14,7 @@
 
 /* ---- rebuild.c ---- */
 
-/* Makes the segments of an index of values anew, if they have many more rows than the table, which has `tuples`. */
+/* Rebuilds the segments of an index of values, if they have many more rows than the table, which has `tuples`. */
 extern void BloomxRebuildEntries(Relation index, double tuples);
 
 /* ---- nulls.c ---- */

@@ -145,7 +145,7 @@ typedef struct ValueConditions
 } ValueConditions;
 
 /*
- * The share of entries that meet a condition in vain, as if keys were independent;
+ * The share of entries that meet a condition by false positives, as if keys were independent;
  * 1 if it says nothing.  Adds up the leaves, too: the keys that are looked up.
  */
 static double

@@ -284,6 +284,7 @@ DropOldSegments(Relation index, uint64 generation)
 	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
 	directory = BloomxReadDirectory(index, NULL);
+	/* every row of the table is in a later segment, or pending */
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
 		BloomxMerge merge = {.sources = 1, .source = {i}};

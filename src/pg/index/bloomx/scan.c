@@ -352,6 +352,7 @@ SearchIndex(BloomxSearch *search)
 	const BloomxDirectory *directory = search->directory;
 	const BloomxSegment *next = NULL;
 
+	/* in this order no row is between the two */
 	if (!SearchPending(search))
 		return false;
 	for (uint32 i = directory->meta.segments; i-- > 0;)

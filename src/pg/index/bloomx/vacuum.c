@@ -294,7 +294,7 @@ HasOlderPages(const BloomxDirectory *directory, const uint64 *ends)
 	return directory->meta.pending[list].generation < ends[list];
 }
 
-/* As many pages as the memory allows, at most n: their rows, or the part of the rows that becomes so many pages, are in memory. */
+/* As many pages as the memory allows, at most n: their rows, or the part of the rows that becomes as many pages, are in memory. */
 static uint32
 PagesInMemory(uint32 n)
 {

@@ -29,7 +29,7 @@ typedef struct InsertState
 	BloomxColumns *columns;		/* of values; NULL: the index is of filters */
 	BloomxKeys	keys;			/* of filters when they were read; 0 parts: not read yet */
 	BloomxTarget target;
-	uint32		owed;			/* the step of a merge that is due, but was not done */
+	uint32		owed;			/* merge debt: the pages of a step that is due, but was not done */
 	uint32		rows;			/* that came while a step was due */
 } InsertState;
 
@@ -54,10 +54,10 @@ GetInsertState(Relation index, IndexInfo *info)
 
 /*
  * If a step of a merge is due while somebody else holds the directory lock, it is
- * tried again after so many rows.  Of two sessions that insert at once, one would
+ * tried again after this number of rows.  Of two sessions that insert at once, one would
  * otherwise do most of the steps, and be left with its rows when the other has ended.
  * A step takes as long as some hundred rows: after 16 it is early enough, and to ask
- * for the lock once in so many rows does not count.
+ * for the lock that rarely does not count.
  */
 #define RETRY_ROWS 16
 
@@ -71,6 +71,7 @@ PayOwed(Relation index, InsertState *state, uint32 step)
 	if (step == 0 && (state->owed == 0 || ++state->rows % RETRY_ROWS > 0))
 		return;
 	state->owed = Max(state->owed, step);
+	/* never wait here: a merge or VACUUM that has the lock pays meanwhile */
 	if (!BloomxTryLockDirectory(index))
 		return;
 	(void) BloomxMergeStep(index, state->owed, state->columns != NULL ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(index));

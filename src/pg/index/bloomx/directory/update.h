@@ -10,7 +10,7 @@
 
 #pragma GCC visibility push(hidden)
 
-/* Finds n free slots on one page of the directory.  False if there are not so many, and no further page may be added. */
+/* Finds n free slots on one page of the directory.  False if no page has as many, and none may be added. */
 extern bool BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots);
 
 /*
@@ -22,7 +22,7 @@ extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directo
 /* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
 extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);
 
-/* Notes that a pass of VACUUM has seen all rows of a segment, of which so many are dead.  Needs the directory lock. */
+/* Notes that a pass of VACUUM has seen all rows of a segment, of which `dead` are dead.  Needs the directory lock. */
 extern void BloomxNoteSeen(Relation index, uint32 slot, uint32 pass, uint32 dead);
 
 #pragma GCC visibility pop

@@ -56,9 +56,9 @@ MostHave(const uint32 *counts, uint32 filters, uint32 others)
 }
 
 /*
- * The share of the rows that a lookup returns in vain because the filters of 2^i
- * blocks are folded once.  The plan for rate r has about log2(1/r) parts; so many
- * has the filter in the middle.  A filter of that rate has r^(1/parts) of its bits
+ * The share of false positives among the rows of a lookup if the filters of 2^i
+ * blocks are folded once.  The plan for rate r has about log2(1/r) parts, which is taken
+ * from the filter in the middle.  A filter of that rate has r^(1/parts) of its bits
  * set.
  */
 static double

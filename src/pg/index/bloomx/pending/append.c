@@ -37,7 +37,7 @@
 
 /*
  * The pages that the step of a merge writes which is due after an insert of n
- * words, with which the list has so many words; 0 if none is due.
+ * words, with which the list has `words`; 0 if none is due.
  *
  * Rows owe MERGED_PAGES_PER_PAGE times their own size.  The row that makes the
  * list too long begins the merge; after it a step is due whenever the rows since
@@ -142,7 +142,7 @@ BloomxAppendRow(Relation index, BloomxTarget *target, const BloomxKeys *keys, co
 	if (target->block != META_BLOCK)
 		result = AppendToTarget(index, target, row, BloomxRowWords(keys, row));
 	if (result == APPENDED)
-		return true;
+		return true;			/* without a look at the metapage */
 	buffer = ReadBuffer(index, META_BLOCK);
 	/* if the page is full, the metapage will have to change */
 	if (result == PAGE_IS_BUSY)

@@ -337,6 +337,7 @@ CloseList(Relation index, GenericXLogState *state, const BloomxMeta *meta, int l
 		UnlockReleaseBuffer(last);
 		return InvalidBuffer;
 	}
+	/* full: an INSERT that remembers the page asks the metapage for another one */
 	page = (PageHeader) GenericXLogRegisterBuffer(state, last, 0);
 	page->pd_lower = page->pd_special;
 	return last;

@@ -33,7 +33,7 @@
 
 /*
  * Unless an option or the operator classes say it, the rate is such that a lookup
- * of an absent key reads at most ten blocks of the table in vain, some tenth of a
+ * of an absent key reads at most ten blocks of the table for nothing, some tenth of a
  * millisecond's work.  One part more halves these blocks, and makes the index some
  * 8 % larger.  bench/index/rows --probes, 10 million rows of six integers on 63,700
  * blocks, a key of one column: 10 parts 0.80 ms and 112 MB, 13 parts 0.21 ms and 146
@@ -168,7 +168,7 @@ AddToSet(KeySet *set, uint64 hash)
 #define LEAST_ENTRIES 64
 
 /*
- * A class gets room for so many signatures even if they take more than the memory:
+ * A class gets room for this number of signatures even if they take more than the memory:
  * the largest ones, 128 kB each, one megabyte.
  */
 #define LEAST_ROOM 8

@@ -26,7 +26,7 @@ typedef struct BloomxShare
 
 /*
  * Of an index whose options and operator classes do not say otherwise: a rate of one
- * in 16,384.  On a small table a block read in vain is most of a lookup's time.
+ * in 16,384.  On a small table a false block is most of a lookup's time.
  * bench/index/rows --probes, 500,000 arrays of eight keys on 7,200 blocks, a key of
  * one row: with 10 parts 14 times as long as with GIN, with 12 5.4 times, with 13 4.1
  * times, with 14 3.5 times, and no less with 15 and 16.  The index of 14 parts has

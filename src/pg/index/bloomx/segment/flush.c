@@ -98,6 +98,7 @@ Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 	BlockNumber start;
 	BloomxMeta *meta = BloomxReserve(&change, index, segments->pages, segments->pages, &start);
 
+	/* if the step fails from here on, BloomxFreeReserved gives the pages back */
 	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
 	meta->keys = *keys;
 	for (uint32 i = 0; i < segments->n; i++)

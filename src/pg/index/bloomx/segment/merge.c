@@ -73,7 +73,7 @@ IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
 	return false;
 }
 
-/* True if the segment has so many slices and no more rows.  Old ones are not merged: what they became would not be old. */
+/* True if the segment has that number of slices and no more rows.  Old ones are not merged: what they became would not be old. */
 static bool
 MayMerge(const BloomxDirectory *directory, uint32 i, uint32 slices, uint32 rows)
 {
@@ -257,6 +257,7 @@ ReservePages(Relation index, BloomxMerge *merge)
 
 	if (meta == NULL)
 		return false;
+	/* from now on a merge is under way, whoever continues it */
 	merge->segment.generation = meta->next_generation++;
 	meta->merge = *merge;
 	BloomxFinishMetaChange(&change);
@@ -308,6 +309,7 @@ ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
 	sources = Sources(index, directory, merge, first, end, &n);
 	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
+	/* after a crash here the same pages are written again */
 	if (to < total)
 		NoteProgress(index, to);
 	else

@@ -40,7 +40,7 @@ extern void BloomxFinishMerge(Relation index);
 extern bool BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 number);
 
 /*
- * Adds a segment of so many slices to an index that only those know who build it,
+ * Adds a segment of that number of slices to an index that only its builders know,
  * and shows that in the progress.  Several of them may do so at the same time.
  */
 extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);

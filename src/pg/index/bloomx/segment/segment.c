@@ -303,7 +303,7 @@ AppendSegment(const Collector *collector, const BloomxSegment *segment, uint32 n
 	}
 }
 
-/* Makes slices 64 * number and the next 63 of all live rows, each of so many words.  Columns end at `end`. */
+/* Makes slices 64 * number and the next 63 of all live rows, each of `words` words.  Columns end at `end`. */
 static void
 MakeSlices(Collector *collector, uint32 number, uint32 end, uint64 *slices, uint32 words)
 {
