@@ -107,7 +107,7 @@ static void
 StartHook(QueryDesc *query, int eflags)
 {
 	MemoryContext old;
-	Walk		walk = {NULL};
+	Walk		walk = {.values = NULL};
 
 	if (next_start)
 		next_start(query, eflags);
