@@ -572,7 +572,7 @@ KeySetImport(KeySet *set, ExportedKeySet *exported)
 			from.n_bits = exported->n_words * 64;
 			from.base = (int64) ((uint64) exported->lowest & ~UINT64CONST(63));
 			/* room for all at once, if they are many */
-			if (set->form != KEYS_FILTER && AreDense(set, set->n_distinct + exported->n_distinct))
+			if ((set->form == KEYS_FEW || set->form == KEYS_BITMAP) && AreDense(set, set->n_distinct + exported->n_distinct))
 				ChangeToBitmap(set, set->lowest, set->highest);
 			AddAllOf(set, &from);
 			break;
