@@ -15,3 +15,9 @@ SELECT of_days();
 SELECT of_weeks();
 -- the same, by the key that they are made by
 SELECT of_all_weeks();
+-- texts that all have partners
+SELECT count(*) FROM uses JOIN names USING (t) WHERE length(names.t) > 3;
+-- the same, in a nondeterministic collation
+SELECT count(*) FROM uses JOIN names USING (s) WHERE length(names.t) > 3;
+-- the same, documents
+SELECT count(*) FROM uses JOIN names USING (j) WHERE length(names.t) > 3;

@@ -20,6 +20,13 @@ CREATE TABLE events AS SELECT g AS customer, 'new'::text AS status, g AS x, g AS
 CREATE INDEX ON events (status);
 CREATE TABLE huge AS SELECT g % 100000 AS customer, g AS x FROM generate_series(1, (2000000 * :scale)::int) g;
 
+-- Keys that take longer to hash and to compare; each row has a partner, and the planner does not know it.
+CREATE COLLATION slow (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE names AS SELECT 'name of ' || g AS t, ('name of ' || g) COLLATE slow AS s, jsonb_build_object('name', g) AS j
+	FROM generate_series(1, (2000000 * :scale)::int) g;
+CREATE TABLE uses AS SELECT * FROM names ORDER BY md5(t);
+VACUUM names, uses;
+
 -- Many partitions of few rows, and some of more.
 CREATE TABLE days (day int, k int, x int) PARTITION BY RANGE (day);
 SELECT format('CREATE TABLE days_%s PARTITION OF days FOR VALUES FROM (%s) TO (%s)', g, g, g + 1) FROM generate_series(0, 2999) g \gexec
