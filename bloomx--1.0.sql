@@ -78,13 +78,13 @@ CREATE FUNCTION bytea(bloomfilter) RETURNS bytea
 	AS 'MODULE_PATHNAME', 'bloomfilter_send'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bytea(bloomfilter) IS
-	'convert bloomfilter to bytea, in the interchange format (docs/FORMAT.md)';
+	'convert bloomfilter to bytea, in the interchange format (docs/internals/FORMAT.md)';
 
 CREATE FUNCTION bloomfilter(bytea) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloomfilter_from_bytea'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloomfilter(bytea) IS
-	'convert bytea, in the interchange format (docs/FORMAT.md), to bloomfilter';
+	'convert bytea, in the interchange format (docs/internals/FORMAT.md), to bloomfilter';
 
 CREATE CAST (bloomfilter AS bytea) WITH FUNCTION bytea(bloomfilter);
 COMMENT ON CAST (bloomfilter AS bytea) IS 'interchange format';
@@ -296,7 +296,7 @@ CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigin
 	AS 'MODULE_PATHNAME', 'bloom_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
 COMMENT ON FUNCTION bloom_hash(v anycompatible, seed bigint) IS
-	'64-bit hash of a key, the same on every platform and version (docs/FORMAT.md)';
+	'64-bit hash of a key, the same on every platform and version (docs/internals/FORMAT.md)';
 
 CREATE FUNCTION bloom_random_seed() RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_random_seed'

@@ -7,7 +7,7 @@
  *
  * Standard input is the filter as psql prints a bytea, the arguments are keys.
  * Keys of type text are hashed as they stand, integers as eight bytes, the
- * lowest first; docs/FORMAT.md has the other types.
+ * lowest first; docs/internals/FORMAT.md has the other types.
  */
 #include <stdio.h>
 #include <stdlib.h>

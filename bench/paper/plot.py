@@ -1,4 +1,4 @@
-"""The figures of docs/theory.md and docs/theory/papers.md, from the measurements in docs/theory/*.csv and from exact.py.
+"""The figures of docs/internals/theory.md and docs/internals/theory/papers.md, from the measurements in docs/internals/theory/*.csv and from exact.py.
 
     plot.py DIRECTORY [PREFIX]
 

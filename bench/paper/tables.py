@@ -1,4 +1,4 @@
-"""The tables of docs/theory.md and docs/theory/papers.md, from the measurements in docs/theory/*.csv and from exact.py.
+"""The tables of docs/internals/theory.md and docs/internals/theory/papers.md, from the measurements in docs/internals/theory/*.csv and from exact.py.
 
     tables.py DIRECTORY DOCUMENT ...
 

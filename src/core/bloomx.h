@@ -6,7 +6,7 @@
  * key that it holds; to other keys it says yes at a rate that is planned and
  * can be computed exactly.  Filters made here and filters made by the
  * extension are the same bytes: blx_export writes what SQL casts from bytea,
- * and blx_import reads what SQL casts to bytea (docs/FORMAT.md).
+ * and blx_import reads what SQL casts to bytea (docs/internals/FORMAT.md).
  *
  *     blx_error error;
  *     blx_geometry g;
@@ -84,7 +84,7 @@ extern unsigned blx_version(void);
 /* The most keys of one blx_test_batch: its answer has a bit for each, in one word. */
 #define BLX_BATCH 64
 
-/* Layouts (docs/design.md).  The numbers are stored: never reuse one. */
+/* Layouts (docs/internals/design.md).  The numbers are stored: never reuse one. */
 enum blx_layout_id
 {
 	BLX_HASHES = 0,				/* the open set: distinct hashes, not yet a filter */
@@ -110,7 +110,7 @@ enum blx_hashing
 	BLX_TRIPLE = 3
 };
 
-/* What keys are (docs/FORMAT.md says how each type's values become bytes).  Stored: never reuse a number. */
+/* What keys are (docs/internals/FORMAT.md says how each type's values become bytes).  Stored: never reuse a number. */
 enum blx_key_type
 {
 	BLX_KEY_NONE = 0,			/* not known yet: the filter takes the type of its first key */
@@ -305,7 +305,7 @@ extern bool blx_key_check(const blx_identity *filter, const blx_identity *key, b
 
 /* ---- keys ---- */
 
-/* The hash of a key: XXH3, with the filter's seed, of the canonical bytes that docs/FORMAT.md gives for its type. */
+/* The hash of a key: XXH3, with the filter's seed, of the canonical bytes that docs/internals/FORMAT.md gives for its type. */
 extern uint64_t blx_hash(const void *bytes, size_t length, uint64_t seed);
 
 /*
@@ -351,13 +351,13 @@ extern blx_filter *blx_open(const blx_geometry *planned, const blx_identity *id,
  */
 extern blx_filter *blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_error *error);
 
-/* ---- algebra: each makes a new filter (docs/design.md, "The algebra") ---- */
+/* ---- algebra: each makes a new filter (docs/internals/design.md, "The algebra") ---- */
 
 /*
  * The union, and the intersection, which loses no key that both hold.  Filters of
  * a fixed size, but for variable_blocked, may differ in resolution by a power of
  * two, and in parts where they have any.  The others, but for scalable, must have
- * one geometry (docs/FORMAT.md, "Combining filters").  BLX_MISMATCH names what differs; BLX_UNSUPPORTED says why
+ * one geometry (docs/internals/FORMAT.md, "Combining filters").  BLX_MISMATCH names what differs; BLX_UNSUPPORTED says why
  * a layout does not have the operation.
  */
 extern blx_filter *blx_unite(const blx_filter *a, const blx_filter *b, const blx_memory *memory, blx_error *error);
@@ -419,7 +419,7 @@ extern void blx_details(const blx_filter *f, blx_emit emit, void *arg);
 
 /* ---- exchange ---- */
 
-/* The interchange format of f (docs/FORMAT.md): its length, and the bytes. */
+/* The interchange format of f (docs/internals/FORMAT.md): its length, and the bytes. */
 extern uint64_t blx_export_bytes(const blx_filter *f);
 extern void blx_export(const blx_filter *f, uint8_t *out);
 

@@ -5,7 +5,7 @@
  */
 #include "exercise.h"
 
-/* The body's words before the slices (docs/FORMAT.md). */
+/* The body's words before the slices (docs/internals/FORMAT.md). */
 enum
 {
 	K, GENERATION, ADDED, IN_GENERATION, YOUNGEST, SLICES

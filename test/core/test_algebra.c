@@ -1,5 +1,5 @@
 /*
- * test_algebra.c - the algebra of filters (docs/design.md, "The algebra"), on
+ * test_algebra.c - the algebra of filters (docs/internals/design.md, "The algebra"), on
  * random geometries and random keys.
  *
  * The yardstick is never the algebra itself: a folded, cut or united filter

@@ -4,7 +4,7 @@
  */
 #include "exercise.h"
 
-/* The positions as docs/FORMAT.md defines them. */
+/* The positions as docs/internals/FORMAT.md defines them. */
 static uint64_t
 position_of(uint64_t key, uint64_t s, unsigned i)
 {

@@ -4,7 +4,7 @@
  */
 #include "exercise.h"
 
-/* Offsets from docs/FORMAT.md. */
+/* Offsets from docs/internals/FORMAT.md. */
 enum
 {
 	MAGIC = 0, LAYOUT = 4, KEY_TYPE = 5, NAME_LEN = 6, HASHING = 7, BLOCKS = 8, SEED = 12, CAPACITY = 20,

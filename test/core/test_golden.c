@@ -1,7 +1,7 @@
 /*
  * test_golden.c - the golden vectors of test/python/golden.json: hashes of
  * keys, and filters with their bytes, made by a program that shares nothing
- * with the core but docs/FORMAT.md.
+ * with the core but docs/internals/FORMAT.md.
  *
  * The file has one vector per line.  The reader here understands only that, not
  * JSON in general.

@@ -156,7 +156,7 @@ bits_per_key(void)
 					bits;
 	}			table[] = {{1e-1, 5.6}, {1e-2, 11.1}, {1e-3, 16.2}, {1e-4, 21.2}, {1e-6, 31.3}};
 
-	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are those of docs/design.md")
+	TEST("plan, partitioned_blocked: bits per key, averaged over one doubling of n, are those of docs/internals/design.md")
 	for (size_t i = 0; i < LENGTH(table); i++)
 	{
 		double		sum = 0,

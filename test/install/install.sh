@@ -3,7 +3,7 @@
 #
 #     test/install/install.sh          (PG_CONFIG chooses the PostgreSQL)
 #
-# No next version exists yet, so the test makes one: it raises all versions in a copy of the tree, as docs/development.md
+# No next version exists yet, so the test makes one: it raises all versions in a copy of the tree, as docs/internals/development.md
 # says, and adds a function to the library, to the script and to an upgrade script. A database of this version
 # is used with the next library, then upgraded, then dumped and restored.
 #

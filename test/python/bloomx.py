@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Bloom filters in the interchange format of bloomx, version 1 (docs/FORMAT.md).
+"""Bloom filters in the interchange format of bloomx, version 1 (docs/internals/FORMAT.md).
 
 A stand-alone reader and writer in plain Python 3.9 or later: it needs neither
 PostgreSQL nor any package beyond the standard library.  It is written from the

@@ -22,7 +22,7 @@ import sys
 sys.dont_write_bytecode = True
 import bloomx  # noqa: E402  (from this directory)
 
-FORMAT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "FORMAT.md"
+FORMAT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "internals" / "FORMAT.md"
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")
 
 # The second seed has its top bit set: as a bigint in SQL it is negative.
@@ -329,7 +329,7 @@ def make_golden():
             "text": f.to_text(),
         })
     return {
-        "format": "bloomx interchange format, version 1: golden vectors; see docs/FORMAT.md",
+        "format": "bloomx interchange format, version 1: golden vectors; see docs/internals/FORMAT.md",
         "seeds": [hex64(seed) for seed in SEEDS],
         "xxh3": [{"length": n, "hash": [hex64(bloomx.xxh3_64(pattern(n), seed)) for seed in SEEDS]} for n in XXH3_LENGTHS],
         "keys": key_rows,

@@ -1,6 +1,6 @@
 /*
  * error.h - how a function of the core reports why it failed
- * (docs/design.md, "Errors and messages").
+ * (docs/internals/design.md, "Errors and messages").
  */
 #ifndef BLX_ERROR_H
 #define BLX_ERROR_H

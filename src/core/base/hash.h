@@ -1,5 +1,5 @@
 /*
- * hash.h - from bytes to hashes (docs/FORMAT.md, "Hashing").
+ * hash.h - from bytes to hashes (docs/internals/FORMAT.md, "Hashing").
  *
  * A key is one 64-bit hash, XXH3 of its canonical bytes with the filter's
  * seed.  Layouts that need more than 64 random bits derive further hashes from

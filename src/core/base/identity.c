@@ -16,7 +16,7 @@ blx_identity_of(const blx_filter *f)
 	return id;
 }
 
-/* The names of key types by code (docs/FORMAT.md, "Key types").  Codes are stored in filters: never renumber them. */
+/* The names of key types by code (docs/internals/FORMAT.md, "Key types").  Codes are stored in filters: never renumber them. */
 static const char *const key_type_names[] = {
 	[BLX_KEY_NONE] = "none",
 	[BLX_KEY_INTEGER] = "integer",

@@ -1,6 +1,6 @@
 /*
  * estimate.c - what a filter knows about itself: set bits, rate and cardinality
- * (docs/design.md, "What a filter knows about itself").
+ * (docs/internals/design.md, "What a filter knows about itself").
  *
  * The rate is that of the bits as they are, exact over random hashes.  The
  * cardinality is an estimate from the number of set bits, with its standard

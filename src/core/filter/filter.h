@@ -89,7 +89,7 @@ extern bool blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b,
 extern void blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id);
 
 /*
- * The geometries of a | b and a & b (docs/FORMAT.md, "Combining filters"); the error names what differs.
+ * The geometries of a | b and a & b (docs/internals/FORMAT.md, "Combining filters"); the error names what differs.
  * Only layouts whose union has a size that follows from the two sizes.
  */
 extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);

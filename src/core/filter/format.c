@@ -1,5 +1,5 @@
 /*
- * format.c - the interchange format (docs/FORMAT.md) and its validator.
+ * format.c - the interchange format (docs/internals/FORMAT.md) and its validator.
  *
  * In memory a filter is its interchange bytes after a 4-byte length, in the
  * machine's byte order.  Only the open set (hashes) differs: it travels as its
@@ -165,7 +165,7 @@ blx_export(const blx_filter *f, uint8_t *out)
 
 	memcpy(out, f->magic, 4);
 	out += 4;
-	/* The header, field by field in the order of docs/FORMAT.md, and the name. */
+	/* The header, field by field in the order of docs/internals/FORMAT.md, and the name. */
 	put(&out, f->layout, 1);
 	put(&out, f->key_type, 1);
 	put(&out, f->name_len, 1);

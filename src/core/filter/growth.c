@@ -1,5 +1,5 @@
 /*
- * growth.c - filters whose size is not known yet (docs/design.md, "The open
+ * growth.c - filters whose size is not known yet (docs/internals/design.md, "The open
  * set").
  *
  * Keys are collected as distinct hashes (layouts/growing/hashes.c) until the size is

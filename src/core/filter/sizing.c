@@ -1,6 +1,6 @@
 /*
  * sizing.c - plans: how large a filter must be for a number of keys and a rate,
- * and how many keys a size allows (docs/design.md, "What a filter knows about
+ * and how many keys a size allows (docs/internals/design.md, "What a filter knows about
  * itself").
  *
  * Every k is tried, with the smallest size that meets the target by the layout's

@@ -1,6 +1,6 @@
 /*
  * block.h - the addressing of one group of parts, on bare words: which block a
- * key picks, and which bit it has in each part of that block (docs/design.md,
+ * key picks, and which bit it has in each part of that block (docs/internals/design.md,
  * "The default layout"; Almeida 2022, section 6.1).
  *
  * The block is the top bits of the group's hash.  The bit numbers come from the

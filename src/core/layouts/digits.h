@@ -3,7 +3,7 @@
  *
  * A derived hash, taken as a fraction, gives several positions: its digits to the
  * base of the block's size.  How many digits a hash gives is the layout's choice
- * and part of the format (docs/FORMAT.md).
+ * and part of the format (docs/internals/FORMAT.md).
  */
 #ifndef BLX_DIGITS_H
 #define BLX_DIGITS_H

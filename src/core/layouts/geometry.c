@@ -1,6 +1,6 @@
 /*
  * geometry.c - which shapes and sizes a filter can have, and how an empty filter
- * of a geometry is made (docs/design.md, "The geometry").
+ * of a geometry is made (docs/internals/design.md, "The geometry").
  *
  * What is common to all layouts is here; a layout's own rules are in its row.
  * The identity of a filter, its seed and key type, is checked here as well.

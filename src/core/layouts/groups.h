@@ -1,6 +1,6 @@
 /*
  * groups.h - parts of 64 cells in groups of eight, over 2^e blocks: what
- * partitioned_blocked, counting and scalable are built of (docs/FORMAT.md,
+ * partitioned_blocked, counting and scalable are built of (docs/internals/FORMAT.md,
  * "Layouts"; Almeida 2022, section 6.1).
  *
  * In each group of up to eight parts a key picks one of 2^e blocks, by the top

@@ -2,7 +2,7 @@
  * layout.h - what a layout is to the rest of the core: one row of a table.
  *
  * A layout is a file that fills a struct blx_layout, a number in bloomx.h and a
- * row in table.c (docs/design.md, "How to add something").  Other code does not
+ * row in table.c (docs/internals/design.md, "How to add something").  Other code does not
  * ask which layout a filter has; it calls a member of the row, or finds it NULL.
  *
  * In these comments f is a filter whose header has been checked, g a geometry,

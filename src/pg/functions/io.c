@@ -1,7 +1,7 @@
 /*
  * io.c - a filter as text, in binary protocol and as bytea.
  *
- * All three carry the interchange format (docs/FORMAT.md): the text form in
+ * All three carry the interchange format (docs/internals/FORMAT.md): the text form in
  * base64, the others as it is.
  */
 #include "pg/functions/functions.h"

@@ -26,7 +26,7 @@
 #include "pg/functions/functions.h"
 #include "pg/value/growth.h"
 
-/* Twice as many slots as hashes; more if the hashes stand too close (docs/design.md, "The open set"). */
+/* Twice as many slots as hashes; more if the hashes stand too close (docs/internals/design.md, "The open set"). */
 blx_filter *
 ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
 {

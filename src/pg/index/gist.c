@@ -6,7 +6,7 @@
  * says "yes" to every key to which the filters below it say "yes".  In a leaf it
  * is the fold and prefix of the filter with the lowest rate that fits siglen
  * bytes.  In inner nodes it is the union, which is exact for signatures of any
- * sizes (docs/design.md, "The algebra").  A signature that would say "yes" to
+ * sizes (docs/internals/design.md, "The algebra").  A signature that would say "yes" to
  * nearly everything is replaced by the full one, a single word of ones.  So is
  * the signature of a filter that cannot be folded to one (another layout, another
  * seed).  The full signature has no key type.

@@ -1,7 +1,7 @@
 /*
  * canonical.c - a hash function for each SQL type.
  *
- * It hashes the canonical bytes of a value (docs/FORMAT.md).  Values that SQL
+ * It hashes the canonical bytes of a value (docs/internals/FORMAT.md).  Values that SQL
  * calls equal have one canonical form, on every build and version.  Keys that
  * consist of other values are in containers.c.
  */

@@ -1,6 +1,6 @@
 /*
  * canonical.h - the hash functions of keys.  Each hashes the canonical bytes of
- * a value (docs/FORMAT.md, "Key types: canonical bytes").
+ * a value (docs/internals/FORMAT.md, "Key types: canonical bytes").
  */
 #ifndef BLOOMX_CANONICAL_H
 #define BLOOMX_CANONICAL_H

@@ -6,7 +6,7 @@
  * They hash an enum inside by its OID, which changes with a dump and restore,
  * and bytes by a function whose result depends on the machine's byte order.  So
  * the canonical form of a container is made of the key hashes of its parts (of
- * jsonb: of its values), each of which is canonical itself.  docs/FORMAT.md
+ * jsonb: of its values), each of which is canonical itself.  docs/internals/FORMAT.md
  * describes the bytes.
  */
 #include "pg/keys/canonical.h"

@@ -51,7 +51,7 @@ struct KeyType
 extern void LookupKeyType(KeyType *key, Oid type, Oid collation, MemoryContext context);
 extern bool LookupKeyTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context, Node *soft);
 
-/* The code of a base type whose canonical form is the same everywhere (docs/FORMAT.md); BLX_KEY_NONE for all others. */
+/* The code of a base type whose canonical form is the same everywhere (docs/internals/FORMAT.md); BLX_KEY_NONE for all others. */
 extern uint8 OwnCodeOf(Oid base);
 
 /*

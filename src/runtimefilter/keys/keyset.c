@@ -13,7 +13,7 @@
  *
  * A filter is made for four times the keys that the planner expects, as far as
  * memory goes.  At the end it is folded to the size that its contents need, which
- * gives the filter that would have been built in that size (docs/design.md, "The
+ * gives the filter that would have been built in that size (docs/internals/design.md, "The
  * algebra").
  */
 #include "postgres.h"

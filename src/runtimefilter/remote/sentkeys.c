@@ -3,7 +3,7 @@
  * another server.
  *
  * The codes of keycode.c mean something only in this process, and only to this join.
- * A remote server knows the hashes of the SQL type (docs/FORMAT.md), which are the
+ * A remote server knows the hashes of the SQL type (docs/internals/FORMAT.md), which are the
  * same everywhere.  So the keys are collected a second time, by those hashes.
  *
  * Values that the join calls equal must have equal hashes.  That holds if the join's

@@ -1,5 +1,5 @@
 /*
- * algebra.c - which filters combine, and how (docs/design.md, "The algebra").
+ * algebra.c - which filters combine, and how (docs/internals/design.md, "The algebra").
  *
  * Everything rests on one operation of a layout, merge(dst, src): dst takes in
  * src's bits, folded or expanded to dst's resolution, over the parts that both

@@ -1,6 +1,6 @@
 /*
  * pair.c - how many keys two filters share: union, intersection and Jaccard
- * index of the sets, with standard errors (docs/design.md, "What a filter knows
+ * index of the sets, with standard errors (docs/internals/design.md, "What a filter knows
  * about itself").
  *
  * Two filters are compared over the parts that both have, at the finer of their

@@ -1,6 +1,6 @@
 /*
  * resize.c - smaller filters of the same keys: prefixes of parts, folds of
- * blocks, and the smallest of both that meets a rate (docs/design.md, "The
+ * blocks, and the smallest of both that meets a rate (docs/internals/design.md, "The
  * algebra").
  */
 #include "core/base/memory.h"

@@ -27,7 +27,7 @@
 
 /*
  * The preset size of a block: one cache line per key.  Larger blocks have a
- * lower rate and cost more misses (docs/theory.md).
+ * lower rate and cost more misses (docs/internals/theory.md).
  */
 #define CACHE_LINE 512
 
@@ -75,7 +75,7 @@ at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, bl
 	return true;
 }
 
-/* Returns how many positions one derived hash gives (docs/FORMAT.md). */
+/* Returns how many positions one derived hash gives (docs/internals/FORMAT.md). */
 static inline unsigned
 positions_a_hash(uint64_t block_bits)
 {

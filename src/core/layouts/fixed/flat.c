@@ -16,7 +16,7 @@
  * Most libraries do the first of these, and Almeida 2022, section 5, warns of it.
  * In a single part a key with h2 = 0 has one bit, other keys have few, and two
  * keys of opposite h2 share their bits.  If each probe has a part of its own, a
- * key always has k bits.  docs/theory.md measures all four.  Filters of
+ * key always has k bits.  docs/internals/theory.md measures all four.  Filters of
  * these schemes cannot be resized, since positions modulo S/2 are different
  * ones, and all formulas suppose independent hashes.
  */

@@ -17,7 +17,7 @@
  * of its slice.  That is exact for the bits as they are, and with expected fills
  * it is the expectation.
  *
- * Two things differ from the paper (docs/theory.md, "Windows over a stream").  The
+ * Two things differ from the paper (docs/internals/theory.md, "Windows over a stream").  The
  * paper takes (i+1) / 2k for the fills of the k youngest slices, which is the chord
  * below the exact 1 - 2^(-(i+1)/k), and its pairs of k and l miss their targets by
  * up to a half; the exact fills are used here.  The paper sizes slices to be half
@@ -38,7 +38,7 @@
 
 /*
  * The most generations, l.  More of them make the edge of the window sharper, but
- * save no memory from about a hundred on (docs/theory.md), and an absent key costs
+ * save no memory from about a hundred on (docs/internals/theory.md), and an absent key costs
  * up to 2 (k + l) / k probes.  The limit also bounds the arrays on the stack.
  */
 #define MAX_GENERATIONS 1024

@@ -1,6 +1,6 @@
 /*
  * hashes.c - the open set: a filter that has no size yet keeps the distinct
- * hashes of its keys (docs/design.md, "The open set").
+ * hashes of its keys (docs/internals/design.md, "The open set").
  *
  * While nobody knows how many keys will come, the hashes themselves are kept,
  * 8 bytes each, in an open-addressing table with linear probing.  A hash's home

@@ -21,7 +21,7 @@
  * limit^k_i, a geometric series, for any keys and any loads.  No other blocked
  * layout can promise that.  The price is a record in each block, emptier
  * home blocks (dynamic_blocked_plan.c) and, beyond the planned number of keys,
- * a cache miss for each block of the chain.  docs/theory.md, "When more keys come",
+ * a cache miss for each block of the chain.  docs/internals/theory.md, "When more keys come",
  * compares it with plain blocks and with scalable.
  *
  * A union joins chains stage by stage.  Two blocks of one stage are ORed if the
