@@ -3,7 +3,7 @@
 
     scripts/throwaway test/documents/recipes.py
 
-Takes the recipes from docs/filter-columns.md, docs/recipes.md and docs/recipes-more.md.  Two or three sessions run
+Takes the recipes from docs/filter-columns.md, docs/recipes.md and docs/internals/more-recipes.md.  Two or three sessions run
 their statements in an order that is likely to hurt, at each isolation level: one waits for another's lock, commits or
 rolls back in the middle, or is stopped between two statements of a function.  test/documents/filter_columns.sh lets many
 sessions run at random instead.
@@ -303,7 +303,7 @@ def folding():
 def come_once(a, b):
     """Two sessions give the same keys. Each key is new for exactly one whose transaction commits."""
     batch = block("recipes", "WITH batch AS")[0]
-    empty = "UPDATE come SET keys = bloom_empty(10000, 0.001, key_type => 'integer')"
+    empty = "UPDATE seen SET keys = bloom_empty(10000, 0.001, key_type => 'integer')"
     for session in (a, b):
         session(next(s for s in block("recipes", "PREPARE once") if "PREPARE once" in s))
 
@@ -339,7 +339,7 @@ def come_once(a, b):
                     else:
                         check(name + ": the second gets the others", set(keys_b) - kept, new(result, keys_b))
                         kept |= set(keys_b)
-                    held = admin("SELECT string_agg(k::text, ' ') FROM come, generate_series(1, 3) k WHERE keys @> k")
+                    held = admin("SELECT string_agg(k::text, ' ') FROM seen, generate_series(1, 3) k WHERE keys @> k")
                     check(name + ": the filter has them", kept, new(held, []))
     check("keys that come once: a stream without a row is an error", "ERROR:  query returned no rows", a("SELECT new_keys('none', ARRAY[5])"))
 
@@ -354,7 +354,7 @@ def last_days(a, b):
     for level in LEVELS:
         admin(empty)
         a(f"BEGIN ISOLATION LEVEL {level}")
-        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM come")
+        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM seen")
         a(add(1, "2026-01-01"))
         b.must_wait(add(2, "2026-01-02"))
         a("COMMIT")
@@ -400,7 +400,13 @@ def build_anew(a, b):
         check(f"build anew, locked {locked}: keys lost", lost, admin("SELECT count(*) FROM blocklist, listed WHERE NOT f @> host"))
 
 
-# ---- recipes-more.md ----
+def shards():
+    ask = "PREPARE {0} AS SELECT f @> $1 FROM shard WHERE id = bloom_hash($1{1}) & 3;"
+    names = admin(ask.format("typed", "::integer") + "".join(f"EXECUTE typed({n});" for n in range(1, 201)))
+    check("shards: a parameter with a type is found in its shard", {"t"}, set(names.split()))
+
+
+# ---- internals/more-recipes.md ----
 
 def more():
     check("cascade: a key on both sides is refused", "ERROR:  key 2 is a member and not a member",
@@ -408,9 +414,6 @@ def more():
     check("cascade: no members, no others, nulls", "f t t f",
           admin("""SELECT concat_ws(' ', in_cascade(cascade(NULL, ARRAY[2]), 2), in_cascade(cascade(ARRAY[2], NULL), 2),
               in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 1), in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 2))"""))
-    ask = "PREPARE {0} AS SELECT f @> $1 FROM shard WHERE id = bloom_hash($1{1}) & 3;"
-    names = admin(ask.format("typed", "::integer") + "".join(f"EXECUTE typed({n});" for n in range(1, 201)))
-    check("shards: a parameter with a type is found in its shard", {"t"}, set(names.split()))
 
 
 def main():
@@ -436,8 +439,9 @@ def main():
         come_once(a, b)
         last_days(a, b)
         build_anew(a, b)
+        shards()
         admin("DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION bloomx")
-        load("recipes-more")
+        load("internals/more-recipes")
         more()
         for session in (a, b, c, admin):
             session.close()
