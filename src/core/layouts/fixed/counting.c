@@ -16,8 +16,8 @@
  *
  * No counting filter can know whether a key that it finds was ever added.
  * Removing a false positive subtracts 1 from cells of other keys, and a key whose
- * cell falls to 0 becomes absent (docs/layouts.md has the numbers).  A key that
- * the filter does not find is not removed; the first word of the body counts such
+ * cell falls to 0 becomes absent (docs/internals/layouts.md has the numbers).  A key
+ * that the filter does not find is not removed; the first word of the body counts such
  * refusals.
  */
 #include "core/layouts/groups.h"
