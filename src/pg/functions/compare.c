@@ -20,47 +20,20 @@ Order(FunctionCallInfo fcinfo)
 	return order;
 }
 
-PG_FUNCTION_INFO_V1(bloomfilter_eq);
-Datum
-bloomfilter_eq(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) == 0);
+#define COMPARISON(name, comparison) \
+PG_FUNCTION_INFO_V1(name); \
+Datum \
+name(PG_FUNCTION_ARGS) \
+{ \
+	PG_RETURN_BOOL(Order(fcinfo) comparison 0); \
 }
 
-PG_FUNCTION_INFO_V1(bloomfilter_ne);
-Datum
-bloomfilter_ne(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) != 0);
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_lt);
-Datum
-bloomfilter_lt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) < 0);
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_le);
-Datum
-bloomfilter_le(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) <= 0);
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_ge);
-Datum
-bloomfilter_ge(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) >= 0);
-}
-
-PG_FUNCTION_INFO_V1(bloomfilter_gt);
-Datum
-bloomfilter_gt(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_BOOL(Order(fcinfo) > 0);
-}
+COMPARISON(bloomfilter_eq, ==)
+COMPARISON(bloomfilter_ne, !=)
+COMPARISON(bloomfilter_lt, <)
+COMPARISON(bloomfilter_le, <=)
+COMPARISON(bloomfilter_ge, >=)
+COMPARISON(bloomfilter_gt, >)
 
 PG_FUNCTION_INFO_V1(bloomfilter_cmp);
 Datum

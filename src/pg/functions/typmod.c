@@ -15,6 +15,7 @@
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
+#include "utils/numeric.h"
 
 #include "core/filter/algebra/union.h"
 #include "core/layouts/growing/hashes.h"
@@ -132,49 +133,32 @@ PrintModifier(const Modifier *m)
 
 /* ---- reading a modifier ---- */
 
+static Datum
+NumericOf(const char *text)
+{
+	return DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
+}
+
 /*
- * Reads a number as digits * 10^exponent, whose last digit is not 0.  False if it
- * has more than `most` significant digits.  What is not a positive number is 0.
+ * Reads a number as digits * 10^exponent, where digits has n of them.  False if it
+ * has more significant ones.  Of what is not a positive number digits is 0.
  */
 static bool
-ReadDecimal(const char *text, int most, int64 *digits, int *exponent)
+ReadDecimal(const char *text, int n, int64 *digits, int *exponent)
 {
-	char	   *plain = DatumGetCString(DirectFunctionCall1(numeric_out,
-															DirectFunctionCall3(numeric_in, CStringGetDatum(text), ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1))));
-	bool		fraction = false;
-	int			zeros = 0,		/* after the last digit that is not 0 */
-				significant = 0;
+	Datum		number = NumericOf(text);
+	char	   *rounded = numeric_out_sci(DatumGetNumeric(number), n - 1),	/* "1.234e+05" */
+			   *c = rounded;
 
 	*digits = 0;
 	*exponent = 0;
-	for (const char *c = plain; *c != '\0'; c++)
-	{
-		if (*c == '.')
-		{
-			fraction = true;
-			continue;
-		}
-		if (*c < '0' || *c > '9')
-		{
-			*digits = 0;
-			return true;
-		}
-		if (fraction)
-			(*exponent)--;
-		if (*c == '0')
-		{
-			zeros += significant > 0;
-			continue;
-		}
-		significant += zeros + 1;
-		if (significant > most)
-			return false;
-		for (; zeros > 0; zeros--)
-			*digits *= 10;
-		*digits = 10 * *digits + (*c - '0');
-	}
-	*exponent += zeros;
-	return true;
+	if (*c < '0' || *c > '9')
+		return true;			/* a sign, NaN, Infinity */
+	for (; *c != 'e'; c++)
+		if (*c != '.')
+			*digits = 10 * *digits + (*c - '0');
+	*exponent = atoi(c + 1) - (n - 1);
+	return DatumGetBool(DirectFunctionCall2(numeric_eq, number, NumericOf(rounded)));
 }
 
 static void
@@ -184,6 +168,8 @@ ReadCapacity(const char *text, Modifier *m)
 	int			exponent;
 	bool		fits = ReadDecimal(text, 4, &digits, &exponent);
 
+	for (; exponent < 0 && digits > 0 && digits % 10 == 0; exponent++)
+		digits /= 10;
 	if (fits && (digits == 0 || exponent < 0))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -212,11 +198,6 @@ ReadRate(const char *text, Modifier *m)
 	int			exponent;
 	bool		fits = ReadDecimal(text, 2, &digits, &exponent);
 
-	if (fits && digits < 10)
-	{
-		digits *= 10;
-		exponent--;
-	}
 	if (fits && (digits == 0 || exponent > FIRST_RATE_EXPONENT))
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
