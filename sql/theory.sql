@@ -58,16 +58,6 @@ FROM (VALUES (11, 64, 4), (5, 64, 8), (44, 512, 8), (354, 4096, 8)) v(n, m, k);
 SELECT bloom_fpr_distinct(1, 4, 2) AS one_sixth, bloom_fpr_distinct(1, 64, 64) AS all_bits, bloom_fpr_distinct(0, 64, 8) AS none,
        bloom_fpr_distinct(9223372036854775807, 9223372036854775807, 8) AS large, bloom_fpr_distinct(9223372036854775807, 64, 64) AS full_up;
 
--- Blocks are witnesses of their own. One block is a standard, or a partitioned, filter; with many keys every pair of filters overlaps.
-SELECT n, round(bloom_false_overlap('standard', 65536, 8, n, n)::numeric, 6) AS standard, round(bloom_false_overlap('blocked', 65536, 8, n, n)::numeric, 6) AS blocked,
-       round(bloom_false_overlap('partitioned', 65536, 8, n, n)::numeric, 6) AS partitioned, round(bloom_false_overlap('partitioned_blocked', 65536, 8, n, n)::numeric, 6) AS partitioned_blocked
-FROM unnest(ARRAY[4, 16, 64, 256, 1024, 4096]) n;
-SELECT n1, n2, abs(bloom_false_overlap('blocked', 512, 8, n1, n2) - bloom_false_overlap('standard', 512, 8, n1, n2)) < 1e-8 AS blocked,
-       abs(bloom_false_overlap('partitioned_blocked', 512, 8, n1, n2) - bloom_false_overlap('partitioned', 512, 8, n1, n2)) < 1e-8 AS partitioned_blocked
-FROM (VALUES (1, 1), (3, 5), (10, 10), (2, 63), (2, 64), (70, 70), (1, 100000), (1000000, 1000000)) v(n1, n2);
-SELECT round(bloom_false_overlap('blocked', 512 * 1000, 7, 9223372036854775807, 1)::numeric, 8) AS many, round(bloom_false_overlap('partitioned_blocked', 1 << 20, 16, 1, 9223372036854775807)::numeric, 8) AS many_more,
-       bloom_false_overlap('partitioned_blocked', 1 << 20, 16, 0, 5) AS none;
-
 -- The fewer distinct bits, the more false positives.
 SELECT d, bloom_fpr_element(44, 512, 8, d) AS fpr, bloom_collisions(512, 8, 8 - d) AS keys FROM generate_series(8, 1, -1) d;
 
@@ -109,9 +99,6 @@ SELECT bloom_collisions(512, 8, -1);
 SELECT bloom_collisions(512, 8, 8);
 SELECT bloom_false_overlap('bitmap', 512, 8, 1, 1);
 SELECT bloom_false_overlap('scalable', 512, 8, 1, 1);
-SELECT bloom_false_overlap('blocked', 513, 8, 1, 1);
-SELECT bloom_false_overlap('partitioned_blocked', 1000, 8, 1, 1);
-SELECT bloom_false_overlap('partitioned_blocked', 1536, 8, 1, 1);
 SELECT bloom_false_overlap('partitioned', 511, 8, 1, 1);
 SELECT bloom_false_overlap('standard', 511, 8, 1, -1);
 \set VERBOSITY sqlstate

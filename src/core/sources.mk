@@ -2,7 +2,7 @@
 CORE_SOURCES = \
 	base/error.c base/identity.c base/hash.c base/memory.c base/sort.c \
 	kernels/paths.c kernels/scalar.c kernels/avx2.c kernels/avx512.c kernels/avx512_vbmi.c kernels/neon.c \
-	theory/loads.c theory/occupancy.c theory/overlap.c theory/theory.c \
+	theory/loads.c theory/occupancy.c theory/theory.c \
 	layouts/table.c layouts/geometry.c layouts/groups.c \
 	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked partitioned_blocked counting) \
 	$(patsubst %,layouts/growing/%.c, hashes scalable age_partitioned) \

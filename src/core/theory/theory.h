@@ -88,16 +88,6 @@ extern double blx_overlap_standard(double m, unsigned k, double a, double b);
 extern double blx_overlap_partitioned(double m, unsigned k, double a, double b);
 
 /*
- * The same for filters of `blocks` blocks: standard blocks of 512 bits, which
- * fail if two keys share a bit in any block; and the default layout, which
- * fails if in every group some block has a common bit in each of its parts.
- * With the loads of the blocks as they are; exact to eight digits, and to more
- * where the result is small.  They take some tens of milliseconds.
- */
-extern double blx_overlap_blocked(double blocks, unsigned k, double a, double b);
-extern double blx_overlap_partitioned_blocked(double blocks, unsigned parts, double a, double b);
-
-/*
  * The probability that k adjacent trials among n independent ones all succeed,
  * where trial i succeeds with probability r[i].  k is 0 .. BLX_MAX_K; the
  * result is 1 if k = 0.  Takes n k steps.

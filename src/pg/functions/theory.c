@@ -134,15 +134,6 @@ bloom_fpr_blocked(PG_FUNCTION_ARGS)
 									 GetProbes(fcinfo, 2)));
 }
 
-static void
-CheckPowerOfTwo(int64 blocks)
-{
-	if ((blocks & (blocks - 1)) != 0)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("the number of blocks must be a power of two, not " INT64_FORMAT, blocks)));
-}
-
 /* bloom_fpr_partitioned_blocked(n, blocks, parts) */
 PG_FUNCTION_INFO_V1(bloom_fpr_partitioned_blocked);
 Datum
@@ -151,7 +142,10 @@ bloom_fpr_partitioned_blocked(PG_FUNCTION_ARGS)
 	int64		blocks = CheckRange("the number of blocks", PG_GETARG_INT64(1), 1, MAX_BLOCKS);
 	unsigned	parts = (unsigned) CheckRange("the number of parts", PG_GETARG_INT32(2), 1, BLX_MAX_K);
 
-	CheckPowerOfTwo(blocks);
+	if ((blocks & (blocks - 1)) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("the number of blocks must be a power of two, not " INT64_FORMAT, blocks)));
 	PG_RETURN_FLOAT8(blx_fpr_partitioned_blocked((uint64) GetKeys(fcinfo, 0), (uint32) blocks, parts));
 }
 
@@ -199,17 +193,10 @@ bloom_false_overlap(PG_FUNCTION_ARGS)
 		case BLX_PARTITIONED:
 			CheckMultiple(bits, k, "the number of parts");
 			PG_RETURN_FLOAT8(blx_overlap_partitioned(bits, k, a, b));
-		case BLX_BLOCKED:
-			CheckMultiple(bits, 512, "the block size");
-			PG_RETURN_FLOAT8(blx_overlap_blocked((double) (bits / 512), k, a, b));
-		case BLX_PARTITIONED_BLOCKED:
-			CheckMultiple(bits, 64 * k, "the size of a block");
-			CheckPowerOfTwo(bits / (64 * k));
-			PG_RETURN_FLOAT8(blx_overlap_partitioned_blocked((double) (bits / (64 * k)), k, a, b));
 		default:
 			ereport(ERROR,
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("there is no formula for the false overlap of %s filters", name),
-					 errhint("Layouts with a formula are partitioned_blocked, partitioned, blocked and standard.")));
+					 errhint("Layouts with a formula are partitioned and standard.")));
 	}
 }
