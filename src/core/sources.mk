@@ -4,7 +4,7 @@ CORE_SOURCES = \
 	kernels/paths.c kernels/scalar.c kernels/avx2.c kernels/avx512.c kernels/avx512_vbmi.c kernels/neon.c \
 	theory/loads.c theory/occupancy.c theory/theory.c \
 	layouts/table.c layouts/geometry.c layouts/groups.c \
-	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked partitioned_blocked counting) \
+	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked grouped partitioned_blocked counting) \
 	$(patsubst %,layouts/growing/%.c, hashes scalable age_partitioned) \
 	$(patsubst %,layouts/research/%.c, hybrid rational variable_blocked dynamic_blocked dynamic_blocked_plan) \
 	$(patsubst %,filter/%.c, options sizing filter estimate growth format slices) \
@@ -15,5 +15,5 @@ CORE_HEADERS = \
 	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
-	layouts/fixed/flat.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
+	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
 	filter/filter.h filter/growth.h filter/algebra/union.h filter/inline.h filter/slices.h

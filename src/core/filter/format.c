@@ -60,8 +60,8 @@ check_geometry(const blx_filter *h, const blx_geometry *g, blx_error *error)
 	if (h->pending > 1)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter header has an unknown state %u", h->pending);
 	if (h->expanded > 0 &&
-		(row->resolution == NULL || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
-		 row->resolution(g) % (UINT64_C(1) << h->expanded) != 0))
+		(!row->folds || h->hashing != BLX_INDEPENDENT || h->expanded > 63 ||
+		 blx_resolution(row, g) % (UINT64_C(1) << h->expanded) != 0))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter cannot have been expanded %u times", h->expanded);
 	return true;
 }

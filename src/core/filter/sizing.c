@@ -60,9 +60,9 @@ has_k(const blx_layout *row, const blx_options *options, unsigned k)
 	return g.parts > 0;
 }
 
-/* Returns the largest step of k probes whose body has at most `words` words; 0 if there is none. */
+/* Returns the largest step of k probes whose size is at most `most`; 0 if there is none. */
 static uint64_t
-largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t words)
+largest_step_of(const blx_layout *row, const blx_options *options, unsigned k, uint64_t (*size) (const blx_geometry *g), uint64_t most)
 {
 	uint64_t	low = 0,
 				high = row->max_step;
@@ -73,12 +73,19 @@ largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint
 		blx_geometry g;
 
 		row->at_step(k, middle, options, &g);
-		if (blx_body_words(&g) <= words)
+		if (size(&g) <= most)
 			low = middle;
 		else
 			high = middle - 1;
 	}
 	return low;
+}
+
+/* The same by the words of the body. */
+static uint64_t
+largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t words)
+{
+	return largest_step_of(row, options, k, blx_body_words, words);
 }
 
 /* Returns the memory in which k probes have that rate, up to a factor: (1 - e^(-kn/m))^k solved for m. */
@@ -383,6 +390,31 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 	return true;
 }
 
+/* The plan of a layout whose sizes are steps: the largest one.  A part without blocks may have any number of bits. */
+static bool
+plan_bits_by_step(const blx_layout *row, unsigned k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	uint64_t	least;
+
+	if (!has_k(row, options, k))
+		return blx_fail(error, BLX_INVALID_PARAMETER, "Each part has the same number of probes.",
+						"Option probes is the number in each part, 2 if not given.",
+						"k must be a multiple of the probes in each part of a %s filter, not %u", row->name, k);
+	row->at_step(k, 1, options, g);
+	least = row->flat ? g->parts : blx_bits(g);
+	if (bits < least)
+		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "bits must be at least %llu for a %s filter with k = %u, not %llu",
+						(unsigned long long) least, row->name, k, (unsigned long long) bits);
+	if (row->flat)
+	{
+		g->part_bits = bits / g->parts;
+		g->hashing = (uint8_t) options->value[BLX_OPT_HASHING];
+	}
+	else
+		row->at_step(k, largest_step_of(row, options, k, blx_bits, bits), options, g);
+	return true;
+}
+
 bool
 blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options,
 			  blx_geometry *g, blx_error *error)
@@ -410,10 +442,8 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 		options = &presets;
 	if (!blx_check_options(layout, options, error))
 		return false;
-	if (row->at_bits == NULL)
-		return blx_fail(error, BLX_UNSUPPORTED, NULL, "Choose a capacity and a rate instead.",
-						"a %s filter cannot be planned by bits and k", row->name);
-	return row->at_bits(k, (uint64_t) bits, options, g, error) && blx_geometry_check(g, error);
+	return (row->at_bits != NULL ? row->at_bits(k, (uint64_t) bits, options, g, error)
+			: plan_bits_by_step(row, (unsigned) k, (uint64_t) bits, options, g, error)) && blx_geometry_check(g, error);
 }
 
 uint64_t

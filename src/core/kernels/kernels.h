@@ -60,15 +60,8 @@ typedef struct blx_kernels
 	bool		(*words_meet) (const uint64_t *a, const uint64_t *b, uint64_t n);
 	uint64_t	(*popcount) (const uint64_t *words, uint64_t n);
 
-	/*
-	 * Each of n words by itself.  count_words sets counts[i] to the number of set
-	 * bits of words[i]; the two may be one array.  halve_words ORs bits 2i and
-	 * 2i + 1 of a word to bit i; its upper half becomes 0.  double_words copies
-	 * bit i of a word's lower half to bits 2i and 2i + 1.
-	 */
+	/* Sets counts[i] to the number of set bits of words[i]; the two may be one array. */
 	void		(*count_words) (uint64_t *counts, const uint64_t *words, uint64_t n);
-	void		(*halve_words) (uint64_t *words, uint64_t n);
-	void		(*double_words) (uint64_t *words, uint64_t n);
 } blx_kernels;
 
 extern const blx_kernels blx_kernels_scalar;
@@ -121,18 +114,6 @@ static inline void
 blx_count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
 {
 	blx_kernels_in_use()->count_words(counts, words, n);
-}
-
-static inline void
-blx_halve_words(uint64_t *words, uint64_t n)
-{
-	blx_kernels_in_use()->halve_words(words, n);
-}
-
-static inline void
-blx_double_words(uint64_t *words, uint64_t n)
-{
-	blx_kernels_in_use()->double_words(words, n);
 }
 
 /* True if a and b share a set bit. */

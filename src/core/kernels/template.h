@@ -350,28 +350,32 @@ fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 		}
 }
 
-/* Each block of src is ORed into the `ratio` adjacent blocks of dst that it stands for. */
+/* Each block of src is combined with the `ratio` adjacent blocks of dst that it stands for. */
+TARGET static inline __attribute__((always_inline)) void
+expand(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, bool or)
+{
+	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
+
+	for (uint64_t b = 0; b < UINT64_C(1) << src_log2; b++, src += BLX_GROUP, dst += BLX_GROUP * ratio)
+		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
+			for (uint64_t r = 0; r < ratio; r++)
+			{
+				vector	   *d = (vector *) (dst + BLX_GROUP * r + w);
+
+				*d = or ? *d | *(const vector *) (src + w) : *d & *(const vector *) (src + w);
+			}
+}
+
 TARGET static void
 expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 {
-	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
-
-	for (uint64_t b = 0; b < UINT64_C(1) << src_log2; b++, src += BLX_GROUP, dst += BLX_GROUP * ratio)
-		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
-			for (uint64_t r = 0; r < ratio; r++)
-				*(vector *) (dst + BLX_GROUP * r + w) |= *(const vector *) (src + w);
+	expand(dst, dst_log2, src, src_log2, true);
 }
 
-/* Each block of src masks the `ratio` adjacent blocks of dst that it stands for. */
 TARGET static void
 expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 {
-	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
-
-	for (uint64_t b = 0; b < UINT64_C(1) << src_log2; b++, src += BLX_GROUP, dst += BLX_GROUP * ratio)
-		for (unsigned w = 0; w < BLX_GROUP; w += VECTOR_WORDS)
-			for (uint64_t r = 0; r < ratio; r++)
-				*(vector *) (dst + BLX_GROUP * r + w) &= *(const vector *) (src + w);
+	expand(dst, dst_log2, src, src_log2, false);
 }
 
 /* A common key would leave one block of a that meets its block of b in every part. */
@@ -391,38 +395,31 @@ disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
  * another, and more would only lengthen the loop for the words that are left.
  */
 
-TARGET static void
-or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+TARGET static inline __attribute__((always_inline)) void
+combine_words(uint64_t *dst, const uint64_t *src, uint64_t n, bool or)
 {
 	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, dst += 4 * VECTOR_WORDS, src += 4 * VECTOR_WORDS)
 	{
 		vector	   *d = (vector *) dst;
 		const vector *s = (const vector *) src;
 
-		d[0] |= s[0];
-		d[1] |= s[1];
-		d[2] |= s[2];
-		d[3] |= s[3];
+		for (unsigned i = 0; i < 4; i++)
+			d[i] = or ? d[i] | s[i] : d[i] & s[i];
 	}
 	for (uint64_t i = 0; i < n; i++)
-		dst[i] |= src[i];
+		dst[i] = or ? dst[i] | src[i] : dst[i] & src[i];
+}
+
+TARGET static void
+or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+{
+	combine_words(dst, src, n, true);
 }
 
 TARGET static void
 and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
 {
-	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, dst += 4 * VECTOR_WORDS, src += 4 * VECTOR_WORDS)
-	{
-		vector	   *d = (vector *) dst;
-		const vector *s = (const vector *) src;
-
-		d[0] &= s[0];
-		d[1] &= s[1];
-		d[2] &= s[2];
-		d[3] &= s[3];
-	}
-	for (uint64_t i = 0; i < n; i++)
-		dst[i] &= src[i];
+	combine_words(dst, src, n, false);
 }
 
 TARGET static bool
@@ -446,31 +443,7 @@ words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 	return false;
 }
 
-/*
- * ---- words by themselves ----
- *
- * A function of one register, for all that the words fill, and for one that the
- * last of them fill in part.
- */
-
-TARGET static inline __attribute__((always_inline)) void
-each_register(uint64_t *to, const uint64_t *from, uint64_t n, void (*change) (vector *v))
-{
-	vector		v;
-
-	for (; n >= VECTOR_WORDS; n -= VECTOR_WORDS, to += VECTOR_WORDS, from += VECTOR_WORDS)
-	{
-		v = *(const vector *) from;
-		change(&v);
-		*(vector *) to = v;
-	}
-	if (n == 0)
-		return;
-	v = (vector) {0};
-	memcpy(&v, from, 8 * n);
-	change(&v);
-	memcpy(to, &v, 8 * n);
-}
+/* ---- set bits ---- */
 
 /* Replaces each word of a register by the number of its set bits: sums of 2, 4, 8 bits, then of the bytes. */
 static inline __attribute__((always_inline)) void
@@ -487,55 +460,21 @@ count_lanes(vector *v)
 	*v = x & 0x7f;
 }
 
-/* In each step, groups of 1, 2, ... 16 bits move together in pairs, over the gap that the step before left. */
-static inline __attribute__((always_inline)) void
-halve_lanes(vector *v)
-{
-	vector		x = *v;
-
-	x = (x | x >> 1) & UINT64_C(0x5555555555555555);
-	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
-	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
-	*v = (x | x >> 16) & UINT64_C(0x00000000ffffffff);
-}
-
-/* The same steps backwards. */
-static inline __attribute__((always_inline)) void
-double_lanes(vector *v)
-{
-	vector		x = *v & UINT64_C(0x00000000ffffffff);
-
-	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
-	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
-	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	x = (x | x << 2) & UINT64_C(0x3333333333333333);
-	x = (x | x << 1) & UINT64_C(0x5555555555555555);
-	*v = x | x << 1;
-}
-
-TARGET static void
-halve_words(uint64_t *words, uint64_t n)
-{
-	each_register(words, words, n, halve_lanes);
-}
-
-TARGET static void
-double_words(uint64_t *words, uint64_t n)
-{
-	each_register(words, words, n, double_lanes);
-}
-
 #ifndef count_words
 TARGET static void
 count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
 {
-	each_register(counts, words, n, count_lanes);
+	for (; n >= VECTOR_WORDS; n -= VECTOR_WORDS, counts += VECTOR_WORDS, words += VECTOR_WORDS)
+	{
+		vector		v = *(const vector *) words;
+
+		count_lanes(&v);
+		*(vector *) counts = v;
+	}
+	for (uint64_t i = 0; i < n; i++)
+		counts[i] = (uint64_t) __builtin_popcountll(words[i]);
 }
 #endif
-
-/* ---- all set bits ---- */
 
 #ifndef popcount
 
@@ -630,6 +569,4 @@ const blx_kernels KERNELS = {
 	.words_meet = words_meet,
 	.popcount = popcount,
 	.count_words = count_words,
-	.halve_words = halve_words,
-	.double_words = double_words,
 };

@@ -75,7 +75,15 @@ blx_geometry_equal(const blx_geometry *a, const blx_geometry *b)
 		memcmp(a->parameters, b->parameters, sizeof a->parameters) == 0;
 }
 
-/* Checks the fields that only some layouts have. */
+static bool
+check_one(const blx_layout *row, enum blx_one what, unsigned number, const char *name, blx_error *error)
+{
+	if ((row->one & what) == 0 || number == 1)
+		return true;
+	return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a filter of layout %s has one %s, not %u", row->name, name, number);
+}
+
+/* Checks the fields that only some layouts have, or of which some have one. */
 static bool
 check_extras(const blx_layout *row, const blx_geometry *g, blx_error *error)
 {
@@ -83,7 +91,9 @@ check_extras(const blx_layout *row, const blx_geometry *g, blx_error *error)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a %s filter cannot have hashing scheme %u", row->name, g->hashing);
 	if (g->fraction > 0 && !row->fractional)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a %s filter cannot have a fraction of a probe", row->name);
-	return true;
+	return check_one(row, BLX_ONE_BLOCK, g->blocks, "block", error) &&
+		check_one(row, BLX_ONE_PART, g->parts, "part", error) &&
+		check_one(row, BLX_ONE_PROBE, g->probes, "probe in each part", error);
 }
 
 double
@@ -119,7 +129,7 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 		blx_bytes(g, BLX_MAX_NAME) > BLX_MAX_BYTES)
 		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
 						"a filter of this geometry exceeds the limit of 1 GB");
-	return row->check(g, error);
+	return row->check == NULL || row->check(g, error);
 }
 
 bool

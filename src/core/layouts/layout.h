@@ -41,6 +41,21 @@ typedef struct blx_option_range
 				preset;
 } blx_option_range;
 
+/* Of what a geometry may have just one. */
+enum blx_one
+{
+	BLX_ONE_BLOCK = 1,
+	BLX_ONE_PART = 2,
+	BLX_ONE_PROBE = 4			/* in each part */
+};
+
+enum blx_folds
+{
+	BLX_FOLDS_NOTHING,
+	BLX_FOLDS_BLOCKS,
+	BLX_FOLDS_PARTS
+};
+
 /*
  * One layout.  A member that it does not have is NULL.  A static layout, whose
  * size follows from its geometry, fills the first half; the second half is for
@@ -58,7 +73,9 @@ typedef struct blx_layout
 	const char *why_not[BLX_OPERATIONS];	/* for an operation that it refuses, why: a sentence */
 	const char *instead[BLX_OPERATIONS];	/* and what to do instead: a sentence, or NULL */
 
-	/* True if a filter of this layout may have that geometry.  Sizes are checked elsewhere (blx_geometry_check). */
+	unsigned	one;			/* enum blx_one: of what its geometries have just one */
+
+	/* True if a filter of this layout may have that geometry, beyond what blx_geometry_check finds.  NULL: yes. */
 	bool		(*check) (const blx_geometry *g, blx_error *error);
 
 	/* Returns the bits that a key sets, on average.  g is not checked yet.  NULL: P*H plus the fraction. */
@@ -88,7 +105,8 @@ typedef struct blx_layout
 	/*
 	 * Sets g to the largest geometry of at most `bits` bits, at least 1.  k is
 	 * from 1 to BLX_MAX_K and whole; in a fractional layout it may also be any
-	 * number from 1/BLX_FRACTION_ONE on.
+	 * number from 1/BLX_FRACTION_ONE on.  NULL: the parts of at_step, of any
+	 * number of bits.
 	 */
 	bool		(*at_bits) (double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error);
 
@@ -121,13 +139,12 @@ typedef struct blx_layout
 	void		(*fpr_prefixes) (const blx_filter *f, double *rates);
 
 	/*
-	 * Resizing.  `resolution` is the number that fold halves and expand doubles.
-	 * NULL: filters of this layout combine only if their geometries are equal.
+	 * Resizing: what fold halves and expand doubles (blx_resolution).  If
+	 * nothing, filters of this layout combine only if their geometries are equal.
 	 * Filters of other hashing schemes cannot be resized, since these compute
 	 * modulo a size.
 	 */
-	uint64_t	(*resolution) (const blx_geometry *g);
-	void		(*set_resolution) (blx_geometry *g, uint64_t resolution);
+	enum blx_folds folds;
 
 	/* Cuts g to a prefix of `parts` parts.  NULL: the first parts of each block. */
 	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
@@ -231,7 +248,7 @@ typedef struct blx_layout
 	uint64_t	(*bits_set) (const blx_filter *f);
 	double		(*cardinality) (const blx_filter *f);
 
-	/* Counts the bits that f would have set after `times` folds.  Where resolution is not NULL. */
+	/* Counts the bits that f would have set after `times` folds.  Where it folds. */
 	uint64_t	(*folded_bits_set) (const blx_filter *f, unsigned times);
 	double		(*fpr) (const blx_filter *f);
 	void		(*details) (const blx_filter *f, blx_emit emit, void *arg);
@@ -256,6 +273,22 @@ blx_fetch_memory(void *arg, uint64_t first, unsigned n)
 {
 	(void) n;
 	return (const uint64_t *) arg + first;
+}
+
+/* The number that a fold halves; the layout folds. */
+static inline uint64_t
+blx_resolution(const blx_layout *row, const blx_geometry *g)
+{
+	return row->folds == BLX_FOLDS_BLOCKS ? g->blocks : g->part_bits;
+}
+
+static inline void
+blx_set_resolution(const blx_layout *row, blx_geometry *g, uint64_t resolution)
+{
+	if (row->folds == BLX_FOLDS_BLOCKS)
+		g->blocks = (uint32_t) resolution;
+	else
+		g->part_bits = resolution;
 }
 
 /* The table (table.c), by number.  Numbers have gaps, which are NULL. */

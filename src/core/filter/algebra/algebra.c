@@ -61,19 +61,19 @@ blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_operation oper
 	/* How equal the geometries must be depends on the layout: not at all, up to the resolution, or entirely. */
 	if (row->any_sizes)
 		return true;
-	if (row->resolution != NULL)
+	if (row->folds)
 	{
 		blx_geometry ga = blx_geometry_of(a),
 					gb = blx_geometry_of(b);
-		uint64_t	ra = row->resolution(&ga),
-					rb = row->resolution(&gb);
+		uint64_t	ra = blx_resolution(row, &ga),
+					rb = blx_resolution(row, &gb);
 
 		/* what a fold leaves as it is */
 		if (a->probes != b->probes)
 			return blx_differ("probes", a->probes, b->probes, "Build both filters with the same number of probes in each part.", error);
 		if (a->fraction != b->fraction)
 			return blx_differ("fraction of a probe", a->fraction, b->fraction, "Build both filters with the same k.", error);
-		row->set_resolution(&ga, rb);
+		blx_set_resolution(row, &ga, rb);
 		if (ga.part_bits != gb.part_bits)
 			return blx_differ("part_bits", ga.part_bits, gb.part_bits, "Build both filters with blocks of the same size.", error);
 		/* and the sizes */
@@ -100,8 +100,8 @@ joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool mo
 
 	if ((b->parts > a->parts) == more_parts)
 		g.parts = b->parts;
-	if (row->resolution != NULL && (row->resolution(b) > row->resolution(a)) == finer)
-		row->set_resolution(&g, row->resolution(b));
+	if (row->folds && (blx_resolution(row, b) > blx_resolution(row, a)) == finer)
+		blx_set_resolution(row, &g, blx_resolution(row, b));
 	return g;
 }
 
@@ -207,7 +207,7 @@ blx_unexpanded_geometry(const blx_filter *f)
 	blx_geometry g = blx_geometry_of(f);
 
 	if (f->expanded > 0)
-		row->set_resolution(&g, row->resolution(&g) >> f->expanded);
+		blx_set_resolution(row, &g, blx_resolution(row, &g) >> f->expanded);
 	return g;
 }
 
@@ -219,11 +219,11 @@ inherit(blx_filter *dst, const blx_filter *src)
 
 	if (blx_capacity_promised(src) > dst->capacity)
 		dst->capacity = src->capacity;
-	if (row->resolution != NULL)
+	if (row->folds)
 	{
 		blx_geometry gd = blx_geometry_of(dst),
 					gs = blx_unexpanded_geometry(src);
-		int			expanded = ratio_log2(row->resolution(&gs), row->resolution(&gd));
+		int			expanded = ratio_log2(blx_resolution(row, &gs), blx_resolution(row, &gd));
 
 		if (expanded > dst->expanded)
 			dst->expanded = (uint8_t) expanded;
@@ -243,12 +243,12 @@ merges(const blx_filter *dst, const blx_filter *src)
 
 	if (row == NULL || row->merge == NULL || dst->layout != src->layout || dst->hashing != src->hashing || dst->probes != src->probes)
 		return false;
-	if (row->resolution != NULL)
+	if (row->folds)
 	{
-		uint64_t	d = row->resolution(&gd),
-					s = row->resolution(&gs);
+		uint64_t	d = blx_resolution(row, &gd),
+					s = blx_resolution(row, &gs);
 
-		row->set_resolution(&gd, s);
+		blx_set_resolution(row, &gd, s);
 		if (gd.blocks != gs.blocks || gd.part_bits != gs.part_bits || gd.fraction != gs.fraction)
 			return false;
 		return d == s || (dst->hashing == BLX_INDEPENDENT && ratio_log2(d < s ? d : s, d < s ? s : d) > 0);

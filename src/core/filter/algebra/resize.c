@@ -62,7 +62,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
 	/* Every factor of two in the resolution is one fold. */
-	resolution = row->resolution(g);
+	resolution = blx_resolution(row, g);
 	while (resolution > 1 && resolution % 2 == 0)
 	{
 		resolution /= 2;
@@ -73,7 +73,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 	if (times < 0 || times > possible)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
 						"this filter can be folded 0 to %d times, not %lld", possible, (long long) times);
-	row->set_resolution(g, row->resolution(g) >> times);
+	blx_set_resolution(row, g, blx_resolution(row, g) >> times);
 	return true;
 }
 

@@ -44,8 +44,6 @@
 static bool
 check(const blx_geometry *g, blx_error *error)
 {
-	if (g->parts != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a blocked filter's block has one part, not %u", g->parts);
 	if (g->part_bits > MAX_BLOCK_BITS)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a blocked filter's block has at most %llu bits, not %llu",
 						(unsigned long long) MAX_BLOCK_BITS, (unsigned long long) g->part_bits);
@@ -58,21 +56,6 @@ at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
 	*g = (blx_geometry) {.layout = BLX_BLOCKED, .blocks = (uint32_t) step, .parts = 1, .probes = (uint16_t) k,
 	.part_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS]};
-}
-
-static bool
-at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
-{
-	uint64_t	block_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS];
-
-	if (bits < block_bits)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, "Option block_bits is the size of a block.",
-						"bits must be at least one block for a blocked filter, %llu, not %llu",
-						(unsigned long long) block_bits, (unsigned long long) bits);
-	if (bits / block_bits > UINT32_MAX)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for larger blocks.", "a filter of this geometry exceeds the limit of 1 GB");
-	at_step((unsigned) k, bits / block_bits, options, g);
-	return true;
 }
 
 /* Returns how many positions one derived hash gives (docs/internals/FORMAT.md). */
@@ -157,18 +140,6 @@ fpr_prefixes(const blx_filter *f, double *rates)
 }
 
 static uint64_t
-resolution(const blx_geometry *g)
-{
-	return g->blocks;
-}
-
-static void
-set_resolution(blx_geometry *g, uint64_t value)
-{
-	g->blocks = (uint32_t) value;
-}
-
-static uint64_t
 folded_bits_set(const blx_filter *f, unsigned times)
 {
 	uint64_t	words = block_words(f),
@@ -244,17 +215,16 @@ const blx_layout blx_layout_blocked = {
 	.name = "blocked",
 	.traits = BLX_FETCHABLE,
 	.options = option_ranges,
+	.one = BLX_ONE_PART,
 	.check = check,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,
-	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
-	.resolution = resolution,
-	.set_resolution = set_resolution,
+	.folds = BLX_FOLDS_BLOCKS,
 	.folded_bits_set = folded_bits_set,
 	.merge = merge,
 	.disjoint = disjoint,

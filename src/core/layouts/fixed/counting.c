@@ -20,75 +20,15 @@
  * that the filter does not find is not removed; the first word of the body counts such
  * refusals.
  */
-#include "core/layouts/groups.h"
+#include "core/layouts/fixed/grouped.h"
 
 #define NOTES 1
-
-static inline blx_groups
-shape_of(const blx_filter *f)
-{
-	return (blx_groups) {.log2 = (unsigned) __builtin_ctz(f->blocks), .parts = f->parts, .counting = true};
-}
-
-static inline uint64_t *
-cells_of(blx_filter *f)
-{
-	return blx_words(f) + NOTES;
-}
-
-static inline const uint64_t *
-ccells_of(const blx_filter *f)
-{
-	return blx_cwords(f) + NOTES;
-}
-
-/* ---- the geometry: that of partitioned_blocked ---- */
-
-static bool
-check(const blx_geometry *g, blx_error *error)
-{
-	return blx_layout_partitioned_blocked.check(g, error);
-}
 
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
-	blx_layout_partitioned_blocked.at_step(k, step, options, g);
+	blx_grouped_at_step(k, step, options, g);
 	g->layout = BLX_COUNTING;
-}
-
-/* `bits` is a number of cells here. */
-static bool
-at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
-{
-	if (!blx_layout_partitioned_blocked.at_bits(k, bits, options, g, error))
-		return false;
-	g->layout = BLX_COUNTING;
-	return true;
-}
-
-static double
-fpr_expected(const blx_geometry *g, uint64_t n)
-{
-	return blx_layout_partitioned_blocked.fpr_expected(g, n);
-}
-
-static uint64_t
-folded_bits_set(const blx_filter *f, unsigned times)
-{
-	return blx_groups_folded_bits_set(ccells_of(f), shape_of(f), times);
-}
-
-static uint64_t
-resolution(const blx_geometry *g)
-{
-	return g->blocks;
-}
-
-static void
-set_resolution(blx_geometry *g, uint64_t value)
-{
-	g->blocks = (uint32_t) value;
 }
 
 static uint64_t
@@ -102,20 +42,14 @@ body_words(const blx_geometry *g)
 static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
-	blx_groups_add(cells_of(f), shape_of(f), hashes, n);
+	blx_groups_add(blx_grouped_cells(f), blx_grouped_shape(f), hashes, n);
 	return n;
-}
-
-static bool
-test_fetched(const blx_filter *f, uint64_t hash, blx_fetch fetch, void *arg)
-{
-	return blx_groups_test_fetched(shape_of(f), NOTES, hash, fetch, arg);
 }
 
 static bool
 test(const blx_filter *f, uint64_t hash)
 {
-	return blx_groups_test(ccells_of(f), shape_of(f), hash);
+	return blx_groups_test(blx_grouped_ccells(f), blx_grouped_shape(f), hash);
 }
 
 static bool
@@ -126,43 +60,17 @@ remove_key(blx_filter *f, uint64_t hash)
 		blx_words(f)[0]++;
 		return false;
 	}
-	blx_groups_remove(cells_of(f), shape_of(f), hash);
+	blx_groups_remove(blx_grouped_cells(f), blx_grouped_shape(f), hash);
 	return true;
 }
 
 static unsigned
 count(const blx_filter *f, uint64_t hash)
 {
-	return blx_groups_least_counter(ccells_of(f), shape_of(f), hash);
+	return blx_groups_least_counter(blx_grouped_ccells(f), blx_grouped_shape(f), hash);
 }
 
 /* ---- the cells as they are ---- */
-
-static void
-fpr_prefixes(const blx_filter *f, double *rates)
-{
-	blx_groups_fpr_prefixes(ccells_of(f), shape_of(f), rates);
-}
-
-static uint64_t
-prefix_words(const blx_filter *f, const blx_geometry *g)
-{
-	return NOTES + blx_groups_prefix_words(shape_of(f), g->parts);
-}
-
-/* The sum counts the keys of both streams, and the removals that either filter refused. */
-static void
-merge(blx_filter *dst, const blx_filter *src, blx_op op)
-{
-	blx_words(dst)[0] += blx_cwords(src)[0];
-	blx_groups_merge(cells_of(dst), shape_of(dst), ccells_of(src), shape_of(src), op);
-}
-
-static bool
-disjoint(const blx_filter *a, const blx_filter *b)
-{
-	return blx_groups_disjoint(ccells_of(a), shape_of(a), ccells_of(b), shape_of(b));
-}
 
 /*
  * Returns how many cells `of` picks.  Unless out is NULL, also writes them
@@ -171,8 +79,8 @@ disjoint(const blx_filter *a, const blx_filter *b)
 static inline __attribute__((always_inline)) uint64_t
 pick(const blx_filter *f, uint64_t (*of) (const uint64_t *planes, size_t stride), uint64_t *out)
 {
-	blx_groups	shape = shape_of(f);
-	const uint64_t *block = ccells_of(f);
+	blx_groups	shape = blx_grouped_shape(f);
+	const uint64_t *block = blx_grouped_ccells(f);
 	uint64_t	count = 0;
 
 	for (unsigned g = 0; g < blx_groups_count(shape); g++)
@@ -227,22 +135,10 @@ const blx_layout blx_layout_counting = {
 	.why_not = {
 		[BLX_INTERSECTION] = "A key that only one of them holds might be found in it, and removing that would make common keys absent. Drop the counters and intersect the bits.",
 	},
-	.check = check,
+	BLX_GROUPED_ROW,			/* with line_k, so that its plans are those of partitioned_blocked */
 	.at_step = at_step,
-	.max_step = 28,				/* that of partitioned_blocked; the limit of 1 GB comes first */
-	.line_k = BLX_GROUP,		/* so that its plans are those of partitioned_blocked */
-	.at_bits = at_bits,
 	.add = add,
-	.test_fetched = test_fetched,
 	.test = test,
-	.fpr_expected = fpr_expected,
-	.fpr_prefixes = fpr_prefixes,
-	.folded_bits_set = folded_bits_set,
-	.resolution = resolution,
-	.set_resolution = set_resolution,
-	.prefix_words = prefix_words,
-	.merge = merge,
-	.disjoint = disjoint,
 	.notes = NOTES,
 	.body_words = body_words,
 	.remove = remove_key,

@@ -20,8 +20,6 @@
  * these schemes cannot be resized, since positions modulo S/2 are different
  * ones, and all formulas suppose independent hashes.
  */
-#include <string.h>
-
 #include "core/base/hash.h"
 #include "core/layouts/fixed/flat.h"
 #include "core/layouts/geometry.h"
@@ -158,145 +156,95 @@ blx_flat_fpr_prefixes(const blx_filter *f, double *rates)
 	}
 }
 
-uint64_t
-blx_flat_resolution(const blx_geometry *g)
-{
-	return g->part_bits;
-}
-
-void
-blx_flat_set_resolution(blx_geometry *g, uint64_t resolution)
-{
-	g->part_bits = resolution;
-}
-
 /*
  * Parts of unequal size are combined part by part.  Bit i of the coarser part
- * stands for a power of two of adjacent bits of the finer one.  A ratio of up to
- * 64 is that many halvings of a word; what is beyond it is whole words that
- * become one, a span.  The work is done in tiles, arrays of up to TILE words that
- * stand for as many spans, since looking at single bits would take too long for
- * filters of many megabytes.
+ * stands for 2^log2 adjacent bits of the finer one, a word of it for as many
+ * words.  These are folded to one word, or one word is stretched to theirs, by
+ * halving or doubling words up to six times.  From there on whole words become
+ * one bit.
  */
-#define TILE 64					/* the spans that one word of the coarser part may stand for */
-
-typedef struct ratio
+static unsigned
+ratio_log2(uint64_t fine_bits, uint64_t coarse_bits)
 {
-	unsigned	halvings;		/* 0 .. 6 */
-	uint64_t	span;			/* in words of the finer part; 1 unless there are six halvings */
-} ratio;
-
-static ratio
-ratio_of(uint64_t fine_bits, uint64_t coarse_bits)
-{
-	unsigned	log2 = (unsigned) __builtin_ctzll(fine_bits / coarse_bits),
-				halvings = log2 < 6 ? log2 : 6;
-
-	return (ratio) {.halvings = halvings, .span = UINT64_C(1) << (log2 - halvings)};
+	return (unsigned) __builtin_ctzll(fine_bits / coarse_bits);
 }
 
-/* Returns the words of the coarser part that stand for `spans` spans; the last one may stand for more. */
+/* ORs bits 2i and 2i + 1 to bit i: groups of 1, 2, ... 16 bits move together in pairs. */
 static inline uint64_t
-words_for_spans(uint64_t spans, ratio r)
+halved(uint64_t x)
 {
-	return (spans + (UINT64_C(1) << r.halvings) - 1) >> r.halvings;
+	x = (x | x >> 1) & UINT64_C(0x5555555555555555);
+	x = (x | x >> 1) & UINT64_C(0x3333333333333333);
+	x = (x | x >> 2) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x >> 8) & UINT64_C(0x0000ffff0000ffff);
+	return (x | x >> 16) & UINT64_C(0x00000000ffffffff);
 }
 
-/* Folds up to TILE spans of the finer part to the first words of the tile.  Returns how many. */
-static uint64_t
-fold_tile(uint64_t *tile, const uint64_t *fine, uint64_t spans, ratio r)
+/* Copies bit i of the lower half to bits 2i and 2i + 1: the same steps backwards. */
+static inline uint64_t
+doubled(uint64_t x)
 {
-	uint64_t	n = words_for_spans(spans, r) << r.halvings;
-
-	for (uint64_t i = 0; i < spans; i++, fine += r.span)
-	{
-		uint64_t	any = *fine;
-
-		for (uint64_t w = 1; w < r.span; w++)
-			any |= fine[w];
-		tile[i] = any;
-	}
-	memset(tile + spans, 0, 8 * (n - spans));
-	for (unsigned h = 0; h < r.halvings; h++)
-	{
-		blx_halve_words(tile, n);
-		n /= 2;
-		for (uint64_t i = 0; i < n; i++)
-			tile[i] = tile[2 * i] | tile[2 * i + 1] << 32;
-	}
-	return n;
+	x &= UINT64_C(0x00000000ffffffff);
+	x = (x | x << 16) & UINT64_C(0x0000ffff0000ffff);
+	x = (x | x << 8) & UINT64_C(0x00ff00ff00ff00ff);
+	x = (x | x << 4) & UINT64_C(0x0f0f0f0f0f0f0f0f);
+	x = (x | x << 2) & UINT64_C(0x3333333333333333);
+	x = (x | x << 1) & UINT64_C(0x5555555555555555);
+	return x | x << 1;
 }
 
-/* Expands words of the coarser part to the tile, one word for each of up to TILE spans. */
-static void
-stretch_tile(uint64_t *tile, const uint64_t *coarse, uint64_t spans, ratio r)
+/* Returns word `number` of the coarser part that the finer one, of `words` words, folds to. */
+static inline uint64_t
+folded_word(const uint64_t *fine, uint64_t words, unsigned log2, uint64_t number)
 {
-	uint64_t	n = words_for_spans(spans, r);
+	uint64_t	first = number << log2,
+				left = words - first,
+				all = UINT64_C(1) << log2,
+				folded = 0;
 
-	memcpy(tile, coarse, 8 * n);
-	for (unsigned h = 0; h < r.halvings; h++)
+	for (uint64_t i = 0; i < (left < all ? left : all); i++)
 	{
-		for (uint64_t i = n; i-- > 0;)	/* backwards: the halves of a word take the place of later ones */
+		uint64_t	word = fine[first + i];
+
+		if (log2 >= 6)
+			folded |= (uint64_t) (word != 0) << (i >> (log2 - 6));
+		else
 		{
-			tile[2 * i + 1] = tile[i] >> 32;
-			tile[2 * i] = tile[i];
+			for (unsigned h = 0; h < log2; h++)
+				word = halved(word);
+			folded |= word << (64 * i >> log2);
 		}
-		n *= 2;
-		blx_double_words(tile, n);
 	}
+	return folded;
 }
 
-/* Returns the spans of the tile that begins at span `at` of a part of `fine_words` words. */
+/* Returns word `number` of the finer part that the coarser one stretches to. */
 static inline uint64_t
-spans_from(uint64_t at, uint64_t fine_words, ratio r)
+stretched_word(const uint64_t *coarse, unsigned log2, uint64_t number)
 {
-	uint64_t	left = fine_words / r.span - at;
+	uint64_t	word = coarse[number >> log2],
+				i = number & ((UINT64_C(1) << log2) - 1);
 
-	return left < TILE ? left : TILE;
+	if (log2 >= 6)
+		return -(word >> (i >> (log2 - 6)) & 1);
+	word >>= 64 * i >> log2;
+	for (unsigned h = 0; h < log2; h++)
+		word = doubled(word);
+	return word;
 }
 
 uint64_t
 blx_flat_folded_bits_set(const blx_filter *f, unsigned times)
 {
-	const ratio r = ratio_of(f->part_bits, f->part_bits >> times);
 	uint64_t	words = blx_words_for_bits(f->part_bits),
-				tile[TILE],
 				set = 0;
 	const uint64_t *part = blx_cwords(f);
 
 	for (unsigned j = 0; j < f->parts; j++, part += words)
-		for (uint64_t n, at = 0; (n = spans_from(at, words, r)) > 0; at += n)
-			set += blx_popcount(tile, fold_tile(tile, part + at * r.span, n, r));
+		for (uint64_t i = 0; i << times < words; i++)
+			set += (uint64_t) __builtin_popcountll(folded_word(part, words, times, i));
 	return set;
-}
-
-/* ORs a part into a coarser one: a set bit of src sets the bit that covers it. */
-static void
-fold_part(uint64_t *dst, const uint64_t *src, uint64_t src_words, ratio r)
-{
-	uint64_t	tile[TILE];
-
-	for (uint64_t n, at = 0; (n = spans_from(at, src_words, r)) > 0; at += n)
-		blx_or_words(dst + (at >> r.halvings), tile, fold_tile(tile, src + at * r.span, n, r));
-}
-
-/* Combines a part into a finer one: a bit of src stands for the bits that it covers. */
-static void
-expand_part(uint64_t *dst, uint64_t dst_words, const uint64_t *src, ratio r, blx_op op)
-{
-	uint64_t	tile[TILE];
-
-	for (uint64_t n, at = 0; (n = spans_from(at, dst_words, r)) > 0; at += n)
-	{
-		stretch_tile(tile, src + (at >> r.halvings), n, r);
-		if (r.span == 1)
-			(op == BLX_OR ? blx_or_words : blx_and_words) (dst + at, tile, n);
-		else
-			/* a word of the tile is all zeros or all ones: only one of them changes anything */
-			for (uint64_t i = 0; i < n; i++)
-				if ((tile[i] != 0) == (op == BLX_OR))
-					memset(dst + (at + i) * r.span, op == BLX_OR ? 0xff : 0, 8 * r.span);
-	}
 }
 
 void
@@ -315,27 +263,25 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 		return;
 	}
 	for (unsigned j = 0; j < parts; j++, d += dst_words, s += src_words)
-		if (dst->part_bits < src->part_bits)	/* only for BLX_OR */
-			fold_part(d, s, src_words, ratio_of(src->part_bits, dst->part_bits));
-		else
-			expand_part(d, dst_words, s, ratio_of(dst->part_bits, src->part_bits), op);
+		for (uint64_t i = 0; i < dst_words; i++)
+		{
+			uint64_t	word = dst->part_bits < src->part_bits
+				? folded_word(s, src_words, ratio_log2(src->part_bits, dst->part_bits), i)
+				: stretched_word(s, ratio_log2(dst->part_bits, src->part_bits), i);
+
+			d[i] = op == BLX_OR ? d[i] | word : d[i] & word;
+		}
 }
 
 /* True if the parts share a bit.  A bit of the coarser one stands for all the bits that it covers. */
 static bool
-parts_meet(const uint64_t *fine, uint64_t fine_words, const uint64_t *coarse, ratio r)
+parts_meet(const uint64_t *fine, uint64_t fine_words, const uint64_t *coarse, unsigned log2)
 {
-	uint64_t	tile[TILE];
-
-	if (r.halvings == 0)
+	if (log2 == 0)
 		return blx_words_meet(fine, coarse, fine_words);
-	for (uint64_t n, at = 0; (n = spans_from(at, fine_words, r)) > 0; at += n)
-	{
-		uint64_t	folded = fold_tile(tile, fine + at * r.span, n, r);
-
-		if (blx_words_meet(tile, coarse + (at >> r.halvings), folded))
+	for (uint64_t i = 0; i << log2 < fine_words; i++)
+		if (folded_word(fine, fine_words, log2, i) & coarse[i])
 			return true;
-	}
 	return false;
 }
 
@@ -348,10 +294,10 @@ blx_flat_disjoint(const blx_filter *a, const blx_filter *b)
 	unsigned	parts = a->parts < b->parts ? a->parts : b->parts;
 	uint64_t	fine_words = blx_words_for_bits(fine->part_bits);
 	uint64_t	coarse_words = blx_words_for_bits(coarse->part_bits);
-	const ratio r = ratio_of(fine->part_bits, coarse->part_bits);
+	unsigned	log2 = ratio_log2(fine->part_bits, coarse->part_bits);
 
 	for (unsigned j = 0; j < parts; j++)
-		if (!parts_meet(blx_cwords(fine) + j * fine_words, fine_words, blx_cwords(coarse) + j * coarse_words, r))
+		if (!parts_meet(blx_cwords(fine) + j * fine_words, fine_words, blx_cwords(coarse) + j * coarse_words, log2))
 			return true;
 	return false;
 }

@@ -19,9 +19,6 @@ extern void blx_flat_fpr_prefixes(const blx_filter *f, double *rates);
 extern void blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op);
 extern bool blx_flat_disjoint(const blx_filter *a, const blx_filter *b);
 
-/* The resolution of those that can be resized is S. */
-extern uint64_t blx_flat_resolution(const blx_geometry *g);
-extern void blx_flat_set_resolution(blx_geometry *g, uint64_t resolution);
 extern uint64_t blx_flat_folded_bits_set(const blx_filter *f, unsigned times);
 
 /* The members that the rows of these layouts have in common. */
@@ -35,8 +32,7 @@ extern uint64_t blx_flat_folded_bits_set(const blx_filter *f, unsigned times);
 	.fpr_prefixes = blx_flat_fpr_prefixes, \
 	.merge = blx_flat_merge, \
 	.disjoint = blx_flat_disjoint, \
-	.resolution = blx_flat_resolution, \
-	.set_resolution = blx_flat_set_resolution, \
+	.folds = BLX_FOLDS_PARTS, \
 	.folded_bits_set = blx_flat_folded_bits_set
 
 /* The option that chooses their hashing scheme. */

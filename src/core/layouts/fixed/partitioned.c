@@ -11,34 +11,12 @@
 
 #include "core/layouts/fixed/flat.h"
 
-static bool
-check(const blx_geometry *g, blx_error *error)
-{
-	if (g->blocks != 1 || g->probes != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a partitioned filter has one block with one probe per part, not %u with %u", g->blocks, g->probes);
-	return true;
-}
-
 /* A step is one word more in each part. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
 	(void) options;
 	*g = (blx_geometry) {.layout = BLX_PARTITIONED, .blocks = 1, .parts = (uint16_t) k, .probes = 1, .part_bits = 64 * step};
-}
-
-static bool
-at_bits(double whole_k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
-{
-	unsigned	k = (unsigned) whole_k;
-
-	if (bits < k)
-		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL,
-						"bits must be at least k for a partitioned filter, %u, not %llu", k, (unsigned long long) bits);
-	*g = (blx_geometry) {.layout = BLX_PARTITIONED, .blocks = 1, .parts = (uint16_t) k, .probes = 1, .part_bits = bits / k,
-	.hashing = (uint8_t) options->value[BLX_OPT_HASHING]};
-	return true;
 }
 
 /* Almeida 2022, eq. 11: every key hits every part once. */
@@ -56,8 +34,7 @@ const blx_layout blx_layout_partitioned = {
 	.name = "partitioned",
 	BLX_FLAT_ROW,
 	.options = option_ranges,
-	.check = check,
+	.one = BLX_ONE_BLOCK | BLX_ONE_PROBE,
 	.at_step = at_step,
-	.at_bits = at_bits,
 	.fpr_expected = fpr_expected,
 };

@@ -8,30 +8,12 @@
  */
 #include "core/layouts/fixed/flat.h"
 
-static bool
-check(const blx_geometry *g, blx_error *error)
-{
-	if (g->blocks != 1 || g->parts != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a standard filter has one block of one part, not %u of %u", g->blocks, g->parts);
-	return true;
-}
-
 /* A step is one word more. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 {
 	(void) options;
 	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = 64 * step};
-}
-
-static bool
-at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
-{
-	(void) error;
-	*g = (blx_geometry) {.layout = BLX_STANDARD, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = bits,
-	.hashing = (uint8_t) options->value[BLX_OPT_HASHING]};
-	return true;
 }
 
 /* Almeida 2022, eq. 10. */
@@ -47,8 +29,7 @@ const blx_layout blx_layout_standard = {
 	.name = "standard",
 	BLX_FLAT_ROW,
 	.options = option_ranges,
-	.check = check,
+	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
 	.at_step = at_step,
-	.at_bits = at_bits,
 	.fpr_expected = fpr_expected,
 };

@@ -81,9 +81,6 @@ check(const blx_geometry *g, blx_error *error)
 	uint64_t	k = g->parameters[K],
 				keys = g->parameters[GENERATION];
 
-	if (g->blocks != 1 || g->probes != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"an age_partitioned filter has one block with one probe per part, not %u with %u", g->blocks, g->probes);
 	if (k < 1 || k >= g->parts || g->parts - k > MAX_GENERATIONS)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
 						"an age_partitioned filter of %u parts cannot set bits in %llu of them",
@@ -534,6 +531,7 @@ const blx_layout blx_layout_age_partitioned = {
 		[BLX_INTERSECTION] = "Ask both filters.",
 	},
 	.bits_per_key = bits_per_key,
+	.one = BLX_ONE_BLOCK | BLX_ONE_PROBE,
 	.check = check,
 	.plan = plan,
 	.at_bits = at_bits,

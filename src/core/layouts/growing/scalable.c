@@ -186,10 +186,10 @@ check(const blx_geometry *g, blx_error *error)
 {
 	const uint64_t *p = g->parameters;
 
-	if (g->part_bits != 64 || g->probes != 1 || (g->blocks & (g->blocks - 1)) != 0)
+	if (g->part_bits != 64 || (g->blocks & (g->blocks - 1)) != 0)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a scalable filter has a power of two of blocks, of parts of 64 bits with one probe, not %u of %llu with %u",
-						g->blocks, (unsigned long long) g->part_bits, g->probes);
+						"a scalable filter has a power of two of blocks, of parts of 64 bits, not %u of %llu",
+						g->blocks, (unsigned long long) g->part_bits);
 	if (p[GROWTH] < 2 || p[GROWTH] > 16 || (p[GROWTH] & (p[GROWTH] - 1)) != 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, "Growth is 2, 4, 8 or 16.",
 						"a scalable filter cannot grow by a factor of %llu", (unsigned long long) p[GROWTH]);
@@ -820,6 +820,7 @@ const blx_layout blx_layout_scalable = {
 		[BLX_PREFIX] = "Its stages have different numbers of parts.",
 		[BLX_FOLD] = "Its stages are as full as the planned rate allows.",
 	},
+	.one = BLX_ONE_PROBE,
 	.check = check,
 	.plan = plan,
 	.at_bits = at_bits,

@@ -323,8 +323,6 @@ grow(blx_filter *dst, const blx_filter *f)
 static bool
 check(const blx_geometry *g, blx_error *error)
 {
-	if (g->parts != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter's block has one part, not %u", g->parts);
 	/* up to 4096 bytes with the record: the page of Kaler's paper */
 	if (g->part_bits < 64 || g->part_bits > 32768 - DYNAMIC_RECORD_BITS || g->part_bits % 64 != 0)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
@@ -738,6 +736,7 @@ const blx_layout blx_layout_dynamic_blocked = {
 		[BLX_PREFIX] = "Its blocks have one part.",
 		[BLX_FOLD] = "With half the blocks, the chains would be twice as long, and no space would be saved.",
 	},
+	.one = BLX_ONE_PART,
 	.check = check,
 	.plan = blx_dynamic_plan,
 	.at_bits = at_bits,

@@ -26,15 +26,6 @@
 #include "core/layouts/geometry.h"
 #include "core/theory/theory.h"
 
-static bool
-check(const blx_geometry *g, blx_error *error)
-{
-	if (g->blocks != 1 || g->parts != 1)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a rational filter has one block of one part, not %u of %u", g->blocks, g->parts);
-	return true;
-}
-
 /* A step is one word more.  k is whole here. */
 static void
 at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
@@ -132,7 +123,7 @@ const blx_layout blx_layout_rational = {
 	.name = "rational",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
-	.check = check,
+	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
 	.at_step = at_step,
 	.max_step = BLX_MAX_BYTES / 8,
 	.at_bits = at_bits,
@@ -141,8 +132,7 @@ const blx_layout blx_layout_rational = {
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
-	.resolution = blx_flat_resolution,
-	.set_resolution = blx_flat_set_resolution,
+	.folds = BLX_FOLDS_PARTS,
 	.folded_bits_set = blx_flat_folded_bits_set,
 	.merge = blx_flat_merge,
 	.disjoint = disjoint,

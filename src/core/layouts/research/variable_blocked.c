@@ -92,11 +92,8 @@ bits_per_key(const blx_geometry *g)
 static bool
 check(const blx_geometry *g, blx_error *error)
 {
-	if (g->blocks != 1 || g->parts != 1 || g->probes == 0)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL,
-						"a variable_blocked filter is one part of bits with at least one probe in the largest block, not %u of %u with %u",
-						g->blocks, g->parts, g->probes);
-	return true;
+	return g->probes > 0 ||
+		blx_fail(error, BLX_CORRUPT, NULL, NULL, "a variable_blocked filter has at least one probe in the largest block");
 }
 
 static double
@@ -327,6 +324,7 @@ const blx_layout blx_layout_variable_blocked = {
 	.in_pieces = true,
 	.why_not = {[BLX_FOLD] = "Its blocks have different sizes, and a key has bits in each of them."},
 	.instead = {[BLX_FOLD] = "Take a prefix of its blocks."},
+	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
 	.check = check,
 	.bits_per_key = bits_per_key,
 	.smallest = smallest,
