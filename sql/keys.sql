@@ -92,6 +92,14 @@ SELECT * FROM check_keys('jsonb', '1', '1.0', '"a"', '{"a": 1, "b": [true, null]
 SELECT * FROM check_keys('int2[]', '{1,2}', '[0:1]={1,2}', '{{1,2}}');
 SELECT * FROM check_keys('char(3)[]', '{a}', '{"a  "}', '{ab}');
 SELECT * FROM check_keys('money[]', '{1}', '{1.00}');
+-- The canonical bytes of a numeric are its text without trailing zeros, however it is stored.
+WITH numbers AS (
+	SELECT round((sign || digits || 'e' || exponent)::numeric, decimals) AS n
+	FROM unnest('{"",-}'::text[]) sign,
+	     unnest('{0,1,7,10,99,1000,9999,10000,10001,12003400,50000000600070008,123456789012345678901234567890}'::text[]) digits,
+	     generate_series(-70, 270, 3) exponent, unnest('{-2,0,1,4,7,63,64,90}'::int[]) decimals)
+SELECT count(*), count(*) FILTER (WHERE bloom_hash(n) <> bloom_hash(trim_scale(n)::text)) AS other_hash,
+	count(*) FILTER (WHERE bloom_hash(to_jsonb(n)) <> bloom_hash(to_jsonb(trim_scale(n)))) AS other_hash_of_json FROM numbers;
 -- Built-in types without a key type code, and types of extensions, which are identified by their hash function
 SELECT * FROM check_keys('pg_lsn', '0/0', '16/B374D848');
 SELECT * FROM check_keys('xid8', '0', '18446744073709551615');

@@ -77,15 +77,102 @@ HashFloat8(KeyType *key, Datum value, uint64 seed)
 	return HashDouble(DatumGetFloat8(value), seed);
 }
 
+/*
+ * A short numeric, which has up to 256 digits before its point and 63 after it, is stored as 16 bits
+ * and digits of base 10,000.  The 16 bits are its kind, its sign, the number of its decimals, and the
+ * weight of its first digit.
+ */
+#define NUMERIC_KIND 0xC000
+#define NUMERIC_SHORT_KIND 0x8000
+#define NUMERIC_MINUS 0x2000
+#define NUMERIC_DECIMALS(header) ((header) >> 7 & 0x3F)
+#define NUMERIC_WEIGHT(header) (((header) & 0x3F) - ((header) & 0x40))
+
+/* Four decimal digits: the i-th of the n digits that are stored.  The others are zero. */
+static inline char *
+PutDigit(char *out, const char *digits, int n, int i)
+{
+	uint16		digit = 0;
+
+	if (i >= 0 && i < n)
+		memcpy(&digit, digits + i * sizeof(digit), sizeof(digit));
+	out[0] = '0' + digit / 1000;
+	out[1] = '0' + digit / 100 % 10;
+	out[2] = '0' + digit / 10 % 10;
+	out[3] = '0' + digit % 10;
+	return out + 4;
+}
+
+static void
+PutShortNumeric(NumericText *text, const struct varlena *number, uint16 header)
+{
+	const char *digits = VARDATA_ANY(number) + sizeof(header);
+	int			n = (VARSIZE_ANY_EXHDR(number) - sizeof(header)) / sizeof(uint16),
+				weight = NUMERIC_WEIGHT(header),
+				decimals = NUMERIC_DECIMALS(header),
+				i = Min(weight + 1, 0);
+	char	   *start = text->room + 1, /* the sign stands before it */
+			   *out = start;
+
+	if (weight < 0)
+		*out++ = '0';
+	while (i <= weight)
+		out = PutDigit(out, digits, n, i++);
+	for (int zeros = 0; zeros < 3 && weight >= 0 && *start == '0'; zeros++)
+		start++;
+	if (decimals > 0)
+	{
+		char	   *fraction = out + 1;
+
+		*out++ = '.';
+		while (out < fraction + decimals)
+			out = PutDigit(out, digits, n, i++);
+		out = fraction + decimals;
+		while (out[-1] == '0')
+			out--;
+		if (out == fraction)
+			out--;
+	}
+	if (header & NUMERIC_MINUS)
+		*--start = '-';
+	text->bytes = start;
+	text->length = out - start;
+}
+
+void
+MakeNumericText(NumericText *text, const struct varlena *number)
+{
+	Numeric		aligned;
+	uint16		header = 0;
+
+	text->made = NULL;
+	if (VARSIZE_ANY_EXHDR(number) >= sizeof(header))
+		memcpy(&header, VARDATA_ANY(number), sizeof(header));
+	if ((header & NUMERIC_KIND) == NUMERIC_SHORT_KIND)
+	{
+		/* not by numeric_normalize: its copies of the number take nine tenths of the time of a hash */
+		PutShortNumeric(text, number, header);
+		return;
+	}
+	aligned = DatumGetNumeric(PointerGetDatum(number));
+	text->bytes = text->made = numeric_normalize(aligned);
+	text->length = strlen(text->made);
+	if ((const void *) aligned != (const void *) number)
+		pfree(aligned);
+}
+
 /* The digits without trailing zeros: 1.0 and 1.00 are equal. */
 uint64
 HashNumeric(KeyType *key, Datum value, uint64 seed)
 {
-	Numeric		number = DatumGetNumeric(value);
-	char	   *digits = numeric_normalize(number);
-	uint64		hash = blx_hash_bytes(digits, strlen(digits), seed);
+	struct varlena *number = PG_DETOAST_DATUM_PACKED(value);
+	NumericText text;
+	uint64		hash;
 
-	pfree(digits);
+	MakeNumericText(&text, number);
+	hash = blx_hash_bytes(text.bytes, text.length, seed);
+	if (text.made != NULL)
+		pfree(text.made);
 	if ((Pointer) number != DatumGetPointer(value))
 		pfree(number);
 	return hash;

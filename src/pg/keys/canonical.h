@@ -10,6 +10,18 @@
 #pragma GCC visibility push(hidden)
 
 /* ---- canonical.c ---- */
+
+/* What numeric_normalize() makes of a number. */
+typedef struct NumericText
+{
+	const char *bytes;
+	size_t		length;
+	char	   *made;			/* to be freed, unless it is NULL */
+	char		room[1 + 64 * 4 + 1 + 64];	/* a sign, digits before the point, the point, digits after it */
+} NumericText;
+
+extern void MakeNumericText(NumericText *text, const struct varlena *number);
+
 extern uint64 HashInt2(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashInt4(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashInt8(KeyType *key, Datum value, uint64 seed);

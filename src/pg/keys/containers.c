@@ -243,7 +243,7 @@ HashMultirange(KeyType *key, Datum value, uint64 seed)
 static void
 PutJsonbScalar(XXH3_state_t *state, const JsonbValue *value)
 {
-	char	   *digits;
+	NumericText text;
 
 	switch (value->type)
 	{
@@ -258,10 +258,11 @@ PutJsonbScalar(XXH3_state_t *state, const JsonbValue *value)
 			PutBytes(state, value->val.string.val, value->val.string.len);
 			break;
 		case jbvNumeric:
-			digits = numeric_normalize(value->val.numeric);
+			MakeNumericText(&text, (struct varlena *) value->val.numeric);
 			PutByte(state, 'd');
-			PutBytes(state, digits, strlen(digits));
-			pfree(digits);
+			PutBytes(state, text.bytes, text.length);
+			if (text.made != NULL)
+				pfree(text.made);
 			break;
 		default:
 			elog(ERROR, "unexpected jsonb value type: %d", (int) value->type);
