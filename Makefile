@@ -39,7 +39,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,condition/%, columns elements scan_condition) \
 		$(patsubst %,pending/%, list reader append) \
 		$(patsubst %,directory/%, snapshot update space) \
-		$(patsubst %,segment/%, segment provisional entries flush merge) \
+		$(patsubst %,segment/%, segment entries flush merge) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan rebuild vacuum nulls recheck cost handler)

@@ -24,7 +24,7 @@ sql -c "
 	-- signatures of several pages, merged often
 	CREATE TABLE large (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX large_f ON large USING bloomx (f) WITH (bits = 131072, probes = 8, pending_limit = 16);
-	-- filters of all sizes, and often emptied: the geometry is provisional again and again
+	-- filters of all sizes, and often emptied: the geometry is chosen again and again
 	CREATE TABLE growing (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX growing_f ON growing USING bloomx (f) WITH (pending_limit = 16);
 	-- values: rows of few and of many keys, most of them soon gone

@@ -235,13 +235,12 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	MemoryContext old = MemoryContextSwitchTo(rebuild->segment_memory);
 	BloomxSegments *segments = BloomxNewSegments();
 	BloomxDirectory *directory;
-	BloomxMerge nothing = {.sources = 0};
 
 	BloomxKeepSegment(segments, slices, source);
 	BloomxLockDirectory(rebuild->index);
 	BloomxFinishMerge(rebuild->index);
 	directory = BloomxReadDirectory(rebuild->index, NULL);
-	BloomxAddSegments(rebuild->index, directory, &directory->meta.keys, segments, &nothing);
+	(void) BloomxAddSegments(rebuild->index, directory, &directory->meta.keys, segments, 0, 0);
 	BloomxUnlockDirectory(rebuild->index);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(rebuild->segment_memory);
@@ -287,11 +286,9 @@ DropOldSegments(Relation index, uint64 generation)
 	/* every row of the table is in a later segment, or pending */
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{
-		BloomxMerge merge = {.sources = 1, .source = {i}};
-
 		CHECK_FOR_INTERRUPTS();
 		if (directory->segments[i].rows > 0 && directory->segments[i].generation < generation)
-			BloomxUpdateDirectory(index, directory, &merge, NULL, 0);
+			BloomxUpdateDirectory(index, directory, &(BloomxUpdate) {.sources = &i, .nsources = 1});
 	}
 	(void) SetOldGeneration(index, false);
 	BloomxUnlockDirectory(index);

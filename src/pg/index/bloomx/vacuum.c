@@ -19,15 +19,11 @@
 #include "pg/index/bloomx/directory/space.h"
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
+#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
 
-/*
- * The most pages of pending rows that become a segment at once.  Every step of
- * the merge reads all of them: eight steps' worth bounds that, and a long list
- * still gives large segments.  Rows and what is made of them take up to six times
- * the memory.
- */
-#define VACUUM_MERGE_PAGES (8 * VACUUM_STEP)
+/* Pending rows and what is made of them take up to six times the memory. */
 #define MEMORY_PER_PAGE (6 * BLCKSZ)
 
 /*
@@ -121,7 +117,7 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, 
 
 		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
 			dead[n++] = (uint32) *place;
-		*place += BloomxRowWords(&directory->meta.keys, row);
+		*place += BloomxRowWords(directory->meta.keys.of_values, row);
 		if (*place > end)
 			BloomxReportCorruption(removal->index, block, "A pending row is longer than its list.");
 	}
@@ -200,8 +196,7 @@ RemoveFromPages(Relation index, void *arg)
 	}
 	if (pass->generation == pending->generation)
 		pass->place = Max(pass->place, pending->skip);
-	/* a provisional list in one step: an insert that rewrites it gives all rows new pages */
-	for (int i = 0; (i < PENDING_STEP || directory->meta.keys.provisional) && pass->generation < pass->end; i++, pass->generation++)
+	for (int i = 0; i < PENDING_STEP && pass->generation < pass->end; i++, pass->generation++)
 		pass->block = RemoveFromPendingPage(pass->removal, directory, pass->list, (uint32) (pass->generation - pending->generation), pass->block, &pass->place);
 	if (pass->generation < pass->end)
 		return true;
@@ -316,12 +311,11 @@ MergePending(Relation index, void *arg)
 	const BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
 	const BloomxMeta *meta = &directory->meta;
 
-	/* the step that chooses the geometry gives the same rows new pages */
 	for (int i = 0; i < PENDING_LISTS && !old->known; i++)
 		old->ends[i] = meta->pending[i].generation + meta->pending[i].pages;
-	old->known = !meta->keys.provisional;
+	old->known = true;
 	return (meta->merge.segment.rows > 0 || HasOlderPages(directory, old->ends)) &&
-		BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(VACUUM_MERGE_PAGES), VACUUM_PENDING);
+		BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(FLUSH_PAGES), VACUUM_PENDING);
 }
 
 /*
@@ -382,7 +376,7 @@ FinishCleanup(Relation index, void *arg)
 		stats->estimated_count = info->estimated_count;
 		return false;
 	}
-	stats->num_index_tuples = directory->pending_words / (directory->pending_words == 0 ? 1 : BloomxPendingWords(&directory->geometry));
+	stats->num_index_tuples = (double) BloomxCountPendingRows(index, directory);
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 		stats->num_index_tuples += directory->segments[i].rows - directory->segments[i].dead;
 	return false;

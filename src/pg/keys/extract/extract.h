@@ -59,7 +59,7 @@ typedef struct KeyCondition
 	uint64		hash;			/* of HAS_KEY */
 	/* what the index bloomx notes of HAS_KEY (condition/scan_condition.c) */
 	bool		in_column;		/* true if the hash is mixed with the column's number */
-	uint32		of_slices;		/* the slices are those in segments of that many; 0: not known yet */
+	uint32		shape;			/* of the signatures that the slices are of; 0: not known yet */
 	uint32	   *slices;
 } KeyCondition;
 

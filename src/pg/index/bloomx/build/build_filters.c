@@ -4,7 +4,7 @@
  *
  * The index's geometry is chosen from the first filters, unless an option or the
  * column's type sets it, and stays until REINDEX.  If the table is empty, the
- * first rows that are inserted decide (provisional.c).  CREATE INDEX collects
+ * first rows that are inserted decide (flush.c).  CREATE INDEX collects
  * rows in memory and writes a segment whenever its memory or a segment is full.
  */
 #include "pg/base/base.h"
@@ -19,7 +19,6 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/segment/merge.h"
-#include "pg/index/bloomx/segment/provisional.h"
 #include "pg/value/value.h"
 
 /*
@@ -194,21 +193,6 @@ BloomxStartFilters(Relation index, const BloomxShare *share)
 
 /* ---- INSERT ---- */
 
-/* Lets keys include those of f; returns true if f's keys are of the index's type. */
-static bool
-JoinKeys(Relation index, BloomxKeys *keys, const blx_filter *f)
-{
-	/* the first row of an empty index */
-	if (keys->parts == 0)
-	{
-		blx_geometry own = BloomxOwnGeometry(f);
-
-		BloomxWidenKeys(index, keys, &own);
-		keys->provisional = true;
-	}
-	return BloomxJoinKeyType(keys, f);
-}
-
 static void
 ReadKeys(Relation index, BloomxKeys *keys)
 {
@@ -220,61 +204,44 @@ ReadKeys(Relation index, BloomxKeys *keys)
 }
 
 /*
- * Makes *keys those of the index, which it may know already, and the index's those
- * that include f's.  Returns true if f's keys are of the index's type.
+ * True if f's keys are of the index's type.  *keys is what is known of the index: what is
+ * chosen there stays until REINDEX, and the rest is read again.
  */
 static bool
-KnowKeys(Relation index, const blx_filter *f, BloomxKeys *keys)
+JoinKeys(Relation index, const blx_filter *f, BloomxKeys *keys)
 {
-	BloomxKeys	joined;
-	bool		comparable;
-
-	if (keys->parts == 0)
+	if (keys->parts == 0 || keys->key_type == BLX_KEY_NONE)
 		ReadKeys(index, keys);
-	joined = *keys;
-	comparable = JoinKeys(index, &joined, f);
-	if (!BloomxSameKeys(&joined, keys))
+	if (keys->key_type == BLX_KEY_NONE && blx_identity_of(f).key_type != BLX_KEY_NONE)
 	{
 		BloomxMetaChange change;
 		BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
-		comparable = JoinKeys(index, &meta->keys, f);
+		(void) BloomxJoinKeyType(&meta->keys, f);
 		*keys = meta->keys;
 		BloomxFinishMetaChange(&change);
 	}
-	return comparable;
+	return BloomxJoinKeyType(keys, f);
 }
 
-/* The first word of a row.  If the geometry is provisional, sees to it that it holds f. */
-static BloomxRowHead
-MakeHead(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
+/*
+ * The geometry of a row's signature: the index's, or the filter's own before that is
+ * chosen, folded if it is too large.  0 parts: the row may hold any key.
+ */
+static blx_geometry
+GeometryOfRow(const blx_filter *f, const BloomxKeys *keys, bool comparable)
 {
-	BloomxRowHead head = {.tid = *tid};
+	blx_geometry own;
+	uint32		log2_blocks;
 
-	if (keys->provisional)
-	{
-		blx_geometry own = BloomxOwnGeometry(f);
-
-		if (BloomxWidenPending(index, keys, &own))
-			ReadKeys(index, keys);
-		head.log2_blocks = (uint8) pg_leftmost_one_pos32(own.blocks);
-		head.parts = (uint8) own.parts;
-	}
-	return head;
-}
-
-/* The row as the list of pending rows has it: a word with the TID, then the signature. */
-static uint64 *
-MakeRow(Relation index, const blx_filter *f, ItemPointer tid, BloomxKeys *keys)
-{
-	bool		comparable = KnowKeys(index, f, keys);
-	BloomxRowHead head = MakeHead(index, f, tid, keys);
-	blx_geometry geometry = BloomxGeometryOf(keys);
-	uint64	   *row = palloc(BloomxPendingWords(&geometry) * sizeof(uint64));
-
-	memcpy(row, &head, sizeof head);
-	BloomxMakeSignature(row + 1, &geometry, f, comparable);
-	return row;
+	if (!comparable || !blx_signature_geometry(f, &own))
+		return BloomxMakeGeometry(0, 0);
+	if (keys->parts > 0)
+		return BloomxGeometryOf(keys);
+	log2_blocks = pg_leftmost_one_pos32(own.blocks);
+	while ((64 * (uint64) own.parts) << log2_blocks > MAX_SIGNATURE_BITS)
+		log2_blocks--;
+	return BloomxMakeGeometry(log2_blocks, own.parts);
 }
 
 /*
@@ -285,13 +252,13 @@ uint32
 BloomxInsertFilter(Relation index, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys)
 {
 	const blx_filter *f = DatumGetFilter(filter);
-	uint64	   *row = MakeRow(index, f, tid, keys);
-	uint32		step = 0;
+	blx_geometry geometry = GeometryOfRow(f, keys, JoinKeys(index, f, keys));
+	uint32		n = 1 + (uint32) blx_body_words(&geometry);
+	uint64	   *row = palloc(n * sizeof(uint64));
+	BloomxRowHead head = {.tid = *tid, .log2_blocks = pg_leftmost_one_pos32(geometry.blocks), .parts = geometry.parts};
 
-	while (!BloomxAppendRow(index, target, keys, row, &step))
-	{
-		keys->parts = 0;		/* read them again */
-		row = MakeRow(index, f, tid, keys);
-	}
-	return step;
+	memcpy(row, &head, sizeof head);
+	if (geometry.parts > 0)
+		BloomxMakeSignature(row + 1, &geometry, f, true);
+	return BloomxAppendRow(index, target, row, n);
 }

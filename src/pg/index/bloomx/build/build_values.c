@@ -107,16 +107,12 @@ BloomxStartValues(Relation index, const BloomxShare *share)
 uint32
 BloomxInsertValues(Relation index, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid)
 {
-	const BloomxKeys keys = {.of_values = 1};
 	const KeyHashes *hashes = BloomxSortedHashesOfRow(columns, values, isnull);
-	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0,
-				step = 0;
+	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0;
 	BloomxRowHead head = {.tid = *tid, .hashes = (uint16) Min(hashes->n, ANY_HASHES)};
 	uint64	   *row = palloc((1 + n) * sizeof(uint64));
 
 	memcpy(row, &head, sizeof head);
 	memcpy(row + 1, hashes->hash, n * sizeof(uint64));
-	if (!BloomxAppendRow(index, target, &keys, row, &step))
-		BloomxReportCorruption(index, META_BLOCK, "The metapage is that of an index of filters.");
-	return step;
+	return BloomxAppendRow(index, target, row, 1 + n);
 }

@@ -27,7 +27,7 @@ typedef struct BloomxBuilder
 
 extern BloomxBuilder *BloomxStartFilters(Relation index, const BloomxShare *share);
 
-/* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's. */
+/* Makes a filter a pending row; returns the step of a merge that is due then, or 0.  *keys is what is known of the index's; 0 parts: nothing. */
 extern uint32 BloomxInsertFilter(Relation index, BloomxTarget *target, Datum filter, ItemPointer tid, BloomxKeys *keys);
 
 /* ---- build_values.c ---- */

@@ -10,17 +10,8 @@
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"
+#include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
-
-/*
- * The most pages of pending rows that a merge begun by an INSERT takes.  Of filters,
- * each of its steps reads them all again, a few words of each row: with 1024 pages a
- * row cost twice as much as with the 129 of a list that has just become too long, and
- * of two sessions that inserted, one was left behind with ever longer steps.  Of
- * values, they become segments in one step, and fewer pages would make smaller ones.
- */
-#define MERGE_PAGES_OF_FILTERS 160
-#define MERGE_PAGES_OF_VALUES 1024
 
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
 typedef struct InsertState
@@ -74,15 +65,14 @@ PayOwed(Relation index, InsertState *state, uint32 step)
 	/* never wait here: a merge or VACUUM that has the lock pays meanwhile */
 	if (!BloomxTryLockDirectory(index))
 		return;
-	(void) BloomxMergeStep(index, state->owed, state->columns != NULL ? MERGE_PAGES_OF_VALUES : MERGE_PAGES_OF_FILTERS, BloomxPendingLimit(index));
+	(void) BloomxMergeStep(index, state->owed, FLUSH_PAGES, BloomxPendingLimit(index));
 	BloomxUnlockDirectory(index);
 	state->owed = 0;
 }
 
 /*
  * An INSERT does not wait for a merge, VACUUM or a check.  It waits only for page
- * locks, for a process that extends the index by a few pages, and, while an index of
- * filters has no segment, for one that works on the pending rows.
+ * locks, and for a process that extends the index by a few pages.
  */
 bool
 bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,

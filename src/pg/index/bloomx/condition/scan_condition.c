@@ -90,8 +90,16 @@ BloomxConditionOfNull(int column)
 const uint32 *
 BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *leaf, uint32 of_slices)
 {
-	if (leaf->of_slices == of_slices)
+	/* no two geometries of filters have both the same bits and parts: bits are a multiple of 64 */
+	uint32		shape = keys->of_values ? of_slices : of_slices + keys->parts - 1;
+
+	if (leaf->shape == shape)
 		return leaf->slices;
+	if (leaf->slices != NULL && !keys->of_values)
+	{
+		pfree(leaf->slices);
+		leaf->slices = NULL;
+	}
 	if (leaf->slices == NULL)
 		leaf->slices = palloc(keys->parts * sizeof(uint32));
 	if (keys->of_values)
@@ -106,19 +114,22 @@ BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *leaf, uint32 of_slices)
 
 		blx_slices_of_key(&geometry, leaf->hash, leaf->slices);
 	}
-	leaf->of_slices = of_slices;
+	leaf->shape = shape;
 	return leaf->slices;
 }
 
 /* ---- pending rows ---- */
 
 static bool
-SignatureHas(const BloomxKeys *keys, const uint64 *words, KeyCondition *leaf)
+SignatureHas(BloomxRowHead head, const uint64 *words, KeyCondition *leaf)
 {
-	blx_geometry geometry = BloomxGeometryOf(keys);
-	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, (uint32) blx_bits(&geometry));
+	const BloomxKeys keys = {.log2_blocks = head.log2_blocks, .parts = head.parts};
+	const uint32 *slices;
 
-	for (uint32 i = 0; i < keys->parts; i++)
+	if (head.parts == 0)		/* the filter may hold any key */
+		return true;
+	slices = BloomxSlicesOfKey(&keys, leaf, (64 * (uint32) head.parts) << head.log2_blocks);
+	for (uint32 i = 0; i < head.parts; i++)
 		if (!(words[slices[i] / 64] >> slices[i] % 64 & 1))
 			return false;
 	return true;
@@ -148,11 +159,11 @@ HashesHave(const uint64 *hashes, uint32 n, uint64 hash)
 static inline bool
 RowHasKey(const BloomxKeys *keys, const uint64 *row, KeyCondition *leaf)
 {
-	uint16		hashes = BloomxHeadOf(row).hashes;
+	BloomxRowHead head = BloomxHeadOf(row);
 
 	if (!keys->of_values)
-		return SignatureHas(keys, row + 1, leaf);
-	return hashes == ANY_HASHES || HashesHave(row + 1, hashes, leaf->hash);
+		return SignatureHas(head, row + 1, leaf);
+	return head.hashes == ANY_HASHES || HashesHave(row + 1, head.hashes, leaf->hash);
 }
 
 /* A pending row, and the keys by which it is read. */

@@ -27,7 +27,7 @@ extern KeyCondition *BloomxConditionOfProbe(const BloomxDirectory *directory, co
 extern KeyCondition *BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
 extern KeyCondition *BloomxConditionOfNull(int column);
 
-/* The slices of a leaf in segments of that many, parts of the keys of them. */
+/* The slices of a leaf in signatures of that many, of which the keys say the parts. */
 extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *leaf, uint32 of_slices);
 
 /* True if a pending row may meet the condition, which is HAS_ANY of the keys of these elements, if they are not NULL. */

@@ -48,8 +48,6 @@ BloomxReadDirectory(Relation index, Snapshot snapshot)
 		directory->list_words[i] = BloomxCountPending(index, meta, i);
 		directory->pending_words += directory->list_words[i];
 	}
-	if (meta->merge.pending > directory->list_words[meta->merge.list])
-		BloomxReportCorruption(index, META_BLOCK, "A merge takes more pending rows than there are.");
 	ReadSegments(index, directory);
 	UnlockReleaseBuffer(buffer);
 	directory->geometry = BloomxGeometryOf(&meta->keys);

@@ -70,9 +70,9 @@ LockDirectoryPage(Relation index, const BloomxMetaChange *change, uint32 slot, B
  * none is free.
  */
 static bool
-TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results, const uint32 *slots, uint32 n, BlockNumber *pending_blocks)
+TryUpdate(Relation index, const BloomxUpdate *update, const uint32 *slots, BlockNumber *pending_blocks)
 {
-	bool		in_directory = n > 0 || merge->sources > 0;
+	bool		in_directory = update->n > 0 || update->nsources > 0;
 	BloomxMetaChange change;
 	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 	uint32		last = meta->segments;
@@ -84,7 +84,7 @@ TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results
 		slots = &last;
 
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(index, &change, n > 0 ? slots[0] : merge->source[0], &buffer, &page))
+	if (in_directory && !LockDirectoryPage(index, &change, update->n > 0 ? slots[0] : update->sources[0], &buffer, &page))
 	{
 		BloomxAbortMetaChange(&change);
 		return false;
@@ -95,24 +95,24 @@ TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results
 	{
 		BloomxSegment *segments = (BloomxSegment *) PageGetContents(page);
 
-		for (uint32 i = 0; i < merge->sources; i++)
+		for (uint32 i = 0; i < update->nsources; i++)
 		{
-			BloomxSegment *old = &segments[merge->source[i] % DIRECTORY_SEGMENTS];
+			BloomxSegment *old = &segments[update->sources[i] % DIRECTORY_SEGMENTS];
 
 			BloomxFreePages(meta, old->start, BloomxSegmentPages(old));
 			memset(old, 0, sizeof *old);
 		}
-		for (uint32 i = 0; i < n; i++)
+		for (uint32 i = 0; i < update->n; i++)
 		{
-			segments[slots[i] % DIRECTORY_SEGMENTS] = results[i];
+			segments[slots[i] % DIRECTORY_SEGMENTS] = update->results[i];
 			meta->segments = Max(meta->segments, slots[i] + 1);
 		}
 		BloomxSealDirectory(page);
 	}
 
 	/* the metapage: the pending rows go, and no merge is under way */
-	if (merge->pending > 0)
-		closed = BloomxDropPending(index, change.state, meta, merge->list, merge->pending, pending_blocks);
+	if (update->pending > 0)
+		closed = BloomxDropPending(index, change.state, meta, update->list, update->pending, pending_blocks);
 	memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
 	BloomxFinishMetaChange(&change);
@@ -124,26 +124,26 @@ TryUpdate(Relation index, const BloomxMerge *merge, const BloomxSegment *results
 }
 
 void
-BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, const BloomxSegment *results, uint32 n)
+BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxUpdate *update)
 {
-	uint32		slots[DIRECTORY_SEGMENTS] = {merge->source[0]};
+	uint32		found[DIRECTORY_SEGMENTS];
+	const uint32 *slots = update->nsources > 0 ? update->sources : found;	/* the result of a merge takes the first one's */
 	BlockNumber *pending = NULL;
 
-	if (merge->sources == 0 && n > 0 && !BloomxFindSlots(directory, n, slots))
+	if (update->nsources == 0 && update->n > 0 && !BloomxFindSlots(directory, update->n, found))
 		ReportTooManySegments(index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
-	if (merge->pending > 0)
-		pending = BloomxPendingBlocks(index, directory, merge->list, BloomxPendingPages(&directory->meta.pending[merge->list], merge->pending));
-	while (!TryUpdate(index, merge, results, slots, n, pending))
+	if (update->pending > 0)
+		pending = BloomxPendingBlocks(index, directory, update->list,
+									  BloomxPendingPages(&directory->meta.pending[update->list], update->pending));
+	while (!TryUpdate(index, update, slots, pending))
 		BloomxExtendIndex(index, 1);
 }
 
 void
 BloomxAppendSegment(Relation index, const BloomxSegment *segment)
 {
-	const BloomxMerge nothing = {.sources = 0};
-
-	while (!TryUpdate(index, &nothing, segment, NULL, 1, NULL))
+	while (!TryUpdate(index, &(BloomxUpdate) {.results = segment, .n = 1}, NULL, NULL))
 		BloomxExtendIndex(index, 1);
 }
 

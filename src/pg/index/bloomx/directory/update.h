@@ -13,11 +13,19 @@
 /* Finds n free slots on one page of the directory.  False if no page has as many, and none may be added. */
 extern bool BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots);
 
-/*
- * From now on the n results stand for the sources of the merge and for its pending
- * rows.  Needs the directory lock.
- */
-extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, const BloomxSegment *results, uint32 n);
+/* New segments, and what goes for them: other segments, or the rows on the first words of a list. */
+typedef struct BloomxUpdate
+{
+	const BloomxSegment *results;
+	uint32		n;
+	const uint32 *sources;		/* their slots, on one page of the directory */
+	uint32		nsources;
+	int			list;
+	uint64		pending;		/* words of it */
+} BloomxUpdate;
+
+/* Makes the update true.  Needs the directory lock. */
+extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxUpdate *update);
 
 /* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
 extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);

@@ -165,13 +165,30 @@ BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filte
 		blx_signature_of_anything(words, geometry);
 }
 
+void
+BloomxConvertSignature(uint64 *words, const blx_geometry *geometry, const uint64 *signature, const blx_geometry *from)
+{
+	if (from->parts == 0)
+		blx_signature_of_anything(words, geometry);
+	else if (from->blocks == geometry->blocks && from->parts == geometry->parts)
+		memcpy(words, signature, blx_body_words(geometry) * sizeof(uint64));
+	else
+		blx_signature_convert(words, geometry, signature, from);
+}
+
 /* ---- keys ---- */
+
+blx_geometry
+BloomxMakeGeometry(uint32 log2_blocks, uint32 parts)
+{
+	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << log2_blocks,
+		.parts = parts, .probes = 1, .part_bits = 64};
+}
 
 blx_geometry
 BloomxGeometryOf(const BloomxKeys *keys)
 {
-	return (blx_geometry) {.layout = BLX_PARTITIONED_BLOCKED, .blocks = UINT32_C(1) << keys->log2_blocks,
-		.parts = keys->parts, .probes = 1, .part_bits = 64};
+	return BloomxMakeGeometry(keys->log2_blocks, keys->parts);
 }
 
 void
@@ -203,10 +220,4 @@ BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f)
 		memcpy(keys->name, theirs.name, theirs.name_len);
 	}
 	return true;
-}
-
-bool
-BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b)
-{
-	return memcmp(a, b, sizeof *a) == 0;
 }

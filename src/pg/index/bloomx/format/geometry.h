@@ -14,6 +14,7 @@
 
 /* 128 kB: the INSERT that brings a row writes the whole signature to the pending rows. */
 #define MAX_SIGNATURE_BITS (1 << 20)
+#define MAX_LOG2_BLOCKS 14		/* of a signature of one part */
 
 /*
  * Signatures of an index that must choose them before it has seen a filter of a
@@ -34,20 +35,18 @@ typedef struct BloomxKeys
 	uint8		of_values;		/* 1: the columns are of values, 0: the column is of filters */
 	uint8		parts;			/* 0: not chosen yet */
 	uint8		log2_blocks;	/* the rest is of filters, but for the width */
-	uint8		provisional;	/* 1: the geometry is only that of the pending rows (provisional.c) */
 	uint8		key_type;
 	uint8		name_len;
-	uint8		unused[2];
+	uint8		unused[3];
 	uint32		width;			/* of a part of the usual entry of values */
 	uint32		unused2;
 	char		name[BLX_MAX_NAME + 1];
 } BloomxKeys;
 
+extern blx_geometry BloomxMakeGeometry(uint32 log2_blocks, uint32 parts);
 extern blx_geometry BloomxGeometryOf(const BloomxKeys *keys);
 extern blx_identity BloomxIdentityOf(const BloomxKeys *keys);
 extern void BloomxSetGeometry(BloomxKeys *keys, const blx_geometry *geometry);
-
-extern bool BloomxSameKeys(const BloomxKeys *a, const BloomxKeys *b);
 
 /* Makes the key type of the rows include f's.  False if f has keys of another type. */
 extern bool BloomxJoinKeyType(BloomxKeys *keys, const blx_filter *f);
@@ -73,6 +72,9 @@ extern blx_geometry BloomxChooseGeometry(int32 bits, int32 probes, const BloomxG
 
 /* The signature of f, in blx_body_words(geometry) words.  comparable: f's keys are of the index's key type. */
 extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, const blx_filter *f, bool comparable);
+
+/* The same from a signature of another geometry, which may be of 0 parts. */
+extern void BloomxConvertSignature(uint64 *words, const blx_geometry *geometry, const uint64 *signature, const blx_geometry *from);
 
 #pragma GCC visibility pop
 

@@ -110,9 +110,7 @@ ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
 		return false;
 	if (pending->pages == 0)
 		return pending->skip == 0;
-	/* while the geometry is provisional the first list has all rows */
-	return (list == FIRST_LIST || !meta->keys.provisional) && (meta->keys.parts > 0 || meta->keys.of_values) &&
-		pending->pages < blocks && pending->skip < PAGE_WORDS &&
+	return pending->pages < blocks && pending->skip < PAGE_WORDS &&
 		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
 }
 
@@ -150,9 +148,9 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 	if (merge->reserved.pages > 0 && !RunIsValid(merge->reserved.start, merge->reserved.pages, blocks))
 		return false;
 	if (merge->segment.rows == 0)
-		return merge->pending == 0 && merge->list == 0;
+		return true;
 	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&merge->segment) ||
-		merge->sources > MAX_MERGED || merge->list >= PENDING_LISTS)
+		merge->sources > MAX_MERGED)
 		return false;
 	for (uint32 i = 0; i < merge->sources; i++)
 		if (merge->source[i] >= meta->segments || merge->source[i] / DIRECTORY_SEGMENTS != merge->source[0] / DIRECTORY_SEGMENTS)
@@ -164,9 +162,9 @@ MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
 static bool
 KeysAreValid(const BloomxKeys *keys)
 {
-	if (keys->parts > BLX_MAX_K || keys->log2_blocks > 20 || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
+	if (keys->parts > BLX_MAX_K || keys->log2_blocks > MAX_LOG2_BLOCKS || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
 		return false;
-	return keys->of_values <= 1 && keys->provisional <= 1 && keys->width < MAX_SIGNATURE_BITS &&
+	return keys->of_values <= 1 && keys->width < MAX_SIGNATURE_BITS &&
 		(keys->parts == 0 || !keys->of_values || keys->width > 0) && keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
 		(keys->key_type == BLX_KEY_NONE || blx_key_type_known(keys->key_type));
 }
@@ -177,7 +175,7 @@ NumbersAreValid(const BloomxMeta *meta)
 {
 	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->segments <= meta->directory_pages * DIRECTORY_SEGMENTS &&
 		meta->free_runs <= MAX_FREE_RUNS &&
-		((meta->keys.parts > 0 && !meta->keys.provisional) || (meta->segments == 0 && meta->merge.segment.rows == 0));
+		(meta->keys.parts > 0 || (meta->segments == 0 && meta->merge.segment.rows == 0));
 }
 
 /* True if what an insert reads is in order. */
@@ -214,7 +212,7 @@ GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
 		BloomxReportCorruption(index, META_BLOCK, "It is not the metapage of a bloomx index.");
-	if (!is_valid(meta, blocks))
+	if (meta->keys.of_values != !BloomxIsOfFilters(index) || !is_valid(meta, blocks))
 		BloomxReportCorruption(index, META_BLOCK, "The metapage has a wrong checksum, or values that cannot be.");
 	return meta;
 }
@@ -278,7 +276,7 @@ BloomxInitMetaPage(Relation index, Page page)
 	meta->version = BLOOMX_INDEX_VERSION;
 	for (int i = 0; i < PENDING_LISTS; i++)
 		meta->pending[i].generation = (uint64) i << LIST_SHIFT;
-	meta->next_generation = meta->pending[FIRST_LIST].generation + 1;
+	meta->next_generation = 1;
 	meta->keys.of_values = !BloomxIsOfFilters(index);
 	if (options.bits > 0 && !meta->keys.of_values)
 	{

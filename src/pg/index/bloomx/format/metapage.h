@@ -53,7 +53,6 @@ typedef struct BloomxPending
  * are few.  Sessions beyond four still share pages, which they lock for a short time.
  */
 #define PENDING_LISTS 4
-#define FIRST_LIST 0			/* the only one in use while the geometry is provisional */
 
 /*
  * The first bits of a generation are the numbers of the store and of the list.  So no page
@@ -66,12 +65,9 @@ typedef struct BloomxPending
 typedef struct BloomxMerge
 {
 	BloomxSegment segment;		/* 0 rows: no merge is under way */
-	BloomxRun	reserved;		/* pages of segments that are made in one step; if there are any between two steps, it failed */
+	BloomxRun	reserved;		/* pages of segments that a flush makes in one step; if there are any between two steps, it failed */
 	uint32		written;		/* pages of the segment that are written */
 	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
-	uint64		pending;		/* words of a list of pending rows, from the first on, that do */
-	uint32		list;			/* that list */
-	uint32		unused;
 	uint32		source[MAX_MERGED];
 } BloomxMerge;
 

@@ -11,10 +11,10 @@
 #pragma GCC visibility push(hidden)
 
 /*
- * A pending row begins with this word.  That of a filter goes on with the
- * signature; while the geometry is provisional, its head has the blocks and parts
- * of the filter, 0 parts if it has no signature.  A row of values goes on with the
- * hashes of its keys, each once, in ascending order.
+ * A pending row begins with this word.  That of a filter goes on with a signature of
+ * the blocks and parts that the head names, whatever those of the index are; if it has
+ * no parts, it has no words either, and the filter may hold any key.  A row of values
+ * goes on with the hashes of its keys, each once, in ascending order.
  */
 typedef struct BloomxRowHead
 {
@@ -30,18 +30,11 @@ typedef struct BloomxRowHead
 	};
 } BloomxRowHead;
 
-/* So many hashes stand for any keys, and none follows. */
+/* This count of hashes stands for any keys, and none follows. */
 #define ANY_HASHES PG_UINT16_MAX
 
 /* The most words of a row. */
 #define MAX_ROW_WORDS PG_UINT16_MAX
-
-/* The words of a row of filters. */
-static inline uint32
-BloomxPendingWords(const blx_geometry *geometry)
-{
-	return 1 + (uint32) blx_body_words(geometry);
-}
 
 static inline BloomxRowHead
 BloomxHeadOf(const uint64 *row)
@@ -58,17 +51,15 @@ BloomxPendingTid(const uint64 *row)
 	return BloomxHeadOf(row).tid;
 }
 
-/* The words of the row that begins with this one. */
+/* The words of the row that begins with this one; more than MAX_ROW_WORDS if there can be no such row. */
 static inline uint32
-BloomxRowWords(const BloomxKeys *keys, const uint64 *row)
+BloomxRowWords(bool of_values, const uint64 *row)
 {
-	uint16		hashes = BloomxHeadOf(row).hashes;
-	blx_geometry geometry;
+	BloomxRowHead head = BloomxHeadOf(row);
 
-	if (keys->of_values)
-		return hashes == ANY_HASHES ? 1 : 1 + hashes;
-	geometry = BloomxGeometryOf(keys);
-	return BloomxPendingWords(&geometry);
+	if (of_values)
+		return head.hashes == ANY_HASHES ? 1 : 1 + head.hashes;
+	return head.parts <= BLX_MAX_K && head.log2_blocks <= MAX_LOG2_BLOCKS ? 1 + ((uint32) head.parts << head.log2_blocks) : UINT32_MAX;
 }
 
 #pragma GCC visibility pop

@@ -7,9 +7,8 @@
  *
  * The directory lock is held while the index is read, but not while the table is
  * read: first for the TIDs, and then for the bits of one batch of rows at a time.
- * If merges have moved rows in between, the index is read again.  If the geometry
- * has changed, which happens only before there is a segment (provisional.c), the
- * check begins again.
+ * If merges have moved rows in between, the index is read again.  If the geometry of
+ * filters has been chosen in between, the check begins again.
  */
 #include "pg/base/base.h"
 
@@ -40,8 +39,7 @@ CheckBatch(BloomxCheck *check)
 
 	BloomxLockDirectory(check->index);
 	now = BloomxReadDirectory(check->index, NULL);
-	check->outdated = now->geometry.blocks != check->directory->geometry.blocks ||
-		(now->geometry.parts != check->directory->geometry.parts && !now->meta.keys.of_values);
+	check->outdated = now->geometry.parts != check->directory->geometry.parts && !now->meta.keys.of_values;
 	changed = now->meta.changes != check->directory->meta.changes;
 	if (!check->outdated)
 	{

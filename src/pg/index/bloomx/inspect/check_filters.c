@@ -15,6 +15,7 @@
 /* Rows whose bits are still to be checked, and the bits that their signatures must have. */
 typedef struct FilterCheck
 {
+	blx_geometry geometry;		/* of these signatures: the index's, or any if that is not chosen yet */
 	BloomxPlace *batch;
 	uint64	   *signatures;
 	Size		n;
@@ -67,24 +68,31 @@ CheckSegmentRows(BloomxCheck *check, const BloomxPlace *rows, Size n, uint64 *sl
 	}
 }
 
-/* Checks n pending rows, which are in the order of the list. */
+/* Checks n pending rows, which are in the order of the list: what a segment would have of them. */
 static void
 CheckPendingRows(BloomxCheck *check, const BloomxPlace *rows, Size n)
 {
+	const FilterCheck *state = check->state;
 	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory);
-	Size		words = blx_body_words(&check->directory->geometry),
+	Size		words = blx_body_words(&state->geometry),
 				i = 0;
+	uint64	   *converted = palloc(words * sizeof(uint64));
 	const uint64 *row;
 
 	for (uint32 number = 0; i < n && (row = BloomxNextPending(reader)) != NULL; number++)
 	{
+		BloomxRowHead head = BloomxHeadOf(row);
+		blx_geometry own = BloomxMakeGeometry(head.log2_blocks, head.parts);
+
 		if (rows[i].row != number)
 			continue;
+		BloomxConvertSignature(converted, &state->geometry, row + 1, &own);
 		for (Size word = 0; word < words; word++)
-			if (((FilterCheck *) check->state)->signatures[rows[i].signature * words + word] & ~row[1 + word])
+			if (state->signatures[rows[i].signature * words + word] & ~converted[word])
 				BloomxReportRow(check, &rows[i].tid, "lacks a bit");
 		i++;
 	}
+	pfree(converted);
 	BloomxEndPending(reader);
 }
 
@@ -140,7 +148,7 @@ static bool
 AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, const bool *isnull)
 {
 	FilterCheck *state = check->state;
-	const blx_geometry *geometry = &check->directory->geometry;
+	const blx_geometry *geometry = &state->geometry;
 	blx_filter *f;
 
 	if (isnull[0])
@@ -158,9 +166,12 @@ static void
 Start(BloomxCheck *check)
 {
 	FilterCheck *state = palloc0(sizeof(FilterCheck));
-	Size		bytes = 8 * Max(1, blx_body_words(&check->directory->geometry));
+	BloomxGeometrySample none = {0};
+	Size		bytes;
 
 	CheckPlaces(check);
+	state->geometry = check->directory->geometry.parts > 0 ? check->directory->geometry : BloomxChooseGeometry(0, 0, &none);
+	bytes = 8 * blx_body_words(&state->geometry);
 	state->room = Min(MAX_SEGMENT_ROWS, Max(64, maintenance_work_mem * (Size) 1024 / bytes));
 	state->signatures = MemoryContextAllocHuge(CurrentMemoryContext, state->room * bytes);
 	state->batch = palloc(state->room * sizeof(BloomxPlace));

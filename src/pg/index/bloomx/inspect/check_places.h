@@ -36,7 +36,7 @@ struct BloomxCheck
 
 	BloomxPlace *places;		/* sorted by TID */
 	Size		nplaces;
-	bool		outdated;		/* true if the geometry has changed: the check must begin again */
+	bool		outdated;		/* true if the geometry has been chosen: the check must begin again */
 	int64		checked;
 	MemoryContext row_memory;
 

@@ -67,18 +67,6 @@ BloomxOpenIndex(Oid id, Relation *heap)
 	return index;
 }
 
-static int64
-CountPendingRows(Relation index, const BloomxDirectory *directory)
-{
-	BloomxPendingReader *reader = BloomxStartPendingUnlocked(index, directory, NULL);
-	int64		rows = 0;
-
-	while (BloomxNextPending(reader) != NULL)
-		rows++;
-	BloomxEndPending(reader);
-	return rows;
-}
-
 /* The pages that are in use, except for a segment in the making. */
 static int64
 CountUsedPages(const BloomxDirectory *directory)
@@ -145,7 +133,7 @@ Describe(Relation index, const BloomxDirectory *directory, Datum *values, bool *
 		removed += segment->dead;
 	}
 	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
-	nulls[1] = nulls[2] = keys->parts == 0 || keys->provisional || (keys->of_values && keys->width == 0);
+	nulls[1] = nulls[2] = keys->parts == 0 || (keys->of_values && keys->width == 0);
 	values[0] = ColumnNames(index);
 	values[1] = Int64GetDatum(keys->of_values ? (int64) keys->width * keys->parts : nulls[1] ? 0 : (int64) blx_bits(&directory->geometry));
 	values[2] = Int32GetDatum(keys->parts);
@@ -154,7 +142,7 @@ Describe(Relation index, const BloomxDirectory *directory, Datum *values, bool *
 	values[5] = Int64GetDatum(entries);
 	values[6] = Int64GetDatum(BloomxCountAnything(directory));
 	values[7] = Int64GetDatum(removed);
-	values[8] = Int64GetDatum(CountPendingRows(index, directory));
+	values[8] = Int64GetDatum(BloomxCountPendingRows(index, directory));
 	values[9] = Int64GetDatum(directory->blocks);
 	values[10] = Int64GetDatum(free);
 	values[11] = Int64GetDatum(merging);

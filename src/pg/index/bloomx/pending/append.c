@@ -67,34 +67,14 @@ InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, Relation in
 }
 
 /*
- * True if the keys stay as they are until REINDEX, as far as a row depends on them:
- * of values it has hashes, whatever the signatures will be.
+ * Appends a row under a lock of the metapage; *step is the step of a merge that is due
+ * then.  The next row may go to the same page without a look at the metapage.
  */
 static bool
-KeysAreFinal(const BloomxKeys *keys)
+TryAppend(Relation index, Buffer buffer, int mode, BloomxTarget *target, const uint64 *row, uint32 n, uint32 *step)
 {
-	return keys->of_values || (keys->parts > 0 && !keys->provisional && keys->key_type != BLX_KEY_NONE);
-}
-
-/* Once the keys are final, the next row may go to the last page without a look at the metapage. */
-static void
-SetTarget(BloomxTarget *target, const BloomxMeta *meta)
-{
-	const BloomxPending *pending = &meta->pending[target->list];
-
-	if (!KeysAreFinal(&meta->keys))
-		return;
-	target->block = pending->last;
-	target->generation = pending->generation + pending->pages - 1;
-}
-
-/* Appends a row under a lock of the metapage; *step is the step of a merge that is due then. */
-static BloomxAppended
-TryAppend(Relation index, Buffer buffer, int mode, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
-{
-	uint32		n = BloomxRowWords(keys, row);
 	const BloomxMeta *meta;
-	BloomxAppended result = NO_ROOM;
+	bool		done;
 	uint64		words;
 
 	if (mode == BUFFER_LOCK_EXCLUSIVE)
@@ -102,18 +82,18 @@ TryAppend(Relation index, Buffer buffer, int mode, BloomxTarget *target, const B
 	else
 		LockBuffer(buffer, mode);
 	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
-	/* a row of values has hashes, whatever the signatures will be */
-	if (meta->keys.of_values != keys->of_values || (!keys->of_values && !BloomxSameKeys(&meta->keys, keys)))
-		result = OTHER_KEYS;
-	else if (BloomxAppendToLastPage(index, meta, target->list, row, n, &words) ||
-			 (mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, target->list, row, n, &words)))
+	done = BloomxAppendToLastPage(index, meta, target->list, row, n, &words) ||
+		(mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, target->list, row, n, &words));
+	if (done)
 	{
-		result = APPENDED;
+		const BloomxPending *pending = &meta->pending[target->list];
+
 		*step = InsertStep(meta, target->list, words, n, index);
-		SetTarget(target, meta);
+		target->block = pending->last;
+		target->generation = pending->generation + pending->pages - 1;
 	}
 	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	return result;
+	return done;
 }
 
 /*
@@ -133,26 +113,22 @@ AppendToTarget(Relation index, BloomxTarget *target, const uint64 *row, uint32 n
 	return result;
 }
 
-bool
-BloomxAppendRow(Relation index, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step)
+uint32
+BloomxAppendRow(Relation index, BloomxTarget *target, const uint64 *row, uint32 n)
 {
 	BloomxAppended result = PAGE_IS_BUSY;
+	uint32		step = 0;
 	Buffer		buffer;
 
 	if (target->block != META_BLOCK)
-		result = AppendToTarget(index, target, row, BloomxRowWords(keys, row));
+		result = AppendToTarget(index, target, row, n);
 	if (result == APPENDED)
-		return true;			/* without a look at the metapage */
+		return 0;				/* without a look at the metapage */
 	buffer = ReadBuffer(index, META_BLOCK);
 	/* if the page is full, the metapage will have to change */
-	if (result == PAGE_IS_BUSY)
-		result = TryAppend(index, buffer, BUFFER_LOCK_SHARE, target, keys, row, step);
-	while (result == NO_ROOM)
-	{
-		result = TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, target, keys, row, step);
-		if (result == NO_ROOM)
+	if (result == NO_ROOM || !TryAppend(index, buffer, BUFFER_LOCK_SHARE, target, row, n, &step))
+		while (!TryAppend(index, buffer, BUFFER_LOCK_EXCLUSIVE, target, row, n, &step))
 			BloomxExtendIndex(index, NEW_PAGES);
-	}
 	ReleaseBuffer(buffer);
-	return result == APPENDED;
+	return step;
 }

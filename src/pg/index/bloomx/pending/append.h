@@ -10,11 +10,8 @@
 
 #pragma GCC visibility push(hidden)
 
-/*
- * Makes a row a pending row.  *step is the step of a merge that is due then.  False
- * if the index has other keys by now than those that the row was made for.
- */
-extern bool BloomxAppendRow(Relation index, BloomxTarget *target, const BloomxKeys *keys, const uint64 *row, uint32 *step);
+/* Makes a row of n words a pending row; returns the step of a merge that is due then, or 0. */
+extern uint32 BloomxAppendRow(Relation index, BloomxTarget *target, const uint64 *row, uint32 n);
 
 #pragma GCC visibility pop
 

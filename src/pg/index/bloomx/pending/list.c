@@ -94,12 +94,6 @@ BloomxPendingPages(const BloomxPending *pending, uint64 words)
 	return (uint32) ((pending->skip + words + PAGE_WORDS - 1) / PAGE_WORDS);
 }
 
-/*
- * Fewer filters than this do not become a segment, however large they are: a slice
- * takes whole words, so most of the segment would be padding.
- */
-#define LEAST_ROWS 32
-
 uint32
 BloomxPendingLimit(Relation index)
 {
@@ -110,7 +104,7 @@ bool
 BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
-	uint64		least = meta->keys.of_values ? 0 : LEAST_ROWS * BloomxPendingWords(&geometry);
+	uint64		least = meta->keys.of_values ? 0 : LEAST_FILTERS * (1 + blx_body_words(&geometry));
 
 	return words >= least && BloomxPendingPages(&meta->pending[list], words) > pages;
 }
@@ -366,29 +360,4 @@ BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int
 	pending->generation += pages;
 	pending->skip = all ? 0 : (uint32) (end % PAGE_WORDS);
 	return closed;
-}
-
-bool
-BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n)
-{
-	BloomxPending *pending = &meta->pending[FIRST_LIST];
-	uint32		old_pages = pending->pages,
-				pages = (uint32) ((n + PAGE_WORDS - 1) / PAGE_WORDS);
-	BlockNumber *new_blocks = palloc((pages + 1) * sizeof(BlockNumber));
-
-	/* the new pages follow the old ones in number: no reader takes one for the other */
-	pending->generation += old_pages;
-	pending->pages = pending->skip = 0;
-	if (pages > 0 && !TakePendingPages(meta, FIRST_LIST, pages, new_blocks))
-		return false;
-	new_blocks[pages] = InvalidBlockNumber;
-	for (uint32 i = 0; i < pages; i++)
-	{
-		uint32		written = WriteNewPage(index, new_blocks[i], pending->generation + i, new_blocks[i + 1], words, (uint32) Min(n, PAGE_WORDS));
-
-		words += written;
-		n -= written;
-	}
-	FreeBlocks(meta, blocks, old_pages);
-	return true;
 }

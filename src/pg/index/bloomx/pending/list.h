@@ -24,6 +24,12 @@ BloomxWordsOnPage(Page page)
 extern int	BloomxLongestList(const BloomxDirectory *directory);
 extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
+/*
+ * Fewer filters than this do not become a segment, however large they are: a slice
+ * takes whole words, so most of the segment would be padding.
+ */
+#define LEAST_FILTERS 32
+
 /* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
 extern uint32 BloomxPendingLimit(Relation index);
 extern bool BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages);
@@ -42,7 +48,6 @@ typedef struct BloomxTarget
 typedef enum BloomxAppended
 {
 	APPENDED,
-	OTHER_KEYS,					/* the index has other keys by now than those that the row was made for */
 	NO_ROOM,					/* on the page, or among the free pages */
 	PAGE_IS_BUSY				/* somebody else has locked it */
 } BloomxAppended;
@@ -67,13 +72,6 @@ extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
  * a page that is locked, and changes in the record as well, or InvalidBuffer.
  */
 extern Buffer BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
-
-/*
- * Writes n words to new pages, which take the place of all pages of the first list, in
- * meta.  Needs the metapage's exclusive lock.  False if too few pages are free;
- * then meta is of no use.
- */
-extern bool BloomxReplacePending(Relation index, BloomxMeta *meta, BlockNumber *blocks, const uint64 *words, uint64 n);
 
 #pragma GCC visibility pop
 

@@ -40,6 +40,15 @@ BloomxStartPending(Relation index, const BloomxDirectory *directory)
 }
 
 BloomxPendingReader *
+BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list)
+{
+	BloomxPendingReader *reader = NewReader(index, directory);
+
+	StartList(reader, list, directory->list_words[list]);
+	return reader;
+}
+
+BloomxPendingReader *
 BloomxStartPendingUnlocked(Relation index, const BloomxDirectory *directory, Snapshot snapshot)
 {
 	BloomxPendingReader *reader = BloomxStartPending(index, directory);
@@ -125,23 +134,34 @@ BloomxNextPending(BloomxPendingReader *reader)
 	reader->gone = !ReadWords(reader, 1);
 	if (reader->gone)
 		return NULL;
-	words = BloomxRowWords(&reader->directory->meta.keys, reader->row);
-	if (words > reader->left)
+	words = BloomxRowWords(reader->directory->meta.keys.of_values, reader->row);
+	if (words > Min(reader->left, MAX_ROW_WORDS))
 		BloomxReportCorruption(reader->index, reader->pending->last, "A pending row is longer than its list.");
 	reader->gone = !ReadWords(reader, words);
 	reader->left -= words;
 	return reader->gone ? NULL : reader->row;
 }
 
+int64
+BloomxCountPendingRows(Relation index, const BloomxDirectory *directory)
+{
+	BloomxPendingReader *reader = BloomxStartPendingUnlocked(index, directory, NULL);
+	int64		rows = 0;
+
+	while (BloomxNextPending(reader) != NULL)
+		rows++;
+	BloomxEndPending(reader);
+	return rows;
+}
+
 uint64 *
 BloomxReadPendingRows(Relation index, const BloomxDirectory *directory, int list, uint64 end, uint32 *n, uint64 *taken)
 {
-	BloomxPendingReader *reader = NewReader(index, directory);
+	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list);
 	uint64	   *rows = MemoryContextAllocHuge(CurrentMemoryContext, (end + MAX_ROW_WORDS) * sizeof(uint64)),
 			   *place = rows;
 	const uint64 *row;
 
-	StartList(reader, list, directory->list_words[list]);
 	*n = 0;
 	*taken = 0;
 	while (*taken < end && (row = BloomxNextPending(reader)) != NULL)
@@ -157,59 +177,6 @@ BloomxReadPendingRows(Relation index, const BloomxDirectory *directory, int list
 	}
 	BloomxEndPending(reader);
 	return rows;
-}
-
-/* Words of a list that are on one page, numbered from the first word of the first page. */
-typedef struct ListPart
-{
-	const uint64 *words;
-	uint64		start;
-	uint64		end;
-} ListPart;
-
-/* Copies those of n words, from number `from` on, that are in the part. */
-static void
-CopyFromPart(const ListPart *part, uint64 *to, uint64 from, uint32 n)
-{
-	uint64		begin = Max(from, part->start),
-				end = Min(from + n, part->end);
-
-	if (begin < end)
-		memcpy(to + (begin - from), part->words + (begin - part->start), (end - begin) * sizeof(uint64));
-}
-
-/*
- * A step of a merge needs a few words of each row: it would take several times as
- * long if whole rows were put together, as BloomxNextPending does.
- */
-void
-BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
-						 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end)
-{
-	BloomxPendingReader *reader = NewReader(index, directory);
-	uint32		row_words = BloomxPendingWords(&directory->geometry),
-				skip = directory->meta.pending[list].skip;
-	uint64		last = skip + rows * (uint64) row_words;	/* the end of these rows */
-	uint64	   *heads = palloc(Max(1, rows) * sizeof(uint64));
-
-	StartList(reader, list, 0);
-	for (ListPart part = {.words = reader->words}; part.end < last; part.start = part.end)
-	{
-		(void) NextPage(reader);
-		part.end = Min(last, part.start + reader->end);
-		/* the rows that have words on the page */
-		for (uint32 row = (uint32) ((Max(part.start, skip) - skip) / row_words); row < rows && skip + row * (uint64) row_words < part.end; row++)
-		{
-			uint64		start = skip + row * (uint64) row_words;
-
-			CopyFromPart(&part, &heads[row], start, 1);
-			CopyFromPart(&part, signatures + row * (Size) (end - first), start + 1 + first, end - first);
-		}
-	}
-	for (uint32 row = 0; row < rows; row++)
-		tids[row] = BloomxPendingTid(&heads[row]);
-	pfree(heads);
-	BloomxEndPending(reader);
 }
 
 BlockNumber *

@@ -35,13 +35,17 @@ typedef struct BloomxPendingReader
 	uint64		words[PAGE_WORDS];
 } BloomxPendingReader;
 
-/* Begins to read all pending rows, with the directory lock or without. */
+/* Begins to read all pending rows, with the directory lock or without, or those of a list, with the lock. */
 extern BloomxPendingReader *BloomxStartPending(Relation index, const BloomxDirectory *directory);
+extern BloomxPendingReader *BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list);
 extern BloomxPendingReader *BloomxStartPendingUnlocked(Relation index, const BloomxDirectory *directory, Snapshot snapshot);
 
 /* The next row, of reader->n words, valid until the next call; NULL after the last row, or if a page is gone. */
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 extern void BloomxEndPending(BloomxPendingReader *reader);
+
+/* The number of all pending rows, without the lock. */
+extern int64 BloomxCountPendingRows(Relation index, const BloomxDirectory *directory);
 
 /* What follows needs the directory lock. */
 
@@ -50,10 +54,6 @@ extern void BloomxEndPending(BloomxPendingReader *reader);
  * *n of them.  *taken is the number of words that all rows take there, dead ones included.
  */
 extern uint64 *BloomxReadPendingRows(Relation index, const BloomxDirectory *directory, int list, uint64 end, uint32 *n, uint64 *taken);
-
-/* The TIDs of the first rows of a list of filters, and words first .. end - 1 of their signatures. */
-extern void BloomxReadPendingColumns(Relation index, const BloomxDirectory *directory, int list, uint32 rows,
-									 ItemPointerData *tids, uint64 *signatures, uint32 first, uint32 end);
 
 /* The blocks of the first pages of a list. */
 extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages);

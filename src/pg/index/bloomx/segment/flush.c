@@ -1,11 +1,16 @@
 /*
- * flush.c - pending rows of values become segments: one for each size class that
- * they have entries of (entries.c).
+ * flush.c - pending rows become segments: of filters one, of values one for each size
+ * class that they have entries of (entries.c).
  *
- * This is done in one step, since the pages that it writes are fewer than those
- * that it reads.  The pages are reserved first, in the metapage.  If the step fails,
- * the next one frees them.  At the end one WAL record puts all segments into the
- * directory and drops the rows.
+ * This is done in one step, since there are few rows.  The pages are reserved first, in
+ * the metapage.  If the step fails, the next one frees them.  At the end one WAL record
+ * puts all segments into the directory and drops the rows.
+ *
+ * The first segment chooses what all signatures have in common, if CREATE INDEX found
+ * too few rows for that.  Until then each filter's pending row has a signature of the
+ * filter's own geometry, and from these the index's is chosen as CREATE INDEX would.
+ * The table is not read: the signature of a filter, folded to fewer blocks and parts,
+ * is the signature that the filter has there (slices.h).
  */
 #include "pg/index/bloomx/segment/flush.h"
 
@@ -16,6 +21,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/entries.h"
@@ -68,16 +74,79 @@ BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 	segments->pages += BloomxSegmentPages(segment);
 }
 
-/* Makes segments of n rows that stand one after the other. */
-static BloomxSegments *
-MakeSegments(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n)
+/* ---- filters ---- */
+
+/* Chooses the geometry by the filters of a list.  False if they are too few. */
+static bool
+ChooseByRows(Relation index, const BloomxDirectory *directory, int list, BloomxKeys *keys)
 {
-	BloomxSegments *segments = BloomxNewSegments();
+	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list);
+	BloomxOptions options = BloomxGetOptions(index);
+	BloomxGeometrySample sample = {0};
+	blx_geometry geometry;
+	const uint64 *row;
+	uint32		n = 0;
+
+	while ((row = BloomxNextPending(reader)) != NULL)
+	{
+		BloomxRowHead head = BloomxHeadOf(row);
+
+		n += ItemPointerIsValid(&head.tid);
+		geometry = BloomxMakeGeometry(head.log2_blocks, head.parts);
+		/* if bits were set after CREATE INDEX, filters may have more parts than these have room for */
+		if (ItemPointerIsValid(&head.tid) && head.parts > 0 && options.bits == 0)
+			BloomxAddToSample(&sample, &geometry);
+	}
+	BloomxEndPending(reader);
+	if (n < LEAST_FILTERS)
+		return false;
+	geometry = BloomxChooseGeometry(options.bits, options.probes, &sample);
+	BloomxSetGeometry(keys, &geometry);
+	return true;
+}
+
+/* Makes a segment of the filters that take some pages, at least LEAST_FILTERS; *taken is the words of their rows. */
+static void
+MakeSegmentOfFilters(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, int list, uint32 most,
+					 BloomxSegments *segments, uint64 *taken)
+{
+	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list);
+	blx_geometry geometry = BloomxGeometryOf(keys);
+	uint32		stride = (uint32) blx_body_words(&geometry),
+				room = Min(MAX_SEGMENT_ROWS, Max(LEAST_FILTERS, most * PAGE_WORDS / stride)),
+				rows = 0;
+	ItemPointerData *tids = palloc(room * sizeof(ItemPointerData));
+	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, room * (Size) stride * sizeof(uint64));
+	const uint64 *row;
+
+	while (rows < room && (row = BloomxNextPending(reader)) != NULL)
+	{
+		BloomxRowHead head = BloomxHeadOf(row);
+		blx_geometry own = BloomxMakeGeometry(head.log2_blocks, head.parts);
+
+		*taken += reader->n;
+		if (!ItemPointerIsValid(&head.tid))	/* VACUUM has removed it */
+			continue;
+		BloomxConvertSignature(signatures + rows * (Size) stride, &geometry, row + 1, &own);
+		tids[rows++] = head.tid;
+	}
+	BloomxEndPending(reader);
+	if (rows > 0)
+		BloomxKeepSegment(segments, (uint32) blx_bits(&geometry), &(BloomxRowSource) {
+			.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .tuples = rows});
+}
+
+/* ---- values ---- */
+
+/* Makes segments of n rows that stand one after the other. */
+static void
+MakeSegmentsOfValues(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n, BloomxSegments *segments)
+{
 	BloomxShare share = {.memory = MaxAllocHugeSize / 2};
 	BloomxEntries *entries = BloomxStartEntries(index, keys, &share, BloomxKeepSegment, segments);
 	PendingRow *sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, n) * sizeof(PendingRow));
 
-	for (uint32 i = 0; i < n; i++, rows += BloomxRowWords(keys, rows))
+	for (uint32 i = 0; i < n; i++, rows += BloomxRowWords(true, rows))
 		sorted[i] = rows;
 	SortRows(sorted, n);
 	for (uint32 i = 0; i < n; i++)
@@ -87,8 +156,9 @@ MakeSegments(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n)
 		BloomxAddToEntries(entries, &head.tid, head.hashes == ANY_HASHES ? NULL : sorted[i] + 1, head.hashes);
 	}
 	BloomxFinishEntries(entries);
-	return segments;
 }
+
+/* ---- the step ---- */
 
 /* Reserves the pages of all segments, one after the other, and gives these their generations. */
 static void
@@ -100,7 +170,10 @@ Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
 
 	/* if the step fails from here on, BloomxFreeReserved gives the pages back */
 	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
-	meta->keys = *keys;
+	/* not the type of the keys, which an INSERT may have set since */
+	meta->keys.parts = keys->parts;
+	meta->keys.log2_blocks = keys->log2_blocks;
+	meta->keys.width = keys->width;
 	for (uint32 i = 0; i < segments->n; i++)
 	{
 		segments->segments[i].start = start;
@@ -122,28 +195,47 @@ BloomxFreeReserved(Relation index)
 }
 
 void
-BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments, const BloomxMerge *merge)
+BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments, int list, uint64 pending)
 {
+	BloomxUpdate update = {.results = segments->segments, .n = segments->n, .list = list, .pending = pending};
+
 	if (segments->n > 0)
 		Reserve(index, keys, segments);
 	for (uint32 i = 0; i < segments->n; i++)
 	{
-		segments->segments[i].pass = directory->meta.pending[merge->list].pass;
+		segments->segments[i].pass = directory->meta.pending[list].pass;
 		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
 	}
-	BloomxUpdateDirectory(index, directory, merge, segments->segments, segments->n);
+	BloomxUpdateDirectory(index, directory, &update);
 }
 
-void
+bool
 BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most)
 {
 	BloomxKeys	keys = directory->meta.keys;
-	BloomxMerge merge = {.list = BloomxLongestList(directory)};
-	uint32		n;
-	uint64	   *rows = BloomxReadPendingRows(index, directory, merge.list, Min(most * (uint64) PAGE_WORDS, directory->list_words[merge.list]),
-											 &n, &merge.pending);
+	BloomxSegments *segments = BloomxNewSegments();
+	int			list = BloomxLongestList(directory);
+	uint64		taken = 0;
+	uint32		slots[DIRECTORY_SEGMENTS];
 
-	if (keys.parts == 0)
-		keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
-	BloomxAddSegments(index, directory, &keys, MakeSegments(index, &keys, rows, n), &merge);
+	if (!keys.of_values)
+	{
+		if (keys.parts == 0 && !ChooseByRows(index, directory, list, &keys))
+			return false;
+		MakeSegmentOfFilters(index, directory, &keys, list, most, segments, &taken);
+	}
+	else
+	{
+		uint32		n;
+		uint64	   *rows = BloomxReadPendingRows(index, directory, list, Min(most * (uint64) PAGE_WORDS, directory->list_words[list]), &n, &taken);
+
+		if (keys.parts == 0)
+			keys.parts = BloomxChooseParts(index, BloomxOpenColumns(index), 0);
+		MakeSegmentsOfValues(index, &keys, rows, n, segments);
+	}
+	/* with a full directory rows stay pending until segments have been merged */
+	if (!BloomxFindSlots(directory, segments->n, slots))
+		return false;
+	BloomxAddSegments(index, directory, &keys, segments, list, taken);
+	return true;
 }

@@ -1,5 +1,5 @@
 /*
- * flush.h - pending rows of values become segments.
+ * flush.h - pending rows become segments.
  */
 #ifndef BLOOMX_FLUSH_H
 #define BLOOMX_FLUSH_H
@@ -18,12 +18,24 @@ extern BloomxSegments *BloomxNewSegments(void);
 /* A BloomxWriteSegment. */
 extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
 
-/* Puts them in the place of what the merge names.  Needs the directory lock; no other merge may be under way. */
+/*
+ * Puts them in the place of the first words of a list of pending rows; from now on the
+ * signatures are as keys say.  Needs the directory lock; no merge may be under way.
+ */
 extern void BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments,
-							  const BloomxMerge *merge);
+							  int list, uint64 pending);
 
-/* Makes the pending rows of values on `most` pages segments.  Needs the directory lock. */
-extern void BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most);
+/*
+ * The most pages of pending rows that become segments at once.  They, and what is made of
+ * them, are in memory; fewer pages would make smaller segments.
+ */
+#define FLUSH_PAGES 1024
+
+/*
+ * Makes the rows on that many pages of the longest list segments.  False if there is
+ * nothing to be made of them yet.  Needs the directory lock.
+ */
+extern bool BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most);
 
 /* Frees the pages of a flush that failed. */
 extern void BloomxFreeReserved(Relation index);

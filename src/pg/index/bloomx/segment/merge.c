@@ -1,7 +1,7 @@
 /*
  * merge.c - from pending rows and small segments to larger ones.
  *
- * When the pending rows reach the limit they become a segment.  If there are
+ * When the pending rows reach the limit they become a segment (flush.c).  If there are
  * FAN_OUT - 1 segments that are no larger, these are merged with it, and so on
  * with the next larger ones.  So a row is rewritten once per power of FAN_OUT,
  * and a lookup meets few small segments.
@@ -10,8 +10,7 @@
  * inserts that find the list too long and by VACUUM.  Pages are reserved for the
  * new segment, and the metapage says what becomes part of it and how many pages
  * are written (BloomxMerge).  When the new segment is complete, one WAL record
- * puts it into the directory and takes out what it replaces.  Rows that were
- * appended meanwhile stay pending.
+ * puts it into the directory and takes out what it replaces.
  *
  * An interrupt, an error or a crash costs the work of the present step.
  */
@@ -27,9 +26,7 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/flush.h"
-#include "pg/index/bloomx/segment/provisional.h"
 
 /*
  * A larger fan-out rewrites rows less often, but leaves more small segments,
@@ -59,7 +56,8 @@ BloomxVacuumMemory(void)
 static void
 EndMerge(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge)
 {
-	BloomxUpdateDirectory(index, directory, merge, &merge->segment, merge->segment.rows > 0);
+	BloomxUpdateDirectory(index, directory, &(BloomxUpdate) {.results = &merge->segment, .n = merge->segment.rows > 0,
+		.sources = merge->source, .nsources = merge->sources});
 }
 
 /* ---- what to merge ---- */
@@ -129,27 +127,6 @@ ChooseSegments(const BloomxDirectory *directory, uint32 fan_out, uint32 page, ui
 }
 
 /*
- * Chooses the segments from the page of the directory that offers the most: the
- * WAL record that ends the merge changes only one page of it.
- */
-static void
-ChooseSources(const BloomxDirectory *directory, BloomxMerge *merge)
-{
-	uint32		chosen[MAX_MERGED],
-				rows = (uint32) (merge->pending / BloomxPendingWords(&directory->geometry));
-
-	for (uint32 page = 0; page < directory->meta.directory_pages; page++)
-	{
-		uint32		n = ChooseSegments(directory, FAN_OUT, page, (uint32) blx_bits(&directory->geometry), rows, chosen, 0);
-
-		if (n <= merge->sources)
-			continue;
-		merge->sources = n;
-		memcpy(merge->source, chosen, n * sizeof *chosen);
-	}
-}
-
-/*
  * True if a segment may be rewritten for others that are merged with it.  VACUUM does
  * that also for few, if they have a part of its rows, or it takes no more than a step.
  */
@@ -200,8 +177,6 @@ PassOf(const BloomxDirectory *directory, const BloomxMerge *merge)
 {
 	uint32		pass = directory->meta.pass;
 
-	if (merge->pending > 0 && directory->meta.pending[merge->list].pass != pass)
-		return pass - 1;
 	for (uint32 i = 0; i < merge->sources; i++)
 		if (directory->segments[merge->source[i]].pass != pass)
 			return pass - 1;
@@ -210,28 +185,11 @@ PassOf(const BloomxDirectory *directory, const BloomxMerge *merge)
 
 /* ---- sources ---- */
 
-/* The TIDs of the filters on the first words of a list, and words first .. end - 1 of their signatures. */
-static BloomxRowSource
-PendingSource(Relation index, const BloomxDirectory *directory, int list, uint64 words, uint32 first, uint32 end)
-{
-	uint32		stride = Max(1, end - first),
-				rows = (uint32) (words / BloomxPendingWords(&directory->geometry));
-	ItemPointerData *tids = palloc(Max(1, rows) * sizeof(ItemPointerData));
-	uint64	   *signatures = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, rows) * (Size) stride * sizeof(uint64));
-
-	BloomxReadPendingColumns(index, directory, list, rows, tids, signatures, first, end);
-	return (BloomxRowSource) {.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .first = first, .tuples = rows};
-}
-
-/*
- * The sources of a merge, with words first .. end - 1 of the pending rows.  Their
- * order must be the same in each step: segments as the merge names them, then the
- * pending rows.
- */
+/* The sources of a merge, in the order in which it names them, which is the same in each step. */
 static BloomxRowSource *
-Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge, uint32 first, uint32 end, int *n)
+Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *merge)
 {
-	BloomxRowSource *sources = palloc((merge->sources + 1) * sizeof(BloomxRowSource));
+	BloomxRowSource *sources = palloc(merge->sources * sizeof(BloomxRowSource));
 
 	for (uint32 i = 0; i < merge->sources; i++)
 	{
@@ -240,9 +198,6 @@ Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *mer
 		sources[i] = (BloomxRowSource) {.tids = BloomxReadAllTids(index, segment), .rows = segment->rows, .segment = segment,
 		.tuples = segment->tuples - Min(segment->tuples, segment->dead)};
 	}
-	*n = merge->sources;
-	if (merge->pending > 0)
-		sources[(*n)++] = PendingSource(index, directory, merge->list, merge->pending, first, end);
 	return sources;
 }
 
@@ -268,15 +223,14 @@ ReservePages(Relation index, BloomxMerge *merge)
 static bool
 StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 {
-	int			n;
-	BloomxRowSource *sources = Sources(index, directory, merge, 0, 0, &n);
+	BloomxRowSource *sources = Sources(index, directory, merge);
 
-	merge->segment.rows = BloomxCountLive(sources, n);
-	merge->segment.slices = merge->sources > 0 ? directory->segments[merge->source[0]].slices : (uint32) blx_bits(&directory->geometry);
+	merge->segment.rows = BloomxCountLive(sources, merge->sources);
+	merge->segment.slices = directory->segments[merge->source[0]].slices;
 	merge->segment.pass = PassOf(directory, merge);
 	/* dead entries of values are of one row each */
 	merge->segment.tuples = directory->meta.keys.of_values ? 0 : merge->segment.rows;
-	for (int i = 0; i < n && directory->meta.keys.of_values; i++)
+	for (uint32 i = 0; i < merge->sources && directory->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
 	if (merge->segment.rows > 0)
 		return ReservePages(index, merge);
@@ -299,16 +253,9 @@ ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 {
 	const BloomxMerge *merge = &directory->meta.merge;
 	uint32		total = BloomxSegmentPages(&merge->segment),
-				to = Min(total, merge->written + pages),
-				first,
-				end;
-	int			n;
-	BloomxRowSource *sources;
+				to = Min(total, merge->written + pages);
 
-	/* only these words of the pending signatures are needed for this step's pages */
-	BloomxColumnsOfPages(&merge->segment, merge->written, to, &first, &end);
-	sources = Sources(index, directory, merge, first, end, &n);
-	BloomxWritePages(index, sources, n, &merge->segment, merge->written, to);
+	BloomxWritePages(index, Sources(index, directory, merge), merge->sources, &merge->segment, merge->written, to);
 	/* after a crash here the same pages are written again */
 	if (to < total)
 		NoteProgress(index, to);
@@ -316,30 +263,14 @@ ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 		EndMerge(index, directory, merge);
 }
 
-/* Plans a merge of the filters on `most` pages, at least 64 filters.  0 pending words: nothing, as the directory is full. */
-static BloomxMerge
-PlanMerge(const BloomxDirectory *directory, uint32 most)
-{
-	uint32		row_words = BloomxPendingWords(&directory->geometry),
-				slot;
-	uint64		rows = most * (uint64) PAGE_WORDS / row_words;
-	int			list = BloomxLongestList(directory);
-	BloomxMerge merge = {.list = list, .pending = Min(directory->list_words[list], Min(MAX_SEGMENT_ROWS, Max(64, rows)) * row_words)};
-
-	ChooseSources(directory, &merge);
-	if (merge.sources == 0 && !BloomxFindSlots(directory, 1, &slot))
-		merge.pending = 0;
-	return merge;
-}
-
-/* While the geometry is provisional, the list waits for more filters, from which to choose it. */
+/* From few filters no geometry can be chosen: until there is one, the list may be as long as INSERT lets it be. */
 static bool
 ListIsTooLong(Relation index, const BloomxDirectory *directory, uint32 limit)
 {
 	int			list = BloomxLongestList(directory);
+	bool		open = directory->meta.keys.parts == 0 && !directory->meta.keys.of_values;
 
-	return BloomxListIsTooLong(&directory->meta, list, directory->list_words[list],
-							   directory->meta.keys.provisional ? BloomxPendingLimit(index) : limit);
+	return BloomxListIsTooLong(&directory->meta, list, directory->list_words[list], open ? BloomxPendingLimit(index) : limit);
 }
 
 /* Begins a merge that is planned; if pages are missing, getting them is the step. */
@@ -357,48 +288,11 @@ BeginMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge,
 		ContinueMerge(index, directory, pages);
 }
 
-/* The list becomes a segment, with other segments that are due. */
-static bool
-StepOfFilters(Relation index, BloomxDirectory *directory, uint32 pages, uint32 most, uint32 limit)
-{
-	BloomxMerge merge;
-
-	if (!ListIsTooLong(index, directory, limit))
-		return false;
-	if (directory->meta.keys.provisional)
-	{
-		BloomxSettleGeometry(index);
-		directory = BloomxReadDirectory(index, NULL);
-		if (!ListIsTooLong(index, directory, limit))	/* smaller signatures */
-			return true;
-	}
-	merge = PlanMerge(directory, most);
-	if (merge.pending == 0)
-		return false;
-	BeginMerge(index, directory, &merge, pages);
-	return true;
-}
-
-/* The list becomes segments; then a merge of those that are due begins. */
-static bool
-StepOfValues(Relation index, BloomxDirectory *directory, uint32 pages, uint32 most, uint32 limit)
-{
-	BloomxMerge merge;
-
-	if (!ListIsTooLong(index, directory, limit))
-		return false;
-	BloomxFlushPending(index, directory, most);
-	directory = BloomxReadDirectory(index, NULL);
-	merge = PlanMergeOfSegments(directory, FAN_OUT);
-	if (merge.sources > 0)
-		BeginMerge(index, directory, &merge, pages);
-	return true;
-}
-
 bool
 BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
+	BloomxMerge merge;
 
 	/* what somebody has begun comes first */
 	if (directory->meta.merge.reserved.pages > 0)
@@ -411,9 +305,14 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 		ContinueMerge(index, directory, pages);
 		return true;
 	}
-	if (directory->meta.keys.of_values)
-		return StepOfValues(index, directory, pages, most, limit);
-	return StepOfFilters(index, directory, pages, most, limit);
+	/* the list becomes segments; then a merge of those that are due begins */
+	if (!ListIsTooLong(index, directory, limit) || !BloomxFlushPending(index, directory, most))
+		return false;
+	directory = BloomxReadDirectory(index, NULL);
+	merge = PlanMergeOfSegments(directory, FAN_OUT);
+	if (merge.sources > 0)
+		BeginMerge(index, directory, &merge, pages);
+	return true;
 }
 
 bool

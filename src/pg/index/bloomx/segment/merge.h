@@ -18,12 +18,10 @@
 #define WRITING_PHASE 3
 
 /*
- * Does one step, which writes about `pages` pages, of the merge under way, or of
- * a new one if there are too many pending rows.  False if there was nothing to
- * do.  Needs the directory lock.
- *
- * A new merge takes the pending rows of at most `most` pages, but at least 64, of a
- * list of more than `limit` pages.
+ * Does one step of the merge under way, which writes about `pages` pages.  If there is
+ * none, but a list of more than `limit` pages, makes the rows on at most `most` of them
+ * segments, and begins the merge that is due then.  False if there was nothing to do.
+ * Needs the directory lock.
  */
 extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit);
 
@@ -46,9 +44,9 @@ extern bool BloomxStartCompaction(Relation index, const BloomxDirectory *directo
 extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
 
 /*
- * The pages that a step of VACUUM writes.  Each step reads the pending rows and
- * the TIDs of the sources again, so large steps are cheaper; 1024 pages, 8 MB,
- * keep the time between two looks for other work and for the cost delay short.
+ * The pages that a step of VACUUM writes.  Each step reads the TIDs of the sources
+ * again, so large steps are cheaper; 1024 pages, 8 MB, keep the time between two looks
+ * for other work and for the cost delay short.
  */
 #define VACUUM_STEP 1024
 

@@ -194,7 +194,7 @@ CollectFromMemory(Collector *collector, const BloomxRowSource *source, uint32 be
 
 	for (uint32 row = 0; row < source->rows; row++)
 	{
-		const uint64 *signature = source->signatures + (Size) row * source->stride + collector->first - source->first;
+		const uint64 *signature = source->signatures + (Size) row * source->stride + collector->first;
 		uint64	   *to = collector->columns + before + live;
 
 		if (!ItemPointerIsValid(&source->tids[row]))
@@ -382,16 +382,6 @@ CollectTids(const BloomxRowSource *sources, int n, uint32 rows)
 			if (ItemPointerIsValid(&sources[i].tids[row]))
 				tids[rows++] = sources[i].tids[row];
 	return tids;
-}
-
-void
-BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end)
-{
-	uint32		tids = BloomxTidPages(segment->rows),
-				per_page = BloomxSlicesPerPage(segment->rows);
-
-	*first = (Max(from, tids) - tids) * per_page / 64;
-	*end = (uint32) Min(((Max(to, tids) - tids) * (uint64) per_page + 63) / 64, (segment->slices + 63) / 64);
 }
 
 /*

@@ -18,15 +18,10 @@ typedef struct BloomxRowSource
 	const ItemPointerData *tids;
 	uint32		rows;
 	const BloomxSegment *segment;	/* that has the signatures, or NULL */
-	/* otherwise they are here: from word `first` on, one every `stride` words */
-	const uint64 *signatures;
+	const uint64 *signatures;	/* otherwise they are here, one every `stride` words */
 	uint32		stride;
-	uint32		first;
 	uint32		tuples;			/* of the table */
 } BloomxRowSource;
-
-/* The words of the signatures, *first .. *end - 1, that pages from .. to - 1 of a segment consist of. */
-extern void BloomxColumnsOfPages(const BloomxSegment *segment, uint32 from, uint32 to, uint32 *first, uint32 *end);
 
 /* Writes pages from .. to - 1 of a segment that nobody refers to yet: the live rows of the sources. */
 extern void BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const BloomxSegment *segment, uint32 from, uint32 to);
