@@ -1,0 +1,136 @@
+#!/usr/bin/env python3
+"""What the pages for users promise as pages: their length, their words, and the way from the README to each task.
+
+    test/documents/pages.py
+
+User pages are README.md and docs/*.md.  Counts words as `wc -w` does, without HTML comments.  A task is reached in two
+hops if the README links its page, or a page that links it; its section must have the statement that does it, in a block,
+and check-reference and clients.sh run these blocks.  The examples of the pages use different names for what they create,
+so that a reader can type them into one session.  Needs no server.  The last line is "N passed, N failed".
+"""
+import glob
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+README_WORDS, PAGE_WORDS, ALL_WORDS = 1400, 4500, 30000
+
+# The task, the page and the heading (none: the whole page), and what its blocks, or for questions its text, must have.
+TASKS = [
+    ("check a sign-up against known addresses", "docs/recipes.md", "Negative cache", r"sql: @> wanted AND EXISTS"),
+    ("keep a filter column current", "docs/filter-columns.md", None, r"sql: CREATE TRIGGER|bloom_maintain\("),
+    ("a report on a star schema, without being superuser", "docs/joins.md", None, r"sql: SET bloomx.runtime_filter = on"),
+    ("the cost of a runtime filter that does not help", "docs/joins.md", None, r"text: (?i)when .*not help|costs?"),
+    ("what EXPLAIN shows of skipped pages", "docs/joins.md", None, r"sql: EXPLAIN|bloomx_last_runtime_filters\(\)"),
+    ("what to preload", "docs/joins.md", None, r"text: session_preload_libraries"),
+    ("one index for ids and JSON tags", "docs/indexes.md", "Create", r"sql: USING bloomx \(trace_id, user_id, tags\)"),
+    ("LIKE '%...%'", "docs/indexes.md", "Create", r"sql: \(message text_ngram_ops\)"),
+    ("the size of an index before it is built", "docs/indexes.md", "Size", r"text: 2\.6 MB per million keys"),
+    ("how much memory", "docs/operations.md", "Memory", r"text: work_mem"),
+    ("upgrade", "README.md", None, r"text: ALTER EXTENSION bloomx UPDATE"),
+    ("dump and restore", "docs/operations.md", None, r"text: pg_dump"),
+    ("which versions", "README.md", None, r"text: PostgreSQL 15"),
+    ("from Node", "docs/programs.md", "Node.js: pg", r"js: ids @> \$1"),
+    ("from Spark", "docs/programs.md", "Other systems", r"text: Apache Spark"),
+    ("deduplicate a stream", "docs/recipes.md", "Deduplicate a stream", r"sql: AND NOT keys @> \$1 RETURNING"),
+    ("between two servers", "docs/distributed.md", "Automatic filters for foreign tables", r"sql: SET bloomx.runtime_filter = on"),
+    ("the licence", "README.md", None, r"text: PostgreSQL License"),
+]
+
+# Words that the field does not use for these things: CONTRIBUTING names the ones that it does.
+FOREIGN = re.compile(r"\basks? (?:a|the|each) filter|\banew\b|\bin vain\b|\bperhaps\b|\bneedles?\b|find a partner|\bstrangers\b|\bsemijoin pre-filter\b"
+                     r"|\bunit(?:e|es|ed|ing)\b|silently false", re.I)
+
+passed = failed = 0
+
+
+def check(name, problem):
+    """Count one check; problem is empty when it passed."""
+    global passed, failed
+    if problem:
+        failed += 1
+        print(f"FAILED {name}: {problem}")
+    else:
+        passed += 1
+
+
+def read(name):
+    with open(os.path.join(TOP, name), encoding="utf-8") as file:
+        return re.sub(r"<!--.*?-->", "", file.read(), flags=re.S)
+
+
+BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.M | re.S)
+
+
+def links(name):
+    """The pages that a page links."""
+    return {os.path.normpath(os.path.join(os.path.dirname(name), link.partition("#")[0]))
+            for link in re.findall(r"\]\(([^)\s:]+)\)", BLOCK.sub("", read(name)))}
+
+
+def section(text, heading):
+    if heading is None:
+        return text
+    # a heading in a block is none
+    text = BLOCK.sub(lambda block: re.sub(r"^#", " #", block.group(0), flags=re.M), text)
+    found = re.search(rf"^(#+) {re.escape(heading)}\n(.*?)(?=^#{{1,2}} |\Z)", text, re.M | re.S)
+    return found and found.group(2)
+
+
+def check_words(pages):
+    total = 0
+    for page in pages:
+        words = len(read(page).split())
+        total += words
+        limit = README_WORDS if page == "README.md" else PAGE_WORDS
+        check(f"{page}: words", f"{words}, more than {limit}" if words > limit else "")
+    check("all user pages: words", f"{total}, more than {ALL_WORDS}" if total > ALL_WORDS else "")
+    return total
+
+
+def check_tasks():
+    near = links("README.md") | {"README.md"}
+    reached = near | {page for first in near if first.endswith(".md") for page in links(first)}
+    for task, page, heading, wanted in TASKS:
+        kind, pattern = wanted.split(": ", 1)
+        text = section(read(page), heading) if page in reached else None
+        if text is None:
+            check(f"task: {task}", f"{page} has no heading {heading}" if page in reached else f"{page} is not two hops from README.md")
+            continue
+        if kind != "text":
+            text = "\n".join(body for language, body in BLOCK.findall(text) if language == kind)
+        check(f"task: {task}", "" if re.search(pattern, text) else f"{page} does not have {pattern}")
+
+
+def check_names(pages):
+    """No two pages create an object of one name; a page that drops it at its end does not count."""
+    owners = {}
+    for page in pages:
+        sql = "\n".join(body for language, body in BLOCK.findall(read(page)) if language == "sql")
+        created = re.findall(r"^ *CREATE (?:TEMP |UNLOGGED |FOREIGN |OR REPLACE )*(?:TABLE|FUNCTION|MATERIALIZED VIEW|VIEW|SCHEMA) (?:IF NOT EXISTS )?([\w.]+)", sql, re.M)
+        for name in set(created) - set(re.findall(r"DROP (?:TABLE|FUNCTION|SCHEMA) (?:IF EXISTS )?([\w.]+)", sql)):
+            owners.setdefault(name, []).append(page)
+    for name, where in sorted(owners.items()):
+        check(f"{name} is created by one page", " and ".join(where) if len(where) > 1 else "")
+
+
+def check_language(pages):
+    for page in pages:
+        prose = re.sub(r"`[^`\n]+`|\]\([^)]*\)", "", BLOCK.sub("", read(page)))
+        check(f"{page}: words of the field", ", ".join(sorted(set(word.lower() for word in FOREIGN.findall(prose)))))
+
+
+def main():
+    pages = ["README.md"] + sorted(os.path.relpath(path, TOP) for path in glob.glob(os.path.join(TOP, "docs", "*.md")))
+    total = check_words(pages)
+    check_tasks()
+    check_names(pages)
+    check_language(pages)
+    print(f"# {total} words in {len(pages)} pages")
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
