@@ -1,10 +1,10 @@
 -- What one row costs, in nanoseconds: less than nothing where dropping a row saves more than its test takes.
 -- collect an integer into a bitmap | 1000000
-SELECT count(*) FROM one WHERE k IN (SELECT k FROM many);
+SELECT count(*) FROM padded WHERE k IN (SELECT k FROM many);
 -- collect an integer into a Bloom filter | 1000000
-SELECT count(*) FROM one WHERE scattered IN (SELECT k FROM scattered);
+SELECT count(*) FROM padded WHERE scattered IN (SELECT k FROM scattered);
 -- collect a text | 1000000
-SELECT count(*) FROM one WHERE t IN (SELECT t FROM many);
+SELECT count(*) FROM padded WHERE t IN (SELECT t FROM many);
 -- test an integer, bitmap of 1,000, all pass | 2000000
 SELECT count(*) FROM large JOIN few ON k1 = few.k;
 -- test an integer, bitmap of 1,000,000, all pass | 2000000
@@ -13,6 +13,12 @@ SELECT count(*) FROM large JOIN many ON k2 = many.k;
 SELECT count(*) FROM large JOIN many ON late = many.k;
 -- test a text, Bloom filter of 1,000, all pass | 2000000
 SELECT count(*) FROM large JOIN few USING (t);
+-- test a bigint, Bloom filter of 1,000, all pass | 2000000
+SELECT count(*) FROM large JOIN few USING (wide);
+-- test a uuid, Bloom filter of 1,000, all pass | 2000000
+SELECT count(*) FROM large JOIN few USING (u);
+-- test a numeric, Bloom filter of 1,000, all pass | 2000000
+SELECT count(*) FROM large JOIN few USING (n);
 -- drop by a bitmap of 1,000 | 2000000
 SELECT count(*) FROM large JOIN (SELECT k + 1000 AS k FROM few) f ON k1 = f.k;
 -- drop by a bitmap of 1,000,000 | 2000000
