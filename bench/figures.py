@@ -1,8 +1,12 @@
-"""The style of all figures of docs/.
+"""The style of the figures of docs/internals/theory.
 
 Figures bring their own white background, so that their contrast does not depend on the page's: text has 12:1, lines at
 least 3:1 (WCAG AA). Every figure has a title, and every axis a name and a unit. The same data give the same file.
 """
+import pathlib
+import re
+from xml.sax.saxutils import escape
+
 import matplotlib
 matplotlib.use('svg')
 import matplotlib.pyplot as plt
@@ -35,5 +39,20 @@ def save(figure, directory, name, legend=0):
     """Writes the figure; a share of its height is left for a legend below it."""
     check(figure, name)
     figure.tight_layout(rect=(0, legend, 1, 1))
-    figure.savefig(f'{directory}/{name}.svg', metadata={'Date': None, 'Creator': None})
+    path = pathlib.Path(directory) / f'{name}.svg'
+    figure.savefig(path, metadata={'Date': None, 'Creator': None})
+    path.write_text(described(path.read_text(encoding='utf-8'), figure), encoding='utf-8')
     plt.close(figure)
+
+
+def described(svg, figure):
+    """With a title and a description, for those who do not see the figure."""
+    titles = [figure._suptitle.get_text() if figure._suptitle else '', *(axis.get_title() for axis in figure.axes)]
+    titles = [' '.join(title.split()) for title in titles if title]
+    axes = sorted({' '.join(label.split()) for axis in figure.axes for label in (axis.get_xlabel(), axis.get_ylabel()) if label})
+    lines = dict.fromkeys(label for axis in figure.axes for label in axis.get_legend_handles_labels()[1])
+    texts = [('Panels: ', titles[1:]), ('Axes: ', axes), ('Series: ', lines)]
+    description = ' '.join(f'{name}{", ".join(text)}.' for name, text in texts if text)
+    head = f'<title id="title">{escape(titles[0])}</title>\n <desc id="desc">{escape(description)}</desc>'
+    return re.sub(r'<svg [^>]*?(?=>)', lambda tag: f'{tag[0]} role="img" aria-labelledby="title desc"', svg, count=1).replace(
+        '<metadata>', f'{head}\n <metadata>', 1)

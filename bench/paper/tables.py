@@ -5,13 +5,17 @@
 Rewrites the text between <!-- table NAME --> and <!-- end --> in the documents.
 """
 import csv
+import pathlib
 import re
 import sys
 
+sys.path.insert(1, str(pathlib.Path(__file__).resolve().parents[1]))
+
 import exact
 import published
+from marks import fill, markdown
 
-directory, *documents = sys.argv[1:]
+directory = None
 
 
 def rows(name):
@@ -26,13 +30,6 @@ def number(text):
         except ValueError:
             pass
     return text
-
-
-def markdown(heads, lines):
-    yield '| ' + ' | '.join(heads) + ' |'
-    yield '|' + '---|' * len(heads)
-    for line in lines:
-        yield '| ' + ' | '.join(str(cell) for cell in line) + ' |'
 
 
 def short(value, digits=4):
@@ -371,15 +368,20 @@ TABLES = {name.replace('_', '-'): function for name, function in list(globals().
           if name == 'machine' or name.startswith(('almeida_', 'walther_', 'kaler_', 'growth_', 'table5_', 'window_'))}
 
 
-def fill_in(match):
-    name = match.group(1)
-    print(name, file=sys.stderr)
-    return f'<!-- table {name} -->\n' + '\n'.join(TABLES[name]()) + '\n<!-- end -->'
+def filled(data, text):
+    """The text with the tables of the measurements in that directory."""
+    global directory
+    directory = data
+    return fill(text, lambda name: TABLES[name](), None)
 
 
-for document in documents:
-    with open(document) as file:
-        text = file.read()
-    text = re.sub(r'<!-- table ([\w-]+) -->\n.*?<!-- end -->', fill_in, text, flags=re.S)
-    with open(document, 'w') as file:
-        file.write(text)
+def main():
+    for document in sys.argv[2:]:
+        with open(document) as file:
+            text = file.read()
+        with open(document, 'w') as file:
+            file.write(filled(sys.argv[1], text))
+
+
+if __name__ == '__main__':
+    main()

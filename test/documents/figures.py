@@ -5,7 +5,8 @@
 
 A figure has a background of its own. It looks the same on a light and on a dark page, or it has a style for each; then both
 are checked. Text has a contrast of at least 4.5 to 1 to what is behind it, and lines, marks and bars have 3 to 1 to the
-background. Grid lines and shades, which only help the eye, are translucent and do not count. The last line is "N passed, N failed".
+background. Grid lines and shades, which only help the eye, are translucent and do not count. Every figure has a title and a
+description for those who do not see it. The last line is "N passed, N failed".
 """
 
 import pathlib
@@ -101,6 +102,9 @@ def faults_of(root, sheet):
 
 def faults(path):
     root = xml.etree.ElementTree.parse(path).getroot()
+    for name in ("title", "desc"):
+        if len((root.findtext(SVG + name) or "").split()) < 3:
+            yield f"has no <{name}> of three words"
     for sheet in sheets(root):
         yield from faults_of(root, sheet)
 

@@ -41,7 +41,7 @@
  * Bytes of a signature.  A longer one keeps more apart, but fewer fit a page, and
  * the tree gets larger.  504 bytes are 63 words, so with the header some 14
  * entries share a page; a default filter (1 %) of some 300 keys fits
- * uncut.  docs/benchmarks/indexes.md measures 504 against 1000: where filters
+ * uncut.  docs/internals/measurements.md has 504 against 1000: where filters
  * leave room for their neighbours' keys, a lookup reads a fifth fewer pages with
  * 1000, and the index is 1.7 times as large; otherwise there is no difference.
  */
