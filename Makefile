@@ -27,7 +27,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
 		hooks) \
-	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth combine estimate) \
+	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
 	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts selectivity overlap support) \

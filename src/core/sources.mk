@@ -1,6 +1,6 @@
 # The files of the core, floor by floor: what the module, the library, tests and benchmarks are made of.
 CORE_SOURCES = \
-	base/error.c base/identity.c base/hash.c base/memory.c base/sort.c \
+	base/base.c base/identity.c base/sort.c \
 	kernels/paths.c kernels/scalar.c kernels/avx2.c kernels/avx512.c kernels/avx512_vbmi.c kernels/neon.c \
 	theory/loads.c theory/occupancy.c theory/theory.c \
 	layouts/table.c layouts/geometry.c layouts/groups.c \
@@ -11,9 +11,9 @@ CORE_SOURCES = \
 	$(patsubst %,filter/algebra/%.c, algebra union resize compare pair)
 
 CORE_HEADERS = \
-	bloomx.h base/error.h base/identity.h base/hash.h base/words.h base/memory.h base/sort.h \
+	bloomx.h base/base.h base/hash.h base/words.h \
 	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
 	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
-	filter/filter.h filter/growth.h filter/algebra/union.h filter/inline.h filter/slices.h
+	filter/filter.h filter/growth.h filter/inline.h filter/slices.h

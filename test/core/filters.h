@@ -276,7 +276,7 @@ united(const blx_filter *a, const blx_filter *b)
 	if (!CHECK(blx_union_bytes(a, b, id.name_len, &bytes, &error), "%s", error.message))
 		exit(1);
 	f = take(bytes);
-	blx_union(f, a, b, &id);
+	blx_union(f, bytes, a, b, &id);
 	CHECK(blx_size(f) == bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", bytes, blx_size(f));
 	return f;
 }

@@ -193,10 +193,11 @@ change(const blx_filter *f)
 		CHECK(blx_grow(copy, f), "%s", describe(&g));
 		CHECK(blx_size(copy) == bytes && blx_check(copy, bytes, &error), "%s: %s", describe(&g), error.message);
 	}
-	for (unsigned i = 0; i < LENGTH(identities); i++)
+	for (unsigned i = 0; f->layout != BLX_HASHES && i < LENGTH(identities); i++)
 	{
 		copy = take(size + 64);
-		CHECK(blx_copy_as(copy, f, &identities[i]) && blx_check(copy, blx_size(copy), &error), "%s", error.message);
+		blx_copy_as(copy, f, &identities[i]);
+		CHECK(blx_check(copy, blx_size(copy), &error), "%s", error.message);
 	}
 	copy = take(blx_bytes(&g, f->name_len));
 	blx_init(copy, &g, &id, f->capacity);
@@ -261,10 +262,9 @@ pair(const blx_filter *a, const blx_filter *b)
 	{
 		blx_filter *both = take(bytes);
 
-		CHECK(blx_union(both, a, b, &id) && blx_check(both, bytes, &error), "%s", error.message);
+		blx_union(both, bytes, a, b, &id);
+		CHECK(blx_check(both, bytes, &error), "%s", error.message);
 	}
-	else
-		CHECK(!blx_union(f, a, b, &id), "a union that was refused");
 	memcpy(f, a, blx_size(a));
 	blx_or_into(f, b);
 	blx_and_into(f, b);

@@ -218,7 +218,7 @@ main(void)
 			}
 			CHECK(blx_union_bytes(a, b, 0, &bytes, &error), "no union");
 			both = take(bytes);
-			blx_union(both, a, b, &no_identity);
+			blx_union(both, bytes, a, b, &no_identity);
 			fills = blx_fills_of_union(a, b, take(16 * blx_union_words(a, b)));
 			CHECK(fills.either == (double) blx_bits_set(both) / (double) blx_bits_in(both), "the union of %s has another fill", describe(&ga));
 			CHECK(blx_union_words(a, a) == blx_body_words(&ga), "other words");

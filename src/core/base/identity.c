@@ -4,8 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/error.h"
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 
 blx_identity

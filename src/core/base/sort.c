@@ -8,7 +8,7 @@
  */
 #include <string.h>
 
-#include "core/base/sort.h"
+#include "core/base/base.h"
 
 static inline uint64_t
 value_at(const uint8_t *values, uint64_t i)

@@ -1,8 +1,7 @@
 /*
  * filter.c - empty filters, adding key hashes to a filter, testing for them, taking them out.
  */
-#include "core/base/identity.h"
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/filter/filter.h"
 #include "core/filter/inline.h"
 #include "core/layouts/geometry.h"

@@ -79,14 +79,12 @@ extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *
 
 /*
  * The union of two filters: its size, and the filter in that much memory
- * (`host` is left alone), with the key type of id.  The error names what differs.
+ * (`host` is left alone), with the key type of id, for two whose size was given.
+ * The error names what differs.
  */
 extern bool blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len,
 							uint64_t *bytes, blx_error *error);
-extern bool blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id);
-
-/* The same, where blx_union_bytes has just given the size: to compute it takes as long as to unite. */
-extern void blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id);
+extern void blx_union(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id);
 
 /*
  * The geometries of a | b and a & b (docs/internals/FORMAT.md, "Combining filters"); the error names what differs.

@@ -10,8 +10,7 @@
  */
 #include <string.h>
 
-#include "core/base/identity.h"
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"

@@ -11,8 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "core/base/identity.h"
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/filter/filter.h"
 #include "core/filter/growth.h"
 #include "core/filter/inline.h"

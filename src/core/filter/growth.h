@@ -1,5 +1,6 @@
 /*
- * growth.h - open sets that grow, within limits that the host sets.
+ * growth.h - open sets that grow, within limits that the host sets, and unions, in
+ * which they may.
  */
 #ifndef BLX_GROWTH_H
 #define BLX_GROWTH_H
@@ -65,6 +66,20 @@ extern blx_filter *blx_copy_for(const blx_filter *f, const blx_identity *keys, c
 /* As blx_finish, if the caller already knows the geometry g of an unplanned set. */
 extern blx_filter *blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr,
 								 const blx_memory *memory, blx_error *error);
+
+/* ---- algebra/union.c ---- */
+
+/*
+ * True for a filter of no keys at all, the result of an aggregate over no rows.
+ * Its size and seed mean nothing: it combines with any filter of its key type.
+ */
+extern bool blx_is_blank(const blx_filter *f);
+
+/* Checks that a blank filter and f agree in the key type, which is all that they must agree in. */
+extern bool blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_error *error);
+
+/* blx_unite, with open sets growing within these limits. */
+extern blx_filter *blx_unite_within(const blx_filter *a, const blx_filter *b, const blx_growth *growth, blx_error *error);
 
 #pragma GCC visibility pop
 

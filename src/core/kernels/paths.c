@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/base/error.h"
+#include "core/base/base.h"
 #include "core/kernels/kernels.h"
 
 #if defined(__x86_64__)

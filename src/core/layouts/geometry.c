@@ -253,7 +253,7 @@ blx_init_sized(blx_filter *f, const blx_geometry *g, const blx_identity *id, uin
 		blx_words(f)[i] = g->parameters[i];
 }
 
-bool
+void
 blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
 {
 	blx_geometry g = blx_geometry_of(f);
@@ -263,9 +263,6 @@ blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id)
 	dst->layout = f->layout;
 	dst->expanded = f->expanded;
 	dst->pending = f->pending;
-	if (blx_layout_row(f->layout)->copy != NULL)
-		return blx_layout_row(f->layout)->copy(dst, f);
 	memcpy(blx_words(dst), blx_cwords(f), body);
-	return true;
 }
 

@@ -4,7 +4,7 @@
 #ifndef BLX_GEOMETRY_H
 #define BLX_GEOMETRY_H
 
-#include "core/base/error.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 #include "core/bloomx.h"
 
@@ -28,11 +28,10 @@ blx_words_for_bits(uint64_t bits)
 }
 
 /*
- * Copies f with another identity into blx_size(f) bytes plus the difference of
- * the headers (`host` is left alone).  False, of an open set only, if the hashes
- * stand too close with the other key type (blx_hashes_copy).
+ * Copies f, which is no open set, with another identity into blx_size(f) bytes
+ * plus the difference of the headers (`host` is left alone).
  */
-extern bool blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id);
+extern void blx_copy_as(blx_filter *dst, const blx_filter *f, const blx_identity *id);
 
 /*
  * Writes header, name and parameters of a filter of `bytes` bytes, and zeros

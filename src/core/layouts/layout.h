@@ -12,7 +12,7 @@
 #ifndef BLX_LAYOUT_H
 #define BLX_LAYOUT_H
 
-#include "core/base/error.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 #include "core/kernels/kernels.h"
 #include "core/theory/loads.h"
@@ -208,12 +208,6 @@ typedef struct blx_layout
 	bool		(*wire_check) (const uint8_t *body, uint64_t bytes, blx_error *error);
 	uint64_t	(*wire_words) (const uint8_t *body);	/* of the body in memory, from a form that has been checked */
 	bool		(*from_wire) (blx_filter *f, const uint8_t *body, blx_error *error);
-
-	/*
-	 * Copies f's body into dst, of the same size and another identity.  NULL:
-	 * the words do not depend on the identity.
-	 */
-	bool		(*copy) (blx_filter *dst, const blx_filter *f);
 
 	/*
 	 * Growing, after add took fewer keys than it was given.  grown_words returns

@@ -41,7 +41,17 @@ extern void DefineSettings(void);
 
 /* ---- error.c ---- */
 
+/* What a function of the core says if it fails, where that is thrown at once. */
+extern blx_error core_error;
+
 pg_noreturn extern void ThrowCoreError(const blx_error *error);
+
+static inline void
+CheckCore(bool done)
+{
+	if (!done)
+		ThrowCoreError(&core_error);
+}
 
 /* ---- plans.c ---- */
 
@@ -56,12 +66,11 @@ extern blx_geometry PlanLayout(uint8 layout, uint64 capacity, double fpr, const 
 /* Filters from palloc, for functions of the core. */
 extern const blx_memory FilterMemory;
 
-/* The filter that a function of the core gave, or its error. */
+/* The filter that a function of the core gave. */
 static inline blx_filter *
-CheckResult(blx_filter *f, const blx_error *error)
+CheckResult(blx_filter *f)
 {
-	if (f == NULL)
-		ThrowCoreError(error);
+	CheckCore(f != NULL);
 	return f;
 }
 

@@ -5,6 +5,8 @@
 
 #include "mb/pg_wchar.h"
 
+blx_error	core_error;
+
 static int
 SqlState(blx_code code)
 {

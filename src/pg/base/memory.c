@@ -124,7 +124,5 @@ CopyFilter(const blx_filter *f)
 blx_filter *
 ResizeFilter(const blx_filter *f, const blx_geometry *geometry)
 {
-	blx_error	error;
-
-	return CheckResult(blx_resize(f, geometry, &FilterMemory, &error), &error);
+	return CheckResult(blx_resize(f, geometry, &FilterMemory, &core_error));
 }

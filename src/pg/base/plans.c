@@ -25,14 +25,12 @@ PlanLayout(uint8 layout, uint64 capacity, double fpr, const blx_options *options
 {
 	static KnownPlan plans[PLANS];
 	KnownPlan  *plan = &plans[capacity % PLANS];
-	blx_error	error;
 
 	if (plan->capacity == capacity && plan->fpr == fpr && plan->geometry.layout == layout && capacity > 0 &&
 		memcmp(&plan->options, options, sizeof(blx_options)) == 0)
 		return plan->geometry;
 	plan->capacity = 0;			/* if the plan is an error */
-	if (!blx_plan(layout, capacity, fpr, options, &plan->geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_plan(layout, capacity, fpr, options, &plan->geometry, &core_error));
 	plan->capacity = capacity;
 	plan->fpr = fpr;
 	plan->options = *options;

@@ -3,8 +3,7 @@
  */
 #include "pg/functions/functions.h"
 
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 PG_FUNCTION_INFO_V1(bloom_union);
 Datum
@@ -29,10 +28,8 @@ CertainlyDisjoint(FunctionCallInfo fcinfo)
 	const blx_filter *a = PG_GETARG_FILTER(0);
 	const blx_filter *b = PG_GETARG_FILTER(1);
 	bool		certain = true;
-	blx_error	error;
 
-	if (!blx_disjoint(a, b, &certain, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_disjoint(a, b, &certain, &core_error));
 	return certain;
 }
 
@@ -65,9 +62,7 @@ PG_FUNCTION_INFO_V1(bloom_fold);
 Datum
 bloom_fold(PG_FUNCTION_ARGS)
 {
-	blx_error	error;
-
-	PG_RETURN_FILTER(CheckResult(blx_fold(PG_GETARG_FILTER(0), PG_GETARG_INT32(1), &FilterMemory, &error), &error));
+	PG_RETURN_FILTER(CheckResult(blx_fold(PG_GETARG_FILTER(0), PG_GETARG_INT32(1), &FilterMemory, &core_error)));
 }
 
 /* bloom_shrink(f, fpr float8) */
@@ -75,7 +70,5 @@ PG_FUNCTION_INFO_V1(bloom_shrink);
 Datum
 bloom_shrink(PG_FUNCTION_ARGS)
 {
-	blx_error	error;
-
-	PG_RETURN_FILTER(CheckResult(blx_shrink(PG_GETARG_FILTER(0), PG_GETARG_FLOAT8(1), &FilterMemory, &error), &error));
+	PG_RETURN_FILTER(CheckResult(blx_shrink(PG_GETARG_FILTER(0), PG_GETARG_FLOAT8(1), &FilterMemory, &core_error)));
 }

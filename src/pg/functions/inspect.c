@@ -3,6 +3,8 @@
  */
 #include "pg/functions/functions.h"
 
+#include "pg/value/growth.h"
+
 #include <math.h>
 
 #include "access/htup_details.h"
@@ -13,7 +15,6 @@
 #include "utils/json.h"
 
 #include "core/layouts/growing/hashes.h"
-#include "pg/value/estimate.h"
 
 Datum
 MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls)
@@ -190,10 +191,8 @@ static blx_pair
 EstimatePair(const blx_filter *a, const blx_filter *b)
 {
 	blx_pair	pair;
-	blx_error	error;
 
-	if (!blx_estimate_pair(a, b, &FilterMemory, &pair, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_estimate_pair(a, b, &FilterMemory, &pair, &core_error));
 	return pair;
 }
 

@@ -21,7 +21,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/functions/functions.h"
 #include "pg/value/growth.h"

@@ -181,11 +181,9 @@ bloom_false_overlap(PG_FUNCTION_ARGS)
 	int64		bits = GetBits(fcinfo, 1, 1);
 	int64		a = CheckRange("n1, the number of keys of one filter,", PG_GETARG_INT64(3), 0, PG_INT64_MAX);
 	int64		b = CheckRange("n2, the number of keys of the other filter,", PG_GETARG_INT64(4), 0, PG_INT64_MAX);
-	blx_error	error;
 	uint8		layout;
 
-	if (!blx_layout_by_name(name, &layout, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_layout_by_name(name, &layout, &core_error));
 	switch (layout)
 	{
 		case BLX_STANDARD:

@@ -17,13 +17,11 @@
 #include "utils/fmgrprotos.h"
 #include "utils/numeric.h"
 
-#include "core/filter/algebra/union.h"
+#include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/functions/typmod.h"
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
-#include "pg/value/growth.h"
 #include "pg/value/stored.h"
+#include "pg/value/growth.h"
 
 /*
  * ---- the encoding ----
@@ -219,10 +217,7 @@ ReadRate(const char *text, Modifier *m)
 static void
 ReadLayout(const char *text, Modifier *m)
 {
-	blx_error	error;
-
-	if (!blx_layout_by_name(text, &m->layout, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_layout_by_name(text, &m->layout, &core_error));
 	if ((blx_traits(m->layout) & BLX_UNBOUNDED) || !blx_check_operation(m->layout, BLX_UNION, NULL))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),

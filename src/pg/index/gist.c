@@ -22,9 +22,9 @@
 #include "access/reloptions.h"
 #include "access/stratnum.h"
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "core/filter/slices.h"
-#include "core/filter/algebra/union.h"
+#include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/functions/probe_set.h"
 #include "pg/keys/keys.h"
@@ -127,7 +127,6 @@ static blx_filter *
 SignatureOf(const blx_filter *f, int siglen)
 {
 	blx_geometry geometry;
-	blx_error	no_counters;
 	blx_filter *plain = NULL;
 
 	if (f->seed != 0)
@@ -136,7 +135,7 @@ SignatureOf(const blx_filter *f, int siglen)
 		plain = SignatureOfSet(f, siglen);
 	else if (f->layout == BLX_PARTITIONED_BLOCKED)
 		plain = CutToLength(f, siglen);
-	else if (blx_to_bits_geometry(f, &geometry, &no_counters))
+	else if (blx_to_bits_geometry(f, &geometry, NULL))
 	{
 		blx_identity identity = blx_identity_of(f);
 		blx_filter *bits = NewFilter(&geometry, &identity, 0);
@@ -155,13 +154,12 @@ UniteSignatures(const blx_filter *a, const blx_filter *b)
 				ib = blx_identity_of(b),
 				joint = blx_joint_identity(&ia, &ib);
 	uint64		size;
-	blx_error	error;
 	blx_filter *result;
 
-	if (!blx_union_bytes(a, b, joint.name_len, &size, &error))
+	if (!blx_union_bytes(a, b, joint.name_len, &size, NULL))
 		return FullSignature();
 	result = AllocFilter(size);
-	blx_union(result, a, b, &joint);
+	blx_union(result, size, a, b, &joint);
 	return WorthItsRoom(result);
 }
 
@@ -222,7 +220,6 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 	StrategyNumber strategy = (StrategyNumber) PG_GETARG_UINT16(2);
 	bool	   *recheck = (bool *) PG_GETARG_POINTER(4);
 	bool		disjoint = false;
-	blx_error	error;
 
 	*recheck = true;
 	switch (strategy)
@@ -230,7 +227,7 @@ bloomx_gist_consistent(PG_FUNCTION_ARGS)
 		case RTOverlapStrategyNumber:
 			query = DatumGetFilter(PG_GETARG_DATUM(1));
 			/* filters that cannot be compared may overlap: the recheck raises the error */
-			if (IsFull(signature) || blx_is_blank(query) || !blx_disjoint(signature, query, &disjoint, &error))
+			if (IsFull(signature) || blx_is_blank(query) || !blx_disjoint(signature, query, &disjoint, NULL))
 				PG_RETURN_BOOL(true);
 			PG_RETURN_BOOL(!disjoint);
 		case ALL_STRATEGY:

@@ -31,7 +31,7 @@
 #include "utils/memutils.h"
 #include "utils/syscache.h"
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 #include "pg/keys/canonical.h"
 

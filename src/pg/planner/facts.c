@@ -121,7 +121,6 @@ GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry 
 {
 	const Const *argument;
 	const blx_filter *template;
-	blx_error	error;
 
 	if (which == BLOOM_AGG_CAPACITY || which == BLOOM_AGG_RATE)
 	{
@@ -129,7 +128,7 @@ GeometryAsked(const Aggref *aggref, OwnFunction which, double fpr, blx_geometry 
 		if (argument == NULL || DatumGetInt64(argument->constvalue) < 1)
 			return false;
 		*capacity = (uint64) DatumGetInt64(argument->constvalue);
-		return blx_plan(BLX_PARTITIONED_BLOCKED, *capacity, fpr, NULL, geometry, &error);
+		return blx_plan(BLX_PARTITIONED_BLOCKED, *capacity, fpr, NULL, geometry, NULL);
 	}
 	argument = which == BLOOM_AGG_TEMPLATE ? ConstantArgument(aggref, 1, FilterTypeOid()) : NULL;
 	if (argument == NULL)

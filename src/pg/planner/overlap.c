@@ -106,11 +106,10 @@ TestedOverlap(const FilterFacts *facts_a, const FilterFacts *facts_b, double exp
 		for (int j = 0; j < b.n && bytes < TESTED_BYTES; j++)
 		{
 			bool		disjoint;
-			blx_error	error;
 
 			bytes += Max(VARSIZE(a.filters[i]), VARSIZE(b.filters[j]));
 			/* two that cannot be compared are an error when the query runs */
-			if (!blx_disjoint(a.filters[i], b.filters[j], &disjoint, &error))
+			if (!blx_disjoint(a.filters[i], b.filters[j], &disjoint, NULL))
 				continue;
 			pairs++;
 			tested += a.weights[i] * b.weights[j];

@@ -64,7 +64,6 @@ CountFilter(FilterSample *sample, blx_filter *f)
 				overlap,
 				error;
 	bool		disjoint;
-	blx_error	problem;
 
 	/* a full filter says "perhaps" to everything, and has no estimate of its keys: its rate tells enough */
 	if (!isinf(keys))
@@ -76,7 +75,7 @@ CountFilter(FilterSample *sample, blx_filter *f)
 		sample->shared += overlap / keys;
 		sample->shared_squared += (overlap / keys) * (overlap / keys);
 	}
-	if (sample->previous != NULL && blx_disjoint(f, sample->previous, &disjoint, &problem))
+	if (sample->previous != NULL && blx_disjoint(f, sample->previous, &disjoint, NULL))
 	{
 		sample->compared++;
 		sample->overlaps += !disjoint;

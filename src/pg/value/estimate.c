@@ -1,7 +1,7 @@
 /*
  * estimate.c - how full a filter is, and the complaint if it is too full.
  */
-#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 #include <math.h>
 

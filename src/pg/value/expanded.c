@@ -31,8 +31,6 @@
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
 #include "pg/value/growth.h"
 
 #define EXPANDED_MAGIC 0x424c58

@@ -1,13 +1,13 @@
 /*
  * growth.c - filters whose size is not known yet: how the core's open sets
- * grow (core/filter/growth.c) within the memory that PostgreSQL allows.
+ * grow (core/filter/growth.c) within the memory that PostgreSQL allows; and
+ * filters made of others, of which sets may grow.
  */
 #include "pg/value/growth.h"
 
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 
-#include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
 
 uint64
@@ -79,25 +79,19 @@ GrowthFor(double expected)
 blx_filter *
 NewHashes(const blx_geometry *planned, const blx_identity *identity, uint64 capacity, double expected)
 {
-	blx_error	error;
-
-	return CheckResult(blx_open_expecting(planned, identity, capacity, expected, &FilterMemory, &error), &error);
+	return CheckResult(blx_open_expecting(planned, identity, capacity, expected, &FilterMemory, &core_error));
 }
 
 blx_filter *
 NewWideHashes(const blx_identity *identity, uint64 count)
 {
-	blx_error	error;
-
-	return CheckResult(blx_open_wide(identity, count, &FilterMemory, &error), &error);
+	return CheckResult(blx_open_wide(identity, count, &FilterMemory, &core_error));
 }
 
 blx_filter *
 LargerHashes(const blx_filter *open)
 {
-	blx_error	error;
-
-	return CheckResult(blx_larger_set(open, &FilterMemory, &error), &error);
+	return CheckResult(blx_larger_set(open, &FilterMemory, &core_error));
 }
 
 blx_filter *
@@ -110,19 +104,17 @@ blx_filter *
 AddExpectedHashes(blx_filter *f, const uint64 *hashes, size_t n, double expected, double seen)
 {
 	blx_growth	growth = GrowthFor(expected);
-	blx_error	error;
 
 	growth.seen = seen;
-	return CheckResult(blx_add_growing(f, hashes, n, &growth, &error), &error);
+	return CheckResult(blx_add_growing(f, hashes, n, &growth, &core_error));
 }
 
 blx_filter *
 MakeRoomForHashes(blx_filter *f, uint64 count, double expected)
 {
 	blx_growth	growth = GrowthFor(expected);
-	blx_error	error;
 
-	return CheckResult(blx_make_room(f, count, &growth, &error), &error);
+	return CheckResult(blx_make_room(f, count, &growth, &core_error));
 }
 
 blx_filter *
@@ -131,7 +123,6 @@ FinishFilter(const blx_filter *open)
 	blx_identity identity = blx_identity_of(open);
 	blx_geometry geometry = blx_geometry_of(open);
 	double		fpr = blx_rate_wanted(open);
-	blx_error	error;
 
 	if (open->layout == BLX_HASHES && !blx_is_planned(open))
 	{
@@ -139,5 +130,27 @@ FinishFilter(const blx_filter *open)
 			return NewEmptyFilter(&identity);
 		geometry = PlanDefaultLayout(blx_hashes_count(open), fpr);
 	}
-	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, &error), &error);
+	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, &core_error));
+}
+
+/* ---- filters made of others ---- */
+
+blx_filter *
+CopyForKeys(const blx_filter *f, const blx_identity *keys)
+{
+	return CheckResult(blx_copy_for(f, keys, &FilterMemory, &core_error));
+}
+
+blx_filter *
+UnionFilters(const blx_filter *a, const blx_filter *b)
+{
+	blx_growth	growth = GrowthFor(0);
+
+	return CheckResult(blx_unite_within(a, b, &growth, &core_error));
+}
+
+blx_filter *
+IntersectFilters(const blx_filter *a, const blx_filter *b)
+{
+	return CheckResult(blx_intersect(a, b, &FilterMemory, &core_error));
 }

@@ -1,14 +1,19 @@
 /*
- * growth.h - filters whose size is not known yet.
+ * growth.h - filters that grow within PostgreSQL's memory or are made of others,
+ * and the complaint if they are too full.
  */
 #ifndef BLOOMX_GROWTH_H
 #define BLOOMX_GROWTH_H
 
 #include "pg/base/base.h"
 
+#include "datatype/timestamp.h"
+
 #include "core/filter/growth.h"
 
 #pragma GCC visibility push(hidden)
+
+/* ---- growth.c ---- */
 
 /* How large a set of hashes without a planned size may get, in bytes. */
 extern uint64 BuildMemory(void);
@@ -41,6 +46,36 @@ extern blx_filter *MakeRoomForHashes(blx_filter *f, uint64 count, double expecte
 
 /* The finished filter, in the current context. */
 extern blx_filter *FinishFilter(const blx_filter *open);
+
+/* A copy of f.  If f has no key type, the copy takes that of `keys`. */
+extern blx_filter *CopyForKeys(const blx_filter *f, const blx_identity *keys);
+
+/* a | b and a & b, or an error that names what differs. */
+extern blx_filter *UnionFilters(const blx_filter *a, const blx_filter *b);
+extern blx_filter *IntersectFilters(const blx_filter *a, const blx_filter *b);
+
+/* ---- estimate.c ---- */
+
+/* What filled a filter: the hint depends on it. */
+typedef enum OverfillCause
+{
+	KEYS_ADDED,
+	FILTERS_UNITED,
+	MEMORY_EXHAUSTED,			/* the build could not take the memory that its keys asked for */
+	VALUES_SUMMARISED			/* by a BRIN index */
+} OverfillCause;
+
+/* True if the filter has more bits set than its capacity explains. */
+extern bool FilterIsOverfilled(const blx_filter *f);
+
+/* Complains of an overfilled filter as bloomx.overfill says. */
+extern void ReportOverfill(const blx_filter *f, OverfillCause cause);
+
+/* True if *last, which it sets, was in another statement of the client: a notice comes once per statement, not per row. */
+extern bool FirstInStatement(TimestampTz *last);
+
+/* ERROR, NOTICE, or 0 if nothing is to be said: a notice comes once per statement and kind of cause. */
+extern int	OverfillLevel(OverfillCause cause);
 
 #pragma GCC visibility pop
 

@@ -38,11 +38,10 @@ blx_filter *
 FetchHead(struct varlena *value, uint64 size)
 {
 	blx_filter *head = (blx_filter *) FetchPiece(value, VARHDRSZ, Min(size, BLX_HEAD_BYTES) - VARHDRSZ);
-	blx_error	error;
 
 	/* of other layouts the head cannot be checked: the caller reads the whole, which is */
-	if ((size < sizeof(blx_filter) || (blx_traits(head->layout) & TESTABLE_IN_PIECES)) && !blx_check(head, size, &error))
-		ThrowCoreError(&error);
+	if (size < sizeof(blx_filter) || (blx_traits(head->layout) & TESTABLE_IN_PIECES))
+		CheckCore(blx_check(head, size, &core_error));
 	return head;
 }
 
@@ -76,7 +75,6 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 	const blx_filter *f = NULL;
 	blx_filter *start;
 	blx_geometry geometry;
-	blx_error	error;
 	bool		in_pieces;
 
 	/* the geometry of the prefix, from the header if that suffices */
@@ -85,8 +83,7 @@ DatumGetFilterPrefix(Datum datum, int64 parts)
 	in_pieces = f != NULL;
 	if (!in_pieces)
 		f = DatumGetFilter(datum);
-	if (!blx_prefix_geometry(f, parts, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_prefix_geometry(f, parts, &geometry, &core_error));
 	if (!in_pieces)
 		return ResizeFilter(f, &geometry);
 	/* the beginning of the body: often it is the prefix as it stands */

@@ -11,10 +11,7 @@
 blx_filter *
 CheckFilter(blx_filter *f)
 {
-	blx_error	error;
-
-	if (!blx_check(f, VARSIZE(f), &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_check(f, VARSIZE(f), &core_error));
 	return f;
 }
 
@@ -22,13 +19,11 @@ const blx_filter *
 DatumGetFilterForTests(Datum datum)
 {
 	const blx_filter *f;
-	blx_error	error;
 
 	if (DatumIsExpanded(datum))
 		return ExpandedFilterOf(datum);
 	f = (const blx_filter *) PG_DETOAST_DATUM(datum);
-	if (!blx_check_for_tests(f, VARSIZE(f), &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_check_for_tests(f, VARSIZE(f), &core_error));
 	return f;
 }
 

@@ -5,9 +5,8 @@
  *   stored.c    a filter in a TOAST table, read in pieces (stored.h)
  *   callsite.c  what a call site keeps between rows (callsite.h)
  *   expanded.c  a filter that changes in memory: expanded objects (expanded.h)
- *   growth.c    filters whose size is not known yet (growth.h)
- *   combine.c   a filter made of others (combine.h)
- *   estimate.c  how full a filter is, and the complaint if it is too full (estimate.h)
+ *   growth.c    filters whose size is not known yet, and filters made of others (growth.h)
+ *   estimate.c  how full a filter is, and the complaint if it is too full (growth.h)
  */
 #ifndef BLOOMX_VALUE_H
 #define BLOOMX_VALUE_H

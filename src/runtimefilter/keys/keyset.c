@@ -335,10 +335,8 @@ MakeFilter(KeySet *set, double keys)
 	double		bits = Min(Max(keys, 64) * FILTER_BITS_PER_KEY, (double) Min(set->budget, BLX_MAX_BYTES / 2) * 8);
 	MemoryContext old = MemoryContextSwitchTo(set->context);
 	blx_geometry geometry;
-	blx_error	error;
 
-	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64) bits, FILTER_PROBES, NULL, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_plan_bits(BLX_PARTITIONED_BLOCKED, (int64) bits, FILTER_PROBES, NULL, &geometry, &core_error));
 	set->filter = AlignFilter(NewFilter(&geometry, &identity, (uint64) keys), &set->filter_chunk);
 	MemoryContextSwitchTo(old);
 }
@@ -537,7 +535,6 @@ ImportFilter(KeySet *set, const blx_filter *exported)
 {
 	MemoryContext old;
 	blx_filter *united;
-	blx_error	error;
 
 	if (set->form == KEYS_RANGE)
 		return;
@@ -545,7 +542,7 @@ ImportFilter(KeySet *set, const blx_filter *exported)
 		ChangeToFilter(set, KeysToCome(set));
 	FlushBatch(set);
 	old = MemoryContextSwitchTo(set->context);
-	united = CheckResult(blx_unite(set->filter, exported, &FilterMemory, &error), &error);
+	united = CheckResult(blx_unite(set->filter, exported, &FilterMemory, &core_error));
 	pfree(set->filter_chunk);
 	set->filter = AlignFilter(united, &set->filter_chunk);
 	MemoryContextSwitchTo(old);

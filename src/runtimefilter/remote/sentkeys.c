@@ -103,8 +103,7 @@ AddBatch(SentKeys *keys)
 		.poll = Poll
 	};
 	MemoryContext old = MemoryContextSwitchTo(keys->filter->sets);
-	blx_error	error;
-	blx_filter *grown = CheckResult(blx_add_growing(keys->set, keys->hashes, keys->n_hashes, &growth, &error), &error);
+	blx_filter *grown = CheckResult(blx_add_growing(keys->set, keys->hashes, keys->n_hashes, &growth, &core_error));
 
 	if (grown != keys->set)
 		pfree(keys->set);
@@ -117,10 +116,8 @@ void
 StartSentKeys(SentKeys *keys)
 {
 	MemoryContext old = MemoryContextSwitchTo(keys->filter->sets);
-	blx_error	error;
 
-	keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, keys->filter->expected, &FilterMemory, &error),
-							&error);
+	keys->set = CheckResult(blx_open_expecting(NULL, &keys->type.identity, 0, keys->filter->expected, &FilterMemory, &core_error));
 	keys->n_hashes = 0;
 	MemoryContextSwitchTo(old);
 }
@@ -152,10 +149,9 @@ blx_filter *
 FilterOfSentKeys(const SentKeys *keys, double rate, uint64 max_bytes)
 {
 	blx_filter *f;
-	blx_error	error;
 
 	if (CountSentKeys(keys) == 0)
 		return NewEmptyFilter(&keys->type.identity);
-	f = CheckResult(blx_finish(keys->set, rate, &FilterMemory, &error), &error);
+	f = CheckResult(blx_finish(keys->set, rate, &FilterMemory, &core_error));
 	return blx_size(f) <= max_bytes && blx_fpr(f) <= WORST_RATE ? f : NULL;
 }

@@ -151,19 +151,8 @@ blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uin
 	return true;
 }
 
-bool
-blx_union(blx_filter *dst, const blx_filter *a, const blx_filter *b, const blx_identity *id)
-{
-	uint64_t	bytes;
-
-	if (!blx_union_bytes(a, b, id->name_len, &bytes, NULL))
-		return false;
-	blx_union_sized(dst, bytes, a, b, id);
-	return true;
-}
-
 void
-blx_union_sized(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id)
+blx_union(blx_filter *dst, uint64_t bytes, const blx_filter *a, const blx_filter *b, const blx_identity *id)
 {
 	const blx_layout *row = blx_layout_row(a->layout);
 	uint8_t		pending = a->pending > b->pending ? a->pending : b->pending;

@@ -21,9 +21,9 @@
  */
 #include <math.h>
 
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/filter/filter.h"
-#include "core/filter/algebra/union.h"
+#include "core/filter/growth.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
 

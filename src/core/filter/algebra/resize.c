@@ -3,7 +3,7 @@
  * blocks, and the smallest of both that meets a rate (docs/internals/design.md, "The
  * algebra").
  */
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/filter/filter.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"

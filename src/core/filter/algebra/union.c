@@ -5,10 +5,9 @@
  */
 #include <math.h>
 
-#include "core/base/identity.h"
-#include "core/base/memory.h"
+#include "core/base/base.h"
 #include "core/filter/filter.h"
-#include "core/filter/algebra/union.h"
+#include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
 
 static const char first[] = "The first filter",
@@ -163,7 +162,7 @@ unite_filters(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 		return result;
 	result = blx_alloc(memory, bytes, error);
 	if (result != NULL)
-		blx_union_sized(result, bytes, a, b, &joint);
+		blx_union(result, bytes, a, b, &joint);
 	return result;
 }
 

@@ -30,7 +30,7 @@
 #include <string.h>
 
 #include "core/base/hash.h"
-#include "core/base/sort.h"
+#include "core/base/base.h"
 #include "core/base/words.h"
 #include "core/layouts/growing/hashes.h"
 #include "core/layouts/geometry.h"
@@ -631,14 +631,6 @@ init(blx_filter *f)
 	blx_words(f)[SLOTS] = FIRST_SLOTS;
 }
 
-/* The homes depend on the key type (are_spread), so the slots cannot be copied as they are. */
-static bool
-copy(blx_filter *dst, const blx_filter *f)
-{
-	blx_words(dst)[SLOTS] = blx_hashes_slots(f);
-	return blx_hashes_copy(dst, f);
-}
-
 static uint64_t
 grown_words(const blx_filter *f)
 {
@@ -818,7 +810,6 @@ const blx_layout blx_layout_hashes = {
 	.body_words = body_words_of,
 	.words = words,
 	.init = init,
-	.copy = copy,
 	.check_header = check_header,
 	.check_body = check_body,
 	.check_linear = check_table,

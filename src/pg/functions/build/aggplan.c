@@ -3,14 +3,14 @@
  */
 #include "pg/functions/functions.h"
 
+#include "pg/value/growth.h"
+
 #include <math.h>
 
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
-
-#include "pg/value/growth.h"
 
 /* The plan of the aggregation that calls, or NULL: a window function has none. */
 static const Agg *

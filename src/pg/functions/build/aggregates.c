@@ -8,15 +8,14 @@
  */
 #include "pg/functions/functions.h"
 
+#include "pg/value/growth.h"
+
 #include "nodes/primnodes.h"
 
-#include "core/base/identity.h"
-#include "core/filter/algebra/union.h"
+#include "core/base/base.h"
+#include "core/filter/growth.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/growing/hashes.h"
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
-#include "pg/value/growth.h"
 
 /* The state of an aggregate while a function works on it. */
 typedef struct Transition
@@ -219,7 +218,6 @@ StartPlanned(FunctionCallInfo fcinfo, Transition *state)
 	KeyType    *key = ArgumentKeyType(fcinfo, state->cache, 1);
 	double		fpr = BLX_DEFAULT_FPR;
 	blx_geometry planned;
-	blx_error	error;
 
 	if (PG_NARGS() > 3)
 	{
@@ -231,10 +229,11 @@ StartPlanned(FunctionCallInfo fcinfo, Transition *state)
 		planned = PlanDefaultGeometry(PG_GETARG_INT64(2), fpr);
 		StartState(state, &key->identity, &planned, 0, (uint64) PG_GETARG_INT64(2));
 	}
-	else if (blx_check_rate(fpr, &error))
-		StartState(state, &key->identity, NULL, 0, blx_capacity_of_rate(fpr));
 	else
-		ThrowCoreError(&error);
+	{
+		CheckCore(blx_check_rate(fpr, &core_error));
+		StartState(state, &key->identity, NULL, 0, blx_capacity_of_rate(fpr));
+	}
 }
 
 /* bloom_agg(v, capacity bigint [, fpr float8]): the first row's arguments count */

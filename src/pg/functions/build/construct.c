@@ -3,24 +3,19 @@
  */
 #include "pg/functions/functions.h"
 
+#include "pg/value/growth.h"
+
 #include "access/htup_details.h"
 #include "funcapi.h"
 #include "utils/builtins.h"
 #include "utils/syscache.h"
 
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
-#include "pg/value/growth.h"
-
 static uint8
 ParseLayout(const char *name, const char *text, blx_options *options)
 {
 	uint8		layout = 0;
-	blx_error	error;
 
-	if (!blx_layout_by_name(name, &layout, &error) ||
-		!blx_parse_options(layout, text, options, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_layout_by_name(name, &layout, &core_error) && blx_parse_options(layout, text, options, &core_error));
 	return layout;
 }
 
@@ -136,13 +131,11 @@ bloom_empty_bits(PG_FUNCTION_ARGS)
 	uint8		layout;
 	blx_identity identity;
 	blx_geometry geometry;
-	blx_error	error;
 
 	if (AnyOtherIsNull(fcinfo))
 		PG_RETURN_NULL();
 	layout = ParseLayout(text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)), &options);
-	if (!blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &options, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_plan_bits(layout, PG_GETARG_INT64(0), PG_GETARG_FLOAT8(1), &options, &geometry, &core_error));
 	identity = IdentityArguments(fcinfo);
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, 0));
 }

@@ -4,7 +4,7 @@
  */
 #include "pg/functions/functions.h"
 
-#include "pg/value/estimate.h"
+#include "pg/value/growth.h"
 
 /*
  * f without these keys, as a new value.  Keys that f does not hold change
@@ -16,10 +16,8 @@ WithoutHashes(const blx_filter *f, const uint64 *hashes, size_t n)
 	static TimestampTz last_notice;
 	blx_filter *result = CopyFilter(f);
 	size_t		removed;
-	blx_error	error;
 
-	if (!blx_remove(result, hashes, n, &removed, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_remove(result, hashes, n, &removed, &core_error));
 	if (removed < n && FirstInStatement(&last_notice))
 		ereport(NOTICE,
 				(n == 1
@@ -93,10 +91,8 @@ static Datum
 CountOf(const blx_filter *f, uint64 hash)
 {
 	unsigned	count;
-	blx_error	error;
 
-	if (!blx_count(f, hash, &count, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_count(f, hash, &count, &core_error));
 	PG_RETURN_INT32((int32) count);
 }
 
@@ -131,11 +127,9 @@ bloom_to_bits(PG_FUNCTION_ARGS)
 	const blx_filter *f = PG_GETARG_FILTER(0);
 	blx_identity identity = blx_identity_of(f);
 	blx_geometry geometry;
-	blx_error	error;
 	blx_filter *result;
 
-	if (!blx_to_bits_geometry(f, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_to_bits_geometry(f, &geometry, &core_error));
 	result = NewFilter(&geometry, &identity, f->capacity);
 	blx_to_bits(result, f);
 	PG_RETURN_FILTER(result);

@@ -58,10 +58,8 @@
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
 #include "pg/keys/extract/extract.h"
-#include "pg/value/combine.h"
-#include "pg/value/estimate.h"
-#include "pg/value/growth.h"
 #include "pg/value/value.h"
+#include "pg/value/growth.h"
 
 /*
  * Up to this many hashes may be stored as they are; SetIsBetter decides.  They
@@ -237,10 +235,8 @@ PlanShare(const BloomxBrinSummary *summary, uint64 values, blx_geometry *geometr
 	for (uint64 bits = parts * 64; bits / 8 < summary->room; bits *= 2)
 	{
 		blx_geometry larger;
-		blx_error	error;
 
-		if (!blx_plan_bits(summary->layout, bits, parts, NULL, &larger, &error))
-			ThrowCoreError(&error);
+		CheckCore(blx_plan_bits(summary->layout, bits, parts, NULL, &larger, &core_error));
 		if (blx_bytes(&larger, BLX_MAX_NAME) > summary->room)
 			break;
 		*geometry = larger;
@@ -481,10 +477,8 @@ static blx_filter *
 GrowingFilter(const BloomxBrinSummary *summary)
 {
 	blx_geometry geometry;
-	blx_error	error;
 
-	if (!blx_plan(BLX_SCALABLE, 4 * FEW_VALUES, summary->fpr, NULL, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_plan(BLX_SCALABLE, 4 * FEW_VALUES, summary->fpr, NULL, &geometry, &core_error));
 	return FilterFromSet(summary->filter, &geometry, 0);
 }
 

@@ -8,7 +8,7 @@
 #include "fmgr.h"
 #include "utils/lsyscache.h"
 
-#include "core/base/sort.h"
+#include "core/base/base.h"
 
 /* Hashes of one row in memory: a gigabyte.  No filter tells that many keys apart. */
 #define MAX_KEY_HASHES (UINT32_C(1) << 27)

@@ -10,7 +10,7 @@
 
 #include "miscadmin.h"
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/index/bloomx/format/row.h"
 

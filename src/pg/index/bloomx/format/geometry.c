@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 
 void
 BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry)
@@ -112,7 +112,6 @@ BloomxChooseGeometry(int32 bits_asked, int32 probes, const BloomxGeometrySample 
 	unsigned	parts = probes,
 				bits = bits_asked;
 	blx_geometry geometry;
-	blx_error	error;
 
 	if (parts == 0)
 		parts = sample->filters > 0 ? MostHave(sample->parts, sample->filters, sample->filters / 100) : DEFAULT_PARTS;
@@ -135,8 +134,7 @@ BloomxChooseGeometry(int32 bits_asked, int32 probes, const BloomxGeometrySample 
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("bits of a bloomx index must be at least 64 for each of its probes, %u for %u probes, not %u", 64 * parts, parts, bits),
 				 errhint("Raise bits, or give fewer probes.")));
-	if (!blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, &geometry, &error))
-		ThrowCoreError(&error);
+	CheckCore(blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, &geometry, &core_error));
 	return geometry;
 }
 

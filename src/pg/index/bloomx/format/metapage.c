@@ -17,7 +17,7 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "core/base/identity.h"
+#include "core/base/base.h"
 #include "pg/base/objects.h"
 #include "pg/index/bloomx/format/options.h"
 
