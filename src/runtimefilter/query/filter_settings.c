@@ -13,17 +13,18 @@ int			bloomx_runtime_filter_min_pages = 64;
 double		bloomx_runtime_filter_min_drop = 0.1;
 
 /*
- * The defaults.  A row that is dropped saves 25 ns (a join of 1,000 build rows) to
- * 600 ns (of a million).  A filter costs 5 to 10 us per query, and 15 ns (an integer)
- * to 60 ns (a text) per row of the inner side.  10,000 rows of which one in ten is
- * dropped pay for that if the inner side has a thousand rows.
+ * The defaults.  A row that is dropped saves up to 200 ns (a join of a million build
+ * rows; of 1,000 in the processor's cache it saves nothing).  A filter costs 5 to 10 us
+ * per query, and 13 ns (an integer) to 42 ns (a text) per row of the inner side.
+ * 10,000 rows of which one in ten is dropped pay for that if the inner side has a
+ * thousand rows.
  *
  * A page that is skipped saves 5 us; opening a BRIN index costs about 40 us.  64
  * pages are twice what a scan reads before it opens one (pageruns.c).
  *
- * A test costs 5 ns (an integer) to 30 ns (a text), a tenth of what a dropped row
+ * A test costs 7 ns (an integer) to 32 ns (a numeric), a tenth of what a dropped row
  * saves.  So one that drops fewer than one row in ten does not pay.  (The set "costs"
- * of bench/join/run prints all these figures but the first.)
+ * of bench/join/run prints what a row costs and saves: bench/results/joins-costs.csv.)
  */
 void
 DefineRuntimeFilterSettings(void)
@@ -31,7 +32,7 @@ DefineRuntimeFilterSettings(void)
 	DefineCustomBoolVariable("bloomx.runtime_filter",
 							 "Lets joins filter their outer side by the keys of their inner side.",
 							 "Rows, pages and partitions that cannot match are skipped where they would be read. "
-							 "Results and plans do not depend on it.",
+							 "Queries return the same rows; order without ORDER BY may differ.",
 							 &bloomx_runtime_filter, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("bloomx.runtime_filter_min_rows",
