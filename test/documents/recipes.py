@@ -400,12 +400,6 @@ def build_anew(a, b):
         check(f"build anew, locked {locked}: keys lost", lost, admin("SELECT count(*) FROM blocklist, listed WHERE NOT f @> host"))
 
 
-def shards():
-    ask = "PREPARE {0} AS SELECT f @> $1 FROM shard WHERE id = bloom_hash($1{1}) & 3;"
-    names = admin(ask.format("typed", "::integer") + "".join(f"EXECUTE typed({n});" for n in range(1, 201)))
-    check("shards: a parameter with a type is found in its shard", {"t"}, set(names.split()))
-
-
 # ---- internals/more-recipes.md ----
 
 def more():
@@ -414,6 +408,10 @@ def more():
     check("cascade: no members, no others, nulls", "f t t f",
           admin("""SELECT concat_ws(' ', in_cascade(cascade(NULL, ARRAY[2]), 2), in_cascade(cascade(ARRAY[2], NULL), 2),
               in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 1), in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 2))"""))
+
+    ask = "PREPARE {0} AS SELECT f @> $1 FROM shard WHERE id = bloom_hash($1{1}) & 3;"
+    names = admin(ask.format("typed", "::integer") + "".join(f"EXECUTE typed({n});" for n in range(1, 201)))
+    check("shards: a parameter with a type is found in its shard", {"t"}, set(names.split()))
 
 
 def main():
@@ -439,7 +437,6 @@ def main():
         come_once(a, b)
         last_days(a, b)
         build_anew(a, b)
-        shards()
         admin("DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION bloomx")
         load("internals/more-recipes")
         more()
