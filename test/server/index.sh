@@ -146,12 +146,12 @@ checked "the indexes are whole after that"
 [ "$(sql -c "SELECT bool_and(segments > 0) FROM unnest(ARRAY['docs_f', 'large_f', 'events_key', 'mixed_key', 'mixed_f']::regclass[]) i, bloomx_index_info(i)")" = t ]
 ok "segments were made" $?
 
-# The lists of pending rows are described from byte 40 of the first page on, in 32 bytes each, which begin with a stamp of 8 bytes; in one
+# The lists of pending rows are described from byte 40 of the first page on, in 24 bytes each, which begin with a stamp of 8 bytes; in one
 # that was never used the only byte that is not 0 is its number.
 several_lists() {
 	sql -c "CHECKPOINT" -c "
 		SELECT count(*) > 0 FROM generate_series(1, 3) list, pg_read_binary_file(pg_relation_filepath('many_f'), 0, 8192) page,
-			LATERAL (SELECT count(*) FROM generate_series(0, 7) i WHERE get_byte(page, (40 + 32 * list + i)::int) <> 0) bytes WHERE count > 1"
+			LATERAL (SELECT count(*) FROM generate_series(0, 7) i WHERE get_byte(page, (40 + 24 * list + i)::int) <> 0) bytes WHERE count > 1"
 }
 
 # Sessions meet only while one of them changes a page. On a busy machine they may take turns for many rows, so they get many tries.
@@ -166,7 +166,7 @@ same "sessions that insert at once use several lists" t "$(several_lists)"
 checked "the indexes are whole after that, too"
 # A page that a statement remembers may come to another list.
 same "no list has the stamps of another one" 4 "$(sql -c "CHECKPOINT" -c "
-	SELECT count(DISTINCT substr(page, 41 + 32 * list, 8)) FROM generate_series(0, 3) list,
+	SELECT count(DISTINCT substr(page, 41 + 24 * list, 8)) FROM generate_series(0, 3) list,
 		LATERAL pg_read_binary_file(pg_relation_filepath('mixed_key'), 0, 8192) page")"
 
 # An INSERT changes a page that was written already: it is logged as a whole after a checkpoint, once, and the next checkpoint writes it again.

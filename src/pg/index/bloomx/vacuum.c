@@ -4,8 +4,9 @@
  *
  * The directory lock is held for one segment at a time, or for some pages of
  * the list of pending rows, and never while VACUUM sleeps: inserts do not need
- * it, but merges do.  README explains why no TID is overlooked: a pass of
- * VACUUM has a number, and goes on until all segments carry it.
+ * it, but merges do.  No TID is overlooked: a row that a merge moves comes into a
+ * segment of a higher generation than any before, and VACUUM goes over the pending
+ * rows first, and then over the segments in the order of their generations.
  */
 #include "pg/index/bloomx/bloomx.h"
 
@@ -44,7 +45,7 @@ typedef struct BloomxRemoval
 	Relation	index;
 	IndexBulkDeleteCallback callback;
 	void	   *state;
-	uint32		pass;			/* its number */
+	uint64		next;			/* segments of lower generations are done */
 	double		removed;		/* rows */
 } BloomxRemoval;
 
@@ -129,17 +130,6 @@ RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, 
 	return next;
 }
 
-/* ---- what the pass has seen ---- */
-
-static void
-PassHasSeenPending(Relation index, int list, uint32 pass)
-{
-	BloomxMetaChange change;
-
-	BloomxStartMetaChange(&change, index)->pending[list].pass = pass;
-	BloomxFinishMetaChange(&change);
-}
-
 /* ---- the pass ---- */
 
 /* A half-done merge has already copied TIDs: it is finished before any of them is marked dead. */
@@ -198,19 +188,21 @@ RemoveFromPages(Relation index, void *arg)
 		pass->place = Max(pass->place, pending->skip);
 	for (int i = 0; i < PENDING_STEP && pass->generation < pass->end; i++, pass->generation++)
 		pass->block = RemoveFromPendingPage(pass->removal, directory, pass->list, (uint32) (pass->generation - pending->generation), pass->block, &pass->place);
-	if (pass->generation < pass->end)
-		return true;
-	PassHasSeenPending(index, pass->list, pass->removal->pass);
-	return false;
+	return pass->generation < pass->end;
 }
 
-static bool
-FindUnseen(const BloomxDirectory *directory, uint32 pass, uint32 *number)
+/* The slot of the first segment of a generation from that one on, or the number of slots. */
+static uint32
+FindSegment(const BloomxDirectory *directory, uint64 generation)
 {
-	for (*number = 0; *number < directory->meta.segments; ++*number)
-		if (directory->segments[*number].rows > 0 && directory->segments[*number].pass != pass)
-			return true;
-	return false;
+	uint32		n = directory->meta.segments,
+				found = n;
+
+	for (uint32 i = 0; i < n; i++)
+		if (directory->segments[i].rows > 0 && directory->segments[i].generation >= generation &&
+			(found == n || directory->segments[i].generation < directory->segments[found].generation))
+			found = i;
+	return found;
 }
 
 /* Returns how many rows are dead. */
@@ -227,29 +219,25 @@ RemoveFromSegment(BloomxRemoval *removal, const BloomxSegment *segment)
 	return dead;
 }
 
-/* Goes over a segment that the pass has not seen.  False if there is none. */
+/*
+ * Goes over the next segment.  False if there is none.  Here no merge is under way, so
+ * every later segment will have a higher generation than this one.
+ */
 static bool
 RemoveFromNextSegment(Relation index, void *arg)
 {
 	BloomxRemoval *removal = arg;
 	const BloomxDirectory *directory = PrepareRemoval(index);
-	uint32		number;
+	uint32		number = FindSegment(directory, removal->next),
+				dead;
 
-	if (!FindUnseen(directory, removal->pass, &number))
+	if (number == directory->meta.segments)
 		return false;
-	BloomxNoteSeen(index, number, removal->pass, RemoveFromSegment(removal, &directory->segments[number]));
+	dead = RemoveFromSegment(removal, &directory->segments[number]);
+	if (dead != directory->segments[number].dead)
+		BloomxNoteDead(index, number, dead);
+	removal->next = directory->segments[number].generation + 1;
 	return true;
-}
-
-/* Begins a new pass, which has seen nothing yet. */
-static bool
-BeginPass(Relation index, void *arg)
-{
-	BloomxMetaChange change;
-
-	((BloomxRemoval *) arg)->pass = ++BloomxStartMetaChange(&change, index)->pass;
-	BloomxFinishMetaChange(&change);
-	return false;
 }
 
 IndexBulkDeleteResult *
@@ -260,7 +248,6 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	(void) BloomxRunStep(index, BeginPass, &removal);
 	for (int list = 0; list < PENDING_LISTS; list++)
 	{
 		ListPass	pass = {.removal = &removal, .list = list, .end = PG_UINT64_MAX, .block = InvalidBlockNumber};

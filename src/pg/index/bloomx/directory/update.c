@@ -148,18 +148,15 @@ BloomxAppendSegment(Relation index, const BloomxSegment *segment)
 }
 
 void
-BloomxNoteSeen(Relation index, uint32 slot, uint32 pass, uint32 dead)
+BloomxNoteDead(Relation index, uint32 slot, uint32 dead)
 {
 	BloomxMetaChange change;
 	Buffer		buffer;
 	Page		page;
-	BloomxSegment *segment;
 
 	BloomxStartMetaChange(&change, index);
 	(void) LockDirectoryPage(index, &change, slot, &buffer, &page);
-	segment = (BloomxSegment *) PageGetContents(page) + slot % DIRECTORY_SEGMENTS;
-	segment->pass = pass;
-	segment->dead = dead;
+	((BloomxSegment *) PageGetContents(page))[slot % DIRECTORY_SEGMENTS].dead = dead;
 	BloomxSealDirectory(page);
 	BloomxFinishMetaChange(&change);
 	UnlockReleaseBuffer(buffer);

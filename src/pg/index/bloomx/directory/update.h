@@ -30,8 +30,8 @@ extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directo
 /* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
 extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);
 
-/* Notes that a pass of VACUUM has seen all rows of a segment, of which `dead` are dead.  Needs the directory lock. */
-extern void BloomxNoteSeen(Relation index, uint32 slot, uint32 pass, uint32 dead);
+/* Notes how many rows of a segment are dead.  Needs the directory lock. */
+extern void BloomxNoteDead(Relation index, uint32 slot, uint32 dead);
 
 #pragma GCC visibility pop
 

@@ -19,8 +19,8 @@ typedef struct BloomxSegment
 	uint32		rows;			/* 0: the entry is free */
 	uint32		slices;			/* the bits of a signature; with 0 slices all rows match */
 	uint32		dead;			/* rows of it that VACUUM has removed */
-	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
 	uint32		tuples;			/* of the table: more than the rows, if these are entries of many */
+	uint32		unused;
 } BloomxSegment;
 
 /* The offset in the TID of an entry that stands for rows of a whole block (entries.c). */

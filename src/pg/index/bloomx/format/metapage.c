@@ -41,7 +41,7 @@ MetaChecksum(const BloomxMeta *meta)
 	pg_crc32c	sum;
 
 	INIT_CRC32C(sum);
-	sum = Checksum(sum, &meta->pass, offsetof(BloomxMeta, directory) - offsetof(BloomxMeta, pass));
+	sum = Checksum(sum, &meta->segments, offsetof(BloomxMeta, directory) - offsetof(BloomxMeta, segments));
 	sum = Checksum(sum, meta->directory, meta->directory_pages * sizeof(BlockNumber));
 	sum = Checksum(sum, meta->free, meta->free_runs * sizeof(BloomxRun));
 	FIN_CRC32C(sum);

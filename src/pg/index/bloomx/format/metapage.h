@@ -43,8 +43,6 @@ typedef struct BloomxPending
 	BlockNumber last;
 	uint32		pages;
 	uint32		skip;			/* words of the first page that are no longer pending */
-	uint32		pass;			/* the last pass of VACUUM that has seen all rows */
-	uint32		unused;
 } BloomxPending;
 
 /*
@@ -80,8 +78,8 @@ typedef struct BloomxMeta
 	BloomxPending pending[PENDING_LISTS];
 	BloomxKeys	keys;
 
-	uint32		pass;			/* number of VACUUM's last pass */
 	uint32		segments;		/* entries of the directory, free ones included */
+	uint32		unused;
 	uint64		changes;		/* how often the directory has changed; appending pending rows does not count */
 	uint64		next_generation;		/* of the next segment */
 	uint64		old_generation;		/* segments with a lower generation are to be dropped (rebuild.c); 0: none is */

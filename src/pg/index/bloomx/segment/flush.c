@@ -202,10 +202,7 @@ BloomxAddSegments(Relation index, const BloomxDirectory *directory, const Bloomx
 	if (segments->n > 0)
 		Reserve(index, keys, segments);
 	for (uint32 i = 0; i < segments->n; i++)
-	{
-		segments->segments[i].pass = directory->meta.pending[list].pass;
 		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
-	}
 	BloomxUpdateDirectory(index, directory, &update);
 }
 

@@ -168,21 +168,6 @@ PlanMergeOfSegments(const BloomxDirectory *directory, uint32 fan_out)
 	return merge;
 }
 
-/*
- * The pass of the merge's result: the present one if VACUUM has seen all sources
- * in it, otherwise an earlier one, so that VACUUM goes over the result.
- */
-static uint32
-PassOf(const BloomxDirectory *directory, const BloomxMerge *merge)
-{
-	uint32		pass = directory->meta.pass;
-
-	for (uint32 i = 0; i < merge->sources; i++)
-		if (directory->segments[merge->source[i]].pass != pass)
-			return pass - 1;
-	return pass;
-}
-
 /* ---- sources ---- */
 
 /* The sources of a merge, in the order in which it names them, which is the same in each step. */
@@ -227,7 +212,6 @@ StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 
 	merge->segment.rows = BloomxCountLive(sources, merge->sources);
 	merge->segment.slices = directory->segments[merge->source[0]].slices;
-	merge->segment.pass = PassOf(directory, merge);
 	/* dead entries of values are of one row each */
 	merge->segment.tuples = directory->meta.keys.of_values ? 0 : merge->segment.rows;
 	for (uint32 i = 0; i < merge->sources && directory->meta.keys.of_values; i++)
