@@ -7,11 +7,12 @@
  * gets entry after entry.  So when the index has many more rows than the table, all
  * of the table is read, and its entries are made as CREATE INDEX makes them.
  *
- * The metapage notes a generation: segments with a lower one are the old ones.  They are
- * not merged any more, so they stay apart from those that are made from now on: of
- * the rows that are read, and of pending rows.  Each row of the table is read, or was
- * inserted since, or is pending.  So in the end the old segments can go.  A scan that
- * knows only them finds their pages as they were, or others, and begins again.
+ * Segments of the generations before that are the old ones, and those that are made from
+ * now on, of the rows that are read and of pending rows, have higher ones.  Each row of
+ * the table is read, or was inserted since, or is pending.  So in the end the old
+ * segments can go.  (One that inserts have merged with a new one meanwhile stays: it
+ * makes lookups find a little more than they have to.)  A scan that knows only old
+ * segments finds their pages as they were, or others, and begins again.
  *
  * Every row that is still in the table is read, also one that no snapshot of this
  * server sees any more: a snapshot on a standby may.  Such a row goes from the table
@@ -20,7 +21,8 @@
  *
  * The rows that wait for their segment take as much memory as CREATE INDEX would have,
  * and the segments are as large.  The directory lock is held only while one is added or dropped.  If VACUUM is
- * interrupted, the next one begins again, and what was made is old by then.
+ * interrupted, the index has even more rows, so the next one begins again, and what was
+ * made is old by then.
  */
 #include "pg/index/bloomx/bloomx.h"
 
@@ -54,19 +56,6 @@
  * paid for one that is read.  Below one full segment nothing is gained.
  */
 #define TOO_MANY 2
-
-/* Writes the generation below which segments are old to the metapage; 0: none is. */
-static uint64
-SetOldGeneration(Relation index, bool begin)
-{
-	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-	uint64		generation = begin ? meta->next_generation : 0;
-
-	meta->old_generation = generation;
-	BloomxFinishMetaChange(&change);
-	return generation;
-}
 
 typedef struct Rebuild
 {
@@ -290,7 +279,6 @@ DropOldSegments(Relation index, uint64 generation)
 		if (directory->segments[i].rows > 0 && directory->segments[i].generation < generation)
 			BloomxUpdateDirectory(index, directory, &(BloomxUpdate) {.sources = &i, .nsources = 1});
 	}
-	(void) SetOldGeneration(index, false);
 	BloomxUnlockDirectory(index);
 }
 
@@ -304,7 +292,7 @@ HasTooMany(Relation index, double tuples)
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 		if (directory->segments[i].rows > 0)
 			in_index += directory->segments[i].tuples - (double) Min(directory->segments[i].tuples, directory->segments[i].dead);
-	return directory->meta.old_generation > 0 || in_index > TOO_MANY * tuples + MAX_SEGMENT_ROWS;
+	return in_index > TOO_MANY * tuples + MAX_SEGMENT_ROWS;
 }
 
 void
@@ -314,8 +302,7 @@ BloomxRebuildEntries(Relation index, double tuples)
 				old = MemoryContextSwitchTo(memory);
 	Rebuild		rebuild = {.index = index};
 	Relation	heap;
-	BloomxKeys	keys;
-	uint64		generation;
+	BloomxMeta	meta;
 
 	if (BloomxIsOfFilters(index) || !index->rd_index->indisvalid || !HasTooMany(index, tuples))
 	{
@@ -325,15 +312,14 @@ BloomxRebuildEntries(Relation index, double tuples)
 	}
 	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	generation = SetOldGeneration(index, true);
-	keys = BloomxReadDirectory(index, NULL)->meta.keys;
+	meta = BloomxReadDirectory(index, NULL)->meta;
 	BloomxUnlockDirectory(index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
 	StartRows(&rebuild, heap);
-	RebuildRows(&rebuild, keys);
+	RebuildRows(&rebuild, meta.keys);
 	EndRows(&rebuild);
-	DropOldSegments(index, generation);
+	DropOldSegments(index, meta.next_generation);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

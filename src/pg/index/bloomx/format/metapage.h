@@ -82,7 +82,6 @@ typedef struct BloomxMeta
 	uint32		unused;
 	uint64		changes;		/* how often the directory has changed; appending pending rows does not count */
 	uint64		next_generation;		/* of the next segment */
-	uint64		old_generation;		/* segments with a lower generation are to be dropped (rebuild.c); 0: none is */
 	uint32		directory_pages;
 	uint32		free_runs;
 	BloomxMerge merge;

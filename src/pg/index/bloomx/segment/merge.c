@@ -71,13 +71,13 @@ IsChosen(const uint32 *chosen, uint32 n, uint32 slot)
 	return false;
 }
 
-/* True if the segment has that number of slices and no more rows.  Old ones are not merged: what they became would not be old. */
+/* True if the segment has that number of slices and no more rows. */
 static bool
 MayMerge(const BloomxDirectory *directory, uint32 i, uint32 slices, uint32 rows)
 {
 	const BloomxSegment *segment = &directory->segments[i];
 
-	return segment->rows > 0 && segment->rows <= rows && segment->slices == slices && segment->generation >= directory->meta.old_generation;
+	return segment->rows > 0 && segment->rows <= rows && segment->slices == slices;
 }
 
 /*
