@@ -223,36 +223,36 @@ CREATE FUNCTION bloom_empty_bits(bits bigint, k float8, layout text DEFAULT 'par
 COMMENT ON FUNCTION bloom_empty_bits(bits bigint, k float8, layout text, seed bigint, options text, key_type regtype) IS
 	'make an empty filter of at most the given number of bits, of which each key sets k';
 
-CREATE FUNCTION bloom_add_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloom_add_support'
+CREATE FUNCTION bloomx_add_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomx_add_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_add_support(internal) IS
+COMMENT ON FUNCTION bloomx_add_support(internal) IS
 	'planner support for functions that add keys: a variable may be changed in place';
 
 CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
-	SUPPORT bloom_add_support;
+	SUPPORT bloomx_add_support;
 COMMENT ON FUNCTION bloom_add(f bloomfilter, v anycompatible) IS
 	'add a key to a filter; null keys are ignored';
 
 CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_all'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
-	SUPPORT bloom_add_support;
+	SUPPORT bloomx_add_support;
 COMMENT ON FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) IS
 	'add the elements of an array to a filter; null elements are ignored';
 
-CREATE FUNCTION bloom_add_new(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new boolean) RETURNS record
-	AS 'MODULE_PATHNAME', 'bloom_add_new'
+CREATE FUNCTION bloom_test_and_add(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new boolean) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloom_test_and_add'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION bloom_add_new(f bloomfilter, v anycompatible) IS
+COMMENT ON FUNCTION bloom_test_and_add(f bloomfilter, v anycompatible) IS
 	'add a key to a filter, and say whether it was certainly new; null keys are ignored';
 
 CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_hash'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
-	SUPPORT bloom_add_support;
+	SUPPORT bloomx_add_support;
 COMMENT ON FUNCTION bloom_add_hash(f bloomfilter, hash bigint) IS
 	'add a key, given by its bloom_hash, to a filter';
 
@@ -274,22 +274,22 @@ CREATE FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) RETURNS bloomfilte
 COMMENT ON FUNCTION bloom_remove_hash(f bloomfilter, hash bigint) IS
 	'remove a key, given by its bloom_hash, from a filter of layout counting';
 
-CREATE FUNCTION bloom_count(f bloomfilter, v anycompatible) RETURNS integer
-	AS 'MODULE_PATHNAME', 'bloom_count'
+CREATE FUNCTION bloom_key_count(f bloomfilter, v anycompatible) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloom_key_count'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_count(f bloomfilter, v anycompatible) IS
+COMMENT ON FUNCTION bloom_key_count(f bloomfilter, v anycompatible) IS
 	'how often a key was added to a filter of layout counting, never too low; 15 means 15 or more';
 
-CREATE FUNCTION bloom_count_hash(f bloomfilter, hash bigint) RETURNS integer
-	AS 'MODULE_PATHNAME', 'bloom_count_hash'
+CREATE FUNCTION bloom_key_count_hash(f bloomfilter, hash bigint) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloom_key_count_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
-COMMENT ON FUNCTION bloom_count_hash(f bloomfilter, hash bigint) IS
-	'bloom_count of a key given by its bloom_hash';
+COMMENT ON FUNCTION bloom_key_count_hash(f bloomfilter, hash bigint) IS
+	'bloom_key_count of a key given by its bloom_hash';
 
-CREATE FUNCTION bloom_to_bits(f bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_to_bits'
+CREATE FUNCTION bloom_drop_counters(f bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_drop_counters'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
-COMMENT ON FUNCTION bloom_to_bits(f bloomfilter) IS
+COMMENT ON FUNCTION bloom_drop_counters(f bloomfilter) IS
 	'convert a filter of layout counting to a filter of the same keys without counters';
 
 CREATE FUNCTION bloom_hash(v anycompatible, seed bigint DEFAULT 0) RETURNS bigint
@@ -308,154 +308,154 @@ COMMENT ON FUNCTION bloom_random_seed() IS
 -- Membership
 -- ---------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_contains_support(internal) RETURNS internal
-	AS 'MODULE_PATHNAME', 'bloom_contains_support'
+CREATE FUNCTION bloomx_contains_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomx_contains_support'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contains_support(internal) IS
+COMMENT ON FUNCTION bloomx_contains_support(internal) IS
 	'planner support for membership: cost, selectivity and index conditions';
 
-CREATE FUNCTION bloom_contains_sel(internal, oid, internal, integer) RETURNS float8
-	AS 'MODULE_PATHNAME', 'bloom_contains_sel'
+CREATE FUNCTION bloomx_contains_sel(internal, oid, internal, integer) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomx_contains_sel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contains_sel(internal, oid, internal, integer) IS
+COMMENT ON FUNCTION bloomx_contains_sel(internal, oid, internal, integer) IS
 	'restriction selectivity of operators for membership and overlap';
 
-CREATE FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
-	AS 'MODULE_PATHNAME', 'bloom_contains_joinsel'
+CREATE FUNCTION bloomx_contains_joinsel(internal, oid, internal, smallint, internal) RETURNS float8
+	AS 'MODULE_PATHNAME', 'bloomx_contains_joinsel'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_contains_joinsel(internal, oid, internal, smallint, internal) IS
+COMMENT ON FUNCTION bloomx_contains_joinsel(internal, oid, internal, smallint, internal) IS
 	'join selectivity of operators for membership and overlap';
 
 CREATE FUNCTION bloom_contains(f bloomfilter, v anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
+	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains(f bloomfilter, v anycompatible) IS
 	'false if the filter certainly lacks the key';
 
 CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contained'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
+	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contained(v anycompatible, f bloomfilter) IS
 	'implementation of <@ operator';
 
-CREATE FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_contained'
+CREATE FUNCTION bloom_prefilter(f bloomfilter, v anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_contains'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
-COMMENT ON FUNCTION bloom_prefilter(v anycompatible, f bloomfilter) IS
-	'same as v <@ f, for use beside a join that drops the same rows: row estimates do not count it';
+	SUPPORT bloomx_contains_support;
+COMMENT ON FUNCTION bloom_prefilter(f bloomfilter, v anycompatible) IS
+	'same as f @> v, for use beside a join that drops the same rows: row estimates do not count it';
 
 CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_any'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-	SUPPORT bloom_contains_support;
+	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) IS
 	'false if the filter certainly lacks every element of the array';
 
 CREATE FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
-	SUPPORT bloom_contains_support;
+	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) IS
 	'false if the filter certainly lacks some element of the array';
 
 CREATE FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
-	SUPPORT bloom_contains_support;
+	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) IS
 	'false if the filter certainly lacks the key, given by its bloom_hash';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains,
 	COMMUTATOR = <@,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR @> (bloomfilter, anycompatible) IS 'possibly contains';
 CREATE OPERATOR <@ (
 	LEFTARG = anycompatible, RIGHTARG = bloomfilter, FUNCTION = bloom_contained,
 	COMMUTATOR = @>,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR <@ (anycompatible, bloomfilter) IS 'is possibly contained by';
 
--- Membership as an index condition: the planner turns f @> v into f ?& bloom_probe(v).
-CREATE FUNCTION bloom_probe(v anycompatible) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_probe'
+-- Membership as an index condition: the planner turns f @> v into f ?& bloomx_probe(v).
+CREATE FUNCTION bloomx_probe(v anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_probe'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_probe(v anycompatible) IS
+COMMENT ON FUNCTION bloomx_probe(v anycompatible) IS
 	'set of one key, for ?& and ?| and the conditions of an index of filters';
 
-CREATE FUNCTION bloom_probe_all(vs anycompatiblearray) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_probe_all'
+CREATE FUNCTION bloomx_probe_all(vs anycompatiblearray) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_probe_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_probe_all(vs anycompatiblearray) IS
+COMMENT ON FUNCTION bloomx_probe_all(vs anycompatiblearray) IS
 	'set of the elements of an array, for ?& and ?| and the conditions of an index of filters';
 
-CREATE FUNCTION bloom_probe_hash(hash bigint) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_probe_hash'
+CREATE FUNCTION bloomx_probe_hash(hash bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_probe_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_probe_hash(hash bigint) IS
+COMMENT ON FUNCTION bloomx_probe_hash(hash bigint) IS
 	'set of one key, given by its bloom_hash, for ?& and ?| and the conditions of an index of filters';
 
-CREATE FUNCTION bloom_holds_all(f bloomfilter, probe bloomfilter) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_holds_all'
+CREATE FUNCTION bloomx_holds_all(f bloomfilter, probe bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomx_holds_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_holds_all(f bloomfilter, probe bloomfilter) IS
+COMMENT ON FUNCTION bloomx_holds_all(f bloomfilter, probe bloomfilter) IS
 	'implementation of ?& operator';
 
-CREATE FUNCTION bloom_holds_any(f bloomfilter, probe bloomfilter) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_holds_any'
+CREATE FUNCTION bloomx_holds_any(f bloomfilter, probe bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomx_holds_any'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_holds_any(f bloomfilter, probe bloomfilter) IS
+COMMENT ON FUNCTION bloomx_holds_any(f bloomfilter, probe bloomfilter) IS
 	'implementation of ?| operator';
 
 CREATE OPERATOR ?& (
-	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_all,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomx_holds_all,
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
-COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'possibly contains all keys of a set made by bloom_probe';
+COMMENT ON OPERATOR ?& (bloomfilter, bloomfilter) IS 'possibly contains all keys of a set made by bloomx_probe';
 CREATE OPERATOR ?| (
-	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_holds_any,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomx_holds_any,
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
-COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'possibly contains any key of a set made by bloom_probe';
+COMMENT ON OPERATOR ?| (bloomfilter, bloomfilter) IS 'possibly contains any key of a set made by bloomx_probe';
 
 -- The same for keys without a type, whose text is read as a key of the filter's type: f @> '42' becomes f ?& '42'::text.
 -- What a text is read as may depend on settings such as TimeZone, which another server does not share: so they are stable.
-CREATE FUNCTION bloom_holds_text(f bloomfilter, v text) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_holds_text'
+CREATE FUNCTION bloomx_holds_text(f bloomfilter, v text) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomx_holds_text'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_holds_text(f bloomfilter, v text) IS
+COMMENT ON FUNCTION bloomx_holds_text(f bloomfilter, v text) IS
 	'implementation of ?& operator';
 
-CREATE FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_holds_all_texts'
+CREATE FUNCTION bloomx_holds_all_texts(f bloomfilter, vs text[]) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomx_holds_all_texts'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_holds_all_texts(f bloomfilter, vs text[]) IS
+COMMENT ON FUNCTION bloomx_holds_all_texts(f bloomfilter, vs text[]) IS
 	'implementation of ?& operator';
 
-CREATE FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) RETURNS boolean
-	AS 'MODULE_PATHNAME', 'bloom_holds_any_text'
+CREATE FUNCTION bloomx_holds_any_text(f bloomfilter, vs text[]) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomx_holds_any_text'
 	LANGUAGE C STABLE STRICT PARALLEL SAFE COST 10;
-COMMENT ON FUNCTION bloom_holds_any_text(f bloomfilter, vs text[]) IS
+COMMENT ON FUNCTION bloomx_holds_any_text(f bloomfilter, vs text[]) IS
 	'implementation of ?| operator';
 
 CREATE OPERATOR ?& (
-	LEFTARG = bloomfilter, RIGHTARG = text, FUNCTION = bloom_holds_text,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	LEFTARG = bloomfilter, RIGHTARG = text, FUNCTION = bloomx_holds_text,
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR ?& (bloomfilter, text) IS 'possibly contains the key that the text is read as';
 CREATE OPERATOR ?& (
-	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_all_texts,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloomx_holds_all_texts,
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR ?& (bloomfilter, text[]) IS 'possibly contains all keys that the texts are read as';
 CREATE OPERATOR ?| (
-	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloom_holds_any_text,
-	RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	LEFTARG = bloomfilter, RIGHTARG = text[], FUNCTION = bloomx_holds_any_text,
+	RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR ?| (bloomfilter, text[]) IS 'possibly contains any key that the texts are read as';
 
@@ -493,12 +493,12 @@ CREATE OPERATOR & (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = blo
 COMMENT ON OPERATOR & (bloomfilter, bloomfilter) IS 'intersection';
 CREATE OPERATOR && (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_overlaps,
-	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	COMMUTATOR = &&, NEGATOR = !&&, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR && (bloomfilter, bloomfilter) IS 'possibly overlaps';
 CREATE OPERATOR !&& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_disjoint,
-	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel
+	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
 COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly does not overlap';
 
@@ -530,7 +530,7 @@ COMMENT ON FUNCTION bloom_shrink(f bloomfilter, fpr float8) IS
 
 CREATE FUNCTION bloom_info(f bloomfilter,
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
-	OUT part_bits bigint, OUT probes integer, OUT key_type text, OUT seed bigint,
+	OUT part_bits bigint, OUT hash_functions integer, OUT key_type text, OUT seed bigint,
 	OUT capacity bigint, OUT overfilled boolean, OUT bits_set bigint,
 	OUT fill float8, OUT cardinality float8, OUT fpr float8, OUT details jsonb) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_info'
@@ -546,7 +546,7 @@ COMMENT ON FUNCTION bloom_summary(bloomfilter) IS
 
 CREATE FUNCTION bloom_header(f bloomfilter,
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
-	OUT part_bits bigint, OUT probes integer, OUT key_type text, OUT seed bigint,
+	OUT part_bits bigint, OUT hash_functions integer, OUT key_type text, OUT seed bigint,
 	OUT capacity bigint) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_header'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10;
@@ -554,12 +554,12 @@ COMMENT ON FUNCTION bloom_header(bloomfilter) IS
 	'columns of bloom_info that do not depend on the keys; reads only the beginning of a stored filter';
 
 CREATE FUNCTION bloom_plan(capacity bigint, fpr float8 DEFAULT 0.01, layout text DEFAULT 'partitioned_blocked',
-	seed bigint DEFAULT 0, options text DEFAULT '',
+	options text DEFAULT '',
 	OUT layout text, OUT bits bigint, OUT bytes bigint, OUT blocks bigint, OUT parts integer,
-	OUT part_bits bigint, OUT probes integer, OUT fpr float8) RETURNS record
+	OUT part_bits bigint, OUT hash_functions integer, OUT fpr float8) RETURNS record
 	AS 'MODULE_PATHNAME', 'bloom_plan'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_plan(bigint, float8, text, bigint, text) IS
+COMMENT ON FUNCTION bloom_plan(bigint, float8, text, text) IS
 	'geometry, size and false positive rate of the filter that bloom_empty makes';
 
 CREATE FUNCTION bloom_cardinality(f bloomfilter) RETURNS float8
@@ -611,122 +611,122 @@ COMMENT ON FUNCTION bloom_compare(a bloomfilter, b bloomfilter) IS
 -- combine in parallel workers and can be stored or sent.
 -- ---------------------------------------------------------------------------
 
-CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_agg_transfn'
+CREATE FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_agg_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible) IS
+COMMENT ON FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
+CREATE FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_agg_capacity_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint) IS
+COMMENT ON FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bigint) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
+CREATE FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_agg_capacity_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bigint, float8) IS
+COMMENT ON FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bigint, float8) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
+CREATE FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_agg_template_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE;
-COMMENT ON FUNCTION bloom_agg_transfn(bloomfilter, anycompatible, bloomfilter) IS
+COMMENT ON FUNCTION bloomx_agg_transfn(bloomfilter, anycompatible, bloomfilter) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+CREATE FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_agg_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible) IS
+COMMENT ON FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+CREATE FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bigint) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_agg_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint) IS
+COMMENT ON FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bigint) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+CREATE FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bigint, float8) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_agg_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bigint, float8) IS
+COMMENT ON FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bigint, float8) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_agg_finalfn'
+CREATE FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_agg_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_agg_finalfn(bloomfilter, anycompatible, bloomfilter) IS
+COMMENT ON FUNCTION bloomx_agg_finalfn(bloomfilter, anycompatible, bloomfilter) IS
 	'implementation of bloom_agg';
 
-CREATE FUNCTION bloom_union_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_union_transfn'
+CREATE FUNCTION bloomx_union_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_union_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_union_transfn(bloomfilter, bloomfilter) IS
+COMMENT ON FUNCTION bloomx_union_transfn(bloomfilter, bloomfilter) IS
 	'implementation of bloom_union_agg; combines the partial states of bloom_agg';
 
-CREATE FUNCTION bloom_union_finalfn(bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_union_finalfn'
+CREATE FUNCTION bloomx_union_finalfn(bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_union_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_union_finalfn(bloomfilter) IS
+COMMENT ON FUNCTION bloomx_union_finalfn(bloomfilter) IS
 	'implementation of bloom_union_agg';
 
-CREATE FUNCTION bloom_intersection_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_intersection_transfn'
+CREATE FUNCTION bloomx_intersection_transfn(bloomfilter, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_intersection_transfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_intersection_transfn(bloomfilter, bloomfilter) IS
+COMMENT ON FUNCTION bloomx_intersection_transfn(bloomfilter, bloomfilter) IS
 	'implementation of bloom_intersection_agg';
 
-CREATE FUNCTION bloom_intersection_finalfn(bloomfilter) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME', 'bloom_intersection_finalfn'
+CREATE FUNCTION bloomx_intersection_finalfn(bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_intersection_finalfn'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 100;
-COMMENT ON FUNCTION bloom_intersection_finalfn(bloomfilter) IS
+COMMENT ON FUNCTION bloomx_intersection_finalfn(bloomfilter) IS
 	'implementation of bloom_intersection_agg';
 
 CREATE AGGREGATE bloom_agg(v anycompatible) (
-	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
-	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
-	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloomx_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloomx_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible) IS
 	'filter of the keys, sized by their number for a false positive rate of 1 % within the memory of bloomx.build_mem';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint) (
-	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
-	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
-	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloomx_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloomx_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint) IS
 	'filter of the keys, planned for capacity keys (or for their number, if it is null) and a false positive rate of 1 %';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, capacity bigint, fpr float8) (
-	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
-	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
-	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloomx_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloomx_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bigint, float8) IS
 	'filter of the keys, planned for capacity keys (or for their number, if it is null) and the false positive rate fpr';
 
 CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
-	SFUNC = bloom_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
-	FINALFUNC = bloom_agg_finalfn, FINALFUNC_EXTRA,
-	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
+	FINALFUNC = bloomx_agg_finalfn, FINALFUNC_EXTRA,
+	COMBINEFUNC = bloomx_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bloomfilter) IS
 	'filter of the keys, with the layout, geometry, seed, key type and capacity of template';
 
 CREATE AGGREGATE bloom_union_agg(f bloomfilter) (
-	SFUNC = bloom_union_transfn, STYPE = bloomfilter, SSPACE = 8192,
-	FINALFUNC = bloom_union_finalfn,
-	COMBINEFUNC = bloom_union_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_union_transfn, STYPE = bloomfilter, SSPACE = 8192,
+	FINALFUNC = bloomx_union_finalfn,
+	COMBINEFUNC = bloomx_union_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_union_agg(bloomfilter) IS
 	'union of the filters';
 
 CREATE AGGREGATE bloom_intersection_agg(f bloomfilter) (
-	SFUNC = bloom_intersection_transfn, STYPE = bloomfilter, SSPACE = 8192,
-	FINALFUNC = bloom_intersection_finalfn,
-	COMBINEFUNC = bloom_intersection_transfn, PARALLEL = SAFE
+	SFUNC = bloomx_intersection_transfn, STYPE = bloomfilter, SSPACE = 8192,
+	FINALFUNC = bloomx_intersection_finalfn,
+	COMBINEFUNC = bloomx_intersection_transfn, PARALLEL = SAFE
 );
 COMMENT ON AGGREGATE bloom_intersection_agg(bloomfilter) IS
 	'intersection of the filters';
@@ -1213,7 +1213,7 @@ REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
 	'verify a bloomx index against its table and count the rows; needs EXECUTE, and SELECT on the table or pg_stat_scan_tables';
 
-CREATE FUNCTION bloomx_index_info(index regclass, OUT columns text[], OUT bits bigint, OUT probes integer, OUT segments bigint, OUT rows bigint,
+CREATE FUNCTION bloomx_index_info(index regclass, OUT columns text[], OUT signature_bits bigint, OUT hash_functions integer, OUT segments bigint, OUT rows bigint,
 	OUT entries bigint, OUT anything bigint, OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_index_info'

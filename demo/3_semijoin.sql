@@ -6,7 +6,7 @@
 \ir load_addresses.sql
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
 \echo :v 'visits are joined with those of' :h 'hosts that are in a few countries. Each query is run without and with'
-\echo '"AND bloom_prefilter(addr, (SELECT bloom_agg(addr) FROM host WHERE ...))", which drops most visits of other hosts during the scan.'
+\echo '"AND bloom_prefilter((SELECT bloom_agg(addr) FROM host WHERE ...), addr)", which drops most visits of other hosts during the scan.'
 \if :{?quick}
     \set work_mem 512kB
 \else
@@ -28,7 +28,7 @@ CREATE VIEW totals AS
 CREATE VIEW totals_filtered AS
   SELECT count(*) AS hosts, sum(visits) AS visits, max(bytes) AS most
     FROM (SELECT addr, count(*) AS visits, sum(bytes) AS bytes FROM visit
-           WHERE bloom_prefilter(addr, (SELECT bloom_agg(addr) FROM host WHERE cc = 'PL')) GROUP BY addr) v
+           WHERE bloom_prefilter((SELECT bloom_agg(addr) FROM host WHERE cc = 'PL'), addr) GROUP BY addr) v
     JOIN host USING (addr) WHERE cc = 'PL';
 \set ECHO none
 \o /dev/null
@@ -47,7 +47,7 @@ CREATE VIEW joined AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL');
 CREATE VIEW joined_filtered AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
-     AND bloom_prefilter(addr, (SELECT bloom_agg(addr) FROM host WHERE cc IN ('DE', 'FR', 'NL')));
+     AND bloom_prefilter((SELECT bloom_agg(addr) FROM host WHERE cc IN ('DE', 'FR', 'NL')), addr);
 \set ECHO none
 \o /dev/null
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined;
@@ -65,7 +65,7 @@ CREATE VIEW tiny AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA';
 CREATE VIEW tiny_filtered AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA'
-     AND bloom_prefilter(addr, (SELECT bloom_agg(addr) FROM host WHERE cc = 'VA'));
+     AND bloom_prefilter((SELECT bloom_agg(addr) FROM host WHERE cc = 'VA'), addr);
 \set ECHO none
 \o /dev/null
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny;
@@ -84,7 +84,7 @@ CREATE TABLE host_filter AS SELECT bloom_agg(addr) AS f FROM host WHERE cc IN ('
 EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
    AND addr <@ (SELECT f FROM host_filter);
 EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
-   AND bloom_prefilter(addr, (SELECT f FROM host_filter));
+   AND bloom_prefilter((SELECT f FROM host_filter), addr);
 \set ECHO none
 
 \echo

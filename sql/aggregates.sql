@@ -115,8 +115,8 @@ RESET bloomx.overfill;
 \set VERBOSITY default
 
 -- Sized by the keys: the result has the geometry and bytes of bloom_plan for the number of distinct keys (each key comes three times).
-SELECT count(*) AS sizes, bool_and((i.blocks, i.parts, i.part_bits, i.probes, i.bits, i.bytes)
-                                 = (p.blocks, p.parts, p.part_bits, p.probes, p.bits, p.bytes)) AS "as planned",
+SELECT count(*) AS sizes, bool_and((i.blocks, i.parts, i.part_bits, i.hash_functions, i.bits, i.bytes)
+                                 = (p.blocks, p.parts, p.part_bits, p.hash_functions, p.bits, p.bytes)) AS "as planned",
        bool_and(i.capacity = n) AS capacity
 FROM (SELECT generate_series(1, 100) UNION ALL SELECT generate_series(101, 2000, 19)
       UNION ALL VALUES (255), (256), (257), (1023), (1024), (1025)) s(n),
@@ -274,10 +274,10 @@ RESET parallel_setup_cost;
 RESET parallel_tuple_cost;
 
 -- A partial state is a value: it can be stored, written as text or bytes, read elsewhere and combined there.
-CREATE AGGREGATE a_partial(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE a_partial(anycompatible, bigint) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE a_partial(anycompatible, bigint, float8) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE a_partial(anycompatible, bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE a_partial(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE a_partial(anycompatible, bigint) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE a_partial(anycompatible, bigint, float8) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE a_partial(anycompatible, bloomfilter) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
 CREATE TABLE a_states AS
 SELECT n, k % 4 AS part, a_partial(k) AS counted, a_partial(k, n) AS capacity, a_partial(k, n, 0.001) AS rate,
        a_partial(k, bloom_empty(n, 0.01, 'standard', seed => 5)) AS template
@@ -343,8 +343,8 @@ SELECT bloom_intersection_agg(f) FROM (VALUES (bloom_empty(10)), (bloom_empty(10
 SELECT bloom_intersection_agg(f) FROM (VALUES (bloom_empty(10, 0.01, 'standard')), (bloom_empty(11, 0.01, 'standard'))) v(f);
 
 -- The transition functions work only in aggregates.
-SELECT bloom_agg_transfn(NULL, 1);
-SELECT bloom_union_transfn(NULL, bloom_empty(1));
+SELECT bloomx_agg_transfn(NULL, 1);
+SELECT bloomx_union_transfn(NULL, bloom_empty(1));
 
 DROP FUNCTION a_same;
 DROP AGGREGATE a_partial(anycompatible), a_partial(anycompatible, bigint), a_partial(anycompatible, bigint, float8),
@@ -352,11 +352,11 @@ DROP AGGREGATE a_partial(anycompatible), a_partial(anycompatible, bigint), a_par
 DROP TABLE a_template, a_groups, a_small_mem, a_keys, a_filters, a_queries, a_parts, a_states, a_sizes;
 
 -- A user-defined aggregate over the same functions: the key type of its initial value counts.
-SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)',
+SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, INITCOND = %L)',
               bloom_add(bloom_empty(100), 'a text')) \gexec
 SELECT more_of(v) FROM generate_series(1, 3) v;
 DROP AGGREGATE more_of(integer);
-SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = %L)', bloom_empty(100)) \gexec
+SELECT format('CREATE AGGREGATE more_of(integer) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, INITCOND = %L)', bloom_empty(100)) \gexec
 SELECT i.key_type, f @> 2 AS two, round(i.cardinality) AS keys FROM (SELECT more_of(v) AS f FROM generate_series(1, 3) v) s, bloom_info(f) i;
 DROP AGGREGATE more_of(integer);
 

@@ -209,7 +209,7 @@ SELECT bloom_union_cardinality(few, many) BETWEEN 99000 AND 101000 AS "union",
     bloom_intersection_cardinality(few, many) < 30 AS intersection, bloom_jaccard(few, many) < 0.0003 AS jaccard
 FROM (SELECT bloom_agg(i) few FROM generate_series(1, 3) i) a, (SELECT bloom_agg(i) many FROM generate_series(1, 100000) i) b;
 -- Open states are equal if they hold the same hashes, however their tables grew.
-CREATE AGGREGATE open_agg(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE open_agg(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
 SELECT n, f = f::text::bloomfilter AS equal, bloomfilter_hash(f) = bloomfilter_hash(f::text::bloomfilter) AS hash,
     f = longer AS "equal to a longer one", f < longer AS less
 FROM unnest(ARRAY[1, 250, 5000]) n,

@@ -9,7 +9,7 @@ SELECT layout, capacity, key_type, seed, bits_set, cardinality, fpr, overfilled
 -- ... for each layout, within the given rate, and as bloom_plan says
 SELECT i.layout, i.capacity, p.fpr < 0.001 AS below_target,
         p.bits / 1000.0 BETWEEN 14.3 AND 17 AS sensible_size,
-        (i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes) = (p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.probes) AS as_planned
+        (i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.hash_functions) = (p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.hash_functions) AS as_planned
     FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY AS l(name, n),
         bloom_info(bloom_empty(1000, 0.001, l.name)) i, bloom_plan(1000, 0.001, l.name) p
     ORDER BY n;
@@ -21,9 +21,9 @@ SELECT bloom_empty(capacity => 50, layout => 'standard', seed => 7)
 -- ... the layout in any case
 SELECT bloom_empty(50, 0.01, 'Partitioned_BLOCKED') = bloom_empty(50) AS same, (bloom_plan(50, 0.01, 'STANDARD')).layout, (bloom_info(bloom_empty_bits(64, 2, 'hYbRiD'))).layout AS bits;
 
--- ... bloom_plan takes the same arguments in the same order (the seed changes no size), and so does bloom_empty_bits from the third on
-SELECT (p.bits, p.parts, p.probes) = (i.bits, i.parts, i.probes) AS planned, (b.layout, b.probes, b.seed) = ('hybrid', 3, 7) AS bits
-    FROM bloom_plan(100, 0.01, 'hybrid', 7, 'probes=3') p, bloom_info(bloom_empty(100, 0.01, 'hybrid', 7, 'probes=3')) i, bloom_info(bloom_empty_bits(999, 9, 'hybrid', 7, 'probes=3')) b;
+-- ... bloom_plan takes the same arguments (but no seed, which changes no size), and so does bloom_empty_bits from the third on
+SELECT (p.bits, p.parts, p.hash_functions) = (i.bits, i.parts, i.hash_functions) AS planned, (b.layout, b.hash_functions, b.seed) = ('hybrid', 9, 7) AS bits
+    FROM bloom_plan(100, 0.01, 'hybrid', 'probes=3') p, bloom_info(bloom_empty(100, 0.01, 'hybrid', 7, 'probes=3')) i, bloom_info(bloom_empty_bits(999, 9, 'hybrid', 7, 'probes=3')) b;
 
 -- ... strict: a NULL gives NULL
 SELECT bloom_empty(NULL) IS NULL AS a, bloom_empty(10, NULL) IS NULL AS b, bloom_empty(10, 0.1, NULL) IS NULL AS c;
@@ -32,7 +32,7 @@ SELECT bloom_empty(NULL) IS NULL AS a, bloom_empty(10, NULL) IS NULL AS b, bloom
 SELECT bloom_add(bloom_empty(1), 1) @> 1 AS found;
 
 -- bloom_empty_bits: never more bits than given, k bits per key, no planned capacity
-SELECT l.name, layout, bits, bits <= 10000 AS within, blocks, parts, part_bits, probes, parts * probes AS k, capacity
+SELECT l.name, layout, bits, bits <= 10000 AS within, blocks, parts, part_bits, hash_functions, capacity
     FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY AS l(name, n),
         bloom_info(bloom_empty_bits(10000, 7, l.name))
     ORDER BY n;

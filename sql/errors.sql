@@ -82,12 +82,12 @@ SELECT attempt('SELECT bloom_agg(1, 10, 1)');
 SELECT attempt('SELECT bloom_agg(1, 2000000000)');
 
 -- The functions behind aggregates are not for direct calls
-SELECT attempt('SELECT bloom_agg_transfn(NULL, 1)');
-SELECT attempt('SELECT bloom_agg_transfn(bloom_empty(10), 1)');
-SELECT attempt('SELECT bloom_agg_transfn(bloom_empty(10), 1, 10)');
-SELECT attempt('SELECT bloom_agg_transfn(bloom_empty(10), 1, bloom_empty(10))');
-SELECT attempt('SELECT bloom_union_transfn(bloom_empty(10), bloom_empty(10))');
-SELECT attempt('SELECT bloom_intersection_transfn(bloom_empty(10), bloom_empty(10))');
+SELECT attempt('SELECT bloomx_agg_transfn(NULL, 1)');
+SELECT attempt('SELECT bloomx_agg_transfn(bloom_empty(10), 1)');
+SELECT attempt('SELECT bloomx_agg_transfn(bloom_empty(10), 1, 10)');
+SELECT attempt('SELECT bloomx_agg_transfn(bloom_empty(10), 1, bloom_empty(10))');
+SELECT attempt('SELECT bloomx_union_transfn(bloom_empty(10), bloom_empty(10))');
+SELECT attempt('SELECT bloomx_intersection_transfn(bloom_empty(10), bloom_empty(10))');
 
 -- Filters that do not combine: the error names the field
 CREATE TABLE pairs (n int, what text, a bloomfilter, b bloomfilter);

@@ -13,7 +13,7 @@ INSERT INTO g SELECT 2000 + n, (SELECT bloom_agg(v, bloom_empty(100, 0.01, l)) F
 INSERT INTO g SELECT 3000 + n, (SELECT bloom_agg(v) FROM generate_series(n * 100, n * 100 + 5000) v) FROM generate_series(1, 20) n;
 INSERT INTO g SELECT 4000 + n, (SELECT bloom_agg(v, bloom_empty(100, seed => 7)) FROM generate_series(n, n + 9) v) FROM generate_series(1, 20) n;
 INSERT INTO g SELECT 5000 + n, bloom_empty(n) FROM generate_series(1, 50) n;
-INSERT INTO g SELECT 6000 + n, bloom_probe_all(ARRAY[n, 5000 + n]) FROM generate_series(1, 50) n;
+INSERT INTO g SELECT 6000 + n, bloomx_probe_all(ARRAY[n, 5000 + n]) FROM generate_series(1, 50) n;
 INSERT INTO g SELECT 7000 + n, NULL FROM generate_series(1, 5) n;
 CREATE INDEX g_idx ON g USING gist (f);
 ANALYZE g;

@@ -335,7 +335,7 @@ SELECT name, filter::text = golden AS same_text, filter = golden::bloomfilter AS
     ) AS golden(name, filter, golden);
 
 -- What the server computes from these filters
-SELECT name, bytes, blocks, parts, part_bits, probes, bits_set,
+SELECT name, bytes, blocks, parts, part_bits, hash_functions, bits_set,
        abs(bloom_fpr(filter) - golden.fpr::float8) <= 1e-9 * golden.fpr::float8 AS fpr_ok,
        bloom_cardinality(filter) = golden.cardinality::float8
            OR abs(bloom_cardinality(filter) - golden.cardinality::float8) <= 1e-9 * golden.cardinality::float8 AS cardinality_ok

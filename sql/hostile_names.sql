@@ -88,13 +88,13 @@ SELECT n, what, p.* FROM (VALUES
 
 -- ---- functions ----
 
-CREATE FUNCTION bloom_probe() RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS 'SELECT NULL::bloomfilter';
-CREATE FUNCTION bloom_probe(a int, b int) RETURNS bloomfilter LANGUAGE sql VOLATILE AS 'SELECT NULL::bloomfilter';
-CREATE FUNCTION bloom_probe_all() RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
-CREATE FUNCTION bloom_probe_all(int) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
-CREATE FUNCTION bloom_probe_all(VARIADIC a text[]) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
-CREATE FUNCTION bloom_probe_hash(text DEFAULT 'x') RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
-CREATE FUNCTION bloom_probe_hash(int) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION bloomx_probe() RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS 'SELECT NULL::bloomfilter';
+CREATE FUNCTION bloomx_probe(a int, b int) RETURNS bloomfilter LANGUAGE sql VOLATILE AS 'SELECT NULL::bloomfilter';
+CREATE FUNCTION bloomx_probe_all() RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION bloomx_probe_all(int) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION bloomx_probe_all(VARIADIC a text[]) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION bloomx_probe_hash(text DEFAULT 'x') RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
+CREATE FUNCTION bloomx_probe_hash(int) RETURNS bloomfilter LANGUAGE plpgsql STABLE AS 'BEGIN RETURN NULL; END';
 CREATE FUNCTION bloom_contains(int, int) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
 CREATE FUNCTION bloom_contains(text) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
 CREATE FUNCTION bloom_contained(int, int) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
@@ -102,25 +102,25 @@ CREATE FUNCTION bloom_prefilter(int, int) RETURNS boolean LANGUAGE plpgsql STABL
 CREATE FUNCTION bloom_contains_hash(int, text) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
 CREATE FUNCTION bloom_contains_any(int, int) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
 CREATE FUNCTION bloom_contains_all(int[], text) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
-CREATE FUNCTION bloom_holds_all(int, int) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
-CREATE FUNCTION bloom_holds_any(text, text) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
+CREATE FUNCTION bloomx_holds_all(int, int) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
+CREATE FUNCTION bloomx_holds_any(text, text) RETURNS boolean LANGUAGE plpgsql STABLE AS 'BEGIN RETURN true; END';
 
 SET enable_seqscan = off;
 SELECT n, what, p.came FROM (VALUES
-	(1, 'bloom_probe()', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe()'),
-	(2, 'bloom_probe(a, b)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe(1, 2)'),
-	(3, 'named', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe(b => 1, a => 2)'),
-	(4, 'bloom_probe_all()', 'SELECT * FROM h_filters WHERE f ?| hostile.bloom_probe_all()'),
-	(5, 'bloom_probe_all(int)', 'SELECT * FROM h_filters WHERE f ?| hostile.bloom_probe_all(7)'),
-	(6, 'VARIADIC', 'SELECT * FROM h_filters WHERE f ?| hostile.bloom_probe_all(''a''::text, ''b''::text)'),
-	(7, 'a default argument', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe_hash()'),
-	(8, 'bloom_probe_hash(text)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe_hash(''x''::text)'),
-	(9, 'bloom_probe_hash(int)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe_hash(g)'),
-	(10, 'bloom_probe_hash of an int', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe_hash(7)'),
-	(11, 'in a join', 'SELECT * FROM h_filters a, h_filters b WHERE a.f ?& hostile.bloom_probe_hash(b.g) AND a.g < 3'),
+	(1, 'bloomx_probe()', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe()'),
+	(2, 'bloomx_probe(a, b)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe(1, 2)'),
+	(3, 'named', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe(b => 1, a => 2)'),
+	(4, 'bloomx_probe_all()', 'SELECT * FROM h_filters WHERE f ?| hostile.bloomx_probe_all()'),
+	(5, 'bloomx_probe_all(int)', 'SELECT * FROM h_filters WHERE f ?| hostile.bloomx_probe_all(7)'),
+	(6, 'VARIADIC', 'SELECT * FROM h_filters WHERE f ?| hostile.bloomx_probe_all(''a''::text, ''b''::text)'),
+	(7, 'a default argument', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe_hash()'),
+	(8, 'bloomx_probe_hash(text)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe_hash(''x''::text)'),
+	(9, 'bloomx_probe_hash(int)', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe_hash(g)'),
+	(10, 'bloomx_probe_hash of an int', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe_hash(7)'),
+	(11, 'in a join', 'SELECT * FROM h_filters a, h_filters b WHERE a.f ?& hostile.bloomx_probe_hash(b.g) AND a.g < 3'),
 	(12, 'functions of membership', 'SELECT * FROM generate_series(1, 5) g WHERE hostile.bloom_contains(g, 7) AND hostile.bloom_contains(''x''::text)
 		AND hostile.bloom_contained(7, g) AND hostile.bloom_prefilter(g, 5) AND hostile.bloom_contains_hash(g, ''x'') AND hostile.bloom_contains_any(g, 7)
-		AND hostile.bloom_contains_all(ARRAY[g], ''x'') AND hostile.bloom_holds_all(g, 7) AND hostile.bloom_holds_any(g::text, ''x'')'))
+		AND hostile.bloom_contains_all(ARRAY[g], ''x'') AND hostile.bloomx_holds_all(g, 7) AND hostile.bloomx_holds_any(g::text, ''x'')'))
 	v(n, what, query), planned_and_run(query) p ORDER BY n;
 RESET enable_seqscan;
 
@@ -129,23 +129,23 @@ RESET enable_seqscan;
 -- With the extension's estimators; newer minor releases let only their owner use them.
 RESET ROLE;
 SET search_path = hostile, pg_temp, public;
-CREATE OPERATOR hostile.@>> (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_contains, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
-CREATE OPERATOR hostile.<<@ (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_contained, COMMUTATOR = OPERATOR(hostile.@>>), RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
-CREATE OPERATOR hostile.?&& (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_holds_all, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
-CREATE OPERATOR hostile.?|| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.bloom_holds_any, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
-CREATE OPERATOR hostile.## (RIGHTARG = text, FUNCTION = hostile.bloom_contains, RESTRICT = bloom_contains_sel);
-CREATE OPERATOR hostile.@>|> (LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
-CREATE OPERATOR hostile.=== (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_eq, RESTRICT = bloom_contains_sel, JOIN = bloom_contains_joinsel);
+CREATE OPERATOR hostile.@>> (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_contains, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
+CREATE OPERATOR hostile.<<@ (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_contained, COMMUTATOR = OPERATOR(hostile.@>>), RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
+CREATE OPERATOR hostile.?&& (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloomx_holds_all, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
+CREATE OPERATOR hostile.?|| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.bloomx_holds_any, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
+CREATE OPERATOR hostile.## (RIGHTARG = text, FUNCTION = hostile.bloom_contains, RESTRICT = bloomx_contains_sel);
+CREATE OPERATOR hostile.@>|> (LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
+CREATE OPERATOR hostile.=== (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloomfilter_eq, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel);
 -- Operators with the names of the extension's
-CREATE OPERATOR hostile.?& (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloom_holds_all);
-CREATE OPERATOR hostile.?| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.bloom_holds_any);
+CREATE OPERATOR hostile.?& (LEFTARG = int, RIGHTARG = int, FUNCTION = hostile.bloomx_holds_all);
+CREATE OPERATOR hostile.?| (LEFTARG = text, RIGHTARG = text, FUNCTION = hostile.bloomx_holds_any);
 SET ROLE regress_bloomx_hostile;
 SELECT n, what, p.* FROM (VALUES
 	(1, 'bloom_contains(int, int)', 'SELECT * FROM generate_series(1, 1000) g WHERE 5 OPERATOR(hostile.@>>) g'),
 	(2, 'commuted', 'SELECT * FROM generate_series(1, 1000) g WHERE g OPERATOR(hostile.@>>) 5'),
 	(3, 'bloom_contained(int, int)', 'SELECT * FROM generate_series(1, 1000) g WHERE g OPERATOR(hostile.<<@) 5'),
-	(4, 'bloom_holds_all(int, int)', 'SELECT * FROM generate_series(1, 1000) g WHERE 7 OPERATOR(hostile.?&&) g'),
-	(5, 'bloom_holds_any(text, text)', 'SELECT * FROM generate_series(1, 1000) g WHERE g::text OPERATOR(hostile.?||) ''x'''),
+	(4, 'bloomx_holds_all(int, int)', 'SELECT * FROM generate_series(1, 1000) g WHERE 7 OPERATOR(hostile.?&&) g'),
+	(5, 'bloomx_holds_any(text, text)', 'SELECT * FROM generate_series(1, 1000) g WHERE g::text OPERATOR(hostile.?||) ''x'''),
 	(6, 'unary', 'SELECT * FROM generate_series(1, 1000) g WHERE OPERATOR(hostile.##) g::text'),
 	(7, 'a join', 'SELECT * FROM generate_series(1, 1000) g, generate_series(1, 10) h WHERE g OPERATOR(hostile.@>>) h'),
 	(8, 'EXISTS', 'SELECT * FROM generate_series(1, 1000) g WHERE EXISTS (SELECT FROM generate_series(1, 10) h WHERE g OPERATOR(hostile.@>>) h)'),
@@ -157,19 +157,19 @@ SELECT n, what, p.* FROM (VALUES
 	v(n, what, query), planned_and_run(query) p ORDER BY n;
 
 -- The estimators and support functions cannot be called.
-SELECT call, came !~ '^[0-9]+$' AS refused FROM unnest(ARRAY['bloom_contains_sel(NULL, ''int4eq''::regproc, NULL, 0)',
-	'bloom_contains_joinsel(NULL, ''int4eq''::regproc, NULL, 0::smallint, NULL)', 'bloom_contains_support(NULL)']) call, planned_and_run('SELECT ' || call);
+SELECT call, came !~ '^[0-9]+$' AS refused FROM unnest(ARRAY['bloomx_contains_sel(NULL, ''int4eq''::regproc, NULL, 0)',
+	'bloomx_contains_joinsel(NULL, ''int4eq''::regproc, NULL, 0::smallint, NULL)', 'bloomx_contains_support(NULL)']) call, planned_and_run('SELECT ' || call);
 
 -- ---- a type of that name ----
 
 CREATE DOMAIN hostile.bloomfilter AS int;
-CREATE FUNCTION bloom_probe(hostile.bloomfilter) RETURNS public.bloomfilter LANGUAGE sql IMMUTABLE AS 'SELECT NULL::public.bloomfilter';
+CREATE FUNCTION bloomx_probe(hostile.bloomfilter) RETURNS public.bloomfilter LANGUAGE sql IMMUTABLE AS 'SELECT NULL::public.bloomfilter';
 CREATE DOMAIN of_filters AS public.bloomfilter;
 CREATE TABLE in_domain AS SELECT f::of_filters AS f, g FROM h_filters;
 ANALYZE in_domain;
 SELECT n, what, p.came FROM (VALUES
 	(1, 'a domain over int called bloomfilter', 'SELECT * FROM generate_series(1, 1000) g WHERE 5::hostile.bloomfilter OPERATOR(hostile.@>>) g'),
-	(2, 'bloom_probe of it', 'SELECT * FROM h_filters WHERE f ?& hostile.bloom_probe(5::hostile.bloomfilter)'),
+	(2, 'bloomx_probe of it', 'SELECT * FROM h_filters WHERE f ?& hostile.bloomx_probe(5::hostile.bloomfilter)'),
 	(3, 'a domain over filters', 'SELECT * FROM in_domain WHERE f @> 5'),
 	(4, 'one of its filters', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ (SELECT f FROM in_domain WHERE g = 3)'),
 	(5, 'a constant of it', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ bloom_add(bloom_empty(9), 7)::of_filters'))
@@ -180,7 +180,7 @@ SELECT n, what, p.came FROM (VALUES
 SELECT n, what, came FROM (VALUES
 	(1, 'named arguments', 'SELECT * FROM generate_series(1, 1000) k WHERE public.bloom_contains(v => k, f => bloom_add(bloom_empty(9), 7))'),
 	(2, 'NULL filter', 'SELECT * FROM generate_series(1, 1000) k WHERE public.bloom_contains(NULL, k)'),
-	(3, 'set of keys as the filter', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ public.bloom_probe(7)'),
+	(3, 'set of keys as the filter', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ public.bloomx_probe(7)'),
 	(4, 'any of the filters', 'SELECT * FROM generate_series(1, 1000) k WHERE k <@ ANY (ARRAY[bloom_add(bloom_empty(9), 7), bloom_add(bloom_empty(9), 8)])'),
 	(5, 'any of an array', 'SELECT * FROM h_filters WHERE f @> ANY (ARRAY[7, 8])'),
 	(6, 'a rate that is none', 'SELECT * FROM generate_series(1, 1000) k WHERE false AND k <@ (SELECT public.bloom_agg(x, 10::bigint, ''NaN''::float8) FROM generate_series(1, 10) x)'),
@@ -190,7 +190,7 @@ SELECT n, what, came FROM (VALUES
 -- A set of keys has no geometry: it cannot be a template, for the planner either.
 CREATE FUNCTION planned(query text) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN EXECUTE ''EXPLAIN '' || query; RETURN true; END';
 SELECT template, planned(format('SELECT * FROM generate_series(1, 10) k WHERE (SELECT public.bloom_agg(x, %s) FROM generate_series(1, 10) x) @> k', template))
-FROM unnest('{public.bloom_probe_all(ARRAY[5]),"public.bloom_probe_all(''{}''::int[])",public.bloom_probe_hash(5::bigint),NULL::public.bloomfilter,-1::bigint,NULL::bigint}'::text[]) template;
+FROM unnest('{public.bloomx_probe_all(ARRAY[5]),"public.bloomx_probe_all(''{}''::int[])",public.bloomx_probe_hash(5::bigint),NULL::public.bloomfilter,-1::bigint,NULL::bigint}'::text[]) template;
 
 RESET ROLE;
 RESET search_path;

@@ -19,7 +19,7 @@ CREATE FUNCTION differences(condition text, probes text DEFAULT 'SELECT i * 101 
 
 -- Build: the index has every row, with its bits.
 CREATE INDEX docs_f ON docs USING bloomx (f);
-SELECT bits, probes, segments, rows, removed, pending FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions, segments, rows, removed, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1');
 
@@ -38,7 +38,7 @@ SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, $1 + 1, -1])');
 SELECT * FROM differences('bloom_contains_all(f, (keys($1))[1:3])');
 SELECT * FROM differences('bloom_contains_any(f, ARRAY[$1, 3]) AND f @> $1 + 2');
 SELECT * FROM differences('bloom_contains_hash(f, bloom_hash($1))');
-SELECT * FROM differences('f ?| bloom_probe_all(ARRAY[$1, 5])');
+SELECT * FROM differences('f ?| bloomx_probe_all(ARRAY[$1, 5])');
 SELECT * FROM differences('f @> $1::bigint OR f @> $1 + 1');
 SELECT * FROM differences('NOT f @> $1');
 SELECT * FROM differences('f @> ANY (ARRAY[$1, $1 + 1, NULL])');
@@ -62,7 +62,7 @@ SELECT * FROM differences('f @> $1 OR f @> ALL ((keys(1))[1:$1])', 'SELECT 0');
 SET enable_seqscan = off;
 SELECT id FROM docs WHERE f @> 'word'::varchar;
 SELECT id FROM docs WHERE f ?& bloom_empty(1);
-SELECT count(*) FROM docs WHERE f ?& bloom_probe('word'::text);
+SELECT count(*) FROM docs WHERE f ?& bloomx_probe('word'::text);
 
 -- IS NULL does not use it.
 SELECT count(*) FROM docs WHERE f IS NULL;
@@ -88,13 +88,13 @@ SELECT count(DISTINCT (k, id)) AS present FROM docs, unnest(keys(id)) k WHERE id
 RESET enable_seqscan;
 
 -- Insert: rows are pending, then become segments, small segments become larger ones.
-CREATE INDEX docs_small ON docs USING bloomx (f) WITH (bits = 2048, probes = 8, pending_limit = 16);
+CREATE INDEX docs_small ON docs USING bloomx (f) WITH (signature_bits = 2048, hash_functions = 8, pending_limit = 16);
 DROP INDEX docs_f;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1501, 1540) id;
-SELECT bits, probes, segments, rows, removed, pending FROM bloomx_index_info('docs_small');
+SELECT signature_bits, hash_functions, segments, rows, removed, pending FROM bloomx_index_info('docs_small');
 SELECT * FROM differences('f @> $1');
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1541, 4000) id;
-SELECT bits, probes, segments < 16 AS few_segments, rows + pending AS rows, removed, pending < 300 AS few_pending FROM bloomx_index_info('docs_small');
+SELECT signature_bits, hash_functions, segments < 16 AS few_segments, rows + pending AS rows, removed, pending < 300 AS few_pending FROM bloomx_index_info('docs_small');
 SELECT bloomx_check_index('docs_small');
 SELECT * FROM differences('f @> $1');
 UPDATE docs SET f = bloom_add(f, 5000) WHERE id % 7 = 0;
@@ -136,13 +136,13 @@ SELECT row_number() OVER (), f FROM (
     UNION ALL SELECT bloom_add_all(bloom_empty(n, 0.001, l), array_agg(v)) FROM generate_series(1, 60) v, unnest(ARRAY[10, 100, 3000]) n,
         unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked', 'counting', 'dynamic_blocked']) l GROUP BY n, l
     UNION ALL SELECT bloom_agg(v, bloom_empty(100, 0.001, seed => 7)) FROM generate_series(1, 60) v
-    UNION ALL SELECT bloom_probe_all(ARRAY[1, 101, 202])) s (f);
+    UNION ALL SELECT bloomx_probe_all(ARRAY[1, 101, 202])) s (f);
 SELECT bloomx_check_index('docs_small'), count(*) FROM docs;
 SELECT * FROM differences('f @> $1');
 SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 60)');
 DROP INDEX docs_small;
 CREATE INDEX docs_f ON docs USING bloomx (f);
-SELECT bloomx_check_index('docs_f'), probes FROM bloomx_index_info('docs_f');
+SELECT bloomx_check_index('docs_f'), hash_functions FROM bloomx_index_info('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 60)');
 
 -- Filters of words beside filters of numbers: each is probed only for its own keys.
@@ -155,21 +155,21 @@ DROP TABLE docs;
 -- Signatures larger than a page, for filters of 10,000 keys.
 CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE INDEX docs_f ON docs USING bloomx (f) WITH (pending_limit = 64);
-SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions, segments, rows, pending FROM bloomx_index_info('docs_f');
 INSERT INTO docs SELECT id, bloom_agg(k, 10000) FROM generate_series(1, 40) id, generate_series(id * 500, id * 500 + 9999) k GROUP BY id;
-SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions, segments, rows, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
 VACUUM docs;
 REINDEX INDEX docs_f;
-SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions, segments, rows, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
 
 -- An index of small signatures over large filters returns more candidates, and still the right rows.
 DROP INDEX docs_f;
-CREATE INDEX CONCURRENTLY docs_f ON docs USING bloomx (f) WITH (bits = 64, probes = 1);
-SELECT bits, probes, segments, rows, pending FROM bloomx_index_info('docs_f');
+CREATE INDEX CONCURRENTLY docs_f ON docs USING bloomx (f) WITH (signature_bits = 64, hash_functions = 1);
+SELECT signature_bits, hash_functions, segments, rows, pending FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 SELECT * FROM differences('f @> $1', 'SELECT i * 1001 FROM generate_series(1, 40) i');
 REINDEX INDEX CONCURRENTLY docs_f;
@@ -177,7 +177,7 @@ SELECT bloomx_check_index('docs_f');
 
 -- Segments are merged as long as the result is a segment: its slices fit a page.
 CREATE TABLE long (id int, f bloomfilter);
-CREATE INDEX long_f ON long USING bloomx (f) WITH (bits = 64, probes = 1, pending_limit = 16);
+CREATE INDEX long_f ON long USING bloomx (f) WITH (signature_bits = 64, hash_functions = 1, pending_limit = 16);
 INSERT INTO long SELECT i, f FROM generate_series(1, 130000) i, (SELECT bloom_agg(v, 10) AS f FROM generate_series(1, 2) v) f;
 SELECT rows + pending AS rows, rows > 100000 AS merged, bloomx_check_index('long_f') AS checked FROM bloomx_index_info('long_f');
 DROP TABLE long;
@@ -202,9 +202,9 @@ DROP TABLE unlogged, temporary;
 CREATE INDEX ON docs USING bloomx (f anynonarray_ops);
 \set VERBOSITY terse
 CREATE UNIQUE INDEX ON docs USING bloomx (f);
-CREATE INDEX ON docs USING bloomx (f) WITH (bits = 100, probes = 2);
-CREATE INDEX ON docs USING bloomx (f) WITH (bits = 2000000);
-CREATE INDEX ON docs USING bloomx (f) WITH (probes = 65);
+CREATE INDEX ON docs USING bloomx (f) WITH (signature_bits = 100, hash_functions = 2);
+CREATE INDEX ON docs USING bloomx (f) WITH (signature_bits = 2000000);
+CREATE INDEX ON docs USING bloomx (f) WITH (hash_functions = 65);
 CREATE INDEX ON docs USING bloomx (f) WITH (pending_limit = 1);
 CREATE INDEX ON docs USING bloomx (f) WITH (fillfactor = 50);
 SELECT bloomx_check_index('docs_pkey');
@@ -213,7 +213,7 @@ SELECT bloomx_check_index('docs');
 -- Who may inspect an index: roles that may read its table, and roles that monitor the server. A check needs EXECUTE as well.
 CREATE ROLE nobody_special;
 SET ROLE nobody_special;
-SELECT bits, probes FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f');
 RESET ROLE;
 GRANT EXECUTE ON FUNCTION bloomx_check_index TO nobody_special;
@@ -222,13 +222,13 @@ SELECT bloomx_check_index('docs_f');
 RESET ROLE;
 GRANT SELECT ON docs TO nobody_special;
 SET ROLE nobody_special;
-SELECT bits, probes FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions FROM bloomx_index_info('docs_f');
 SELECT bloomx_check_index('docs_f') > 0 AS checked;
 RESET ROLE;
 REVOKE SELECT ON docs FROM nobody_special;
 GRANT pg_stat_scan_tables TO nobody_special;
 SET ROLE nobody_special;
-SELECT bits, probes FROM bloomx_index_info('docs_f');
+SELECT signature_bits, hash_functions FROM bloomx_index_info('docs_f');
 RESET ROLE;
 
 -- A check runs the index's expressions as the table's owner, whoever calls it.
@@ -259,8 +259,8 @@ SELECT bloomx_check_index(0);
 
 -- Sets of more keys than the index can look for: of all of them it looks for some, of any of them it says nothing.
 CREATE TABLE wide AS SELECT g, bloom_agg(i, bloom_empty_bits(8192, 64)) AS f FROM unnest(ARRAY[1, 20]) g, generate_series(g, g + 9) i GROUP BY g;
-CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 8192, probes = 64);
-CREATE TABLE many AS SELECT bloom_probe_all(array_agg(i)) AS keys FROM generate_series(25, 4500000) i;
+CREATE INDEX wide_f ON wide USING bloomx (f) WITH (signature_bits = 8192, hash_functions = 64);
+CREATE TABLE many AS SELECT bloomx_probe_all(array_agg(i)) AS keys FROM generate_series(25, 4500000) i;
 SET enable_seqscan = off;
 SELECT g AS "has one" FROM wide WHERE f ?| (SELECT keys FROM many);
 SELECT count(*) AS "have all" FROM wide WHERE f ?& (SELECT keys FROM many);
@@ -271,13 +271,13 @@ RESET bloomx.overfill;
 RESET enable_seqscan;
 DROP TABLE wide, many;
 
--- A column of bloomfilter(capacity, rate), or of a domain over it, tells the geometry before there are rows.
+-- A column of bloomfilter(capacity, fpr), or of a domain over it, tells the geometry before there are rows.
 CREATE DOMAIN declared AS bloomfilter(200, 0.001);
 CREATE TABLE typed (a bloomfilter(50), b declared, c bloomfilter(50, 0.01, 'standard'));
 CREATE INDEX typed_a ON typed USING bloomx (a);
 CREATE INDEX typed_b ON typed USING bloomx (b);
 CREATE INDEX typed_c ON typed USING bloomx (c);
-SELECT i.indexrelid::regclass, s.bits, s.probes FROM pg_index i, bloomx_index_info(indexrelid) s WHERE indrelid = 'typed'::regclass ORDER BY 1;
+SELECT i.indexrelid::regclass, s.signature_bits, s.hash_functions FROM pg_index i, bloomx_index_info(indexrelid) s WHERE indrelid = 'typed'::regclass ORDER BY 1;
 SELECT bits, parts FROM bloom_plan(50) UNION ALL SELECT bits, parts FROM bloom_plan(200, 0.001);
 DROP TABLE typed;
 DROP DOMAIN declared;
@@ -290,7 +290,7 @@ SELECT rate, count(*), max(blocks) AS blocks, count(*) FILTER (WHERE blocks = CA
 FROM mixed, bloom_info(f) GROUP BY rate ORDER BY rate;
 CREATE INDEX mixed_low ON mixed USING bloomx (f) WHERE rate < 0.01;
 CREATE INDEX mixed_high ON mixed USING bloomx (f) WHERE rate = 0.01;
-SELECT bits, probes, bits / 64 / probes AS blocks, bloomx_check_index(name) FROM unnest(ARRAY['mixed_low', 'mixed_high']::regclass[]) name, bloomx_index_info(name);
+SELECT signature_bits, hash_functions, signature_bits / 64 / hash_functions AS blocks, bloomx_check_index(name) FROM unnest(ARRAY['mixed_low', 'mixed_high']::regclass[]) name, bloomx_index_info(name);
 DROP TABLE mixed;
 
 -- Progress. The function of an index's expression sees how far CREATE INDEX is.
@@ -315,7 +315,7 @@ DROP FUNCTION watched;
 CREATE TABLE docs (id int PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE INDEX docs_f ON docs USING bloomx (f) WITH (pending_limit = 64);
 CREATE FUNCTION docs_state(OUT bits bigint, OUT probes int, OUT segments boolean, OUT rows bigint, OUT lost bigint, OUT checked bigint) LANGUAGE sql AS
-$$ SELECT bits, probes, segments > 0, rows + pending, lost, bloomx_check_index('docs_f') FROM bloomx_index_info('docs_f') $$;
+$$ SELECT signature_bits, hash_functions, segments > 0, rows + pending, lost, bloomx_check_index('docs_f') FROM bloomx_index_info('docs_f') $$;
 INSERT INTO docs SELECT 0, bloom_agg(1);
 SELECT * FROM docs_state();
 -- More keys in each row, at other rates: until the geometry is chosen, each pending row has a signature of its own size.
@@ -324,7 +324,7 @@ SELECT * FROM docs_state();
 SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 4000, 101) UNION SELECT -1');
 -- What has no signature, what is open, what has counters, and a filter of words are rows as any others.
 INSERT INTO docs VALUES (11, bloom_add(bloom_empty(100, 0.01, 'standard'), 102)), (12, bloom_add(bloom_empty(100, 0.01, 'counting'), 102)),
-    (13, bloom_empty(100)), (14, bloom_probe_all(ARRAY[1, 102, 203])), (15, bloom_add(bloom_empty(100), 'word'::text)), (16, bloom_add(bloom_empty(100, seed => 7), 102));
+    (13, bloom_empty(100)), (14, bloomx_probe_all(ARRAY[1, 102, 203])), (15, bloom_add(bloom_empty(100), 'word'::text)), (16, bloom_add(bloom_empty(100, seed => 7), 102));
 SELECT * FROM differences('id <> 15 AND f @> $1', 'SELECT generate_series(1, 4000, 101) UNION SELECT -1');
 -- Dead rows are removed from the list: they do not count when the geometry is chosen.
 DELETE FROM docs WHERE id IN (0, 3, 11);
@@ -355,9 +355,9 @@ INSERT INTO docs SELECT 0, bloom_agg(k) FROM generate_series(1, 10000) k;
 SELECT * FROM docs_state();
 -- probes may be given, and given later.
 TRUNCATE docs;
-ALTER INDEX docs_f SET (probes = 10);
+ALTER INDEX docs_f SET (hash_functions = 10);
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(1, 20) id, generate_series(id, id + 4) k GROUP BY id;
-ALTER INDEX docs_f SET (probes = 3);
+ALTER INDEX docs_f SET (hash_functions = 3);
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(21, 30) id, generate_series(id, id + 40) k GROUP BY id;
 SELECT * FROM differences('f @> $1');
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(31, 2000) id, generate_series(id, id + 40) k GROUP BY id;
@@ -365,14 +365,14 @@ SELECT * FROM docs_state();
 SELECT * FROM differences('f @> $1');
 -- So may bits, though the filters have more parts than there is room for.
 TRUNCATE docs;
-ALTER INDEX docs_f RESET (probes);
+ALTER INDEX docs_f RESET (hash_functions);
 INSERT INTO docs SELECT id, bloom_agg(k, 5, 0.00001) FROM generate_series(1, 30) id, generate_series(id, id + 4) k GROUP BY id;
-ALTER INDEX docs_f SET (bits = 512);
+ALTER INDEX docs_f SET (signature_bits = 512);
 INSERT INTO docs SELECT id, bloom_agg(k, 5, 0.00001) FROM generate_series(31, 400) id, generate_series(id, id + 4) k GROUP BY id;
 SELECT * FROM docs_state();
 SELECT * FROM differences('f @> $1');
 -- VACUUM makes the choice if no insert could.
-ALTER INDEX docs_f RESET (bits);
+ALTER INDEX docs_f RESET (signature_bits);
 TRUNCATE docs;
 ALTER INDEX docs_f SET (pending_limit = 8000);
 INSERT INTO docs SELECT id, bloom_agg(k) FROM generate_series(1, 2000) id, generate_series(id, id + 40) k GROUP BY id;

@@ -49,7 +49,7 @@ SELECT id FROM wide WHERE keys @> random_keys(60, 10);
 SELECT id FROM wide WHERE keys @> random_keys(50, 10);
 -- The option says the most keys of an entry, exactly: each here is one row of five keys, of which two share three.
 CREATE TABLE shared_keys AS SELECT i AS id, array(SELECT i / 2 * 10 + j FROM generate_series(1, 3) j) || array[i + 100000, i + 200000] AS keys FROM generate_series(2, 101) i;
-CREATE INDEX shared_keys_key ON shared_keys USING bloomx (keys) WITH (keys = 7);
+CREATE INDEX shared_keys_key ON shared_keys USING bloomx (keys) WITH (max_keys_per_filter = 7);
 SELECT rows, entries FROM bloomx_index_info('shared_keys_key');
 DROP TABLE toasted, wide, shared_keys;
 

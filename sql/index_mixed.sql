@@ -30,7 +30,7 @@ CREATE FUNCTION mixed_check(OUT index regclass, OUT all_rows bool) RETURNS SETOF
     SELECT i, bloomx_check_index(i) = (SELECT CASE i::text WHEN 'mixed_f' THEN count(f) WHEN 'mixed_h' THEN count(h) ELSE count(*) END FROM mixed)
     FROM unnest('{mixed_values,mixed_f,mixed_h}'::regclass[]) i $$;
 SELECT * FROM mixed_check();
-SELECT columns, probes, segments, rows, removed, pending, pages > 0 AS pages, merging, lost FROM unnest('{mixed_values,mixed_f,mixed_h}'::regclass[]) i, bloomx_index_info(i);
+SELECT columns, hash_functions, segments, rows, removed, pending, pages > 0 AS pages, merging, lost FROM unnest('{mixed_values,mixed_f,mixed_h}'::regclass[]) i, bloomx_index_info(i);
 SELECT pages = pg_relation_size('mixed_f') / current_setting('block_size')::int AS all_pages FROM bloomx_index_info('mixed_f');
 
 -- The number of lookups in which index and sequential scan differ, and of those that found nothing.
@@ -132,9 +132,9 @@ CREATE UNLOGGED TABLE grown (id int, f bloomfilter, h bloomfilter(100)) WITH (au
 CREATE INDEX grown_f ON grown USING bloomx (f) WITH (pending_limit = 16);
 CREATE INDEX grown_id ON grown USING bloomx (id) WITH (pending_limit = 16);
 CREATE INDEX grown_h ON grown USING bloomx (h) WITH (pending_limit = 16);
-SELECT columns, bits, probes, rows + pending AS rows FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i, bloomx_index_info(i);
+SELECT columns, signature_bits, hash_functions, rows + pending AS rows FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i, bloomx_index_info(i);
 INSERT INTO grown SELECT i, CASE WHEN i % 4 > 0 THEN bloom_add(bloom_empty(1 + i % 50), i) END, CASE WHEN i % 3 > 0 THEN bloom_add(bloom_empty(100), -i) END FROM generate_series(1, 200) i;
-SELECT columns, bits, probes, rows + pending AS rows FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i, bloomx_index_info(i);
+SELECT columns, signature_bits, hash_functions, rows + pending AS rows FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i, bloomx_index_info(i);
 INSERT INTO grown SELECT i, CASE WHEN i % 4 > 0 THEN bloom_add(bloom_empty(1 + i % 50), i) END, CASE WHEN i % 3 > 0 THEN bloom_add(bloom_empty(100), -i) END FROM generate_series(201, 6000) i;
 SELECT columns, segments > 0 AS segments, rows + pending AS rows FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i, bloomx_index_info(i);
 SELECT bloomx_check_index(i) FROM unnest('{grown_f,grown_id,grown_h}'::regclass[]) i;
@@ -215,9 +215,9 @@ DROP FUNCTION add_moved, moved_rows;
 -- Options: bits are of filters, rate and keys of values.
 CREATE TABLE options (id int, f bloomfilter);
 \set VERBOSITY default
-CREATE INDEX ON options USING bloomx (f) WITH (rate = 0.01);
-CREATE INDEX ON options USING bloomx (f) WITH (keys = 5);
-CREATE INDEX ON options USING bloomx (id, id) WITH (bits = 1024);
+CREATE INDEX ON options USING bloomx (f) WITH (fpr = 0.01);
+CREATE INDEX ON options USING bloomx (f) WITH (max_keys_per_filter = 5);
+CREATE INDEX ON options USING bloomx (id, id) WITH (signature_bits = 1024);
 CREATE INDEX ON options USING bloomx (f anynonarray_ops);
 \set VERBOSITY terse
 DROP TABLE options;

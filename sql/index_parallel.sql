@@ -53,7 +53,7 @@ SET max_parallel_maintenance_workers = 2;
 REINDEX INDEX t_key;
 SELECT bloomx_check_index('t_key');
 SELECT i.segments - a.segments AS segments, i.rows - a.rows AS rows, i.entries - a.entries AS entries, i.pages - a.pages AS pages,
-    i.bits - a.bits AS bits, i.lost FROM bloomx_index_info('t_key') i, alone a;
+    i.signature_bits - a.signature_bits AS bits, i.lost FROM bloomx_index_info('t_key') i, alone a;
 
 -- The number of lookups in which index and sequential scan differ, and of those that found nothing.
 CREATE FUNCTION build_differences(condition text, OUT lookups int, OUT differ int, OUT empty int) LANGUAGE sql AS $$
@@ -86,13 +86,13 @@ DROP INDEX t_one;
 CREATE TABLE narrow AS SELECT i FROM generate_series(1, 140000) i;
 ALTER TABLE narrow SET (parallel_workers = 2, autovacuum_enabled = off);
 SET test.wait = on;
-CREATE INDEX narrow_key ON narrow USING bloomx ((CASE WHEN i % 1000 = 1 THEN wait_for_workers(i) ELSE i END)) WITH (keys = 1);
+CREATE INDEX narrow_key ON narrow USING bloomx ((CASE WHEN i % 1000 = 1 THEN wait_for_workers(i) ELSE i END)) WITH (max_keys_per_filter = 1);
 SET test.wait = off;
 SELECT bloomx_check_index('narrow_key');
 SELECT segments, rows, entries, lost FROM bloomx_index_info('narrow_key');
 -- With little memory, what a process cannot keep goes to the leader, which makes full segments of it.
 SET maintenance_work_mem = '1MB';
-CREATE INDEX narrow_again ON narrow USING bloomx (i) WITH (keys = 1);
+CREATE INDEX narrow_again ON narrow USING bloomx (i) WITH (max_keys_per_filter = 1);
 SELECT bloomx_check_index('narrow_again');
 SELECT segments, rows, entries, lost FROM bloomx_index_info('narrow_again');
 SET maintenance_work_mem = '64MB';

@@ -71,9 +71,9 @@ SELECT bloomx_check_index('events_key');
 
 -- An index made on an empty table, entries of one row, rates.
 CREATE TABLE empty (LIKE events);
-CREATE INDEX empty_key ON empty USING bloomx (id, kind) WITH (pending_limit = 16, keys = 1, rate = 0.05);
+CREATE INDEX empty_key ON empty USING bloomx (id, kind) WITH (pending_limit = 16, max_keys_per_filter = 1, fpr = 0.05);
 INSERT INTO empty SELECT * FROM events;
-SELECT probes, entries = rows AS entries_of_one, entries > 1000 AS many FROM bloomx_index_info('empty_key');
+SELECT hash_functions, entries = rows AS entries_of_one, entries > 1000 AS many FROM bloomx_index_info('empty_key');
 SELECT bloomx_check_index('empty_key');
 SET enable_seqscan = off;
 SELECT * FROM empty WHERE id = 777;
@@ -206,12 +206,12 @@ EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE id IS NOT NULL;
 SELECT count(*) FROM choice WHERE line LIKE '%49999%';
 SELECT count(*) FROM choice WHERE tags @> '{100005}' OR id = 6;
 -- A class whose conditions ask for many keys at once has fewer probes per key, unless an option or another column says otherwise.
-SELECT probes FROM bloomx_index_info('choice_key');
+SELECT hash_functions FROM bloomx_index_info('choice_key');
 DROP INDEX choice_key;
 CREATE INDEX choice_grams ON choice USING bloomx (line text_ngram_ops, lower(line) text_ngram_ops);
-CREATE INDEX choice_rare ON choice USING bloomx (line text_ngram_ops, lower(line) text_ngram_ops) WITH (rate = 0.001);
+CREATE INDEX choice_rare ON choice USING bloomx (line text_ngram_ops, lower(line) text_ngram_ops) WITH (fpr = 0.001);
 CREATE INDEX choice_mixed ON choice USING bloomx (line text_ngram_ops, id);
-SELECT i AS index, (bloomx_index_info(i)).probes, bloomx_check_index(i) AS checked FROM unnest('{choice_grams,choice_rare,choice_mixed}'::regclass[]) i;
+SELECT i AS index, (bloomx_index_info(i)).hash_functions, bloomx_check_index(i) AS checked FROM unnest('{choice_grams,choice_rare,choice_mixed}'::regclass[]) i;
 DROP INDEX choice_rare, choice_mixed;
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line LIKE '%line 49999%';
 EXPLAIN (COSTS OFF) SELECT * FROM choice WHERE line ~ '(12345|54321|23456)';
@@ -221,7 +221,7 @@ CREATE TABLE choice_later (line text);
 CREATE INDEX choice_later_key ON choice_later USING bloomx (line text_ngram_ops);
 INSERT INTO choice_later SELECT line FROM choice;
 VACUUM choice_later;
-SELECT probes, bloomx_check_index('choice_later_key') AS checked FROM bloomx_index_info('choice_later_key');
+SELECT hash_functions, bloomx_check_index('choice_later_key') AS checked FROM bloomx_index_info('choice_later_key');
 -- Many rows have one of the elements, or are empty, though few have no others.
 CREATE TABLE choice_common AS SELECT ARRAY[i, -(i % 5)] AS often, CASE WHEN i % 20 > 0 THEN ARRAY[i] ELSE '{}' END AS empty FROM generate_series(1, 50000) i;
 CREATE INDEX ON choice_common USING bloomx (often, empty);
@@ -290,10 +290,10 @@ SELECT count(*) FROM temporary WHERE id = 100;
 \set VERBOSITY default
 CREATE TABLE shapes (p point, f bloomfilter, i int);
 CREATE INDEX ON shapes USING bloomx (p);
-CREATE INDEX ON shapes USING bloomx (i) WITH (rate = 0.9);
-CREATE INDEX ON shapes USING bloomx (i) WITH (bits = 640);
-CREATE INDEX ON shapes USING bloomx (f) WITH (rate = 0.01);
-CREATE INDEX ON shapes USING bloomx (f) WITH (keys = 10);
+CREATE INDEX ON shapes USING bloomx (i) WITH (fpr = 0.9);
+CREATE INDEX ON shapes USING bloomx (i) WITH (signature_bits = 640);
+CREATE INDEX ON shapes USING bloomx (f) WITH (fpr = 0.01);
+CREATE INDEX ON shapes USING bloomx (f) WITH (max_keys_per_filter = 10);
 DROP TABLE events, empty, types, unlogged, shapes;
 DROP FUNCTION add_events, event_differences, wrong_columns;
 DROP TYPE any_pair, pair, same_columns, color, small_int;

@@ -11,9 +11,9 @@ RESET client_min_messages;
 CREATE TABLE i_filter AS
 SELECT n, l AS layout, bloom_add_all(bloom_empty(1000, 0.01, l, seed => n), i_keys(1, 100)) AS f
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY u(l, n);
-SELECT i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes, i.key_type, i.seed, i.capacity, i.overfilled
+SELECT i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.hash_functions, i.key_type, i.seed, i.capacity, i.overfilled
 FROM i_filter, bloom_info(f) i ORDER BY n;
-SELECT i.layout, i.bits_set BETWEEN 100 AND 100 * i.parts * i.probes AS bits_set, i.fill = i.bits_set / i.bits::float8 AS fill,
+SELECT i.layout, i.bits_set BETWEEN 100 AND 100 * i.hash_functions AS bits_set, i.fill = i.bits_set / i.bits::float8 AS fill,
        i.cardinality BETWEEN 95 AND 105 AS cardinality, i.fpr < 0.001 AS fpr
 FROM i_filter, bloom_info(f) i ORDER BY n;
 
@@ -23,7 +23,7 @@ SELECT i.layout, i.bits = i.blocks * i.parts * i.part_bits AS bits, i.bytes = 4 
 FROM i_filter, bloom_info(f) i ORDER BY n;
 
 -- A filter without a planned capacity and without keys.
-SELECT i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.key_type, i.seed, i.capacity, i.overfilled,
+SELECT i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.hash_functions, i.key_type, i.seed, i.capacity, i.overfilled,
        i.bits_set, i.fill, i.cardinality, i.fpr
 FROM bloom_info(bloom_empty_bits(4096, 8)) i;
 
@@ -50,15 +50,15 @@ SELECT what, bloom_summary(f) FROM (VALUES
     (6, 'full', bloom_add_all(bloom_empty(10), i_keys(1, 1000))),
     (7, 'megabytes', bloom_empty(1000000)),
     (8, 'a low rate', bloom_add_all(bloom_empty(100, 1e-9), i_keys(1, 100))),
-    (9, 'open', bloom_probe_all(i_keys(1, 20))),
-    (10, 'open, empty', bloom_probe_all('{}'::int[])),
-    (11, 'ready-made hashes', bloom_probe_hash(1)),
+    (9, 'open', bloomx_probe_all(i_keys(1, 20))),
+    (10, 'open, empty', bloomx_probe_all('{}'::int[])),
+    (11, 'ready-made hashes', bloomx_probe_hash(1)),
     (12, 'null', NULL)) AS v(n, what, f) ORDER BY n;
 SELECT l, bloom_summary(bloom_add_all(bloom_empty(100, 0.001, l), i_keys(1, 200))) FROM unnest(ARRAY['scalable', 'counting', 'age_partitioned', 'dynamic_blocked', 'rational']) l ORDER BY l;
 SELECT bloom_cardinality(NULL) AS cardinality, bloom_fpr(NULL) AS fpr, bloom_fill(NULL) AS fill, bloom_jaccard(NULL, NULL) AS jaccard;
 
 -- bloom_plan: the sizes for 1000 keys, by layout and rate (bits per key).
-SELECT layout, rate, round(bits / 1000.0, 1) AS bits_per_key, blocks, parts, part_bits, probes, fpr < rate AS "below the rate", fpr > rate / 3 AS "and near it"
+SELECT layout, rate, round(bits / 1000.0, 1) AS bits_per_key, blocks, parts, part_bits, hash_functions, fpr < rate AS "below the rate", fpr > rate / 3 AS "and near it"
 FROM (SELECT l, n, 10.0::float8 ^ -d AS rate, p.*
       FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) WITH ORDINALITY u(l, n), generate_series(1, 6) d,
            bloom_plan(1000, 10.0::float8 ^ -d, l) p) s
@@ -68,8 +68,8 @@ ORDER BY n, rate DESC;
 SELECT bloom_plan(1000) = bloom_plan(1000, 0.01, 'partitioned_blocked') AS "default";
 
 -- bloom_plan describes what bloom_empty makes.
-SELECT count(*) AS plans, bool_and((i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes)
-                                 = (p.layout, p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.probes)) AS same
+SELECT count(*) AS plans, bool_and((i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.hash_functions)
+                                 = (p.layout, p.bits, p.bytes, p.blocks, p.parts, p.part_bits, p.hash_functions)) AS same
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 12345]) n,
      generate_series(1, 6, 2) d, bloom_plan(n, 10.0::float8 ^ -d, l) p, bloom_info(bloom_empty(n, 10.0::float8 ^ -d, l)) i;
 
@@ -90,7 +90,7 @@ ORDER BY l;
 -- Cardinality is estimated within three standard errors, from one key to three times the capacity.  sqrt(n (e^x - 1 - x) / (x k)),
 -- x = k n / m, is the standard error of the flat layouts; blocks add less than a tenth.
 CREATE FUNCTION i_sigma(n float8, f bloomfilter) RETURNS float8 LANGUAGE sql IMMUTABLE AS
-	'SELECT 1.1 * sqrt(n * (exp(x) - 1 - x) / (x * k)) FROM (SELECT i.parts * i.probes AS k, n * i.parts * i.probes / i.bits AS x FROM bloom_info(f) i) s';
+	'SELECT 1.1 * sqrt(n * (exp(x) - 1 - x) / (x * k)) FROM (SELECT i.hash_functions AS k, n * i.hash_functions / i.bits AS x FROM bloom_info(f) i) s';
 SELECT n, count(*) AS filters, bool_and(abs(bloom_cardinality(f) - n) <= greatest(0.5, 3 * i_sigma(n, f))) AS "within 3 sigma",
        round(max(3 * i_sigma(n, f) / n * 100)) AS "3 sigma, %"
 FROM unnest(ARRAY['standard', 'partitioned', 'blocked', 'partitioned_blocked']) l, unnest(ARRAY[1, 10, 100, 300, 1000, 3000]) n,

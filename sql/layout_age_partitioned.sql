@@ -6,7 +6,7 @@ CREATE EXTENSION IF NOT EXISTS bloomx;
 RESET client_min_messages;
 
 -- A plan: the window is the capacity, the rate is the highest that it ever is, and the memory the least.
-SELECT c AS "window", f AS asked, parts, probes, fpr < f AS met, round(bits::numeric / c, 1) AS "bits a key"
+SELECT c AS "window", f AS asked, parts, hash_functions, fpr < f AS met, round(bits::numeric / c, 1) AS "bits a key"
 FROM unnest(ARRAY[10, 1000, 1000000]) c, unnest(ARRAY[0.1, 0.01, 0.0001]) f, bloom_plan(c, f, 'age_partitioned');
 SELECT parts, round(bits / 1000000.0, 1) AS "bits a key", round(fpr::numeric, 4) AS fpr
 FROM unnest(ARRAY[1, 5, 20, 80, 300]) l, bloom_plan(1000000, 0.01, 'age_partitioned', options => 'generations=' || l);

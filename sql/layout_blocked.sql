@@ -3,11 +3,11 @@
 --
 
 -- 512 bits per block by default, planned by bits and by capacity
-SELECT options, i.bits, i.bytes, i.blocks, i.part_bits, i.probes
+SELECT options, i.bits, i.bytes, i.blocks, i.part_bits, i.hash_functions
     FROM unnest(ARRAY['', 'block_bits=512', 'block_bits=4096', 'block_bits=100', 'block_bits=1', 'block_bits = 100000']) options,
         bloom_info(bloom_empty_bits(100000, 6, 'blocked', options => options)) i;
-SELECT options, p.part_bits, round(p.bits / 20000.0, 2) AS bits_per_key, p.probes, p.fpr < 0.001 AS below_target,
-        (i.bits, i.bytes, i.blocks, i.part_bits, i.probes) = (p.bits, p.bytes, p.blocks, p.part_bits, p.probes) AS as_planned
+SELECT options, p.part_bits, round(p.bits / 20000.0, 2) AS bits_per_key, p.hash_functions, p.fpr < 0.001 AS below_target,
+        (i.bits, i.bytes, i.blocks, i.part_bits, i.hash_functions) = (p.bits, p.bytes, p.blocks, p.part_bits, p.hash_functions) AS as_planned
     FROM unnest(ARRAY['', 'block_bits=64', 'block_bits=448', 'block_bits=4096', 'block_bits=32768']) options,
         bloom_plan(20000, 0.001, 'blocked', options => options) p, bloom_info(bloom_empty(20000, 0.001, 'blocked', options => options)) i;
 SELECT bloom_empty_bits(100000, 6, 'blocked') = bloom_empty_bits(100000, 6, 'blocked', options => 'block_bits=512') AS preset;

@@ -24,7 +24,7 @@ CREATE TABLE c_filters AS
 SELECT bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(1, 1000)) AS f, bloom_agg(i, 1000) AS plain FROM generate_series(1, 1000) i;
 
 -- Without its counters it is the plain filter, with the same properties.
-SELECT bloom_to_bits(f) = plain AS same, bloom_to_bits(f)::bytea = plain::bytea AS "same bytes", c_lost(f, 1, 1000) AS lost,
+SELECT bloom_drop_counters(f) = plain AS same, bloom_drop_counters(f)::bytea = plain::bytea AS "same bytes", c_lost(f, 1, 1000) AS lost,
        bloom_fpr(f) = bloom_fpr(plain) AS fpr, bloom_cardinality(f) = bloom_cardinality(plain) AS cardinality, bloom_fill(f) = bloom_fill(plain) AS fill
 FROM c_filters;
 SELECT i.layout, i.key_type, i.bits_set, i.overfilled, i.details FROM c_filters, bloom_info(f) i;
@@ -48,7 +48,7 @@ SELECT bloom_remove_hash(f, 12345) = f AS unchanged, bloom_remove(bloom_empty(10
 
 -- Nulls are ignored.
 SELECT bloom_remove(f, NULL::int) = f AS key, bloom_remove_all(f, NULL::int[]) = f AS keys, bloom_remove_hash(f, NULL) = f AS hash,
-       bloom_remove(NULL, 1) IS NULL AS filter, bloom_to_bits(NULL) IS NULL AS bits
+       bloom_remove(NULL, 1) IS NULL AS filter, bloom_drop_counters(NULL) IS NULL AS bits
 FROM c_filters;
 
 -- A key added twice must be removed twice; the aggregate counts duplicates too.
@@ -60,13 +60,13 @@ FROM generate_series(1, 300) i;
 SELECT bloom_agg(NULL::int, f) IS NOT NULL AS "no keys" FROM c_filters GROUP BY f;
 
 -- How often a key was added: at least that often, 15 for more, 0 for an absent key.
-SELECT n, bloom_count(g, 1) AS one, bloom_count(g, 1::bigint) AS bigint, bloom_count_hash(g, bloom_hash(1)) AS by_hash, bloom_count(g, 2) AS two, bloom_count(g, 3) AS three
+SELECT n, bloom_key_count(g, 1) AS one, bloom_key_count(g, 1::bigint) AS bigint, bloom_key_count_hash(g, bloom_hash(1)) AS by_hash, bloom_key_count(g, 2) AS two, bloom_key_count(g, 3) AS three
 FROM unnest(ARRAY[1, 3, 14, 15, 100]) n, bloom_add_all(bloom_empty(10, 0.001, 'counting'), array_fill(1, ARRAY[n]) || 2) g;
-SELECT i, bloom_count(f, i) AS times FROM (SELECT bloom_agg(i % 7, bloom_empty(100, 0.001, 'counting')) AS f FROM generate_series(1, 40) i) s, generate_series(0, 8) i;
-SELECT count(*) FILTER (WHERE bloom_count(f | f, i) < 2) AS too_low, count(*) FILTER (WHERE bloom_count(f | f, i) = 2) > 950 AS doubled,
-       count(*) FILTER (WHERE (bloom_count(f, i) > 0) <> (f @> i)) AS "other than @>"
+SELECT i, bloom_key_count(f, i) AS times FROM (SELECT bloom_agg(i % 7, bloom_empty(100, 0.001, 'counting')) AS f FROM generate_series(1, 40) i) s, generate_series(0, 8) i;
+SELECT count(*) FILTER (WHERE bloom_key_count(f | f, i) < 2) AS too_low, count(*) FILTER (WHERE bloom_key_count(f | f, i) = 2) > 950 AS doubled,
+       count(*) FILTER (WHERE (bloom_key_count(f, i) > 0) <> (f @> i)) AS "other than @>"
 FROM c_filters, generate_series(1, 1000) i;
-SELECT bloom_count(f, NULL::int) IS NULL AS key, bloom_count(NULL, 1) IS NULL AS filter, bloom_count_hash(f, NULL) IS NULL AS hash FROM c_filters;
+SELECT bloom_key_count(f, NULL::int) IS NULL AS key, bloom_key_count(NULL, 1) IS NULL AS filter, bloom_key_count_hash(f, NULL) IS NULL AS hash FROM c_filters;
 
 -- A counter sticks at 15: its keys can no longer be removed.
 SELECT n, g @> 1 AS found, i.details, c_lost(bloom_remove_all(g, array_fill(1, ARRAY[n])), 1, 1) AS "gone when removed as often"
@@ -90,33 +90,33 @@ SELECT bloom_remove_all(f, c_keys(1, 400)) | bloom_add_all(bloom_empty(1000, 0.0
        f | f = f AS "f | f", bloom_remove_all(f | f, c_keys(1, 1000)) = f AS "one stream of two out"
 FROM c_filters;
 SELECT c_lost(u, 1, 1100) AS lost, c_lost(bloom_remove_all(u, c_keys(1, 500)), 501, 1100) AS "lost after removals",
-       bloom_to_bits(u) = plain | bloom_to_bits(small) AS "bits of the union", i.blocks, i.parts
+       bloom_drop_counters(u) = plain | bloom_drop_counters(small) AS "bits of the union", i.blocks, i.parts
 FROM c_filters, bloom_add_all(bloom_empty(100, 0.1, 'counting'), c_keys(1001, 1100)) small, LATERAL (SELECT f | small AS u) s, bloom_info(u) i;
 SELECT bloom_union_agg(g) = bloom_add_all(bloom_empty(400, 0.01, 'counting'), c_keys(1, 400)) AS union_agg
 FROM generate_series(0, 3) i, bloom_add_all(bloom_empty(400, 0.01, 'counting'), c_keys(100 * i + 1, 100 * i + 100)) g;
 
 -- Prefix and fold: exactly the filter that would have been built, and keys can still be removed.
-SELECT bloom_to_bits(bloom_prefix(f, 4)) = bloom_prefix(plain, 4) AS prefix, bloom_to_bits(bloom_fold(f)) = bloom_fold(plain) AS fold,
+SELECT bloom_drop_counters(bloom_prefix(f, 4)) = bloom_prefix(plain, 4) AS prefix, bloom_drop_counters(bloom_fold(f)) = bloom_fold(plain) AS fold,
        c_lost(bloom_remove_all(bloom_fold(bloom_prefix(f, 4)), c_keys(1, 500)), 501, 1000) AS lost,
-       bloom_to_bits(bloom_shrink(bloom_remove_all(f, c_keys(101, 1000)), 0.01)) =
+       bloom_drop_counters(bloom_shrink(bloom_remove_all(f, c_keys(101, 1000)), 0.01)) =
            bloom_shrink(bloom_add_all(bloom_empty(1000), c_keys(1, 100)), 0.01) AS shrink
 FROM c_filters;
 
 -- Disjointness and estimates are those of the plain filters.
-SELECT a !&& b AS disjoint, a && a AS overlaps, bloom_union_cardinality(a, f) = bloom_union_cardinality(bloom_to_bits(a), plain) AS "union",
-       bloom_jaccard(a, f) = bloom_jaccard(bloom_to_bits(a), plain) AS jaccard
+SELECT a !&& b AS disjoint, a && a AS overlaps, bloom_union_cardinality(a, f) = bloom_union_cardinality(bloom_drop_counters(a), plain) AS "union",
+       bloom_jaccard(a, f) = bloom_jaccard(bloom_drop_counters(a), plain) AS jaccard
 FROM c_filters, bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(1, 30)) a, bloom_add_all(bloom_empty(1000, 0.01, 'counting'), c_keys(2001, 2030)) b;
 
 -- Operations that it refuses, and those that other layouts refuse.
 SELECT c_attempt('SELECT f & f FROM c_filters');
 SELECT c_attempt('SELECT f | plain FROM c_filters');
-SELECT c_attempt('SELECT bloom_to_bits(f) | plain FROM c_filters');
+SELECT c_attempt('SELECT bloom_drop_counters(f) | plain FROM c_filters');
 SELECT c_attempt(format('SELECT bloom_remove(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
-SELECT c_attempt(format('SELECT bloom_count(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
-SELECT c_attempt('SELECT bloom_count(f, ''a''::varchar) FROM c_filters');
-SELECT c_attempt('SELECT bloom_count(bloom_agg(x), 1) FROM generate_series(1, 0) x');
+SELECT c_attempt(format('SELECT bloom_key_count(bloom_empty(10, 0.01, %L), 1)', l)) FROM unnest(ARRAY['partitioned_blocked', 'standard']) l;
+SELECT c_attempt('SELECT bloom_key_count(f, ''a''::varchar) FROM c_filters');
+SELECT c_attempt('SELECT bloom_key_count(bloom_agg(x), 1) FROM generate_series(1, 0) x');
 SELECT c_attempt('SELECT bloom_remove_all(plain, ''{}''::int[]) FROM c_filters');
-SELECT c_attempt('SELECT bloom_to_bits(plain) FROM c_filters');
+SELECT c_attempt('SELECT bloom_drop_counters(plain) FROM c_filters');
 SELECT c_attempt('SELECT bloom_remove(f, ''a''::varchar) FROM c_filters');
 SELECT c_attempt('SELECT bloom_empty(10, 0.01, ''counting'', options => ''growth=2'')');
 SELECT c_attempt('SELECT bloom_empty(1000000000, 0.01, ''counting'')');

@@ -3,14 +3,14 @@
 -- positive rate is bounded whatever the number of keys and wherever they fall.
 --
 -- A plan: one cache line per block; the rate is met with room to spare, because it is a bound
-SELECT layout, bits, bytes, blocks, parts, part_bits, probes, fpr < 0.01 AS "below the target"
+SELECT layout, bits, bytes, blocks, parts, part_bits, hash_functions, fpr < 0.01 AS "below the target"
 FROM bloom_plan(10000, 0.01, 'dynamic_blocked');
 
 -- Options
-SELECT o AS options, blocks, part_bits, probes
+SELECT o AS options, blocks, part_bits, hash_functions
 FROM unnest(ARRAY['', 'block_bits=4096', 'growth=4', 'tightening=0.5', ' block_bits = 128 , growth=3,tightening=0.25']) o,
      bloom_info(bloom_empty(10000, 0.01, 'dynamic_blocked', options => o));
-SELECT bytes, blocks, part_bits, probes FROM bloom_info(bloom_empty_bits(100000, 7, 'dynamic_blocked'));
+SELECT bytes, blocks, part_bits, hash_functions FROM bloom_info(bloom_empty_bits(100000, 7, 'dynamic_blocked'));
 
 -- Many more keys than planned: none is lost, and the rate stays below 1 %
 CREATE TABLE grown AS

@@ -5,7 +5,7 @@
 -- ---- hybrid ----
 
 -- Two probes per part by default; k is a multiple of them
-SELECT options, i.layout, i.bits, i.parts, i.part_bits, i.probes, i.parts * i.probes AS k
+SELECT options, i.layout, i.bits, i.parts, i.part_bits, i.hash_functions
     FROM unnest(ARRAY['', 'probes=1', 'probes=2', 'probes=4', ' probes = 8 ', 'probes=8, hashing=triple']) options,
         bloom_info(bloom_empty_bits(100000, 8, 'hybrid', options => options)) i;
 SELECT bloom_empty_bits(100000, 7, 'hybrid');
@@ -16,11 +16,11 @@ SELECT bloom_empty_bits(100000, 8, 'hybrid', options => 'probes=2.5');
 SELECT bloom_empty_bits(100000, 8, 'hybrid', options => 'parts=2');
 
 -- Planned: the smallest filter of even k; an empty filter is as planned
-SELECT target, p.parts, p.probes, round(p.bits / 10000.0, 2) AS bits_per_key, p.fpr < target AS below_target,
-        (i.bits, i.parts, i.part_bits, i.probes) = (p.bits, p.parts, p.part_bits, p.probes) AS as_planned
+SELECT target, p.parts, p.hash_functions, round(p.bits / 10000.0, 2) AS bits_per_key, p.fpr < target AS below_target,
+        (i.bits, i.parts, i.part_bits, i.hash_functions) = (p.bits, p.parts, p.part_bits, p.hash_functions) AS as_planned
     FROM unnest(ARRAY[0.1, 0.01, 0.001]) target, bloom_plan(10000, target, 'hybrid') p,
         bloom_info(bloom_empty(10000, target, 'hybrid')) i;
-SELECT options, parts, probes, fpr < 0.01 AS below_target
+SELECT options, parts, hash_functions, fpr < 0.01 AS below_target
     FROM unnest(ARRAY['probes=1', 'probes=7', 'probes=40']) options, bloom_plan(10000, 0.01, 'hybrid', options => options);
 
 -- Every key is found, and few others are; the rate is that of the formula
@@ -30,7 +30,7 @@ SELECT count(*) FILTER (WHERE f @> x AND x <= 1000) AS found,
         generate_series(1, 11000) x;
 
 -- bloom_info
-SELECT layout, bits, blocks, parts, part_bits, probes, capacity, bits_set, round(cardinality) AS cardinality, details
+SELECT layout, bits, blocks, parts, part_bits, hash_functions, capacity, bits_set, round(cardinality) AS cardinality, details
     FROM bloom_info((SELECT bloom_agg(x, bloom_empty_bits(8192, 6, 'hybrid', options => 'probes=3')) FROM generate_series(1, 500) x));
 
 -- Different sizes combine: prefix and fold give the filters that would have been built, a missing part counts as all ones

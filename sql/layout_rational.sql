@@ -3,7 +3,7 @@
 --
 
 -- k in 1/65536; bloom_info shows it
-SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.details
+SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.hash_functions, i.details
     FROM unnest(ARRAY[0.25, 1, 1.5, 6.25, 63.75, 64]) asked, bloom_info(bloom_empty_bits(8192, asked, 'rational')) i;
 SELECT bloom_empty_bits(8192, 0, 'rational');
 SELECT bloom_empty_bits(8192, 0.00001, 'rational');
@@ -13,7 +13,7 @@ SELECT bloom_empty_bits(8192, 2.5, 'standard');
 SELECT bloom_empty_bits(8192, 2.5, 'rational', options => 'hashing=double');
 
 -- Planned by capacity, k is whole: the rate is least there
-SELECT r.bits = s.bits AND r.probes = s.probes AS as_standard, r.fpr < 0.01 AS below_target, i.details
+SELECT r.bits = s.bits AND r.hash_functions = s.hash_functions AS as_standard, r.fpr < 0.01 AS below_target, i.details
     FROM bloom_plan(1000, 0.01, 'rational') r, bloom_plan(1000, 0.01, 'standard') s, bloom_info(bloom_empty(1000, 0.01, 'rational')) i;
 
 -- With a whole k it sets the bits of a standard filter

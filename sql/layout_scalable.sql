@@ -3,7 +3,7 @@
 -- positive rate is bounded whatever their number.
 --
 -- A plan describes the first stage; its rate is that with the capacity of the first stage
-SELECT layout, bits, bytes, blocks, parts, part_bits, probes, fpr < 0.01 AS "below the target"
+SELECT layout, bits, bytes, blocks, parts, part_bits, hash_functions, fpr < 0.01 AS "below the target"
 FROM bloom_plan(1000, 0.01, 'scalable');
 
 -- Options
@@ -133,7 +133,7 @@ SELECT refusal('SELECT bloom_union_agg(f) FROM (SELECT bloom_agg(g * 100 + n, bl
 
 -- United with a set of hashes: these are sorted, and must not crowd into the first blocks of a stage.
 SELECT l, bloom_fpr(bloom_union(bloom_empty(100, 0.01, l), s)) < 0.01 AS united, bloom_fpr((SELECT bloom_union_agg(f) FROM unnest(ARRAY[bloom_add(bloom_empty(100, 0.01, l), 0), s]) f)) < 0.01 AS agg
-FROM (SELECT bloom_probe_all(array_agg(n)) AS s FROM generate_series(1, 20000) n) s, unnest(ARRAY['scalable', 'dynamic_blocked']) l;
+FROM (SELECT bloomx_probe_all(array_agg(n)) AS s FROM generate_series(1, 20000) n) s, unnest(ARRAY['scalable', 'dynamic_blocked']) l;
 
 -- Invalid plans and options
 SELECT refusal($$SELECT bloom_empty(1000, 0.01, 'scalable', options => 'growth=3')$$);

@@ -3,7 +3,7 @@
 --
 
 -- k counts the probes in all blocks together; each block has its share
-SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.probes, i.details
+SELECT asked, i.layout, i.bits, i.blocks, i.parts, i.part_bits, i.hash_functions, i.details
     FROM unnest(ARRAY[1024, 1025, 1536, 9999]) asked, bloom_info(bloom_empty_bits(asked, 6, 'variable_blocked')) i;
 SELECT (i.details ->> 'k')::numeric(8, 3) AS k FROM bloom_info(bloom_empty_bits(1000, 64, 'variable_blocked')) i;
 SELECT bloom_empty_bits(1000, 64.5, 'variable_blocked');
@@ -12,13 +12,13 @@ SELECT bloom_empty_bits(1000, 6, 'variable_blocked', options => 'block_bits=64')
 
 -- Planned by capacity, it is half full and a little larger than a standard filter; an empty filter is as planned
 SELECT target, round(p.bits / 10000.0, 2) AS bits_per_key, round(p.bits::numeric / s.bits, 3) AS of_standard, p.fpr < target AS below_target,
-        (i.bits, i.bytes, i.part_bits, i.probes) = (p.bits, p.bytes, p.part_bits, p.probes) AS as_planned,
+        (i.bits, i.bytes, i.part_bits, i.hash_functions) = (p.bits, p.bytes, p.part_bits, p.hash_functions) AS as_planned,
         round((i.details ->> 'k')::numeric / (p.bits / 10000.0 * ln(2.0)), 3) AS k_of_half_full
     FROM unnest(ARRAY[0.1, 0.01, 0.0001]) target, bloom_plan(10000, target, 'variable_blocked') p,
         bloom_plan(10000, target, 'standard') s, bloom_info(bloom_empty(10000, target, 'variable_blocked')) i;
 SELECT bloom_empty(1000000000, 1e-9, 'variable_blocked');
 -- (k is limited to 64, so the filter stays far from full)
-SELECT round(bits / 1000.0) AS bits_per_key, probes, fpr < 1e-30 AS below_target FROM bloom_plan(1000, 1e-30, 'variable_blocked');
+SELECT round(bits / 1000.0) AS bits_per_key, hash_functions, fpr < 1e-30 AS below_target FROM bloom_plan(1000, 1e-30, 'variable_blocked');
 
 -- Every key is found, and few others are, as the rate says; cardinality is estimated
 CREATE FUNCTION variable(bits int, k float8, low int, high int) RETURNS bloomfilter LANGUAGE sql AS $$

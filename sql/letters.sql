@@ -48,7 +48,7 @@ BEGIN
     ALTER TABLE y_text ALTER room SET STORAGE PLAIN;
     INSERT INTO y_text SELECT w.n, 'the ' || w || ' end', repeat('-', 5000) FROM y_word w;
     CREATE TEMP TABLE y_scan AS SELECT o, s.n, s.p FROM unnest(operators) o, y_pairs(collation_name, o, false) s;
-    FOREACH definition IN ARRAY ARRAY['brin (v text_ngram_bloomx_ops (fpr = 0.0001)) WITH (pages_per_range = 1)', 'bloomx (v text_ngram_ops) WITH (rate = 0.0001)'] LOOP
+    FOREACH definition IN ARRAY ARRAY['brin (v text_ngram_bloomx_ops (fpr = 0.0001)) WITH (pages_per_range = 1)', 'bloomx (v text_ngram_ops) WITH (fpr = 0.0001)'] LOOP
         EXECUTE 'CREATE INDEX y_index ON y_text USING ' || definition;
         method := split_part(definition, ' ', 1);
         FOREACH operator IN ARRAY operators LOOP

@@ -1,16 +1,16 @@
 --
--- Sets of keys that are not yet a filter: bloom_probe makes them, and an aggregate's state is one.  They are values
+-- Sets of keys that are not yet a filter: bloomx_probe makes them, and an aggregate's state is one.  They are values
 -- of the type like any other, with or without a planned size, and every function must take them or refuse them.
 --
 
 -- An aggregate without a final function shows its state.
-CREATE AGGREGATE o_state(v anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE o_state(v anycompatible, capacity bigint) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE o_state(v anycompatible, template bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE o_union(f bloomfilter) (SFUNC = bloom_union_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE o_state(v anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE o_state(v anycompatible, capacity bigint) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE o_state(v anycompatible, template bloomfilter) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE o_union(f bloomfilter) (SFUNC = bloomx_union_transfn, STYPE = bloomfilter);
 CREATE TABLE o_sets (what text, f bloomfilter);
 INSERT INTO o_sets VALUES
-    ('one key', bloom_probe(5)), ('no key', bloom_probe_all('{}'::int[])), ('a hash', bloom_probe_hash(0)), ('text', bloom_probe('a'::text)),
+    ('one key', bloomx_probe(5)), ('no key', bloomx_probe_all('{}'::int[])), ('a hash', bloomx_probe_hash(0)), ('text', bloomx_probe('a'::text)),
     ('state', (SELECT o_state(i) FROM generate_series(1, 1000) i)),
     ('large state', (SELECT o_state(i) FROM generate_series(1, 20000) i)),
     ('planned', (SELECT o_state(i, 2000) FROM generate_series(1, 10) i)),
@@ -20,8 +20,8 @@ INSERT INTO o_sets VALUES
 SELECT what, i.layout, i.key_type, i.seed, i.capacity, i.cardinality, i.fpr, i.fill, i.overfilled, i.blocks, i.parts FROM o_sets, bloom_info(f) i;
 
 -- As the template of bloom_agg: a set without a planned size has no geometry to give, wherever the aggregate stands.
-SELECT bloom_agg(x, bloom_probe(5)) FROM generate_series(1, 10) x;
-SELECT bloom_agg(x, bloom_probe_all('{}'::int[])) FROM generate_series(1, 10) x;
+SELECT bloom_agg(x, bloomx_probe(5)) FROM generate_series(1, 10) x;
+SELECT bloom_agg(x, bloomx_probe_all('{}'::int[])) FROM generate_series(1, 10) x;
 CREATE FUNCTION o_try(query text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE result text;
 BEGIN
@@ -49,7 +49,7 @@ SELECT what, f @> 5 AS has_5, bloom_contains_any(f, ARRAY[5, 99999]) AS "any", b
        bloom_add(f, 99999) @> 99999 AS added, f | f = f AS "united with itself", bloom_union_agg(f) @> 5 AS finished
 FROM o_sets WHERE what NOT IN ('text', 'a hash') AND what !~ 'layout' GROUP BY what, f ORDER BY what COLLATE "C";
 SELECT call, count(*) FILTER (WHERE answer ~ '^(22023|0A000|42804): ') AS refused, count(*) FILTER (WHERE answer !~ '^[0-9A-Z]{5}: ') AS answered
-FROM o_sets, unnest(ARRAY['bloom_fold($1)', 'bloom_prefix($1, 1)', 'bloom_shrink($1, 0.5)', 'bloom_to_bits($1)', 'bloom_remove($1, 5)',
+FROM o_sets, unnest(ARRAY['bloom_fold($1)', 'bloom_prefix($1, 1)', 'bloom_shrink($1, 0.5)', 'bloom_drop_counters($1)', 'bloom_remove($1, 5)',
                           '$1 & $1', '$1 && $1', '$1 !&& bloom_empty(10)', 'bloom_union_cardinality($1, $1)', 'bloom_jaccard($1, bloom_empty(10))']) call,
      LATERAL o_try('SELECT ' || replace(call, '$1', format('%L::bloomfilter', f))) answer
 GROUP BY call ORDER BY call COLLATE "C";
@@ -60,13 +60,13 @@ CREATE INDEX o_gist ON o_sets USING gist (f);
 CREATE INDEX o_bloomx ON o_sets USING bloomx (f);
 ANALYZE o_sets;
 SET enable_seqscan = off;
-SELECT what FROM o_sets WHERE f ?& bloom_probe(5) AND what ~ 'planned' ORDER BY what COLLATE "C";
+SELECT what FROM o_sets WHERE f ?& bloomx_probe(5) AND what ~ 'planned' ORDER BY what COLLATE "C";
 RESET enable_seqscan;
 
 -- Transition functions are for aggregates alone, final functions finish any value.
-SELECT bloom_agg_transfn(bloom_probe(5), 6);
-SELECT bloom_union_transfn(bloom_probe(5), bloom_probe(6));
-SELECT what, (bloom_info(bloom_agg_finalfn(f, 5))).layout, (bloom_info(bloom_union_finalfn(f))).capacity, bloom_intersection_finalfn(f) = f AS same
+SELECT bloomx_agg_transfn(bloomx_probe(5), 6);
+SELECT bloomx_union_transfn(bloomx_probe(5), bloomx_probe(6));
+SELECT what, (bloom_info(bloomx_agg_finalfn(f, 5))).layout, (bloom_info(bloomx_union_finalfn(f))).capacity, bloomx_intersection_finalfn(f) = f AS same
 FROM o_sets ORDER BY what COLLATE "C";
 
 -- A header that calls a finished filter of another layout a state of bloom_agg changes nothing.
@@ -76,11 +76,11 @@ FROM unnest(ARRAY['standard', 'partitioned', 'hybrid', 'blocked', 'rational', 'v
 GROUP BY layout ORDER BY layout COLLATE "C";
 
 -- User-defined aggregates: a set as the initial value, and a state that another function changes in between.
-SELECT bloom_probe_all('{}'::int[])::text AS empty_set \gset
-CREATE AGGREGATE o_from_set(int) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter, INITCOND = :'empty_set', FINALFUNC = bloom_union_finalfn);
+SELECT bloomx_probe_all('{}'::int[])::text AS empty_set \gset
+CREATE AGGREGATE o_from_set(int) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, INITCOND = :'empty_set', FINALFUNC = bloomx_union_finalfn);
 SELECT bloom_info(o_from_set(i)) = bloom_info(bloom_agg(i)) AS same FROM generate_series(1, 5000) i;
-CREATE AGGREGATE o_moving(int) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter,
-    MSFUNC = bloom_agg_transfn, MINVFUNC = bloom_add, MSTYPE = bloomfilter, MFINALFUNC = bloom_union_finalfn);
+CREATE AGGREGATE o_moving(int) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter,
+    MSFUNC = bloomx_agg_transfn, MINVFUNC = bloom_add, MSTYPE = bloomfilter, MFINALFUNC = bloomx_union_finalfn);
 SELECT bool_and(f @> i AND f @> greatest(i - 3, 1)) AS found
 FROM (SELECT i, o_moving(i) OVER (ORDER BY i ROWS 3 PRECEDING) AS f FROM generate_series(1, 3000) i) s WHERE i % 100 = 0;
 

@@ -37,8 +37,8 @@ INSERT INTO f_ways VALUES
     ('|', 'SELECT a.sized | b.sized FROM f_days a, f_days b WHERE a.d < b.d', 'SELECT a.planned | b.planned FROM f_days a, f_days b WHERE a.d < b.d'),
     ('bloom_union', 'SELECT bloom_union(a.sized, b.sized) FROM f_days a, f_days b WHERE a.d < b.d', 'SELECT bloom_union(a.sized, a.sized) FROM f_days a'),
     ('bloom_union_agg', 'SELECT bloom_union_agg(sized) FROM f_days', 'SELECT bloom_union_agg(planned) FROM f_days'),
-    ('a set and a filter', 'SELECT bloom_union_agg(f) FROM (SELECT bloom_empty(10) AS f UNION ALL SELECT bloom_probe_all(array_agg(i)) FROM generate_series(1, 300) i) s',
-     'SELECT bloom_union_agg(f) FROM (SELECT bloom_empty(300) AS f UNION ALL SELECT bloom_probe_all(array_agg(i)) FROM generate_series(1, 300) i) s'),
+    ('a set and a filter', 'SELECT bloom_union_agg(f) FROM (SELECT bloom_empty(10) AS f UNION ALL SELECT bloomx_probe_all(array_agg(i)) FROM generate_series(1, 300) i) s',
+     'SELECT bloom_union_agg(f) FROM (SELECT bloom_empty(300) AS f UNION ALL SELECT bloomx_probe_all(array_agg(i)) FROM generate_series(1, 300) i) s'),
     ('a small one into a large one', 'SELECT bloom_agg(i) FILTER (WHERE i <= 100) | bloom_agg(i) FROM generate_series(1, 20000) i',
      'SELECT bloom_agg(i) FILTER (WHERE i <= 100) | bloom_agg(i, 100000) FILTER (WHERE i <= 1000) FROM generate_series(1, 20000) i'),
     ('without a capacity, when full', 'SELECT bloom_agg(i, bloom_empty_bits(1024, 8)) FROM generate_series(1, 10000) i', 'SELECT bloom_agg(i, bloom_empty_bits(1024, 8)) FROM generate_series(1, 500) i');

@@ -113,8 +113,8 @@ CREATE TABLE p_shapes AS SELECT * FROM (VALUES
 	(46, 'any of two', 'SELECT * FROM p_documents WHERE bloom_contains_any(f, ARRAY[5, 10])'),
 	(47, 'all of two', 'SELECT * FROM p_documents WHERE bloom_contains_all(f, ARRAY[1, 10])'),
 	(48, 'hash', 'SELECT * FROM p_documents WHERE bloom_contains_hash(f, bloom_hash(10))'),
-	(49, 'as an index is asked: all', 'SELECT * FROM p_documents WHERE f ?& bloom_probe(10)'),
-	(50, 'as an index is asked: any', 'SELECT * FROM p_documents WHERE f ?| bloom_probe_all(ARRAY[5, 10])')) v(n, what, query);
+	(49, 'as an index is asked: all', 'SELECT * FROM p_documents WHERE f ?& bloomx_probe(10)'),
+	(50, 'as an index is asked: any', 'SELECT * FROM p_documents WHERE f ?| bloomx_probe_all(ARRAY[5, 10])')) v(n, what, query);
 INSERT INTO p_shapes SELECT v.n, what, format(query, f) FROM (SELECT bloom_agg(i) FROM generate_series(1, 9) i) c(f), (VALUES
 	(60, 'constant filter with a common key', 'SELECT * FROM p_skewed WHERE k <@ %L::bloomfilter'),
 	(61, 'any of an array column', 'SELECT * FROM p_skewed WHERE bloom_contains_any(%L, ks)'),

@@ -40,27 +40,27 @@ CREATE TABLE query (n int, what text, query text);
 INSERT INTO query VALUES
 	(1, 'no filter', 'SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015'),
 	(2, 'one filter', 'SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015
-		AND bloom_prefilter(i.movie, (SELECT bloom_agg(id) FROM title WHERE year = 2015))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year = 2015), i.movie)'),
 	(4, 'three tables, no filter', 'SELECT * FROM title t JOIN info i ON i.movie = t.id JOIN keyword k ON k.movie = t.id WHERE t.year IN (2014, 2015)'),
 	(5, 'three tables, two filters', 'SELECT * FROM title t JOIN info i ON i.movie = t.id JOIN keyword k ON k.movie = t.id WHERE t.year IN (2014, 2015)
-		AND bloom_prefilter(i.movie, (SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015))) AND bloom_prefilter(k.movie, (SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)), i.movie) AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)), k.movie)'),
 	(27, 'five tables, two filters', 'SELECT * FROM title t JOIN info i ON i.movie = t.id JOIN keyword k ON k.movie = t.id
 		JOIN person p ON p.info = i.id JOIN award a ON a.person = p.id WHERE t.year IN (2014, 2015) AND a.prize = ''Oscar''
-		AND bloom_prefilter(i.movie, (SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015))) AND bloom_prefilter(k.movie, (SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)), i.movie) AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year IN (2014, 2015)), k.movie)'),
 	(6, 'three tables, a chain', 'SELECT * FROM title t JOIN info i ON i.movie = t.id JOIN keyword k ON k.movie = i.movie WHERE t.year = 2015
-		AND bloom_prefilter(k.movie, (SELECT bloom_agg(id) FROM title WHERE year = 2015))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year = 2015), k.movie)'),
 	(13, 'a CTE for both', 'WITH t AS MATERIALIZED (SELECT id FROM title WHERE year = 2015) SELECT * FROM t JOIN info i ON i.movie = t.id
-		WHERE bloom_prefilter(i.movie, (SELECT bloom_agg(id) FROM t))'),
+		WHERE bloom_prefilter((SELECT bloom_agg(id) FROM t), i.movie)'),
 	(14, 'a CTE of the filter', 'WITH f AS MATERIALIZED (SELECT bloom_agg(id) AS f FROM title WHERE year = 2015) SELECT * FROM title t JOIN info i ON i.movie = t.id
-		WHERE t.year = 2015 AND bloom_prefilter(i.movie, (SELECT f FROM f))'),
+		WHERE t.year = 2015 AND bloom_prefilter((SELECT f FROM f), i.movie)'),
 	(17, 'a star', 'SELECT * FROM region r JOIN country c ON c.region = r.id JOIN title t ON t.country = c.id WHERE r.name = ''region 3''
-		AND bloom_prefilter(t.country, (SELECT bloom_agg(c.id) FROM country c, region WHERE c.region = region.id AND region.name = ''region 3''))'),
+		AND bloom_prefilter((SELECT bloom_agg(c.id) FROM country c, region WHERE c.region = region.id AND region.name = ''region 3''), t.country)'),
 	(18, 'casts', 'SELECT * FROM title t JOIN big b ON b.movie = t.id WHERE t.year = 2015
-		AND bloom_prefilter(b.movie, (SELECT bloom_agg(id::bigint) FROM title WHERE year = 2015))'),
+		AND bloom_prefilter((SELECT bloom_agg(id::bigint) FROM title WHERE year = 2015), b.movie)'),
 	(20, 'partitions', 'SELECT * FROM title t JOIN parted p ON p.movie = t.id WHERE t.year = 2015
-		AND bloom_prefilter(p.movie, (SELECT bloom_agg(id) FROM title WHERE year = 2015))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year = 2015), p.movie)'),
 	(21, 'EXISTS', 'SELECT * FROM info i WHERE EXISTS (SELECT FROM title t WHERE t.id = i.movie AND t.year = 2015)
-		AND bloom_prefilter(i.movie, (SELECT bloom_agg(id) FROM title WHERE year = 2015))'),
+		AND bloom_prefilter((SELECT bloom_agg(id) FROM title WHERE year = 2015), i.movie)'),
 	-- any other membership counts as a condition of its own
 	(30, 'no join', 'SELECT * FROM info i WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),
 	(31, 'a join with another table', 'SELECT * FROM info i JOIN keyword k ON k.movie = i.movie WHERE i.movie <@ (SELECT bloom_agg(id) FROM title WHERE year < 1925)'),
@@ -95,24 +95,24 @@ BEGIN
 END $$;
 -- A stored filter, a constant, a parameter, the column of a joined table: all estimates are those without it.
 SELECT bloom_agg(id) AS f FROM title WHERE year = 2015 \gset
-PREPARE joined(bloomfilter) AS SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015 AND bloom_prefilter(i.movie, $1);
+PREPARE joined(bloomfilter) AS SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015 AND bloom_prefilter($1, i.movie);
 SET plan_cache_mode = force_generic_plan;
 WITH base AS (SELECT 'SELECT * FROM title t JOIN info i ON i.movie = t.id WHERE t.year = 2015' AS q)
-SELECT rows_of(q || ' AND bloom_prefilter(i.movie, (SELECT f FROM stored WHERE year = 2015))') = rows_of(q) AS stored,
-       rows_of(q || format(' AND bloom_prefilter(i.movie, %L)', :'f')) = rows_of(q) AS constant,
+SELECT rows_of(q || ' AND bloom_prefilter((SELECT f FROM stored WHERE year = 2015), i.movie)') = rows_of(q) AS stored,
+       rows_of(q || format(' AND bloom_prefilter(%L, i.movie)', :'f')) = rows_of(q) AS constant,
        rows_of(format('EXECUTE joined(%L)', :'f')) = rows_of(q) AS parameter,
-       rows_of(replace(q, 'WHERE', 'JOIN stored s ON s.year = t.year AND bloom_prefilter(i.movie, s.f) WHERE')) = rows_of(q) AS "column"
+       rows_of(replace(q, 'WHERE', 'JOIN stored s ON s.year = t.year AND bloom_prefilter(s.f, i.movie) WHERE')) = rows_of(q) AS "column"
 FROM base;
 RESET plan_cache_mode;
 -- The results are those of <@.
 SELECT count(*) FILTER (WHERE movie <@ :'f'::bloomfilter) AS contained,
-       count(*) FILTER (WHERE (movie <@ :'f'::bloomfilter) IS DISTINCT FROM bloom_prefilter(movie, :'f')) AS different,
+       count(*) FILTER (WHERE (movie <@ :'f'::bloomfilter) IS DISTINCT FROM bloom_prefilter(:'f', movie)) AS different,
        count(*) FILTER (WHERE (movie::bigint <@ (SELECT f FROM stored WHERE year = 2015)) IS DISTINCT FROM
-                              bloom_prefilter(movie::bigint, (SELECT f FROM stored WHERE year = 2015))) AS "of stored"
+                              bloom_prefilter((SELECT f FROM stored WHERE year = 2015), movie::bigint)) AS "of stored"
 FROM info;
-SELECT bloom_prefilter(NULL::int, bloom_empty(9)) IS NULL AS "null key", bloom_prefilter(1, NULL) IS NULL AS "null filter", bloom_prefilter(1, bloom_empty(9)) AS empty;
+SELECT bloom_prefilter(bloom_empty(9), NULL::int) IS NULL AS "null key", bloom_prefilter(NULL, 1) IS NULL AS "null filter", bloom_prefilter(bloom_empty(9), 1) AS empty;
 \set VERBOSITY terse
-SELECT bloom_prefilter('x'::varchar, :'f');
+SELECT bloom_prefilter(:'f', 'x'::varchar);
 \set VERBOSITY default
 SELECT prosupport, provolatile, proparallel, procost FROM pg_proc WHERE proname = 'bloom_prefilter';
 

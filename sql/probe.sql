@@ -10,29 +10,29 @@ INSERT INTO p VALUES ('none', bloom_empty(100)), ('1 to 100', (SELECT bloom_agg(
     ('another seed', bloom_add(bloom_empty(100, seed => 1), 1));
 
 -- Text keys, and hashes made with another seed, cannot be compared with the probe: the filter may hold any key.
-SELECT what, f ?& bloom_probe(7) AS "7", f ?& bloom_probe(int8 '120') AS "120",
-       f ?& bloom_probe_all(ARRAY[7, 120]) AS "both", f ?| bloom_probe_all(ARRAY[7, 120]) AS "either",
-       f ?| bloom_probe_all(ARRAY[1007, 1120]) AS "neither", f ?& bloom_probe('7'::text) AS "word"
+SELECT what, f ?& bloomx_probe(7) AS "7", f ?& bloomx_probe(int8 '120') AS "120",
+       f ?& bloomx_probe_all(ARRAY[7, 120]) AS "both", f ?| bloomx_probe_all(ARRAY[7, 120]) AS "either",
+       f ?| bloomx_probe_all(ARRAY[1007, 1120]) AS "neither", f ?& bloomx_probe('7'::text) AS "word"
 FROM p;
 
 -- No keys: all of them are in the filter, any of them is not, whatever the types. NULLs are ignored. A hash goes with every key type.
-SELECT what, f ?& bloom_probe_all(ARRAY[]::int[]) AS "all of none", f ?| bloom_probe_all(ARRAY[]::int[]) AS "any of none",
-       f ?& bloom_probe_all(ARRAY[NULL, 7]) AS "7", f ?& bloom_probe_hash(bloom_hash(7)) AS "hash"
+SELECT what, f ?& bloomx_probe_all(ARRAY[]::int[]) AS "all of none", f ?| bloomx_probe_all(ARRAY[]::int[]) AS "any of none",
+       f ?& bloomx_probe_all(ARRAY[NULL, 7]) AS "7", f ?& bloomx_probe_hash(bloom_hash(7)) AS "hash"
 FROM p WHERE what IN ('none', '1 to 100', 'words', 'another seed');
-SELECT bloom_probe(NULL::int) IS NULL AS "null";
+SELECT bloomx_probe(NULL::int) IS NULL AS "null";
 
 -- ?& finds what @> finds.
-SELECT count(*) FILTER (WHERE f @> v) AS found, count(*) FILTER (WHERE f @> v AND NOT f ?& bloom_probe(v)) AS lost
+SELECT count(*) FILTER (WHERE f @> v) AS found, count(*) FILTER (WHERE f @> v AND NOT f ?& bloomx_probe(v)) AS lost
 FROM p, generate_series(1, 1000) v WHERE what IN ('1 to 100', '51 to 150');
 
 -- The right side is a set of keys.
 SELECT bloom_empty(1) ?& bloom_empty(1);
 SELECT bloom_empty(1) ?| bloom_agg(1);
-SELECT bloom_probe('{"a": 1}'::json);
+SELECT bloomx_probe('{"a": 1}'::json);
 
 -- A set of many keys is not read as a whole for each row, on either side: that would take minutes.
 SET statement_timeout = '60s';
-SELECT count(*) FROM generate_series(1, 100000) i WHERE i * 4 <@ (SELECT bloom_probe_all(array_agg(j)) FROM generate_series(1, 200000) j);
+SELECT count(*) FROM generate_series(1, 100000) i WHERE i * 4 <@ (SELECT bloomx_probe_all(array_agg(j)) FROM generate_series(1, 200000) j);
 SELECT count(*) FROM (SELECT bloom_add(bloom_empty(1, 1e-9), i) AS f FROM generate_series(0, 99999) i) s
-WHERE f ?& (SELECT bloom_probe_all(array_agg(j)) FROM generate_series(1, 200000) j);
+WHERE f ?& (SELECT bloomx_probe_all(array_agg(j)) FROM generate_series(1, 200000) j);
 RESET statement_timeout;

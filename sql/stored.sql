@@ -41,7 +41,7 @@ FROM unnest(ARRAY[0, 1, 2, 3, 5, 70, 700]) keys,
      LATERAL (SELECT n, f FROM st_external WHERE layout !~ 'planned|age' AND keys >= 0) s;
 
 -- bloom_header: the first columns of bloom_info
-SELECT count(*) AS filters, count(*) FILTER (WHERE (h.layout, h.bits, h.bytes, h.blocks, h.parts, h.part_bits, h.probes) = (i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.probes)
+SELECT count(*) AS filters, count(*) FILTER (WHERE (h.layout, h.bits, h.bytes, h.blocks, h.parts, h.part_bits, h.hash_functions) = (i.layout, i.bits, i.bytes, i.blocks, i.parts, i.part_bits, i.hash_functions)
         AND (h.key_type, h.seed, h.capacity) IS NOT DISTINCT FROM (i.key_type, i.seed, i.capacity)) AS same,
        count(*) FILTER (WHERE h.layout = s.layout OR s.layout ~ 'open|planned') AS "of its layout"
 FROM (SELECT * FROM st_external UNION ALL SELECT * FROM st_compressed) s, bloom_header(f) h, bloom_info(f::bytea::bloomfilter) i;

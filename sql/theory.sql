@@ -62,7 +62,7 @@ SELECT bloom_fpr_distinct(1, 4, 2) AS one_sixth, bloom_fpr_distinct(1, 64, 64) A
 SELECT d, bloom_fpr_element(44, 512, 8, d) AS fpr, bloom_collisions(512, 8, 8 - d) AS keys FROM generate_series(8, 1, -1) d;
 
 -- bloom_plan uses the formula of the geometry.
-SELECT layout, p.fpr = CASE layout WHEN 'standard' THEN bloom_fpr_standard(1000, bits, probes) WHEN 'blocked' THEN bloom_fpr_blocked(1000, bits, probes)
+SELECT layout, p.fpr = CASE layout WHEN 'standard' THEN bloom_fpr_standard(1000, bits, hash_functions) WHEN 'blocked' THEN bloom_fpr_blocked(1000, bits, hash_functions)
     WHEN 'partitioned_blocked' THEN bloom_fpr_partitioned_blocked(1000, blocks, parts) END AS same
 FROM unnest(ARRAY['standard', 'blocked', 'partitioned_blocked']) l, bloom_plan(1000, 0.01, l) p;
 

@@ -1,5 +1,5 @@
 --
--- The type modifier: bloomfilter(capacity, rate, layout).
+-- The type modifier: bloomfilter(capacity, fpr, layout).
 --
 SET client_min_messages = warning;
 CREATE EXTENSION IF NOT EXISTS bloomx;
@@ -90,9 +90,9 @@ RESET bloomx.overfill;
 -- What holds no keys, or keeps their hashes, is sized to it, with its key type; layout and seed stay the user's choice.
 INSERT INTO days SELECT 4, bloom_agg(NULL::int);
 INSERT INTO days SELECT 5, bloom_union_agg(f) FROM days WHERE false;
-INSERT INTO days VALUES (6, bloom_empty(7)), (7, bloom_probe_all(keys(1, 500)));
-CREATE AGGREGATE t_state(anycompatible, bigint) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE t_state(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+INSERT INTO days VALUES (6, bloom_empty(7)), (7, bloomx_probe_all(keys(1, 500)));
+CREATE AGGREGATE t_state(anycompatible, bigint) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE t_state(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
 INSERT INTO days SELECT 8, t_state(n, 100000) FROM generate_series(1, 500) n;
 INSERT INTO days SELECT 9, t_state(n) FROM generate_series(1, 500) n;
 SELECT refusal('INSERT INTO days VALUES (0, bloom_empty(7, layout => ''standard''))');
@@ -103,14 +103,14 @@ SELECT day, i.capacity, i.key_type, round(i.cardinality) AS keys, (i.blocks, i.p
     f = (SELECT bloom_agg(n, 1000) FROM generate_series(1, 500) n) AS "as built"
     FROM days, bloom_info(f) i, bloom_plan(1000, 0.01) p ORDER BY day;
 -- ... with a warning if it is too small
-INSERT INTO days VALUES (10, bloom_probe_all(keys(1, 2000)));
+INSERT INTO days VALUES (10, bloomx_probe_all(keys(1, 2000)));
 -- So any two unite exactly.
 SELECT a.day, b.day, a.f | b.f = (SELECT bloom_agg(n, 1000) FROM generate_series(1, 500) n) AS exact FROM days a, days b WHERE a.day IN (4, 7) AND b.day IN (7, 8, 9) ORDER BY 1, 2;
 SELECT bloom_union_agg(f) = (SELECT f FROM days WHERE day = 7) AS exact FROM days WHERE day IN (4, 5, 6, 7, 8, 9);
 -- A filter of no rows becomes one of any layout.
 CREATE TABLE others (b bloomfilter(100, 0.01, blocked), c bloomfilter(100, 0.01, counting));
 INSERT INTO others SELECT bloom_agg(n), bloom_agg(n) FROM generate_series(1, 0) n;
-INSERT INTO others VALUES (bloom_probe_all(keys(1, 100)), bloom_probe_all(keys(1, 100)));
+INSERT INTO others VALUES (bloomx_probe_all(keys(1, 100)), bloomx_probe_all(keys(1, 100)));
 INSERT INTO others VALUES (bloom_add(bloom_empty(100, 0.01, 'blocked'), 1), bloom_add(bloom_empty(100, 0.01, 'counting'), 1));
 SELECT bloom_summary(b), bloom_summary(c), bloom_contains_all(b, keys(1, 100)) AS all_b, bloom_contains_all(c, keys(1, 100)) AS all_c FROM others;
 SELECT bloom_remove(c, 5) @> 5 AS still FROM others WHERE c @> 5;
@@ -182,7 +182,7 @@ SELECT count(*) FROM tiny WHERE f @> 42;
 
 -- ALTER TABLE checks what is there; the type without a modifier takes everything as it is.
 CREATE TABLE altered (f bloomfilter);
-INSERT INTO altered VALUES (bloom_add(bloom_empty(40000, 1e-5), 1)), (NULL), (bloom_probe(1));
+INSERT INTO altered VALUES (bloom_add(bloom_empty(40000, 1e-5), 1)), (NULL), (bloomx_probe(1));
 SELECT attempt('ALTER TABLE altered ALTER f TYPE bloomfilter(1000)');
 SELECT attempt('ALTER TABLE altered ALTER f TYPE bloomfilter(1000) USING f::bloomfilter(1000)');
 SELECT f = bloom_add(bloom_empty(1000), 1) FROM altered;

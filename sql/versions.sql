@@ -135,7 +135,7 @@ RESET bloomx.overfill;
 
 -- The state of an aggregate is such a value too. Keys added to it go into another value, and an aggregate that is given versions
 -- changes none of them.
-CREATE AGGREGATE v_state(integer, bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE v_state(integer, bloomfilter) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
 DO $$
 DECLARE f bloomfilter; g bloomfilter; h bloomfilter;
 BEGIN

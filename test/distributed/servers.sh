@@ -29,7 +29,7 @@ schema='CREATE EXTENSION bloomx;
 	CREATE TABLE numbers (id int PRIMARY KEY, k int, note text);
 	CREATE TABLE times AS SELECT bloom_add(bloom_empty(10), timestamptz $$2026-01-01 06:00 Asia/Tokyo$$) AS f, $$2026-01-01 06:00$$ AS at;
 	CREATE TABLE words AS SELECT bloom_add(bloom_empty(10), $$ant$$) AS f;'
-indexes='CREATE INDEX by_bits ON filters USING bloomx (f) WITH (bits = 1024);
+indexes='CREATE INDEX by_bits ON filters USING bloomx (f) WITH (signature_bits = 1024);
 	CREATE INDEX by_tree ON filters USING gist (g);
 	CREATE INDEX by_hash ON filters USING hash (g);
 	CREATE INDEX by_order ON filters (g);
@@ -40,7 +40,7 @@ on_old "
 	INSERT INTO filters SELECT n, bloom_agg(n * 100 + k), bloom_add(bloom_empty(500), n), 'partitioned_blocked' FROM generate_series(1, 2000) n, generate_series(1, 20) k GROUP BY n;
 	INSERT INTO filters SELECT 3000 + i, bloom_add_all(bloom_empty(200, 0.001, layout), ARRAY(SELECT generate_series(1, 200))), NULL, layout
 	FROM unnest('{standard,partitioned,blocked,hybrid,rational,variable_blocked,counting,scalable,dynamic_blocked,age_partitioned}'::text[]) WITH ORDINALITY u(layout, i);
-	INSERT INTO filters VALUES (4000, bloom_probe_all(ARRAY[1, 2, 3]), NULL, 'open set'), (4001, NULL, NULL, NULL), (4002, bloom_empty(10), bloom_empty(500), 'empty');
+	INSERT INTO filters VALUES (4000, bloomx_probe_all(ARRAY[1, 2, 3]), NULL, 'open set'), (4001, NULL, NULL, NULL), (4002, bloom_empty(10), bloom_empty(500), 'empty');
 	INSERT INTO numbers SELECT n, n / 50, repeat('x', 100) FROM generate_series(1, 20000) n" || exit 1
 
 contents="SELECT md5(string_agg(id || coalesce(f::bytea::text, '-') || coalesce(g::bytea::text, '-'), ',' ORDER BY id)) FROM filters"
@@ -121,7 +121,7 @@ foreign_tables() { # name, local command, remote port
 	same "$1: filters stored there, asked from here" "$($2 "SELECT string_agg(id::text, ',' ORDER BY id) FROM filters WHERE f @> 150007")" "$($2 "SELECT string_agg(id::text, ',' ORDER BY id) FROM far_filters WHERE f @> 150007")"
 	# postgres_fdw asks the other server in the time zone GMT
 	same "$1: texts are read in the time zone of this session" 1 "$($2 "SET TimeZone = 'Asia/Tokyo'; SELECT count(*) FROM far_times WHERE f ?& at")"
-	condition='f ?& (SELECT bloom_probe($1))'
+	condition='f ?& (SELECT bloomx_probe($1))'
 	$2 "SET plan_cache_mode = force_generic_plan; PREPARE ask AS SELECT FROM far_words WHERE $condition; EXPLAIN (VERBOSE) EXECUTE ask('ant')" | grep -q 'Remote SQL: SELECT.*?&'
 	ok "$1: a text is sent as a probe" $?
 	same "$1: a text, asked there" "1 0" "$($2 "PREPARE ask AS SELECT count(*) FROM far_words WHERE $condition; EXECUTE ask('ant'); EXECUTE ask('bee')" | xargs)"

@@ -34,16 +34,16 @@ two_phases() { # name, aggregate, argument, shards, condition
 
 for shards in 1 3 16; do
 	for keys in 0 10 1000 100000; do
-		two_phases "bloom_union_agg of probes: $keys keys, $shards shards" 'bloom_union_agg(bloomfilter)' 'bloom_probe(n)' $shards "n <= $keys"
+		two_phases "bloom_union_agg of probes: $keys keys, $shards shards" 'bloom_union_agg(bloomfilter)' 'bloomx_probe(n)' $shards "n <= $keys"
 	done
 	for layout in partitioned_blocked standard partitioned blocked hybrid counting rational variable_blocked; do
 		two_phases "bloom_union_agg, $layout, $shards shards" 'bloom_union_agg(bloomfilter)' "bloom_add(bloom_empty(500, 0.01, '$layout'), n)" $shards "n <= 500"
 		[ $layout = counting ] ||
 			two_phases "bloom_intersection_agg, $layout, $shards shards" 'bloom_intersection_agg(bloomfilter)' "bloom_add_all(bloom_empty(500, 0.01, '$layout'), ARRAY[n, 7, 8])" $shards "n <= 500"
 	done
-	two_phases "bloom_union_agg with nulls, $shards shards" 'bloom_union_agg(bloomfilter)' 'CASE WHEN n % 2 = 0 THEN bloom_probe(n) END' $shards "n <= 100"
+	two_phases "bloom_union_agg with nulls, $shards shards" 'bloom_union_agg(bloomfilter)' 'CASE WHEN n % 2 = 0 THEN bloomx_probe(n) END' $shards "n <= 100"
 done
-same "bloom_union_agg of probes is bloom_agg" t "$(sql "SELECT bloom_union_agg(bloom_probe(n)) = bloom_agg(n) FROM rows")"
+same "bloom_union_agg of probes is bloom_agg" t "$(sql "SELECT bloom_union_agg(bloomx_probe(n)) = bloom_agg(n) FROM rows")"
 
 # The states of bloom_agg itself, as text, unite to what one server gives.
 for argument in "n" "n, 100000" "n, 100000, 0.001" "n, bloom_empty(100000, 0.01, ''standard'')" "n, NULL, 0.001"; do

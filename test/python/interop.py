@@ -287,13 +287,13 @@ def check_removal(tap):
         WITH f AS (SELECT bloom_remove_all(bloom_agg(i % 150, bloom_empty_bits(4096, 11, 'counting')),
                                            ARRAY(SELECT generate_series(100, 149)) || 5000 || ARRAY(SELECT generate_series(0, 9))) AS f
                        FROM generate_series(1, 200) AS i)
-        SELECT f, bloom_to_bits(f) FROM bloom_add_all((SELECT f FROM f), array_fill(-1, ARRAY[20])) AS f;""")
+        SELECT f, bloom_drop_counters(f) FROM bloom_add_all((SELECT f FROM f), array_fill(-1, ARRAY[20])) AS f;""")
     ours = python_filter(("counting", 4096, 11, 0), (bloomx.integer(i % 150) for i in range(1, 201)))
     removed = [ours.remove(bloomx.integer(i)) for i in [*range(100, 150), 5000, *range(10)]]
     for _ in range(20):
         ours.add(bloomx.integer(-1))
     tap.ok(removed.count(False) == 1 and ours.to_text() == theirs, "removal: SQL's filter is Python's")
-    tap.ok(ours.to_bits().to_text() == bits, "bloom_to_bits: SQL's filter is Python's")
+    tap.ok(ours.to_bits().to_text() == bits, "bloom_drop_counters: SQL's filter is Python's")
 
 
 def check_refusals(tap, vectors):

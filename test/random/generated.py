@@ -5,7 +5,7 @@
 
 The functions, operators, casts, aggregates and operator classes come from the catalog; this file has the
 values for each type of argument.  Filters come in kinds: every layout empty, with keys, overfull, with every
-bit set, TOASTed, with extreme headers; open states of aggregates; sets made by bloom_probe; and filters with
+bit set, TOASTed, with extreme headers; open states of aggregates; sets made by bloomx_probe; and filters with
 one changed field that the validator accepts.  A function of two filters gets all pairs of kinds; other
 arguments are combined pairwise.
 
@@ -258,12 +258,12 @@ END $$;
 CREATE FUNCTION hashes(lowest int, highest int, seed bigint DEFAULT 0) RETURNS bigint[] LANGUAGE sql STABLE AS $$
 	SELECT coalesce(array_agg(bloom_hash(i, seed)), '{}') FROM generate_series(lowest, highest) i WHERE i <> 5 $$;
 
-CREATE AGGREGATE raw_state(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE raw_state(anycompatible, bigint) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE raw_state(anycompatible, bigint, float8) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE raw_state(anycompatible, bloomfilter) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE raw_union(bloomfilter) (SFUNC = bloom_union_transfn, STYPE = bloomfilter);
-CREATE AGGREGATE raw_intersection(bloomfilter) (SFUNC = bloom_intersection_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_state(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_state(anycompatible, bigint) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_state(anycompatible, bigint, float8) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_state(anycompatible, bloomfilter) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_union(bloomfilter) (SFUNC = bloomx_union_transfn, STYPE = bloomfilter);
+CREATE AGGREGATE raw_intersection(bloomfilter) (SFUNC = bloomx_intersection_transfn, STYPE = bloomfilter);
 
 -- Each query in a subtransaction of its own.  What it returns is a complaint if it begins like one.
 CREATE FUNCTION attempts(labels text[], queries text[], OUT label text, OUT answer text) RETURNS SETOF record LANGUAGE plpgsql AS $$
@@ -424,13 +424,13 @@ def kinds(layouts):
     yield "open state, planned for 100,000", "(SELECT raw_state(i, 100000::bigint) FROM generate_series(1, 5) i)", "hashes(1, 5)", "424242", False
     yield "open state, of a rate", "(SELECT raw_state(i, NULL::bigint, 0.001::float8) FROM generate_series(1, 5) i)", "hashes(1, 5)", "424242", False
     yield "open state, only NULL, planned", "(SELECT raw_state(NULL::int, 10::bigint))", "'{}'", "424242", False
-    yield "open state, a union", "(SELECT raw_union(f) FROM (VALUES (bloom_probe(1)), (bloom_probe(2))) t(f))", "hashes(1, 2)", "424242", False
+    yield "open state, a union", "(SELECT raw_union(f) FROM (VALUES (bloomx_probe(1)), (bloomx_probe(2))) t(f))", "hashes(1, 2)", "424242", False
     yield "open state, an intersection", "(SELECT raw_intersection(f) FROM (VALUES (bloom_add(bloom_empty(10), 1)), (bloom_add(bloom_empty(20), 1))) t(f))", "hashes(1, 1)", "424242", False
-    yield "a probe", "bloom_probe(1)", "hashes(1, 1)", "424242", True
-    yield "a probe of text", "bloom_probe('k1'::text)", "ARRAY[bloom_hash('k1'::text)]", "'k5'::text", False
-    yield "a probe of a hash", "bloom_probe_hash(7)", "'{7}'", None, False
-    yield "a probe of nothing", "bloom_probe_all('{}'::int[])", "'{}'", "424242", True
-    yield "a probe of many", "bloom_probe_all((SELECT array_agg(i) FROM generate_series(1, 100) i))", "hashes(81, 100)", "424242", False
+    yield "a probe", "bloomx_probe(1)", "hashes(1, 1)", "424242", True
+    yield "a probe of text", "bloomx_probe('k1'::text)", "ARRAY[bloom_hash('k1'::text)]", "'k5'::text", False
+    yield "a probe of a hash", "bloomx_probe_hash(7)", "'{7}'", None, False
+    yield "a probe of nothing", "bloomx_probe_all('{}'::int[])", "'{}'", "424242", True
+    yield "a probe of many", "bloomx_probe_all((SELECT array_agg(i) FROM generate_series(1, 100) i))", "hashes(81, 100)", "424242", False
     few, many = "bloom_add(bloom_empty(100), 1)", "bloom_add_all(bloom_empty(5000), (SELECT array_agg(i) FROM generate_series(1, 5000) i))"
     yield "no key type", "bloom_empty(100)", "'{}'", "424242", True
     yield "a union of sizes", f"{few} | {many}", "hashes(1, 20)", "424242", False
@@ -438,7 +438,7 @@ def kinds(layouts):
     yield "a prefix", f"bloom_prefix({many}, 3)", "hashes(31, 50)", "424242", False
     yield "folded", f"bloom_fold({many}, 3)", "hashes(31, 50)", "424242", False
     yield "shrunk", f"bloom_shrink({few}, 0.5)", "hashes(1, 1)", "424242", False
-    yield "without counters", "bloom_to_bits(bloom_add(bloom_empty(100, 0.01, 'counting'), 1))", "hashes(1, 1)", "424242", False
+    yield "without counters", "bloom_drop_counters(bloom_add(bloom_empty(100, 0.01, 'counting'), 1))", "hashes(1, 1)", "424242", False
     yield "of the least seed", f"bloom_add(bloom_empty(100, 0.01, 'partitioned_blocked', seed => (-{BIG} - 1)), 1)", f"hashes(1, 1, (-{BIG} - 1))", "424242", False
     yield "automatic", "(SELECT bloom_agg(i) FROM generate_series(1, 100) i)", "hashes(81, 100)", "424242", False
     yield "automatic, empty", "(SELECT bloom_agg(i) FROM generate_series(1, 0) i)", "'{}'", "424242", False
@@ -526,9 +526,9 @@ def pairwise(domains):
 
 
 # What a returned filter must hold: the keys of its first argument, those of either argument, those of both.
-KEEPS = {"bloom_union": "a.hashes || b.hashes", "bloom_union_transfn": "a.hashes || b.hashes", "bloom_agg_transfn": "a.hashes", "bloom_agg_finalfn": "a.hashes",
+KEEPS = {"bloom_union": "a.hashes || b.hashes", "bloomx_union_transfn": "a.hashes || b.hashes", "bloomx_agg_transfn": "a.hashes", "bloomx_agg_finalfn": "a.hashes",
          "bloom_intersection": "(SELECT coalesce(array_agg(h), '{}') FROM unnest(a.hashes) h WHERE h = ANY (b.hashes))"}
-KEEPS["bloom_intersection_transfn"] = KEEPS["bloom_intersection"]
+KEEPS["bloomx_intersection_transfn"] = KEEPS["bloom_intersection"]
 RATES = re.compile("fpr|fill|jaccard|collisions|false_overlap")
 COUNTS = re.compile("cardinality")
 
@@ -621,7 +621,7 @@ STATEMENTS = {
     "planning: filter @> column": "EXPLAIN SELECT * FROM keys WHERE @f @> k",
     "planning: column <@ filter": "EXPLAIN SELECT * FROM keys WHERE k <@ @f",
     "planning: any and all": "EXPLAIN SELECT * FROM keys WHERE bloom_contains_any(@f, ARRAY[k, 1]) OR bloom_contains_all(@f, ARRAY[k, 1]) OR bloom_contains_hash(@f, k)",
-    "planning: filter ?& probe of a column": "EXPLAIN SELECT * FROM keys WHERE @f ?& bloom_probe(k) AND @f ?| bloom_probe_all(ARRAY[k, 2])",
+    "planning: filter ?& probe of a column": "EXPLAIN SELECT * FROM keys WHERE @f ?& bloomx_probe(k) AND @f ?| bloomx_probe_all(ARRAY[k, 2])",
     "planning: filter ?& filter": "EXPLAIN SELECT * FROM keys, (SELECT f FROM kind LIMIT 3) x WHERE f ?& @f AND @f ?| f",
     "planning: filter && filter": "EXPLAIN SELECT * FROM kind WHERE f && @f AND f !&& @f AND f = @f AND f <> @f AND f < @f",
     "planning: join on membership": "EXPLAIN SELECT * FROM keys a JOIN keys b USING (k) WHERE a.k <@ @f AND @s @> b.k",
@@ -631,10 +631,10 @@ STATEMENTS = {
     "planning: a union": "EXPLAIN SELECT * FROM keys WHERE (SELECT bloom_union_agg(f) FROM (SELECT @f AS f FROM generate_series(1, 3)) x) @> k AND k <@ (@f | @s)",
     "planning: a column of filters": "EXPLAIN SELECT * FROM kind WHERE f @> 5 AND f ?& @f",
     "planning: a materialized filter": "EXPLAIN WITH x AS MATERIALIZED (SELECT @f AS f) SELECT * FROM keys WHERE k <@ (SELECT f FROM x)",
-    "execution: rows by constant": "SELECT count(*) FROM keys WHERE @f @> k AND k <@ @s AND bloom_contains_any(@s, ARRAY[k]) AND @s ?& bloom_probe(k)",
+    "execution: rows by constant": "SELECT count(*) FROM keys WHERE @f @> k AND k <@ @s AND bloom_contains_any(@s, ARRAY[k]) AND @s ?& bloomx_probe(k)",
     "execution: rows by subquery, in parallel": "SELECT count(*) FROM keys a WHERE a.k <@ @s",
     "ANALYZE": "CREATE TEMP TABLE t AS SELECT @s AS f FROM generate_series(1, 3); ANALYZE t; SELECT NULL",
-    "planning after ANALYZE": "CREATE TEMP TABLE t AS SELECT @s AS f, i FROM generate_series(1, 20) i; ANALYZE t; EXPLAIN SELECT * FROM t JOIN keys ON f @> k WHERE f @> 5 AND f ?& bloom_probe(1) AND f ?| @f; "
+    "planning after ANALYZE": "CREATE TEMP TABLE t AS SELECT @s AS f, i FROM generate_series(1, 20) i; ANALYZE t; EXPLAIN SELECT * FROM t JOIN keys ON f @> k WHERE f @> 5 AND f ?& bloomx_probe(1) AND f ?| @f; "
                               "EXPLAIN SELECT * FROM t JOIN keys ON k <@ f",
     "sort, group, distinct": "SELECT count(*) FROM (SELECT f, count(*) FROM (VALUES (@s), (@s), (NULL)) v(f) GROUP BY f ORDER BY f) x, (SELECT DISTINCT f FROM (VALUES (@s), (@f)) v(f)) y",
     "joins of filters": "SET LOCAL enable_hashjoin = off; SELECT count(*) FROM (VALUES (@s), (@s)) a(f) JOIN (VALUES (@f), (@s)) b(f) USING (f); "
@@ -651,7 +651,7 @@ STATEMENTS = {
     "the index and the table agree: bloomx": "CREATE TEMP TABLE t (id serial, f bloomfilter); CREATE INDEX ti ON t USING bloomx (f); INSERT INTO t (f) SELECT @s FROM generate_series(1, 5); INSERT INTO t (f) VALUES (NULL), (@f); "
                                              "SELECT agree('t', @k)",
     "the index and the table agree: bloomx, built": "CREATE TEMP TABLE t (id serial, f bloomfilter); INSERT INTO t (f) SELECT @s FROM generate_series(1, 200); INSERT INTO t (f) VALUES (NULL), (@f); "
-                                                    "CREATE INDEX ti ON t USING bloomx (f) WITH (bits = 1024, probes = 4); SELECT agree('t', @k)",
+                                                    "CREATE INDEX ti ON t USING bloomx (f) WITH (signature_bits = 1024, hash_functions = 4); SELECT agree('t', @k)",
     "the keys that an index is asked for: gist": "SELECT agree('gist_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
     "the keys that an index is asked for: bloomx": "SELECT agree('bloomx_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
     "the filter that an index is asked for: gist": "SELECT agree('gist_uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
@@ -659,12 +659,12 @@ STATEMENTS = {
 
 # Indexes with options at the ends of their ranges.
 INDEX_OPTIONS = ["gist (f bloomfilter_gist_ops (siglen = 64))", "gist (f bloomfilter_gist_ops (siglen = 2024))", "gist (f bloomfilter_gist_ops (siglen = 0))",
-                 "bloomx (f) WITH (bits = 1)", "bloomx (f) WITH (bits = 64, probes = 1)", "bloomx (f) WITH (bits = 1000000, probes = 64)", "bloomx (f) WITH (pending_limit = 0)",
-                 "bloomx (f) WITH (pending_limit = 2147483647)", "bloomx (f) WITH (bits = 64, probes = 64)", "bloomx (f) WITH (bits = 65536, pending_limit = 64)"]
+                 "bloomx (f) WITH (signature_bits = 1)", "bloomx (f) WITH (signature_bits = 64, hash_functions = 1)", "bloomx (f) WITH (signature_bits = 1000000, hash_functions = 64)", "bloomx (f) WITH (pending_limit = 0)",
+                 "bloomx (f) WITH (pending_limit = 2147483647)", "bloomx (f) WITH (signature_bits = 64, hash_functions = 64)", "bloomx (f) WITH (signature_bits = 65536, pending_limit = 64)"]
 
 AGREE = r"""
 -- Every row for which a condition on a key or a filter holds is found by the index.
-CREATE FUNCTION agree(t regclass, key anycompatible, conditions text[] DEFAULT ARRAY['f @> $1', 'f ?& bloom_probe($1)', 'f ?| bloom_probe_all(ARRAY[$1, $1])', 'f @> $2', 'f ?& $2', 'bloom_contains_any(f, ARRAY[$2])'])
+CREATE FUNCTION agree(t regclass, key anycompatible, conditions text[] DEFAULT ARRAY['f @> $1', 'f ?& bloomx_probe($1)', 'f ?| bloomx_probe_all(ARRAY[$1, $1])', 'f @> $2', 'f ?& $2', 'bloom_contains_any(f, ARRAY[$2])'])
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE q text; by_index bigint; by_table bigint;
 BEGIN
@@ -688,7 +688,7 @@ END $$;
 CREATE TABLE gist_kept (f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE INDEX ON gist_kept USING gist (f);
 CREATE TABLE bloomx_kept (f bloomfilter) WITH (autovacuum_enabled = off);
-CREATE INDEX ON bloomx_kept USING bloomx (f) WITH (bits = 512, probes = 4);
+CREATE INDEX ON bloomx_kept USING bloomx (f) WITH (signature_bits = 512, hash_functions = 4);
 -- Two filters must match in more than keys must: here are none but the default's.
 CREATE TABLE gist_uniform WITH (autovacuum_enabled = off) AS
 	SELECT (SELECT bloom_agg(j, bloom_empty(20)) FROM generate_series(i, i + 5) j) AS f FROM generate_series(1, 500) i;
@@ -989,10 +989,10 @@ def more_planning(tests, session, values, reps):
              for capacity in ARGUMENTS["bigint"] for rate in ARGUMENTS["double precision"] for rows in (10, "9000000000000000000")]
     tests.run("planning: an aggregate with a capacity and a rate", batches_of(calls))
     calls = [(text, f"EXPLAIN SELECT * FROM keys WHERE {text}")
-             for v in ARGUMENTS["anycompatible"] for text in [f"bloom_empty(10) @> {v}", f"{v} <@ bloom_add(bloom_empty(10), {v})", f"bloom_empty(10) ?& bloom_probe({v})", f"(SELECT bloom_agg({v})) @> k",
-                                                              f"bloom_agg_finalfn(bloom_add(bloom_empty(10), k), {v}) @> k"]]
+             for v in ARGUMENTS["anycompatible"] for text in [f"bloom_empty(10) @> {v}", f"{v} <@ bloom_add(bloom_empty(10), {v})", f"bloom_empty(10) ?& bloomx_probe({v})", f"(SELECT bloom_agg({v})) @> k",
+                                                              f"bloomx_agg_finalfn(bloom_add(bloom_empty(10), k), {v}) @> k"]]
     calls += [(text, f"EXPLAIN SELECT * FROM keys, kind WHERE {text}")
-              for v in ARGUMENTS["anycompatiblearray"] for text in [f"bloom_contains_any(f, {v})", f"bloom_contains_all(f, {v})", f"f ?& bloom_probe_all({v})", f"f ?| bloom_probe_all({v})",
+              for v in ARGUMENTS["anycompatiblearray"] for text in [f"bloom_contains_any(f, {v})", f"bloom_contains_all(f, {v})", f"f ?& bloomx_probe_all({v})", f"f ?| bloomx_probe_all({v})",
                                                                    f"f @> ANY ({v})", f"bloom_contains_any(bloom_empty(10), {v})"]]
     tests.run("planning: keys of every type", batches_of(calls))
     # ANALYZE reads 16 MB of filters, and only the headers of the others.
@@ -1059,7 +1059,7 @@ def parallel(tests, session, aggregates, reps):
         call = f"{aggregate['schema']}.{aggregate['name']}({', '.join(arguments[t] for t in aggregate['types'])})"
         statement = f"{settings}; SELECT count(sound(r)) FROM (SELECT {call} AS r FROM wide GROUP BY v % 5) x; SELECT sound(r) FROM (SELECT {call} AS r FROM wide) x"
         tests.run(f"{aggregate['signature']}, in parallel", statement_batches(statement, reps if takes else reps[:1], 4))
-    statement = f"{settings}; SELECT count(*) FROM wide WHERE v <@ @s; SELECT count(*) FROM wide WHERE @f @> v AND f ?& bloom_probe(v)"
+    statement = f"{settings}; SELECT count(*) FROM wide WHERE v <@ @s; SELECT count(*) FROM wide WHERE @f @> v AND f ?& bloomx_probe(v)"
     tests.run("membership, in parallel", statement_batches(statement, reps, 4))
 
 
@@ -1092,7 +1092,7 @@ def finish(tests, session, admin):
         "DELETE FROM bloomx_kept WHERE ctid IN (SELECT ctid FROM bloomx_kept LIMIT 20)", "VACUUM ANALYZE gist_kept", "VACUUM ANALYZE bloomx_kept", "VACUUM FULL kind", "REINDEX TABLE gist_kept", "REINDEX TABLE bloomx_kept")
     top("the index of all kinds is whole", "SELECT public.bloomx_check_index(i.indexrelid) FROM pg_index i WHERE indrelid = 'bloomx_kept'::regclass", superuser=True)
     top("planning with the statistics of all kinds", "EXPLAIN SELECT * FROM kind WHERE f @> 5", "EXPLAIN SELECT * FROM kind JOIN keys ON f @> k", "EXPLAIN SELECT * FROM bloomx_kept a JOIN gist_kept b ON a.f && b.f",
-        "EXPLAIN SELECT * FROM kind a JOIN kind b ON a.f ?& b.f WHERE a.f ?| bloom_probe_all(ARRAY[1, 2])")
+        "EXPLAIN SELECT * FROM kind a JOIN kind b ON a.f ?& b.f WHERE a.f ?| bloomx_probe_all(ARRAY[1, 2])")
 
 
 if __name__ == "__main__":

@@ -175,11 +175,11 @@ class Generator:
         if roll < 0.5:
             return rng.choice(["{0} <@ {1}", "{1} @> {0}", "bloom_contains({1}, {0})"]).format(key, f)
         if roll < 0.6:
-            return f"bloom_prefilter({key}, {f})"
+            return f"bloom_prefilter({f}, {key})"
         if roll < 0.68:
             return f"{rng.choice(['bloom_contains_any', 'bloom_contains_all'])}({f}, ARRAY[{key}, {key}])"
         if roll < 0.74:
-            return f"{f} {rng.choice(['?&', '?|'])} {rng.choice(['bloom_probe({0})', 'bloom_probe_all(ARRAY[{0}])']).format(key)}"
+            return f"{f} {rng.choice(['?&', '?|'])} {rng.choice(['bloomx_probe({0})', 'bloomx_probe_all(ARRAY[{0}])']).format(key)}"
         if roll < 0.8:
             other = self.filter(scope, depth, kind)
             # A filter is no set of keys.  Of two constants that would be computed while planning, and of a subquery's column

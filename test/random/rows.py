@@ -270,8 +270,8 @@ WHERE m.amname = ANY (%s) AND (%s OR EXISTS (SELECT FROM pg_depend d JOIN pg_ext
 GROUP BY m.amname, n.nspname, c.opcname, t.typname, c.opcdefault ORDER BY m.amname, c.opcname
 """
 
-BLOOMX_OPTIONS = {"rate": [0.2, 0.01, 0.0001], "keys": [1, 5, 100, 2000], "pending_limit": [16, 16, 16, 64, 1024]}
-FILTER_OPTIONS = {"pending_limit": [16, 16, 16, 64, 1024], "probes": [2, 6]}
+BLOOMX_OPTIONS = {"fpr": [0.2, 0.01, 0.0001], "max_keys_per_filter": [1, 5, 100, 2000], "pending_limit": [16, 16, 16, 64, 1024]}
+FILTER_OPTIONS = {"pending_limit": [16, 16, 16, 64, 1024], "hash_functions": [2, 6]}
 DROP_SLOT = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots WHERE slot_name = 'bloomx_rows' AND NOT active"
 CONSISTENCY = "ALTER SYSTEM SET wal_consistency_checking = 'generic'"
 # An error that a session may meet: a deadlock, a table or an index that is gone, an expression that has no meaning (a regular expression, a division).

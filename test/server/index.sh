@@ -20,10 +20,10 @@ echo "seed $seed"
 
 sql -c "
 	CREATE TABLE docs (id serial PRIMARY KEY, f bloomfilter);
-	CREATE INDEX docs_f ON docs USING bloomx (f) WITH (bits = 2048, probes = 8, pending_limit = 16);
+	CREATE INDEX docs_f ON docs USING bloomx (f) WITH (signature_bits = 2048, hash_functions = 8, pending_limit = 16);
 	-- signatures of several pages, merged often
 	CREATE TABLE large (id serial PRIMARY KEY, f bloomfilter);
-	CREATE INDEX large_f ON large USING bloomx (f) WITH (bits = 131072, probes = 8, pending_limit = 16);
+	CREATE INDEX large_f ON large USING bloomx (f) WITH (signature_bits = 131072, hash_functions = 8, pending_limit = 16);
 	-- filters of all sizes, and often emptied: the geometry is chosen again and again
 	CREATE TABLE growing (id serial PRIMARY KEY, f bloomfilter);
 	CREATE INDEX growing_f ON growing USING bloomx (f) WITH (pending_limit = 16);
@@ -32,11 +32,11 @@ sql -c "
 	CREATE INDEX events_key ON events USING bloomx (who, note, tags) WITH (pending_limit = 16);
 	-- many rows by one statement: sessions that meet on a page of pending rows part, and use several lists
 	CREATE TABLE many (id serial PRIMARY KEY, f bloomfilter);
-	CREATE INDEX many_f ON many USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
+	CREATE INDEX many_f ON many USING bloomx (f) WITH (signature_bits = 512, hash_functions = 8, pending_limit = 16);
 	-- filters and values of one table
 	CREATE TABLE mixed (id serial PRIMARY KEY, f bloomfilter, tags int[]);
-	CREATE INDEX mixed_key ON mixed USING bloomx (tags) WITH (probes = 8, pending_limit = 16);
-	CREATE INDEX mixed_f ON mixed USING bloomx (f) WITH (bits = 512, probes = 8, pending_limit = 16);
+	CREATE INDEX mixed_key ON mixed USING bloomx (tags) WITH (hash_functions = 8, pending_limit = 16);
+	CREATE INDEX mixed_f ON mixed USING bloomx (f) WITH (signature_bits = 512, hash_functions = 8, pending_limit = 16);
 	-- Index and sequential scan in one statement, so with one snapshot; no index can serve the second condition.
 	CREATE FUNCTION compare(k int) RETURNS void LANGUAGE plpgsql SET enable_seqscan = off SET jit = off AS \$\$
 	DECLARE tab text; condition text; by_index bigint; by_scan bigint;
@@ -185,7 +185,7 @@ sql -c "DROP TABLE appended" || exit 1
 # after it, and a server that replays it stops if it gets other ones.
 sql -c "ALTER SYSTEM SET wal_consistency_checking = 'generic'" -c "SELECT pg_reload_conf()" -o "$work/answer" || exit 1
 sql -c "CREATE UNLOGGED TABLE unlogged (id serial PRIMARY KEY, f bloomfilter)" \
-	-c "CREATE INDEX unlogged_f ON unlogged USING bloomx (f) WITH (bits = 256, probes = 4, pending_limit = 16)" \
+	-c "CREATE INDEX unlogged_f ON unlogged USING bloomx (f) WITH (signature_bits = 256, hash_functions = 4, pending_limit = 16)" \
 	-c "INSERT INTO unlogged (f) SELECT some_filter() FROM generate_series(1, 2000)" || exit 1
 for round in 1 2 3; do
 	load 60 &

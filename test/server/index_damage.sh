@@ -22,7 +22,7 @@ sql -c "
 	DO \$\$ BEGIN
 		FOR i IN 1 .. $copies LOOP
 			EXECUTE format('CREATE TABLE copy_%s (id int, f bloomfilter) WITH (autovacuum_enabled = off)', i);
-			EXECUTE format('CREATE INDEX copy_%1\$s_f ON copy_%1\$s USING bloomx (f) WITH (bits = 1024, probes = 8, pending_limit = 16)', i);
+			EXECUTE format('CREATE INDEX copy_%1\$s_f ON copy_%1\$s USING bloomx (f) WITH (signature_bits = 1024, hash_functions = 8, pending_limit = 16)', i);
 			EXECUTE format('INSERT INTO copy_%s SELECT id, f FROM sound', i);
 			EXECUTE format('DELETE FROM copy_%s WHERE id %% 7 = 0', i);
 		END LOOP;

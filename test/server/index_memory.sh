@@ -13,7 +13,7 @@ CREATE EXTENSION bloomx;
 SET client_min_messages = warning;
 CREATE TABLE many (id int, version int, keys int[]) WITH (autovacuum_enabled = off);
 INSERT INTO many SELECT i, 0, array(SELECT hashint8(i * 100000::bigint + j) FROM generate_series(1, 1000) j) FROM generate_series(1, 8000) i;
-CREATE INDEX many_keys ON many USING bloomx (version, keys) WITH (keys = 2100);
+CREATE INDEX many_keys ON many USING bloomx (version, keys) WITH (max_keys_per_filter = 2100);
 CREATE TABLE small AS SELECT i AS id FROM generate_series(1, 1000) i;
 CREATE INDEX small_id ON small USING bloomx (id);
 DO $$ BEGIN FOR i IN 1..12 LOOP UPDATE many SET version = version + 1; END LOOP; END $$;

@@ -17,7 +17,7 @@ set -u
 # the file has no page without an owner and is no larger than the rows and one merge need.
 sql -c "
 	CREATE TABLE wide (id serial PRIMARY KEY, f bloomfilter);
-	CREATE INDEX wide_f ON wide USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
+	CREATE INDEX wide_f ON wide USING bloomx (f) WITH (signature_bits = 65536, hash_functions = 8, pending_limit = 800);
 	INSERT INTO wide (f) SELECT some_filter() FROM generate_series(1, 900)" || exit 1
 # Where statements are so fast that few are cancelled, they insert more rows.
 cancelled=0
@@ -52,7 +52,7 @@ sql -c "
 	SET maintenance_work_mem = '1MB';
 	CREATE TABLE slow (id serial PRIMARY KEY, f bloomfilter) WITH (autovacuum_enabled = off);
 	INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 6000);
-	CREATE INDEX slow_f ON slow USING bloomx (f) WITH (bits = 65536, probes = 8, pending_limit = 800);
+	CREATE INDEX slow_f ON slow USING bloomx (f) WITH (signature_bits = 65536, hash_functions = 8, pending_limit = 800);
 	DELETE FROM slow WHERE id % 10 = 0" || exit 1
 # What a statement may take that waits for nobody: three seconds, and more on a slow machine.
 patience=$(sql -c '\timing on' -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" |
@@ -93,7 +93,7 @@ sql -c "
 	END \$\$;
 	DELETE FROM slow WHERE id > 2000;
 	DROP INDEX slow_f;
-	CREATE INDEX slow_f ON slow USING bloomx (gated(id, f)) WITH (bits = 65536, probes = 8, pending_limit = 800)" || exit 1
+	CREATE INDEX slow_f ON slow USING bloomx (gated(id, f)) WITH (signature_bits = 65536, hash_functions = 8, pending_limit = 800)" || exit 1
 close_gate
 sql -c "SET test.gate = 1000; SET maintenance_work_mem = '1MB'" -c "SELECT bloomx_check_index('slow_f') > 0" -o "$work/checked" &
 check=$!

@@ -78,7 +78,7 @@ sql $from "
 	UNION ALL SELECT 'full', 0, bloom_agg(v, bloom_empty_bits(64, 1)) FROM generate_series(1, 5000) v
 	UNION ALL SELECT 'no key type', 0, bloom_empty(10);
 	-- the open state of an aggregate is a value like any other
-	CREATE AGGREGATE partial(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter);
+	CREATE AGGREGATE partial(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter);
 	INSERT INTO filters (layout, n, f) SELECT 'hashes', 500, partial(v) FROM generate_series(1, 500) v;
 	CREATE TABLE small AS SELECT id, f FROM filters WHERE n BETWEEN 1 AND 100 AND layout <> 'hashes';
 	CREATE INDEX filters_hash ON small USING hash (f);

@@ -111,7 +111,7 @@ psql -XqAt -v ON_ERROR_STOP=1 -c "
 	ALTER TABLE wire ALTER bytes SET STORAGE external;
 	CREATE TABLE filters (name text PRIMARY KEY, f bloomfilter);
 	CREATE TABLE arrays AS SELECT array_agg(x) AS a FROM generate_series(1, 100000) x;
-	CREATE AGGREGATE open_state(anycompatible) (SFUNC = bloom_agg_transfn, STYPE = bloomfilter)" || exit 1
+	CREATE AGGREGATE open_state(anycompatible) (SFUNC = bloomx_agg_transfn, STYPE = bloomfilter)" || exit 1
 psql -XqAt -v ON_ERROR_STOP=1 -c "\\copy wire FROM '$work/values' (FORMAT binary)" || exit 1
 rm -f "$work/values"
 
@@ -175,7 +175,7 @@ FROM filters, pg_opclass o JOIN pg_am am ON am.oid = o.opcmethod WHERE o.opcinty
 -- keys whose hashes begin alike
 SELECT 'bloom_agg of keys with one first byte', 'SELECT count(f) FROM (SELECT bloom_agg(k) f FROM keys) s'
 UNION ALL SELECT 'their open state', 'SELECT count(f) FROM (SELECT open_state(k) f FROM keys) s'
-UNION ALL SELECT 'a probe for them', 'SELECT count(bloom_probe_all(a)) FROM (SELECT array_agg(k) a FROM keys) s';
+UNION ALL SELECT 'a probe for them', 'SELECT count(bloomx_probe_all(a)) FROM (SELECT array_agg(k) a FROM keys) s';
 EOF
 psql -XqAt -v ON_ERROR_STOP=1 -c "
 	CREATE TABLE keys AS SELECT k FROM generate_series(1::bigint, 10000000) k WHERE bloom_hash(k) BETWEEN 0 AND (1::bigint << 56) - 1" || exit 1

@@ -32,7 +32,7 @@ STANDBY = PRIMARY[:2]
 # number, W a text, A an array, J a document, F a filter.
 INDEXES = {
     "bloomx (N)": "N = {k}",
-    "bloomx (N, W, A) WITH (keys = 1)": "N IN ({k}, {k} + 1) AND W = 'word ' || {k}",
+    "bloomx (N, W, A) WITH (max_keys_per_filter = 1)": "N IN ({k}, {k} + 1) AND W = 'word ' || {k}",
     "bloomx (W text_ngram_ops)": "W LIKE '%ord {k}'",
     "bloomx (A)": "A @> ARRAY[{k}]",
     "bloomx (J)": "J @> '{{\"k\": {k}}}'",

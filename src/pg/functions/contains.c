@@ -29,7 +29,7 @@ ContainsKey(FunctionCallInfo fcinfo, int filter, int element)
 	PG_RETURN_BOOL(blx_test_inline(f, HashKey(&cache->key, PG_GETARG_DATUM(element), f->seed)));
 }
 
-/* f @> v */
+/* f @> v; and bloom_prefilter(f, v), which the planner takes for implied by a join */
 PG_FUNCTION_INFO_V1(bloom_contains);
 Datum
 bloom_contains(PG_FUNCTION_ARGS)
@@ -37,7 +37,7 @@ bloom_contains(PG_FUNCTION_ARGS)
 	return ContainsKey(fcinfo, 0, 1);
 }
 
-/* v <@ f; and bloom_prefilter(v, f), which the planner takes for implied by a join */
+/* v <@ f */
 PG_FUNCTION_INFO_V1(bloom_contained);
 Datum
 bloom_contained(PG_FUNCTION_ARGS)
@@ -122,27 +122,27 @@ bloom_contains_all(PG_FUNCTION_ARGS)
  */
 
 /* f ?& text */
-PG_FUNCTION_INFO_V1(bloom_holds_text);
+PG_FUNCTION_INFO_V1(bloomx_holds_text);
 Datum
-bloom_holds_text(PG_FUNCTION_ARGS)
+bloomx_holds_text(PG_FUNCTION_ARGS)
 {
 	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
 	return ContainsKey(fcinfo, 0, 1);
 }
 
 /* f ?& text[] */
-PG_FUNCTION_INFO_V1(bloom_holds_all_texts);
+PG_FUNCTION_INFO_V1(bloomx_holds_all_texts);
 Datum
-bloom_holds_all_texts(PG_FUNCTION_ARGS)
+bloomx_holds_all_texts(PG_FUNCTION_ARGS)
 {
 	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
 	return ContainsArray(fcinfo, false);
 }
 
 /* f ?| text[] */
-PG_FUNCTION_INFO_V1(bloom_holds_any_text);
+PG_FUNCTION_INFO_V1(bloomx_holds_any_text);
 Datum
-bloom_holds_any_text(PG_FUNCTION_ARGS)
+bloomx_holds_any_text(PG_FUNCTION_ARGS)
 {
 	GetTextKey(GetCallCache(fcinfo->flinfo), PG_GET_COLLATION());
 	return ContainsArray(fcinfo, true);

@@ -1,15 +1,15 @@
 /*
  * functions.h - what the files of SQL functions share.
  *
- *   typmod.c            bloomfilter(capacity, rate): types with a modifier (typmod.h)
+ *   typmod.c            bloomfilter(capacity, fpr): types with a modifier (typmod.h)
  *   io.c                text, binary and bytea forms
  *   compare.c           = <> < and hashing
  *   build/construct.c   bloom_empty, bloom_plan, bloom_add, bloom_hash
- *   build/remove.c      bloom_remove, bloom_count, bloom_to_bits
+ *   build/remove.c      bloom_remove, bloom_key_count, bloom_drop_counters
  *   build/aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
  *   build/aggplan.c     what the planner expects of an aggregate
  *   contains.c          @> <@ bloom_contains*
- *   probe_set.c         bloom_probe, ?& and ?|
+ *   probe_set.c         bloomx_probe, ?& and ?|
  *   algebra.c           | & disjoint, prefix, fold, shrink
  *   inspect.c           bloom_info, bloom_summary, bloom_header, estimates
  *   theory.c            the papers' formulas

@@ -64,6 +64,7 @@ static int
 DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
 {
 	blx_identity identity = blx_identity_of(f);
+	blx_geometry geometry = blx_geometry_of(f);
 	char		buffer[BLX_MAX_NAME + 1];
 	int			i = 0;
 
@@ -73,7 +74,7 @@ DescribeHeader(const blx_filter *f, Datum *values, bool *nulls)
 	values[i++] = Int64GetDatum(f->blocks);
 	values[i++] = Int32GetDatum(f->parts);
 	values[i++] = Int64GetDatum((int64) f->part_bits);
-	values[i++] = Int32GetDatum(f->probes);
+	values[i++] = Int32GetDatum((int32) blx_bits_per_key(&geometry));
 	nulls[i] = f->key_type == BLX_KEY_NONE;
 	values[i++] = CStringGetTextDatum(blx_key_type_name(&identity, buffer));
 	values[i++] = Int64GetDatum((int64) f->seed);

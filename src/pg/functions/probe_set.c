@@ -2,7 +2,7 @@
  * probe_set.c - sets of keys as the right side of ?& and ?|.
  *
  * An operator class cannot take `f @> v`: the consistent function of an index
- * would not learn the type of v.  So an index condition is `f ?& bloom_probe(v)`
+ * would not learn the type of v.  So an index condition is `f ?& bloomx_probe(v)`
  * (planner/index_condition.c).  Its right side is a bloomfilter too: the open set
  * of the keys' hashes (core/layouts/growing/hashes.c), with their key type, made with
  * seed 0.  The condition is lossy: the original one is asked again for every row
@@ -76,10 +76,10 @@ ProbeOfTexts(KeyType *untyped, Datum texts, bool is_array, const blx_identity *k
 	return ProbeOfHashes(untyped, hashes, n);
 }
 
-/* bloom_probe(v anycompatible) */
-PG_FUNCTION_INFO_V1(bloom_probe);
+/* bloomx_probe(v anycompatible) */
+PG_FUNCTION_INFO_V1(bloomx_probe);
 Datum
-bloom_probe(PG_FUNCTION_ARGS)
+bloomx_probe(PG_FUNCTION_ARGS)
 {
 	KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 0);
 	uint64		hash = HashKey(key, PG_GETARG_DATUM(0), 0);
@@ -87,10 +87,10 @@ bloom_probe(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(ProbeOfHashes(key, &hash, 1));
 }
 
-/* bloom_probe_all(vs anycompatiblearray): leaves out NULL elements */
-PG_FUNCTION_INFO_V1(bloom_probe_all);
+/* bloomx_probe_all(vs anycompatiblearray): leaves out NULL elements */
+PG_FUNCTION_INFO_V1(bloomx_probe_all);
 Datum
-bloom_probe_all(PG_FUNCTION_ARGS)
+bloomx_probe_all(PG_FUNCTION_ARGS)
 {
 	KeyType    *key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 0);
 	int			n;
@@ -100,10 +100,10 @@ bloom_probe_all(PG_FUNCTION_ARGS)
 	PG_RETURN_FILTER(ProbeOfHashes(key, hashes, n));
 }
 
-/* bloom_probe_hash(hash bigint): has no key type, so it goes with every filter */
-PG_FUNCTION_INFO_V1(bloom_probe_hash);
+/* bloomx_probe_hash(hash bigint): has no key type, so it goes with every filter */
+PG_FUNCTION_INFO_V1(bloomx_probe_hash);
 Datum
-bloom_probe_hash(PG_FUNCTION_ARGS)
+bloomx_probe_hash(PG_FUNCTION_ARGS)
 {
 	const KeyType none = {0};
 	uint64		hash = (uint64) PG_GETARG_INT64(0);
@@ -155,22 +155,22 @@ DatumGetProbe(Datum datum)
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("the right side of an index condition on filters must be a set of keys, not a filter of layout %s",
 						blx_layout_name(probe->layout)),
-				 errhint("Use bloom_probe(key) or bloom_probe_all(keys).")));
+				 errhint("Use bloomx_probe(key) or bloomx_probe_all(keys).")));
 	return probe;
 }
 
 /* f ?& probe: false if f lacks one of the keys */
-PG_FUNCTION_INFO_V1(bloom_holds_all);
+PG_FUNCTION_INFO_V1(bloomx_holds_all);
 Datum
-bloom_holds_all(PG_FUNCTION_ARGS)
+bloomx_holds_all(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(FilterMayHold(DatumGetFilterForTests(PG_GETARG_DATUM(0)), DatumGetProbe(PG_GETARG_DATUM(1)), true));
 }
 
 /* f ?| probe: false if f lacks all of the keys */
-PG_FUNCTION_INFO_V1(bloom_holds_any);
+PG_FUNCTION_INFO_V1(bloomx_holds_any);
 Datum
-bloom_holds_any(PG_FUNCTION_ARGS)
+bloomx_holds_any(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_BOOL(FilterMayHold(DatumGetFilterForTests(PG_GETARG_DATUM(0)), DatumGetProbe(PG_GETARG_DATUM(1)), false));
 }

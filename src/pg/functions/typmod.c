@@ -1,7 +1,7 @@
 /*
- * typmod.c - the type modifier: bloomfilter(capacity [, rate [, layout]]).
+ * typmod.c - the type modifier: bloomfilter(capacity [, fpr [, layout]]).
  *
- * The values of such a type all have the geometry of bloom_empty(capacity, rate,
+ * The values of such a type all have the geometry of bloom_empty(capacity, fpr,
  * layout) and seed 0.  So any two with one key type unite exactly: their union is
  * the filter that would have been built of both sets of keys.
  *
@@ -247,7 +247,7 @@ bloomfilter_typmod_in(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("type bloomfilter has one to three modifiers, not %d", n),
-				 errhint("Write bloomfilter(capacity), bloomfilter(capacity, rate) or bloomfilter(capacity, rate, layout).")));
+				 errhint("Write bloomfilter(capacity), bloomfilter(capacity, fpr) or bloomfilter(capacity, fpr, layout).")));
 	ReadCapacity(DatumGetCString(words[0]), &m);
 	if (n > 1)
 		ReadRate(DatumGetCString(words[1]), &m);

@@ -1,5 +1,5 @@
 /*
- * typmod.h - bloomfilter(capacity, rate, layout): what the modifier of a column says.
+ * typmod.h - bloomfilter(capacity, fpr, layout): what the modifier of a column says.
  */
 #ifndef BLOOMX_TYPMOD_H
 #define BLOOMX_TYPMOD_H

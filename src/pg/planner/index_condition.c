@@ -1,7 +1,7 @@
 /*
  * index_condition.c - membership as a condition that an index can take.
  *
- * `f @> v` becomes `f ?& bloom_probe(v)`, and the other membership functions
+ * `f @> v` becomes `f ?& bloomx_probe(v)`, and the other membership functions
  * likewise: functions/probe_set.c says why.
  */
 #include "pg/planner/planner.h"

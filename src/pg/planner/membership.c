@@ -16,16 +16,16 @@
 #include "pg/value/value.h"
 
 static const MembershipForm forms[] = {
-	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE, HOLDS_TEXT_OPERATOR},
-	{BLOOM_CONTAINED, 1, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE, HOLDS_TEXT_OPERATOR},
-	{BLOOM_CONTAINS_HASH, 0, ONE_HASH, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_HASH, NO_OPERATOR},
-	{BLOOM_CONTAINS_ANY, 0, KEY_ARRAY, false, true, HOLDS_ANY_OPERATOR, BLOOM_PROBE_ALL, HOLDS_ANY_TEXT_OPERATOR},
-	{BLOOM_CONTAINS_ALL, 0, KEY_ARRAY, true, true, HOLDS_ALL_OPERATOR, BLOOM_PROBE_ALL, HOLDS_ALL_TEXTS_OPERATOR},
-	{BLOOM_PREFILTER, 1, ONE_KEY, true, false, HOLDS_ALL_OPERATOR, BLOOM_PROBE, NO_OPERATOR},
+	{BLOOM_CONTAINS, 0, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOMX_PROBE, HOLDS_TEXT_OPERATOR},
+	{BLOOM_CONTAINED, 1, ONE_KEY, true, true, HOLDS_ALL_OPERATOR, BLOOMX_PROBE, HOLDS_TEXT_OPERATOR},
+	{BLOOM_CONTAINS_HASH, 0, ONE_HASH, true, true, HOLDS_ALL_OPERATOR, BLOOMX_PROBE_HASH, NO_OPERATOR},
+	{BLOOM_CONTAINS_ANY, 0, KEY_ARRAY, false, true, HOLDS_ANY_OPERATOR, BLOOMX_PROBE_ALL, HOLDS_ANY_TEXT_OPERATOR},
+	{BLOOM_CONTAINS_ALL, 0, KEY_ARRAY, true, true, HOLDS_ALL_OPERATOR, BLOOMX_PROBE_ALL, HOLDS_ALL_TEXTS_OPERATOR},
+	{BLOOM_PREFILTER, 0, ONE_KEY, true, false, HOLDS_ALL_OPERATOR, BLOOMX_PROBE, NO_OPERATOR},
 	/* these are index conditions themselves */
-	{BLOOM_HOLDS_TEXT, 0, ONE_KEY, true, false, HOLDS_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
-	{BLOOM_HOLDS_ALL_TEXTS, 0, KEY_ARRAY, true, false, HOLDS_ALL_TEXTS_OPERATOR, NOT_OWN, NO_OPERATOR},
-	{BLOOM_HOLDS_ANY_TEXT, 0, KEY_ARRAY, false, false, HOLDS_ANY_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
+	{BLOOMX_HOLDS_TEXT, 0, ONE_KEY, true, false, HOLDS_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
+	{BLOOMX_HOLDS_ALL_TEXTS, 0, KEY_ARRAY, true, false, HOLDS_ALL_TEXTS_OPERATOR, NOT_OWN, NO_OPERATOR},
+	{BLOOMX_HOLDS_ANY_TEXT, 0, KEY_ARRAY, false, false, HOLDS_ANY_TEXT_OPERATOR, NOT_OWN, NO_OPERATOR},
 };
 
 const MembershipForm *
@@ -37,7 +37,7 @@ FindMembershipForm(OwnFunction function)
 	return NULL;
 }
 
-/* The right side of ?& and ?|: the keys that it is made of, if a bloom_probe function shows them. */
+/* The right side of ?& and ?|: the keys that it is made of, if a bloomx_probe function shows them. */
 static void
 ReadProbe(Node *probe, Membership *m)
 {
@@ -93,10 +93,10 @@ ReadMembership(Oid function, List *args, Membership *m)
 		m->form = form->keys;
 		m->all = form->all;
 	}
-	else if (which == BLOOM_HOLDS_ALL || which == BLOOM_HOLDS_ANY)
+	else if (which == BLOOMX_HOLDS_ALL || which == BLOOMX_HOLDS_ANY)
 	{
 		m->filter = linitial(args);
-		m->all = which == BLOOM_HOLDS_ALL;
+		m->all = which == BLOOMX_HOLDS_ALL;
 		ReadProbe(lsecond(args), m);
 	}
 	else

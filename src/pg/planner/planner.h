@@ -30,7 +30,7 @@ typedef enum KeysForm
 	ONE_KEY,
 	KEY_ARRAY,
 	ONE_HASH,
-	PROBE_SET					/* a bloomfilter made by bloom_probe */
+	PROBE_SET					/* a bloomfilter made by bloomx_probe */
 } KeysForm;
 
 /* A membership function: what it asks, and how an index is asked the same. */

@@ -54,18 +54,18 @@ SelectivityOfCall(PlannerInfo *root, Oid function, List *args, JoinType type, Sp
 }
 
 /* RESTRICT of f @> v, v <@ f, f ?& probe, f ?| probe, f && g and f !&& g */
-PG_FUNCTION_INFO_V1(bloom_contains_sel);
+PG_FUNCTION_INFO_V1(bloomx_contains_sel);
 Datum
-bloom_contains_sel(PG_FUNCTION_ARGS)
+bloomx_contains_sel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(SelectivityOfCall((PlannerInfo *) PG_GETARG_POINTER(0), get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2),
 								 JOIN_INNER, NULL));
 }
 
 /* JOIN of the same: keys or filters of one table against filters of another */
-PG_FUNCTION_INFO_V1(bloom_contains_joinsel);
+PG_FUNCTION_INFO_V1(bloomx_contains_joinsel);
 Datum
-bloom_contains_joinsel(PG_FUNCTION_ARGS)
+bloomx_contains_joinsel(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_FLOAT8(SelectivityOfCall((PlannerInfo *) PG_GETARG_POINTER(0), get_opcode(PG_GETARG_OID(1)), (List *) PG_GETARG_POINTER(2),
 								 (JoinType) PG_GETARG_INT16(3), (SpecialJoinInfo *) PG_GETARG_POINTER(4)));
@@ -115,9 +115,9 @@ EstimateMembershipCost(SupportRequestCost *request)
 }
 
 /* The support function of the membership functions, and so of their operators. */
-PG_FUNCTION_INFO_V1(bloom_contains_support);
+PG_FUNCTION_INFO_V1(bloomx_contains_support);
 Datum
-bloom_contains_support(PG_FUNCTION_ARGS)
+bloomx_contains_support(PG_FUNCTION_ARGS)
 {
 	Node	   *request = (Node *) PG_GETARG_POINTER(0);
 

@@ -195,9 +195,9 @@ StartUnplanned(FunctionCallInfo fcinfo, Transition *state)
 }
 
 /* bloom_agg(v) */
-PG_FUNCTION_INFO_V1(bloom_agg_transfn);
+PG_FUNCTION_INFO_V1(bloomx_agg_transfn);
 Datum
-bloom_agg_transfn(PG_FUNCTION_ARGS)
+bloomx_agg_transfn(PG_FUNCTION_ARGS)
 {
 	return AggregateRow(fcinfo, StartUnplanned);
 }
@@ -374,17 +374,17 @@ CombineRow(FunctionCallInfo fcinfo, void (*combine) (Transition *state, const bl
 }
 
 /* bloom_union_agg(f), and what combines the partial states of every bloom_agg */
-PG_FUNCTION_INFO_V1(bloom_union_transfn);
+PG_FUNCTION_INFO_V1(bloomx_union_transfn);
 Datum
-bloom_union_transfn(PG_FUNCTION_ARGS)
+bloomx_union_transfn(PG_FUNCTION_ARGS)
 {
 	return CombineRow(fcinfo, UniteState);
 }
 
 /* bloom_intersection_agg(f) */
-PG_FUNCTION_INFO_V1(bloom_intersection_transfn);
+PG_FUNCTION_INFO_V1(bloomx_intersection_transfn);
 Datum
-bloom_intersection_transfn(PG_FUNCTION_ARGS)
+bloomx_intersection_transfn(PG_FUNCTION_ARGS)
 {
 	return CombineRow(fcinfo, IntersectState);
 }
@@ -403,9 +403,9 @@ FinishState(const blx_filter *state, OverfillCause cause)
 }
 
 /* bloom_agg's result: over no keys an empty filter that knows its key type */
-PG_FUNCTION_INFO_V1(bloom_agg_finalfn);
+PG_FUNCTION_INFO_V1(bloomx_agg_finalfn);
 Datum
-bloom_agg_finalfn(PG_FUNCTION_ARGS)
+bloomx_agg_finalfn(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_FILTER(NewEmptyFilter(&ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1)->identity));
@@ -413,9 +413,9 @@ bloom_agg_finalfn(PG_FUNCTION_ARGS)
 }
 
 /* bloom_union_agg's result: over no filters an empty one, which every union leaves out */
-PG_FUNCTION_INFO_V1(bloom_union_finalfn);
+PG_FUNCTION_INFO_V1(bloomx_union_finalfn);
 Datum
-bloom_union_finalfn(PG_FUNCTION_ARGS)
+bloomx_union_finalfn(PG_FUNCTION_ARGS)
 {
 	const blx_identity no_keys = {0};
 
@@ -425,9 +425,9 @@ bloom_union_finalfn(PG_FUNCTION_ARGS)
 }
 
 /* bloom_intersection_agg's result: unknown over no filters */
-PG_FUNCTION_INFO_V1(bloom_intersection_finalfn);
+PG_FUNCTION_INFO_V1(bloomx_intersection_finalfn);
 Datum
-bloom_intersection_finalfn(PG_FUNCTION_ARGS)
+bloomx_intersection_finalfn(PG_FUNCTION_ARGS)
 {
 	if (PG_ARGISNULL(0))
 		PG_RETURN_NULL();

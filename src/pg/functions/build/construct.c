@@ -46,14 +46,14 @@ PlanDefaultGeometry(int64 capacity, double fpr)
 	return PlanDefaultLayout((uint64) capacity, fpr);
 }
 
-/* bloom_plan(capacity bigint, fpr float8, layout text, seed bigint, options text): as bloom_empty's; the seed changes nothing here */
+/* bloom_plan(capacity bigint, fpr float8, layout text, options text): as bloom_empty's */
 PG_FUNCTION_INFO_V1(bloom_plan);
 Datum
 bloom_plan(PG_FUNCTION_ARGS)
 {
 	int64		capacity = PG_GETARG_INT64(0);
 	blx_geometry geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)),
-										 text_to_cstring(PG_GETARG_TEXT_PP(4)));
+										 text_to_cstring(PG_GETARG_TEXT_PP(3)));
 	Datum		values[8];
 	bool		nulls[8] = {false};
 	int			i = 0;
@@ -64,7 +64,7 @@ bloom_plan(PG_FUNCTION_ARGS)
 	values[i++] = Int64GetDatum(geometry.blocks);
 	values[i++] = Int32GetDatum(geometry.parts);
 	values[i++] = Int64GetDatum((int64) geometry.part_bits);
-	values[i++] = Int32GetDatum(geometry.probes);
+	values[i++] = Int32GetDatum((int32) blx_bits_per_key(&geometry));
 	values[i++] = Float8GetDatum(blx_fpr_planned(&geometry, (uint64) capacity));
 	Assert(i == lengthof(values));
 	return MakeRow(fcinfo, values, nulls);
@@ -207,12 +207,12 @@ bloom_add_all(PG_FUNCTION_ARGS)
 }
 
 /*
- * bloom_add_new(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new
+ * bloom_test_and_add(f bloomfilter, v anycompatible, OUT filter bloomfilter, OUT is_new
  * boolean).  The key is added in any case: some layouts count keys, or forget old ones.
  */
-PG_FUNCTION_INFO_V1(bloom_add_new);
+PG_FUNCTION_INFO_V1(bloom_test_and_add);
 Datum
-bloom_add_new(PG_FUNCTION_ARGS)
+bloom_test_and_add(PG_FUNCTION_ARGS)
 {
 	TupleDesc	columns;
 	Datum		values[2] = {PG_GETARG_DATUM(0), BoolGetDatum(false)};
@@ -253,9 +253,9 @@ bloom_add_hash(PG_FUNCTION_ARGS)
 }
 
 /* Tells the planner that bloom_add may change its first argument, if that is the variable that its result goes to. */
-PG_FUNCTION_INFO_V1(bloom_add_support);
+PG_FUNCTION_INFO_V1(bloomx_add_support);
 Datum
-bloom_add_support(PG_FUNCTION_ARGS)
+bloomx_add_support(PG_FUNCTION_ARGS)
 {
 	PG_RETURN_POINTER(ArgumentChangedInPlace((Node *) PG_GETARG_POINTER(0)));
 }

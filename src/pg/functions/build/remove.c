@@ -96,10 +96,10 @@ CountOf(const blx_filter *f, uint64 hash)
 	PG_RETURN_INT32((int32) count);
 }
 
-/* bloom_count(f bloomfilter, v anycompatible) */
-PG_FUNCTION_INFO_V1(bloom_count);
+/* bloom_key_count(f bloomfilter, v anycompatible) */
+PG_FUNCTION_INFO_V1(bloom_key_count);
 Datum
-bloom_count(PG_FUNCTION_ARGS)
+bloom_key_count(PG_FUNCTION_ARGS)
 {
 	CallCache  *cache = GetCallCache(fcinfo->flinfo);
 	const blx_filter *f = FilterToCount(cache, PG_GETARG_DATUM(0));
@@ -109,20 +109,20 @@ bloom_count(PG_FUNCTION_ARGS)
 	return CountOf(f, HashKey(key, PG_GETARG_DATUM(1), f->seed));
 }
 
-/* bloom_count_hash(f bloomfilter, hash bigint) */
-PG_FUNCTION_INFO_V1(bloom_count_hash);
+/* bloom_key_count_hash(f bloomfilter, hash bigint) */
+PG_FUNCTION_INFO_V1(bloom_key_count_hash);
 Datum
-bloom_count_hash(PG_FUNCTION_ARGS)
+bloom_key_count_hash(PG_FUNCTION_ARGS)
 {
 	const blx_filter *f = FilterToCount(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0));
 
 	return CountOf(f, (uint64) PG_GETARG_INT64(1));
 }
 
-/* bloom_to_bits(f bloomfilter) */
-PG_FUNCTION_INFO_V1(bloom_to_bits);
+/* bloom_drop_counters(f bloomfilter) */
+PG_FUNCTION_INFO_V1(bloom_drop_counters);
 Datum
-bloom_to_bits(PG_FUNCTION_ARGS)
+bloom_drop_counters(PG_FUNCTION_ARGS)
 {
 	const blx_filter *f = PG_GETARG_FILTER(0);
 	blx_identity identity = blx_identity_of(f);

@@ -71,7 +71,7 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 		return ESTIMATE_ARRAY_LENGTH(root, value);
 	if (IsA(value, Const) && IsFilterType(((Const *) value)->consttype))
 		return ((Const *) value)->constisnull ? 0 : KeysOfSet(DatumGetFilter(((Const *) value)->constvalue));
-	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOM_PROBE_ALL ? UNKNOWN_KEYS : 1;
+	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOMX_PROBE_ALL ? UNKNOWN_KEYS : 1;
 }
 
 /* The pages that are read: of slices, of TIDs, of pending rows; *slices is the number of slices, in full pages. */

@@ -112,11 +112,11 @@ CheckOptions(Relation index)
 
 	if (BloomxIsOfFilters(index))
 	{
-		RefuseOption(options.rate > 0, "rate", "values", "Set bits and probes, or make filters of a lower rate.");
-		RefuseOption(options.keys > 0, "keys", "values", "Leave it out: every filter has a signature of its own.");
+		RefuseOption(options.fpr > 0, "fpr", "values", "Set signature_bits and hash_functions, or make filters of a lower false positive rate.");
+		RefuseOption(options.max_keys_per_filter > 0, "max_keys_per_filter", "values", "Leave it out: every filter has a signature of its own.");
 	}
 	else
-		RefuseOption(options.bits > 0, "bits", "filters", "Set rate: the bits of a signature follow from its keys.");
+		RefuseOption(options.signature_bits > 0, "signature_bits", "filters", "Set fpr: the bits of a signature follow from its keys.");
 }
 
 static void

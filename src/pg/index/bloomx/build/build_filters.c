@@ -77,7 +77,7 @@ AddRow(FilterBuilder *state, const ItemPointerData *tid, const blx_filter *f)
 
 /*
  * The geometry without a filter to look at: that of the type, if the column is
- * declared as bloomfilter(capacity, rate).  0 parts: the filters have to say.
+ * declared as bloomfilter(capacity, fpr).  0 parts: the filters have to say.
  */
 static void
 ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
@@ -90,7 +90,7 @@ ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
 	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
 	if (LookupFilterType(typmod, &type) && BloomxSampleType(&sample, &type.geometry))
 	{
-		blx_geometry geometry = BloomxChooseGeometry(options->bits, options->probes, &sample);
+		blx_geometry geometry = BloomxChooseGeometry(options->signature_bits, options->hash_functions, &sample);
 
 		BloomxSetGeometry(keys, &geometry);
 	}
@@ -105,7 +105,7 @@ StartRows(FilterBuilder *state)
 
 	if (state->keys.parts == 0)
 	{
-		geometry = BloomxChooseGeometry(state->options.bits, state->options.probes, &state->sample);
+		geometry = BloomxChooseGeometry(state->options.signature_bits, state->options.hash_functions, &state->sample);
 		BloomxSetGeometry(&state->keys, &geometry);
 	}
 	/* the metapage must have it before the first segment is added */

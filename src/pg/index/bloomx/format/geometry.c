@@ -132,8 +132,8 @@ BloomxChooseGeometry(int32 bits_asked, int32 probes, const BloomxGeometrySample 
 	if (bits < 64 * parts)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("bits of a bloomx index must be at least 64 for each of its probes, %u for %u probes, not %u", 64 * parts, parts, bits),
-				 errhint("Raise bits, or give fewer probes.")));
+				 errmsg("signature_bits of a bloomx index must be at least 64 for each hash function, %u for %u of them, not %u", 64 * parts, parts, bits),
+				 errhint("Raise signature_bits, or lower hash_functions.")));
 	CheckCore(blx_plan_bits(BLX_PARTITIONED_BLOCKED, bits, parts, NULL, &geometry, &core_error));
 	return geometry;
 }

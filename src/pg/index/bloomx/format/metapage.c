@@ -278,10 +278,10 @@ BloomxInitMetaPage(Relation index, Page page)
 		meta->pending[i].generation = (uint64) i << LIST_SHIFT;
 	meta->next_generation = 1;
 	meta->keys.of_values = !BloomxIsOfFilters(index);
-	if (options.bits > 0 && !meta->keys.of_values)
+	if (options.signature_bits > 0 && !meta->keys.of_values)
 	{
 		BloomxGeometrySample none = {0};
-		blx_geometry geometry = BloomxChooseGeometry(options.bits, options.probes, &none);
+		blx_geometry geometry = BloomxChooseGeometry(options.signature_bits, options.hash_functions, &none);
 
 		BloomxSetGeometry(&meta->keys, &geometry);
 	}

@@ -21,10 +21,10 @@
 typedef struct BloomxOptions
 {
 	int32		varlena;
-	int			bits;			/* of a signature; 0: as many as the filters have */
-	int			probes;			/* bits per key, which are the parts of a signature; 0: as many as the filters have, or as the rate needs */
-	double		rate;			/* of false positives, per entry of values; 0: chosen */
-	int			keys;			/* the most keys of an entry of several rows; 0: as many as a signature tells apart */
+	int			signature_bits; /* 0: as many as the filters have */
+	int			hash_functions; /* bits per key, which are the parts of a signature; 0: as many as the filters have, or as the rate needs */
+	double		fpr;			/* of an entry of values; 0: chosen */
+	int			max_keys_per_filter;	/* of an entry of several rows; 0: as many as a signature tells apart */
 	int			pending_limit;	/* kB */
 } BloomxOptions;
 

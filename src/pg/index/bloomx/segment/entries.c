@@ -61,11 +61,11 @@ uint8
 BloomxChooseParts(Relation index, const BloomxColumns *columns, BlockNumber blocks)
 {
 	BloomxOptions options = BloomxGetOptions(index);
-	double		rate = options.rate > 0 ? options.rate : RateOfClasses(columns);
+	double		rate = options.fpr > 0 ? options.fpr : RateOfClasses(columns);
 	int			least = rate > 0 ? 1 : LEAST_PARTS;
 
-	if (options.probes > 0)
-		return (uint8) options.probes;
+	if (options.hash_functions > 0)
+		return (uint8) options.hash_functions;
 	if (rate <= 0)
 		rate = FALSE_BLOCKS / Max((double) blocks, 1);
 	return (uint8) Min(Max((int) ceil(-log2(rate) - 1e-9), least), BLX_MAX_K);
@@ -633,13 +633,13 @@ BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, B
 
 	entries->index = index;
 	entries->keys = keys;
-	entries->rate = options.rate > 0 ? options.rate : pow(0.5, keys->parts);
+	entries->rate = options.fpr > 0 ? options.fpr : pow(0.5, keys->parts);
 	entries->most_keys = (uint32) CapacityOf(&largest, entries->rate);
 	entries->most_of_row = Max(BloomxMostKeysOfRow(keys->parts), entries->most_keys);
 	/* with little memory, entries are smaller, so that many of them have room */
 	entries->most_keys = (uint32) Min(entries->most_keys, share->memory / BYTES_PER_KEY);
-	if (options.keys > 0)
-		entries->most_keys = Min(entries->most_keys, (uint32) options.keys);
+	if (options.max_keys_per_filter > 0)
+		entries->most_keys = Min(entries->most_keys, (uint32) options.max_keys_per_filter);
 	entries->share = *share;
 	entries->write = write;
 	entries->arg = arg;

@@ -94,13 +94,13 @@ ChooseByRows(Relation index, const BloomxDirectory *directory, int list, BloomxK
 		n += ItemPointerIsValid(&head.tid);
 		geometry = BloomxMakeGeometry(head.log2_blocks, head.parts);
 		/* if bits were set after CREATE INDEX, filters may have more parts than these have room for */
-		if (ItemPointerIsValid(&head.tid) && head.parts > 0 && options.bits == 0)
+		if (ItemPointerIsValid(&head.tid) && head.parts > 0 && options.signature_bits == 0)
 			BloomxAddToSample(&sample, &geometry);
 	}
 	BloomxEndPending(reader);
 	if (n < LEAST_FILTERS)
 		return false;
-	geometry = BloomxChooseGeometry(options.bits, options.probes, &sample);
+	geometry = BloomxChooseGeometry(options.signature_bits, options.hash_functions, &sample);
 	BloomxSetGeometry(keys, &geometry);
 	return true;
 }
