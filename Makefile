@@ -42,10 +42,15 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,segment/%, segment entries flush merge) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
-		scan rebuild vacuum nulls recheck cost handler)
+		scan rebuild vacuum nulls recheck cost handler) \
+	$(patsubst %,src/pg/bloomset/%.o, \
+		$(patsubst %,stages/%, stageplan view adding) \
+		keys/setkeys \
+		$(patsubst %,index/%, setoptions build insert vacuum handler) \
+		$(patsubst %,functions/%, setcall setprobe setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed bloomset errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

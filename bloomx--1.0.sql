@@ -1222,6 +1222,59 @@ COMMENT ON FUNCTION bloomx_index_info(regclass) IS
 	'signature size, segments, rows and pages of a bloomx index; needs SELECT on the table or pg_stat_scan_tables';
 
 -- ---------------------------------------------------------------------------
+-- Sets: Bloom filters in the pages of an index, always current
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomset_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'bloomset_handler'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_handler(internal) IS 'handler of index access method bloomset';
+CREATE ACCESS METHOD bloomset TYPE INDEX HANDLER bloomset_handler;
+COMMENT ON ACCESS METHOD bloomset IS 'a Bloom filter of the keys in a table, always current, for bloomset_contains';
+
+-- One class for all types: it has neither operators nor functions, and the access method refuses types that cannot be keys.
+CREATE OPERATOR CLASS bloomset_ops DEFAULT FOR TYPE anyelement USING bloomset AS STORAGE anyelement;
+COMMENT ON OPERATOR CLASS bloomset_ops USING bloomset IS 'values of any type as keys of a set';
+
+CREATE FUNCTION bloomset_contains(set regclass, key anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomset_contains'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10;
+COMMENT ON FUNCTION bloomset_contains(regclass, anycompatible) IS
+	'test a set for a key: true is possibly, false is definitely not; needs SELECT on the table';
+
+CREATE FUNCTION bloomset_contains_any(set regclass, keys anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomset_contains_any'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50;
+COMMENT ON FUNCTION bloomset_contains_any(regclass, anycompatiblearray) IS
+	'test a set for keys: true if it possibly has one of them; needs SELECT on the table';
+
+CREATE FUNCTION bloomset_contains_all(set regclass, keys anycompatiblearray) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomset_contains_all'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 50;
+COMMENT ON FUNCTION bloomset_contains_all(regclass, anycompatiblearray) IS
+	'test a set for keys: true if it possibly has all of them; needs SELECT on the table';
+
+CREATE FUNCTION bloomset_value(set regclass) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomset_value'
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION bloomset_value(regclass) IS
+	'the set as a filter, of at most 1 GB; needs SELECT on the table';
+
+CREATE FUNCTION bloomset_info(set regclass, OUT keys bigint, OUT fpr float8, OUT rebuilt_fpr float8, OUT stages integer, OUT capacity bigint,
+	OUT bytes bigint, OUT checkpoint_bytes bigint) RETURNS record
+	AS 'MODULE_PATHNAME', 'bloomset_info'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED COST 10000;
+COMMENT ON FUNCTION bloomset_info(regclass) IS
+	'estimated keys, false positive rate, stages and size of a set; needs SELECT on the table';
+
+CREATE FUNCTION bloomset_check(set regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomset_check'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+REVOKE ALL ON FUNCTION bloomset_check(regclass) FROM PUBLIC;
+COMMENT ON FUNCTION bloomset_check(regclass) IS
+	'verify a set against its table and count the rows with a key; needs EXECUTE, and SELECT on the table';
+
+-- ---------------------------------------------------------------------------
 -- Runtime filters: what bloomx.runtime_filter did
 -- ---------------------------------------------------------------------------
 

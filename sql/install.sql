@@ -36,13 +36,13 @@ SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS 
 \a
 SELECT proparallel AS parallel, prokind AS kind, count(*) > 0 AS some
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
-    WHERE proname !~ '^bloomx_(handler|check|index)'
+    WHERE proname !~ '^bloom(x_(handler|check|index)|set_)'
     GROUP BY 1, 2 ORDER BY 2;
 
 -- Only the planner's estimators, the random seed, the totals of runtime filters and the reading of texts depend on anything besides their arguments
 SELECT proname, provolatile AS volatile
     FROM members JOIN pg_proc p ON classid = 'pg_proc'::regclass AND objid = p.oid
-    WHERE provolatile <> 'i' AND prokind = 'f' AND proname !~ '^bloomx_(handler|check|index)'
+    WHERE provolatile <> 'i' AND prokind = 'f' AND proname !~ '^bloom(x_(handler|check|index)|set_)'
     ORDER BY proname COLLATE "C";
 
 -- Every aggregate has a state that can be sent (no pseudo-type) and combined

@@ -15,5 +15,5 @@ CORE_HEADERS = \
 	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
-	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/research/dynamic_stage.h \
+	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/growing/chain.h layouts/research/dynamic_stage.h \
 	filter/filter.h filter/growth.h filter/inline.h filter/slices.h

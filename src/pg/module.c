@@ -6,6 +6,7 @@
 #include "utils/guc.h"
 
 #include "runtimefilter/hooks.h"
+#include "pg/bloomset/index/bloomset.h"
 #include "pg/index/bloomx/bloomx.h"
 #include "pg/index/brin/opclass.h"
 #include "pg/planner/planner.h"
@@ -21,6 +22,7 @@ _PG_init(void)
 	InstallRuntimeFilters(bloomx_brin_consistent);
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
+	BloomsetInitOptions();
 	BloomxInitNulls();
 	BloomxInitRechecks();
 	InstallBrinCosts();

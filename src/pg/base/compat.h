@@ -25,7 +25,9 @@
 /* all relations of a query are no longer its base relations alone: outer joins have numbers too */
 #define QUERY_RELIDS(root) ((root)->all_query_rels)
 
-/* the counters of a table's statistics have other names */
+/* the files of a relation, and the counters of a table's statistics, have other names */
+#define RelationLocator RelFileLocator
+#define LOCATOR_OF(relation) ((relation)->rd_locator)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
 #else
@@ -42,6 +44,8 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 }
 
 #define QUERY_RELIDS(root) ((root)->all_baserels)
+#define RelationLocator RelFileNode
+#define LOCATOR_OF(relation) ((relation)->rd_node)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
 
@@ -76,6 +80,7 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 /* the server asks the planner how many workers may build an index of an access method that can use them */
 #define SetCanBuildInParallel(routine) ((routine)->amcanbuildparallel = true)
 #define BuildWorkers(heap, index, info) ((info)->ii_ParallelWorkers)
+#define LOCAL_TRANSACTION() (MyProc->vxid.lxid)
 #else
 #define CheckForOldSnapshot(snapshot, relation, page) TestForOldSnapshot(snapshot, relation, page)
 #define BrinRevmapInitialize(index, pages_per_range, snapshot) brinRevmapInitialize(index, pages_per_range, snapshot)
@@ -88,6 +93,7 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 
 /* maintenance runs a user's code with a safe search_path */
 #define RestrictSearchPath() ((void) 0)
+#define LOCAL_TRANSACTION() (MyProc->lxid)
 
 /* another name, elsewhere */
 #define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()

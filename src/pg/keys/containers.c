@@ -179,6 +179,18 @@ HashStoredRow(KeyType *key, Datum value, uint64 seed)
 	return HashColumns(key, value, seed, false);
 }
 
+uint64
+HashOfColumns(KeyType *const *parts, const Datum *values, int n, uint64 seed)
+{
+	XXH3_state_t state;
+
+	check_stack_depth();
+	XXH3_64bits_reset_withSeed(&state, seed);
+	for (int i = 0; i < n; i++)
+		PutNullablePart(&state, parts[i], values[i], false, seed);
+	return XXH3_64bits_digest(&state);
+}
+
 /* An infinite bound has no value, nor have the bounds of an empty range. */
 static void
 PutRange(XXH3_state_t *state, KeyType *bound, TypeCacheEntry *type, const RangeType *range, uint64 seed)

@@ -75,6 +75,9 @@ HashKey(KeyType *key, Datum value, uint64 seed)
 /* The hashes of an array's elements that are not NULL: *n of them.  Sets *nulls if there is a NULL among the elements. */
 extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);
 
+/* The hash of a row of n columns, none of them NULL, as that of ROW(...). */
+extern uint64 HashOfColumns(KeyType *const *parts, const Datum *values, int n, uint64 seed);
+
 /* ---- match.c ---- */
 
 extern void CompareKeyTypes(const blx_filter *f, KeyType *key);

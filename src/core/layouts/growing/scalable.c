@@ -28,6 +28,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/layouts/geometry.h"
+#include "core/layouts/growing/chain.h"
 #include "core/layouts/groups.h"
 #include "core/theory/theory.h"
 
@@ -43,7 +45,7 @@ enum
  * 1 GB.  A union leaves room for all stages that can still be added: each has at
  * least twice the blocks of the one before, so there are at most MAX_LOG2 + 1.
  */
-#define MAX_STAGES 200
+#define MAX_STAGES BLX_MAX_CHAIN
 #define MAX_LOG2 27
 #define MAX_UNITED_STAGES (MAX_STAGES - MAX_LOG2 - 1)
 
@@ -485,6 +487,61 @@ grow(blx_filter *dst, const blx_filter *f)
 	memcpy(to + RECORDS + to[STAGES] + blx_groups_words(newest.shape), from + RECORDS + from[STAGES],
 		   8 * (words(f) - RECORDS - from[STAGES]));
 	return true;
+}
+
+/* ---- a chain that was made elsewhere (filter/growth.h) ---- */
+
+uint64_t
+blx_chain_bytes(const blx_stage *stages, unsigned n, unsigned name_len)
+{
+	uint64_t	total = RECORDS + n;
+
+	for (unsigned i = 0; i < n; i++)
+		total += stages[i].blocks * stages[i].parts;
+	return blx_header_bytes(name_len) + 8 * total;
+}
+
+/* The smallest stage stands for the first one. */
+void
+blx_chain_init(blx_filter *f, const blx_stage *stages, unsigned n, const blx_identity *id)
+{
+	const blx_options presets = {.value = {[BLX_OPT_GROWTH] = 2, [BLX_OPT_TIGHTENING] = 0.5}};
+	blx_geometry g;
+
+	set_geometry(&g, (unsigned) __builtin_ctzll(stages[n - 1].blocks), stages[n - 1].parts, &presets);
+	blx_init_sized(f, &g, id, 0, blx_chain_bytes(stages, n, id->name_len));
+	blx_words(f)[STAGES] = n;
+	for (unsigned i = 0; i < n; i++)
+	{
+		const stage s = {{.log2 = (unsigned) __builtin_ctzll(stages[i].blocks), .parts = stages[i].parts}, 0};
+
+		blx_words(f)[RECORDS + i] = record_of(&s);
+	}
+}
+
+uint64_t *
+blx_chain_words(blx_filter *f, unsigned i)
+{
+	uint64_t   *state = blx_words(f),
+			   *bits = state + RECORDS + state[STAGES];
+
+	for (unsigned j = 0; j < i; j++)
+		bits += blx_groups_words(stage_of(state[RECORDS + j]).shape);
+	return bits;
+}
+
+void
+blx_chain_count(blx_filter *f)
+{
+	uint64_t   *state = blx_words(f);
+
+	for (unsigned i = 0; i < state[STAGES]; i++)
+	{
+		stage		s = stage_of(state[RECORDS + i]);
+
+		s.set = blx_popcount(blx_chain_words(f, i), blx_groups_words(s.shape));
+		state[RECORDS + i] = record_of(&s);
+	}
 }
 
 /* ---- combining ---- */

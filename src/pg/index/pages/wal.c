@@ -61,6 +61,32 @@ BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 l
 	}
 }
 
+/*
+ * Each run of bytes has four bytes of its own in the record, so a gap of that many is
+ * logged with its neighbours.
+ */
+#define GAP sizeof(OffsetNumber[2])
+
+void
+BloomxChangeSomeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length)
+{
+	const char *old = place,
+			   *new = bytes;
+
+	for (uint32 from = 0, to; from < length; from = to)
+	{
+		uint32		last = from;
+
+		to = from + 1;
+		if (old[from] == new[from])
+			continue;
+		for (; to < length && to - last <= GAP; to++)
+			if (old[to] != new[to])
+				last = to;
+		BloomxChangeBytes(change, (char *) place + from, new + from, last - from + 1);
+	}
+}
+
 /* Some words at a time: what is equal is passed by as fast as memcmp goes. */
 #define CHUNK 8
 
@@ -103,8 +129,12 @@ BloomxFinishChanges(BloomxChange *changes, int n, Relation index)
 		XLogBeginInsert();
 		for (int i = 0; i < n; i++)
 		{
-			XLogRegisterBuffer(i, changes[i].buffer, REGBUF_STANDARD);
-			XLogRegisterBufData(i, changes[i].record, changes[i].length);
+			/* an image is hardly longer than the changes of most of a page */
+			bool		whole = changes[i].length > BLCKSZ - BLCKSZ / 8;
+
+			XLogRegisterBuffer(i, changes[i].buffer, REGBUF_STANDARD | (whole ? REGBUF_FORCE_IMAGE : 0));
+			if (!whole)
+				XLogRegisterBufData(i, changes[i].record, changes[i].length);
 		}
 		lsn = XLogInsert(RM_GENERIC_ID, 0);
 		for (int i = 0; i < n; i++)

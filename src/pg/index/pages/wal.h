@@ -34,6 +34,9 @@ extern void BloomxStartChanges(BloomxChange *changes, int n, Relation index);
 extern void BloomxFinishChanges(BloomxChange *changes, int n, Relation index);
 extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length);
 
+/* The same for those of the bytes that differ, and short gaps between them. */
+extern void BloomxChangeSomeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length);
+
 /* The same for those of n words that differ. */
 extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
 

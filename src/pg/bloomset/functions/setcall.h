@@ -1,0 +1,52 @@
+/*
+ * setcall.h - a function is called for a set: whether it may be, and what the call site
+ * keeps between rows.
+ */
+#ifndef BLOOMX_SETCALL_H
+#define BLOOMX_SETCALL_H
+
+#include "pg/base/base.h"
+
+#include "storage/lock.h"
+#include "utils/rel.h"
+
+#include "pg/bloomset/keys/setkeys.h"
+#include "pg/bloomset/stages/view.h"
+#include "pg/value/callsite.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Stands in fn_extra. */
+typedef struct SetCall
+{
+	MemoryContext memory;		/* of what follows; reset when the set becomes another one */
+	Relation	rel;			/* open during a call only */
+	Oid			id;
+	SetView    *view;
+	SetKeys    *keys;
+	/* whose call was allowed, and the transaction that has the locks */
+	Oid			user;
+	LocalTransactionId transaction;
+	SubTransactionId subtransaction;
+	bool		always_checked; /* the snapshot matters, too */
+	/* the key argument */
+	MemoryContext row_memory;	/* reset with every row */
+	CallCache	argument;
+	Oid			type;			/* of the argument, or of its elements; InvalidOid = not looked up yet */
+} SetCall;
+
+/* Opens the set that argument 0 names, to be read; an error says why it cannot be. */
+extern SetCall *OpenSet(FunctionCallInfo fcinfo);
+
+/* To be called at the end, unless there was an error. */
+extern void CloseSet(SetCall *call);
+
+/* Looks up the type of argument 1, a key or an array of keys. */
+extern void LookupSetArgument(SetCall *call, FunctionCallInfo fcinfo, bool is_array);
+
+/* The table whose keys these are. */
+extern Relation OpenTableOfSet(const SetCall *call);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_SETCALL_H */

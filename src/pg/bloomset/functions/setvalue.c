@@ -1,0 +1,132 @@
+/*
+ * setvalue.c - bloomset_value: the set as a bloomfilter.
+ *
+ * The one stage of a set with a capacity is a filter of the default layout, the one
+ * that bloom_agg(key, capacity, fpr) makes.  A chain is a scalable filter.
+ */
+#include "pg/bloomset/functions/setcall.h"
+
+#include "miscadmin.h"
+
+#include "core/base/words.h"
+#include "core/layouts/growing/chain.h"
+
+/* Copies the words of a stage. */
+static void
+CopyStage(SetCall *call, const SetStage *stage, uint64 *words)
+{
+	bool		in_recovery = RecoveryInProgress();
+	uint64		left = stage->blocks * stage->parts;
+
+	for (BlockNumber block = stage->first; left > 0; block++)
+	{
+		Buffer		buffer = ReadSetPage(call->view, call->rel, block);
+		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
+
+		CHECK_FOR_INTERRUPTS();
+		if (in_recovery)
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		if (!IsSetPage(BufferGetPage(buffer), stage - call->view->meta->stage))
+			ReportSetDamage(call->rel, block, "The page is not one of its stage.");
+		memcpy(words, WordsOfPage(BufferGetPage(buffer)), n * sizeof(uint64));
+		if (in_recovery)
+			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		ReleaseBuffer(buffer);
+		words += n;
+		left -= n;
+	}
+}
+
+static void
+RefuseValue(SetCall *call, const char *detail, const char *hint)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("bloomset \"%s\" has no value of type bloomfilter", RelationGetRelationName(call->rel)),
+			 errdetail("%s", detail),
+			 errhint("%s", hint)));
+}
+
+static void
+CheckHasValue(SetCall *call)
+{
+	const SetMeta *meta = call->view->meta;
+	uint64		words = 0;
+
+	if (!ArePortable(call->keys))
+		RefuseValue(call, "Enums, and rows of composite types, are hashed otherwise in an index.",
+					"Use bloomset_contains, or index the values cast to text.");
+	for (uint32 i = 0; i < meta->stages; i++)
+	{
+		if ((meta->stage[i].blocks & (meta->stage[i].blocks - 1)) != 0)
+			RefuseValue(call, "A set of so low a rate, or so large, has a number of blocks that no filter has.", "Use bloomset_contains.");
+		words += meta->stage[i].blocks * meta->stage[i].parts;
+	}
+	/* the largest header, and the records of a chain */
+	if (words > (BLX_MAX_BYTES - BLX_HEAD_BYTES) / sizeof(uint64))
+		RefuseValue(call, "A filter has at most 1 GB.", "Use bloomset_contains.");
+	if (meta->stages > BLX_MAX_CHAIN)
+		RefuseValue(call, psprintf("It has %u stages, a filter at most %d.", meta->stages, BLX_MAX_CHAIN), "Use bloomset_contains, or REINDEX the set.");
+}
+
+static blx_filter *
+OneStage(SetCall *call, const blx_identity *identity)
+{
+	const SetMeta *meta = call->view->meta;
+	const SetStage *stage = &meta->stage[0];
+	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = (uint32) stage->blocks, .parts = (uint16) stage->parts, .probes = 1, .part_bits = 64};
+	blx_filter *f = NewFilter(&geometry, identity, meta->capacity);
+
+	CopyStage(call, stage, blx_words(f));
+	return f;
+}
+
+/* The stages of a scalable filter are in the order of their sizes, the largest first. */
+static blx_filter *
+Chain(SetCall *call, const blx_identity *identity)
+{
+	const SetMeta *meta = call->view->meta;
+	blx_stage	stages[BLX_MAX_CHAIN];
+	uint32		order[BLX_MAX_CHAIN];
+	blx_filter *f;
+
+	for (uint32 i = 0; i < meta->stages; i++)
+	{
+		uint32		place = i;
+
+		for (; place > 0 && meta->stage[order[place - 1]].blocks <= meta->stage[i].blocks; place--)
+			order[place] = order[place - 1];
+		order[place] = i;
+	}
+	for (uint32 i = 0; i < meta->stages; i++)
+		stages[i] = (blx_stage) {.blocks = meta->stage[order[i]].blocks, .parts = meta->stage[order[i]].parts};
+	f = AllocFilter(blx_chain_bytes(stages, meta->stages, identity->name_len));
+	blx_chain_init(f, stages, meta->stages, identity);
+	for (uint32 i = 0; i < meta->stages; i++)
+		CopyStage(call, &meta->stage[order[i]], blx_chain_words(f, i));
+	blx_chain_count(f);
+	return f;
+}
+
+/* bloomset_value(set regclass) */
+PG_FUNCTION_INFO_V1(bloomset_value);
+Datum
+bloomset_value(PG_FUNCTION_ARGS)
+{
+	SetCall    *call = OpenSet(fcinfo);
+	blx_identity identity;
+	blx_filter *f;
+
+	/* a stage may have been added since the call site read the metapage */
+	(void) RefreshSetView(call->view, call->rel);
+	identity = blx_identity_of(call->view->keys);
+	CheckHasValue(call);
+	if (call->view->meta->stages == 0)
+		f = NewEmptyFilter(&identity);
+	else if (call->view->meta->capacity > 0 && call->view->meta->stages == 1)
+		f = OneStage(call, &identity);
+	else
+		f = Chain(call, &identity);
+	CloseSet(call);
+	PG_RETURN_POINTER(f);
+}

@@ -1,0 +1,472 @@
+/*
+ * adding.c - changes of a set (adding.h has the protocol).
+ *
+ * Bits must not be set under a shared lock, as hint bits are.  A generic WAL record has
+ * the values of bytes; if the records of two writers came in another order than their
+ * changes, replay would clear a bit of a committed key.  Nor may a record go without
+ * images of pages: on a torn page, whose first half has the new LSN, recovery would
+ * not replay it.
+ */
+#include "pg/bloomset/stages/adding.h"
+
+#include "access/transam.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "port/pg_crc32c.h"
+#include "storage/lmgr.h"
+
+#include "core/kernels/block.h"
+#include "pg/bloomset/stages/stageplan.h"
+#include "pg/index/pages/wal.h"
+
+/* ---- the metapage ---- */
+
+static void
+InitSetPage(Page page, uint32 stage, uint16 lower)
+{
+	PageInit(page, BLCKSZ, 0);
+	*SetHeaderOf(page) = (SetPageHeader) {.magic = SET_MAGIC, .version = SET_VERSION, .stage = stage};
+	((PageHeader) page)->pd_lower = lower;
+}
+
+static uint32
+ChecksumOf(const SetMeta *meta)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
+	FIN_CRC32C(crc);
+	return crc;
+}
+
+void
+CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
+{
+	Buffer		buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_NORMAL, NULL);
+	Page		page = BufferGetPage(buffer);
+
+	Assert(BufferGetBlockNumber(buffer) == SET_META_BLOCK);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	START_CRIT_SECTION();
+	InitSetPage(page, SET_NO_STAGE, BLCKSZ);
+	memcpy(SetMetaOf(page), meta, SetMetaBytes(0));
+	SetHeaderOf(page)->checksum = ChecksumOf(meta);
+	MarkBufferDirty(buffer);
+	/* an init fork is copied after a crash, whatever the table's persistence */
+	if (fork == INIT_FORKNUM || RelationNeedsWAL(rel))
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
+}
+
+/* Writes the metapage of the view, which differs from the one on disk in the last stage or in the horizon. */
+static void
+WriteMeta(SetView *view, Relation rel)
+{
+	const SetMeta *meta = view->meta;
+	uint32		checksum = ChecksumOf(meta);
+	BloomxChange change = {.buffer = ReadBuffer(rel, SET_META_BLOCK)};
+	SetMeta    *stored;
+
+	LockBuffer(change.buffer, BUFFER_LOCK_EXCLUSIVE);
+	BloomxStartChanges(&change, 1, rel);
+	stored = SetMetaOf(change.page);
+	/* the stage before the number of stages: that is what others read without a lock */
+	if (stored->stages < meta->stages)
+	{
+		BloomxChangeBytes(&change, &stored->stage[meta->stages - 1], &meta->stage[meta->stages - 1], sizeof(SetStage));
+		BloomxChangeBytes(&change, &stored->stages, &meta->stages, sizeof meta->stages);
+	}
+	BloomxChangeBytes(&change, &stored->horizon, &meta->horizon, sizeof meta->horizon);
+	BloomxChangeBytes(&change, &SetHeaderOf(change.page)->checksum, &checksum, sizeof checksum);
+	BloomxFinishChanges(&change, 1, rel);
+	UnlockReleaseBuffer(change.buffer);
+}
+
+void
+MoveHorizon(SetView *view, Relation rel)
+{
+	LockRelationForExtension(rel, ExclusiveLock);
+	RereadSetView(view, rel);
+	view->meta->horizon = U64FromFullTransactionId(ReadNextFullTransactionId());
+	WriteMeta(view, rel);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/* ---- growth ---- */
+
+/* Empty pages have nothing after their header: so a WAL record of one is short. */
+static void
+MakePages(Relation rel, BlockNumber first, BlockNumber end, uint32 stage)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+
+	for (BlockNumber block = first; block < end; block++)
+	{
+		Buffer		buffer;
+
+		CHECK_FOR_INTERRUPTS();
+		/* pages that a crash has left without an owner are taken over */
+		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block < blocks ? block : P_NEW, RBM_ZERO_AND_LOCK, NULL);
+		if (BufferGetBlockNumber(buffer) != block)
+			elog(ERROR, "bloomset \"%s\" was extended by block %u instead of %u", RelationGetRelationName(rel), BufferGetBlockNumber(buffer), block);
+		InitSetPage(BufferGetPage(buffer), stage, SET_PAGE_START);
+		MarkBufferDirty(buffer);
+		UnlockReleaseBuffer(buffer);
+	}
+}
+
+/* Under the extension lock, unless the set is being built. */
+void
+AppendStage(SetView *view, Relation rel, SetStage stage, bool building)
+{
+	SetMeta    *meta = view->meta;
+	uint64		first = SET_META_BLOCK + 1;
+
+	if (meta->stages > 0)
+		first = meta->stage[meta->stages - 1].first + SetPagesOf(&meta->stage[meta->stages - 1]);
+	if (meta->stages == SET_MAX_STAGES || SetPagesOf(&stage) > MaxBlockNumber - first)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("bloomset \"%s\" cannot grow any further", RelationGetRelationName(rel)),
+				 errhint("Make it anew with a capacity and a larger stage_size.")));
+	stage.first = first;
+	MakePages(rel, first, first + SetPagesOf(&stage), meta->stages);
+	if (!building && RelationNeedsWAL(rel))
+		log_newpage_range(rel, MAIN_FORKNUM, first, first + SetPagesOf(&stage), true);
+	meta->stage[meta->stages++] = stage;
+	WriteMeta(view, rel);
+	RereadSetView(view, rel);
+}
+
+/* Adds a stage, unless somebody else has done so since the set had that many. */
+static void
+Grow(SetView *view, Relation rel, uint32 stages)
+{
+	LockRelationForExtension(rel, ExclusiveLock);
+	RereadSetView(view, rel);
+	if (view->meta->stages == stages)
+		AppendStage(view, rel, view->meta->capacity > 0 ? PlanOneStage(view->meta->capacity, view->meta->fpr) : PlanNextStage(view->meta), false);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/*
+ * One key in 256 looks how full its page is.  That of a single page varies by 2 %, so
+ * if it is nearly full, a sample of pages decides.  The bits of the mixed hash that
+ * tell are not among those that choose bits.
+ */
+#define LOOKS_AT_FULLNESS(hash) ((blx_group_mix(hash) & 255) == 0)
+#define NEARLY 0.97
+
+static bool
+IsFull(SetView *view, Relation rel, uint32 i, uint64 hash)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	double		full = ShareOfKeys(stage, stage->keys);
+	uint32		place;
+	BlockNumber block = FindBlock(stage, hash, &place);
+	Buffer		buffer = ReadSetPage(view, rel, block);
+	double		share = ShareOnPage(stage, block, BufferGetPage(buffer));
+
+	ReleaseBuffer(buffer);
+	return share >= NEARLY * full && ShareOfBits(view, rel, i, SAMPLED_PAGES, hash) >= full;
+}
+
+/* ---- keys ---- */
+
+/* The keys of one page, hashes[from .. to - 1], and its buffer. */
+typedef struct PageOfKeys
+{
+	Buffer		buffer;
+	uint64		from,
+				to;
+	bool		changed;
+} PageOfKeys;
+
+/* Pins the pages of the next keys.  Returns how many there are. */
+static int
+PinPages(SetView *view, Relation rel, const SetStage *stage, const uint64 *hashes, uint64 n, PageOfKeys *pages)
+{
+	BlockNumber last = InvalidBlockNumber;
+	int			count = 0;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint32		place;
+		BlockNumber block = FindBlock(stage, hashes[i], &place);
+
+		if (block != last && count == MAX_GENERIC_XLOG_PAGES)
+			break;
+		if (block != last)
+			pages[count++] = (PageOfKeys) {.buffer = ReadSetPage(view, rel, block), .from = i};
+		pages[count - 1].to = i + 1;
+		last = block;
+	}
+	return count;
+}
+
+static inline bool
+HasKey(const SetStage *stage, Page page, uint64 hash)
+{
+	uint32		place;
+
+	(void) FindBlock(stage, hash, &place);
+	return blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, blx_group_mix(hash));
+}
+
+/* Locks the pages, the lowest first, and looks whether any key is missing.  Returns how many pages will change; these come first. */
+static int
+LockPages(const SetView *view, Relation rel, uint32 i, const uint64 *hashes, PageOfKeys *pages, int n)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	int			changed = 0;
+
+	for (int p = 0; p < n; p++)
+	{
+		Page		page = BufferGetPage(pages[p].buffer);
+		PageOfKeys	swapped;
+
+		BloomxLockExclusively(pages[p].buffer);
+		if (!IsSetPage(page, i))
+			ReportSetDamage(rel, BufferGetBlockNumber(pages[p].buffer), psprintf("The page is not one of stage %u.", i + 1));
+		for (uint64 k = pages[p].from; k < pages[p].to && !pages[p].changed; k++)
+			pages[p].changed = !HasKey(stage, page, hashes[k]);
+		if (!pages[p].changed)
+			continue;
+		swapped = pages[changed];
+		pages[changed++] = pages[p];
+		pages[p] = swapped;
+	}
+	return changed;
+}
+
+/* Sets the bits of the keys of one page, block by block.  Returns how many were new. */
+static uint64
+ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, const PageOfKeys *keys, bool *is_new)
+{
+	const uint16 full = BLCKSZ;
+	uint64	   *words = WordsOfPage(change->page);
+	uint64		block[BLX_GROUP],
+				added = 0;
+	uint32		place = 0,
+				last = 0;
+
+	/* the first keys of a page: what follows the header is data from now on */
+	if (((PageHeader) change->page)->pd_lower != BLCKSZ)
+		BloomxChangeBytes(change, &((PageHeader) change->page)->pd_lower, &full, sizeof full);
+	for (uint64 i = keys->from; i < keys->to; i++)
+	{
+		uint64		mixed = blx_group_mix(hashes[i]);
+		bool		is_known;
+
+		(void) FindBlock(stage, hashes[i], &place);
+		if (i > keys->from && place != last)
+			BloomxChangeSomeBytes(change, words + last, block, stage->parts * sizeof(uint64));
+		if (i == keys->from || place != last)
+			memcpy(block, words + place, stage->parts * sizeof(uint64));
+		last = place;
+		is_known = blx_parts_have(block, 0, stage->parts, mixed);
+		blx_parts_set(block, 0, stage->parts, mixed);
+		added += !is_known;
+		if (is_new != NULL)
+			is_new[i] = !is_known;
+	}
+	BloomxChangeSomeBytes(change, words + last, block, stage->parts * sizeof(uint64));
+	return added;
+}
+
+/*
+ * Adds the keys of up to four pages to the newest stage, in one WAL record.  Sets *done
+ * to how many keys that were: none if the set has grown since the caller tested them.
+ */
+static uint64
+AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new, uint64 *done)
+{
+	uint32		newest = view->meta->stages - 1;
+	const SetStage *stage = &view->meta->stage[newest];
+	Buffer		meta = ReadSetPage(view, rel, SET_META_BLOCK);
+	PageOfKeys	pages[MAX_GENERIC_XLOG_PAGES];
+	BloomxChange changes[MAX_GENERIC_XLOG_PAGES];
+	int			count = PinPages(view, rel, stage, hashes, n, pages),
+				changed;
+	uint64		added = 0;
+
+	*done = 0;
+	LockBuffer(meta, BUFFER_LOCK_SHARE);
+	if (SetMetaOf(BufferGetPage(meta))->stages == newest + 1)
+	{
+		*done = pages[count - 1].to;
+		changed = LockPages(view, rel, newest, hashes, pages, count);
+		if (changed > 0)
+		{
+			for (int p = 0; p < changed; p++)
+				changes[p].buffer = pages[p].buffer;
+			BloomxStartChanges(changes, changed, rel);
+			for (int p = 0; p < changed; p++)
+				added += ChangePage(&changes[p], stage, hashes, &pages[p], is_new);
+			BloomxFinishChanges(changes, changed, rel);
+		}
+		for (int p = 0; p < count; p++)
+			LockBuffer(pages[p].buffer, BUFFER_LOCK_UNLOCK);
+	}
+	LockBuffer(meta, BUFFER_LOCK_UNLOCK);
+	ReleaseBuffer(meta);
+	for (int p = 0; p < count; p++)
+		ReleaseBuffer(pages[p].buffer);
+	return added;
+}
+
+/*
+ * Moves those keys to the front that are not in the set.  numbers has their places in the
+ * caller's array.  If the set grows meanwhile, keys may have come into what was its newest
+ * stage after they were tested there: then they are tested again.
+ */
+static uint64
+DropKnown(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n)
+{
+	uint32		stages;
+	uint64		left;
+
+	do
+	{
+		stages = view->meta->stages;
+		left = 0;
+		for (uint64 i = 0; i < n; i++)
+			if (!TestSet(view, rel, hashes[i]))
+			{
+				numbers[left] = numbers[i];
+				hashes[left++] = hashes[i];
+			}
+		n = left;
+	} while (view->meta->stages != stages);
+	return left;
+}
+
+/* Adds keys that the set, as the view has it, does not have.  Returns how many of them were dealt with; the set may be full now. */
+static uint64
+AddUnknown(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new, uint64 *added)
+{
+	uint32		stages = view->meta->stages;
+	uint64		done = 0;
+
+	while (done < n)
+	{
+		uint64		some,
+					look = n;
+
+		CHECK_FOR_INTERRUPTS();
+		*added += AddSome(view, rel, hashes + done, n - done, is_new ? is_new + done : NULL, &some);
+		if (some == 0)
+			break;
+		for (uint64 i = done; i < done + some && look == n && view->meta->capacity == 0; i++)
+			if (LOOKS_AT_FULLNESS(hashes[i]))
+				look = i;
+		done += some;
+		if (look < n && IsFull(view, rel, stages - 1, hashes[look]))
+		{
+			Grow(view, rel, stages);
+			break;
+		}
+	}
+	return done;
+}
+
+/* The most keys whose state a batch keeps. */
+#define BATCH 8192
+
+static uint64
+AddBatch(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_new)
+{
+	uint64	   *hashes = palloc(n * sizeof(uint64)),
+			   *numbers = palloc(n * sizeof(uint64)),
+				left,
+				added = 0;
+	bool	   *news = palloc0(n);
+
+	memcpy(hashes, given, n * sizeof(uint64));
+	for (uint64 i = 0; i < n; i++)
+		numbers[i] = i;
+	for (left = DropKnown(view, rel, hashes, numbers, n); left > 0;)
+	{
+		uint64		done;
+
+		if (view->meta->stages == 0)
+		{
+			Grow(view, rel, 0);
+			continue;
+		}
+		memset(news, 0, left);
+		done = AddUnknown(view, rel, hashes, left, news, &added);
+		for (uint64 i = 0; i < done && is_new != NULL; i++)
+			is_new[numbers[i]] = news[i];
+		memmove(hashes, hashes + done, (left - done) * sizeof(uint64));
+		memmove(numbers, numbers + done, (left - done) * sizeof(uint64));
+		left -= done;
+		/* the view's stages may be others now: keys may have come into those that it did not have */
+		if (left > 0)
+		{
+			RereadSetView(view, rel);
+			left = DropKnown(view, rel, hashes, numbers, left);
+		}
+	}
+	pfree(hashes);
+	pfree(numbers);
+	pfree(news);
+	return added;
+}
+
+uint64
+AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new)
+{
+	uint64		added = 0;
+
+	if (is_new != NULL)
+		memset(is_new, 0, n);
+	/* the common case */
+	if (n == 1 && TestSet(view, rel, hashes[0]))
+		return 0;
+	for (uint64 done = 0; done < n; done += BATCH)
+		added += AddBatch(view, rel, hashes + done, Min(n - done, BATCH), is_new ? is_new + done : NULL);
+	return added;
+}
+
+/* ---- building ---- */
+
+void
+FillStage(SetView *view, Relation rel, uint32 i, const uint64 *hashes, uint64 n)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	PageOfKeys	page;
+
+	for (uint64 done = 0; done < n; done += page.to)
+	{
+		BlockNumber block,
+					next;
+		uint32		place;
+		uint64	   *words;
+
+		CHECK_FOR_INTERRUPTS();
+		block = next = FindBlock(stage, hashes[done], &place);
+		page = (PageOfKeys) {.buffer = ReadSetPage(view, rel, block)};
+		LockBuffer(page.buffer, BUFFER_LOCK_EXCLUSIVE);
+		words = WordsOfPage(BufferGetPage(page.buffer));
+		while (block == next)
+		{
+			blx_parts_set(words + place, 0, stage->parts, blx_group_mix(hashes[done + page.to]));
+			if (done + ++page.to == n)
+				break;
+			next = FindBlock(stage, hashes[done + page.to], &place);
+		}
+		((PageHeader) BufferGetPage(page.buffer))->pd_lower = BLCKSZ;
+		MarkBufferDirty(page.buffer);
+		UnlockReleaseBuffer(page.buffer);
+	}
+}
+
+void
+LogBuiltSet(Relation rel)
+{
+	if (RelationNeedsWAL(rel))
+		log_newpage_range(rel, MAIN_FORKNUM, SET_META_BLOCK + 1, RelationGetNumberOfBlocks(rel), true);
+}

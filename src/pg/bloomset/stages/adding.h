@@ -1,0 +1,54 @@
+/*
+ * adding.h - changes of a set: it is made, it takes keys, it grows.
+ *
+ * The protocol, and what a crash leaves:
+ *
+ *   change             locks                                           WAL                      crash in between
+ *   keys are added     metapage shared, up to 4 pages exclusively      one record, before the   keys of transactions that
+ *                                                                      commit record            never committed
+ *   a stage is added   extension lock; then metapage exclusively       the pages; then one of   pages without an owner,
+ *                                                                      the metapage             which the next stage takes
+ *   the set is built   nobody else sees it                             all pages at the end     no set
+ *
+ * Whoever adds keys holds the metapage shared from the moment it has compared the number
+ * of stages until the bits are set.  So a stage is never added in between, and of two
+ * sessions that add one key, only one finds it new.
+ */
+#ifndef BLOOMX_ADDING_H
+#define BLOOMX_ADDING_H
+
+#include "pg/bloomset/stages/view.h"
+
+#pragma GCC visibility push(hidden)
+
+/* Writes the metapage of a set without stages, into an empty fork. */
+extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
+
+/*
+ * Adds n keys; the hashes are sorted, and come more than once at most as neighbours.
+ * is_new, unless NULL, gets whether each was new: no transaction ever, committed or
+ * not, had added it.  Returns how many were.
+ */
+extern uint64 AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new);
+
+static inline bool
+AddKeyToSet(SetView *view, Relation rel, uint64 hash)
+{
+	return AddToSet(view, rel, &hash, 1, NULL) > 0;
+}
+
+/* Adds a stage, whose `first` is set here, without bits.  Not logged: of a set that is being built. */
+extern void AppendStage(SetView *view, Relation rel, SetStage stage, bool building);
+
+/* Adds keys, whose hashes are sorted, to stage i of a set that is being built: nothing is logged. */
+extern void FillStage(SetView *view, Relation rel, uint32 i, const uint64 *hashes, uint64 n);
+
+/* Logs all pages of a set that has been built. */
+extern void LogBuiltSet(Relation rel);
+
+/* From now on, only snapshots that see all that is committed now can use the set on a standby. */
+extern void MoveHorizon(SetView *view, Relation rel);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_ADDING_H */

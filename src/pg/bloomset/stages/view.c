@@ -1,0 +1,291 @@
+/*
+ * view.c - reading a set.
+ *
+ * A test pins the page of the key's block, looks at the words and unpins it; it takes
+ * no lock.  Words are read as a whole, and bits only come.  So "possibly" is final.
+ * "Definitely not" is final for what the caller's snapshot sees: a row's bits are on the
+ * page before its transaction commits.  Of the metapage, too, only the number of stages
+ * is read without a lock, and that only grows.
+ *
+ * On a standby this is not enough.  Replay reads a page that is restored from an image
+ * as zeros, and then fills it.  There a "no" is asked again under the page's lock, and
+ * so is the number of stages.
+ */
+#include "pg/bloomset/stages/view.h"
+
+#include <math.h>
+
+#include "miscadmin.h"
+#include "port/pg_crc32c.h"
+
+#include "core/base/base.h"
+#include "core/kernels/block.h"
+#include "core/kernels/kernels.h"
+
+/* ---- damage ---- */
+
+void
+ReportSetDamage(Relation rel, BlockNumber block, const char *detail)
+{
+	ereport(ERROR,
+			(errcode(rel->rd_rel->relkind == RELKIND_INDEX ? ERRCODE_INDEX_CORRUPTED : ERRCODE_DATA_CORRUPTED),
+			 errmsg("unexpected contents at block %u of bloomset \"%s\"", block, RelationGetRelationName(rel)),
+			 errdetail("%s", detail),
+			 rel->rd_rel->relkind == RELKIND_INDEX ? errhint("Please REINDEX it.") : 0));
+}
+
+bool
+IsSetPage(Page page, uint32 stage)
+{
+	const SetPageHeader *header = SetHeaderOf(page);
+
+	return header->magic == SET_MAGIC && header->version == SET_VERSION && header->stage == stage;
+}
+
+static const char *
+DamageOfStage(const SetMeta *meta, uint32 i, BlockNumber blocks)
+{
+	const SetStage *stage = &meta->stage[i];
+	uint64		start = i == 0 ? SET_META_BLOCK + 1 : meta->stage[i - 1].first + SetPagesOf(&meta->stage[i - 1]);
+
+	if (stage->parts < 1 || stage->parts > BLX_GROUP || stage->blocks < 1 || stage->blocks > (uint64) MaxBlockNumber * SET_PAGE_WORDS)
+		return "A stage has an impossible shape.";
+	if (stage->first < start || SetPagesOf(stage) > blocks || stage->first > blocks - SetPagesOf(stage))
+		return "A stage is beyond the end of the file, or overlaps another one.";
+	if (!(stage->fpr > 0 && stage->fpr < 1))
+		return "A stage has an impossible rate.";
+	return NULL;
+}
+
+/* Says what is wrong with a copy of the metapage; NULL if nothing is. */
+static const char *
+DamageOf(const PGAlignedBlock *copy, BlockNumber blocks)
+{
+	Page		page = (Page) copy->data;
+	const SetMeta *meta = SetMetaOf(page);
+	blx_identity identity = {.key_type = meta->key_type, .name_len = meta->name_len, .name = meta->name};
+	pg_crc32c	crc;
+
+	if (PageIsNew(page) || !IsSetPage(page, SET_NO_STAGE))
+		return "The page is not the metapage of a bloomset of this version.";
+	if (meta->stages > SET_MAX_STAGES)
+		return "The set has an impossible number of stages.";
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
+	FIN_CRC32C(crc);
+	if (crc != SetHeaderOf(page)->checksum)
+		return "The checksum of the metapage is wrong.";
+	if (!blx_identity_valid(&identity, NULL) || !(meta->fpr > 0 && meta->fpr < 1))
+		return "The set has an impossible rate or key type.";
+	for (uint32 i = 0; i < meta->stages; i++)
+	{
+		const char *damage = DamageOfStage(meta, i, blocks);
+
+		if (damage != NULL)
+			return damage;
+	}
+	return NULL;
+}
+
+/* ---- the view ---- */
+
+Buffer
+ReadSetPage(SetView *view, Relation rel, BlockNumber block)
+{
+	Buffer	   *recent = block < view->recent_blocks ? &view->recent[block] : NULL;
+	Buffer		buffer;
+
+	if (recent != NULL && BufferIsValid(*recent) && ReadRecentBuffer(view->locator, MAIN_FORKNUM, block, *recent))
+		return *recent;
+	buffer = ReadBuffer(rel, block);
+	if (recent != NULL)
+		*recent = buffer;
+	return buffer;
+}
+
+/* To keep where buffers were saves half the time of a test in memory, but takes memory and time of its own. */
+#define READS_BEFORE_KEEPING 256
+
+static void
+KeepRecentBuffers(SetView *view)
+{
+	const SetMeta *meta = view->meta;
+	BlockNumber blocks = 1;
+
+	if (meta->stages > 0)
+		blocks = meta->stage[meta->stages - 1].first + SetPagesOf(&meta->stage[meta->stages - 1]);
+	if (view->recent == NULL)
+		view->recent = MemoryContextAllocExtended(view->memory, blocks * sizeof(Buffer), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	else if (blocks > view->recent_blocks)
+	{
+		view->recent = repalloc_huge(view->recent, blocks * sizeof(Buffer));
+		memset(view->recent + view->recent_blocks, 0, (blocks - view->recent_blocks) * sizeof(Buffer));
+	}
+	view->recent_blocks = blocks;
+}
+
+void
+RereadSetView(SetView *view, Relation rel)
+{
+	PGAlignedBlock copy;
+	Buffer		buffer = ReadBuffer(rel, SET_META_BLOCK);
+	const SetMeta *meta = SetMetaOf((Page) copy.data);
+	MemoryContext old = MemoryContextSwitchTo(view->memory);
+	blx_identity identity;
+	const char *damage;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+	UnlockReleaseBuffer(buffer);
+	damage = DamageOf(&copy, RelationGetNumberOfBlocks(rel));
+	if (damage != NULL)
+		ReportSetDamage(rel, SET_META_BLOCK, damage);
+	memcpy(view->meta, meta, SetMetaBytes(meta->stages));
+	identity = (blx_identity) {.seed = meta->seed, .key_type = meta->key_type, .name_len = meta->name_len, .name = view->meta->name};
+	if (view->keys != NULL)
+		pfree(view->keys);
+	view->keys = NewEmptyFilter(&identity);
+	if (view->recent != NULL)
+		KeepRecentBuffers(view);
+	MemoryContextSwitchTo(old);
+}
+
+SetView *
+OpenSetView(Relation rel)
+{
+	SetView    *view = palloc0(sizeof(SetView));
+
+	view->memory = CurrentMemoryContext;
+	view->locator = LOCATOR_OF(rel);
+	view->meta = palloc(SET_PAGE_BYTES);
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		ReportSetDamage(rel, SET_META_BLOCK, "The file is empty.");
+	RereadSetView(view, rel);
+	return view;
+}
+
+bool
+IsViewOf(const SetView *view, Relation rel)
+{
+	RelationLocator now = LOCATOR_OF(rel);
+
+	return memcmp(&view->locator, &now, sizeof now) == 0;
+}
+
+bool
+RefreshSetView(SetView *view, Relation rel)
+{
+	Buffer		buffer = ReadSetPage(view, rel, SET_META_BLOCK);
+	bool		in_recovery = RecoveryInProgress();
+	uint32		stages;
+
+	if (in_recovery)
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	stages = *(volatile uint32 *) &SetMetaOf(BufferGetPage(buffer))->stages;
+	if (in_recovery)
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	ReleaseBuffer(buffer);
+	if (stages == view->meta->stages)
+		return false;
+	RereadSetView(view, rel);
+	return true;
+}
+
+/* ---- tests ---- */
+
+/* A "no" from a page that is not the stage's would be wrong. */
+static void
+CheckPage(Relation rel, BlockNumber block, Page page, uint32 stage)
+{
+	if (!IsSetPage(page, stage))
+		ReportSetDamage(rel, block, psprintf("The page is not one of stage %u.", stage + 1));
+}
+
+static bool
+TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	uint64		mixed = blx_group_mix(hash);
+	uint32		place;
+	BlockNumber block = FindBlock(stage, hash, &place);
+	Buffer		buffer = ReadSetPage(view, rel, block);
+	Page		page = BufferGetPage(buffer);
+	bool		found = blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, mixed);
+
+	if (!found && in_recovery)
+	{
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		found = blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, mixed);
+	}
+	if (!found)
+		CheckPage(rel, block, page, i);
+	if (!found && in_recovery)
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	ReleaseBuffer(buffer);
+	return found;
+}
+
+bool
+TestSet(SetView *view, Relation rel, uint64 hash)
+{
+	bool		in_recovery = RecoveryInProgress();
+	uint32		tested = 0;
+
+	if (view->recent == NULL && ++view->reads >= READS_BEFORE_KEEPING)
+		KeepRecentBuffers(view);
+	do
+	{
+		/* the newest first: it has the most keys that came lately */
+		for (uint32 i = view->meta->stages; i > tested; i--)
+			if (TestStage(view, rel, i - 1, hash, in_recovery))
+				return true;
+		tested = view->meta->stages;
+	} while (RefreshSetView(view, rel));
+	return false;
+}
+
+/* ---- how full a stage is ---- */
+
+/* The words of a page that belong to blocks. */
+static uint64
+WordsOnPage(const SetStage *stage, BlockNumber block)
+{
+	uint64		per_page = SetBlocksPerPage(stage),
+				before = (uint64) (block - stage->first) * per_page;
+
+	return Min(per_page, stage->blocks - before) * stage->parts;
+}
+
+double
+ShareOnPage(const SetStage *stage, BlockNumber block, Page page)
+{
+	uint64		words = WordsOnPage(stage, block);
+
+	return (double) blx_popcount(WordsOfPage(page), words) / (64.0 * words);
+}
+
+double
+ShareOfBits(SetView *view, Relation rel, uint32 i, uint64 pages, uint64 random)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	uint64		all = SetPagesOf(stage),
+				n = Min(all, pages);
+	double		set = 0,
+				bits = 0;
+
+	for (uint64 j = 0; j < n; j++)
+	{
+		/* one page of each of n equal ranges */
+		uint64		from = j * all / n,
+					to = (j + 1) * all / n;
+		BlockNumber block = stage->first + from + random % (to - from);
+		Buffer		buffer = ReadSetPage(view, rel, block);
+		uint64		words = WordsOnPage(stage, block);
+
+		CHECK_FOR_INTERRUPTS();
+		set += blx_popcount(WordsOfPage(BufferGetPage(buffer)), words);
+		bits += 64.0 * words;
+		ReleaseBuffer(buffer);
+	}
+	return set / bits;
+}

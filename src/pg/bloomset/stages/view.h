@@ -1,0 +1,79 @@
+/*
+ * view.h - what a process knows of a set: its metapage as it was when last read, and
+ * where its pages were in the buffer pool.  Tests need no more.
+ *
+ * Nothing is pinned or locked between calls.  The caller has the relation open.
+ */
+#ifndef BLOOMX_VIEW_H
+#define BLOOMX_VIEW_H
+
+#include "pg/bloomset/stages/format.h"
+
+#include "access/xlog.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct SetView
+{
+	MemoryContext memory;		/* of the view */
+	RelationLocator locator;	/* of the pages; after TRUNCATE and the like the view is another one's */
+	SetMeta    *meta;			/* with room for all stages */
+	blx_filter *keys;			/* an empty filter of the set's keys, to check key types against */
+	Buffer	   *recent;			/* where each block was last; NULL: not kept yet */
+	BlockNumber recent_blocks;
+	uint32		reads;
+} SetView;
+
+/* Reads the metapage, or raises an error that says what is wrong with it.  The view lives in the current context. */
+extern SetView *OpenSetView(Relation rel);
+
+/* True if the view is of the relation's present file. */
+extern bool IsViewOf(const SetView *view, Relation rel);
+
+/* Reads the metapage again if the set has other stages now.  Returns true if it has. */
+extern bool RefreshSetView(SetView *view, Relation rel);
+extern void RereadSetView(SetView *view, Relation rel);
+
+/* A pinned page of the set. */
+extern Buffer ReadSetPage(SetView *view, Relation rel, BlockNumber block);
+
+/* True if the page can be one of that stage, or of SET_NO_STAGE the metapage. */
+extern bool IsSetPage(Page page, uint32 stage);
+
+pg_noreturn extern void ReportSetDamage(Relation rel, BlockNumber block, const char *detail);
+
+/* True if the key may be in the set.  False is final for every row that the caller's snapshot sees. */
+extern bool TestSet(SetView *view, Relation rel, uint64 hash);
+
+/* The block of a key in a stage: its page, and its place there in words from the start of the page's contents. */
+static inline BlockNumber
+FindBlock(const SetStage *stage, uint64 hash, uint32 *place)
+{
+	uint64		block = blx_scale(hash, stage->blocks),
+				per_page = SetBlocksPerPage(stage);
+
+	*place = (uint32) (block % per_page) * stage->parts;
+	return stage->first + (BlockNumber) (block / per_page);
+}
+
+static inline uint64 *
+WordsOfPage(Page page)
+{
+	return (uint64 *) (page + SET_PAGE_START);
+}
+
+/*
+ * The share of bits that are set in a stage: of all pages, or of some that stand for
+ * the others.  64 pages tell the number of keys to a quarter of a percent.
+ */
+#define SAMPLED_PAGES 64
+extern double ShareOfBits(SetView *view, Relation rel, uint32 stage, uint64 pages, uint64 random);
+
+/* That of the one page, which the caller has pinned. */
+extern double ShareOnPage(const SetStage *stage, BlockNumber block, Page page);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_VIEW_H */
