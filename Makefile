@@ -29,7 +29,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
-	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates aggplan) \
+	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates map aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts selectivity overlap support) \
 	src/pg/index/gist.o \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \

@@ -286,6 +286,12 @@ CREATE FUNCTION bloom_key_count_hash(f bloomfilter, hash bigint) RETURNS integer
 COMMENT ON FUNCTION bloom_key_count_hash(f bloomfilter, hash bigint) IS
 	'bloom_key_count of a key given by its bloom_hash';
 
+CREATE FUNCTION bloom_get(f bloomfilter, v anycompatible) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloom_get'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2;
+COMMENT ON FUNCTION bloom_get(f bloomfilter, v anycompatible) IS
+	'value of a key in a map of bloom_map_agg; null if the key is definitely not there';
+
 CREATE FUNCTION bloom_drop_counters(f bloomfilter) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_drop_counters'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 50;
@@ -683,6 +689,30 @@ CREATE FUNCTION bloomx_intersection_finalfn(bloomfilter) RETURNS bloomfilter
 COMMENT ON FUNCTION bloomx_intersection_finalfn(bloomfilter) IS
 	'implementation of bloom_intersection_agg';
 
+CREATE FUNCTION bloomx_map_agg_transfn(internal, anycompatible, integer) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomx_map_agg_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_map_agg_transfn(internal, anycompatible, integer) IS
+	'implementation of bloom_map_agg';
+
+CREATE FUNCTION bloomx_map_agg_transfn(internal, anycompatible, integer, bloomfilter) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomx_map_agg_transfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_map_agg_transfn(internal, anycompatible, integer, bloomfilter) IS
+	'implementation of bloom_map_agg';
+
+CREATE FUNCTION bloomx_map_agg_finalfn(internal, anycompatible, integer) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_map_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloomx_map_agg_finalfn(internal, anycompatible, integer) IS
+	'implementation of bloom_map_agg';
+
+CREATE FUNCTION bloomx_map_agg_finalfn(internal, anycompatible, integer, bloomfilter) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloomx_map_agg_finalfn'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 1000;
+COMMENT ON FUNCTION bloomx_map_agg_finalfn(internal, anycompatible, integer, bloomfilter) IS
+	'implementation of bloom_map_agg';
+
 CREATE AGGREGATE bloom_agg(v anycompatible) (
 	SFUNC = bloomx_agg_transfn, STYPE = bloomfilter, SSPACE = 1000,
 	FINALFUNC = bloomx_agg_finalfn, FINALFUNC_EXTRA,
@@ -714,6 +744,21 @@ CREATE AGGREGATE bloom_agg(v anycompatible, template bloomfilter) (
 );
 COMMENT ON AGGREGATE bloom_agg(anycompatible, bloomfilter) IS
 	'filter of the keys, with the layout, geometry, seed, key type and capacity of template';
+
+-- A map is made of all its keys at once, so there are no partial states (src/pg/functions/build/map.c).
+CREATE AGGREGATE bloom_map_agg(v anycompatible, value integer) (
+	SFUNC = bloomx_map_agg_transfn, STYPE = internal, SSPACE = 1000,
+	FINALFUNC = bloomx_map_agg_finalfn, FINALFUNC_EXTRA, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_map_agg(anycompatible, integer) IS
+	'map of the keys: a filter of layout binary_fuse, with a value of each key for bloom_get, and a false positive rate of at most 1 %';
+
+CREATE AGGREGATE bloom_map_agg(v anycompatible, value integer, template bloomfilter) (
+	SFUNC = bloomx_map_agg_transfn, STYPE = internal, SSPACE = 1000,
+	FINALFUNC = bloomx_map_agg_finalfn, FINALFUNC_EXTRA, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE bloom_map_agg(anycompatible, integer, bloomfilter) IS
+	'map of the keys, with the fingerprints, seed and key type of template, a filter of layout binary_fuse';
 
 CREATE AGGREGATE bloom_union_agg(f bloomfilter) (
 	SFUNC = bloomx_union_transfn, STYPE = bloomfilter, SSPACE = 8192,

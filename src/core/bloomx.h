@@ -98,7 +98,8 @@ enum blx_layout_id
 	BLX_SCALABLE = 8,			/* a chain that grows: Almeida et al. 2007 */
 	BLX_DYNAMIC_BLOCKED = 9,	/* each block grows: Kaler */
 	BLX_AGE_PARTITIONED = 10,	/* a sliding window: Shtul, Baquero, Almeida 2020 */
-	BLX_COUNTING = 11			/* counters of 4 bits, so that keys can be removed */
+	BLX_COUNTING = 11,			/* counters of 4 bits, so that keys can be removed */
+	BLX_BINARY_FUSE = 12		/* sealed: built once of all keys.  Graf, Lemire 2022 */
 };
 
 /* How the probes of a key derive from its hash (Almeida 2022, section 5).  Stored: never reuse one. */
@@ -146,7 +147,8 @@ typedef enum blx_code
 	BLX_CORRUPT,				/* bytes that are no filter */
 	BLX_MISMATCH,				/* two filters, or filter and key, that do not go together */
 	BLX_UNSUPPORTED,			/* an operation that this layout does not have */
-	BLX_NO_MEMORY				/* the allocator gave none */
+	BLX_NO_MEMORY,				/* the allocator gave none */
+	BLX_AMBIGUOUS				/* two values for one key */
 } blx_code;
 
 typedef struct blx_error
@@ -194,6 +196,7 @@ enum blx_option
 	BLX_OPT_GROWTH,				/* size of a stage over that of the one before */
 	BLX_OPT_TIGHTENING,			/* rate of a stage over that of the one before */
 	BLX_OPT_GENERATIONS,		/* age_partitioned: l */
+	BLX_OPT_FINGERPRINT_BITS,	/* binary_fuse: in place of the rate */
 	BLX_OPTIONS
 };
 
@@ -214,7 +217,7 @@ extern bool blx_parse_options(uint8_t layout, const char *text, blx_options *opt
 
 /*
  * The smallest geometry whose false positive rate with `capacity` keys is below
- * fpr, by the exact formula of the layout.  In its place, partitioned_blocked and
+ * fpr (of binary_fuse: at most fpr), by the exact formula of the layout.  In its place, partitioned_blocked and
  * counting take one of 8 parts that is at most 15 % larger: it is faster.
  * capacity is 1 .. 2^63 - 1, fpr between 0 and 1, both excluded; options NULL
  * stands for the presets.
@@ -334,6 +337,29 @@ extern bool blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *
  * its counters.  15 means 15 or more.
  */
 extern bool blx_count(const blx_filter *f, uint64_t hash, unsigned *count, blx_error *error);
+
+/* ---- maps: sealed filters with a value for each key ---- */
+
+typedef struct blx_entry
+{
+	uint64_t	hash;			/* as blx_hash makes it */
+	uint32_t	value;			/* below 2^24 */
+} blx_entry;
+
+/*
+ * A binary_fuse filter of the n keys that gives the value of each.  Of the planned geometry
+ * only the fingerprint counts.  The entries are sorted and changed.  BLX_AMBIGUOUS if a key
+ * has two values; one that comes twice with one value is no error.  poll (or NULL) is called now
+ * and then, and need not return.
+ */
+extern blx_filter *blx_build_map(const blx_geometry *planned, const blx_identity *id, blx_entry *entries, uint64_t n,
+								 const blx_memory *memory, void (*poll) (void), blx_error *error);
+
+/*
+ * Sets *found as blx_test does, and *value, if found, to the key's value: that of a key of the
+ * map, any number for another.  BLX_UNSUPPORTED if f has no values.
+ */
+extern bool blx_get(const blx_filter *f, uint64_t hash, bool *found, uint32_t *value, blx_error *error);
 
 /* ---- open sets: filters whose size is not known yet ---- */
 

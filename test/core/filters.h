@@ -253,11 +253,54 @@ grown(const blx_filter *f)
 	return larger;
 }
 
-/* Adds keys to f; returns f, or what it has grown into. */
+/* An open set of these hashes, planned for that geometry, as blx_grow_add makes it.  blx_free frees it. */
+static inline blx_filter *
+collected(const blx_geometry *planned, const blx_identity *id, const uint64_t *hashes, size_t n)
+{
+	blx_error	error;
+	blx_filter *set = blx_open(planned, id, 0, NULL, &error);
+
+	if (!CHECK(set != NULL && blx_grow_add(&set, hashes, n, NULL, &error), "%s", error.message))
+		exit(1);
+	return set;
+}
+
+/* A copy in memory of take() of a filter that the core allocated, which is freed. */
+static inline blx_filter *
+taken_over(blx_filter *f)
+{
+	blx_filter *copy = take(blx_size(f));
+
+	memcpy(copy, f, blx_size(f));
+	blx_free(f, NULL);
+	return copy;
+}
+
+/* The sealed filter of these hashes. */
+static inline blx_filter *
+sealed(const blx_geometry *planned, const blx_identity *id, const uint64_t *hashes, size_t n)
+{
+	blx_filter *set = collected(planned, id, hashes, n),
+			   *f;
+	blx_error	error;
+
+	f = blx_finish(set, 0.01, NULL, &error);
+	blx_free(set, NULL);
+	if (!CHECK(f != NULL, "%s", error.message))
+		exit(1);
+	return taken_over(f);
+}
+
+/* Adds keys to f; returns f, or what it has grown into.  A sealed filter is made of them. */
 static inline blx_filter *
 with_keys(blx_filter *f, const uint64_t *hashes, size_t n)
 {
+	blx_geometry g = blx_geometry_of(f);
+	blx_identity id = blx_identity_of(f);
 	size_t		i = 0;
+
+	if (blx_is_sealed(f->layout))
+		return sealed(&g, &id, hashes, n);
 
 	while ((i += blx_add(f, hashes + i, n - i)) < n)
 		f = grown(f);

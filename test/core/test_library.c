@@ -207,7 +207,7 @@ arguments(void)
 				if (!blx_plan((uint8_t) layout, capacities[c], x, NULL, &g, &error))
 					CHECK(error.message[0] != '\0' && error.code != BLX_OK, "layout %u, %" PRIu64 ", %g", layout, capacities[c], x);
 				else
-					CHECK(blx_fpr_planned(&g, capacities[c]) < x && blx_bytes(&g, 0) <= BLX_MAX_BYTES, "layout %u, %" PRIu64 ", %g", layout, capacities[c], x);
+					CHECK(blx_fpr_planned(&g, capacities[c]) <= x && blx_bytes(&g, 0) <= BLX_MAX_BYTES, "layout %u, %" PRIu64 ", %g", layout, capacities[c], x);
 			}
 			for (unsigned b = 0; b < sizeof bits / sizeof bits[0]; b++)
 			{

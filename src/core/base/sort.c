@@ -1,5 +1,5 @@
 /*
- * sort.c - sorts 64-bit values in ascending order, in place.
+ * sort.c - sorts 64-bit values, or pairs that begin with one, in ascending order, in place.
  *
  * A radix sort, because the values may be chosen by an adversary and the
  * function must not allocate: the C library's qsort may take quadratic time or
@@ -10,19 +10,39 @@
 
 #include "core/base/base.h"
 
+/* What is sorted: a value, of 8 bytes, or of 16 of which the first 8 count. */
+typedef struct item
+{
+	uint64_t	value;
+	uint64_t	rest;
+} item;
+
 static inline uint64_t
-value_at(const uint8_t *values, uint64_t i)
+value_at(const uint8_t *items, unsigned width, uint64_t i)
 {
 	uint64_t	value;
 
-	memcpy(&value, values + 8 * i, 8);
+	memcpy(&value, items + width * i, 8);
 	return value;
 }
 
-static inline void
-put_value(uint8_t *values, uint64_t i, uint64_t value)
+static inline item
+item_at(const uint8_t *items, unsigned width, uint64_t i)
 {
-	memcpy(values + 8 * i, &value, 8);
+	item		it = {0};
+
+	memcpy(&it, items + width * i, 8);
+	if (width > 8)
+		memcpy(&it.rest, items + width * i + 8, 8);
+	return it;
+}
+
+static inline void
+put_item(uint8_t *items, unsigned width, uint64_t i, item it)
+{
+	memcpy(items + width * i, &it.value, 8);
+	if (width > 8)
+		memcpy(items + width * i + 8, &it.rest, 8);
 }
 
 /*
@@ -33,16 +53,16 @@ put_value(uint8_t *values, uint64_t i, uint64_t value)
 #define FEW_VALUES 32
 
 static void
-sort_few(uint8_t *values, uint64_t n)
+sort_few(uint8_t *items, unsigned width, uint64_t n)
 {
 	for (uint64_t i = 1; i < n; i++)
 	{
-		uint64_t	value = value_at(values, i),
-					j = i;
+		item		it = item_at(items, width, i);
+		uint64_t	j = i;
 
-		for (; j > 0 && value_at(values, j - 1) > value; j--)
-			put_value(values, j, value_at(values, j - 1));
-		put_value(values, j, value);
+		for (; j > 0 && value_at(items, width, j - 1) > it.value; j--)
+			put_item(items, width, j, item_at(items, width, j - 1));
+		put_item(items, width, j, it);
 	}
 }
 
@@ -52,8 +72,8 @@ sort_few(uint8_t *values, uint64_t n)
  * every heap is complete; then each heap is sorted by the bytes below.  The
  * recursion is at most 8 deep, since each level uses up one byte.
  */
-void
-blx_sort_values(uint8_t *values, uint64_t n)
+static void
+sort(uint8_t *items, unsigned width, uint64_t n)
 {
 	uint64_t	ends[256] = {0},
 				next[256],
@@ -63,20 +83,20 @@ blx_sort_values(uint8_t *values, uint64_t n)
 
 	if (n <= FEW_VALUES)
 	{
-		sort_few(values, n);
+		sort_few(items, width, n);
 		return;
 	}
 
 	/* Find the highest byte in which the values differ. */
 	for (uint64_t i = 1; i < n; i++)
-		differing |= value_at(values, i) ^ value_at(values, 0);
+		differing |= value_at(items, width, i) ^ value_at(items, width, 0);
 	if (differing == 0)
 		return;
 	shift = (63 - (unsigned) __builtin_clzll(differing)) / 8 * 8;
 
 	/* Count the values of each heap, and turn the counts into where the heaps begin and end. */
 	for (uint64_t i = 0; i < n; i++)
-		ends[value_at(values, i) >> shift & 255]++;
+		ends[value_at(items, width, i) >> shift & 255]++;
 	for (unsigned b = 0; b < 256; b++)
 	{
 		next[b] = first;
@@ -87,23 +107,35 @@ blx_sort_values(uint8_t *values, uint64_t n)
 	for (unsigned b = 0; b < 256; b++)
 		while (next[b] < ends[b])
 		{
-			uint64_t	value = value_at(values, next[b]);
+			item		it = item_at(items, width, next[b]);
 			unsigned	heap;
 
-			while ((heap = value >> shift & 255) != b)
+			while ((heap = it.value >> shift & 255) != b)
 			{
-				uint64_t	other = value_at(values, next[heap]);
+				item		other = item_at(items, width, next[heap]);
 
-				put_value(values, next[heap]++, value);
-				value = other;
+				put_item(items, width, next[heap]++, it);
+				it = other;
 			}
-			put_value(values, next[b]++, value);
+			put_item(items, width, next[b]++, it);
 		}
 
 	/* Sort each heap by the bytes below. */
 	for (unsigned b = 0; shift > 0 && b < 256; b++)
 	{
 		first = b == 0 ? 0 : ends[b - 1];
-		blx_sort_values(values + 8 * first, ends[b] - first);
+		sort(items + width * first, width, ends[b] - first);
 	}
+}
+
+void
+blx_sort_values(uint8_t *values, uint64_t n)
+{
+	sort(values, 8, n);
+}
+
+void
+blx_sort_pairs(uint8_t *pairs, uint64_t n)
+{
+	sort(pairs, 16, n);
 }

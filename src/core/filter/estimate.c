@@ -144,6 +144,8 @@ blx_cardinality_error(const blx_geometry *g, double n)
 {
 	if (!blx_geometry_check(g, NULL))
 		return g->layout == BLX_HASHES ? 0 : NAN;	/* a set counts */
+	if (blx_is_sealed(g->layout))
+		return 0;
 	double		blocks = g->blocks,
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;

@@ -33,11 +33,17 @@ blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 	return blx_add_inline(f, hashes, n);
 }
 
+static const char sealed[] = "It is sealed: it was made of all its keys at once.";
+
 bool
 blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
+	if (row->traits & BLX_SEALED)
+		return blx_fail(error, BLX_UNSUPPORTED, sealed,
+						"Build it again of all keys, or put new keys into a second filter.",
+						"a filter of layout %s takes no more keys", row->name);
 	if (row->grown_words == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s does not grow", row->name);
 	*bytes = blx_header_bytes(f->name_len) + 8 * row->grown_words(f);
@@ -110,7 +116,7 @@ blx_remove(blx_filter *f, const uint64_t *hashes, size_t n, size_t *removed, blx
 	size_t		found = 0;
 
 	if (row->remove == NULL)
-		return blx_fail(error, BLX_UNSUPPORTED, "A bit may belong to several keys.",
+		return blx_fail(error, BLX_UNSUPPORTED, blx_is_sealed(f->layout) ? sealed : "A bit may belong to several keys.",
 						"Build the filter with layout counting.",
 						"keys cannot be removed from a filter of layout %s", blx_layout_name(f->layout));
 	for (size_t i = 0; i < n; i++)
@@ -131,6 +137,26 @@ blx_count(const blx_filter *f, uint64_t hash, unsigned *count, blx_error *error)
 						"keys are not counted in a filter of layout %s", blx_layout_name(f->layout));
 	*count = row->count(f, hash);
 	return true;
+}
+
+bool
+blx_get_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg, bool *found, uint32_t *value, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(header->layout);
+	blx_geometry g = blx_geometry_of(header);
+
+	if (row->value_bits == NULL || row->value_bits(&g) == 0)
+		return blx_fail(error, BLX_UNSUPPORTED, "Only a map has a value for each key.", "Test for the key instead, or build a map of keys and values.",
+						row->value_bits == NULL ? "a filter of layout %s has no values" : "this filter of layout %s has no values",
+						blx_layout_name(header->layout));
+	*found = row->get_fetched(header, hash, fetch, arg, value);
+	return true;
+}
+
+bool
+blx_get(const blx_filter *f, uint64_t hash, bool *found, uint32_t *value, blx_error *error)
+{
+	return blx_get_fetched(f, hash, blx_fetch_memory, (void *) (uintptr_t) blx_cwords(f), found, value, error);
 }
 
 bool

@@ -46,6 +46,9 @@ extern bool blx_grow(blx_filter *dst, const blx_filter *f);
  */
 extern bool blx_test_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg);
 
+/* blx_get, in the same way.  Only BLX_HEAD_FETCHABLE layouts have values. */
+extern bool blx_get_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg, bool *found, uint32_t *value, blx_error *error);
+
 /* The geometry of f without its counters, and f's keys added to an empty filter of it. */
 extern bool blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error);
 extern bool blx_to_bits(blx_filter *dst, const blx_filter *f);

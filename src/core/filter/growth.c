@@ -84,7 +84,14 @@ blx_open_expecting(const blx_geometry *planned, const blx_identity *id, uint64_t
 				   double expected, const blx_memory *memory, blx_error *error)
 {
 	uint64_t	bytes = LEAST_BYTES;
+	const blx_layout *row = planned != NULL ? blx_layout_row(planned->layout) : NULL;
 
+	if (row != NULL && row->value_bits != NULL && row->value_bits(planned) > 0)
+	{
+		blx_fail(error, BLX_UNSUPPORTED, "The plan has a value for each key.", "Plan a filter without values, or build a map of keys and values.",
+				 "a set of keys cannot become a map");
+		return NULL;
+	}
 	while (bytes < MOST_BYTES_TO_BEGIN && (double) slots_within(bytes, id->name_len) <= expected)
 		bytes *= 2;
 	return open_with(slots_within(bytes, id->name_len), planned, id, capacity, memory, error);
@@ -157,12 +164,14 @@ blx_larger_set(const blx_filter *f, const blx_memory *memory, blx_error *error)
 	return blx_copy_set(f, more_slots(f), &id, memory, error);
 }
 
-/* How large a set may get. */
+/* How large a set may get.  One that will be sealed stays a set: it has to have all its keys. */
 static uint64_t
 set_limit(const blx_filter *set, const blx_growth *growth)
 {
 	blx_geometry planned = blx_geometry_of(set);
 
+	if (blx_is_sealed(planned.layout))
+		return BLX_MAX_BYTES;
 	return blx_is_planned(set) ? blx_bytes(&planned, set->name_len) : growth->set_bytes;
 }
 
@@ -294,6 +303,20 @@ stays_a_set(const blx_filter *set, uint64_t bytes, const blx_growth *growth)
 	return growth->expected < 2 * (double) blx_hashes_room(set);
 }
 
+/* The last step of a set that will be sealed: sizes double, and the limit is no power of two. */
+static blx_filter *
+largest_set(const blx_filter *set, const blx_memory *memory, blx_error *error)
+{
+	blx_identity id = blx_identity_of(set);
+	uint64_t	slots = slots_within(BLX_MAX_BYTES, set->name_len);
+
+	if (4 * blx_hashes_slots(set) <= 3 * slots)
+		return blx_copy_set(set, slots, &id, memory, error);
+	blx_fail(error, BLX_LIMIT, "Until it is sealed, 8 bytes or more of each key are kept.", "Split the keys over several filters.",
+			 "the keys of a %s filter exceed the limit of 1 GB", blx_layout_name(set->pending));
+	return NULL;
+}
+
 /* What a full set becomes. */
 static blx_filter *
 grow_set(const blx_filter *set, const blx_growth *growth, blx_error *error)
@@ -304,6 +327,8 @@ grow_set(const blx_filter *set, const blx_growth *growth, blx_error *error)
 
 	if (stays_a_set(set, blx_hashes_bytes(more_slots(set), set->name_len), growth))
 		return blx_larger_set(set, growth->memory, error);
+	if (blx_is_sealed(set->pending))
+		return largest_set(set, growth->memory, error);
 	if (!blx_is_planned(set) && !uncut_geometry(growth, (double) blx_hashes_count(set), blx_rate_wanted(set), &g, error))
 		return NULL;
 	result = blx_alloc(growth->memory, blx_bytes(&g, id.name_len), error);
@@ -457,7 +482,7 @@ cut_to_contents(const blx_filter *uncut, double fpr, const blx_memory *memory, b
 }
 
 blx_filter *
-blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const blx_memory *memory, blx_error *error)
+blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const blx_memory *memory, void (*poll) (void), blx_error *error)
 {
 	blx_identity id = blx_identity_of(open);
 	blx_filter *result;
@@ -465,6 +490,8 @@ blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const b
 	if (open->layout != BLX_HASHES)
 		return blx_is_uncut(open) && open->layout == BLX_PARTITIONED_BLOCKED
 			? cut_to_contents(open, fpr, memory, error) : copy(open, memory, error);
+	if (blx_is_sealed(g->layout))
+		return blx_layout_row(g->layout)->seal(open, g, memory, poll, error);
 	result = blx_alloc(memory, blx_bytes(g, id.name_len), error);
 	if (result != NULL)
 	{
@@ -485,5 +512,5 @@ blx_finish(const blx_filter *open, double fpr, const blx_memory *memory, blx_err
 	if (open->layout == BLX_HASHES && !blx_is_planned(open) &&
 		!blx_plan(BLX_PARTITIONED_BLOCKED, count > 0 ? count : 1, fpr, NULL, &g, error))
 		return NULL;
-	return blx_finish_as(open, &g, fpr, memory, error);
+	return blx_finish_as(open, &g, fpr, memory, NULL, error);
 }

@@ -63,9 +63,9 @@ extern blx_filter *blx_larger_set(const blx_filter *f, const blx_memory *memory,
 /* A copy of f, of any layout.  If f has no key type, the copy takes that of `keys`. */
 extern blx_filter *blx_copy_for(const blx_filter *f, const blx_identity *keys, const blx_memory *memory, blx_error *error);
 
-/* As blx_finish, if the caller already knows the geometry g of an unplanned set. */
+/* As blx_finish, if the caller already knows the geometry g of an unplanned set.  poll as in blx_growth. */
 extern blx_filter *blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr,
-								 const blx_memory *memory, blx_error *error);
+								 const blx_memory *memory, void (*poll) (void), blx_error *error);
 
 /* ---- algebra/union.c ---- */
 

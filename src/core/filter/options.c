@@ -26,6 +26,7 @@ static const struct
 	[BLX_OPT_GROWTH] = {"growth", true},
 	[BLX_OPT_TIGHTENING] = {"tightening", false},
 	[BLX_OPT_GENERATIONS] = {"generations", true},
+	[BLX_OPT_FINGERPRINT_BITS] = {"fingerprint_bits", true},
 };
 
 static const char *const hashing_names[] = {

@@ -221,6 +221,17 @@ typedef struct blx_layout
 	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);
 	void		(*unite) (blx_filter *dst, const blx_filter *a, const blx_filter *b);
 
+	/*
+	 * BLX_SEALED: the filter of a set, a new one, which does not depend on the order of its
+	 * hashes.  Of the planned geometry only what does not follow from their number
+	 * counts.  poll (or NULL) is called now and then, and need not return.
+	 */
+	blx_filter *(*seal) (const blx_filter *set, const blx_geometry *planned, const blx_memory *memory, void (*poll) (void), blx_error *error);
+
+	/* Where keys may have values: the bits of one, 0 if g has none; and test_fetched with the value of a key that is found. */
+	unsigned	(*value_bits) (const blx_geometry *g);
+	bool		(*get_fetched) (const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg, uint32_t *value);
+
 	/* Removes a key once.  False if f does not find it; then no cell has changed. */
 	bool		(*remove) (blx_filter *f, uint64_t hash);
 
@@ -260,6 +271,7 @@ extern const blx_layout blx_layout_scalable;
 extern const blx_layout blx_layout_hybrid;
 extern const blx_layout blx_layout_rational;
 extern const blx_layout blx_layout_variable_blocked;
+extern const blx_layout blx_layout_binary_fuse;
 
 /* A blx_fetch for a filter in memory: arg is its words. */
 static inline const uint64_t *
@@ -286,7 +298,7 @@ blx_set_resolution(const blx_layout *row, blx_geometry *g, uint64_t resolution)
 }
 
 /* The table (table.c), by number.  Numbers have gaps, which are NULL. */
-#define BLX_LAYOUTS (BLX_COUNTING + 1)
+#define BLX_LAYOUTS (BLX_BINARY_FUSE + 1)
 extern const blx_layout *const blx_layouts[BLX_LAYOUTS];
 
 /* Returns the row of a layout, or NULL if there is no such layout. */

@@ -23,6 +23,7 @@ const blx_layout *const blx_layouts[BLX_LAYOUTS] = {
 	[BLX_HYBRID] = &blx_layout_hybrid,
 	[BLX_RATIONAL] = &blx_layout_rational,
 	[BLX_VARIABLE_BLOCKED] = &blx_layout_variable_blocked,
+	[BLX_BINARY_FUSE] = &blx_layout_binary_fuse,
 };
 
 const char *
@@ -67,7 +68,7 @@ blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *err
  * default, what grows and what forgets, then those for comparison.
  */
 static const uint8_t by_use[] = {
-	BLX_PARTITIONED_BLOCKED, BLX_SCALABLE, BLX_COUNTING, BLX_AGE_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED,
+	BLX_PARTITIONED_BLOCKED, BLX_SCALABLE, BLX_BINARY_FUSE, BLX_COUNTING, BLX_AGE_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED,
 	BLX_STANDARD, BLX_HYBRID, BLX_DYNAMIC_BLOCKED, BLX_RATIONAL, BLX_VARIABLE_BLOCKED,
 };
 

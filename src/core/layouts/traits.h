@@ -33,7 +33,9 @@ enum blx_trait
 	/* The header says all about the size, and blx_test_fetched works. */
 	BLX_FETCHABLE = 4,
 	/* blx_test_fetched works, but it, blx_check, blx_size and blx_bits_in need the first BLX_HEAD_BYTES. */
-	BLX_HEAD_FETCHABLE = 8
+	BLX_HEAD_FETCHABLE = 8,
+	/* Made of all its keys at once, as a set of distinct hashes (`seal` in its row); takes no key afterwards.  Their number is exact. */
+	BLX_SEALED = 16
 };
 
 /* A size that PostgreSQL stores in one piece. */
@@ -46,6 +48,12 @@ static inline bool
 blx_takes_sets(uint8_t layout)
 {
 	return (blx_traits(layout) & (BLX_STREAM | BLX_UNBOUNDED)) == 0;
+}
+
+static inline bool
+blx_is_sealed(uint8_t layout)
+{
+	return (blx_traits(layout) & BLX_SEALED) != 0;
 }
 
 #pragma GCC visibility pop

@@ -24,6 +24,8 @@ SqlState(blx_code code)
 			return ERRCODE_FEATURE_NOT_SUPPORTED;
 		case BLX_NO_MEMORY:
 			return ERRCODE_OUT_OF_MEMORY;
+		case BLX_AMBIGUOUS:
+			return ERRCODE_CARDINALITY_VIOLATION;
 		case BLX_OK:
 			break;
 	}

@@ -7,6 +7,7 @@
  *   build/construct.c   bloom_empty, bloom_plan, bloom_add, bloom_hash
  *   build/remove.c      bloom_remove, bloom_key_count, bloom_drop_counters
  *   build/aggregates.c  bloom_agg, bloom_union_agg, bloom_intersection_agg
+ *   build/map.c         bloom_map_agg, bloom_get
  *   build/aggplan.c     what the planner expects of an aggregate
  *   contains.c          @> <@ bloom_contains*
  *   probe_set.c         bloomx_probe, ?& and ?|

@@ -126,17 +126,18 @@ DescribeKeys(StringInfo line, const blx_filter *f)
 	blx_identity identity = blx_identity_of(f);
 	char		buffer[BLX_MAX_NAME + 1];
 	double		keys = blx_cardinality(f);
+	bool		exact = f->layout == BLX_HASHES || blx_is_sealed(f->layout);
 
 	if (isinf(keys))
 		appendStringInfoString(line, "too many");
 	else if (keys == 0)
 		appendStringInfoString(line, "no");
 	else
-		appendStringInfo(line, "%s%.0f", f->layout == BLX_HASHES ? "" : "about ", keys);
+		appendStringInfo(line, "%s%.0f", exact ? "" : "about ", keys);
 	if (f->key_type != BLX_KEY_NONE)
 		appendStringInfo(line, " %s", blx_key_type_name(&identity, buffer));
 	appendStringInfoString(line, keys >= 0.5 && keys < 1.5 ? " key" : " keys");
-	if (blx_capacity_promised(f) > 0)
+	if (blx_capacity_promised(f) > 0 && !blx_is_sealed(f->layout))
 		appendStringInfo(line, " (planned for " UINT64_FORMAT "%s)", f->capacity, FilterIsOverfilled(f) ? ", overfilled" : "");
 }
 

@@ -70,7 +70,7 @@ FilterIsOverfilled(const blx_filter *f)
 	blx_geometry geometry;
 	double		keys;
 
-	if (blx_traits(f->layout) & BLX_UNBOUNDED)
+	if (blx_traits(f->layout) & (BLX_UNBOUNDED | BLX_SEALED))
 		return false;
 	if (f->layout == BLX_HASHES)
 		return f->pending && f->capacity > 0 && blx_hashes_count(f) > f->capacity;

@@ -130,7 +130,7 @@ FinishFilter(const blx_filter *open)
 			return NewEmptyFilter(&identity);
 		geometry = PlanDefaultLayout(blx_hashes_count(open), fpr);
 	}
-	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, &core_error));
+	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, Poll, &core_error));
 }
 
 /* ---- filters made of others ---- */

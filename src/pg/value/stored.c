@@ -114,3 +114,14 @@ TestStoredFilter(const TestedFilter *tested, uint64 hash)
 {
 	return blx_test_fetched(tested->filter, hash, FetchWords, (void *) (uintptr_t) tested);
 }
+
+bool
+GetValue(const TestedFilter *tested, uint64 hash, uint32 *value)
+{
+	bool		stored = tested->stored != NULL,
+				found;
+	void	   *arg = stored ? (void *) (uintptr_t) tested : (void *) (uintptr_t) blx_cwords(tested->filter);
+
+	CheckCore(blx_get_fetched(tested->filter, hash, stored ? FetchWords : blx_fetch_memory, arg, &found, value, &core_error));
+	return found;
+}

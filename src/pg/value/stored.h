@@ -49,6 +49,9 @@ typedef struct TestedFilter
 
 extern bool TestStoredFilter(const TestedFilter *tested, uint64 hash);
 
+/* The value that a map has for a key.  False if the key is definitely not there. */
+extern bool GetValue(const TestedFilter *tested, uint64 hash, uint32 *value);
+
 static inline bool
 TestFilter(const TestedFilter *tested, uint64 hash)
 {

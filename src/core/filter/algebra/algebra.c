@@ -242,6 +242,10 @@ merges(const blx_filter *dst, const blx_filter *src)
 			return false;
 		return d == s || (dst->hashing == BLX_INDEPENDENT && ratio_log2(d < s ? d : s, d < s ? s : d) > 0);
 	}
+	/* a sealed filter takes the place of an empty one; its prefix has fewer parts, another one's fewer bits */
+	if (blx_is_sealed(dst->layout))
+		return row->cardinality(dst) == 0 && dst->blocks == src->blocks && dst->part_bits == src->part_bits &&
+			dst->parts <= src->parts && gd.parameters[0] == gs.parameters[0];
 	return dst->blocks == src->blocks && dst->parts == src->parts && dst->fraction == src->fraction &&
 		(dst->part_bits == src->part_bits || (row->prefix != NULL && dst->part_bits < src->part_bits));
 }

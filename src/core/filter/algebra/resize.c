@@ -62,7 +62,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
 	/* Every factor of two in the resolution is one fold. */
-	resolution = blx_resolution(row, g);
+	resolution = row->folds != BLX_FOLDS_NOTHING ? blx_resolution(row, g) : 1;
 	while (resolution > 1 && resolution % 2 == 0)
 	{
 		resolution /= 2;

@@ -65,12 +65,13 @@ blx_hashes_init(blx_filter *f, uint64_t slots, const blx_geometry *planned,
 {
 	const blx_geometry none = {0};
 
-	/* The planned filter's geometry, with its layout in `pending`; no hash, no salt, empty slots. */
+	/* The planned filter's geometry, but for its parameters, with its layout in `pending`; no hash, no salt, empty slots. */
 	if (planned == NULL)
 		planned = &none;
 	blx_init_sized(f, planned, id, capacity, blx_hashes_bytes(slots, id->name_len));
 	f->layout = BLX_HASHES;
 	f->pending = planned->layout;
+	blx_words(f)[COUNT] = 0;
 	blx_words(f)[SLOTS] = slots;
 }
 
@@ -119,6 +120,12 @@ static bool
 are_spread(const blx_filter *f)
 {
 	return f->key_type != BLX_KEY_HASH && f->key_type != BLX_KEY_NONE;
+}
+
+uint64_t
+blx_spread_hash(uint8_t key_type, uint64_t hash)
+{
+	return key_type == BLX_KEY_HASH || key_type == BLX_KEY_NONE ? blx_derive(hash, 1) : hash;
 }
 
 static inline bool
@@ -454,6 +461,47 @@ size_t
 blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max)
 {
 	return next_by_stride(f, 1, cursor, out, max);
+}
+
+bool
+blx_hashes_ordered(const blx_filter *f)
+{
+	return salt_of(blx_cwords(f)) == 0;
+}
+
+/* The home of a hash without a salt is its spread hash, scaled (home_slot). */
+size_t
+blx_hashes_next_in(const blx_filter *f, uint64_t block, uint64_t blocks, uint64_t *cursor, uint64_t *out, size_t max)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	size = words[SLOTS],
+				least = blocks == 1 ? 0 : UINT64_MAX / blocks * block,	/* no hash of the block is below it */
+				most = block + 1 == blocks ? UINT64_MAX : UINT64_MAX / blocks * (block + 1) + blocks,
+				first = blx_scale(least, size),
+				span = blx_scale(most, size) - first + MAX_WALK + 1;
+	size_t		n = 0;
+
+	if (span > size)
+		span = size;
+	/* cursor 0 stands before the hash 0, which has no slot; then a slot may hold a hash that walked around the end */
+	if (*cursor == 0 && max > 0)
+	{
+		uint64_t	zero = blx_spread_hash(f->key_type, 0);
+
+		if (has_zero(words) && blx_scale(zero, blocks) == block)
+			out[n++] = zero;
+		*cursor = 1;
+	}
+	for (; *cursor <= span && n < max; ++*cursor)
+	{
+		uint64_t	slot = first + *cursor - 1,
+					hash = words[PREFIX_WORDS + (slot < size ? slot : slot - size)],
+					spread = blx_spread_hash(f->key_type, hash);
+
+		out[n] = spread;
+		n += hash != 0 && blx_scale(spread, blocks) == block;
+	}
+	return n;
 }
 
 static uint64_t

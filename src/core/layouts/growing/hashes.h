@@ -54,6 +54,21 @@ extern size_t blx_hashes_next(const blx_filter *f, uint64_t *cursor, uint64_t *o
  */
 extern size_t blx_hashes_next_for(uint8_t layout, const blx_filter *f, uint64_t *cursor, uint64_t *out, size_t max);
 
+/*
+ * True if the set is in the order of its spread hashes: those of keys, and hash 1 of
+ * ready-made ones (blx_spread_hash).  Only a set with a salt is not.
+ */
+extern bool blx_hashes_ordered(const blx_filter *f);
+
+/*
+ * Of a set in that order: hands out the spread hashes with blx_scale(hash, blocks) =
+ * block as blx_hashes_next does.  It looks only at the slots where they may be.
+ */
+extern size_t blx_hashes_next_in(const blx_filter *f, uint64_t block, uint64_t blocks, uint64_t *cursor, uint64_t *out, size_t max);
+
+/* A key's hash, spread evenly: ready-made ones need not be. */
+extern uint64_t blx_spread_hash(uint8_t key_type, uint64_t hash);
+
 /* Adds all hashes of a set to a filter of a fixed size; false if another did not take all. */
 extern bool blx_add_set(blx_filter *dst, const blx_filter *src);
 

@@ -118,7 +118,8 @@ StartState(Transition *state, const blx_identity *keys, const blx_geometry *plan
 	blx_identity identity = *keys;
 
 	identity.seed = seed;
-	if (planned == NULL || (blx_takes_sets(planned->layout) && !BeginsAsFilter(state->call, planned)))
+	if (planned == NULL || blx_is_sealed(planned->layout) ||
+		(blx_takes_sets(planned->layout) && !BeginsAsFilter(state->call, planned)))
 		SetFilter(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(state->call)));
 	else
 	{
@@ -299,7 +300,7 @@ UniteState(Transition *state, const blx_filter *other)
 	MemoryContext old;
 
 	/* a set: add its hashes one by one, after making room for all of them */
-	if (same_keys && other->layout == BLX_HASHES && !blx_is_blank(f) && (blx_traits(f->layout) & BLX_STREAM) == 0)
+	if (same_keys && other->layout == BLX_HASHES && !blx_is_blank(f) && (blx_traits(f->layout) & (BLX_STREAM | BLX_SEALED)) == 0)
 	{
 		uint64		count = f->layout == BLX_HASHES ? blx_hashes_union_count(f, other) : 0,
 					cursor = 0,
@@ -317,7 +318,7 @@ UniteState(Transition *state, const blx_filter *other)
 	}
 	/* equal geometries: or the bits in place */
 	if (same_keys && f->layout == other->layout && blx_geometry_equal(&mine, &theirs) &&
-		(blx_traits(f->layout) & BLX_UNBOUNDED) == 0)
+		(blx_traits(f->layout) & (BLX_UNBOUNDED | BLX_SEALED)) == 0)
 	{
 		blx_or_into(f, other);
 		return;

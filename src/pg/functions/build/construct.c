@@ -119,6 +119,12 @@ bloom_empty(PG_FUNCTION_ARGS)
 	capacity = PG_GETARG_INT64(0);
 	geometry = PlanGeometry(capacity, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)));
 	identity = IdentityArguments(fcinfo);
+	/* the size of a sealed filter follows from its keys, and so does what it promises: here there are none */
+	if (blx_is_sealed(geometry.layout))
+	{
+		geometry = PlanGeometry(1, PG_GETARG_FLOAT8(1), text_to_cstring(PG_GETARG_TEXT_PP(2)), text_to_cstring(PG_GETARG_TEXT_PP(4)));
+		capacity = 0;
+	}
 	PG_RETURN_FILTER(NewFilter(&geometry, &identity, (uint64) capacity));
 }
 
