@@ -88,7 +88,7 @@ COMMENT ON FUNCTION bloomfilter(bytea) IS
 
 CREATE CAST (bloomfilter AS bytea) WITH FUNCTION bytea(bloomfilter);
 COMMENT ON CAST (bloomfilter AS bytea) IS 'interchange format';
-CREATE CAST (bytea AS bloomfilter) WITH FUNCTION bloomfilter(bytea);
+CREATE CAST (bytea AS bloomfilter) WITH FUNCTION bloomfilter(bytea) AS ASSIGNMENT;
 COMMENT ON CAST (bytea AS bloomfilter) IS 'interchange format';
 
 -- ---------------------------------------------------------------------------
@@ -235,6 +235,28 @@ CREATE FUNCTION bloom_add(f bloomfilter, v anycompatible) RETURNS bloomfilter
 	SUPPORT bloomx_add_support;
 COMMENT ON FUNCTION bloom_add(f bloomfilter, v anycompatible) IS
 	'add a key to a filter; null keys are ignored';
+
+-- filter || text is an operator of its own: with that of any key type alone, text || any type would be as near.
+CREATE FUNCTION bloomx_add_text(f bloomfilter, v text) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_add'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
+	SUPPORT bloomx_add_support;
+COMMENT ON FUNCTION bloomx_add_text(f bloomfilter, v text) IS
+	'implementation of || operator';
+
+CREATE FUNCTION bloomx_add_bpchar(f bloomfilter, v character) RETURNS bloomfilter
+	AS 'MODULE_PATHNAME', 'bloom_add'
+	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50
+	SUPPORT bloomx_add_support;
+COMMENT ON FUNCTION bloomx_add_bpchar(f bloomfilter, v character) IS
+	'implementation of || operator';
+
+CREATE OPERATOR || (LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_add);
+COMMENT ON OPERATOR || (bloomfilter, anycompatible) IS 'add a key';
+CREATE OPERATOR || (LEFTARG = bloomfilter, RIGHTARG = text, FUNCTION = bloomx_add_text);
+COMMENT ON OPERATOR || (bloomfilter, text) IS 'add a key';
+CREATE OPERATOR || (LEFTARG = bloomfilter, RIGHTARG = character, FUNCTION = bloomx_add_bpchar);
+COMMENT ON OPERATOR || (bloomfilter, character) IS 'add a key';
 
 CREATE FUNCTION bloom_add_all(f bloomfilter, vs anycompatiblearray) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_all'
@@ -579,6 +601,12 @@ CREATE FUNCTION bloom_fpr(f bloomfilter) RETURNS float8
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_fpr(f bloomfilter) IS
 	'exact false positive rate of a filter with its present bits';
+
+CREATE FUNCTION bloom_is_empty(f bloomfilter) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloom_is_empty'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
+COMMENT ON FUNCTION bloom_is_empty(f bloomfilter) IS
+	'whether a filter has no keys';
 
 CREATE FUNCTION bloom_fill(f bloomfilter) RETURNS float8
 	AS 'MODULE_PATHNAME', 'bloom_fill'

@@ -185,3 +185,32 @@ SELECT layout, count(DISTINCT bits) AS sizes, bool_and(bits = (SELECT bits FROM 
 FROM unnest(ARRAY['dynamic_blocked', 'standard']) layout, generate_series(1, 6) n, LATERAL (VALUES (CASE n % 3 WHEN 0 THEN 100 ELSE 5000 END)) c(capacity),
      LATERAL (SELECT (bloom_info(bloom_empty(capacity, 0.01, layout))).bits) i
 GROUP BY layout ORDER BY layout;
+
+-- filter || key adds a key: of any type, a text read as the filter's type, char(n) as such; NULL adds none
+SELECT k.name, k.f = k.added AS same, (bloom_info(k.f)).key_type
+FROM bloom_empty(100) e, bloom_empty(100, key_type => 'integer') i, LATERAL (VALUES
+    ('integer', e || 42, bloom_add(e, 42)), ('literal', i || '42', bloom_add(i, 42)), ('text', e || 'x'::text, bloom_add(e, 'x'::text)),
+    ('varchar', e || 'x'::varchar, bloom_add(e, 'x'::varchar)), ('char(n)', e || 'x '::char(3), bloom_add(e, 'x '::char(3))), ('name', e || 'x'::name, bloom_add(e, 'x'::name)),
+    ('jsonb', e || '{"a": 1}'::jsonb, bloom_add(e, '{"a": 1}'::jsonb)), ('array', e || ARRAY[1, 2], bloom_add(e, ARRAY[1, 2])), ('row', e || ROW(1, 'x'::text), bloom_add(e, ROW(1, 'x'::text))),
+    ('null', i || NULL, i), ('typed null', i || NULL::integer, i), ('no filter', NULL::bloomfilter || 1, NULL), ('two', i || 1 || 2, bloom_add_all(i, ARRAY[1, 2]))) k(name, f, added);
+SELECT 'a' || 'b' AS text, ARRAY[1] || 2 AS "array", 'x'::text || 1 AS any;
+-- ... a variable is changed in place: each statement would otherwise copy a megabyte
+DO $$
+DECLARE f bloomfilter := bloom_empty(1000000);
+        g bloomfilter := f;
+BEGIN
+    FOR i IN 1..20000 LOOP
+        f := f || i;
+        g := g || i::text;
+    END LOOP;
+    RAISE NOTICE 'all there: %', f = bloom_add_all(bloom_empty(1000000), ARRAY(SELECT generate_series(1, 20000))) AND g @> '1'::text AND g @> '20000'::text;
+END $$;
+-- ... a filter is no key of a filter
+SELECT bloom_agg(1) || bloom_agg(2);
+SELECT bloom_agg(1) @> bloom_agg(2);
+
+-- bloom_is_empty
+SELECT count(*) AS layouts, bool_and(bloom_is_empty(e)) AS empty, bool_or(bloom_is_empty(e || 1)) AS "with a key"
+FROM unnest('{partitioned_blocked,scalable,counting,age_partitioned,blocked,partitioned,standard,hybrid,dynamic_blocked,rational,variable_blocked}'::text[]) l, bloom_empty(10, 0.01, l) e;
+SELECT bloom_is_empty(bloom_agg(x)) AS "of no rows", bloom_is_empty(bloom_remove(bloom_empty(10, 0.01, 'counting') || 1, 1)) AS removed, bloom_is_empty(NULL) IS NULL AS "null"
+FROM generate_series(1, 0) x;

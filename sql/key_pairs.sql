@@ -232,9 +232,9 @@ BEGIN
     END LOOP;
 END $$;
 SELECT * FROM texts WHERE NOT (literal AND parameter AND added);
--- ... refused are: a text that is another value as real than as double precision; a container of floats; a vector, which is an array
+-- ... refused are: a text that is another value as real than as double precision; bytes in the escape format; a container of floats; a vector, which is an array
 -- as a key; a container of enums, whose labels the filter does not know; a range that is known by its subtype only
-SELECT CASE WHEN refusal ~ '^text ' THEN 'real' WHEN refusal ~ 'malformed array' THEN 'vector' ELSE substring(refusal, 'match: ([a-z0-9]*(\(|\[|$|.*$))') END AS refused,
+SELECT CASE WHEN refusal ~ '^text ' THEN 'real' WHEN refusal ~ 'hex format' THEN 'bytea' WHEN refusal ~ 'malformed array' THEN 'vector' ELSE substring(refusal, 'match: ([a-z0-9]*(\(|\[|$|.*$))') END AS refused,
        count(*) > 0 AS some, array_agg(DISTINCT type ORDER BY type) AS types
     FROM texts WHERE refusal IS NOT NULL GROUP BY 1 ORDER BY 1;
 SELECT count(*) > 350 AS found FROM texts WHERE literal;

@@ -201,6 +201,17 @@ DROP DOMAIN filter_of_ids;
 SELECT (ARRAY[f, NULL, f])[3] = f AS in_array, (ROW(1, f)).f2 = f AS in_row, ARRAY[f]::text::bloomfilter[] = ARRAY[f] AS array_as_text
     FROM samples WHERE id = 8;
 
+-- What bytea prints of a filter is read, too, and bytes need no cast to be stored.
+SELECT '\x424c58'::bloomfilter;
+SELECT '\x424c5'::bloomfilter;
+SELECT '\xno'::bloomfilter;
+SELECT 'somebody@example.org'::bloomfilter;
+CREATE TEMP TABLE sent (f bloomfilter(10, 0.01));
+INSERT INTO sent SELECT bloom_agg(1, 10)::bytea;
+SELECT f @> 1 AS key, f = f::bytea::text::bloomfilter AS hex FROM sent;
+INSERT INTO sent VALUES ('\xab'::bytea);
+DROP TABLE sent;
+
 -- Soft errors (PostgreSQL 16 and later; for 15, which lacks the function, the expected answers are given)
 SELECT current_setting('server_version_num')::int >= 160000 AS has_soft_errors \gset
 \if :has_soft_errors

@@ -122,6 +122,13 @@ SELECT bloom_agg('2024-02-29'::date) @> 'February 29, 2024' AS date, bloom_agg('
        bloom_agg(1.50) @> '1.5' AS "numeric", bloom_agg('x'::char(6)) @> 'x ' AS "char(n)", bloom_agg('30 days'::interval) @> '1 mon' AS "interval",
        bloom_agg('\xdead'::bytea) @> '\xDEAD' AS bytea, bloom_agg('{"a": 1}'::jsonb) @> '{"a":1.0}' AS jsonb, bloom_agg(ARRAY[1, 2]) @> '{1, 2}' AS "array",
        bloom_agg('[1,5]'::int4range) @> '[1,6)' AS range, bloom_agg('(0,1)'::tid) @> '(0,1)' AS tid, bloom_agg(true) @> 'yes' AS boolean;
+-- ... bytes are read in hex format only: what a driver sends without a type is a text, and would be other bytes in the escape format
+SELECT bloom_agg(''::bytea) @> '' AS empty;
+SELECT bloom_agg('abc'::bytea) @> 'abc';
+PREPARE bytes AS SELECT bloom_agg('abc'::bytea) @> $1 AS found;
+EXECUTE bytes('abc');
+EXECUTE bytes('\x616263');
+DEALLOCATE bytes;
 -- ... a text that two types of a key type read differently is refused
 SELECT bloom_agg(v::real) @> '0.5' AS half, bloom_agg(v::real) @> '-0' AS zero, bloom_agg('NaN'::real) @> 'nan' AS nan, bloom_agg(1e300::float8) @> '1e300' AS large,
        bloom_agg(1e-300::float8) @> '1e-300' AS small FROM (VALUES (0.5), (0)) v(v);

@@ -119,6 +119,14 @@ bloom_info(PG_FUNCTION_ARGS)
 	return MakeRow(fcinfo, values, nulls);
 }
 
+/* bloom_is_empty(f) */
+PG_FUNCTION_INFO_V1(bloom_is_empty);
+Datum
+bloom_is_empty(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_BOOL(blx_cardinality(PG_GETARG_FILTER(0)) == 0);
+}
+
 /* "about 1000 integer keys", "no keys" */
 static void
 DescribeKeys(StringInfo line, const blx_filter *f)

@@ -9,6 +9,7 @@
 #include "common/base64.h"
 #include "libpq/pqformat.h"
 #include "mb/pg_wchar.h"
+#include "utils/builtins.h"
 
 #include "pg/functions/typmod.h"
 
@@ -37,17 +38,22 @@ ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 	return NULL;
 }
 
-/* bloomfilter_in(cstring, oid, integer): with the modifier of the column, or -1; after a soft error, no value */
+/*
+ * bloomfilter_in(cstring, oid, integer): with the modifier of the column, or -1; after a soft error, no value.
+ * Besides base64 it reads what bytea prints of a filter: no base64 has a backslash.
+ */
 PG_FUNCTION_INFO_V1(bloomfilter_in);
 Datum
 bloomfilter_in(PG_FUNCTION_ARGS)
 {
 	char	   *text = PG_GETARG_CSTRING(0);
 	Node	   *context = SOFT_ERROR_CONTEXT(fcinfo);
-	int			text_length = (int) strlen(text);
+	int			text_length = (int) strlen(text),
+				digits = (int) strspn(text + Min(2, text_length), "0123456789abcdefABCDEF");
 	int			room = text_length / 4 * 3 + 3;	/* pg_b64_dec_len overflows */
 	uint8	   *bytes = palloc(room + 1);
-	int			length = pg_b64_decode(text, text_length, (void *) bytes, room);
+	bool		is_hex = strncmp(text, "\\x", 2) == 0 && digits == text_length - 2 && digits % 2 == 0;
+	int			length = is_hex ? (int) hex_decode(text + 2, digits, (char *) bytes) : pg_b64_decode(text, text_length, (void *) bytes, room);
 	blx_filter *f;
 
 	if (length < 0)
@@ -56,7 +62,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input syntax for type bloomfilter"),
 				 errdetail("The text form of a filter is base64."),
-				 errhint("Use bloom_empty() for an empty filter, bloom_agg() to build one.")));
+				 errhint("Use bloom_empty() for an empty filter, bloom_agg() to build one. To test a key, write filter @> key, or key <@ ANY (SELECT filter ...).")));
 		PG_RETURN_NULL();
 	}
 	f = ImportFilter(bytes, length, ERRCODE_INVALID_TEXT_REPRESENTATION, context);

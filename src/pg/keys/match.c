@@ -30,11 +30,11 @@ static const char *
 HintForKey(const blx_filter *f, const KeyType *key)
 {
 	if (HasFilterKeys(f))
-		return "The filter was built from filters as keys. To unite filters, use bloom_union_agg.";
+		return "The filter was built from filters as keys. To merge filters, use bloom_union_agg.";
 	if (HasArrayKeys(f) && key->reader == NULL && !type_is_array_domain(key->type))
 		return "The filter was built from whole arrays as keys. To add the elements of an array, use bloom_add_all, or bloom_agg of unnest.";
 	if (IsFilterType(key->type))
-		return "To combine or compare two filters, use |, &, && or bloom_intersection_cardinality.";
+		return "A filter is tested for keys. To merge two filters, use |; to compare them, &&, bloom_compare or bloom_intersection_cardinality.";
 	if (f->key_type == BLX_KEY_HASH)
 		return "The filter was built from hashes: use bloom_add_hash or bloom_contains_hash with the bloom_hash of the key.";
 	if ((key->type == VARCHAROID || key->type == NAMEOID) && f->key_type != BLX_KEY_BPCHAR)

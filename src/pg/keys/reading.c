@@ -209,6 +209,23 @@ NameKeyType(void *key)
 	errcontext("bloom filter key of type %s", blx_key_type_name(&((KeyType *) key)->identity, buffer));
 }
 
+/*
+ * Bytes must be in hex format.  In the escape format any text is bytes: those that
+ * a driver sent without a type, which the server takes for a text, would be others
+ * without a word.
+ */
+static bool
+CheckBytes(const char *string, Node *soft)
+{
+	if (string[0] == '\0' || strncmp(string, "\\x", 2) == 0)
+		return true;
+	errsave(soft,
+			(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
+			 errmsg("a key of type bytea without a cast must be in hex format"),
+			 errhint("Cast it, as in $1::bytea, or write '\\x' and hexadecimal digits.")));
+	return false;
+}
+
 /* The value that the text of an untyped key is read as.  False if it is none and soft, a node for soft errors, is not NULL. */
 static bool
 ReadText(KeyType *key, char *string, Node *soft, Datum *value)
@@ -218,7 +235,8 @@ ReadText(KeyType *key, char *string, Node *soft, Datum *value)
 	bool		done;
 
 	error_context_stack = &callback;
-	done = InputFunctionCallSoftly(&reader->input, string, reader->io_param, reader->typmod, soft, value);
+	done = (reader->type.type != BYTEAOID || CheckBytes(string, soft)) &&
+		InputFunctionCallSoftly(&reader->input, string, reader->io_param, reader->typmod, soft, value);
 	if (done && key->identity.key_type == BLX_KEY_FLOAT && !IsOneFloat(DatumGetFloat8(*value)))
 	{
 		done = false;
