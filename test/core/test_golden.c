@@ -127,7 +127,13 @@ check_filter(const char *line)
 				key_type[BLX_MAX_NAME + 1] = "",
 				seen_type[BLX_MAX_NAME + 1];
 	const char *at,
-			   *end;
+			   *end,
+			   *values;
+	static uint64_t hashes[1000];
+	static blx_entry entries[1000];
+	size_t		n = 0;
+	bool		found = false;
+	uint32_t	value = 0;
 
 	g.hashing = (uint8_t) number(line, "hashing");
 	g.fraction = (uint16_t) number(line, "fraction");
@@ -146,15 +152,29 @@ check_filter(const char *line)
 	CHECK(id.seed == seed && strcmp(blx_key_type_name(&id, seen_type), key_type) == 0, "%s %s", key_type, seen_type);
 
 	ours = blank(&g, &id, golden->capacity);
+	values = field(line, "values");
 	at = strstr(line, "\"keys\"");
 	end = strstr(at, "\"bits_set\"");
-	while ((at = field(at, "canonical")) != NULL && at < end)
+	while ((at = field(at, "canonical")) != NULL && at < end && n < LENGTH(entries))
 	{
 		uint64_t	hash = key_hash(from_hex(at), strcmp(key_type, "hash") == 0, seed);
 
-		ours = with_keys(ours, &hash, 1);
+		if (!blx_is_sealed(g.layout))
+			ours = with_keys(ours, &hash, 1);
 		CHECK(blx_test(g.layout == BLX_AGE_PARTITIONED ? ours : golden, hash), "%.60s: a key is missing", line);
+		entries[n].hash = hashes[n] = hash;
+		if (values != NULL)
+		{
+			entries[n].value = (uint32_t) strtoul(values, (char **) &values, 10);
+			values += strspn(values, ", ");
+			CHECK(blx_get(golden, hash, &found, &value, &error) && found && value == entries[n].value, "%.60s: value %u", line, value);
+		}
+		n++;
 	}
+	if (values != NULL)
+		ours = taken_over(blx_build_map(&g, &id, entries, n, NULL, NULL, &error));
+	else if (blx_is_sealed(g.layout))
+		ours = with_keys(ours, hashes, n);
 	again = exported(ours);
 	CHECK(bytes_equal(again, wire), "%.60s: other bytes", line);
 	CHECK(blx_bits_set(golden) == number(line, "bits_set"), "%.60s: %" PRIu64 " bits", line, blx_bits_set(golden));

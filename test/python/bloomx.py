@@ -503,7 +503,8 @@ def pg_lsn(value):
 # --------------------------------------------------------------------------
 
 LAYOUTS = {1: "standard", 2: "partitioned", 3: "blocked", 4: "partitioned_blocked", 5: "hybrid", 6: "rational", 7: "variable_blocked",
-           8: "scalable", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting"}
+           8: "scalable", 9: "dynamic_blocked", 10: "age_partitioned", 11: "counting", 12: "binary_fuse"}
+SEALED = ("binary_fuse",)                   # layouts that are built of all keys at once
 HASHINGS = {0: "independent", 1: "double", 2: "enhanced_double", 3: "triple"}
 FLAT = ("standard", "partitioned", "hybrid")            # layouts that may have any of these
 FRACTIONAL = ("rational", "variable_blocked")           # layouts whose k need not be whole
@@ -524,7 +525,7 @@ class Geometry(NamedTuple):
     probes: int
     hashing: int = 0
     fraction: int = 0                       # of a probe, in 1/65536
-    parameters: tuple = ()                  # scalable: growth, tightening; dynamic_blocked: these, fill; age_partitioned: k, keys of a generation
+    parameters: tuple = ()                  # scalable: growth, tightening; dynamic_blocked: these, fill; age_partitioned: k, keys of a generation; binary_fuse: s | v << 8
 
     @property
     def k(self):
@@ -540,6 +541,8 @@ class Geometry(NamedTuple):
 
     def body_bytes(self, layout):
         words = self.blocks * self.parts * self.part_words
+        if layout == "binary_fuse":
+            return 8 * (SealedFilter.FIXED_WORDS + self.blocks + (self.bits + 63) // 64 + 1)
         if layout == "age_partitioned":
             return 8 * (AgePartitionedFilter.FIXED_WORDS + words)
         if layout == "scalable":                # with the first stage
@@ -559,7 +562,7 @@ def check_geometry(layout, g):
 
     some_probe = g.probes >= 1 or layout == "rational" and g.fraction >= 1
     require(g.blocks >= 1 and g.parts >= 1 and g.part_bits >= 1 and some_probe, "no field may be 0")
-    require((g.parameters[0] if layout == "age_partitioned" else bits_of_key(layout, g)) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
+    require((g.parameters[0] if layout == "age_partitioned" else g.probes if layout in SEALED else bits_of_key(layout, g)) <= MAX_K, f"a key sets at most {MAX_K} bits: parts * probes")
     require(g.hashing == 0 or layout in FLAT and g.hashing in HASHINGS, "this layout has no such hashing")
     require(g.fraction == 0 or layout in FRACTIONAL, "this layout has no fraction of a probe")
     if layout == "standard":
@@ -590,6 +593,12 @@ def check_geometry(layout, g):
         require(g.blocks == 1 and g.probes == 1, "blocks and probes must be 1")
         require(1 <= k < g.parts <= k + 1024, "a key sets bits in fewer slices than there are, and at most 1024 fewer")
         require(1 <= keys <= 2**40 and g.part_bits <= 64 * (k * keys + 1), "generations must be at least a 64th of the slices' bits")
+    elif layout == "binary_fuse":
+        segment, value_bits = g.parameters[0] & 255, g.parameters[0] >> 8
+        require(g.probes in (3, 4), "a key has 3 or 4 slots")
+        require(value_bits <= 24 and 0 <= g.parts - value_bits <= 32, "a slot has at most 24 bits of value and 32 of fingerprint")
+        require(segment <= 18 and g.part_bits % 2**segment == 0 and g.part_bits >= g.probes << segment, "slots must be whole segments, at least one for each slot of a key")
+        require(g.part_bits < 2**32 and g.blocks <= 2**20, "at most 2^20 blocks of less than 2^32 slots")
     else:
         raise ValueError(f"unknown layout {layout!r}; known are {', '.join(LAYOUTS.values())}")
     require(g.body_bytes(layout) + HEADER_BYTES + 4 <= MAX_VALUE_BYTES, "a filter must be smaller than 1 GB")
@@ -1568,8 +1577,190 @@ class ScalableFilter(BloomFilter):
         return keys
 
 
+class SealedFilter(BloomFilter):
+    """Layout binary_fuse: the exclusive or of a key's slots is its fingerprint, above its value if the filter is a map."""
+
+    PARAMETERS = 1
+    FIXED_WORDS = 2
+    BLOCK_KEYS = 2**18
+    ATTEMPTS = 64
+
+    def __init__(self, layout, geometry, seed=0, key_code=KEY_NONE, key_name="", capacity=0, expanded=0, body=None):
+        super().__init__(layout, geometry, seed, key_code, key_name, capacity, expanded, body)
+        self.segment, self.value_bits = geometry.parameters[0] & 255, geometry.parameters[0] >> 8
+        self.fingerprint_bits = geometry.parts - self.value_bits
+        self.slots_at = 8 * (self.FIXED_WORDS + geometry.blocks)
+        if body is None:
+            self.body[:8] = geometry.parameters[0].to_bytes(8, "little")
+            for block in range(geometry.blocks):
+                self._set_salt(block, 1)
+        self.keys = _read64(self.body, 8)
+        if self.keys > 0 and key_code == KEY_NONE:
+            raise ValueError("a sealed filter of keys has a key type")
+
+    @classmethod
+    def check_body(cls, g, body):
+        if len(body) != g.body_bytes("binary_fuse"):
+            raise ValueError(f"a body of {len(body)} bytes, but the header announces {g.body_bytes('binary_fuse')}")
+        if _read64(body, 8) > g.blocks * g.part_bits:
+            raise ValueError("more keys than slots")
+        if any(_read64(body, 8 * (cls.FIXED_WORDS + block)) % 2 == 0 for block in range(g.blocks)):
+            raise ValueError("a salt must be odd")
+        if _read64(body, len(body) - 8) != 0:
+            raise ValueError("the last word must be 0")
+        if g.bits % 64 and _read64(body, len(body) - 16) >> g.bits % 64:
+            raise ValueError("bits beyond the last slot must be 0")
+
+    @staticmethod
+    def sizes(fullest):
+        """(s, S) of a block with that many keys."""
+        if fullest < 2:
+            return 0, 4
+        k = fullest.bit_length() - 1
+        log2 = 65536 * k + (65536 * fullest // 2**k - 65536)
+        segment = min(max((1000 * log2 // 1541 - 32768) // 65536, 1), 18)
+        per_key = max(70451, 50463 + 383713 * 65536 // log2)
+        length = 2**segment
+        slots = -(-fullest * per_key // 65536)
+        return segment, max(-(-slots // length) * length, 4 * length)
+
+    @classmethod
+    def build(cls, keys, fingerprint_bits, values=None, seed=0):
+        """The filter of keys, or the map of keys and values."""
+        first = keys[0] if keys else Key(KEY_NONE, ())
+        return cls.build_hashes([key.hash(seed) for key in keys], fingerprint_bits, values, seed, first.code, first.name)
+
+    @classmethod
+    def build_hashes(cls, hashes, fingerprint_bits, values=None, seed=0, key_code=KEY_HASH, key_name=""):
+        of_key = {}
+        for i, h in enumerate(hashes):
+            h = derived_hash(h, 1) if key_code == KEY_HASH else h
+            value = values[i] if values is not None else 0
+            if of_key.setdefault(h, value) != value:
+                raise ValueError(f"a key has two values, {of_key[h]} and {value}")
+        n = len(of_key)
+        value_bits = max(1, max(of_key.values(), default=0).bit_length()) if values is not None else 0
+        blocks = [[] for _ in range(max(1, -(-n // cls.BLOCK_KEYS)))]
+        for h in of_key:
+            blocks[_scale(h, len(blocks))].append(h)
+        segment, slots = cls.sizes(max(map(len, blocks)))
+        g = Geometry(len(blocks), fingerprint_bits + value_bits, slots, 4, parameters=(segment | value_bits << 8,))
+        check_geometry("binary_fuse", g)
+        f = cls("binary_fuse", g, seed, key_code if n else KEY_NONE, key_name, n)
+        f.keys = n
+        f.body[8:16] = n.to_bytes(8, "little")
+        for block, members in enumerate(blocks):
+            f._seal(block, members, of_key)
+        return f
+
+    def _seal(self, block, members, of_key):
+        """Fills the slots of a block with the first salt that does."""
+        for t in range(self.ATTEMPTS):
+            salt = 1 if t == 0 and self.geometry.blocks == 1 else xxh3_64(t.to_bytes(8, "little")) | 1
+            salted = {h * salt & MASK64: of_key[h] for h in members}
+            order = self._peel(salted)
+            if order is None:
+                continue
+            self._set_salt(block, salt)
+            for slot, u in reversed(order):
+                wanted = self._fingerprint(u) << self.value_bits | salted[u]
+                for other in self._slots(u):
+                    wanted ^= self._slot(block, other) if other != slot else 0
+                self._put_slot(block, slot, wanted)
+            return
+        raise ValueError("no filter was found for these keys")
+
+    def _peel(self, salted):
+        """[(a slot, its key)] in the order of peeling, or None if some keys are left."""
+        counts, sums = [0] * self.geometry.part_bits, [0] * self.geometry.part_bits
+        for u in salted:
+            for slot in self._slots(u):
+                counts[slot] += 1
+                sums[slot] ^= u
+        if max(counts) >= 255:
+            return None
+        queue = [slot for slot, count in enumerate(counts) if count == 1]
+        order = []
+        for slot in queue:                      # which grows
+            if counts[slot] == 0:
+                continue
+            u = sums[slot]
+            order.append((slot, u))
+            for other in self._slots(u):
+                counts[other] -= 1
+                sums[other] ^= u
+                if counts[other] == 1:
+                    queue.append(other)
+        return order if len(order) == len(salted) else None
+
+    def _slots(self, u):
+        g, mask = self.geometry, (1 << self.segment) - 1
+        first = _scale(u, g.part_bits - (g.probes - 1 << self.segment))
+        return [first] + [(first + (i << self.segment)) ^ (u >> (i - 1) * self.segment & mask) for i in range(1, g.probes)]
+
+    def _fingerprint(self, u):
+        return (u * GOLDEN_RATIO & MASK64) >> 32 & (1 << self.fingerprint_bits) - 1
+
+    def _set_salt(self, block, salt):
+        at = 8 * (self.FIXED_WORDS + block)
+        self.body[at:at + 8] = salt.to_bytes(8, "little")
+
+    def _slot(self, block, slot):
+        bit = (block * self.geometry.part_bits + slot) * self.geometry.parts
+        return _read64(self.body, self.slots_at + bit // 8) >> bit % 8 & (1 << self.geometry.parts) - 1
+
+    def _put_slot(self, block, slot, value):
+        bit = (block * self.geometry.part_bits + slot) * self.geometry.parts
+        at = self.slots_at + bit // 8
+        self.body[at:at + 8] = (_read64(self.body, at) | value << bit % 8).to_bytes(8, "little")
+
+    def get_hash(self, key_hash):
+        """The value of a key of the map (0 if the filter has none); None if the key is not there."""
+        if self.keys == 0:
+            return None
+        h = derived_hash(key_hash, 1) if self.key_code == KEY_HASH else key_hash
+        block = _scale(h, self.geometry.blocks)
+        u = h * _read64(self.body, 8 * (self.FIXED_WORDS + block)) & MASK64
+        x = 0
+        for slot in self._slots(u):
+            x ^= self._slot(block, slot)
+        return x & (1 << self.value_bits) - 1 if x >> self.value_bits == self._fingerprint(u) else None
+
+    def get(self, key):
+        self._check_key(key.code, key.name, key.type_name())
+        return self.get_hash(key.hash(self.seed))
+
+    def contains_hash(self, key_hash):
+        return self.get_hash(key_hash) is not None
+
+    def add_hash(self, key_hash):
+        raise ValueError("a sealed filter takes no more keys")
+
+    def union(self, other):
+        raise ValueError("filters of layout binary_fuse cannot be united: they no longer have their keys")
+
+    def prefix(self, parts):
+        """The filter of fewer fingerprint bits."""
+        small = SealedFilter(self.layout, self.geometry._replace(parts=parts), self.seed, self.key_code, self.key_name, self.capacity)
+        small.body[:self.slots_at] = self.body[:self.slots_at]
+        small.keys = self.keys
+        for block in range(self.geometry.blocks):
+            for slot in range(self.geometry.part_bits):
+                small._put_slot(block, slot, self._slot(block, slot) & (1 << parts) - 1)
+        return small
+
+    def bits_set(self):
+        return _count_ones(self.body[self.slots_at:])
+
+    def fpr(self):
+        return 2.0 ** -self.fingerprint_bits if self.keys else 0.0
+
+    def cardinality(self):
+        return float(self.keys)
+
+
 # Layouts whose body is more than bits.
-CLASSES = {"scalable": ScalableFilter, "dynamic_blocked": DynamicBlockedFilter, "age_partitioned": AgePartitionedFilter}
+CLASSES = {"binary_fuse": SealedFilter, "scalable": ScalableFilter, "dynamic_blocked": DynamicBlockedFilter, "age_partitioned": AgePartitionedFilter}
 
 
 # --------------------------------------------------------------------------

@@ -204,7 +204,8 @@ def golden_keys():
 def golden_filters():
     """(name, layout, bits, k, seed, [(SQL literal, Key)]): the arguments of bloom_empty_bits, and the keys.
 
-    A layout with options is written "layout: name=value".
+    A layout with options is written "layout: name=value".  Of binary_fuse `bits` are those of
+    the fingerprint, k is 0, and "binary_fuse: values" is a map: key i has value 5 i mod 64.
     """
     b = bloomx
 
@@ -267,6 +268,12 @@ def golden_filters():
         ("scalable, four stages", "scalable", 256, 4, SEEDS[1], integers(1, 340)),
         ("scalable, twelve parts", "scalable", 768, 12, 0, uuids(120)),
         ("empty", "partitioned_blocked", 1024, 8, 7, []),
+        ("worked example: binary_fuse", "binary_fuse", 8, 0, 0, integers(42, 42)),
+        ("binary_fuse, three keys", "binary_fuse", 5, 0, SEEDS[1], integers(1, 3)),
+        ("binary_fuse, 100 keys", "binary_fuse", 8, 0, 0, uuids(100)),
+        ("binary_fuse, a second salt", "binary_fuse", 32, 0, 0, integers(1, 14)),
+        ("binary_fuse, a map", "binary_fuse: values", 8, 0, 0, integers(1, 60)),
+        ("binary_fuse, a map without fingerprints", "binary_fuse: values", 0, 0, SEEDS[1], greek),
         ("ready-made hashes", "partitioned_blocked", 1024, 4, 0,
          [(str(n), b.ready_hash(n)) for n in (0, -1, 1, 0x123456789ABCDEF)]),
         ("a named key type", "partitioned_blocked", 1024, 4, 0,
@@ -280,13 +287,23 @@ def split_layout(layout):
     return name, options.strip()
 
 
+def map_values(layout, keys):
+    """The values of the keys, or None if it is no map."""
+    return [5 * i % 64 for i in range(len(keys))] if split_layout(layout)[1] == "values" else None
+
+
 def empty_call(layout, options, bits, k, seed):
     """The SQL expression of an empty filter."""
+    if layout in bloomx.SEALED:
+        return f"bloom_empty(1, 0.5, '{layout}', options => 'fingerprint_bits={bits}'" + (f", seed => {seed})" if seed else ")")
     named = (f", options => '{options}'" if options else "") + (f", seed => {seed}" if seed else "")
     return f"bloom_empty_bits({bits}, {k}, '{layout}'{named})"
 
 
 def make_filter(layout, bits, k, seed, keys):
+    keys = list(keys)
+    if split_layout(layout)[0] in bloomx.SEALED:
+        return bloomx.SealedFilter.build([key for _, key in keys], bits, map_values(layout, keys), seed)
     layout, options = split_layout(layout)
     f = bloomx.BloomFilter.empty(*bloomx.geometry_for_bits(layout, bits, k, options), seed=seed)
     for _, key in keys:
@@ -320,7 +337,7 @@ def make_golden():
     for name, layout, bits, k, seed, keys in golden_filters():
         f = make_filter(layout, bits, k, seed, keys)
         filter_rows.append({
-            "name": name, "layout": f.layout, **({"options": split_layout(layout)[1]} if ":" in layout else {}), "bits": bits, "k": k, "seed": hex64(seed),
+            "name": name, "layout": f.layout, **({"values": map_values(layout, keys)} if map_values(layout, keys) else {"options": split_layout(layout)[1]} if ":" in layout else {}), "bits": bits, "k": k, "seed": hex64(seed),
             "geometry": {field: list(value) if field == "parameters" else value for field, value in f.geometry._asdict().items()
                          if value != () and (value != 0 or field not in ("hashing", "fraction"))},
             "key_type": f.key_type(),
@@ -398,6 +415,8 @@ def check_filters(tap, golden):
 
 def check_union(tap):
     for layout in bloomx.LAYOUTS.values():
+        if layout in bloomx.SEALED:         # see check_sealed
+            continue
         layout, g = bloomx.geometry_for_bits(layout, 4096, 8)
         a, b, both = (bloomx.BloomFilter.empty(layout, g) for _ in range(3))
         for i in range(60):
@@ -415,6 +434,20 @@ def check_union(tap):
         if layout != "age_partitioned":
             refuses(tap, f"another seed: {layout}", lambda: a.union(bloomx.BloomFilter.empty(layout, g, seed=1)), "seed")
         refuses(tap, f"another key type: {layout}", lambda: a.contains(bloomx.text("1")), "keys of type integer, not text")
+
+
+def check_sealed(tap):
+    """Sealed filters of any order of keys are equal, and so are prefixes and what would have been built; maps have their values."""
+    for n in (0, 1, 2, 14, 300):
+        keys = [bloomx.integer(i) for i in range(n)]
+        f = bloomx.SealedFilter.build(keys, 12)
+        tap.ok(f == bloomx.SealedFilter.build(keys[::-1] + keys, 12) and f.to_bytes() == bloomx.BloomFilter.from_bytes(f.to_bytes()).to_bytes(), f"sealed: {n} keys in any order")
+        tap.ok(f.prefix(5).to_bytes() == bloomx.SealedFilter.build(keys, 5).to_bytes(), f"sealed: a prefix of {n} keys")
+        mapped = bloomx.SealedFilter.build(keys, 4, [i % 7 for i in range(n)])
+        tap.ok(all(mapped.get(key) == i % 7 for i, key in enumerate(keys)), f"a map of {n} keys")
+    refuses(tap, "two values of one key", lambda: bloomx.SealedFilter.build([bloomx.integer(1)] * 2, 4, [3, 7]), "two values, 3 and 7")
+    refuses(tap, "a key more", lambda: f.add(bloomx.integer(1)), "no more keys")
+    refuses(tap, "the union of sealed filters", lambda: f.union(f), "cannot be united")
 
 
 def check_counting(tap):
@@ -450,6 +483,7 @@ def refuses(tap, what, action, message):
 # Every check that FORMAT.md requires of a reader: (golden filter, offset, new value there, message of bloomx.py).
 EIGHT, NAMED, THREE = "eight blocks, seven parts", "a named key type", "dynamic_blocked, three stages"
 FOUR = "scalable, four stages"
+FUSE, MAP = "binary_fuse, 100 keys", "binary_fuse, a map"
 TURNED = "age_partitioned, turned, spare bits"
 BROKEN = [
     (EIGHT, 0, 0, "does not begin with"),
@@ -527,6 +561,21 @@ BROKEN = [
     (FOUR, 44 + 31, 65, "impossible stage"),
     (FOUR, 44 + 31, 1, "does not count"),
     (FOUR, 42, 1, "doubled 1 times"),
+    (FUSE, 38, 2, "3 or 4 slots"),
+    (FUSE, 36, 33, "32 of fingerprint"),
+    (MAP, 36, 5, "32 of fingerprint"),
+    (MAP, 45, 25, "24 bits of value"),
+    (FUSE, 44, 19, "whole segments"),
+    (FUSE, 46, 1, "bits of value"),
+    (FUSE, 28, 8, "whole segments"),
+    (FUSE, 29, 1, "header announces"),
+    (FUSE, 10, 17, "2^20 blocks"),
+    (FUSE, 52, 255, "more keys than slots"),
+    (FUSE, 60, 2, "odd"),
+    (FUSE, 42, 1, "doubled 1 times"),
+    (FUSE, 5, 0, "has a key type"),
+    ("binary_fuse, three keys", 79, 128, "beyond the last slot"),
+    ("binary_fuse, three keys", 84, 1, "last word"),
     (NAMED, 44, 0, "zero byte"),
     (NAMED, 59, 1, "padding"),
     ("standard, spare bits", 44 + 125, 1, "beyond the end of a part"),
@@ -598,6 +647,7 @@ def main():
     check_vectors(tap, golden)
     check_filters(tap, golden)
     check_union(tap)
+    check_sealed(tap)
     check_counting(tap)
     check_refusals(tap, golden)
     check_document(tap, golden)

@@ -46,6 +46,10 @@ def built(row):
     """The SQL expression that builds a golden filter from its keys."""
     empty = golden_rules.empty_call(row["layout"], row.get("options", ""), row["bits"], row["k"], signed(row["seed"]))
     keys = [key["sql"] for key in row["keys"]]
+    if "values" in row:
+        return f"(SELECT bloom_map_agg(k, v, {empty}) FROM unnest(ARRAY[{', '.join(keys)}], ARRAY{row['values']}) AS entry(k, v))"
+    if row["layout"] in golden_rules.bloomx.SEALED and keys:
+        return f"(SELECT bloom_agg(k, {empty}) FROM unnest(ARRAY[{', '.join(keys)}]) AS k)"
     if not keys:
         return empty
     if row["key_type"] == "hash" or row["key_type"].endswith("[]"):

@@ -250,11 +250,31 @@ def check_planned(tap):
                 continue
             ((text, hex_bytes),) = sql(f"WITH b AS (SELECT {call} AS f FROM generate_series(1, 3000) AS i) SELECT f::text, encode(f::bytea, 'hex') FROM b;")
             theirs = bloomx.BloomFilter.from_text(text)
-            ours = bloomx.BloomFilter.empty(theirs.layout, theirs.geometry, capacity=theirs.capacity)
-            for i in range(1, 3001):
-                ours.add(bloomx.integer(i))
+            if layout in bloomx.SEALED:
+                ours = bloomx.SealedFilter.build([bloomx.integer(i) for i in range(1, 3001)], theirs.fingerprint_bits)
+            else:
+                ours = bloomx.BloomFilter.empty(theirs.layout, theirs.geometry, capacity=theirs.capacity)
+                for i in range(1, 3001):
+                    ours.add(bloomx.integer(i))
             same_filter(tap, call, text, hex_bytes, ours)
             tap.ok(theirs.layout == layout and theirs.fpr() < 0.06, f"{call}: the layout and the rate asked for", theirs.layout, theirs.fpr())
+
+
+def check_sealed(tap):
+    """A sealed filter of two blocks, and a map."""
+    many, few = range(1, bloomx.SealedFilter.BLOCK_KEYS + 1000), range(1, 2000)
+    ((text, hex_bytes),) = sql(f"WITH b AS (SELECT bloom_agg(i, bloom_empty(1, 0.3, 'binary_fuse')) AS f FROM generate_series(1, {many[-1]}) AS i) SELECT f::text, encode(f::bytea, 'hex') FROM b;")
+    f = same_filter(tap, "two blocks", text, hex_bytes, bloomx.SealedFilter.build([bloomx.integer(i) for i in many], 2))
+    tap.ok(f.geometry.blocks == 2, "two blocks", f.geometry)
+    ((text, hex_bytes),) = sql(f"WITH b AS (SELECT bloom_map_agg('k' || i, 7 * i % 1000) AS f FROM generate_series(1, {few[-1]}) AS i) SELECT f::text, encode(f::bytea, 'hex') FROM b;")
+    ours = bloomx.SealedFilter.build([bloomx.text(f"k{i}") for i in few], 8, [7 * i % 1000 for i in few])
+    f = same_filter(tap, "a map", text, hex_bytes, ours)
+    tap.ok(all(f.get(bloomx.text(f"k{i}")) == 7 * i % 1000 for i in few), "a map: Python finds SQL's values")
+    ((values, others),) = sql(f"""SELECT count(*) FILTER (WHERE bloom_get(m, 'k' || i) = 7 * i % 1000), string_agg(coalesce(bloom_get(m, 'x' || i)::text, '-'), ' ' ORDER BY i)
+        FROM generate_series(1, {few[-1]}) AS i, (SELECT '{ours.to_text()}'::bloomfilter AS m) AS o;""")
+    tap.ok(values == str(few[-1]), "a map: SQL finds Python's values", values)
+    mine = ["-" if ours.get(bloomx.text(f"x{i}")) is None else str(ours.get(bloomx.text(f"x{i}"))) for i in few]
+    tap.ok(others == " ".join(mine), "a map: both say the same of other keys")
 
 
 def check_algebra(tap):
