@@ -1,6 +1,6 @@
 /*
- * make_filter.c - builds a filter of the lines of standard input and prints it
- * as SQL reads it.
+ * make_filter.c - builds a filter of the lines of standard input and prints it as
+ * bytea, which SQL casts to bloomfilter.
  *
  *     cc make_filter.c $(pkg-config --cflags --libs bloomx) -o make_filter
  *     printf 'apple\npear\n' | ./make_filter > fruit
