@@ -1399,7 +1399,7 @@ class AgePartitionedFilter(BloomFilter):
         return False
 
     def union(self, other):
-        raise ValueError("filters of layout age_partitioned cannot be united: whose keys came before whose is not known")
+        raise ValueError("filters of layout age_partitioned cannot be merged: whose keys came before whose is not known")
 
     def bits_set(self):
         return _count_ones(self.body[8 * self.FIXED_WORDS:])

@@ -423,7 +423,7 @@ def check_union(tap):
             (a if i % 2 else b).add(bloomx.integer(i))
             both.add(bloomx.integer(i))
         if layout == "age_partitioned":
-            refuses(tap, "the union of windows", lambda: a.union(b), "cannot be united")
+            refuses(tap, "the union of windows", lambda: a.union(b), "cannot be merged")
         elif layout in ("dynamic_blocked", "scalable"):
             union = a.union(b)
             tap.ok(all(union.contains(bloomx.integer(i)) for i in range(60)), f"the union has the keys of both: {layout}")

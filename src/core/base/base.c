@@ -48,7 +48,7 @@ blx_alloc(const blx_memory *memory, uint64_t bytes, blx_error *error)
 
 	if (bytes > BLX_MAX_BYTES)
 	{
-		blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 				 "a bloom filter of %llu bytes exceeds the limit of 1 GB", (unsigned long long) bytes);
 		return NULL;
 	}

@@ -48,7 +48,7 @@ blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
 		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s does not grow", row->name);
 	*bytes = blx_header_bytes(f->name_len) + 8 * row->grown_words(f);
 	if (*bytes > BLX_MAX_BYTES)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 						"the bloom filter would grow beyond the limit of 1 GB");
 	return true;
 }

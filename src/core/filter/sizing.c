@@ -378,10 +378,10 @@ blx_plan(uint8_t layout, uint64_t capacity, double fpr, const blx_options *optio
 		char		hint[300];
 
 		if (most == 0)
-			return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate.",
+			return blx_fail(error, BLX_LIMIT, NULL, "Choose a higher rate.",
 							"a %s filter, of at most %u probes, cannot reach a false positive rate of %g",
 							row->name, BLX_MAX_K, fpr);
-		snprintf(hint, sizeof hint, "At this rate at most %llu keys fit; split the keys over several filters, or ask for a higher rate.",
+		snprintf(hint, sizeof hint, "At this rate at most %llu keys fit; split the keys among several filters, or choose a higher rate.",
 				 (unsigned long long) most);
 		return blx_fail(error, BLX_LIMIT, NULL, hint,
 						"a %s filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
@@ -436,7 +436,7 @@ blx_plan_bits(uint8_t layout, int64_t bits, double k, const blx_options *options
 						"k must be a whole number between 1 and %u for layout %s, not %g", BLX_MAX_K, row->name, k);
 	/* 256 bytes are more than any header takes.  blx_geometry_check has the exact limit. */
 	if ((uint64_t) bits > (BLX_MAX_BYTES - 256) * 8)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 						"a filter of %lld bits exceeds the limit of 1 GB", (long long) bits);
 	if (options == NULL)
 		options = &presets;

@@ -127,7 +127,7 @@ blx_geometry_check(const blx_geometry *g, blx_error *error)
 	if (g->part_bits > BLX_MAX_BYTES * 8 ||
 		(uint64_t) g->blocks * g->parts > BLX_MAX_BYTES / 8 ||
 		blx_bytes(g, BLX_MAX_NAME) > BLX_MAX_BYTES)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 						"a filter of this geometry exceeds the limit of 1 GB");
 	return row->check == NULL || row->check(g, error);
 }

@@ -46,7 +46,7 @@ bool
 blx_check_operation(uint8_t layout, enum blx_operation operation, blx_error *error)
 {
 	static const char *const done[BLX_OPERATIONS] = {
-		[BLX_UNION] = "united",
+		[BLX_UNION] = "merged",
 		[BLX_INTERSECTION] = "intersected",
 		[BLX_DISJOINT] = "tested for disjointness",
 		[BLX_COMPARISON] = "compared with another by estimates",

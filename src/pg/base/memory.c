@@ -55,7 +55,7 @@ AllocFilter(uint64 size)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a bloom filter of " UINT64_FORMAT " bytes exceeds the limit of 1 GB", size),
-				 errhint("Split the keys over several filters.")));
+				 errhint("Split the keys among several filters.")));
 	f = MemoryContextAllocHuge(CurrentMemoryContext, size < ALIGNED_BYTES ? size : size + ROOM_TO_ALIGN);
 	AskForHugePages(f, size);
 	SET_VARSIZE(f, size);

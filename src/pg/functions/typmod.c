@@ -222,7 +222,7 @@ ReadLayout(const char *text, Modifier *m)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("type bloomfilter cannot have a modifier for layout %s", blx_layout_name(m->layout)),
-				 errdetail("The modifier is for filters of one fixed size, any two of which can be united."),
+				 errdetail("The modifier is for filters of one fixed size, any two of which can be merged."),
 				 errhint("Use type bloomfilter without a modifier.")));
 }
 

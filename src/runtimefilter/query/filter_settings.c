@@ -46,8 +46,8 @@ DefineRuntimeFilterSettings(void)
 							&bloomx_runtime_filter_min_pages, 64, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
 	DefineCustomRealVariable("bloomx.runtime_filter_min_drop",
-							 "Sets the minimum fraction of the rows that a runtime filter must drop.",
-							 "A filter that drops less pauses for a while. A join gets no filter if the planner expects it to drop less. "
+							 "Sets the minimum fraction of the rows that a runtime filter must remove.",
+							 "A filter that removes less pauses for a while. A join gets no filter if the planner expects it to remove less. "
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);

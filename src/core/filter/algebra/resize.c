@@ -116,7 +116,7 @@ shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scr
 	row->fpr_prefixes(f, rates);
 	if (rates[f->parts] > fpr)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL,
-						"Build a larger filter, or ask for a higher rate.",
+						"Build a larger filter, or choose a higher rate.",
 						"false positive rate of the filter is already %.3g, above the requested %g",
 						rates[f->parts], fpr);
 	*g = folded;

@@ -393,7 +393,7 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 
 	/* The least memory is the measure of what is too much. */
 	if (words == 0)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a shorter window or a higher rate.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Choose a shorter window or a higher rate.",
 						"no age_partitioned filter of at most 1 GB has a window of %llu keys at a false positive rate of %g",
 						(unsigned long long) capacity, fpr);
 
@@ -527,8 +527,8 @@ const blx_layout blx_layout_age_partitioned = {
 		[BLX_FOLD] = "Its parts are filled to a half: a folded filter would find most keys.",
 	},
 	.instead = {
-		[BLX_UNION] = "Ask each filter, or add all keys to one filter in the order in which they came.",
-		[BLX_INTERSECTION] = "Ask both filters.",
+		[BLX_UNION] = "Test each filter, or add all keys to one filter in the order in which they came.",
+		[BLX_INTERSECTION] = "Test both filters.",
 	},
 	.bits_per_key = bits_per_key,
 	.one = BLX_ONE_BLOCK | BLX_ONE_PROBE,

@@ -229,13 +229,13 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 	while (log2 < MAX_LOG2 && keys_when_full(log2) < (double) capacity)
 		log2++;
 	if (keys_when_full(log2) < (double) capacity)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 						"a scalable filter that starts with %llu keys exceeds the limit of 1 GB", (unsigned long long) capacity);
 	set_geometry(g, log2, parts, options);
 	while (bound_from(g, 0) > fpr && parts < BLX_MAX_K)
 		set_geometry(g, log2, ++parts, options);
 	if (bound_from(g, 0) > fpr)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Choose a higher rate.",
 						"a scalable filter, of at most %u probes a stage, cannot reach a false positive rate of %g", BLX_MAX_K, fpr);
 	return true;
 }

@@ -449,9 +449,9 @@ blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *options, blx_
 	if (best * 8 < BLX_MAX_BYTES)
 		return true;
 	if (!reachable)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate, larger blocks or more growth.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Choose a higher rate, larger blocks or more growth.",
 						"a dynamic_blocked filter of these options cannot keep a false positive rate of %g", fpr);
-	return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters, or ask for a higher rate.",
+	return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters, or choose a higher rate.",
 					"a dynamic_blocked filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
 					(unsigned long long) capacity, fpr);
 }

@@ -54,7 +54,7 @@ CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool aliv
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("bloomset \"%s\" lacks the key of row (%u,%u)", RelationGetRelationName(index),
 							ItemPointerGetBlockNumber(tid), ItemPointerGetOffsetNumber(tid)),
-					 errhint("Please REINDEX it.")));
+					 errhint("REINDEX it.")));
 		check->rows++;
 	}
 	MemoryContextSwitchTo(old);

@@ -130,7 +130,7 @@ AppendStage(SetView *view, Relation rel, SetStage stage, bool building)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("bloomset \"%s\" cannot grow any further", RelationGetRelationName(rel)),
-				 errhint("Make it anew with a capacity and a larger stage_size.")));
+				 errhint("Create it again with a capacity and a larger stage_size.")));
 	stage.first = first;
 	MakePages(rel, first, first + SetPagesOf(&stage), meta->stages);
 	if (!building && RelationNeedsWAL(rel))

@@ -109,7 +109,7 @@ PlanOneStage(uint64 capacity, double fpr)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("a set of " UINT64_FORMAT " keys at a false positive rate of %g is larger than a relation can be", capacity, fpr),
-				 errhint("Ask for a higher rate, or split the keys over several sets.")));
+				 errhint("Choose a higher rate, or split the keys among several sets.")));
 	return stage;
 }
 

@@ -31,7 +31,7 @@ ReportSetDamage(Relation rel, BlockNumber block, const char *detail)
 			(errcode(rel->rd_rel->relkind == RELKIND_INDEX ? ERRCODE_INDEX_CORRUPTED : ERRCODE_DATA_CORRUPTED),
 			 errmsg("unexpected contents at block %u of bloomset \"%s\"", block, RelationGetRelationName(rel)),
 			 errdetail("%s", detail),
-			 rel->rd_rel->relkind == RELKIND_INDEX ? errhint("Please REINDEX it.") : 0));
+			 rel->rd_rel->relkind == RELKIND_INDEX ? errhint("REINDEX it.") : 0));
 }
 
 bool

@@ -216,7 +216,7 @@ AddTids(BloomxSearch *search, ItemPointerData *tids, int n)
 			ereport(ERROR,
 					(errcode(ERRCODE_INDEX_CORRUPTED),
 					 errmsg("invalid heap TID (%u,%u) in index \"%s\"", block, offset, RelationGetRelationName(search->index)),
-					 errhint("Please REINDEX it.")));
+					 errhint("REINDEX it.")));
 		if (block >= search->blocks)
 			continue;
 		if (search->in != NULL)

@@ -87,7 +87,7 @@
 #define SCAN_PIECES 2048
 
 #define SUMMARY_HINT \
-	"Make the ranges smaller (pages_per_range), summarize a range that has grown anew " \
+	"Make the ranges smaller (pages_per_range), summarize again a range that has grown " \
 	"(brin_desummarize_range, brin_summarize_range), or set bloomx.overfill to off."
 
 /* The support function of an operator class that says how its values have keys (pg/keys/extract/extract.h). */

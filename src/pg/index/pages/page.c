@@ -60,7 +60,7 @@ BloomxReportCorruption(Relation index, BlockNumber block, const char *detail)
 			(errcode(ERRCODE_INDEX_CORRUPTED),
 			 errmsg("unexpected contents at block %u of index \"%s\"", block, RelationGetRelationName(index)),
 			 errdetail("%s", detail),
-			 errhint("Please REINDEX it.")));
+			 errhint("REINDEX it.")));
 }
 
 /* Says what a page is that is not of this kind and generation. */
@@ -73,7 +73,7 @@ ReportPage(Relation index, BlockNumber block, Page page, BloomxPageKind kind)
 		ereport(ERROR,
 				(errcode(ERRCODE_INDEX_CORRUPTED),
 				 errmsg("unexpected page type %u at block %u of index \"%s\"", opaque == NULL ? 0 : opaque->kind, block, RelationGetRelationName(index)),
-				 errhint("Please REINDEX it.")));
+				 errhint("REINDEX it.")));
 	BloomxReportCorruption(index, block, psprintf("The page has generation " UINT64_FORMAT ", which belongs to something else.", opaque->generation));
 }
 
