@@ -312,7 +312,7 @@ largest_set(const blx_filter *set, const blx_memory *memory, blx_error *error)
 
 	if (4 * blx_hashes_slots(set) <= 3 * slots)
 		return blx_copy_set(set, slots, &id, memory, error);
-	blx_fail(error, BLX_LIMIT, "Until it is sealed, 8 bytes or more of each key are kept.", "Split the keys over several filters.",
+	blx_fail(error, BLX_LIMIT, "Until it is sealed, 8 bytes or more of each key are kept.", "Split the keys among several filters.",
 			 "the keys of a %s filter exceed the limit of 1 GB", blx_layout_name(set->pending));
 	return NULL;
 }

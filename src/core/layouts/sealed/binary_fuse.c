@@ -16,7 +16,7 @@
  * first bits of every slot, without some of its highest, are the filter of fewer
  * fingerprint bits: the prefix.
  *
- * A key cannot be added, and two filters cannot be united: a filter answers for its
+ * A key cannot be added, and two filters cannot be merged: a filter answers for its
  * keys, but no longer has them.  What is known is exact: their number, and the rate.
  */
 #include <math.h>
@@ -109,12 +109,12 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 
 	frexp(fpr, &exponent);		/* fpr >= 2^(exponent - 1): 1 - exponent bits are a rate of at most fpr */
 	if (given < 0 && 1 - exponent > BLX_FUSE_MAX_FINGERPRINT)
-		return blx_fail(error, BLX_LIMIT, NULL, "Ask for a higher rate.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Choose a higher rate.",
 						"a binary_fuse filter, of at most %u fingerprint bits, cannot reach a false positive rate of %g",
 						BLX_FUSE_MAX_FINGERPRINT, fpr);
 	bits = given < 0 ? faster_bits((unsigned) (1 - exponent)) : (unsigned) given;
 	if (blocks > MAX_BLOCKS)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys over several filters.",
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
 						"a binary_fuse filter for %llu keys exceeds the limit of 1 GB", (unsigned long long) capacity);
 	if (blocks > 1)
 	{
