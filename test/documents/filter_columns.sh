@@ -1,5 +1,5 @@
 #!/bin/sh
-# The recipes of docs/filter-columns.md with many writers: no key is lost at any moment.
+# The recipes of docs/filter-columns.md and docs/internals/filter-columns.md with many writers: no key is lost at any moment.
 #
 #     scripts/throwaway test/documents/filter_columns.sh [SECONDS [SEED]]
 #
@@ -67,7 +67,7 @@ run() { # name, clients, script@weight...
 }
 
 psql -XqAt -d postgres -c "DROP DATABASE IF EXISTS $db" -c "CREATE DATABASE $db TEMPLATE template0" || exit 1
-awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$top/docs/filter-columns.md" >"$work/recipes.sql"
+awk '/^```sql$/ { on = 1; next } /^```/ { on = 0 } on' "$top/docs/filter-columns.md" "$top/docs/internals/filter-columns.md" >"$work/recipes.sql"
 psql -Xq -v ON_ERROR_STOP=1 -d $db -c "CREATE EXTENSION bloomx" -f "$work/recipes.sql" >/dev/null
 same "the document's SQL runs" 0 $?
 sql "TRUNCATE visit, visit_day, session, reading, reading_filter, reading_log;

@@ -3,7 +3,7 @@
 
     scripts/throwaway test/documents/recipes.py
 
-Takes the recipes from docs/filter-columns.md, docs/recipes.md and docs/internals/more-recipes.md.  Two or three sessions run
+Takes the recipes from filter-columns.md and recipes.md in docs and docs/internals.  Two or three sessions run
 their statements in an order that is likely to hurt, at each isolation level: one waits for another's lock, commits or
 rolls back in the middle, or is stopped between two statements of a function.  test/documents/filter_columns.sh lets many
 sessions run at random instead.
@@ -250,7 +250,7 @@ def partitions():
 
 
 def counting(a, b):
-    fill = block("filter-columns", "LOCK TABLE session")
+    fill = block("internals/filter-columns", "LOCK TABLE session")
     check("counting: without rows the filters can be emptied, too", "", admin("TRUNCATE session, server_clients"))
     admin("""SET session_replication_role = replica; INSERT INTO session SELECT 1, 'old ' || n FROM generate_series(1, 20000) n;
         RESET session_replication_role""")
@@ -425,6 +425,7 @@ def main():
         admin("CREATE EXTENSION bloomx")
         a, b, c = Session(), Session(), Session()
         load("filter-columns")
+        load("internals/filter-columns")
         every_statement()
         rebuild(a, b, c)
         drop_day(a, b)
