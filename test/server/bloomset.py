@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""A set of access method bloomset never says "no" to a key that a row has.
+
+    scripts/throwaway test/server/bloomset.py [--kills N] [--seconds N] [--seed N]
+
+Writers add keys to sets that grow and to sets of one stage, some roll back; the server is killed in the middle
+(--kills rounds, 3), and recovers.  Pages are torn by hand before a recovery.  A standby is asked while it follows, and
+what it replays is compared with the primary's pages.  Snapshots that are older than a set, on the primary and on the
+standby, get the right answer or are refused.  Damaged files give errors, but no crash.  Each check that finds nothing
+missing is tried on a set that lacks keys, too.
+
+Needs a server with bloomx in the PG* environment, PGDATA, and its programs first in PATH, as scripts/throwaway
+provides.  Kills that server and restarts it; makes a replica.  The last line is "N passed, N failed".
+"""
+
+import argparse
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "random"))
+import server
+from server import Failure, Lost
+
+DATABASE = "bloomx_set"
+BLOCK = 8192
+SETS = ["growing_k", "fixed_k", "pair_ab"]
+SETUP = """
+CREATE EXTENSION bloomx;
+CREATE TABLE growing (k bigint);
+CREATE INDEX growing_k ON growing USING bloomset (k) WITH (stage_size = 64, fpr = 0.001);
+CREATE TABLE fixed (k text);
+CREATE INDEX fixed_k ON fixed USING bloomset (k) WITH (capacity = 500000, fpr = 0.001);
+CREATE TABLE pair (a int, b text);
+CREATE INDEX pair_ab ON pair USING bloomset (a, b) WITH (stage_size = 128, fpr = 0.001);
+CREATE UNLOGGED TABLE unlogged (k int);
+CREATE INDEX unlogged_k ON unlogged USING bloomset (k);
+"""
+LOAD = """
+\\set key random(1, 1000000000)
+\\set rows random(1, 100)
+\\set undo random(1, 5)
+BEGIN;
+INSERT INTO growing SELECT :key + i * 7919 FROM generate_series(1, :rows) i;
+INSERT INTO fixed SELECT 'key ' || :key + i FROM generate_series(1, :rows) i;
+INSERT INTO pair SELECT :key, 'b' || i FROM generate_series(1, :rows) i;
+INSERT INTO growing VALUES (:key);
+\\if :undo = 1
+ROLLBACK;
+\\else
+COMMIT;
+\\endif
+"""
+MISSING = """
+SELECT (SELECT count(*) FROM growing WHERE NOT bloomset_contains('growing_k', k)) + (SELECT count(*) FROM fixed WHERE NOT bloomset_contains('fixed_k', k))
+	+ (SELECT count(*) FROM pair WHERE NOT bloomset_contains('pair_ab', ROW(a, b)))
+"""
+
+
+def state(pid):
+    """The state of a process, as ps shows it; "gone" if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return "gone"
+
+
+def kill_server():
+    """SIGKILL for all processes of the server; the postmaster is stopped before, so that it starts no other one, and dies last."""
+    pid_file = os.path.join(os.environ["PGDATA"], "postmaster.pid")
+    with open(pid_file, encoding="ascii") as file:
+        postmaster = int(file.readline())
+    os.kill(postmaster, signal.SIGSTOP)
+    while state(postmaster) not in ("T", "Z", "gone"):
+        time.sleep(0.001)
+    with open(f"/proc/{postmaster}/task/{postmaster}/children", encoding="ascii") as file:
+        pids = [*map(int, file.read().split()), postmaster]
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    while any(state(pid) not in ("Z", "gone") for pid in pids):
+        time.sleep(0.01)
+    for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{os.environ['PGPORT']}.lock")):
+        os.unlink(file)
+
+
+def stop(mode, data=None):
+    done = server.as_server("pg_ctl", "-D", data or os.environ["PGDATA"], "-s", "-w", "-m", mode, "stop")
+    if done.returncode:
+        sys.exit("pg_ctl stop: " + done.stdout)
+
+
+def start(data=None):
+    if not server.start(data or os.environ["PGDATA"]):
+        sys.exit("the server does not start")
+
+
+def configure(**settings):
+    lines = [f"ALTER SYSTEM SET {name} = '{value}';" if value else f"ALTER SYSTEM RESET {name};" for name, value in settings.items()]
+    for line in lines:
+        server.psql(line, "postgres", stop=True)
+    server.psql("SELECT pg_reload_conf();", "postgres", stop=True)
+
+
+os.environ["PGOPTIONS"] = "-c lock_timeout=60s"
+
+
+class Test:
+    def __init__(self, options):
+        self.options = options
+        self.passed = self.failed = 0
+        self.replica = server.Standby()
+        self.script = tempfile.NamedTemporaryFile("w", suffix=".sql", delete=False)
+        self.script.write(LOAD)
+        self.script.close()
+        os.chmod(self.script.name, 0o644)
+
+    def ok(self, name, problem=None):
+        print(f"{'not ok' if problem else 'ok'}  {name}" + (f": {problem}" if problem else ""), flush=True)
+        self.passed += not problem
+        self.failed += bool(problem)
+
+    def session(self, port=None):
+        return server.Session(DATABASE, port=port, options="-c max_parallel_workers_per_gather=0 -c lock_timeout=60s")
+
+    def one(self, statement, port=None):
+        session = self.session(port)
+        try:
+            return session.run(statement)[0]
+        finally:
+            session.close()
+
+    def path(self, relation):
+        return os.path.join(os.environ["PGDATA"], self.one(f"SELECT pg_relation_filepath('{relation}')"))
+
+    def writers(self, seconds):
+        seed = self.options.seed * 1000 + random.randrange(1000)
+        return subprocess.Popen(["pgbench", "-n", "-c", "6", "-j", "2", "-T", str(seconds), "--random-seed", str(seed), "-f", self.script.name, DATABASE],
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def missing(self, port=None):
+        """The number of rows whose key is missing, and what else is wrong."""
+        missing = self.one(MISSING, port)
+        rates = self.one("SELECT max((bloomset_info(s::regclass)).fpr) FROM unnest(ARRAY['growing_k', 'fixed_k', 'pair_ab']) s", port)
+        if missing != "0":
+            return f"{missing} rows"
+        # at a high rate a missing key would not be seen
+        return f"the false positive rate is {rates}" if float(rates) > 0.05 else None
+
+    # ---- crashes ----
+
+    def crashes(self):
+        for number in range(self.options.kills):
+            writers = self.writers(600)
+            time.sleep(self.options.seconds * random.uniform(0.5, 1.5))
+            kill_server()
+            writers.wait()
+            start()
+            self.ok(f"round {number + 1}: no committed key is missing after SIGKILL", self.missing())
+        rows = self.one("SELECT string_agg(bloomset_check(s::regclass) || ' rows in ' || (bloomset_info(s::regclass)).stages || ' stages', ', ') FROM unnest(ARRAY['growing_k', 'fixed_k', 'pair_ab']) s")
+        print(f"    {rows}")
+
+    def put(self, content):
+        """Writes the file of growing_k while the server is down.  Returns what it was."""
+        with open(os.path.join(os.environ["PGDATA"], self.file), "r+b") as file:
+            before = file.read()
+            if content is not None:
+                file.seek(0)
+                file.truncate()
+                file.write(content)
+        return before
+
+    def control(self):
+        """The check sees what is missing: in a set as it was before a load."""
+        stop("fast")
+        old = self.put(None)
+        start()
+        self.one("INSERT INTO growing SELECT -g FROM generate_series(1, 20000) g RETURNING 1")
+        stop("fast")
+        new = self.put(old)
+        start()
+        problem = self.missing()
+        self.ok("a set that lacks keys is noticed", None if problem and "rows" in problem else f"missing: {problem}")
+        stop("fast")
+        self.put(new)
+        start()
+        self.ok("and the set that has them, too", self.missing())
+
+    def torn(self, images):
+        """Pages whose first half is new and whose second half is old, before a recovery that has images of them, or not."""
+        data = os.environ["PGDATA"]
+        other = os.path.join(os.path.dirname(data), "recovered")
+        configure(full_page_writes="on" if images else "off", autovacuum="off", checkpoint_timeout="1h")
+        self.one("SELECT pg_sleep(0.2)")
+        server.psql("CHECKPOINT", DATABASE, stop=True)
+        with open(os.path.join(data, self.file), "rb") as file:
+            old = file.read()
+        self.one("INSERT INTO growing SELECT 5000000000 + g + {0} FROM generate_series(1, 6000) g RETURNING 1".format(0 if images else 10 ** 9))
+        stop("immediate")
+        shutil.rmtree(other, ignore_errors=True)
+        server.as_server("cp", "-a", data, other)
+        start(other)
+        stop("fast", other)
+        with open(os.path.join(other, self.file), "rb") as file:
+            new = file.read()
+        shutil.rmtree(other)
+        torn = b"".join(new[at:at + BLOCK // 2] + (old[at + BLOCK // 2:at + BLOCK] or new[at + BLOCK // 2:at + BLOCK]) for at in range(0, len(new), BLOCK))
+        self.put(torn)
+        start()
+        problem = self.missing()
+        if images:
+            self.ok("no key is missing after torn pages", problem)
+        else:
+            self.ok("without images of pages keys are missing: the pages were torn", None if problem else "none is")
+            self.one("SELECT 1")
+            server.psql("REINDEX INDEX growing_k", DATABASE, stop=True)
+            self.file = self.one("SELECT pg_relation_filepath('growing_k')")
+        configure(full_page_writes=None, autovacuum=None, checkpoint_timeout=None)
+
+    # ---- snapshots ----
+
+    def snapshots(self, port=None):
+        """A transaction with a snapshot, asked after others have changed keys and built the set anew."""
+        where = "a standby's" if port else "an old"
+        for name, rebuild in (("REINDEX", "REINDEX INDEX old_k"), ("CREATE INDEX", "DROP INDEX old_k; CREATE INDEX old_k ON old USING bloomset (k)"),
+                              ("CREATE INDEX CONCURRENTLY", None)):
+            server.psql("DROP TABLE IF EXISTS old; CREATE TABLE old (k int, v int) WITH (autovacuum_enabled = off);"
+                        "INSERT INTO old SELECT g, 0 FROM generate_series(1, 20) g; CREATE INDEX old_k ON old USING bloomset (k);", DATABASE, stop=True)
+            self.catch_up(port)
+            reader = self.session(port)
+            reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            reader.run("SELECT 1")  # takes the snapshot, and no lock on the table, for which the others would wait
+            server.psql("UPDATE old SET v = 1; UPDATE old SET k = k + 1000; UPDATE old SET v = 2;", DATABASE, stop=True)
+            if rebuild:
+                server.psql(rebuild, DATABASE, stop=True)
+            elif port:
+                server.psql("DROP INDEX old_k", DATABASE, stop=True)
+                server.psql("CREATE INDEX CONCURRENTLY old_k ON old USING bloomset (k)", DATABASE, stop=True)
+            else:
+                reader.run("COMMIT")  # it would wait for the reader
+                reader.close()
+                continue
+            self.catch_up(port)
+            try:
+                answers = reader.run("SELECT k, bloomset_contains('old_k', k) FROM old WHERE k < 50")
+                problem = None if answers and all(row.endswith("t") for row in answers) else str(answers)
+            except Failure as failure:
+                problem = None if failure.state == "55000" else str(failure)
+            reader.close()
+            self.ok(f"{where} snapshot after {name}: the right answer, or none", problem)
+            self.ok(f"a new snapshot after {name}", None if self.one("SELECT count(*) FROM old WHERE bloomset_contains('old_k', k)", port) == "20" else "keys are missing")
+
+    def catch_up(self, port):
+        if not port:
+            return
+        end = self.one("SELECT pg_current_wal_insert_lsn()")
+        for _ in range(1200):
+            if self.one(f"SELECT pg_last_wal_replay_lsn() >= '{end}'", port) == "t":
+                return
+            time.sleep(0.05)
+        sys.exit("the standby does not follow")
+
+    # ---- a standby ----
+
+    def standby(self):
+        port = self.replica.port
+        configure(wal_consistency_checking="generic")
+        self.replica.start("hot_standby_feedback = off\n")
+        writers = self.writers(self.options.seconds * 2)
+        problem, scans = None, 0
+        while writers.poll() is None and not problem:
+            problem = self.missing(port)
+            scans += 1
+        writers.wait()
+        self.catch_up(port)
+        self.ok(f"a standby misses no key while it follows ({scans} scans)", problem or self.missing(port))
+        for statement in ("INSERT INTO growing VALUES (1)", "REINDEX INDEX growing_k"):
+            try:
+                self.one(statement, port)
+                self.ok(f"a standby refuses {statement}", "it does not")
+            except Failure as failure:
+                self.ok(f"a standby refuses {statement}", None if failure.state == "25006" else str(failure))
+        self.snapshots(port)
+        configure(wal_consistency_checking=None)
+        server.as_server("pg_ctl", "-D", self.replica.data, "-s", "-w", "promote")
+        self.one("INSERT INTO growing SELECT g FROM generate_series(1, 20000) g RETURNING 1", port)
+        self.ok("a promoted standby takes keys", self.missing(port))
+        self.replica.stop()
+        with open(os.environ["BLOOMX_LOG"], encoding="utf-8", errors="replace") as log:
+            self.ok("the standby's pages are those of the primary", "they differ" if "inconsistent page found" in log.read() else None)
+
+    # ---- several sessions ----
+
+    def together(self):
+        server.psql("DROP TABLE IF EXISTS same; CREATE TABLE same (k int); CREATE INDEX same_k ON same USING bloomset (k) WITH (stage_size = 64)", DATABASE, stop=True)
+        threads = [threading.Thread(target=self.one, args=("INSERT INTO same SELECT g FROM generate_series(1, 200000) g ORDER BY g % 7, g RETURNING 1",)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        keys, rows = self.one("SELECT keys || ' ' || bloomset_check('same_k') FROM bloomset_info('same_k')").split()
+        self.ok("four sessions that insert the same keys leave each once", None if 196000 < int(keys) < 202000 and rows == "800000" else f"{keys} keys, {rows} rows")
+
+    def concurrently(self):
+        """Sets built while others write."""
+        writers = self.writers(600)
+        for name, command in (("CREATE INDEX CONCURRENTLY", "CREATE INDEX CONCURRENTLY later ON growing USING bloomset (k) WITH (fpr = 0.001)"),
+                              ("REINDEX CONCURRENTLY", "REINDEX INDEX CONCURRENTLY later"), ("REINDEX", "REINDEX INDEX later")):
+            server.psql(command, DATABASE, stop=True)
+            time.sleep(0.5)
+            missing = self.one("SELECT count(*) FROM growing WHERE NOT bloomset_contains('later', k)")
+            self.ok(f"{name} under load misses no key", None if missing == "0" else f"{missing} rows")
+        writers.terminate()
+        writers.wait()
+        server.psql("DROP INDEX later", DATABASE, stop=True)
+
+    # ---- damage ----
+
+    def damage(self, sets=40):
+        server.psql("".join(f"CREATE TABLE d{i} (k int); INSERT INTO d{i} SELECT generate_series(1, 3000); CREATE INDEX d{i}_k ON d{i} USING bloomset (k) WITH "
+                            f"({'capacity = 3000' if i % 2 else 'stage_size = 64'});\n" for i in range(sets)), DATABASE, stop=True)
+        paths = [self.path(f"d{i}_k") for i in range(sets)]
+        stop("fast")
+        for i, path in enumerate(paths):
+            with open(path, "r+b") as file:
+                content = bytearray(file.read())
+                if i % 8 == 7:
+                    file.truncate(len(content) - BLOCK)
+                    continue
+                # the metapage, its header or its contents, or the header of any page
+                page = 0 if i % 4 < 3 else random.randrange(len(content) // BLOCK)
+                for _ in range(random.choice((1, 1, 4, 40))):
+                    at = page * BLOCK + random.randrange(24, (64, 120, 264)[i % 3] if page == 0 else 64)
+                    content[at] = random.randrange(256)
+                file.seek(0)
+                file.write(content)
+        configure_line = "ignore_checksum_failure = on\n"
+        with open(os.path.join(os.environ["PGDATA"], "postgresql.auto.conf"), "a", encoding="ascii") as file:
+            file.write(configure_line)
+        start()
+        problems, wrong, noticed = [], 0, 0
+        for i in range(sets):
+            session = self.session()
+            for statement in (f"SELECT count(*) FROM d{i} WHERE NOT bloomset_contains('d{i}_k', k)", f"SELECT bloomset_info('d{i}_k')", f"SELECT length(bloomset_value('d{i}_k')::text)",
+                              f"SELECT bloomset_check('d{i}_k')", f"INSERT INTO d{i} SELECT generate_series(3001, 3100)", f"VACUUM d{i}"):
+                try:
+                    rows = session.run(statement)
+                    wrong += "NOT" in statement and rows != ["0"]
+                except Failure as failure:
+                    noticed += failure.state in ("XX001", "XX002")
+                    if failure.state not in ("XX001", "XX002"):
+                        problems.append(str(failure))
+                except Lost:
+                    problems.append(f"crash: {statement}")
+                    break
+            session.close()
+        self.ok(f"damage is an error and no crash ({noticed} errors)", "; ".join(problems) or (None if noticed else "none was noticed"))
+        self.ok("damage to what says where keys are is no wrong answer", None if wrong == 0 else f"{wrong} sets lack keys")
+        configure(ignore_checksum_failure=None)
+
+    def run(self):
+        server.make(DATABASE, SETUP)
+        server.psql("INSERT INTO unlogged SELECT generate_series(1, 1000)", DATABASE, stop=True)
+        if self.options.only:
+            getattr(self, self.options.only)()
+            return self.failed
+        self.crashes()
+        self.one("INSERT INTO unlogged SELECT generate_series(1, 500) RETURNING 1")
+        self.ok("an unlogged set is empty after a crash, and takes keys", None if self.one("SELECT bloomset_check('unlogged_k')") == "500" else "it does not")
+        self.file = self.one("SELECT pg_relation_filepath('growing_k')")
+        self.control()
+        self.torn(True)
+        if self.one("SHOW data_checksums") == "off":
+            self.torn(False)
+        self.snapshots()
+        self.together()
+        self.concurrently()
+        self.standby()
+        self.damage()
+        server.drop(DATABASE)
+        os.unlink(self.script.name)
+        print(f"{self.passed} passed, {self.failed} failed")
+        return self.failed
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kills", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=2)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=["crashes", "snapshots", "together", "concurrently", "standby", "damage"])
+    arguments = parser.parse_args()
+    random.seed(arguments.seed)
+    test = Test(arguments)
+    try:
+        sys.exit(1 if test.run() else 0)
+    finally:
+        test.replica.stop()
