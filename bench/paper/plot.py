@@ -230,6 +230,7 @@ def walther_best():
     axes[2].set(xlabel='k, probes per key', ylabel='false positive rate', yscale='log', ylim=(5e-6, 1), title='the rate, m = 8,192 bits')
     for axis in axes:
         axis.legend(fontsize=8)
+    figure.suptitle('The number of probes with the lowest rate')
     save(figure, directory, 'walther-best')
 
 
