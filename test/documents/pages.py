@@ -124,12 +124,31 @@ def check_language(pages):
         check(f"{page}: words of the field", ", ".join(sorted(set(word.lower() for word in FOREIGN.findall(prose)))))
 
 
+def check_mentions():
+    """Comments, scripts and messages name pages that exist."""
+    for folder, folders, files in os.walk(TOP):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in ("results", "build", "tmp_check")]
+        for name in files:
+            path = os.path.join(folder, name)
+            if name.startswith(".") or os.path.splitext(name)[1] not in ("", ".c", ".h", ".py", ".sh", ".sql", ".md", ".json", ".control", ".spec") or not os.path.isfile(path):
+                continue
+            try:
+                with open(path, encoding="utf-8") as file:
+                    text = file.read()
+            except UnicodeDecodeError:
+                continue
+            missing = {page for page in re.findall(r"\bdocs/[\w/-]+\.md\b", text) if not os.path.exists(os.path.join(TOP, page))}
+            if missing or "docs/" in text:
+                check(f"{os.path.relpath(path, TOP)} names pages that exist", ", ".join(sorted(missing)))
+
+
 def main():
     pages = ["README.md"] + sorted(os.path.relpath(path, TOP) for path in glob.glob(os.path.join(TOP, "docs", "*.md")))
     total = check_words(pages)
     check_tasks()
     check_names(pages)
     check_language(pages)
+    check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

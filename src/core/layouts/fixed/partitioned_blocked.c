@@ -1,6 +1,6 @@
 /*
  * partitioned_blocked.c - the default layout: blocks of 64-bit parts, in groups
- * of eight parts (docs/design.md, "The default layout"; Almeida 2022, section
+ * of eight parts (docs/internals/design.md, "The default layout"; Almeida 2022, section
  * 6.1).
  *
  * groups.h and kernels/block.h say where a key's bits are, and why; counting and
