@@ -31,7 +31,6 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
 	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates map aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts selectivity overlap support) \
-	src/pg/index/gist.o \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
 	$(patsubst %,src/pg/index/pages/%.o, page runs wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
@@ -50,7 +49,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,functions/%, setcall setprobe setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters gist index_bloomx index_rows index_bounds index_parallel index_mixed bloomset errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

@@ -1081,41 +1081,6 @@ COMMENT ON OPERATOR CLASS text_ngram_bloomx_ops USING brin IS
 	'filters of the text n-grams of page ranges';
 
 -- ---------------------------------------------------------------------------
--- GiST: signatures of filters
--- ---------------------------------------------------------------------------
-
-CREATE FUNCTION bloomx_gist_compress(internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_compress(internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal) RETURNS boolean
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_union(internal, internal) RETURNS bloomfilter
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_union(internal, internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_penalty(internal, internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_penalty(internal, internal, internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_picksplit(internal, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_picksplit(internal, internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_same(bloomfilter, bloomfilter, internal) RETURNS internal
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_same(bloomfilter, bloomfilter, internal) IS 'GiST support';
-CREATE FUNCTION bloomx_gist_options(internal) RETURNS void
-	AS 'MODULE_PATHNAME' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION bloomx_gist_options(internal) IS 'GiST support';
-CREATE OPERATOR CLASS bloomfilter_gist_ops DEFAULT FOR TYPE bloomfilter USING gist AS
-	OPERATOR 3 && (bloomfilter, bloomfilter), OPERATOR 10 ?& (bloomfilter, bloomfilter), OPERATOR 11 ?| (bloomfilter, bloomfilter),
-	OPERATOR 12 ?& (bloomfilter, text), OPERATOR 13 ?& (bloomfilter, text[]), OPERATOR 14 ?| (bloomfilter, text[]),
-	FUNCTION 1 bloomx_gist_consistent(internal, bloomfilter, smallint, oid, internal), FUNCTION 2 bloomx_gist_union(internal, internal),
-	FUNCTION 3 bloomx_gist_compress(internal), FUNCTION 5 bloomx_gist_penalty(internal, internal, internal),
-	FUNCTION 6 bloomx_gist_picksplit(internal, internal), FUNCTION 7 bloomx_gist_same(bloomfilter, bloomfilter, internal),
-	FUNCTION 10 bloomx_gist_options(internal);
-COMMENT ON OPERATOR CLASS bloomfilter_gist_ops USING gist IS
-	'signatures of filters, for membership and overlap';
-
--- ---------------------------------------------------------------------------
 -- The index access method bloomx: the bits of many filters, stored transposed
 -- ---------------------------------------------------------------------------
 
@@ -1133,8 +1098,9 @@ CREATE OPERATOR CLASS bloomx_ops
 	OPERATOR 2 ?|,
 	OPERATOR 3 ?& (bloomfilter, text),
 	OPERATOR 4 ?& (bloomfilter, text[]),
-	OPERATOR 5 ?| (bloomfilter, text[]);
-COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership';
+	OPERATOR 5 ?| (bloomfilter, text[]),
+	OPERATOR 6 &&;
+COMMENT ON OPERATOR CLASS bloomx_ops USING bloomx IS 'bit-sliced signatures of filters, for membership and overlap';
 
 -- Values that are keys: each is one.  The families have the operators between the widths of a type, too.
 CREATE OPERATOR FAMILY integer_ops USING bloomx;

@@ -22,7 +22,6 @@ EXCEPTION WHEN OTHERS THEN
 END $$;
 
 CREATE TABLE h_filters AS SELECT g, bloom_agg(i) AS f FROM generate_series(1, 2000) g, generate_series(g, g + 9) i GROUP BY g;
-CREATE INDEX h_gist ON h_filters USING gist (f);
 CREATE INDEX h_bloomx ON h_filters USING bloomx (f);
 ANALYZE h_filters;
 GRANT SELECT ON h_filters TO regress_bloomx_hostile;

@@ -383,3 +383,47 @@ SELECT * FROM docs_state();
 SELECT * FROM differences('f @> $1');
 DROP TABLE docs;
 DROP FUNCTION docs_state;
+
+-- Filters that may overlap: of all sizes, rates and fills, some with what two others have in common, in a segment and as pending rows
+-- of their own geometries.  The index finds those that a scan finds.
+CREATE TABLE docs (id int, f bloomfilter) WITH (autovacuum_enabled = off);
+INSERT INTO docs SELECT id, bloom_agg(k, 30 * (1 + id % 7)) FROM generate_series(1, 400) id, generate_series(10 * id, 10 * id + 19) k GROUP BY id;
+INSERT INTO docs SELECT 1000 + id, bloom_agg(k, 100, 10.0 ^ (-id % 7 - 1)) FROM generate_series(1, 50) id, generate_series(id, id + 9) k GROUP BY id;
+INSERT INTO docs SELECT 2000 + a.id, a.f & b.f FROM docs a JOIN docs b ON b.id = a.id + 7 WHERE a.id BETWEEN 1001 AND 1043 OR a.id < 50;
+INSERT INTO docs SELECT 3900 + n, bloom_agg(k) FROM generate_series(1, 10) n, generate_series(n * 100, n * 100 + 5000) k GROUP BY n;
+INSERT INTO docs SELECT 4000 + n, bloom_empty(n) FROM generate_series(1, 10) n;
+CREATE TABLE sought AS SELECT id, f FROM docs WHERE id % 7 = 1 OR id > 1000;
+CREATE INDEX docs_f ON docs USING bloomx (f);
+INSERT INTO docs SELECT 5000 + id, f FROM docs WHERE id % 5 = 0;
+CREATE TABLE late (LIKE docs) WITH (autovacuum_enabled = off);
+CREATE INDEX late_f ON late USING bloomx (f) WITH (pending_limit = 16);
+INSERT INTO late SELECT * FROM docs WHERE id < 60 OR id > 1000 ORDER BY id % 17;
+CREATE FUNCTION overlapping(t regclass, scan text, sought bloomfilter) RETURNS int[] LANGUAGE plpgsql AS $$
+DECLARE ids int[];
+BEGIN
+    PERFORM set_config('enable_seqscan', (scan = 'table')::text, true), set_config('enable_bitmapscan', (scan = 'index')::text, true);
+    EXECUTE format('SELECT array_agg(id ORDER BY id) FROM %s WHERE f && $1', t) INTO ids USING sought;
+    RETURN ids;
+END $$;
+SELECT t, count(*) AS filters, count(*) FILTER (WHERE overlapping(t, 'index', f) IS DISTINCT FROM overlapping(t, 'table', f)) AS differ,
+    sum(cardinality(overlapping(t, 'table', f))) > 10000 AS many_rows FROM unnest('{docs,late}'::regclass[]) t, sought GROUP BY t ORDER BY t::text;
+SET enable_seqscan = off;
+PREPARE overlap(bloomfilter) AS SELECT id FROM docs WHERE $1 && f;
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE overlap(NULL);
+RESET plan_cache_mode;
+DEALLOCATE overlap;
+-- Few bits exclude most rows, and a filter with most of its bits set excludes none.
+CREATE FUNCTION found(condition text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE plan json;
+BEGIN
+    EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, FORMAT json) SELECT FROM docs WHERE ' || condition INTO plan;
+    RETURN (jsonb_path_query_first(plan::jsonb, '$.**?(exists(@."Index Name"))."Actual Rows"'))::int;
+END $$;
+SELECT found('f && bloom_add(bloom_empty(100), 777)') < 150 AS few, found('f && (SELECT f FROM sought WHERE id = 3901)') > 500 AS all_rows;
+-- What cannot be compared is an error, as without the index.
+SELECT count(*) FROM docs WHERE f && bloom_add(bloom_empty(10), 'word'::text);
+SELECT count(*) FROM docs WHERE f && bloom_add(bloom_empty(10, 0.01, 'standard'), 5);
+RESET enable_seqscan;
+DROP TABLE docs, late, sought;
+DROP FUNCTION overlapping, found;

@@ -10,14 +10,11 @@ INSERT INTO form (kind, label, condition) VALUES
 	('any', 'any of four keys of few rows', 'bloom_contains_any(f, %1$s)'),
 	('all', 'both of two keys of one row', 'bloom_contains_all(f, %1$s)'),
 	('overlap', 'overlap with a filter of three absent keys', 'f && bloom_add_all(bloom_empty(%3$s, %2$s), %1$s)');
-UPDATE form SET methods = 'seq|gist' WHERE kind = 'overlap';
 
 CREATE TABLE method (id int, name text, ddl text);
 INSERT INTO method VALUES
 	(1, 'seq', NULL),
-	(2, 'bloomx', 'CREATE INDEX t_bloomx ON t USING bloomx (f)'),
-	(3, 'gist', 'CREATE INDEX t_gist ON t USING gist (f)'),
-	(4, 'gist1000', 'CREATE INDEX t_gist1000 ON t USING gist (f bloomfilter_gist_ops (siglen = 1000))');
+	(2, 'bloomx', 'CREATE INDEX t_bloomx ON t USING bloomx (f)');
 DELETE FROM method WHERE name !~ :'methods' AND name <> 'seq';
 
 -- What to look for in each round: literals of arrays of keys.
@@ -124,17 +121,17 @@ $$;
 
 CREATE FUNCTION report(data text, n int, rate float8, room int) RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT format(E'\n### %s: %s rows, %s %%%s\n', data, n, rate * 100, CASE WHEN room > 1 AND data <> 'kmers' THEN format(', room for %s keys', room) ELSE '' END)
-	UNION ALL SELECT '| milliseconds, buffers, **times faster** | rows | sequential scan | `bloomx` | GiST | GiST, `siglen` 1000 |'
-	UNION ALL SELECT '|---|---|---|---|---|---|'
-	UNION ALL SELECT format('| %s | %s | %s | %s | %s | %s |', label, (SELECT round(median(array_agg(ids))) FROM timing t WHERE t.kind = f.kind),
-		cell(kind, 'seq'), cell(kind, 'bloomx'), cell(kind, 'gist'), cell(kind, 'gist1000'))
+	UNION ALL SELECT '| milliseconds, buffers, **times faster** | rows | sequential scan | `bloomx` |'
+	UNION ALL SELECT '|---|---|---|---|'
+	UNION ALL SELECT format('| %s | %s | %s | %s |', label, (SELECT round(median(array_agg(ids))) FROM timing t WHERE t.kind = f.kind),
+		cell(kind, 'seq'), cell(kind, 'bloomx'))
 	FROM form f
 	WHERE kind IN (SELECT kind FROM timing)
 $$;
 
 CREATE FUNCTION report_cold() RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT format('| a key of few rows, nothing in memory; pages read | %s | %s | %s | %s | %s |', max(ids),
-		cell('cold', 'seq'), cell('cold', 'bloomx'), cell('cold', 'gist'), cell('cold', 'gist1000'))
+	SELECT format('| a key of few rows, nothing in memory; pages read | %s | %s | %s |', max(ids),
+		cell('cold', 'seq'), cell('cold', 'bloomx'))
 	FROM timing WHERE kind = 'cold'
 $$;
 

@@ -195,40 +195,6 @@ main(void)
 		}
 	}
 
-	TEST("the fills of a union are those of the union that is made")
-	{
-		for (int round = 0; round < 300; round++)
-		{
-			blx_geometry ga = groups_geometry((unsigned) random_between(0, 4), (unsigned) random_between(1, 20)),
-						gb = round % 3 ? groups_geometry((unsigned) random_between(0, 4), (unsigned) random_between(1, 20)) : ga;
-			blx_filter *a = take(blx_bytes(&ga, 0)),
-					   *b = take(blx_bytes(&gb, 0)),
-					   *both;
-			uint64_t	bytes;
-			blx_error	error;
-			blx_fills	fills;
-
-			blx_init(a, &ga, &no_identity, 0);
-			blx_init(b, &gb, &no_identity, 0);
-			for (int i = 0; i < 40; i++)
-			{
-				uint64_t	key = random64();
-
-				blx_add(i % 3 ? a : b, &key, 1);
-			}
-			CHECK(blx_union_bytes(a, b, 0, &bytes, &error), "no union");
-			both = take(bytes);
-			blx_union(both, bytes, a, b, &no_identity);
-			fills = blx_fills_of_union(a, b, take(16 * blx_union_words(a, b)));
-			CHECK(fills.either == (double) blx_bits_set(both) / (double) blx_bits_in(both), "the union of %s has another fill", describe(&ga));
-			CHECK(blx_union_words(a, a) == blx_body_words(&ga), "other words");
-			CHECK(blx_fills_of_union(a, a, take(16 * blx_union_words(a, a))).a == (double) blx_bits_set(a) / (double) blx_bits_in(a), "another fill");
-			if (!(round % 3))
-				CHECK(fills.b == (double) blx_bits_set(b) / (double) blx_bits_in(b), "another fill of the second");
-			release();
-		}
-	}
-
 	TEST("an open state is poured into the geometry; what has no signature may hold anything")
 	{
 		blx_geometry g = groups_geometry(3, 9),

@@ -30,7 +30,7 @@ schema='CREATE EXTENSION bloomx;
 	CREATE TABLE times AS SELECT bloom_add(bloom_empty(10), timestamptz $$2026-01-01 06:00 Asia/Tokyo$$) AS f, $$2026-01-01 06:00$$ AS at;
 	CREATE TABLE words AS SELECT bloom_add(bloom_empty(10), $$ant$$) AS f;'
 indexes='CREATE INDEX by_bits ON filters USING bloomx (f) WITH (signature_bits = 1024);
-	CREATE INDEX by_tree ON filters USING gist (g);
+	CREATE INDEX by_type ON filters USING bloomx (g);
 	CREATE INDEX by_hash ON filters USING hash (g);
 	CREATE INDEX by_order ON filters (g);
 	CREATE INDEX by_range ON numbers USING brin (k int4_bloomx_ops) WITH (pages_per_range = 2);'
@@ -51,7 +51,7 @@ indexes_work() { # name, command
 	scan=$($2 "SET enable_indexscan = off; SET enable_bitmapscan = off; $answers")
 	same "$1: the answers of the tables" "$wanted" "$scan"
 	same "$1: the answers of the indexes" "$wanted" "$($2 "SET enable_seqscan = off; $answers")"
-	for index in "by_bits f @> 150007" "by_tree g @> 77" "by_(hash|order) g = bloom_add(bloom_empty(500), 77)"; do
+	for index in "by_bits f @> 150007" "by_type g @> 77" "by_(hash|order) g = bloom_add(bloom_empty(500), 77)"; do
 		$2 "SET enable_seqscan = off; EXPLAIN (COSTS OFF) SELECT FROM filters WHERE ${index#* }" | grep -qE "${index%% *}"
 		ok "$1: a plan uses ${index%% *}" $?
 	done

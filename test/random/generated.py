@@ -644,22 +644,16 @@ STATEMENTS = {
     "arrays, records and domains": "CREATE DOMAIN pg_temp.d AS bloomfilter CHECK (bloom_fpr(VALUE) < 2); SELECT (ARRAY[@s, @f])[1]::bytea, (ROW(@s))::text, @s::pg_temp.d @> @k",
     "a variable of PL/pgSQL": "DO $do$ DECLARE f bloomfilter := @s; g bloomfilter; BEGIN FOR i IN 1 .. 200 LOOP f := bloom_add(f, @k); g := f; f := bloom_add(bloom_add(f, @k), @k); "
                               "PERFORM bloom_info(f), f::bytea, bloom_contains(g, @k); END LOOP; f := f | g; f := bloom_add_all(f, ARRAY[@k]); END $do$; SELECT NULL",
-    "the index and the table agree: gist": "CREATE TEMP TABLE t (id serial, f bloomfilter); CREATE INDEX ti ON t USING gist (f); INSERT INTO t (f) SELECT @s FROM generate_series(1, 5); INSERT INTO t (f) VALUES (NULL), (@f); "
-                                           "SELECT agree('t', @k)",
-    "the index and the table agree: gist, built": "CREATE TEMP TABLE t (id serial, f bloomfilter); INSERT INTO t (f) SELECT @s FROM generate_series(1, 200); INSERT INTO t (f) VALUES (NULL), (@f); "
-                                                  "CREATE INDEX ti ON t USING gist (f bloomfilter_gist_ops (siglen = 64)); SELECT agree('t', @k)",
     "the index and the table agree: bloomx": "CREATE TEMP TABLE t (id serial, f bloomfilter); CREATE INDEX ti ON t USING bloomx (f); INSERT INTO t (f) SELECT @s FROM generate_series(1, 5); INSERT INTO t (f) VALUES (NULL), (@f); "
                                              "SELECT agree('t', @k)",
     "the index and the table agree: bloomx, built": "CREATE TEMP TABLE t (id serial, f bloomfilter); INSERT INTO t (f) SELECT @s FROM generate_series(1, 200); INSERT INTO t (f) VALUES (NULL), (@f); "
                                                     "CREATE INDEX ti ON t USING bloomx (f) WITH (signature_bits = 1024, hash_functions = 4); SELECT agree('t', @k)",
-    "the keys that an index is asked for: gist": "SELECT agree('gist_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
     "the keys that an index is asked for: bloomx": "SELECT agree('bloomx_kept', @s, ARRAY['f ?& $1', 'f ?| $1', 'f ?& $1 AND f ?| $1'])",
-    "the filter that an index is asked for: gist": "SELECT agree('gist_uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
+    "the filter that an index is asked for": "SELECT agree('uniform', @s, ARRAY['f && $1', 'f && $1 AND f && f'])",
 }
 
 # Indexes with options at the ends of their ranges.
-INDEX_OPTIONS = ["gist (f bloomfilter_gist_ops (siglen = 64))", "gist (f bloomfilter_gist_ops (siglen = 2024))", "gist (f bloomfilter_gist_ops (siglen = 0))",
-                 "bloomx (f) WITH (signature_bits = 1)", "bloomx (f) WITH (signature_bits = 64, hash_functions = 1)", "bloomx (f) WITH (signature_bits = 1000000, hash_functions = 64)", "bloomx (f) WITH (pending_limit = 0)",
+INDEX_OPTIONS = ["bloomx (f) WITH (signature_bits = 1)", "bloomx (f) WITH (signature_bits = 64, hash_functions = 1)", "bloomx (f) WITH (signature_bits = 1000000, hash_functions = 64)", "bloomx (f) WITH (pending_limit = 0)",
                  "bloomx (f) WITH (pending_limit = 2147483647)", "bloomx (f) WITH (signature_bits = 64, hash_functions = 64)", "bloomx (f) WITH (signature_bits = 65536, pending_limit = 64)"]
 
 AGREE = r"""
@@ -685,14 +679,12 @@ BEGIN
 END $$;
 
 -- Tables with an index that take every kind that they can.
-CREATE TABLE gist_kept (f bloomfilter) WITH (autovacuum_enabled = off);
-CREATE INDEX ON gist_kept USING gist (f);
 CREATE TABLE bloomx_kept (f bloomfilter) WITH (autovacuum_enabled = off);
 CREATE INDEX ON bloomx_kept USING bloomx (f) WITH (signature_bits = 512, hash_functions = 4);
 -- Two filters must match in more than keys must: here are none but the default's.
-CREATE TABLE gist_uniform WITH (autovacuum_enabled = off) AS
+CREATE TABLE uniform WITH (autovacuum_enabled = off) AS
 	SELECT (SELECT bloom_agg(j, bloom_empty(20)) FROM generate_series(i, i + 5) j) AS f FROM generate_series(1, 500) i;
-CREATE INDEX ON gist_uniform USING gist (f);
+CREATE INDEX ON uniform USING bloomx (f);
 CREATE FUNCTION put(t regclass, f bloomfilter) RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('INSERT INTO %s VALUES ($1)', t) USING f;
@@ -886,8 +878,7 @@ def main():
 
     # Tables with indexes that later calls name
     tests.only = None
-    for am in ["gist", "bloomx"]:
-        tests.run(f"inserting every kind: {am}", batches_of([(v.name, f"SELECT put('{am}_kept', f) FROM kind WHERE id = {v.id}") for v in plain], 20))
+    tests.run("inserting every kind", batches_of([(v.name, f"SELECT put('bloomx_kept', f) FROM kind WHERE id = {v.id}") for v in plain], 20))
 
     tests.only = arguments.only
     functions = functions_of(session)
@@ -1088,10 +1079,10 @@ def finish(tests, session, admin):
             "DO $$ BEGIN IF (SELECT count(*) FROM kind k JOIN copied c USING (id) WHERE k.f::bytea = c.f::bytea) <> (SELECT count(*) FROM kind) THEN RAISE 'a copy differs'; END IF; END $$")
     if os.path.exists(path):
         os.unlink(path)
-    top("VACUUM and ANALYZE of all kinds", "VACUUM ANALYZE kind", "VACUUM ANALYZE packed", "DELETE FROM gist_kept WHERE ctid IN (SELECT ctid FROM gist_kept LIMIT 20)",
-        "DELETE FROM bloomx_kept WHERE ctid IN (SELECT ctid FROM bloomx_kept LIMIT 20)", "VACUUM ANALYZE gist_kept", "VACUUM ANALYZE bloomx_kept", "VACUUM FULL kind", "REINDEX TABLE gist_kept", "REINDEX TABLE bloomx_kept")
+    top("VACUUM and ANALYZE of all kinds", "VACUUM ANALYZE kind", "VACUUM ANALYZE packed",
+        "DELETE FROM bloomx_kept WHERE ctid IN (SELECT ctid FROM bloomx_kept LIMIT 20)", "VACUUM ANALYZE bloomx_kept", "VACUUM FULL kind", "REINDEX TABLE bloomx_kept")
     top("the index of all kinds is whole", "SELECT public.bloomx_check_index(i.indexrelid) FROM pg_index i WHERE indrelid = 'bloomx_kept'::regclass", superuser=True)
-    top("planning with the statistics of all kinds", "EXPLAIN SELECT * FROM kind WHERE f @> 5", "EXPLAIN SELECT * FROM kind JOIN keys ON f @> k", "EXPLAIN SELECT * FROM bloomx_kept a JOIN gist_kept b ON a.f && b.f",
+    top("planning with the statistics of all kinds", "EXPLAIN SELECT * FROM kind WHERE f @> 5", "EXPLAIN SELECT * FROM kind JOIN keys ON f @> k", "EXPLAIN SELECT * FROM bloomx_kept a JOIN uniform b ON a.f && b.f",
         "EXPLAIN SELECT * FROM kind a JOIN kind b ON a.f ?& b.f WHERE a.f ?| bloomx_probe_all(ARRAY[1, 2])")
 
 

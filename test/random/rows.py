@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Random conditions find the same rows by an index of this extension as by a sequential scan.
 
-    scripts/throwaway test/random/rows.py [--seconds N] [--seed N] [--rounds N] [--kills N] [--only REGEX] [--methods bloomx,brin,gist]
+    scripts/throwaway test/random/rows.py [--seconds N] [--seed N] [--rounds N] [--kills N] [--only REGEX] [--methods bloomx,brin]
 
 Makes tables of random columns: all types that can be a key, arrays, jsonb, texts, tsvector, filters; with NULLs,
 duplicates, few and many keys, and rows of thousands of keys.  Makes indexes on random columns, of all operator
@@ -796,7 +796,7 @@ if __name__ == "__main__":
     parser.add_argument("--load", type=float, default=2, help="seconds of load in each round")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="", help="classes, as method and name")
-    parser.add_argument("--methods", default="bloomx,brin,gist")
+    parser.add_argument("--methods", default="bloomx,brin")
     options = parser.parse_args()
     print(f"seed {options.seed}")
     test = Test(options)

@@ -42,7 +42,7 @@ INDEXES = {
     "brin (W text_ngram_bloomx_ops) WITH (pages_per_range = 4)": "W LIKE '%ord {k}'",
     "brin (A array_bloomx_ops) WITH (pages_per_range = 4)": "A @> ARRAY[{k}]",
     "brin (J jsonb_bloomx_ops) WITH (pages_per_range = 4)": "J @> '{{\"k\": {k}}}'",
-    "gist (F)": "F @> {k}",
+    "bloomx (F) WITH (pending_limit = 16)": "F && bloom_add(bloom_empty(20), {k})",
 }
 COLUMNS = {"N": ("int", "g % {mod}"), "W": ("text", "'word ' || g % {mod}"), "A": ("int[]", "ARRAY[g % {mod}, -g]"),
            "J": ("jsonb", "jsonb_build_object('k', g % {mod})"), "F": ("bloomfilter", "bloom_add(bloom_empty(20), g % {mod})")}

@@ -95,50 +95,6 @@ blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 	add_hashes(words, shape_of(g), f);
 }
 
-/* Returns the geometry of the union: the finer resolution, the fewer parts. */
-static blx_geometry
-union_geometry(const blx_filter *a, const blx_filter *b)
-{
-	blx_geometry g = blx_geometry_of(a->blocks > b->blocks ? a : b);
-
-	g.parts = a->parts < b->parts ? a->parts : b->parts;
-	return g;
-}
-
-uint64_t
-blx_union_words(const blx_filter *a, const blx_filter *b)
-{
-	blx_geometry g = union_geometry(a, b);
-
-	return blx_body_words(&g);
-}
-
-/* Returns the words of f at that geometry: its own, or its signature in scratch. */
-static const uint64_t *
-words_at(const blx_geometry *g, const blx_filter *f, uint64_t *scratch)
-{
-	if (f->blocks == g->blocks && f->parts == g->parts)
-		return blx_cwords(f);
-	blx_signature(scratch, g, f);
-	return scratch;
-}
-
-blx_fills
-blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch)
-{
-	blx_geometry g = union_geometry(a, b);
-	uint64_t	n = blx_body_words(&g);
-	double		bits = 64 * (double) n;
-	const uint64_t *x = words_at(&g, a, scratch),
-			   *y = words_at(&g, b, scratch + n);
-	blx_fills	fills = {.a = (double) blx_popcount(x, n) / bits, .b = (double) blx_popcount(y, n) / bits};
-
-	for (uint64_t i = 0; i < n; i++)
-		scratch[i] = x[i] | y[i];
-	fills.either = (double) blx_popcount(scratch, n) / bits;
-	return fills;
-}
-
 void
 blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices)
 {

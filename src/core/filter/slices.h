@@ -38,22 +38,6 @@ extern void blx_signature_of_anything(uint64_t *words, const blx_geometry *g);
  */
 extern void blx_signature_convert(uint64_t *words, const blx_geometry *g, const uint64_t *signature, const blx_geometry *from);
 
-/*
- * For a tree of signatures: the share of the bits of the union's geometry that a
- * has set, that b has set, and that their union would have set.  a and b are of
- * layout partitioned_blocked.  scratch has room for 2 * blx_union_words(a, b)
- * words.
- */
-typedef struct blx_fills
-{
-	double		a;
-	double		b;
-	double		either;
-} blx_fills;
-
-extern uint64_t blx_union_words(const blx_filter *a, const blx_filter *b);
-extern blx_fills blx_fills_of_union(const blx_filter *a, const blx_filter *b, uint64_t *scratch);
-
 /* Writes the slices of a key to slices[0 .. parts - 1].  Slice s is bit s % 64 of word s / 64 of a signature. */
 extern void blx_slices_of_key(const blx_geometry *g, uint64_t hash, uint32_t *slices);
 

@@ -31,7 +31,7 @@
 #include "pg/index/bloomx/segment/entries.h"
 #include "pg/value/value.h"
 
-/* Keys of a ?| or ?& whose array is not known yet: what PostgreSQL assumes of an array (estimate_array_length). */
+/* Keys of a ?|, ?& or && whose right side is not known yet: what PostgreSQL assumes of an array (estimate_array_length). */
 #define UNKNOWN_KEYS 10
 
 /*
@@ -46,11 +46,13 @@
 
 /* ---- filters ---- */
 
-/* A filter of another layout on the right side of ?& is an error when the query runs. */
+/* The keys of a filter on the right side: of ?& it is a set, of && any filter, of which a scan reads a slice per bit. */
 static double
-KeysOfSet(const blx_filter *set)
+KeysOfFilter(const blx_filter *f)
 {
-	return set->layout == BLX_HASHES ? (double) blx_hashes_count(set) : 1;
+	if (f->layout == BLX_HASHES)
+		return (double) blx_hashes_count(f);
+	return f->layout == BLX_PARTITIONED_BLOCKED ? (double) blx_bits_set(f) / f->parts : 1;
 }
 
 /* The keys of a condition, as far as they can be known. */
@@ -70,7 +72,9 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 	if (exprType(value) == TEXTARRAYOID)
 		return ESTIMATE_ARRAY_LENGTH(root, value);
 	if (IsA(value, Const) && IsFilterType(((Const *) value)->consttype))
-		return ((Const *) value)->constisnull ? 0 : KeysOfSet(DatumGetFilter(((Const *) value)->constvalue));
+		return ((Const *) value)->constisnull ? 0 : KeysOfFilter(DatumGetFilter(((Const *) value)->constvalue));
+	if (IsA(qual->clause, OpExpr) && WhichFunction(get_opcode(((OpExpr *) qual->clause)->opno)) == BLOOM_OVERLAPS)
+		return UNKNOWN_KEYS;
 	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOMX_PROBE_ALL ? UNKNOWN_KEYS : 1;
 }
 
@@ -161,6 +165,7 @@ FalsePositiveShare(const KeyCondition *condition, double rate, double *keys)
 		case NO_VALUE:
 			return 0;
 		case HAS_KEY:
+		case HAS_BIT:
 			*keys += 1;
 			return rate;
 		case HAS_ALL:

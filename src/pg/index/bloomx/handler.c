@@ -39,6 +39,7 @@ static const Oid right_types[] = {
 	[HOLDS_TEXT_STRATEGY] = TEXTOID,
 	[HOLDS_ALL_TEXTS_STRATEGY] = TEXTARRAYOID,
 	[HOLDS_ANY_TEXT_STRATEGY] = TEXTARRAYOID,
+	[OVERLAPS_STRATEGY] = InvalidOid,
 };
 
 /* True if the operator is one for searching. */

@@ -67,17 +67,19 @@ SetRows(uint64 *rows, uint32 n)
 }
 
 /*
- * Takes out the rows that do not have the key; *left tells whether some are left.
+ * Takes out the rows that do not have the key, or the bit; *left tells whether some are left.
  * False if the segment is gone.  The parts of a key are independent, so most rows
  * are gone after a few slices, and the others are not read.
  */
 static bool
-AndKey(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *leaf, uint64 *rows, bool *left)
+AndLeaf(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *leaf, uint64 *rows, bool *left)
 {
 	const BloomxKeys *keys = &search->directory->meta.keys;
-	const uint32 *slices = BloomxSlicesOfKey(keys, leaf, segment->slices);
+	uint32		bit = (uint32) leaf->hash,
+				n = leaf->kind == HAS_BIT ? 1 : keys->parts;
+	const uint32 *slices = leaf->kind == HAS_BIT ? &bit : BloomxSlicesOfKey(keys, leaf, segment->slices);
 
-	for (uint32 i = 0; i < keys->parts; i++)
+	for (uint32 i = 0; i < n; i++)
 	{
 		Buffer		buffer;
 		const uint64 *slice = BloomxLockSlice(search->index, segment, slices[i], true, &buffer);
@@ -188,7 +190,8 @@ AndCondition(BloomxSearch *search, const BloomxSegment *segment, KeyCondition *c
 			*left = false;
 			return true;
 		case HAS_KEY:
-			return segment->slices == 0 || AndKey(search, segment, condition, rows, left);
+		case HAS_BIT:
+			return segment->slices == 0 || AndLeaf(search, segment, condition, rows, left);
 		case HAS_ALL:
 			return AndAll(search, segment, condition, rows, left);
 		case HAS_ANY:
@@ -389,6 +392,8 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 
 	if (scan->columns != NULL)
 		return BloomxConditionOfValue(search->index, scan->columns, key, argument);
+	if (key->sk_strategy == OVERLAPS_STRATEGY)
+		return BloomxConditionOfOverlap(search->directory, DatumGetFilter(argument));
 	return BloomxConditionOfProbe(search->directory, ProbeOf(key, argument, search->directory), !any);
 }
 

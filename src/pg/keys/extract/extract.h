@@ -47,6 +47,7 @@ typedef enum KeyConditionKind
 	ANY_VALUE,					/* says nothing */
 	NO_VALUE,					/* nothing meets the condition */
 	HAS_KEY,
+	HAS_BIT,					/* of the signatures of filters in an index bloomx */
 	HAS_ALL,					/* of the parts */
 	HAS_ANY
 } KeyConditionKind;
@@ -56,7 +57,7 @@ typedef struct KeyCondition
 	KeyConditionKind kind;
 	uint32		n;				/* of HAS_ALL and HAS_ANY */
 	struct KeyCondition **parts;
-	uint64		hash;			/* of HAS_KEY */
+	uint64		hash;			/* of HAS_KEY; the number of HAS_BIT */
 	/* what the index bloomx notes of HAS_KEY (condition/scan_condition.c) */
 	bool		in_column;		/* true if the hash is mixed with the column's number */
 	uint32		shape;			/* of the signatures that the slices are of; 0: not known yet */

@@ -60,6 +60,7 @@ MayMeet(KeyCondition *condition, bool (*has_key) (KeyCondition *leaf, void *arg)
 		case NO_VALUE:
 			return false;
 		case HAS_KEY:
+		case HAS_BIT:
 			return has_key(condition, arg);
 		case HAS_ALL:
 		case HAS_ANY:

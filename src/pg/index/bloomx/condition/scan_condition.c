@@ -3,7 +3,7 @@
  * of pending rows one by one.
  *
  * A condition on a filter is a set of keys, of which the filter must hold all or
- * any.  A condition on a value is what its operator class makes of it
+ * any, or another filter that it may overlap.  A condition on a value is what its operator class makes of it
  * (pg/keys/extract/extract.h).
  */
 #include "pg/index/bloomx/condition/scan_condition.h"
@@ -11,6 +11,7 @@
 #include "miscadmin.h"
 
 #include "core/base/base.h"
+#include "core/layouts/groups.h"
 #include "core/layouts/growing/hashes.h"
 #include "pg/index/bloomx/format/row.h"
 
@@ -55,6 +56,96 @@ BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe
 	}
 	return condition->n == 1 ? leaves : condition;
 }
+
+/* ---- filters that may overlap ---- */
+
+/* Memory of a bit's condition, at most. */
+#define BYTES_PER_BIT 256
+
+/* Of the bits of one word of a signature a row must have one.  No bits say nothing, nor do all: they stand for a part that f does not have. */
+static KeyCondition *
+ConditionOfBits(uint64 bits, uint64 word)
+{
+	KeyCondition *parts[64];
+	uint32		n = 0;
+
+	if (bits == ~UINT64CONST(0) || bits == 0)
+		return MakeKeyCondition(ANY_VALUE, 0);
+	for (; bits != 0; bits &= bits - 1)
+	{
+		parts[n] = MakeKeyCondition(HAS_BIT, 0);
+		parts[n++]->hash = 64 * word + pg_rightmost_one_pos64(bits);
+	}
+	return CombineConditions(HAS_ANY, parts, n);
+}
+
+/*
+ * A key that two filters have in common has its bits in one block of each group of parts
+ * (core/layouts/groups.h).  So in each group there is a block of which both have a bit in
+ * every part.
+ */
+static KeyCondition *
+ConditionOfGroup(const uint64 *words, uint64 first, uint32 blocks, uint32 parts)
+{
+	KeyCondition **of_blocks = palloc(blocks * sizeof(KeyCondition *)),
+			   *of_parts[BLX_GROUP];
+	uint32		n = 0;
+
+	for (uint64 word = first; word < first + blocks * (uint64) parts; word += parts)
+	{
+		uint64		any = 0;
+
+		for (uint32 part = 0; part < parts; part++)
+		{
+			any |= words[word + part];
+			of_parts[part] = ConditionOfBits(words[word + part], word + part);
+		}
+		if (any != 0)
+			of_blocks[n++] = CombineConditions(HAS_ALL, of_parts, parts);
+	}
+	/* a group without any bit is one that f does not have */
+	return n == 0 ? MakeKeyCondition(ANY_VALUE, 0) : CombineConditions(HAS_ANY, of_blocks, n);
+}
+
+/*
+ * Of a filter with many bits the table has to be asked: there are too many slices, of which
+ * nearly all rows have some.
+ */
+KeyCondition *
+BloomxConditionOfOverlap(const BloomxDirectory *directory, const blx_filter *f)
+{
+	const blx_geometry *geometry = &directory->geometry;
+	blx_identity identity = blx_identity_of(f);
+	uint64	   *words,
+				n = blx_body_words(geometry),
+				first = 0,
+				bits = 0;
+	KeyCondition *groups[BLX_MAX_K];
+	uint32		ngroups = 0;
+
+	if (f->layout == BLX_HASHES)
+		return BloomxConditionOfProbe(directory, f, false);
+	if (f->layout != BLX_PARTITIONED_BLOCKED || geometry->parts == 0 || !blx_same_keys(&directory->identity, &identity))
+		return MakeKeyCondition(ANY_VALUE, 0);
+	words = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
+	BloomxMakeSignature(words, geometry, f, true);
+	for (uint64 i = 0; i < n; i++)
+		bits += words[i] == ~UINT64CONST(0) ? 0 : pg_popcount64(words[i]);
+	if (bits > 16 * n || bits > work_mem * (uint64) 1024 / BYTES_PER_BIT)
+		return MakeKeyCondition(ANY_VALUE, 0);
+	for (uint32 part = 0; part < geometry->parts; part += BLX_GROUP)
+	{
+		uint32		parts = Min(BLX_GROUP, geometry->parts - part);
+
+		CHECK_FOR_INTERRUPTS();
+		groups[ngroups++] = ConditionOfGroup(words, first, geometry->blocks, parts);
+		first += geometry->blocks * (uint64) parts;
+	}
+	pfree(words);
+	return CombineConditions(HAS_ALL, groups, ngroups);
+}
+
+/* ---- values ---- */
 
 /* A condition of an operator class becomes one on keys in a column.  A leaf may be part of several conditions. */
 static KeyCondition *
@@ -173,12 +264,21 @@ typedef struct RowOfKeys
 	const uint64 *row;
 } RowOfKeys;
 
+/* A signature of another geometry than that of the index may have any bit. */
+static bool
+RowHasBit(const BloomxKeys *keys, const uint64 *row, uint64 bit)
+{
+	BloomxRowHead head = BloomxHeadOf(row);
+
+	return head.log2_blocks != keys->log2_blocks || head.parts != keys->parts || row[1 + bit / 64] >> bit % 64 & 1;
+}
+
 static bool
 RowHas(KeyCondition *leaf, void *arg)
 {
 	const RowOfKeys *of = arg;
 
-	return RowHasKey(of->keys, of->row, leaf);
+	return leaf->kind == HAS_BIT ? RowHasBit(of->keys, of->row, leaf->hash) : RowHasKey(of->keys, of->row, leaf);
 }
 
 /* True if some hash of a row is that of an element. */

@@ -20,8 +20,10 @@
 #define HOLDS_TEXT_STRATEGY 3	/* ?& text, and the next two: keys that have the type of the filters */
 #define HOLDS_ALL_TEXTS_STRATEGY 4	/* ?& text[] */
 #define HOLDS_ANY_TEXT_STRATEGY 5	/* ?| text[] */
+#define OVERLAPS_STRATEGY 6		/* && */
 
 extern KeyCondition *BloomxConditionOfProbe(const BloomxDirectory *directory, const blx_filter *probe, bool all);
+extern KeyCondition *BloomxConditionOfOverlap(const BloomxDirectory *directory, const blx_filter *f);
 
 /* Of a scan key on a value, with that argument, which is not NULL, and of IS NULL. */
 extern KeyCondition *BloomxConditionOfValue(Relation index, BloomxColumns *columns, const ScanKeyData *key, Datum argument);
