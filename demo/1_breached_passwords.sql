@@ -127,6 +127,7 @@ BEGIN
     END LOOP;
 END $$;
 SELECT way, said_yes AS "said yes", round((min(seconds) * 1e6 / :lookups)::numeric, 2) AS "microseconds per lookup" FROM took GROUP BY way, said_yes ORDER BY 3 DESC;
+\echo 'One word at a time, the filter is about as fast as the btree, in a small part of its space. It gains where many words are tested at once, below.'
 SELECT must(bool_and(said_yes >= :lookups / 2), 'both ways find all words that are in the list') AS claim FROM took WHERE way !~ 'loop' \gset
 \echo :claim
 

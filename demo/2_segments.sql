@@ -21,6 +21,7 @@ VACUUM ANALYZE segment;
 SELECT count(*) AS segments, commas(avg(bloom_cardinality(filter))::bigint) AS "keys per segment (estimated)",
        pg_size_pretty(avg(pg_column_size(filter))::bigint) AS "a filter", pg_size_pretty(pg_total_relation_size('segment')) AS "all filters",
        pg_size_pretty(pg_table_size('chunk')) AS "all words", percent(max(bloom_fpr(filter))) AS "worst fpr" FROM segment;
+\echo 'The rate of 1 % is planned as a mean: some filters are a little above it, most are below.'
 
 \echo 'One word: the candidate segments, the one that really has it, and the row itself, read only from the candidates.'
 \set ECHO queries

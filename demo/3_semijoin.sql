@@ -59,7 +59,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined_filter
 \set ECHO none
 
 \echo
-\echo 'C. A tiny build side: the few hosts of the Vatican. The hash table of the join is as good a filter, and cheaper: no gain is expected.'
+\echo 'C. A tiny build side: the few hosts of the Vatican. The hash table of the join is as good a filter, so the filter is pure cost: the query may take twice as long.'
 \set ECHO queries
 CREATE VIEW tiny AS
   SELECT count(*) AS visits, sum(bytes) AS bytes FROM visit JOIN host USING (addr) WHERE cc = 'VA';
