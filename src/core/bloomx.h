@@ -414,7 +414,7 @@ extern uint64_t blx_bits_set(const blx_filter *f);
 /* Keys in f from its fill (Swamidass and Baldi 2007); INFINITY when every bit is set. */
 extern double blx_cardinality(const blx_filter *f);
 
-/* The standard error of blx_cardinality for a filter of geometry g that holds n keys. */
+/* The standard error of blx_cardinality for a filter of geometry g that holds n keys; of variable_blocked an upper bound. */
 extern double blx_cardinality_error(const blx_geometry *g, double n);
 
 /* Estimates of the keys of two filters, each with its standard error.  in_both may be below 0 where chance wants it so. */

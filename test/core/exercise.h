@@ -134,7 +134,7 @@ exercise_sealed(const blx_filter *f)
 		CHECK(found == blx_test(f, hash), "found, or not");
 	for (int64_t parts = f->parts; blx_prefix_geometry(f, parts, &g, &error); parts -= 7)
 	{
-		small = prefix_of_start(f, parts);
+		small = prefix(f, parts);
 		CHECK(blx_check(small, blx_size(small), &error), "%s", error.message);
 		CHECK(!blx_test(f, hash) || blx_test(small, hash), "a prefix that says no");
 	}
@@ -206,7 +206,6 @@ exercise_filter(blx_filter *f, bool tidy)
 		CHECK(blx_cardinality(resized(f, &h)) >= 0, "%s", describe(&g));
 
 	prefix(f, (1 + g.parts) / 2);
-	prefix_of_start(f, (1 + g.parts) / 2);
 	if (counting)
 	{
 		CHECK(blx_compare(bits_of(union_of(f, f)), bits_of(f)) == 0, "%s: f | f", describe(&g));

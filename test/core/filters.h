@@ -357,24 +357,6 @@ prefix(const blx_filter *f, int64_t parts)
 	return resized(f, &g);
 }
 
-/* The same prefix, made from no more of f than it needs, and in place if possible. */
-static inline blx_filter *
-prefix_of_start(const blx_filter *f, int64_t parts)
-{
-	blx_geometry g;
-	blx_error	error;
-	uint64_t	bytes;
-	blx_filter *start;
-
-	if (!CHECK(blx_prefix_geometry(f, parts, &g, &error), "%s", error.message))
-		exit(1);
-	bytes = blx_header_bytes(f->name_len) + 8 * blx_prefix_words(f, &g);
-	CHECK(bytes <= blx_size(f), "%" PRIu64 " bytes of %" PRIu64, bytes, blx_size(f));
-	start = take(bytes);
-	memcpy(start, f, bytes);
-	return blx_cut(start, &g) ? start : resized(start, &g);
-}
-
 static inline blx_filter *
 union_of(const blx_filter *a, const blx_filter *b)
 {

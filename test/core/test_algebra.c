@@ -174,7 +174,6 @@ folds(void)
 		blx_error	error;
 
 		CHECK(identical(prefix(s.f, parts), built(&h, 7, s.keys, s.n)), "%s cut to %u parts", describe(&s.g), parts);
-		CHECK(identical(prefix_of_start(s.f, parts), prefix(s.f, parts)), "%s cut to %u parts, from its start", describe(&s.g), parts);
 		CHECK(!blx_prefix_geometry(s.f, 0, &h, &error) && error.code == BLX_INVALID_PARAMETER, "0 parts");
 		CHECK(!blx_prefix_geometry(s.f, pieces(&s.g) + 1, &h, &error), "more parts than there are");
 		CHECK(!blx_prefix_geometry(s.f, INT64_C(0x10000) + 1, &h, &error), "does not wrap round");
@@ -242,6 +241,8 @@ unions(void)
 		blx_error	error;
 
 		CHECK(missing(u, s.keys, s.n) + missing(u, keys2, n2) == 0, "%s | %s", describe(&s.g), describe(&h));
+		if (s.g.layout == BLX_VARIABLE_BLOCKED)	/* has none, as it is not compared; its unions are of equal geometries */
+			continue;
 		if (!CHECK(blx_common_geometry(s.f, b, &common, &error), "%s", error.message))
 			continue;
 		direct = built(&common, 9, s.keys, s.n);

@@ -462,7 +462,6 @@ algebra(void)
 		small = folded(prefix(f, h.parts), times);
 		CHECK(identical(small, built(&h, 7, keys, n)), "%s to %s", describe(&g), describe(&h));
 		CHECK(identical(small, prefix(folded(f, times), h.parts)), "%s to %s", describe(&g), describe(&h));
-		CHECK(identical(prefix_of_start(f, h.parts), prefix(f, h.parts)), "%s cut to %u parts, from its start", describe(&g), h.parts);
 		CHECK(removed_of(small, keys, n / 2) == n / 2, "%s", describe(&h));
 		CHECK(missing(small, keys + n / 2, n - n / 2) == 0, "%s lost a key", describe(&h));
 	}

@@ -37,48 +37,14 @@ blx_bits_set(const blx_filter *f)
  * misses these with probability 1 - share, and a probe that only a fraction of the
  * keys have with 1 - fraction share.
  */
-static double
-log_miss(double k, double share)
-{
-	double		whole = floor(k);
-
-	share = fmin(1, share);
-	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
-}
-
 double
 blx_log_miss(const blx_geometry *g, double bits)
 {
-	return log_miss(blx_bits_per_key(g) / g->parts, bits / (double) g->part_bits);
-}
+	double		k = blx_bits_per_key(g) / g->parts,
+				whole = floor(k),
+				share = fmin(1, bits / (double) g->part_bits);
 
-/*
- * Where a part has pieces, a key sets bits of different pieces independently.  The
- * chance of missing one bit is the mean over all bits, which is nearly that of each.
- */
-unsigned
-blx_pairs_of_part(const blx_geometry *g, blx_pairs pairs[BLX_MAX_PIECES])
-{
-	double		bits = (double) g->part_bits,
-				one = blx_log_miss(g, 1);
-	blx_pairs	apart = {bits, 2 * one};
-	unsigned	n = 0;
-
-	if (!blx_layout_row(g->layout)->in_pieces)
-	{
-		pairs[0] = (blx_pairs) {bits - 1, blx_log_miss(g, 2)};
-		return 1;
-	}
-	for (uint64_t left = g->part_bits; left > 0; left &= left - 1)
-	{
-		double		size = (double) (left & -left),
-					k = blx_bits_per_key(g) * size / bits;
-
-		pairs[n++] = (blx_pairs) {size / bits * (size - 1), 2 * one + log_miss(k, 2 / size) - 2 * log_miss(k, 1 / size)};
-		apart.number -= size / bits * size;
-	}
-	pairs[n++] = apart;
-	return n;
+	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
 }
 
 /* Returns the chance that one key sets a given bit.  Its block is picked with probability 1/B. */
@@ -150,9 +116,8 @@ blx_cardinality_error(const blx_geometry *g, double n)
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;
 	double		hit = hit_probability(g);
-	double		log1 = blx_log_miss(g, 1);
-	blx_pairs	same_part[BLX_MAX_PIECES];
-	unsigned	kinds = blx_pairs_of_part(g, same_part);
+	double		log1 = blx_log_miss(g, 1),
+				log2 = blx_layout_row(g->layout)->folds ? blx_log_miss(g, 2) : 2 * log1;	/* most pairs of variable_blocked are in two blocks */
 	double		unset = exp(n * log1p(-hit));
 
 	/*
@@ -162,11 +127,9 @@ blx_cardinality_error(const blx_geometry *g, double n)
 	 */
 #define EXCESS(either) expm1(n * (log1p(-(either)) - 2 * log1p(-hit)))
 	double		covariance =
-		(block_bits - (double) g->part_bits) * EXCESS(-expm1(2 * log1) / blocks)
+		((double) g->part_bits - 1) * EXCESS(-expm1(log2) / blocks)
+		+ (block_bits - (double) g->part_bits) * EXCESS(-expm1(2 * log1) / blocks)
 		+ (blocks > 1 ? (bits - block_bits) * EXCESS(-2 * expm1(log1) / blocks) : 0);
-
-	for (unsigned i = 0; i < kinds; i++)
-		covariance += same_part[i].number * EXCESS(-expm1(same_part[i].log_miss) / blocks);
 #undef EXCESS
 	double		variance = bits * (unset * (1 - unset) + unset * unset * covariance);
 

@@ -64,19 +64,6 @@ extern bool blx_compatible(const blx_filter *a, const blx_filter *b, enum blx_op
 /* The geometry of the prefix of `parts` parts, 1 .. parts of f. */
 extern bool blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_error *error);
 
-/*
- * How many words, from the start of the body, blx_or_into needs for that prefix.
- * Only the filter's header need be in memory.  Only BLX_FETCHABLE layouts.
- */
-extern uint64_t blx_prefix_words(const blx_filter *header, const blx_geometry *g);
-
-/*
- * Truncates f, which has the words of the prefix at least, in place to the prefix
- * of geometry g.  False if the prefix ends inside a group: then the words must be
- * rewritten (blx_resize).
- */
-extern bool blx_cut(blx_filter *f, const blx_geometry *g);
-
 /* The geometry after `times` halvings of blocks (or of part_bits in the flat layout). */
 extern bool blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error);
 
@@ -136,19 +123,6 @@ extern double blx_keys_as_full(const blx_filter *f);
 
 /* The logarithm of the chance that all probes of a key in a part miss `bits` given bits of it. */
 extern double blx_log_miss(const blx_geometry *g, double bits);
-
-/* The pairs of a bit with the others of its part that lie alike, and the logarithm of the chance that a key misses both. */
-typedef struct blx_pairs
-{
-	double		number;			/* for each bit, on average */
-	double		log_miss;
-} blx_pairs;
-
-/* A size of at most BLX_MAX_BYTES in bits has 33 binary digits: 33 pieces, and the pairs of different ones. */
-#define BLX_MAX_PIECES 34
-
-/* Returns how many kinds of such pairs there are. */
-extern unsigned blx_pairs_of_part(const blx_geometry *g, blx_pairs pairs[BLX_MAX_PIECES]);
 
 /* ---- sizing.c ---- */
 

@@ -8,6 +8,7 @@
  * that is more than bits passes its layout's check_body.  Nothing else decides what
  * is a filter, and code behind these checks trusts the header.
  */
+#include <stddef.h>
 #include <string.h>
 
 #include "core/base/base.h"
@@ -17,6 +18,7 @@
 #include "core/layouts/layout.h"
 
 #define WIRE_HEADER 44			/* interchange bytes before the name */
+#define BIG_ENDIAN_HOST (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
 
 /* Checks the fields that say what the others mean, and that all words are there from which the geometry is read. */
 static bool
@@ -121,23 +123,30 @@ blx_check(const blx_filter *f, uint64_t size, blx_error *error)
 	return blx_check_for_tests(f, size, error) && check_linear(f, error);
 }
 
-/* Writes the lowest `bytes` bytes of a value, little-endian, and moves *out behind them. */
-static inline void
-put(uint8_t **out, uint64_t value, unsigned bytes)
+/* The fields of the header that are numbers, in the order of docs/internals/FORMAT.md. */
+#define FIELD(name) {offsetof(blx_filter, name), sizeof ((blx_filter *) NULL)->name}
+static const struct
 {
-	for (unsigned i = 0; i < bytes; i++)
-		*(*out)++ = (uint8_t) (value >> 8 * i);
-}
+	uint8_t		at,
+				bytes;
+}			fields[] = {
+	FIELD(layout), FIELD(key_type), FIELD(name_len), FIELD(hashing), FIELD(blocks), FIELD(seed), FIELD(capacity),
+	FIELD(part_bits), FIELD(parts), FIELD(probes), FIELD(fraction), FIELD(expanded), FIELD(pending)
+};
 
-/* Reads what put writes. */
-static inline uint64_t
-get(const uint8_t **in, unsigned bytes)
+/* Copies the header's numbers between memory and the interchange form, where each has its lowest byte first. */
+static void
+copy_numbers(uint8_t *to, const uint8_t *from, bool to_wire)
 {
-	uint64_t	value = 0;
+	size_t		wire = 4;		/* behind the magic */
 
-	for (unsigned i = 0; i < bytes; i++)
-		value |= (uint64_t) *(*in)++ << 8 * i;
-	return value;
+	for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++)
+		for (unsigned b = 0; b < fields[i].bytes; b++, wire++)
+		{
+			size_t		native = fields[i].at + (BIG_ENDIAN_HOST ? fields[i].bytes - 1 - b : b);
+
+			to[to_wire ? wire : native] = from[to_wire ? native : wire];
+		}
 }
 
 static void
@@ -163,21 +172,8 @@ blx_export(const blx_filter *f, uint8_t *out)
 	size_t		name_bytes = blx_header_bytes(f->name_len) - sizeof(blx_filter);
 
 	memcpy(out, f->magic, 4);
-	out += 4;
-	/* The header, field by field in the order of docs/internals/FORMAT.md, and the name. */
-	put(&out, f->layout, 1);
-	put(&out, f->key_type, 1);
-	put(&out, f->name_len, 1);
-	put(&out, f->hashing, 1);
-	put(&out, f->blocks, 4);
-	put(&out, f->seed, 8);
-	put(&out, f->capacity, 8);
-	put(&out, f->part_bits, 8);
-	put(&out, f->parts, 2);
-	put(&out, f->probes, 2);
-	put(&out, f->fraction, 2);
-	put(&out, f->expanded, 1);
-	put(&out, f->pending, 1);
+	copy_numbers(out, (const uint8_t *) f, true);
+	out += WIRE_HEADER;
 	memcpy(out, blx_name(f), name_bytes);
 	out += name_bytes;
 	/* The body: a form of its own, or its words. */
@@ -192,20 +188,7 @@ static void
 read_header(const uint8_t *in, blx_filter *h)
 {
 	memcpy(h->magic, in, 4);
-	in += 4;
-	h->layout = (uint8_t) get(&in, 1);
-	h->key_type = (uint8_t) get(&in, 1);
-	h->name_len = (uint8_t) get(&in, 1);
-	h->hashing = (uint8_t) get(&in, 1);
-	h->blocks = (uint32_t) get(&in, 4);
-	h->seed = get(&in, 8);
-	h->capacity = get(&in, 8);
-	h->part_bits = get(&in, 8);
-	h->parts = (uint16_t) get(&in, 2);
-	h->probes = (uint16_t) get(&in, 2);
-	h->fraction = (uint16_t) get(&in, 2);
-	h->expanded = (uint8_t) get(&in, 1);
-	h->pending = (uint8_t) get(&in, 1);
+	copy_numbers((uint8_t *) h, in, false);
 }
 
 /* True if the name has no zero byte and is padded with zeros. */

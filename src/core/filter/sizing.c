@@ -10,7 +10,8 @@
  * There are at most 64 k, a search is a bisection, and a formula takes
  * milliseconds at most, so no plan takes long, whatever the arguments.
  *
- * A layout that grows or forgets plans itself (`plan` in its row).
+ * A layout that grows or forgets, or whose k follows from its size, plans itself
+ * (`plan` in its row).
  */
 #include <math.h>
 #include <stdio.h>
@@ -88,53 +89,31 @@ largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint
 	return largest_step_of(row, options, k, blx_body_words, words);
 }
 
-/* Returns the memory in which k probes have that rate, up to a factor: (1 - e^(-kn/m))^k solved for m. */
-static double
-memory_of_rate(double rate, unsigned k)
-{
-	return -1 / log1p(-pow(rate, 1.0 / k));
-}
-
 /*
  * Returns the smallest step of k probes that meets the target.  `high` is a step
  * that meets it, with rate *rate; *rate becomes the rate of the result.
- *
- * Two of three turns guess the step from the last size tried and its rate, as if
- * every layout had the textbook's formula.  That is close enough to save two
- * thirds of the evaluations of a plain bisection.  Every third turn bisects,
- * so that wrong guesses cannot make the search long.
  */
 static uint64_t
 smallest_step(const blx_layout *row, const blx_options *options, unsigned k, uint64_t n, double fpr,
 			  uint64_t high, double *rate)
 {
 	uint64_t	low = 1;
-	double		last = *rate;
-	blx_geometry g;
 
-	row->at_step(k, high, options, &g);
-	for (unsigned turn = 0; low < high; turn++)
+	while (low < high)
 	{
-		uint64_t	step = low + (high - low) / 2;
+		uint64_t	middle = low + (high - low) / 2;
+		blx_geometry g;
+		double		of_middle;
 
-		if (turn % 3 != 2 && last > 0 && last < 1)
+		row->at_step(k, middle, options, &g);
+		of_middle = rate_of(row, &g, n);
+		if (of_middle < fpr)
 		{
-			double		words = (double) blx_body_words(&g) * memory_of_rate(fpr, k) / memory_of_rate(last, k);
-
-			/* the first step above that memory, brought into what is still open */
-			step = largest_step(row, options, k, (uint64_t) fmin(words, BLX_MAX_BYTES)) + 1;
-			step = step < low ? low : step >= high ? high - 1 : step;
-		}
-		/* keep what is known: `high` meets the target, no step below `low` does */
-		row->at_step(k, step, options, &g);
-		last = rate_of(row, &g, n);
-		if (last < fpr)
-		{
-			high = step;
-			*rate = last;
+			high = middle;
+			*rate = of_middle;
 		}
 		else
-			low = step + 1;
+			low = middle + 1;
 	}
 	return high;
 }
@@ -196,8 +175,6 @@ search_smallest(const blx_layout *row, const blx_options *options, uint64_t n, d
 				found = false;
 	double		best_rate = 1;
 
-	if (row->smallest != NULL)
-		return row->smallest(n, fpr, max_words, best);
 	/* Beyond max_k only for a layout that has no smaller k (hybrid with many probes per part). */
 	for (unsigned k = 1; k <= max_k || (!tried && k <= BLX_MAX_K); k++)
 	{
@@ -266,26 +243,6 @@ largest_load(const blx_layout *row, const blx_geometry *g, double fpr, uint64_t 
 	return low;
 }
 
-/* Returns the largest number of keys for which a layout has a geometry, if k follows from the size. */
-static uint64_t
-largest_capacity_of_any_k(const blx_layout *row, double fpr, uint64_t max_words)
-{
-	uint64_t	low = 0,
-				high = MAX_CAPACITY;
-	blx_geometry g;
-
-	while (low < high)
-	{
-		uint64_t	middle = low + (high - low + 1) / 2;
-
-		if (row->smallest(middle, fpr, max_words, &g))
-			low = middle;
-		else
-			high = middle - 1;
-	}
-	return low;
-}
-
 /* Sets *g to the largest geometry of k probes.  False if there is none. */
 static bool
 largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint64_t max_words, blx_geometry *g)
@@ -312,8 +269,6 @@ largest_capacity(const blx_layout *row, const blx_options *options, double fpr, 
 	unsigned	first = (unsigned) fmax(1, fmin(BLX_MAX_K, rint(-log2(fpr))));
 	uint64_t	most = 0;
 
-	if (row->smallest != NULL)
-		return largest_capacity_of_any_k(row, fpr, max_words);
 	/*
 	 * Begin with the textbook's k, -log2 of the rate: few others do better, and
 	 * a k that does not costs one evaluation.

@@ -74,17 +74,6 @@ blx_group_words(blx_groups shape, unsigned group)
 	return (uint64_t) blx_block_words(shape, blx_group_parts(shape, group)) << shape.log2;
 }
 
-/* Returns the words of all groups in which the first `parts` parts lie. */
-static inline uint64_t
-blx_groups_prefix_words(blx_groups shape, unsigned parts)
-{
-	unsigned	whole = (parts + BLX_GROUP - 1) / BLX_GROUP * BLX_GROUP;
-
-	if (whole < shape.parts)
-		shape.parts = whole;
-	return blx_groups_words(shape);
-}
-
 /* Returns the mask of the cells of part j that are not 0, in a block of `parts` parts. */
 static inline uint64_t
 blx_block_part(blx_groups shape, const uint64_t *block, unsigned parts, unsigned j)

@@ -67,7 +67,6 @@ typedef struct blx_layout
 	unsigned	traits;			/* enum blx_trait */
 	bool		flat;			/* may have any enum blx_hashing */
 	bool		fractional;		/* k need not be whole */
-	bool		in_pieces;		/* the part consists of the powers of two that sum to it, the largest first; each gets its share of k */
 	const blx_option_range *options;	/* ends with most = 0 */
 	bool		any_sizes;		/* any two filters of this layout combine, whatever their geometries */
 	const char *why_not[BLX_OPERATIONS];	/* for an operation that it refuses, why: a sentence */
@@ -92,14 +91,7 @@ typedef struct blx_layout
 	/* The k whose blocks are whole cache lines, if a step doubles the memory: a plan prefers it (filter/sizing.c).  0: none. */
 	unsigned	line_k;
 
-	/*
-	 * Sizing where k follows from the size.  Sets g to the smallest geometry
-	 * whose rate with n keys is below fpr, if it has at most max_words words;
-	 * otherwise returns false.
-	 */
-	bool		(*smallest) (uint64_t n, double fpr, uint64_t max_words, blx_geometry *g);
-
-	/* Sizing where neither applies: makes the whole plan.  capacity is at least 1, 0 < fpr < 1. */
+	/* Sizing where that does not apply: makes the whole plan.  capacity is at least 1, 0 < fpr < 1. */
 	bool		(*plan) (uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error);
 
 	/*
@@ -148,9 +140,6 @@ typedef struct blx_layout
 
 	/* Cuts g to a prefix of `parts` parts.  NULL: the first parts of each block. */
 	bool		(*prefix) (blx_geometry *g, int64_t parts, blx_error *error);
-
-	/* Returns how many words of f's body merge reads to make that prefix.  NULL: as many as the prefix has. */
-	uint64_t	(*prefix_words) (const blx_filter *f, const blx_geometry *g);
 
 	/*
 	 * Combines src into dst over the parts that both have, folding or expanding

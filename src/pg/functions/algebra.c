@@ -54,7 +54,7 @@ PG_FUNCTION_INFO_V1(bloom_prefix);
 Datum
 bloom_prefix(PG_FUNCTION_ARGS)
 {
-	PG_RETURN_FILTER(DatumGetFilterPrefix(PG_GETARG_DATUM(0), PG_GETARG_INT32(1)));
+	PG_RETURN_FILTER(CheckResult(blx_prefix(PG_GETARG_FILTER(0), PG_GETARG_INT32(1), &FilterMemory, &core_error)));
 }
 
 /* bloom_fold(f, times int) */

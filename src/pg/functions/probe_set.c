@@ -26,53 +26,30 @@
 #include "pg/functions/functions.h"
 #include "pg/value/growth.h"
 
-/* Twice as many slots as hashes; more if the hashes stand too close (docs/internals/design.md, "The open set"). */
 blx_filter *
 ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n)
 {
-	uint64		slots = Max(8, 2 * (uint64) n);
-	blx_filter *probe = AllocFilter(blx_hashes_bytes(slots, key->identity.name_len));
+	blx_filter *probe = NewHashes(NULL, &key->identity, 0, n);
 
-	blx_hashes_init(probe, slots, NULL, &key->identity, 0);
-	for (int i = 0; i < n; i++)
-		while (!blx_hashes_add(probe, hashes[i]))
-		{
-			blx_filter *larger = LargerHashes(probe);
-
-			pfree(probe);
-			probe = larger;
-		}
+	CheckCore(blx_grow_add(&probe, hashes, n, &FilterMemory, &core_error));
 	return probe;
-}
-
-/* NULL elements are left out, as by HashArray. */
-static bool
-HashTexts(KeyType *untyped, ArrayType *array, uint64 **hashes, int *n)
-{
-	Datum	   *values;
-	bool	   *nulls;
-	int			count;
-
-	deconstruct_array(array, TEXTOID, -1, false, TYPALIGN_INT, &values, &nulls, &count);
-	*hashes = palloc(sizeof(uint64) * Max(count, 1));
-	*n = 0;
-	for (int i = 0; i < count; i++)
-		if (!nulls[i] && !HashTextSoftly(untyped, values[i], 0, &(*hashes)[(*n)++]))
-			return false;
-	return true;
 }
 
 const blx_filter *
 ProbeOfTexts(KeyType *untyped, Datum texts, bool is_array, const blx_identity *keys)
 {
-	uint64		hash,
-			   *hashes = &hash;
+	Datum	   *values = &texts;
 	int			n = 1;
+	uint64	   *hashes;
 
 	if (!ReadAs(untyped, keys))
 		return NULL;
-	if (is_array ? !HashTexts(untyped, DatumGetArrayTypeP(texts), &hashes, &n) : !HashTextSoftly(untyped, texts, 0, &hash))
-		return NULL;
+	if (is_array)
+		values = TextsOf(texts, &n);
+	hashes = palloc(sizeof(uint64) * Max(n, 1));
+	for (int i = 0; i < n; i++)
+		if (!HashTextSoftly(untyped, values[i], 0, &hashes[i]))
+			return NULL;
 	return ProbeOfHashes(untyped, hashes, n);
 }
 

@@ -173,8 +173,7 @@ HashNumeric(KeyType *key, Datum value, uint64 seed)
 	hash = blx_hash_bytes(text.bytes, text.length, seed);
 	if (text.made != NULL)
 		pfree(text.made);
-	if ((Pointer) number != DatumGetPointer(value))
-		pfree(number);
+	FreeIfDetoasted(number, value);
 	return hash;
 }
 
@@ -185,8 +184,7 @@ HashVarlena(KeyType *key, Datum value, uint64 seed)
 	struct varlena *bytes = PG_DETOAST_DATUM_PACKED(value);
 	uint64		hash = blx_hash_bytes(VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes), seed);
 
-	if ((Pointer) bytes != DatumGetPointer(value))
-		pfree(bytes);
+	FreeIfDetoasted(bytes, value);
 	return hash;
 }
 
@@ -198,8 +196,7 @@ HashBpchar(KeyType *key, Datum value, uint64 seed)
 	int			length = bpchartruelen(VARDATA_ANY(text), VARSIZE_ANY_EXHDR(text));
 	uint64		hash = blx_hash_bytes(VARDATA_ANY(text), length, seed);
 
-	if ((Pointer) text != DatumGetPointer(value))
-		pfree(text);
+	FreeIfDetoasted(text, value);
 	return hash;
 }
 
@@ -300,8 +297,7 @@ HashInet(KeyType *key, Datum value, uint64 seed)
 	bytes[1] = ip_bits(address);
 	memcpy(bytes + 2, ip_addr(address), ip_addrsize(address));
 	hash = blx_hash_bytes(bytes, 2 + ip_addrsize(address), seed);
-	if ((Pointer) address != DatumGetPointer(value))
-		pfree(address);
+	FreeIfDetoasted(address, value);
 	return hash;
 }
 

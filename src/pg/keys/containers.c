@@ -89,8 +89,7 @@ HashArrayValue(KeyType *key, Datum value, uint64 seed)
 		PutNullablePart(&state, element, item, isnull, seed);
 	}
 	array_free_iterator(iterator);
-	if ((Pointer) array != DatumGetPointer(value))
-		pfree(array);
+	FreeIfDetoasted(array, value);
 	return XXH3_64bits_digest(&state);
 }
 
@@ -162,8 +161,7 @@ HashColumns(KeyType *key, Datum value, uint64 seed, bool nulls_at_end)
 	ReleaseTupleDesc(columns);
 	pfree(values);
 	pfree(nulls);
-	if ((Pointer) row != DatumGetPointer(value))
-		pfree(row);
+	FreeIfDetoasted(row, value);
 	return XXH3_64bits_digest(&state);
 }
 
@@ -221,8 +219,7 @@ HashRange(KeyType *key, Datum value, uint64 seed)
 	check_stack_depth();
 	XXH3_64bits_reset_withSeed(&state, seed);
 	PutRange(&state, key->parts, lookup_type_cache(RangeTypeGetOid(range), TYPECACHE_RANGE_INFO), range, seed);
-	if ((Pointer) range != DatumGetPointer(value))
-		pfree(range);
+	FreeIfDetoasted(range, value);
 	return XXH3_64bits_digest(&state);
 }
 
@@ -247,8 +244,7 @@ HashMultirange(KeyType *key, Datum value, uint64 seed)
 	}
 	if (count > 0)
 		pfree(ranges);
-	if ((Pointer) multirange != DatumGetPointer(value))
-		pfree(multirange);
+	FreeIfDetoasted(multirange, value);
 	return XXH3_64bits_digest(&state);
 }
 
@@ -308,7 +304,6 @@ HashJsonb(KeyType *key, Datum value, uint64 seed)
 		else if (token == WJB_KEY || token == WJB_VALUE || token == WJB_ELEM)
 			PutJsonbScalar(&state, &item);
 	}
-	if ((Pointer) document != DatumGetPointer(value))
-		pfree(document);
+	FreeIfDetoasted(document, value);
 	return XXH3_64bits_digest(&state);
 }

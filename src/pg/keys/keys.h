@@ -65,12 +65,23 @@ extern bool LookupRowOfTypmod(KeyType *key, int32 typmod, Node *soft);
 /* True if a row has columns of the types of the key's. */
 extern bool HasColumnsOf(const KeyType *key, Datum value);
 
+/* Frees what detoasting a value gave, if that is a copy. */
+static inline void
+FreeIfDetoasted(void *detoasted, Datum value)
+{
+	if (detoasted != DatumGetPointer(value))
+		pfree(detoasted);
+}
+
 /* The hash of a key.  The value must be of the key type and not NULL. */
 static inline uint64
 HashKey(KeyType *key, Datum value, uint64 seed)
 {
 	return key->hash(key, value, seed);
 }
+
+/* The elements of an array of texts that are not NULL. */
+extern Datum *TextsOf(Datum array, int *n);
 
 /* The hashes of an array's elements that are not NULL: *n of them.  Sets *nulls if there is a NULL among the elements. */
 extern uint64 *HashArray(KeyType *key, Datum array, uint64 seed, int *n, bool *nulls);

@@ -348,8 +348,7 @@ LookupRowOf(KeyType *key, Datum value, Node *soft)
 		pfree(nulls);
 		FreeTupleDesc(columns);
 	}
-	if ((Pointer) row != DatumGetPointer(value))
-		pfree(row);
+	FreeIfDetoasted(row, value);
 	return found;
 }
 
@@ -529,4 +528,20 @@ HashArray(KeyType *key, Datum datum, uint64 seed, int *n, bool *nulls)
 	pfree(values);
 	pfree(is_null);
 	return hashes;
+}
+
+Datum *
+TextsOf(Datum array, int *n)
+{
+	Datum	   *texts;
+	bool	   *nulls;
+	int			count;
+
+	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &texts, &nulls, &count);
+	*n = 0;
+	for (int i = 0; i < count; i++)
+		if (!nulls[i])
+			texts[(*n)++] = texts[i];
+	pfree(nulls);
+	return texts;
 }

@@ -67,31 +67,6 @@ DatumGetFilterHead(Datum datum)
 	return blx_traits(head->layout) & TESTABLE_IN_PIECES ? head : DatumGetFilter(datum);
 }
 
-/* A prefix is made of the beginning of the body: of a large stored filter the rest is not read. */
-blx_filter *
-DatumGetFilterPrefix(Datum datum, int64 parts)
-{
-	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
-	const blx_filter *f = NULL;
-	blx_filter *start;
-	blx_geometry geometry;
-	bool		in_pieces;
-
-	/* the geometry of the prefix, from the header if that suffices */
-	if (PiecesPay(value, 1))
-		f = FetchFilterHeader(datum, toast_raw_datum_size(datum));
-	in_pieces = f != NULL;
-	if (!in_pieces)
-		f = DatumGetFilter(datum);
-	CheckCore(blx_prefix_geometry(f, parts, &geometry, &core_error));
-	if (!in_pieces)
-		return ResizeFilter(f, &geometry);
-	/* the beginning of the body: often it is the prefix as it stands */
-	start = (blx_filter *) FetchPiece(value, VARHDRSZ,
-									  blx_header_bytes(f->name_len) - VARHDRSZ + 8 * blx_prefix_words(f, &geometry));
-	return blx_cut(start, &geometry) ? start : ResizeFilter(start, &geometry);
-}
-
 /* blx_fetch: words of the body, from the head if it contains them, else from TOAST. */
 static const uint64 *
 FetchWords(void *arg, uint64 first, unsigned n)

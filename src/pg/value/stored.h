@@ -37,9 +37,6 @@ extern const blx_filter *FetchFilterHeader(Datum datum, Size size);
  */
 extern const blx_filter *DatumGetFilterHead(Datum datum);
 
-/* The prefix of `parts` parts. */
-extern blx_filter *DatumGetFilterPrefix(Datum datum, int64 parts);
-
 /* A filter to be tested: in memory, or only its head, with the rest to be fetched from TOAST. */
 typedef struct TestedFilter
 {

@@ -41,7 +41,7 @@ typedef struct kind
 	double		fine;			/* bit i, bit j */
 } kind;
 
-#define MAX_KINDS (5 + 2 * BLX_MAX_PIECES)
+#define MAX_KINDS 7
 
 /* The two geometries, and what follows from them. */
 typedef struct shape
@@ -90,9 +90,8 @@ by_blocks(shape *s, const blx_geometry *g, double ratio)
 				parts = g->parts,
 				part_bits = (double) g->part_bits,
 				one = hit(g, 1),
+				two = hit(g, 2),
 				two_parts = hit_two_parts(g, 1, 1);
-	blx_pairs	pairs[BLX_MAX_PIECES];
-	unsigned	n = blx_pairs_of_part(g, pairs);
 
 	s->coarse_hit = coarse * one;
 	s->fine_hit = fine * one;
@@ -100,13 +99,8 @@ by_blocks(shape *s, const blx_geometry *g, double ratio)
 	add_kind(s, 1, coarse * one, coarse * one, fine * one);
 	add_kind(s, ratio - 1, coarse * one, coarse * one, 2 * fine * one);
 	/* the same part: of the block, of other blocks of the coarse block */
-	for (unsigned i = 0; i < n; i++)
-	{
-		double		same_part = -expm1(pairs[i].log_miss);
-
-		add_kind(s, pairs[i].number, coarse * same_part, fine * same_part + (coarse - fine) * one, fine * same_part);
-		add_kind(s, (ratio - 1) * pairs[i].number, coarse * same_part, fine * same_part + (coarse - fine) * one, 2 * fine * one);
-	}
+	add_kind(s, part_bits - 1, coarse * two, fine * two + (coarse - fine) * one, fine * two);
+	add_kind(s, (ratio - 1) * (part_bits - 1), coarse * two, fine * two + (coarse - fine) * one, 2 * fine * one);
 	/* other parts, likewise */
 	add_kind(s, (parts - 1) * part_bits, coarse * two_parts, fine * two_parts + (coarse - fine) * one, fine * two_parts);
 	add_kind(s, (ratio - 1) * (parts - 1) * part_bits, coarse * two_parts, fine * two_parts + (coarse - fine) * one, 2 * fine * one);

@@ -25,29 +25,6 @@ blx_prefix_geometry(const blx_filter *f, int64_t parts, blx_geometry *g, blx_err
 	return true;
 }
 
-uint64_t
-blx_prefix_words(const blx_filter *header, const blx_geometry *g)
-{
-	const blx_layout *row = blx_layout_row(header->layout);
-
-	return row != NULL && row->prefix_words != NULL ? row->prefix_words(header, g) : blx_body_words(g);
-}
-
-bool
-blx_cut(blx_filter *f, const blx_geometry *g)
-{
-	uint64_t	words = blx_body_words(g);
-
-	if (f->layout != g->layout || !blx_check_operation(f->layout, BLX_PREFIX, NULL) || blx_prefix_words(f, g) != words)
-		return false;
-	f->parts = g->parts;
-	f->part_bits = g->part_bits;
-	f->pending = 0;
-	if (g->part_bits % 64 != 0)	/* where blocks of variable size end within a word */
-		blx_words(f)[words - 1] &= ~UINT64_C(0) >> (64 - g->part_bits % 64);
-	return true;
-}
-
 bool
 blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
 {

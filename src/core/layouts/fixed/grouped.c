@@ -69,12 +69,6 @@ blx_grouped_folded_bits_set(const blx_filter *f, unsigned times)
 	return blx_groups_folded_bits_set(blx_grouped_ccells(f), blx_grouped_shape(f), times);
 }
 
-uint64_t
-blx_grouped_prefix_words(const blx_filter *f, const blx_geometry *g)
-{
-	return notes_of(f) + blx_groups_prefix_words(blx_grouped_shape(f), g->parts);
-}
-
 /* A sum of counters counts the keys of both streams, and its note the removals that either filter refused. */
 void
 blx_grouped_merge(blx_filter *dst, const blx_filter *src, blx_op op)

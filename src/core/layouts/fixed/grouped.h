@@ -26,7 +26,6 @@ extern bool blx_grouped_test_fetched(const blx_filter *header, uint64_t hash, bl
 extern double blx_grouped_fpr_expected(const blx_geometry *g, uint64_t n);
 extern void blx_grouped_fpr_prefixes(const blx_filter *f, double *rates);
 extern uint64_t blx_grouped_folded_bits_set(const blx_filter *f, unsigned times);
-extern uint64_t blx_grouped_prefix_words(const blx_filter *f, const blx_geometry *g);
 extern void blx_grouped_merge(blx_filter *dst, const blx_filter *src, blx_op op);
 extern bool blx_grouped_disjoint(const blx_filter *a, const blx_filter *b);
 
@@ -41,7 +40,6 @@ extern bool blx_grouped_disjoint(const blx_filter *a, const blx_filter *b);
 	.fpr_prefixes = blx_grouped_fpr_prefixes, \
 	.folded_bits_set = blx_grouped_folded_bits_set, \
 	.folds = BLX_FOLDS_BLOCKS, \
-	.prefix_words = blx_grouped_prefix_words, \
 	.merge = blx_grouped_merge, \
 	.disjoint = blx_grouped_disjoint
 

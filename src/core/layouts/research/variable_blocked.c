@@ -149,25 +149,28 @@ fpr_expected(const blx_geometry *g, uint64_t n)
  * finds it.
  */
 static bool
-smallest(uint64_t n, double fpr, uint64_t max_words, blx_geometry *g)
+plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
 {
+	const uint64_t most = BLX_MAX_BYTES / 8 - BLX_MAX_NAME;
 	uint64_t	low = 1,
-				high = max_words + 1;
+				high = most + 1;
 
+	(void) options;
 	while (low < high)
 	{
 		uint64_t	words = low + (high - low) / 2;
 
-		*g = of_k(64 * words, size_of_largest(64 * words) * log(2) / (double) n);
-		if (fpr_expected(g, n) < fpr)
+		*g = of_k(64 * words, size_of_largest(64 * words) * log(2) / (double) capacity);
+		if (fpr_expected(g, capacity) < fpr)
 			high = words;
 		else
 			low = words + 1;
 	}
-	if (high > max_words)
-		return false;
-	*g = of_k(64 * high, size_of_largest(64 * high) * log(2) / (double) n);
-	return true;
+	*g = of_k(64 * high, size_of_largest(64 * high) * log(2) / (double) capacity);
+	return high <= most ||
+		blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters, or choose a higher rate.",
+				 "a variable_blocked filter for %llu keys at a false positive rate of %g exceeds the limit of 1 GB",
+				 (unsigned long long) capacity, fpr);
 }
 
 /* Keeps the largest blocks: clears the lowest bits of m. */
@@ -317,17 +320,21 @@ details(const blx_filter *f, blx_emit emit, void *arg)
 	emit(arg, "variable_blocks", __builtin_popcountll(g.part_bits), NULL);
 }
 
+#define DIFFERENT_SIZES "Its blocks have different sizes, and a key has bits in each of them."
+
 const blx_layout blx_layout_variable_blocked = {
 	.name = "variable_blocked",
 	.traits = BLX_FETCHABLE,
 	.fractional = true,
-	.in_pieces = true,
-	.why_not = {[BLX_FOLD] = "Its blocks have different sizes, and a key has bits in each of them."},
+	.why_not = {
+		[BLX_COMPARISON] = DIFFERENT_SIZES,
+		[BLX_FOLD] = DIFFERENT_SIZES,
+	},
 	.instead = {[BLX_FOLD] = "Take a prefix of its blocks."},
 	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
 	.check = check,
 	.bits_per_key = bits_per_key,
-	.smallest = smallest,
+	.plan = plan,
 	.at_bits = at_bits,
 	.add = add,
 	.test_fetched = test_fetched,

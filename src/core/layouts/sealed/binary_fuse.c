@@ -290,15 +290,6 @@ prefix(blx_geometry *g, int64_t parts, blx_error *error)
 	return true;
 }
 
-static uint64_t
-prefix_words(const blx_filter *f, const blx_geometry *g)
-{
-	blx_geometry whole = blx_geometry_of(f);
-
-	(void) g;
-	return body_words(&whole);
-}
-
 /* dst is an empty filter, src or a prefix of it (algebra.c). */
 static void
 merge(blx_filter *dst, const blx_filter *src, blx_op op)
@@ -394,7 +385,6 @@ const blx_layout blx_layout_binary_fuse = {
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
 	.prefix = prefix,
-	.prefix_words = prefix_words,
 	.merge = merge,
 	.parameters = 1,
 	.body_words = body_words,

@@ -42,8 +42,7 @@ AddElements(KeyExtractor *extractor, Datum value, bool empty, KeyHashes *keys)
 	if (n == 0 && !nulls && empty)
 		AddKeyHash(keys, EMPTY_ARRAY);
 	pfree(hashes);
-	if ((Pointer) array != DatumGetPointer(value))
-		pfree(array);
+	FreeIfDetoasted(array, value);
 	return nulls;
 }
 

@@ -59,19 +59,15 @@ ExtractHstore(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 	AddPairs(extractor, value, true, keys);
 }
 
-/* NULL elements do not count. */
 static KeyCondition *
 ConditionOfNames(KeyConditionKind kind, Datum array)
 {
-	Datum	   *names;
-	bool	   *nulls;
-	int			count;
+	int			n;
+	Datum	   *names = TextsOf(array, &n);
 	KeyHashes	keys = {0};
 
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &names, &nulls, &count);
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			AddKeyHash(&keys, HashText(names[i], OF_NAME));
+	for (int i = 0; i < n; i++)
+		AddKeyHash(&keys, HashText(names[i], OF_NAME));
 	return ConditionOfKeys(kind, &keys);
 }
 

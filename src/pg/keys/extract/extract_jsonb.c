@@ -134,8 +134,7 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 	}
 	if (around.path != NULL)
 		pfree(around.path);
-	if ((Pointer) document != DatumGetPointer(value))
-		pfree(document);
+	FreeIfDetoasted(document, value);
 }
 
 /* A key of the object at the top, or a string of the array there, or the string that the document is. */
@@ -150,21 +149,15 @@ ConditionOfTopString(const text *string)
 	return ConditionOfKeys(HAS_ANY, &(KeyHashes) {.hash = hashes, .n = lengthof(hashes)});
 }
 
-/* NULL elements do not count. */
 static KeyCondition *
 ConditionOfTopStrings(KeyConditionKind kind, Datum array)
 {
-	Datum	   *strings;
-	bool	   *nulls;
-	int			count;
-	KeyCondition **parts;
-	uint32		n = 0;
+	int			n;
+	Datum	   *strings = TextsOf(array, &n);
+	KeyCondition **parts = palloc(sizeof(KeyCondition *) * Max(n, 1));
 
-	deconstruct_array(DatumGetArrayTypeP(array), TEXTOID, -1, false, TYPALIGN_INT, &strings, &nulls, &count);
-	parts = palloc(sizeof(KeyCondition *) * Max(count, 1));
-	for (int i = 0; i < count; i++)
-		if (!nulls[i])
-			parts[n++] = ConditionOfTopString(DatumGetTextPP(strings[i]));
+	for (int i = 0; i < n; i++)
+		parts[i] = ConditionOfTopString(DatumGetTextPP(strings[i]));
 	return CombineConditions(kind, parts, n);
 }
 

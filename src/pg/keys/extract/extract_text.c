@@ -104,8 +104,7 @@ ExtractText(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 		if (HasLongGram(&window))
 			AddKeyHash(keys, HashLongGram(&window));
 	}
-	if ((Pointer) string != DatumGetPointer(value))
-		pfree(string);
+	FreeIfDetoasted(string, value);
 }
 
 /* ---- the n-grams of a pattern ---- */

@@ -19,8 +19,7 @@ ExtractTsvector(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 
 	for (int i = 0; i < document->size; i++)
 		AddKeyHash(keys, blx_hash_bytes(STRPTR(document) + entries[i].pos, entries[i].len, 0));
-	if ((Pointer) document != DatumGetPointer(value))
-		pfree(document);
+	FreeIfDetoasted(document, value);
 }
 
 static KeyCondition *
