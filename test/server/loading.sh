@@ -33,7 +33,9 @@ same "an ordinary owner creates the extension" "done" "$(sql joe 'CREATE EXTENSI
 same "its tables" "done" "$(sql joe 'CREATE TABLE load_fact AS SELECT g / 100 AS k FROM generate_series(0, 59999) g' \
 	'CREATE TABLE load_dim AS SELECT g AS k, g / 10 AS grp FROM generate_series(0, 5999) g' 'ANALYZE load_fact, load_dim')"
 
-same "a SET before the library is there is shown, and has no effect" "f on 1000 0 done" "$(sql joe "$loaded" "$on" "SHOW bloomx.runtime_filter" "$join" "$used")"
+# From 18 on the planner asks each access method that knows an operator whether it has an order, which loads the library.
+[ "$(psql -XAtqc "SHOW server_version_num")" -ge 180000 ] && filters=1 || filters=0
+same "a SET before the library is there is shown, and has no effect before 18" "f on 1000 $filters done" "$(sql joe "$loaded" "$on" "SHOW bloomx.runtime_filter" "$join" "$used")"
 same "any call of a function loads it" "f t t 1000 1 done" "$(sql joe "$loaded" "$call" "$loaded" "$on" "$join" "$used")"
 same "in the other order, too" "t 1000 1 done" "$(sql joe "$on" "$call" "$join" "$used")"
 
