@@ -166,6 +166,48 @@ class Test:
         rows = self.one("SELECT string_agg(bloomset_check(s::regclass) || ' rows in ' || (bloomset_info(s::regclass)).stages || ' stages', ', ') FROM unnest(ARRAY['growing_k', 'fixed_k', 'pair_ab']) s")
         print(f"    {rows}")
 
+    def before_wal(self):
+        """A writer whose bits are on the page, and whose WAL record is not; another one with the same key; a crash."""
+        what = "no row is committed before the WAL has its key"
+        if not shutil.which("gdb"):
+            print(f"skipped: {what}: there is no gdb")
+            return
+        server.psql("DROP TABLE IF EXISTS twice; CREATE TABLE twice (k int); CREATE INDEX twice_k ON twice USING bloomset (k); INSERT INTO twice VALUES (1)", DATABASE, stop=True)
+        first, second = self.session(), self.session()
+        pid = first.run("SELECT pg_backend_pid() FROM bloomset_info('twice_k')")[0]
+        gdb = subprocess.Popen(["gdb", "-q", "-batch", "-p", pid, "-ex", "break BloomxFinishChanges", "-ex", "echo =waits=\\n", "-ex", "continue",
+                                "-ex", "echo =stopped=\\n", "-ex", "shell sleep 600"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output = b""
+        inserts = []
+        for line in gdb.stdout:
+            output += line
+            if line.startswith(b"=waits="):
+                inserts.append(threading.Thread(target=self.try_one, args=(first, "INSERT INTO twice VALUES (7)")))
+                inserts[0].start()
+            if line.startswith(b"=stopped="):
+                break
+        if not inserts or b"hit Breakpoint" not in output and b"\nBreakpoint 1, " not in output:
+            gdb.kill()
+            print(f"skipped: {what}: gdb cannot stop the server: {output[-300:].decode('utf-8', 'replace')}")
+            return
+        other = second.run("SELECT pg_backend_pid()")[0]
+        inserts.append(threading.Thread(target=self.try_one, args=(second, "INSERT INTO twice VALUES (7)")))
+        inserts[1].start()
+        while inserts[1].is_alive() and self.one(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {other}") != "LWLock":
+            time.sleep(0.05)
+        kill_server()
+        gdb.kill()
+        for insert in inserts:
+            insert.join()
+        start()
+        self.ok(what, None if self.one("SELECT count(*) FROM twice WHERE NOT bloomset_contains('twice_k', k)") == "0" else "it was")
+
+    def try_one(self, session, statement):
+        try:
+            session.run(statement)
+        except Lost:
+            pass
+
     def put(self, content):
         """Writes the file of growing_k while the server is down.  Returns what it was."""
         with open(os.path.join(os.environ["PGDATA"], self.file), "r+b") as file:
@@ -373,6 +415,7 @@ class Test:
         self.crashes()
         self.one("INSERT INTO unlogged SELECT generate_series(1, 500) RETURNING 1")
         self.ok("an unlogged set is empty after a crash, and takes keys", None if self.one("SELECT bloomset_check('unlogged_k')") == "500" else "it does not")
+        self.before_wal()
         self.file = self.one("SELECT pg_relation_filepath('growing_k')")
         self.control()
         self.torn(True)
@@ -394,7 +437,7 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["crashes", "snapshots", "together", "concurrently", "standby", "damage"])
+    parser.add_argument("--only", choices=["crashes", "before_wal", "snapshots", "together", "concurrently", "standby", "damage"])
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     test = Test(arguments)

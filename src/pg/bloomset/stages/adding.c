@@ -333,7 +333,7 @@ DropKnown(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n
 		stages = view->meta->stages;
 		left = 0;
 		for (uint64 i = 0; i < n; i++)
-			if (!TestSet(view, rel, hashes[i]))
+			if (!TestSetToAdd(view, rel, hashes[i]))
 			{
 				numbers[left] = numbers[i];
 				hashes[left++] = hashes[i];
@@ -424,7 +424,7 @@ AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_n
 	if (is_new != NULL)
 		memset(is_new, 0, n);
 	/* the common case */
-	if (n == 1 && TestSet(view, rel, hashes[0]))
+	if (n == 1 && TestSetToAdd(view, rel, hashes[0]))
 		return 0;
 	for (uint64 done = 0; done < n; done += BATCH)
 		added += AddBatch(view, rel, hashes + done, Min(n - done, BATCH), is_new ? is_new + done : NULL);

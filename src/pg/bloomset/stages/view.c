@@ -7,6 +7,11 @@
  * page before its transaction commits.  Of the metapage, too, only the number of stages
  * is read without a lock, and that only grows.
  *
+ * Whoever adds a key must not rely on such a "possibly".  The bits may be those of a writer
+ * whose WAL record is yet to be written: if a row with the key were committed before that, a
+ * crash could leave the row without the bits, and a standby would see it without them.  That
+ * writer has locked the page until its record is there, so its lock is waited for.
+ *
  * On a standby this is not enough.  Replay reads a page that is restored from an image
  * as zeros, and then fills it.  There a "no" is asked again under the page's lock, and
  * so is the number of stages.
@@ -150,6 +155,23 @@ RereadSetView(SetView *view, Relation rel)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * A number that the relation has until its cache entry is reset, as TRUNCATE does: of a table
+ * of the same transaction it empties the file and keeps it.
+ */
+static uint64
+NumberOf(Relation rel)
+{
+	static uint64 last = 0;
+
+	if (rel->rd_amcache == NULL)
+	{
+		rel->rd_amcache = MemoryContextAlloc(rel->rd_indexcxt, sizeof(uint64));
+		*(uint64 *) rel->rd_amcache = ++last;
+	}
+	return *(uint64 *) rel->rd_amcache;
+}
+
 SetView *
 OpenSetView(Relation rel)
 {
@@ -157,6 +179,7 @@ OpenSetView(Relation rel)
 
 	view->memory = CurrentMemoryContext;
 	view->locator = LOCATOR_OF(rel);
+	view->number = NumberOf(rel);
 	view->meta = palloc(SET_PAGE_BYTES);
 	if (RelationGetNumberOfBlocks(rel) == 0)
 		ReportSetDamage(rel, SET_META_BLOCK, "The file is empty.");
@@ -169,7 +192,7 @@ IsViewOf(const SetView *view, Relation rel)
 {
 	RelationLocator now = LOCATOR_OF(rel);
 
-	return memcmp(&view->locator, &now, sizeof now) == 0;
+	return view->number == NumberOf(rel) && memcmp(&view->locator, &now, sizeof now) == 0;
 }
 
 bool
@@ -202,7 +225,7 @@ CheckPage(Relation rel, BlockNumber block, Page page, uint32 stage)
 }
 
 static bool
-TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery)
+TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery, bool to_add)
 {
 	const SetStage *stage = &view->meta->stage[i];
 	uint64		mixed = blx_group_mix(hash);
@@ -221,12 +244,18 @@ TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery)
 		CheckPage(rel, block, page, i);
 	if (!found && in_recovery)
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	if (found && to_add)
+	{
+		/* until the bits are in the WAL */
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+	}
 	ReleaseBuffer(buffer);
 	return found;
 }
 
-bool
-TestSet(SetView *view, Relation rel, uint64 hash)
+static bool
+Test(SetView *view, Relation rel, uint64 hash, bool to_add)
 {
 	bool		in_recovery = RecoveryInProgress();
 	uint32		tested = 0;
@@ -237,11 +266,23 @@ TestSet(SetView *view, Relation rel, uint64 hash)
 	{
 		/* the newest first: it has the most keys that came lately */
 		for (uint32 i = view->meta->stages; i > tested; i--)
-			if (TestStage(view, rel, i - 1, hash, in_recovery))
+			if (TestStage(view, rel, i - 1, hash, in_recovery, to_add))
 				return true;
 		tested = view->meta->stages;
 	} while (RefreshSetView(view, rel));
 	return false;
+}
+
+bool
+TestSet(SetView *view, Relation rel, uint64 hash)
+{
+	return Test(view, rel, hash, false);
+}
+
+bool
+TestSetToAdd(SetView *view, Relation rel, uint64 hash)
+{
+	return Test(view, rel, hash, true);
 }
 
 /* ---- how full a stage is ---- */

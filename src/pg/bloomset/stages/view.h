@@ -19,6 +19,7 @@ typedef struct SetView
 {
 	MemoryContext memory;		/* of the view */
 	RelationLocator locator;	/* of the pages; after TRUNCATE and the like the view is another one's */
+	uint64		number;			/* of the relation's cache entry, for the same reason */
 	SetMeta    *meta;			/* with room for all stages */
 	blx_filter *keys;			/* an empty filter of the set's keys, to check key types against */
 	Buffer	   *recent;			/* where each block was last; NULL: not kept yet */
@@ -46,6 +47,9 @@ pg_noreturn extern void ReportSetDamage(Relation rel, BlockNumber block, const c
 
 /* True if the key may be in the set.  False is final for every row that the caller's snapshot sees. */
 extern bool TestSet(SetView *view, Relation rel, uint64 hash);
+
+/* The same for a transaction that adds the key, unless it is there: true only if its bits are in the WAL. */
+extern bool TestSetToAdd(SetView *view, Relation rel, uint64 hash);
 
 /* The block of a key in a stage: its page, and its place there in words from the start of the page's contents. */
 static inline BlockNumber
