@@ -104,7 +104,8 @@ slots_of_eight(const blx_fuse *shape, __m512i hashes)
 				/* a product below 2^32 of blocks and slots would not do for slots of one bit */
 				base = _mm512_mullo_epi64(_mm512_mul_epu32(block, _mm512_set1_epi64((long long) shape->block_slots)), slot_bits),
 				offset = salted;
-	eight		e;
+	/* all others are zero: gcc 16 cannot know that slots without a number are not read */
+	eight		e = {.fingerprints = hashes};
 
 	e.bits[0] = _mm512_add_epi64(base, _mm512_mul_epu32(first, slot_bits));
 	for (unsigned i = 1; i < shape->key_slots; i++)
