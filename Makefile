@@ -48,7 +48,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,index/%, setoptions build insert vacuum handler) \
 		$(patsubst %,functions/%, setcall setprobe setvalue setinfo setcheck))
 
-REGRESS = install types build versions test_and_add keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
+REGRESS = install types build versions test_and_add maintain keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_parallel runtime_filter_harm runtime_filter_roles brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.

@@ -1343,3 +1343,211 @@ CREATE FUNCTION bloomx_stat_reset() RETURNS void
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED;
 COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters, of this session and of the server, to zero';
 REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;
+
+-- ---------------------------------------------------------------------------
+-- Filter columns that triggers keep current
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_maintainer(source regclass, key text, target regclass, filter name, segment text) RETURNS text
+	LANGUAGE sql STABLE PARALLEL SAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $$ SELECT 'bloomx_maintain_' || left(md5(format('%s,%L,%s,%I,%L', source, key, target, filter, segment)), 12) $$;
+COMMENT ON FUNCTION bloomx_maintainer(regclass, text, regclass, name, text) IS
+	'name of the trigger function that bloom_maintain makes';
+
+-- The trigger function runs as the owner of both tables, and bloom_maintain asks for an owner: a cast of a column, or a trigger on the
+-- filters, could act with the rights of whoever wrote here for others.  It finds names in pg_catalog, in the schema of bloomx and, last, in
+-- pg_temp.
+--
+-- No key is lost.  The table is locked against writers before its rows are read, until the triggers are committed, and at READ COMMITTED
+-- the reading sees whatever was committed before.  A trigger locks a filter before it looks which keys that has: a rebuild that takes
+-- the same lock has ended before, or will see the rows.
+CREATE FUNCTION bloom_maintain(source regclass, key text, target regclass, filter name, segment text DEFAULT NULL) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET row_security = off
+	AS $maintain$
+DECLARE
+	own CONSTANT text := (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx');
+	s CONSTANT pg_class := (SELECT c FROM pg_class c WHERE c.oid = source);
+	t CONSTANT pg_class := (SELECT c FROM pg_class c WHERE c.oid = target);
+	type_of_filter CONSTANT text := (SELECT format_type(atttypid, atttypmod) FROM pg_attribute
+		WHERE attrelid = target AND attname = filter AND attnum > 0 AND NOT attisdropped AND atttypid = to_regtype(own || '.bloomfilter'));
+	modifier CONSTANT text := substring(type_of_filter FROM '[(](.*)[)]');
+	unique_columns CONSTANT name[] := ARRAY(SELECT DISTINCT attname FROM pg_index JOIN pg_attribute ON attrelid = indrelid AND attnum = indkey[0]
+		WHERE indrelid = target AND indisunique AND indisvalid AND indimmediate AND indnkeyatts = 1 AND indpred IS NULL AND indexprs IS NULL AND attname <> filter);
+	-- a partition has row triggers: they fire for statements on the partitioned table and on a partition, and later partitions inherit them
+	by_row CONSTANT boolean := s.relkind = 'p' OR s.relispartition;
+	-- the arguments of all templates: target, filter, key, schema of bloomx, an empty filter, column and expression of the segment, rows
+	a text[] := ARRAY[target::text, quote_ident(filter), key, own, NULL, NULL, coalesce(segment, '1'), source::text];
+	rows_by_segment CONSTANT text := 'SELECT s, array_agg(k) AS keys FROM (SELECT (%3$s) AS k, (%7$s) AS s FROM %8$s AS changed) c WHERE k IS DISTINCT FROM NULL GROUP BY s ORDER BY s';
+	maintainer text;
+	segment_column name;
+	type_of_key regtype;
+	counting boolean;
+	shared boolean := false;	-- the segment is a constant
+	n bigint;
+	body text;
+	statements text[];
+	event text;
+BEGIN
+	IF source IS NULL OR key IS NULL OR target IS NULL OR filter IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'source, key, target and filter must not be null';
+	ELSIF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		RAISE feature_not_supported USING MESSAGE = 'bloom_maintain must run at READ COMMITTED',
+			DETAIL = 'An older snapshot lacks the latest rows of the table, whose keys would be lost.';
+	ELSIF s.relkind IS DISTINCT FROM 'r' AND s.relkind IS DISTINCT FROM 'p' OR t.relkind IS DISTINCT FROM 'r' AND t.relkind IS DISTINCT FROM 'p' THEN
+		RAISE wrong_object_type USING MESSAGE = format('%s is not a table', CASE WHEN s.relkind IN ('r', 'p') THEN target ELSE source END);
+	ELSIF s.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = source) THEN
+		RAISE feature_not_supported USING MESSAGE = format('table %s has child tables', source), HINT = 'Call bloom_maintain for each of them.';
+	ELSIF s.relowner <> t.relowner OR NOT pg_has_role(s.relowner, 'USAGE') THEN
+		RAISE insufficient_privilege USING MESSAGE = format('must be owner of tables %s and %s', source, target);
+	ELSIF type_of_filter IS NULL THEN
+		RAISE undefined_column USING MESSAGE = format('table %s has no column "%s" of type bloomfilter', target, filter);
+	END IF;
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', own), true);
+	maintainer := bloomx_maintainer(source, key, target, filter, segment);
+
+	-- what is the name of a column is written as one
+	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = key AND attnum > 0 AND NOT attisdropped) THEN
+		a[3] := quote_ident(key);
+	END IF;
+	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = segment AND attnum > 0 AND NOT attisdropped) THEN
+		a[7] := quote_ident(segment);
+	END IF;
+	IF segment IS NOT NULL THEN
+		segment_column := CASE WHEN segment = ANY (unique_columns) THEN segment WHEN cardinality(unique_columns) = 1 THEN unique_columns[1] END;
+		a[6] := quote_ident(segment_column);
+		IF segment_column IS NULL THEN
+			RAISE invalid_table_definition USING MESSAGE = format('table %s does not show which column has the segments', target),
+				HINT = 'Give it a primary key of one column, or a unique column of the same name.';
+		END IF;
+	END IF;
+
+	-- from here on nobody writes to the table, and all who did have ended
+	EXECUTE format('LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE', source);
+	-- Other tables may add keys to the filters if each has constant segments.  Then a TRUNCATE takes no key away: it could be another table's.
+	EXECUTE format('LOCK TABLE %s IN SHARE UPDATE EXCLUSIVE MODE', target);
+	IF segment IS NOT NULL THEN
+		BEGIN
+			EXECUTE format('SELECT %s', a[7]);
+			shared := true;
+		EXCEPTION WHEN undefined_column OR undefined_table THEN
+			NULL;
+		END;
+	END IF;
+	event := (SELECT min(format('%s()', p.oid::regproc)) FROM pg_proc p WHERE pronamespace = t.relnamespace AND proname LIKE 'bloomx\_maintain\_%' AND proname <> maintainer
+		AND strpos(prosrc, format('INTO %1$s AS d (%6$s, %2$s)', VARIADIC a)) + strpos(prosrc, format('UPDATE %1$s AS d SET %2$s ', VARIADIC a)) > 0
+		AND NOT (shared AND strpos(prosrc, '''TRUNCATE''') = 0));
+	IF event IS NOT NULL THEN
+		RAISE object_not_in_prerequisite_state USING MESSAGE = format('column %s of table %s is kept current by function %s', a[2], target, event),
+			HINT = 'Several tables need filters of their own, or a constant segment each.';
+	END IF;
+	EXECUTE format('SELECT pg_typeof((SELECT (%3$s) FROM %8$s AS changed LIMIT 1))', VARIADIC a) INTO type_of_key;
+	IF EXISTS (SELECT FROM pg_type WHERE oid = type_of_key AND typcategory = 'A') THEN
+		RAISE datatype_mismatch USING MESSAGE = format('key %s is an array', key), HINT = format('For its elements as keys write unnest(%s).', key);
+	END IF;
+	EXECUTE format('SELECT bool_or((%4$s.bloom_header(%2$s)).layout = ''counting''), count(*) FROM %1$s', VARIADIC a) INTO counting, n;
+	counting := coalesce(counting, false) OR coalesce(modifier ~ ',counting$', false);
+	IF segment IS NULL AND n > 1 THEN
+		RAISE cardinality_violation USING MESSAGE = format('table %s has %s rows', target, n),
+			HINT = 'Without a segment it has one filter, in one row. With several, tell by a segment which row a key belongs to.';
+	END IF;
+	a[5] := own || '.bloom_empty(' || coalesce(regexp_replace(modifier, ',([a-z_]+)$', ',''\1'''), '1000, layout => ''scalable''') || ')';
+
+	-- the keys that are there
+	IF segment IS NULL THEN
+		IF n = 0 THEN
+			EXECUTE format('INSERT INTO %1$s (%2$s) VALUES (%5$s)', VARIADIC a);
+		END IF;
+		EXECUTE format('UPDATE %1$s AS d SET %2$s = CASE WHEN %4$s.bloom_is_empty(d.%2$s) IS NOT FALSE THEN c.f ELSE %4$s.bloom_union(d.%2$s, c.f) END '
+			'FROM (SELECT %4$s.bloom_agg(k, coalesce(e.%2$s, %5$s)) AS f FROM (SELECT (%3$s) AS k FROM %8$s AS changed) c, %1$s AS e) c WHERE NOT %4$s.bloom_is_empty(c.f)', VARIADIC a);
+	ELSE
+		EXECUTE format('SELECT count(*) FROM (SELECT (%3$s) AS k, (%7$s) AS s FROM %8$s AS changed) c WHERE s IS NULL AND k IS DISTINCT FROM NULL', VARIADIC a) INTO n;
+		IF n > 0 THEN
+			RAISE not_null_violation USING MESSAGE = format('segment %s is null in %s rows of %s', segment, n, source), HINT = 'coalesce() can give them a segment.';
+		END IF;
+		EXECUTE format('INSERT INTO %1$s AS d (%6$s, %2$s) SELECT c.s, %4$s.bloom_agg(c.k, coalesce(e.%2$s, %5$s)) FROM (SELECT (%3$s) AS k, (%7$s) AS s FROM %8$s AS changed) c '
+			'LEFT JOIN %1$s AS e ON e.%6$s = c.s WHERE c.k IS DISTINCT FROM NULL GROUP BY c.s ORDER BY c.s ON CONFLICT (%6$s) DO UPDATE SET %2$s = '
+			'CASE WHEN %4$s.bloom_is_empty(d.%2$s) IS NOT FALSE THEN EXCLUDED.%2$s ELSE %4$s.bloom_union(d.%2$s, EXCLUDED.%2$s) END', VARIADIC a);
+	END IF;
+
+	a[8] := CASE WHEN by_row THEN '(SELECT NEW.*)' ELSE 'added' END;
+	body := format($f$
+#variable_conflict use_column
+DECLARE
+	r_ record;
+BEGIN
+$f$ || CASE WHEN shared THEN '' ELSE $f$	IF TG_OP = 'TRUNCATE' THEN
+		UPDATE %1$s AS d SET %2$s = (SELECT %4$s.bloom_agg(NULL::$f$ || replace(type_of_key::text, '%', '%%') || $f$, f) FROM (SELECT d.%2$s AS f) c);
+		RETURN NULL;
+	END IF;
+$f$ END
+	-- all filters in one order: an update may change one twice
+	|| CASE WHEN counting AND segment IS NOT NULL THEN $f$	IF TG_OP = 'UPDATE' THEN
+		PERFORM FROM %1$s WHERE %6$s IN (SELECT (%7$s) FROM %8$s AS changed UNION ALL SELECT (%7$s) FROM $f$ || CASE WHEN by_row THEN '(SELECT OLD.*)' ELSE 'removed' END || $f$ AS changed) ORDER BY %6$s FOR UPDATE;
+	END IF;
+$f$ ELSE '' END || $f$	IF TG_OP <> 'DELETE' THEN
+		FOR r_ IN $f$ || rows_by_segment || ' LOOP' || CASE WHEN segment IS NULL THEN $f$
+			PERFORM FROM %1$s FOR UPDATE;
+			IF NOT FOUND THEN
+				RAISE USING ERRCODE = CASE current_setting('transaction_isolation') WHEN 'read committed' THEN 'no_data_found' ELSE 'serialization_failure' END,
+					MESSAGE = 'the row of the filter is gone, or newer than this transaction';
+			END IF;
+			UPDATE %1$s AS d SET %2$s = $f$ ELSE $f$
+			IF r_.s IS NULL THEN
+				RAISE not_null_violation USING MESSAGE = 'the segment of a key is null';
+			END IF;
+			INSERT INTO %1$s AS d (%6$s, %2$s) VALUES (r_.s, %4$s.bloom_add_all(%5$s, r_.keys))
+			ON CONFLICT (%6$s) DO UPDATE SET %2$s = $f$ END || '%4$s.bloom_add_all(coalesce(d.%2$s, %5$s), r_.keys)'
+			|| CASE WHEN counting THEN '' ELSE E'\n\t\t\tWHERE %4$s.bloom_contains_all(d.%2$s, r_.keys) IS NOT TRUE' END || $f$;
+		END LOOP;
+	END IF;$f$ || CASE WHEN counting THEN $f$
+	IF TG_OP <> 'INSERT' THEN
+		FOR r_ IN $f$ || replace(rows_by_segment, '%8$s', CASE WHEN by_row THEN '(SELECT OLD.*)' ELSE 'removed' END) || $f$ LOOP
+			UPDATE %1$s AS d SET %2$s = %4$s.bloom_remove_all(d.%2$s, r_.keys)$f$ || CASE WHEN segment IS NULL THEN '' ELSE ' WHERE d.%6$s = r_.s' END || $f$;
+		END LOOP;
+	END IF;$f$ ELSE '' END || $f$
+	RETURN NULL;
+END $f$, VARIADIC a);
+	maintainer := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = t.relnamespace), maintainer);
+	statements := ARRAY[format(E'CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql\n\tSECURITY DEFINER SET search_path = pg_catalog, %s, pg_temp SET row_security = off AS ', maintainer, own)
+		|| CASE WHEN strpos(body, '$body$') = 0 THEN '$body$' || body || '$body$' ELSE quote_literal(body) END];
+	FOREACH event IN ARRAY ARRAY['INSERT', 'UPDATE', CASE WHEN counting THEN 'DELETE' END, CASE WHEN NOT shared THEN 'TRUNCATE' END] LOOP
+		CONTINUE WHEN event IS NULL;
+		statements := statements || (format('CREATE OR REPLACE TRIGGER %I AFTER %s ON %s ', bloomx_maintainer(source, key, target, filter, segment) || lower('_' || event), event, source)
+			|| CASE WHEN event = 'TRUNCATE' THEN '' WHEN by_row THEN 'FOR EACH ROW ' ELSE 'REFERENCING ' || CASE WHEN counting AND event <> 'INSERT' THEN 'OLD TABLE AS removed ' ELSE '' END
+				|| CASE WHEN event <> 'DELETE' THEN 'NEW TABLE AS added ' ELSE '' END END || 'EXECUTE FUNCTION ' || maintainer || '()');
+	END LOOP;
+	statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', maintainer) || format('ALTER FUNCTION %s() OWNER TO %s', maintainer, s.relowner::regrole);
+	FOREACH event IN ARRAY statements LOOP
+		RAISE NOTICE '%;', event;
+		EXECUTE event;
+	END LOOP;
+END $maintain$;
+COMMENT ON FUNCTION bloom_maintain(regclass, text, regclass, name, text) IS
+	'keep a filter of target current by triggers on source: one with the keys of all rows, or one for each value of segment';
+
+CREATE FUNCTION bloom_unmaintain(source regclass, key text, target regclass, filter name, segment text DEFAULT NULL) RETURNS void
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	AS $unmaintain$
+DECLARE
+	maintainer regproc;
+	statement text;
+BEGIN
+	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx')), true);
+	maintainer := (SELECT p.oid FROM pg_class t JOIN pg_proc p ON pronamespace = relnamespace WHERE t.oid = target AND pronargs = 0 AND proname = bloomx_maintainer(source, key, target, filter, segment));
+	IF maintainer IS NULL THEN
+		RAISE undefined_object USING MESSAGE = format('bloom_maintain has no triggers on %s with these arguments', source),
+			HINT = 'After a table was renamed, drop the function that bloom_maintain printed, with CASCADE.';
+	END IF;
+	FOR statement IN SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger WHERE tgfoid = maintainer AND tgparentid = 0 ORDER BY 1 LOOP
+		RAISE NOTICE '%;', statement;
+		EXECUTE statement;
+	END LOOP;
+	RAISE NOTICE 'DROP FUNCTION %();', maintainer;
+	EXECUTE format('DROP FUNCTION %s()', maintainer);
+END $unmaintain$;
+COMMENT ON FUNCTION bloom_unmaintain(regclass, text, regclass, name, text) IS
+	'drop the triggers that bloom_maintain made with these arguments; the filters stay as they are';
