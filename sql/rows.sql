@@ -14,17 +14,14 @@ SELECT (bloom_info(f)).key_type, f @> ROW(1, 'w1') AS "there", f @> ROW(1, 'w2')
        bloom_contains_any(f, ARRAY[ROW(1, 'w2'), ROW(2, 'w2')]) AS "any", bloom_contains_all(f, ARRAY[ROW(1, 'w2'), ROW(2, 'w2')]) AS "all" FROM r_one;
 SELECT count(*) AS found FROM r_orders, r_one WHERE f @> ROW(a, b);
 SELECT count(*) AS found FROM r_orders o, r_one WHERE f @> (SELECT x FROM (SELECT o.a, o.b) x);
--- A composite type with such columns is the same key type, and so is the text of a row.
+-- A composite type with such columns is the same key type. The text of a row is not read as one.
 CREATE TYPE r_pair AS (x int, y text);
-SELECT f @> ROW(1, 'w1')::r_pair AS named, f @> '(1,w1)' AS text, f @> '(1,w2)' AS "absent text", f = bloom_agg(ROW(a, b)::r_pair, 1000, 1e-6) AS same
+SELECT f @> ROW(1, 'w1')::r_pair AS named, f @> '(1,w1)'::r_pair AS text, f @> '(1,w2)'::r_pair AS "absent text", f = bloom_agg(ROW(a, b)::r_pair, 1000, 1e-6) AS same
 FROM r_orders, r_one GROUP BY f;
-SELECT f @> '(one,w1)' FROM r_one;
+SELECT f @> '(1,w1)' FROM r_one;
 PREPARE r_ask(int, text) AS SELECT f @> ROW($1, $2) FROM r_one;
-PREPARE r_text AS SELECT f @> $1 FROM r_one;
 SET plan_cache_mode = force_generic_plan;
 EXECUTE r_ask(1, 'w1');
-EXECUTE r_text('(1, w1)');
-EXECUTE r_text('(1,w1)');
 RESET plan_cache_mode;
 
 -- The columns' types count, not their names: others are an error, never a "no", and so is a null of another type.
@@ -37,8 +34,7 @@ SELECT f @> ROW(1, NULL::int) AS "there", f @> ROW(NULL::bigint, 1) AS absent, f
 SELECT f @> ROW() AS "no columns" FROM bloom_add(bloom_empty(10), ROW()) f;
 
 -- Rows in rows, and arrays in them.
-SELECT (bloom_info(f)).key_type, f @> ROW(1, ROW('x', ARRAY[1, 2])) AS "there", f @> ROW(1, ROW('x', ARRAY[1, 3])) AS absent, f @> ROW(1, ROW('x', '{1,2}'::bigint[])) AS wider,
-       f @> '(1,"(x,\"{1,2}\")")' AS text FROM bloom_add(bloom_empty(10, 1e-9), ROW(1::bigint, ROW('x'::text, ARRAY[1, 2]))) f;
+SELECT (bloom_info(f)).key_type, f @> ROW(1, ROW('x', ARRAY[1, 2])) AS "there", f @> ROW(1, ROW('x', ARRAY[1, 3])) AS absent, f @> ROW(1, ROW('x', '{1,2}'::bigint[])) AS wider FROM bloom_add(bloom_empty(10, 1e-9), ROW(1::bigint, ROW('x'::text, ARRAY[1, 2]))) f;
 SELECT bloom_add(bloom_empty(10), ROW(1, ROW(2, 'x'))) @> ROW(1, ROW('2', 'x'));
 SELECT bloom_add(bloom_empty(10), ROW(1, NULL::record));
 SELECT bloom_add(bloom_empty(10), ROW(1, ARRAY[ROW(1)]));
@@ -101,7 +97,6 @@ CREATE INDEX ON r_many USING bloomx (f);
 SET enable_seqscan = off;
 EXPLAIN (COSTS off) SELECT n FROM r_many WHERE f @> ROW(13, 'w3');
 SELECT n FROM r_many WHERE f @> ROW(13, 'w3');
-SELECT n FROM r_many WHERE f @> '(13,w3)';
 RESET enable_seqscan;
 SELECT f::text::bloomfilter @> ROW(1, 'w1') AS found, bloom_hash(ROW(1, 'w1')) = bloom_hash(ROW(1::smallint, 'w1'::name)) AS same_hash, bloom_hash(ROW(1, 'w1')) = bloom_hash('(1,w1)'::r_pair) AS named FROM r_one;
 

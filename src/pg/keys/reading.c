@@ -12,7 +12,7 @@
  * that the filter was built from.  The header does not tell this type, only its
  * key type.  The widest SQL type of a key type reads all that the others read, to
  * the same key.  There are two exceptions.  '0.1' is one value as real and another
- * one as double precision: it is refused, as are such keys inside arrays and rows.  An
+ * one as double precision: it is refused, as are such keys inside arrays.  An
  * enum's labels are known to the enum only: any text is taken for one.
  */
 #include "pg/keys/keys.h"
@@ -23,7 +23,6 @@
 #include "access/transam.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_type.h"
-#include "funcapi.h"
 #include "nodes/nodes.h"
 #include "utils/builtins.h"
 #include "utils/catcache.h"
@@ -33,7 +32,6 @@
 
 #include "core/base/base.h"
 #include "core/base/words.h"
-#include "pg/keys/canonical.h"
 
 struct KeyReader
 {
@@ -41,7 +39,6 @@ struct KeyReader
 	KeyType		type;			/* what is read */
 	FmgrInfo	input;
 	Oid			io_param;
-	int32		typmod;			/* of a row without a named type */
 };
 
 /* ---- from the name of a key type to an SQL type ---- */
@@ -94,74 +91,28 @@ FindTypeByName(const blx_identity *keys)
 	return count == 1 ? found : InvalidOid;
 }
 
-static Oid	FindType(const blx_identity *keys, int32 *typmod);
+static Oid	FindType(const blx_identity *keys);
 
 /*
- * A part of an array or a row.  It may not be a float, because that '0.1' is
- * refused is decided for single keys only; nor an enum, whose values are no texts.
+ * The elements of an array.  They may not be floats, because that '0.1' is refused
+ * is decided for single keys only; nor enums, whose values are no texts.
  */
 static Oid
-FindPart(const char *name, int length, int32 *typmod)
+FindArray(const char *element, int length)
 {
-	blx_identity part = {.key_type = BLX_KEY_NAMED, .name_len = (uint8) length, .name = name};
-	Oid			type = FindType(&part, typmod);
-	const char *enum_name = "enum";
+	blx_identity keys = {.key_type = BLX_KEY_NAMED, .name_len = (uint8) length, .name = element};
+	Oid			type = FindType(&keys);
 
-	if (type == FLOAT8OID || (length == strlen(enum_name) && memcmp(name, enum_name, length) == 0))
+	if (type == FLOAT8OID || strncmp(element, "enum[", strlen("enum[")) == 0)
 		return InvalidOid;
-	return type;
+	return OidIsValid(type) ? get_array_type(type) : InvalidOid;
 }
 
-/* The length of the part of a row that begins at `name`: to the next comma outside of parentheses, or to the end. */
-static int
-PartLength(const char *name, const char *end)
-{
-	int			depth = 0,
-				length = 0;
-
-	for (; name + length < end && (name[length] != ',' || depth > 0); length++)
-		depth += (name[length] == '(') - (name[length] == ')');
-	return length;
-}
-
-/* The part that follows one of that length, after a comma and a blank. */
-static const char *
-NextPart(const char *name, int length, const char *end)
-{
-	return end - name > length + 2 ? name + length + 2 : end;
-}
-
-/* The parts of record(...) as a row type of this session. */
+/* An SQL type whose values are such keys; InvalidOid if none is found.  The columns of rows are not looked for. */
 static Oid
-FindRow(const char *name, int length, int32 *typmod)
+FindType(const blx_identity *keys)
 {
-	const char *end = name + length;
-	TupleDesc	columns;
-	int			n = 0;
-
-	for (const char *part = name; part < end; part = NextPart(part, PartLength(part, end), end))
-		n++;
-	columns = CreateTemplateTupleDesc(n);
-	n = 0;
-	for (const char *part = name; part < end; part = NextPart(part, PartLength(part, end), end))
-	{
-		int32		part_typmod = -1;
-		Oid			type = FindPart(part, PartLength(part, end), &part_typmod);
-
-		if (!OidIsValid(type))
-			return InvalidOid;
-		TupleDescInitEntry(columns, (AttrNumber) ++n, NULL, type, part_typmod, 0);
-	}
-	*typmod = BlessTupleDesc(columns)->tdtypmod;
-	return RECORDOID;
-}
-
-/* An SQL type whose values are such keys, with the type modifier of a row; InvalidOid if none is found. */
-static Oid
-FindType(const blx_identity *keys, int32 *typmod)
-{
-	const char *name = keys->name,
-			   *row = "record(";
+	const char *name = keys->name;
 	int			length = keys->name_len;
 	char		buffer[BLX_MAX_NAME + 1];
 
@@ -176,13 +127,7 @@ FindType(const blx_identity *keys, int32 *typmod)
 			return TypeOfKeys((uint8) code);
 	}
 	if (length > 2 && memcmp(name + length - 2, "[]", 2) == 0)
-	{
-		Oid			element = FindPart(name, length - 2, typmod);
-
-		return OidIsValid(element) && element != RECORDOID ? get_array_type(element) : InvalidOid;
-	}
-	if (length > strlen(row) && memcmp(name, row, strlen(row)) == 0 && name[length - 1] == ')')
-		return FindRow(name + strlen(row), length - strlen(row) - 1, typmod);
+		return FindArray(name, length - 2);
 	return FindTypeByName(keys);
 }
 
@@ -236,7 +181,7 @@ ReadText(KeyType *key, char *string, Node *soft, Datum *value)
 
 	error_context_stack = &callback;
 	done = (reader->type.type != BYTEAOID || CheckBytes(string, soft)) &&
-		InputFunctionCallSoftly(&reader->input, string, reader->io_param, reader->typmod, soft, value);
+		InputFunctionCallSoftly(&reader->input, string, reader->io_param, -1, soft, value);
 	if (done && key->identity.key_type == BLX_KEY_FLOAT && !IsOneFloat(DatumGetFloat8(*value)))
 	{
 		done = false;
@@ -326,14 +271,11 @@ ReadAs(KeyType *key, const blx_identity *keys)
 	BeText(key);
 	if (AreSame(&key->identity, keys))
 		return true;
-	reader->typmod = -1;
-	type = FindType(keys, &reader->typmod);
+	type = FindType(keys);
 	if (!OidIsValid(type))
 		return false;
 	MemoryContextReset(reader->context);
 	LookupKeyType(&reader->type, type, InvalidOid, reader->context);
-	if (type == RECORDOID)
-		(void) LookupRowOfTypmod(&reader->type, reader->typmod, NULL);
 	if (keys->key_type == BLX_KEY_ENUM)
 		reader->type.identity.key_type = BLX_KEY_ENUM;	/* a label is hashed as a text */
 	if (!AreSame(&reader->type.identity, keys))
