@@ -129,9 +129,9 @@ blx_open(const blx_geometry *planned, const blx_identity *id, uint64_t capacity,
 
 /* ---- sets ---- */
 
-/* If the hashes stand too close, tries twice the slots, up to the size limit of all filters. */
-blx_filter *
-blx_copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id, const blx_memory *memory, blx_error *error)
+/* A set of the same hashes with at least `slots` slots.  If the hashes stand too close, tries twice as many, up to the size limit of all filters. */
+static blx_filter *
+copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id, const blx_memory *memory, blx_error *error)
 {
 	blx_geometry planned = blx_geometry_of(f);
 
@@ -161,7 +161,7 @@ blx_larger_set(const blx_filter *f, const blx_memory *memory, blx_error *error)
 {
 	blx_identity id = blx_identity_of(f);
 
-	return blx_copy_set(f, more_slots(f), &id, memory, error);
+	return copy_set(f, more_slots(f), &id, memory, error);
 }
 
 /* How large a set may get.  One that will be sealed stays a set: it has to have all its keys. */
@@ -311,7 +311,7 @@ largest_set(const blx_filter *set, const blx_memory *memory, blx_error *error)
 	uint64_t	slots = slots_within(BLX_MAX_BYTES, set->name_len);
 
 	if (4 * blx_hashes_slots(set) <= 3 * slots)
-		return blx_copy_set(set, slots, &id, memory, error);
+		return copy_set(set, slots, &id, memory, error);
 	blx_fail(error, BLX_LIMIT, "Until it is sealed, 8 bytes or more of each key are kept.", "Split the keys among several filters.",
 			 "the keys of a %s filter exceed the limit of 1 GB", blx_layout_name(set->pending));
 	return NULL;
@@ -448,7 +448,7 @@ blx_copy_for(const blx_filter *f, const blx_identity *keys, const blx_memory *me
 	if (f->key_type != BLX_KEY_NONE)
 		return copy(f, memory, error);
 	if (f->layout == BLX_HASHES)
-		return blx_copy_set(f, blx_hashes_slots(f), &joint, memory, error);
+		return copy_set(f, blx_hashes_slots(f), &joint, memory, error);
 	result = blx_alloc(memory, blx_size(f) - blx_header_bytes(f->name_len) + blx_header_bytes(joint.name_len), error);
 	if (result != NULL)
 		blx_copy_as(result, f, &joint);

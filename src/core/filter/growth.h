@@ -53,10 +53,6 @@ extern blx_filter *blx_add_growing(blx_filter *f, const uint64_t *hashes, size_t
 /* The same, adding nothing: if f is a set, it gets room for `count` hashes in all, or becomes a filter. */
 extern blx_filter *blx_make_room(blx_filter *f, uint64_t count, const blx_growth *growth, blx_error *error);
 
-/* A set of the same hashes with at least `slots` slots, for keys of another identity. */
-extern blx_filter *blx_copy_set(const blx_filter *f, uint64_t slots, const blx_identity *id,
-								const blx_memory *memory, blx_error *error);
-
 /* A set of the same hashes with at least twice the slots. */
 extern blx_filter *blx_larger_set(const blx_filter *f, const blx_memory *memory, blx_error *error);
 

@@ -1,7 +1,7 @@
 /*
  * functions.h - what the files of SQL functions share.
  *
- *   typmod.c            bloomfilter(capacity, fpr): types with a modifier (typmod.h)
+ *   typmod.c            bloomfilter(capacity, fpr): types with a modifier
  *   io.c                text, binary and bytea forms
  *   compare.c           = <> < and hashing
  *   build/construct.c   bloom_empty, bloom_plan, bloom_add, bloom_hash
@@ -105,6 +105,47 @@ extern Datum MakeRow(FunctionCallInfo fcinfo, Datum *values, bool *nulls);
  * negative.  False if the filters cannot be compared, or tell nothing.
  */
 extern bool EstimateOverlap(const blx_filter *a, const blx_filter *b, double *keys, double *error);
+
+/* ---- typmod.c ---- */
+
+/* A type bloomfilter with a modifier. */
+typedef struct FilterType
+{
+	uint64		capacity;
+	double		fpr;
+	blx_geometry geometry;		/* of bloom_empty(capacity, fpr, layout) */
+} FilterType;
+
+/* The type of a modifier from anywhere, or an error.  False if it is negative: a type without a modifier. */
+extern bool LookupFilterType(int32 typmod, FilterType *type);
+
+/*
+ * The filter as a value of that type: itself, if it has the type's geometry and
+ * seed 0; sized to it, if it is open or holds no keys; folded and cut to it, if
+ * it is larger and the cast is explicit.  Anything else is an error, or NULL
+ * after a soft one.
+ */
+extern Datum FitFilter(Datum filter, int32 typmod, bool is_explicit, Node *context);
+
+/* ---- probe_set.c: sets of keys, as an index condition has them on its right side ---- */
+
+/* The set of n hashes, made with seed 0, of keys of that type. */
+extern blx_filter *ProbeOfHashes(const KeyType *key, const uint64 *hashes, int n);
+
+/*
+ * The set of the keys that a text, or an array of texts, stands for in filters of
+ * these keys; NULL if nothing is known of them.
+ */
+extern const blx_filter *ProbeOfTexts(KeyType *untyped, Datum texts, bool is_array, const blx_identity *keys);
+
+/* The set of hashes on the right side of ?& and ?|; an error if it is a filter of another layout. */
+extern const blx_filter *DatumGetProbe(Datum datum);
+
+/* True if the set's hashes say nothing about f, whose seed or key type is another: then any key may be in f. */
+extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
+
+/* False if f certainly lacks one of the keys (all), or every one of them (not all).  True if probe is NULL: nothing is known. */
+extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
 
 #pragma GCC visibility pop
 

@@ -11,8 +11,6 @@
 #include "mb/pg_wchar.h"
 #include "utils/builtins.h"
 
-#include "pg/functions/typmod.h"
-
 /* The filter of these bytes of the interchange format; NULL after a soft error. */
 static blx_filter *
 ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)

@@ -15,7 +15,7 @@
  * key.  So may a filter of another key type, and there the original condition
  * raises the error.
  */
-#include "pg/functions/probe_set.h"
+#include "pg/functions/functions.h"
 
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
@@ -23,7 +23,6 @@
 
 #include "core/base/base.h"
 #include "core/layouts/growing/hashes.h"
-#include "pg/functions/functions.h"
 #include "pg/value/growth.h"
 
 blx_filter *

@@ -56,45 +56,22 @@ CheckMultiple(int64 bits, int64 unit, const char *what)
 				 errmsg("m, the number of bits, must be a multiple of %s " INT64_FORMAT ", not " INT64_FORMAT, what, unit, bits)));
 }
 
-PG_FUNCTION_INFO_V1(bloom_fpr_approx);
-Datum
-bloom_fpr_approx(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(blx_fpr_approx(GetKeys(fcinfo, 0), GetBits(fcinfo, 1, 1), GetProbes(fcinfo, 2)));
+/* A function of n, m and k alone. */
+#define FORMULA(name, formula, least_bits) \
+PG_FUNCTION_INFO_V1(name); \
+Datum \
+name(PG_FUNCTION_ARGS) \
+{ \
+	unsigned	k = GetProbes(fcinfo, 2); \
+	\
+	PG_RETURN_FLOAT8(formula(GetKeys(fcinfo, 0), GetBits(fcinfo, 1, least_bits), k)); \
 }
 
-PG_FUNCTION_INFO_V1(bloom_fpr_goel_gupta);
-Datum
-bloom_fpr_goel_gupta(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(blx_fpr_goel_gupta(GetKeys(fcinfo, 0), GetBits(fcinfo, 1, 2), GetProbes(fcinfo, 2)));
-}
-
-PG_FUNCTION_INFO_V1(bloom_fpr_standard);
-Datum
-bloom_fpr_standard(PG_FUNCTION_ARGS)
-{
-	PG_RETURN_FLOAT8(blx_fpr_standard(GetKeys(fcinfo, 0), (uint64) GetBits(fcinfo, 1, 1), GetProbes(fcinfo, 2)));
-}
-
-PG_FUNCTION_INFO_V1(bloom_fpr_distinct);
-Datum
-bloom_fpr_distinct(PG_FUNCTION_ARGS)
-{
-	unsigned	k = GetProbes(fcinfo, 2);
-
-	PG_RETURN_FLOAT8(blx_fpr_distinct((uint64) GetKeys(fcinfo, 0), GetBits(fcinfo, 1, k), k));
-}
-
-PG_FUNCTION_INFO_V1(bloom_fpr_partitioned);
-Datum
-bloom_fpr_partitioned(PG_FUNCTION_ARGS)
-{
-	unsigned	k = GetProbes(fcinfo, 2);
-
-	/* a part has at least one bit */
-	PG_RETURN_FLOAT8(blx_fpr_partitioned(GetKeys(fcinfo, 0), GetBits(fcinfo, 1, k), k));
-}
+FORMULA(bloom_fpr_approx, blx_fpr_approx, 1)
+FORMULA(bloom_fpr_goel_gupta, blx_fpr_goel_gupta, 2)
+FORMULA(bloom_fpr_standard, blx_fpr_standard, 1)
+FORMULA(bloom_fpr_distinct, blx_fpr_distinct, k)
+FORMULA(bloom_fpr_partitioned, blx_fpr_partitioned, k)	/* a part has at least one bit */
 
 /* bloom_fpr_element(n, m, k, d) */
 PG_FUNCTION_INFO_V1(bloom_fpr_element);

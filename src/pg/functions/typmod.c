@@ -19,7 +19,6 @@
 
 #include "core/filter/growth.h"
 #include "core/layouts/growing/hashes.h"
-#include "pg/functions/typmod.h"
 #include "pg/value/stored.h"
 #include "pg/value/growth.h"
 

@@ -5,7 +5,7 @@
  * calls equal have one canonical form, on every build and version.  Keys that
  * consist of other values are in containers.c.
  */
-#include "pg/keys/canonical.h"
+#include "pg/keys/keys.h"
 
 #include <math.h>
 #include <sys/socket.h>

@@ -9,7 +9,7 @@
  * jsonb: of its values), each of which is canonical itself.  docs/internals/FORMAT.md
  * describes the bytes.
  */
-#include "pg/keys/canonical.h"
+#include "pg/keys/keys.h"
 
 #include "access/htup_details.h"
 #include "funcapi.h"

@@ -13,8 +13,6 @@
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
 
-#include "pg/keys/canonical.h"
-
 /*
  * ALTER adds columns to the rows of a type and drops others, even where such rows
  * are stored.  The old rows equal the new ones then.  A column that was added is

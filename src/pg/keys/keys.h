@@ -124,6 +124,48 @@ extern bool ReadAs(KeyType *key, const blx_identity *keys);
  */
 extern bool HashTextSoftly(KeyType *key, Datum value, uint64 seed, uint64 *hash);
 
+/* ---- canonical.c: the hash functions of keys, each of the canonical bytes of a value ---- */
+
+/* What numeric_normalize() makes of a number. */
+typedef struct NumericText
+{
+	const char *bytes;
+	size_t		length;
+	char	   *made;			/* to be freed, unless it is NULL */
+	char		room[1 + 64 * 4 + 1 + 64];	/* a sign, digits before the point, the point, digits after it */
+} NumericText;
+
+extern void MakeNumericText(NumericText *text, const struct varlena *number);
+
+extern uint64 HashInt2(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashInt4(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashInt8(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashFloat4(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashFloat8(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashNumeric(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashVarlena(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashBpchar(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashCString(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashName(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashFixedBytes(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashBool(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashChar(KeyType *key, Datum value, uint64 seed);
+extern uint64 Hash32Bits(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashTimeTz(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashTid(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashInterval(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashInet(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashEnum(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashByType(KeyType *key, Datum value, uint64 seed);
+
+/* ---- containers.c: key->parts must be set, except for jsonb ---- */
+extern uint64 HashArrayValue(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashRow(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashStoredRow(KeyType *key, Datum value, uint64 seed);	/* NULLs at the end make no difference */
+extern uint64 HashRange(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashMultirange(KeyType *key, Datum value, uint64 seed);
+extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_KEYS_H */

@@ -28,7 +28,6 @@
 #include "utils/typcache.h"
 
 #include "core/base/hash.h"
-#include "pg/keys/canonical.h"
 
 /* ---- the table of key types: of those with one code the widest comes last ---- */
 

@@ -12,7 +12,7 @@
 #include "utils/lsyscache.h"
 
 #include "core/layouts/growing/hashes.h"
-#include "pg/functions/probe_set.h"
+#include "pg/functions/functions.h"
 #include "pg/value/value.h"
 
 static const MembershipForm forms[] = {

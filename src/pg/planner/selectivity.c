@@ -29,7 +29,7 @@
 
 #include "core/filter/inline.h"
 #include "core/layouts/growing/hashes.h"
-#include "pg/functions/probe_set.h"
+#include "pg/functions/functions.h"
 #include "pg/keys/keys.h"
 #include "pg/value/value.h"
 

@@ -20,7 +20,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pg/functions/probe_set.h"
+#include "pg/functions/functions.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/reader.h"

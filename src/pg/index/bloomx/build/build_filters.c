@@ -14,7 +14,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pg/functions/typmod.h"
+#include "pg/functions/functions.h"
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
