@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run the programs of docs/programs.md and compare what they print with what the page says: in sh, Python and
-# JavaScript; with --long also in Java and Go.
+# JavaScript; with --long also in Java and Go.  Then the tests of clients/js.
 #
 #     scripts/throwaway test/documents/clients.sh [--long]
 #
@@ -64,7 +64,11 @@ ln -s "$top/test" "$work/sh/test"
 cd "$top" || exit 1
 for language in $languages; do
 	case $language in
-	js) node_modules ;;
+	js)
+		node_modules
+		same "clients/js: the golden vectors" 0 "$(node "$top/clients/js/test.js" >"$work/js.log"; echo $?)"
+		tail -n 5 "$work/js.log"
+		;;
 	java) javac -d "$work" "$top/test/documents/UnixSockets.java" ;;
 	esac
 	programs=0
