@@ -160,7 +160,7 @@ AddRow(FunctionCallInfo fcinfo, Transition *state)
  * batch.  Not for rows without a named type: the last one, perhaps of another
  * group, has set the key type.
  */
-static bool
+static pg_attribute_always_inline bool
 QueueRow(FunctionCallInfo fcinfo)
 {
 	CallCache  *cache = fcinfo->flinfo->fn_extra;
