@@ -5,7 +5,7 @@
  *     bench-core [--quick] [--size MB] [--only TEXT]
  *
  * --only: the tables whose titles have that text, for instance "k = 8,",
- * layouts, Instructions or Whole.
+ * layouts, Instructions, Whole or Sealed.
  *
  * The machine may be shared and noisy.  So candidates are not measured one after
  * the other: in every round each of them runs for about a millisecond, and each
@@ -187,5 +187,6 @@ main(int argc, char **argv)
 			keys_by_layout(sizes[i], planned);
 	keys_instructions();
 	whole_filters(whole, sizeof whole, sizes, n_sizes);
+	sealed_filters(n_sizes == 2);
 	return 0;
 }

@@ -56,4 +56,8 @@ extern int	keys_process(char **argv);
 
 extern void whole_filters(const uint8_t *layouts, size_t n_layouts, const uint64_t *sizes, int n_sizes);
 
+/* ---- sealed.c ---- */
+
+extern void sealed_filters(bool quick);
+
 #endif							/* BENCH_H */

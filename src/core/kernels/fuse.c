@@ -3,9 +3,9 @@
  * registers (fuse.h).
  *
  * A test reads four slots at random places of its block.  Of a large filter the
- * slots of all keys are fetched before the first is looked at; of one that is in the
- * second-level cache fetching only costs (measured: batches of 10,000 keys took 1.7
- * times as long as single tests with it, 0.95 times without).
+ * slots of all keys are fetched before the first is looked at; of one that is in a
+ * cache fetching only costs (measured with AVX-512 in 1.1 MB: 3.6 ns per key without,
+ * 5.8 with it; in 11 MB without it 1.3 times as long).
  */
 #include "core/bloomx.h"
 #include "core/kernels/fuse.h"
@@ -15,12 +15,12 @@
 #endif
 
 /* The size from which slots are fetched ahead. */
-#define FETCHED_BYTES (UINT64_C(1) << 19)
+#define FETCHED_BYTES (UINT64_C(1) << 22)
 
 static inline __attribute__((always_inline)) uint64_t
 batch_of(const blx_fuse *shape, const uint64_t *hashes, unsigned n, unsigned slot_bits)
 {
-	uint64_t	bits[BLX_BATCH][BLX_FUSE_SLOTS],
+	uint64_t	slots[BLX_BATCH][BLX_FUSE_SLOTS],
 				salted[BLX_BATCH],
 				found = 0;
 
@@ -35,11 +35,11 @@ batch_of(const blx_fuse *shape, const uint64_t *hashes, unsigned n, unsigned slo
 		uint64_t	block = blx_fuse_block(shape, hashes[i]);
 
 		salted[i] = hashes[i] * shape->salts[block];
-		blx_fuse_slots(shape, salted[i], bits[i]);
+		blx_fuse_slots(shape, salted[i], slots[i]);
 		for (unsigned j = 0; j < shape->key_slots; j++)
 		{
-			bits[i][j] = (block * shape->block_slots + bits[i][j]) * slot_bits;
-			__builtin_prefetch((const char *) shape->slots + bits[i][j] / 8, 0, 2);
+			slots[i][j] += block * shape->block_slots;
+			__builtin_prefetch((const char *) shape->slots + slots[i][j] * slot_bits / 8, 0, 2);
 		}
 	}
 	for (unsigned i = 0; i < n; i++)
@@ -47,7 +47,7 @@ batch_of(const blx_fuse *shape, const uint64_t *hashes, unsigned n, unsigned slo
 		uint64_t	sum = 0;
 
 		for (unsigned j = 0; j < shape->key_slots; j++)
-			sum ^= blx_slot_at(shape->slots, bits[i][j], slot_bits);
+			sum ^= blx_slot_at(shape->slots, slots[i][j], slot_bits);
 		found |= (uint64_t) blx_fuse_agrees(shape, sum, salted[i]) << i;
 	}
 	return found;
@@ -56,14 +56,19 @@ batch_of(const blx_fuse *shape, const uint64_t *hashes, unsigned n, unsigned slo
 uint64_t
 blx_fuse_batch_scalar(const blx_fuse *shape, const uint64_t *hashes, unsigned n)
 {
+	blx_fuse	usual = *shape;
+
+	if (shape->key_slots != BLX_FUSE_SLOTS)
+		return batch_of(shape, hashes, n, shape->slot_bits);
+	usual.key_slots = BLX_FUSE_SLOTS;
 	switch (shape->slot_bits)
 	{
 		case 8:
-			return batch_of(shape, hashes, n, 8);
+			return batch_of(&usual, hashes, n, 8);
 		case 16:
-			return batch_of(shape, hashes, n, 16);
+			return batch_of(&usual, hashes, n, 16);
 		default:
-			return batch_of(shape, hashes, n, shape->slot_bits);
+			return batch_of(&usual, hashes, n, shape->slot_bits);
 	}
 }
 
@@ -130,8 +135,8 @@ gather_slots(const blx_fuse *shape, __m512i bits)
 	return _mm512_srlv_epi64(_mm512_i64gather_epi64(byte, shape->slots, 1), shift);
 }
 
-TARGET uint64_t
-blx_fuse_batch_avx512(const blx_fuse *shape, const uint64_t *hashes, unsigned n)
+TARGET static inline __attribute__((always_inline)) uint64_t
+batch_of_eights(const blx_fuse *shape, const uint64_t *hashes, unsigned n)
 {
 	const unsigned fingerprint_bits = shape->slot_bits - shape->value_bits;
 	const __m512i mask = _mm512_set1_epi64((INT64_C(1) << fingerprint_bits) - 1);
@@ -167,6 +172,17 @@ blx_fuse_batch_avx512(const blx_fuse *shape, const uint64_t *hashes, unsigned n)
 		found |= (uint64_t) _mm512_testn_epi64_mask(sum, mask) << i;
 	}
 	return n == BLX_BATCH ? found : blx_lowest_bits(found, n);
+}
+
+TARGET uint64_t
+blx_fuse_batch_avx512(const blx_fuse *shape, const uint64_t *hashes, unsigned n)
+{
+	blx_fuse	usual = *shape;
+
+	if (shape->key_slots != BLX_FUSE_SLOTS)
+		return batch_of_eights(shape, hashes, n);
+	usual.key_slots = BLX_FUSE_SLOTS;
+	return batch_of_eights(&usual, hashes, n);
 }
 
 #endif

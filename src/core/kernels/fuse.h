@@ -54,6 +54,7 @@ blx_fuse_slots(const blx_fuse *shape, uint64_t salted, uint64_t *slots)
 				within = (UINT64_C(1) << shape->segment) - 1;
 
 	slots[0] = first;
+#pragma GCC unroll 4
 	for (unsigned i = 1; i < shape->key_slots; i++)
 		slots[i] = (first + ((uint64_t) i << shape->segment)) ^ (salted >> (i - 1) * shape->segment & within);
 }
@@ -73,13 +74,14 @@ blx_lowest_bits(uint64_t word, unsigned bits)
 }
 
 /*
- * Returns the slot that begins at that bit, with other bits above it.  A load of
+ * Returns slot number i, with other bits above it.  A load of
  * more bytes than it needs would cross the end of its cache line more often, and
  * nobody has fetched the next one.
  */
 static inline __attribute__((always_inline)) uint64_t
-blx_slot_at(const uint64_t *slots, uint64_t bit, unsigned slot_bits)
+blx_slot_at(const uint64_t *slots, uint64_t i, unsigned slot_bits)
 {
+	uint64_t	bit = i * slot_bits;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	const uint8_t *byte = (const uint8_t *) slots + bit / 8;
 	uint64_t	eight;
@@ -87,10 +89,10 @@ blx_slot_at(const uint64_t *slots, uint64_t bit, unsigned slot_bits)
 	uint16_t	two;
 
 	if (slot_bits == 8)
-		return *byte;
+		return ((const uint8_t *) slots)[i];
 	if (slot_bits == 16)
 	{
-		memcpy(&two, byte, sizeof two);
+		memcpy(&two, (const uint8_t *) slots + 2 * i, sizeof two);
 		return two;
 	}
 	if (slot_bits <= 25)
@@ -103,15 +105,16 @@ blx_slot_at(const uint64_t *slots, uint64_t bit, unsigned slot_bits)
 #else
 	const uint64_t *word = slots + bit / 64;
 
-	(void) slot_bits;
 	return word[0] >> bit % 64 | word[1] << 1 << (63 - bit % 64);
 #endif
 }
 
 /* Writes a slot, which is 0. */
 static inline void
-blx_put_slot(uint64_t *slots, uint64_t bit, uint64_t slot)
+blx_put_slot(uint64_t *slots, uint64_t i, unsigned slot_bits, uint64_t slot)
 {
+	uint64_t	bit = i * slot_bits;
+
 	slots[bit / 64] |= slot << bit % 64;
 	slots[bit / 64 + 1] |= slot >> 1 >> (63 - bit % 64);
 }
@@ -125,8 +128,9 @@ blx_fuse_sum(const blx_fuse *shape, uint64_t block, uint64_t salted, unsigned sl
 				sum = 0;
 
 	blx_fuse_slots(shape, salted, slots);
+#pragma GCC unroll 4
 	for (unsigned i = 0; i < shape->key_slots; i++)
-		sum ^= blx_slot_at(shape->slots, (base + slots[i]) * slot_bits, slot_bits);
+		sum ^= blx_slot_at(shape->slots, base + slots[i], slot_bits);
 	return sum;
 }
 

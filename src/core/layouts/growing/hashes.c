@@ -122,12 +122,6 @@ are_spread(const blx_filter *f)
 	return f->key_type != BLX_KEY_HASH && f->key_type != BLX_KEY_NONE;
 }
 
-uint64_t
-blx_spread_hash(uint8_t key_type, uint64_t hash)
-{
-	return key_type == BLX_KEY_HASH || key_type == BLX_KEY_NONE ? blx_derive(hash, 1) : hash;
-}
-
 static inline bool
 has_zero(const uint64_t *words)
 {

@@ -5,6 +5,7 @@
 #ifndef BLX_HASHES_H
 #define BLX_HASHES_H
 
+#include "core/base/hash.h"
 #include "core/bloomx.h"
 
 #pragma GCC visibility push(hidden)
@@ -67,7 +68,11 @@ extern bool blx_hashes_ordered(const blx_filter *f);
 extern size_t blx_hashes_next_in(const blx_filter *f, uint64_t block, uint64_t blocks, uint64_t *cursor, uint64_t *out, size_t max);
 
 /* A key's hash, spread evenly: ready-made ones need not be. */
-extern uint64_t blx_spread_hash(uint8_t key_type, uint64_t hash);
+static inline uint64_t
+blx_spread_hash(uint8_t key_type, uint64_t hash)
+{
+	return key_type == BLX_KEY_HASH || key_type == BLX_KEY_NONE ? blx_derive(hash, 1) : hash;
+}
 
 /* Adds all hashes of a set to a filter of a fixed size; false if another did not take all. */
 extern bool blx_add_set(blx_filter *dst, const blx_filter *src);

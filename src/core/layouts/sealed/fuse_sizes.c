@@ -1,6 +1,6 @@
 /*
  * fuse_sizes.c - the sizes of a sealed filter (binary_fuse.c): how many slots its blocks
- * have, and where they lie in its body.
+ * have.
  */
 #include "core/layouts/sealed/fuse_sizes.h"
 
@@ -54,25 +54,4 @@ blx_fuse_geometry(uint64_t blocks, uint64_t fullest, unsigned fingerprint_bits, 
 	}
 	return (blx_geometry) {.layout = BLX_BINARY_FUSE, .blocks = (uint32_t) blocks, .parts = (uint16_t) (fingerprint_bits + value_bits),
 		.probes = 4, .part_bits = slots, .parameters = {segment | (uint64_t) value_bits << 8}};
-}
-
-blx_fuse
-blx_fuse_shape(const blx_filter *f)
-{
-	const uint64_t *words = blx_cwords(f);
-	uint64_t	parameter = words[BLX_FUSE_PARAMETER];
-	unsigned	segment = (unsigned) (parameter & 255);
-
-	return (blx_fuse) {
-		.salts = words + BLX_FUSE_SALTS,
-		.slots = words + BLX_FUSE_SALTS + f->blocks,
-		.blocks = f->blocks,
-		.block_slots = f->part_bits,
-		.first_slots = f->part_bits - ((f->probes - UINT64_C(1)) << segment),
-		.bytes = f->blocks * f->part_bits * f->parts / 8,
-		.segment = segment,
-		.key_slots = f->probes,
-		.slot_bits = f->parts,
-		.value_bits = (unsigned) (parameter >> 8),
-	};
 }

@@ -52,7 +52,26 @@ blx_fuse_blocks(uint64_t n)
 extern blx_geometry blx_fuse_geometry(uint64_t blocks, uint64_t fullest, unsigned fingerprint_bits, unsigned value_bits);
 
 /* Where the slots of a filter are. */
-extern blx_fuse blx_fuse_shape(const blx_filter *f);
+static inline blx_fuse
+blx_fuse_shape(const blx_filter *f)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	parameter = words[BLX_FUSE_PARAMETER];
+	unsigned	segment = (unsigned) (parameter & 255);
+
+	return (blx_fuse) {
+		.salts = words + BLX_FUSE_SALTS,
+		.slots = words + BLX_FUSE_SALTS + f->blocks,
+		.blocks = f->blocks,
+		.block_slots = f->part_bits,
+		.first_slots = f->part_bits - ((f->probes - UINT64_C(1)) << segment),
+		.bytes = f->blocks * f->part_bits * f->parts / 8,
+		.segment = segment,
+		.key_slots = f->probes,
+		.slot_bits = f->parts,
+		.value_bits = (unsigned) (parameter >> 8),
+	};
+}
 
 #pragma GCC visibility pop
 

@@ -184,7 +184,7 @@ fill_slots(bench *b, uint64_t peeled)
 		slot ^= blx_fuse_fingerprint(salted) << b->shape.value_bits;
 		if (b->values != NULL)
 			slot ^= b->values[own];
-		blx_put_slot(b->words, (base + own) * slot_bits, blx_lowest_bits(slot, slot_bits));
+		blx_put_slot(b->words, base + own, slot_bits, blx_lowest_bits(slot, slot_bits));
 	}
 }
 
