@@ -1,6 +1,6 @@
 #!/bin/sh
 # Run the programs of docs/programs.md and compare what they print with what the page says: in sh, Python and
-# JavaScript; with --long also in Java and Go.  Then the tests of clients/js.
+# JavaScript; with --long also in Java and Go.  Runs the tests of clients/js, and with --long of clients/java.
 #
 #     scripts/throwaway test/documents/clients.sh [--long]
 #
@@ -69,7 +69,11 @@ for language in $languages; do
 		same "clients/js: the golden vectors" 0 "$(node "$top/clients/js/test.js" >"$work/js.log"; echo $?)"
 		tail -n 5 "$work/js.log"
 		;;
-	java) javac -d "$work" "$top/test/documents/UnixSockets.java" ;;
+	java)
+		javac -d "$work" "$top/test/documents/UnixSockets.java" "$top"/clients/java/*.java
+		same "clients/java: the golden vectors" 0 "$(java -cp "$work" GoldenTest "$top/test/python/golden.json" >"$work/java.log"; echo $?)"
+		tail -n 5 "$work/java.log"
+		;;
 	esac
 	programs=0
 	for program in "$work"/blocks/*."$language"; do

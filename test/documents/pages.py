@@ -20,7 +20,7 @@ README_WORDS, PAGE_WORDS, ALL_WORDS = 1400, 4500, 30000
 # The task, the page and the heading (none: the whole page), and what its blocks, or for questions its text, must have.
 TASKS = [
     ("check a sign-up against known names", "docs/recipes.md", "Negative cache", r"sql: @> wanted AND EXISTS"),
-    ("keep a filter column current", "docs/filter-columns.md", None, r"sql: bloom_maintain\(|CREATE TRIGGER"),
+    ("keep a filter column current", "docs/filter-columns.md", "One call", r"sql: SELECT bloom_maintain\("),
     ("a report on a star schema", "docs/joins.md", "Try it", r"sql: SET bloomx\.runtime_filter = on"),
     ("the same, on a managed service and without being superuser", "docs/joins.md", "Load the library", r"text: SELECT bloom_empty\(1\) IS NOT NULL"),
     ("what to preload", "docs/joins.md", "Load the library", r"postgresql: shared_preload_libraries = 'bloomx'"),
