@@ -296,6 +296,22 @@ INSERT INTO emptied SELECT generate_series(1, 1000);
 SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied_k', k);
 ROLLBACK;
 
+-- A view keeps the OID of an index, and REINDEX CONCURRENTLY makes another one; a name that is text is looked up each time.
+CREATE VIEW by_oid AS SELECT bloomset_contains('numbers_renamed', 5) AS has;
+CREATE VIEW by_name AS SELECT bloomset_contains('numbers_renamed'::text::regclass, 5) AS has;
+REINDEX INDEX CONCURRENTLY numbers_renamed;
+DO $$
+DECLARE
+	hint text;
+BEGIN
+	PERFORM FROM by_oid WHERE has;
+EXCEPTION WHEN undefined_table THEN
+	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
+	RAISE NOTICE '%', hint;
+END $$;
+SELECT * FROM by_name;
+DROP VIEW by_oid, by_name;
+
 -- Read-only transactions may ask; parallel workers may not.
 BEGIN READ ONLY;
 SELECT bloomset_contains('numbers_renamed', 5), keys > 900 AS counted FROM bloomset_info('numbers_renamed');

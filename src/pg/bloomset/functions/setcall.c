@@ -16,6 +16,7 @@
 #include "access/table.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "access/xlog.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
@@ -139,7 +140,8 @@ LockSet(SetCall *call, Oid id)
 	if (call->rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_UNDEFINED_TABLE),
-				 errmsg("relation with OID %u does not exist", id)));
+				 errmsg("relation with OID %u does not exist", id),
+				 errhint("REINDEX CONCURRENTLY gives an index another OID. In a view, a default or a policy write 'name'::text::regclass.")));
 	if (heap == NULL || table != IndexGetRelation(id, true) || call->rel->rd_rel->relkind != RELKIND_INDEX ||
 		call->rel->rd_indam->aminsert != bloomsetinsert)
 		ReportOtherRelation(call->rel);
@@ -149,6 +151,10 @@ LockSet(SetCall *call, Oid id)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary tables of other sessions")));
+	if (RecoveryInProgress() && call->rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
 	table_close(heap, NoLock);
 }
 
