@@ -403,11 +403,14 @@ def build_anew(a, b):
 # ---- internals/more-recipes.md ----
 
 def more():
-    check("cascade: a key on both sides is refused", "ERROR:  key 2 is a member and not a member",
-          admin("SET statement_timeout = '20s'; SELECT cascade(ARRAY[1, 2], ARRAY[2, 3]); RESET statement_timeout"))
-    check("cascade: no members, no others, nulls", "f t t f",
-          admin("""SELECT concat_ws(' ', in_cascade(cascade(NULL, ARRAY[2]), 2), in_cascade(cascade(ARRAY[2], NULL), 2),
-              in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 1), in_cascade(cascade(ARRAY[1, NULL], ARRAY[2, NULL]), 2))"""))
+    exact = """SELECT count(*) FILTER (WHERE member IS DISTINCT FROM coalesce(f @> k AND bloom_get(m, k) = 1, false)) FROM u, f,
+               LATERAL (SELECT bloom_map_agg(k, member::int, bloom_empty(1, 0.5, 'binary_fuse', seed => 1, options => 'fingerprint_bits=0')) AS m FROM u WHERE f @> k) m"""
+    universe = "WITH u(k, member) AS ({0}), f AS (SELECT bloom_agg(k, bloom_empty(1, 0.07, 'binary_fuse')) FILTER (WHERE member) AS f FROM u) " + exact
+    for what, rows in (("a few", "SELECT n, n % 20 = 0 FROM generate_series(1, 3000) n"), ("no members", "SELECT n, false FROM generate_series(1, 9) n"),
+                       ("only members", "SELECT n, true FROM generate_series(1, 9) n")):
+        check(f"closed universe, {what}: wrong answers", "0", admin(universe.format(rows)))
+    check("closed universe: a key on both sides is refused", "ERROR:  a key has two values, 0 and 1",
+          admin(universe.format("VALUES (1, true), (1, false), (2, false)")))
 
     ask = "PREPARE {0} AS SELECT f @> $1 FROM shard WHERE id = bloom_hash($1{1}) & 3;"
     names = admin(ask.format("typed", "::integer") + "".join(f"EXECUTE typed({n});" for n in range(1, 201)))
