@@ -1275,6 +1275,76 @@ COMMENT ON ACCESS METHOD bloomset IS 'a Bloom filter of the keys in a table, alw
 CREATE OPERATOR CLASS bloomset_ops DEFAULT FOR TYPE anyelement USING bloomset AS STORAGE anyelement;
 COMMENT ON OPERATOR CLASS bloomset_ops USING bloomset IS 'values of any type as keys of a set';
 
+-- A set without a table of rows: a table of one column, whose rows are the stages of the set.
+CREATE TYPE bloomset_stage;
+CREATE FUNCTION bloomset_stage_in(cstring) RETURNS bloomset_stage
+	AS 'MODULE_PATHNAME', 'bloomset_stage_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_stage_in(cstring) IS 'I/O';
+CREATE FUNCTION bloomset_stage_out(bloomset_stage) RETURNS cstring
+	AS 'MODULE_PATHNAME', 'bloomfilter_out'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_stage_out(bloomset_stage) IS 'I/O';
+CREATE FUNCTION bloomset_stage_recv(internal) RETURNS bloomset_stage
+	AS 'MODULE_PATHNAME', 'bloomset_stage_recv'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_stage_recv(internal) IS 'I/O';
+CREATE FUNCTION bloomset_stage_send(bloomset_stage) RETURNS bytea
+	AS 'MODULE_PATHNAME', 'bloomfilter_send'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_stage_send(bloomset_stage) IS 'I/O';
+CREATE FUNCTION bloomset_stage_typmod_in(cstring[]) RETURNS integer
+	AS 'MODULE_PATHNAME', 'bloomset_stage_typmod_in'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_stage_typmod_in(cstring[]) IS 'I/O typmod';
+CREATE TYPE bloomset_stage (
+	INPUT = bloomset_stage_in,
+	OUTPUT = bloomset_stage_out,
+	RECEIVE = bloomset_stage_recv,
+	SEND = bloomset_stage_send,
+	TYPMOD_IN = bloomset_stage_typmod_in,
+	TYPMOD_OUT = bloomfilter_typmod_out,
+	INTERNALLENGTH = VARIABLE,
+	ALIGNMENT = double,
+	STORAGE = external
+);
+COMMENT ON TYPE bloomset_stage IS 'a stage of a set, which is a filter; the modifier is the set''s expected number of keys and false positive rate';
+CREATE CAST (bloomset_stage AS bloomfilter) WITHOUT FUNCTION AS IMPLICIT;
+COMMENT ON CAST (bloomset_stage AS bloomfilter) IS 'a stage is a filter';
+CREATE CAST (bloomfilter AS bloomset_stage) WITHOUT FUNCTION AS ASSIGNMENT;
+COMMENT ON CAST (bloomfilter AS bloomset_stage) IS 'a filter can become a stage, or part of one';
+
+CREATE FUNCTION bloomset_table_handler(internal) RETURNS table_am_handler
+	AS 'MODULE_PATHNAME', 'bloomset_table_handler'
+	LANGUAGE C VOLATILE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomset_table_handler(internal) IS 'handler of table access method bloomset_table';
+CREATE ACCESS METHOD bloomset_table TYPE TABLE HANDLER bloomset_table_handler;
+COMMENT ON ACCESS METHOD bloomset_table IS 'a set without a table of rows: one column of type bloomset_stage, for bloomset_add and bloomset_contains';
+
+CREATE FUNCTION bloomset_add(set regclass, key anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomset_add'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 20;
+COMMENT ON FUNCTION bloomset_add(regclass, anycompatible) IS
+	'add a key to a set without a table: true if it was new; needs INSERT';
+
+CREATE FUNCTION bloomset_add_new(set regclass, keys anycompatiblearray) RETURNS anycompatiblearray
+	AS 'MODULE_PATHNAME', 'bloomset_add_new'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000;
+COMMENT ON FUNCTION bloomset_add_new(regclass, anycompatiblearray) IS
+	'add keys to a set without a table, and return those that were new; needs INSERT';
+
+CREATE FUNCTION bloomset_claim(set regclass, key anycompatible) RETURNS boolean
+	AS 'MODULE_PATHNAME', 'bloomset_claim'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 50;
+COMMENT ON FUNCTION bloomset_claim(regclass, anycompatible) IS
+	'add a key to a set without a table if the transaction commits: true if it was new; needs INSERT';
+
+CREATE FUNCTION bloomset_merge(set regclass, filter bloomfilter) RETURNS void
+	AS 'MODULE_PATHNAME', 'bloomset_merge'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION bloomset_merge(regclass, bloomfilter) IS
+	'add the keys of a filter to a set without a table; needs INSERT';
+
 CREATE FUNCTION bloomset_contains(set regclass, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomset_contains'
 	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10;

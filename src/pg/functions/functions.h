@@ -119,6 +119,9 @@ typedef struct FilterType
 /* The type of a modifier from anywhere, or an error.  False if it is negative: a type without a modifier. */
 extern bool LookupFilterType(int32 typmod, FilterType *type);
 
+/* What the modifier of a type bloomset_stage says.  False if there is none. */
+extern bool ReadSetModifier(int32 typmod, uint64 *capacity, double *fpr);
+
 /*
  * The filter as a value of that type: itself, if it has the type's geometry and
  * seed 0; sized to it, if it is open or holds no keys; folded and cut to it, if

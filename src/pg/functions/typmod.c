@@ -225,36 +225,55 @@ ReadLayout(const char *text, Modifier *m)
 				 errhint("Use type bloomfilter without a modifier.")));
 }
 
-/* bloomfilter_typmod_in(cstring[]): the modifier, as the words between the parentheses */
-PG_FUNCTION_INFO_V1(bloomfilter_typmod_in);
-Datum
-bloomfilter_typmod_in(PG_FUNCTION_ARGS)
+/* The modifier of a type, as up to `most` words between its parentheses. */
+static Modifier
+ReadModifier(ArrayType *array, const char *type, int most, const char *hint)
 {
-	ArrayType  *array = PG_GETARG_ARRAYTYPE_P(0);
 	Modifier	m = {.layout = BLX_PARTITIONED_BLOCKED, .rate_mantissa = 10, .rate_exponent = -3};	/* BLX_DEFAULT_FPR */
 	Datum	   *words;
 	int			n;
-	FilterType	type;
-	int32		typmod;
 
 	if (ARR_ELEMTYPE(array) != CSTRINGOID || ARR_NDIM(array) > 1 || array_contains_nulls(array))
 		ereport(ERROR,
 				(errcode(ERRCODE_ARRAY_ELEMENT_ERROR),
 				 errmsg("type modifiers must be an array of cstring without nulls")));
 	deconstruct_array(array, CSTRINGOID, -2, false, TYPALIGN_CHAR, &words, NULL, &n);
-	if (n < 1 || n > 3)
+	if (n < 1 || n > most)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("type bloomfilter has one to three modifiers, not %d", n),
-				 errhint("Write bloomfilter(capacity), bloomfilter(capacity, fpr) or bloomfilter(capacity, fpr, layout).")));
+				 errmsg("type %s has one to %s modifiers, not %d", type, most == 2 ? "two" : "three", n),
+				 errhint("%s", hint)));
 	ReadCapacity(DatumGetCString(words[0]), &m);
 	if (n > 1)
 		ReadRate(DatumGetCString(words[1]), &m);
 	if (n > 2)
 		ReadLayout(DatumGetCString(words[2]), &m);
-	typmod = EncodeModifier(&m);
+	return m;
+}
+
+/* bloomfilter_typmod_in(cstring[]) */
+PG_FUNCTION_INFO_V1(bloomfilter_typmod_in);
+Datum
+bloomfilter_typmod_in(PG_FUNCTION_ARGS)
+{
+	Modifier	m = ReadModifier(PG_GETARG_ARRAYTYPE_P(0), "bloomfilter", 3,
+								 "Write bloomfilter(capacity), bloomfilter(capacity, fpr) or bloomfilter(capacity, fpr, layout).");
+	int32		typmod = EncodeModifier(&m);
+	FilterType	type;
+
 	(void) LookupFilterType(typmod, &type); /* a capacity that no filter has is an error here, not at the first row */
 	PG_RETURN_INT32(typmod);
+}
+
+/* bloomset_stage_typmod_in(cstring[]): of a set, which may be larger than any filter */
+PG_FUNCTION_INFO_V1(bloomset_stage_typmod_in);
+Datum
+bloomset_stage_typmod_in(PG_FUNCTION_ARGS)
+{
+	Modifier	m = ReadModifier(PG_GETARG_ARRAYTYPE_P(0), "bloomset_stage", 2,
+								 "Write bloomset_stage(capacity) or bloomset_stage(capacity, fpr).");
+
+	PG_RETURN_INT32(EncodeModifier(&m));
 }
 
 static Modifier
@@ -280,6 +299,19 @@ bloomfilter_typmod_out(PG_FUNCTION_ARGS)
 		PG_RETURN_CSTRING(pstrdup(""));
 	m = GetModifier(PG_GETARG_INT32(0));
 	PG_RETURN_CSTRING(PrintModifier(&m));
+}
+
+bool
+ReadSetModifier(int32 typmod, uint64 *capacity, double *fpr)
+{
+	Modifier	m;
+
+	if (typmod < 0)
+		return false;
+	m = GetModifier(typmod);
+	*capacity = m.capacity;
+	*fpr = RateOf(&m);
+	return true;
 }
 
 /* ---- values ---- */

@@ -1,5 +1,5 @@
 /*
- * chain.h - a scalable filter of stages that were filled elsewhere.
+ * chain.h - the stages of a scalable filter, and one of stages that were filled elsewhere.
  */
 #ifndef BLX_CHAIN_H
 #define BLX_CHAIN_H
@@ -28,6 +28,10 @@ extern void blx_chain_init(blx_filter *f, const blx_stage *stages, unsigned n, c
 /* The words of stage i, for the caller to fill; then blx_chain_count counts the bits that are set. */
 extern uint64_t *blx_chain_words(blx_filter *f, unsigned i);
 extern void blx_chain_count(blx_filter *f);
+
+/* The stages of a scalable filter. */
+extern unsigned blx_chain_stages(const blx_filter *f);
+extern blx_stage blx_chain_stage(const blx_filter *f, unsigned i);
 
 #pragma GCC visibility pop
 

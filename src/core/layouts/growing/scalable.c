@@ -544,6 +544,20 @@ blx_chain_count(blx_filter *f)
 	}
 }
 
+unsigned
+blx_chain_stages(const blx_filter *f)
+{
+	return (unsigned) blx_cwords(f)[STAGES];
+}
+
+blx_stage
+blx_chain_stage(const blx_filter *f, unsigned i)
+{
+	blx_groups	shape = stage_of(blx_cwords(f)[RECORDS + i]).shape;
+
+	return (blx_stage) {.blocks = UINT64_C(1) << shape.log2, .parts = shape.parts};
+}
+
 /* ---- combining ---- */
 
 /* A stage of a union, with the bits of one filter or of both. */

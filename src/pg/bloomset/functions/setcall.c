@@ -32,6 +32,8 @@
 #include "utils/snapmgr.h"
 
 #include "pg/bloomset/index/bloomset.h"
+#include "pg/bloomset/table/settable.h"
+#include "pg/bloomset/table/stage.h"
 
 /* ---- what is refused ---- */
 
@@ -44,17 +46,28 @@ ReportOtherRelation(Relation rel)
 			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
 			 errmsg("\"%s\" is not a bloomset", RelationGetRelationName(rel)),
 			 partitioned ? errdetail("A partitioned index has no pages: each partition has a set of its own.") : 0,
-			 errhint(partitioned ? "Name the index of a partition." : "Name an index made by CREATE INDEX ... USING bloomset.")));
+			 errhint(partitioned ? "Name the index of a partition." :
+					 "Name an index made by CREATE INDEX ... USING bloomset, or a table made by CREATE TABLE ... USING bloomset_table.")));
 }
 
 static void
-CheckPrivileges(Relation heap, Relation index)
+RefuseToAdd(Relation index)
 {
-	if (pg_class_aclcheck(RelationGetRelid(heap), GetUserId(), ACL_SELECT) != ACLCHECK_OK)
+	ereport(ERROR,
+			(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+			 errmsg("keys cannot be added to bloomset \"%s\", which is an index", RelationGetRelationName(index)),
+			 errdetail("It has the keys of the rows of its table; REINDEX would forget others."),
+			 errhint("Insert a row into the table, or add to a table made by CREATE TABLE ... USING bloomset_table.")));
+}
+
+static void
+CheckPrivileges(Relation heap, Relation index, AclMode mode)
+{
+	if (pg_class_aclcheck(RelationGetRelid(heap), GetUserId(), mode) != ACLCHECK_OK)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
 				 errmsg("permission denied for bloomset \"%s\"", RelationGetRelationName(index)),
-				 errdetail("This needs SELECT on table \"%s\".", RelationGetRelationName(heap))));
+				 errdetail("This needs %s on table \"%s\".", mode == ACL_SELECT ? "SELECT" : "INSERT", RelationGetRelationName(heap))));
 	if (check_enable_rls(RelationGetRelid(heap), InvalidOid, true) == RLS_ENABLED)
 		ereport(ERROR,
 				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
@@ -104,13 +117,13 @@ CheckSnapshot(SetCall *call)
 		ereport(ERROR,
 				(errcode(ERRCODE_ACTIVE_SQL_TRANSACTION),
 				 errmsg("cannot read bloomset \"%s\" without a snapshot", RelationGetRelationName(call->rel))));
-	if (IsTooNewFor(call->rel, call->view, snapshot))
+	if (call->keys != NULL && IsTooNewFor(call->rel, call->view, snapshot))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloomset \"%s\" lacks rows that this transaction may still see", RelationGetRelationName(call->rel)),
 				 errdetail("The index was built when other transactions were running that began before it, or after this one began."),
 				 errhint("Try again in a new transaction, when these have ended.")));
-	call->always_checked = call->rel->rd_index->indcheckxmin || snapshot->takenDuringRecovery;
+	call->always_checked = call->keys != NULL && (call->rel->rd_index->indcheckxmin || snapshot->takenDuringRecovery);
 	/* INSERT, too, locks the index for SERIALIZABLE */
 	PredicateLockRelation(call->rel, snapshot);
 }
@@ -131,7 +144,7 @@ MakeSetCall(FmgrInfo *function)
 
 /* Locks the table before the index, as DROP INDEX and REINDEX do. */
 static void
-LockSet(SetCall *call, Oid id)
+LockIndex(SetCall *call, Oid id, AclMode mode)
 {
 	Oid			table = IndexGetRelation(id, true);
 	Relation	heap = OidIsValid(table) ? try_table_open(table, AccessShareLock) : NULL;
@@ -145,8 +158,32 @@ LockSet(SetCall *call, Oid id)
 	if (heap == NULL || table != IndexGetRelation(id, true) || call->rel->rd_rel->relkind != RELKIND_INDEX ||
 		call->rel->rd_indam->aminsert != bloomsetinsert)
 		ReportOtherRelation(call->rel);
-	CheckPrivileges(heap, call->rel);
+	if (mode == ACL_INSERT)
+		RefuseToAdd(call->rel);
+	CheckPrivileges(heap, call->rel, mode);
 	CheckState(call->rel);
+	table_close(heap, NoLock);
+}
+
+static void
+LockTable(SetCall *call, Oid id, AclMode mode)
+{
+	call->rel = try_relation_open(id, mode == ACL_SELECT ? AccessShareLock : RowExclusiveLock);
+	if (call->rel == NULL || !IsSetTable(call->rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation with OID %u is not a bloomset any more", id)));
+	CheckPrivileges(call->rel, call->rel, mode);
+	CheckSetTable(call->rel);
+}
+
+static void
+LockSet(SetCall *call, Oid id, AclMode mode)
+{
+	if (IsOidOfSetTable(id))
+		LockTable(call, id, mode);
+	else
+		LockIndex(call, id, mode);
 	if (RELATION_IS_OTHER_TEMP(call->rel))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -155,7 +192,6 @@ LockSet(SetCall *call, Oid id)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
-	table_close(heap, NoLock);
 }
 
 static void
@@ -165,28 +201,31 @@ MakeView(SetCall *call, Oid id)
 
 	MemoryContextReset(call->memory);
 	call->view = NULL;
-	old = MemoryContextSwitchTo(call->memory);
-	call->keys = OpenSetKeys(call->rel);
-	call->view = OpenSetView(call->rel);
+	call->keys = NULL;
 	call->id = id;
+	old = MemoryContextSwitchTo(call->memory);
+	if (call->rel->rd_rel->relkind == RELKIND_INDEX)
+		call->keys = OpenSetKeys(call->rel);
+	if (call->keys != NULL || HasMetaPage(call->rel))
+		call->view = OpenSetView(call->rel);
 	MemoryContextSwitchTo(old);
 }
 
 SetCall *
-OpenSet(FunctionCallInfo fcinfo)
+OpenSet(FunctionCallInfo fcinfo, AclMode mode)
 {
 	SetCall    *call = fcinfo->flinfo->fn_extra != NULL ? fcinfo->flinfo->fn_extra : MakeSetCall(fcinfo->flinfo);
 	Oid			id = PG_GETARG_OID(0);
-	bool		is_allowed = call->view != NULL && call->id == id && call->user == GetUserId() &&
+	bool		is_allowed = call->id == id && call->user == GetUserId() &&
 		call->transaction == LOCAL_TRANSACTION() && call->subtransaction == GetCurrentSubTransactionId();
 
 	if (is_allowed)
 		call->rel = relation_open(id, NoLock);
 	else
-		LockSet(call, id);
-	if (call->view == NULL || call->id != id || !is_allowed || !IsViewOf(call->view, call->rel))
+		LockSet(call, id, mode);
+	if (call->view == NULL || !is_allowed || !IsViewOf(call->view, call->rel))
 		MakeView(call, id);
-	if (!is_allowed || call->always_checked)
+	if (mode == ACL_SELECT && (!is_allowed || call->always_checked))
 		CheckSnapshot(call);
 	call->user = GetUserId();
 	call->transaction = LOCAL_TRANSACTION();
@@ -204,7 +243,7 @@ CloseSet(SetCall *call)
 Relation
 OpenTableOfSet(const SetCall *call)
 {
-	return table_open(IndexGetRelation(call->id, false), AccessShareLock);
+	return table_open(call->keys != NULL ? IndexGetRelation(call->id, false) : call->id, AccessShareLock);
 }
 
 /* ---- the key argument ---- */
@@ -223,4 +262,38 @@ LookupSetArgument(SetCall *call, FunctionCallInfo fcinfo, bool is_array)
 		(void) LookupCallKey(&call->argument, fcinfo->flinfo, 1, PG_GET_COLLATION());
 	type = get_fn_expr_argtype(fcinfo->flinfo, 1);
 	call->type = is_array ? get_base_element_type(type) : type;
+}
+
+/* A table does not know of what SQL type its keys are, only what its filters know. */
+static KeyType *
+TypeInTable(SetCall *call, Datum value, const blx_filter *keys)
+{
+	KeyType    *key = &call->argument.key;
+
+	if (key->row_context != NULL)
+		(void) LookupRowOf(key, value, NULL);
+	CheckKeyType(keys, key);
+	return key;
+}
+
+bool
+HashSetArgument(SetCall *call, Datum value, uint64 *hash)
+{
+	if (call->keys != NULL)
+		return HashArgument(call->keys, call->type, call->argument.key.reader != NULL, value, hash);
+	*hash = HashKey(TypeInTable(call, value, call->view->keys), value, call->view->meta->seed);
+	return true;
+}
+
+void
+BeginSet(SetCall *call, Datum value)
+{
+	blx_filter *none = NewEmptyFilter(&(blx_identity) {0});
+	MemoryContext old;
+
+	BeginSetTable(call->rel, &TypeInTable(call, value, none)->identity);
+	old = MemoryContextSwitchTo(call->memory);
+	call->view = OpenSetView(call->rel);
+	MemoryContextSwitchTo(old);
+	pfree(none);
 }

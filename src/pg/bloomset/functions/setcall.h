@@ -7,6 +7,7 @@
 
 #include "pg/base/base.h"
 
+#include "nodes/parsenodes.h"
 #include "storage/lock.h"
 #include "utils/rel.h"
 
@@ -22,8 +23,8 @@ typedef struct SetCall
 	MemoryContext memory;		/* of what follows; reset when the set becomes another one */
 	Relation	rel;			/* open during a call only */
 	Oid			id;
-	SetView    *view;
-	SetKeys    *keys;
+	SetView    *view;			/* NULL: a table without keys */
+	SetKeys    *keys;			/* of an index; NULL: the set is a table */
 	/* whose call was allowed, and the transaction that has the locks */
 	Oid			user;
 	LocalTransactionId transaction;
@@ -35,14 +36,23 @@ typedef struct SetCall
 	Oid			type;			/* of the argument, or of its elements; InvalidOid = not looked up yet */
 } SetCall;
 
-/* Opens the set that argument 0 names, to be read; an error says why it cannot be. */
-extern SetCall *OpenSet(FunctionCallInfo fcinfo);
+/*
+ * Opens the set that argument 0 names, to be read (ACL_SELECT) or to be added to
+ * (ACL_INSERT, only tables); an error says why it cannot be.
+ */
+extern SetCall *OpenSet(FunctionCallInfo fcinfo, AclMode mode);
 
 /* To be called at the end, unless there was an error. */
 extern void CloseSet(SetCall *call);
 
 /* Looks up the type of argument 1, a key or an array of keys. */
 extern void LookupSetArgument(SetCall *call, FunctionCallInfo fcinfo, bool is_array);
+
+/* The hash of that argument, or of an element.  False if a column of a row is NULL.  To add a key, the set must have a view. */
+extern bool HashSetArgument(SetCall *call, Datum value, uint64 *hash);
+
+/* Of a table without keys: these become its keys' type.  Sets call->view. */
+extern void BeginSet(SetCall *call, Datum value);
 
 /* The table whose keys these are. */
 extern Relation OpenTableOfSet(const SetCall *call);

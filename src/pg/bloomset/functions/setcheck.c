@@ -76,14 +76,14 @@ CheckTable(SetCall *call, Relation table)
 	return check.rows;
 }
 
-/* bloomset_check(set regclass): the rows that have a key */
+/* bloomset_check(set regclass): the rows that have a key; of a table, 0 */
 PG_FUNCTION_INFO_V1(bloomset_check);
 Datum
 bloomset_check(PG_FUNCTION_ARGS)
 {
-	SetCall    *call = OpenSet(fcinfo);
+	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
 	Relation	table = OpenTableOfSet(call);
-	int64		rows;
+	int64		rows = 0;
 	Oid			user;
 	int			context,
 				nest_level;
@@ -93,9 +93,13 @@ bloomset_check(PG_FUNCTION_ARGS)
 	SetUserIdAndSecContext(table->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 	nest_level = NewGUCNestLevel();
 	RestrictSearchPath();
-	(void) RefreshSetView(call->view, call->rel);
-	CheckPages(call);
-	rows = CheckTable(call, table);
+	if (call->view != NULL)
+	{
+		(void) RefreshSetView(call->view, call->rel);
+		CheckPages(call);
+	}
+	if (call->keys != NULL)
+		rows = CheckTable(call, table);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 	table_close(table, NoLock);

@@ -48,8 +48,9 @@ PG_FUNCTION_INFO_V1(bloomset_info);
 Datum
 bloomset_info(PG_FUNCTION_ARGS)
 {
-	SetCall    *call = OpenSet(fcinfo);
-	const SetMeta *meta = call->view->meta;
+	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
+	const SetMeta none = {0},
+			   *meta = call->view != NULL ? call->view->meta : &none;
 	Relation	table = OpenTableOfSet(call);
 	TupleDesc	columns;
 	double		keys = 0,
@@ -59,7 +60,8 @@ bloomset_info(PG_FUNCTION_ARGS)
 	Datum		values[7];
 	bool		nulls[7] = {false};
 
-	(void) RefreshSetView(call->view, call->rel);
+	if (call->view != NULL)
+		(void) RefreshSetView(call->view, call->rel);
 	for (uint32 i = 0; i < meta->stages; i++)
 	{
 		double		of_stage = KeysInStage(call, i);
@@ -72,7 +74,7 @@ bloomset_info(PG_FUNCTION_ARGS)
 		elog(ERROR, "return type must be a row type");
 	values[0] = Int64GetDatum((int64) rint(keys));
 	values[1] = Float8GetDatum(1 - miss);
-	nulls[2] = rows < 0;
+	nulls[2] = rows < 0 || call->keys == NULL;
 	values[2] = Float8GetDatum(nulls[2] ? 0 : RateWhenRebuilt(meta, Min(rows, keys)));
 	values[3] = Int32GetDatum(meta->stages);
 	values[4] = Int64GetDatum(meta->capacity > 0 ? (int64) meta->capacity : (int64) capacity);

@@ -18,15 +18,19 @@ typedef enum Answer
 static Answer
 TestKey(SetCall *call, Datum value)
 {
-	MemoryContext old = MemoryContextSwitchTo(call->row_memory);
+	MemoryContext old;
 	uint64		hash;
-	bool		has_key = HashArgument(call->keys, call->type, call->argument.key.reader != NULL, value, &hash);
+	bool		has_key;
 
+	if (call->view == NULL)
+		return DEFINITELY_NOT;
+	old = MemoryContextSwitchTo(call->row_memory);
+	has_key = HashSetArgument(call, value, &hash);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(call->row_memory);
 	if (!has_key)
 		return UNKNOWN;
-	return call->keys->lost_columns || TestSet(call->view, call->rel, hash) ? POSSIBLY : DEFINITELY_NOT;
+	return (call->keys != NULL && call->keys->lost_columns) || TestSet(call->view, call->rel, hash) ? POSSIBLY : DEFINITELY_NOT;
 }
 
 /* bloomset_contains(set regclass, key anycompatible) */
@@ -34,7 +38,7 @@ PG_FUNCTION_INFO_V1(bloomset_contains);
 Datum
 bloomset_contains(PG_FUNCTION_ARGS)
 {
-	SetCall    *call = OpenSet(fcinfo);
+	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
 	Answer		answer;
 
 	LookupSetArgument(call, fcinfo, false);
@@ -49,7 +53,7 @@ bloomset_contains(PG_FUNCTION_ARGS)
 static Datum
 ContainsArray(FunctionCallInfo fcinfo, Answer decisive)
 {
-	SetCall    *call = OpenSet(fcinfo);
+	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
 	ArrayIterator iterator = array_create_iterator(PG_GETARG_ARRAYTYPE_P(1), 0, NULL);
 	Datum		value;
 	bool		isnull,

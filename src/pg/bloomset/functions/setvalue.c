@@ -6,36 +6,8 @@
  */
 #include "pg/bloomset/functions/setcall.h"
 
-#include "miscadmin.h"
-
 #include "core/base/words.h"
 #include "core/layouts/growing/chain.h"
-
-/* Copies the words of a stage. */
-static void
-CopyStage(SetCall *call, const SetStage *stage, uint64 *words)
-{
-	bool		in_recovery = RecoveryInProgress();
-	uint64		left = stage->blocks * stage->parts;
-
-	for (BlockNumber block = stage->first; left > 0; block++)
-	{
-		Buffer		buffer = ReadSetPage(call->view, call->rel, block);
-		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
-
-		CHECK_FOR_INTERRUPTS();
-		if (in_recovery)
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		if (!IsSetPage(BufferGetPage(buffer), stage - call->view->meta->stage))
-			ReportSetDamage(call->rel, block, "The page is not one of its stage.");
-		memcpy(words, WordsOfPage(BufferGetPage(buffer)), n * sizeof(uint64));
-		if (in_recovery)
-			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-		ReleaseBuffer(buffer);
-		words += n;
-		left -= n;
-	}
-}
 
 static void
 RefuseValue(SetCall *call, const char *detail, const char *hint)
@@ -53,7 +25,7 @@ CheckHasValue(SetCall *call)
 	const SetMeta *meta = call->view->meta;
 	uint64		words = 0;
 
-	if (!ArePortable(call->keys))
+	if (call->keys != NULL && !ArePortable(call->keys))
 		RefuseValue(call, "Enums, and rows of composite types, are hashed otherwise in an index.",
 					"Use bloomset_contains, or index the values cast to text.");
 	for (uint32 i = 0; i < meta->stages; i++)
@@ -77,7 +49,7 @@ OneStage(SetCall *call, const blx_identity *identity)
 	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = (uint32) stage->blocks, .parts = (uint16) stage->parts, .probes = 1, .part_bits = 64};
 	blx_filter *f = NewFilter(&geometry, identity, meta->capacity);
 
-	CopyStage(call, stage, blx_words(f));
+	CopyStage(call->view, call->rel, 0, blx_words(f));
 	return f;
 }
 
@@ -103,7 +75,7 @@ Chain(SetCall *call, const blx_identity *identity)
 	f = AllocFilter(blx_chain_bytes(stages, meta->stages, identity->name_len));
 	blx_chain_init(f, stages, meta->stages, identity);
 	for (uint32 i = 0; i < meta->stages; i++)
-		CopyStage(call, &meta->stage[order[i]], blx_chain_words(f, i));
+		CopyStage(call->view, call->rel, order[i], blx_chain_words(f, i));
 	blx_chain_count(f);
 	return f;
 }
@@ -113,10 +85,15 @@ PG_FUNCTION_INFO_V1(bloomset_value);
 Datum
 bloomset_value(PG_FUNCTION_ARGS)
 {
-	SetCall    *call = OpenSet(fcinfo);
+	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
 	blx_identity identity;
 	blx_filter *f;
 
+	if (call->view == NULL)
+	{
+		CloseSet(call);
+		PG_RETURN_POINTER(NewEmptyFilter(&(blx_identity) {0}));
+	}
 	/* a stage may have been added since the call site read the metapage */
 	(void) RefreshSetView(call->view, call->rel);
 	identity = blx_identity_of(call->view->keys);

@@ -133,7 +133,7 @@ MakeStages(SetBuild *build, uint64 keys, uint32 *ends)
 
 		left -= Min(left, stage.keys);
 		ends[meta->stages] = left == 0 ? PORTIONS : (uint32) (PORTIONS - (double) left / keys * PORTIONS);
-		AppendStage(build->view, build->index, stage, true);
+		AppendStage(build->view, build->index, stage, NULL, true);
 	}
 }
 
@@ -197,7 +197,7 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 	build.room = maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 2;
 	build.hashes = MemoryContextAllocHuge(CurrentMemoryContext, build.room * sizeof(uint64));
 	if (meta.capacity > 0)
-		AppendStage(build.view, index, PlanOneStage(meta.capacity, meta.fpr), true);
+		AppendStage(build.view, index, PlanOneStage(meta.capacity, meta.fpr), NULL, true);
 	else
 	{
 		PrepareTempTablespaces();

@@ -43,11 +43,11 @@ ChecksumOf(const SetMeta *meta)
 void
 CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
 {
-	Buffer		buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_NORMAL, NULL);
+	bool		is_empty = RelationGetNumberOfBlocksInFork(rel, fork) == 0;
+	Buffer		buffer = ReadBufferExtended(rel, fork, is_empty ? P_NEW : SET_META_BLOCK, RBM_ZERO_AND_LOCK, NULL);
 	Page		page = BufferGetPage(buffer);
 
 	Assert(BufferGetBlockNumber(buffer) == SET_META_BLOCK);
-	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	START_CRIT_SECTION();
 	InitSetPage(page, SET_NO_STAGE, BLCKSZ);
 	memcpy(SetMetaOf(page), meta, SetMetaBytes(0));
@@ -96,14 +96,17 @@ MoveHorizon(SetView *view, Relation rel)
 
 /* ---- growth ---- */
 
-/* Empty pages have nothing after their header: so a WAL record of one is short. */
+/* Empty pages have nothing after their header: so a WAL record of one is short.  `words` are the stage's, or NULL. */
 static void
-MakePages(Relation rel, BlockNumber first, BlockNumber end, uint32 stage)
+MakePages(Relation rel, const SetStage *stage, uint32 number, const uint64 *words)
 {
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel),
+				end = stage->first + SetPagesOf(stage);
+	uint64		left = stage->blocks * stage->parts;
 
-	for (BlockNumber block = first; block < end; block++)
+	for (BlockNumber block = stage->first; block < end; block++)
 	{
+		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
@@ -111,7 +114,13 @@ MakePages(Relation rel, BlockNumber first, BlockNumber end, uint32 stage)
 		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block < blocks ? block : P_NEW, RBM_ZERO_AND_LOCK, NULL);
 		if (BufferGetBlockNumber(buffer) != block)
 			elog(ERROR, "bloomset \"%s\" was extended by block %u instead of %u", RelationGetRelationName(rel), BufferGetBlockNumber(buffer), block);
-		InitSetPage(BufferGetPage(buffer), stage, SET_PAGE_START);
+		InitSetPage(BufferGetPage(buffer), number, words != NULL ? BLCKSZ : SET_PAGE_START);
+		if (words != NULL)
+		{
+			memcpy(WordsOfPage(BufferGetPage(buffer)), words, n * sizeof(uint64));
+			words += n;
+			left -= n;
+		}
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
 	}
@@ -119,7 +128,7 @@ MakePages(Relation rel, BlockNumber first, BlockNumber end, uint32 stage)
 
 /* Under the extension lock, unless the set is being built. */
 void
-AppendStage(SetView *view, Relation rel, SetStage stage, bool building)
+AppendStage(SetView *view, Relation rel, SetStage stage, const uint64 *words, bool building)
 {
 	SetMeta    *meta = view->meta;
 	uint64		first = SET_META_BLOCK + 1;
@@ -132,7 +141,7 @@ AppendStage(SetView *view, Relation rel, SetStage stage, bool building)
 				 errmsg("bloomset \"%s\" cannot grow any further", RelationGetRelationName(rel)),
 				 errhint("Create it again with a capacity and a larger stage_size.")));
 	stage.first = first;
-	MakePages(rel, first, first + SetPagesOf(&stage), meta->stages);
+	MakePages(rel, &stage, meta->stages, words);
 	if (!building && RelationNeedsWAL(rel))
 		log_newpage_range(rel, MAIN_FORKNUM, first, first + SetPagesOf(&stage), true);
 	meta->stage[meta->stages++] = stage;
@@ -147,7 +156,7 @@ Grow(SetView *view, Relation rel, uint32 stages)
 	LockRelationForExtension(rel, ExclusiveLock);
 	RereadSetView(view, rel);
 	if (view->meta->stages == stages)
-		AppendStage(view, rel, view->meta->capacity > 0 ? PlanOneStage(view->meta->capacity, view->meta->fpr) : PlanNextStage(view->meta), false);
+		AppendStage(view, rel, view->meta->capacity > 0 ? PlanOneStage(view->meta->capacity, view->meta->fpr) : PlanNextStage(view->meta), NULL, false);
 	UnlockRelationForExtension(rel, ExclusiveLock);
 }
 
@@ -343,92 +352,185 @@ DropKnown(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n
 	return left;
 }
 
-/* Adds keys that the set, as the view has it, does not have.  Returns how many of them were dealt with; the set may be full now. */
+/*
+ * Adds keys that the set, as the view has it, does not have.  Returns how many of them were
+ * dealt with: all, unless the set has grown.
+ */
 static uint64
 AddUnknown(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new, uint64 *added)
 {
-	uint32		stages = view->meta->stages;
-	uint64		done = 0;
+	uint64		done = 0,
+				some;
 
-	while (done < n)
+	for (; done < n; done += some)
 	{
-		uint64		some,
-					look = n;
-
 		CHECK_FOR_INTERRUPTS();
-		*added += AddSome(view, rel, hashes + done, n - done, is_new ? is_new + done : NULL, &some);
+		*added += AddSome(view, rel, hashes + done, n - done, is_new + done, &some);
 		if (some == 0)
 			break;
-		for (uint64 i = done; i < done + some && look == n && view->meta->capacity == 0; i++)
-			if (LOOKS_AT_FULLNESS(hashes[i]))
-				look = i;
-		done += some;
-		if (look < n && IsFull(view, rel, stages - 1, hashes[look]))
-		{
-			Grow(view, rel, stages);
-			break;
-		}
 	}
 	return done;
 }
 
-/* The most keys whose state a batch keeps. */
-#define BATCH 8192
-
-static uint64
-AddBatch(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_new)
+/* After these keys were added: adds a stage if the newest one is full. */
+static void
+GrowIfFull(SetView *view, Relation rel, const uint64 *hashes, uint64 n)
 {
-	uint64	   *hashes = palloc(n * sizeof(uint64)),
-			   *numbers = palloc(n * sizeof(uint64)),
-				left,
-				added = 0;
-	bool	   *news = palloc0(n);
+	uint32		stages = view->meta->stages;
 
-	memcpy(hashes, given, n * sizeof(uint64));
+	if (view->meta->capacity > 0)
+		return;
 	for (uint64 i = 0; i < n; i++)
-		numbers[i] = i;
-	for (left = DropKnown(view, rel, hashes, numbers, n); left > 0;)
+		if (LOOKS_AT_FULLNESS(hashes[i]))
+		{
+			if (IsFull(view, rel, stages - 1, hashes[i]))
+				Grow(view, rel, stages);
+			return;
+		}
+}
+
+/* Adds keys of all parts of the set; the arrays are spoilt.  numbers has their places in is_new, unless that is NULL. */
+static uint64
+AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n, bool *is_new)
+{
+	uint64		left = DropKnown(view, rel, hashes, numbers, n),
+				added = 0;
+	bool	   *news = palloc(Max(n, 1));
+
+	while (left > 0)
 	{
 		uint64		done;
 
-		if (view->meta->stages == 0)
-		{
-			Grow(view, rel, 0);
-			continue;
-		}
 		memset(news, 0, left);
 		done = AddUnknown(view, rel, hashes, left, news, &added);
 		for (uint64 i = 0; i < done && is_new != NULL; i++)
 			is_new[numbers[i]] = news[i];
+		if (done == left)
+			break;
+		/* somebody else has added a stage, and perhaps keys */
 		memmove(hashes, hashes + done, (left - done) * sizeof(uint64));
 		memmove(numbers, numbers + done, (left - done) * sizeof(uint64));
-		left -= done;
-		/* the view's stages may be others now: keys may have come into those that it did not have */
-		if (left > 0)
-		{
-			RereadSetView(view, rel);
-			left = DropKnown(view, rel, hashes, numbers, left);
-		}
+		RereadSetView(view, rel);
+		left = DropKnown(view, rel, hashes, numbers, left - done);
 	}
-	pfree(hashes);
-	pfree(numbers);
 	pfree(news);
+	if (left > 0)
+		GrowIfFull(view, rel, hashes, left);
 	return added;
 }
 
-uint64
-AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new)
+/*
+ * The most keys of a batch.  A stage is looked at when a batch is in it, so it may hold one
+ * batch more than planned.
+ */
+#define MOST_IN_BATCH 8192
+#define LEAST_IN_BATCH 64
+#define BATCHES_PER_STAGE 32
+
+static uint64
+KeysPerBatch(const SetMeta *meta)
 {
-	uint64		added = 0;
+	uint64		keys = meta->stage[meta->stages - 1].keys / BATCHES_PER_STAGE;
+
+	return Max(Min(keys, MOST_IN_BATCH), LEAST_IN_BATCH);
+}
+
+/* Of the mixed hash, bits that choose neither a block nor a bit. */
+#define BATCH_OF(hash, batches) ((blx_group_mix(hash) % MOST_BATCHES) * (batches) / MOST_BATCHES)
+#define MOST_BATCHES UINT64CONST(65536)
+
+/*
+ * Hashes in their order would fill the first blocks of a stage until it is full on
+ * average, and the last blocks of the next one.  So each batch takes keys from anywhere,
+ * and has them in order.  ends[i] becomes the end of batch i.
+ */
+static void
+SplitIntoBatches(const uint64 *given, uint64 n, uint64 batches, uint64 *hashes, uint64 *numbers, uint64 *ends)
+{
+	uint64		start = 0;
+
+	memset(ends, 0, batches * sizeof(uint64));
+	for (uint64 i = 0; i < n; i++)
+		ends[BATCH_OF(given[i], batches)]++;
+	for (uint64 i = 0; i < batches; i++)
+	{
+		uint64		count = ends[i];
+
+		ends[i] = start;
+		start += count;
+	}
+	for (uint64 i = 0; i < n; i++)
+	{
+		uint64		place = ends[BATCH_OF(given[i], batches)]++;
+
+		hashes[place] = given[i];
+		numbers[place] = i;
+	}
+}
+
+uint64
+AddToSet(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_new)
+{
+	uint64		batches,
+				added = 0,
+			   *hashes,
+			   *numbers,
+			   *ends;
 
 	if (is_new != NULL)
 		memset(is_new, 0, n);
 	/* the common case */
-	if (n == 1 && TestSetToAdd(view, rel, hashes[0]))
+	if (n == 1 && TestSetToAdd(view, rel, given[0]))
 		return 0;
-	for (uint64 done = 0; done < n; done += BATCH)
-		added += AddBatch(view, rel, hashes + done, Min(n - done, BATCH), is_new ? is_new + done : NULL);
+	if (view->meta->stages == 0)
+		Grow(view, rel, 0);
+	batches = Min(n / KeysPerBatch(view->meta) + 1, MOST_BATCHES);
+	hashes = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
+	numbers = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
+	ends = palloc(batches * sizeof(uint64));
+	SplitIntoBatches(given, n, batches, hashes, numbers, ends);
+	for (uint64 i = 0, start = 0; i < batches; start = ends[i++])
+		added += AddBatch(view, rel, hashes + start, numbers + start, ends[i] - start, is_new);
+	pfree(hashes);
+	pfree(numbers);
+	pfree(ends);
 	return added;
+}
+
+/*
+ * ORs words into a stage, page by page.  Growth does not wait for it, nor need it: the
+ * stage stays what it is.
+ */
+void
+OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	const uint16 full = BLCKSZ;
+	uint64		left = stage->blocks * stage->parts;
+	uint64		merged[SET_PAGE_WORDS];
+	BloomxChange change;
+
+	for (BlockNumber block = stage->first; left > 0; block++)
+	{
+		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
+		uint64	   *place;
+
+		CHECK_FOR_INTERRUPTS();
+		change.buffer = ReadSetPage(view, rel, block);
+		BloomxLockExclusively(change.buffer);
+		if (!IsSetPage(BufferGetPage(change.buffer), i))
+			ReportSetDamage(rel, block, psprintf("The page is not one of stage %u.", i + 1));
+		BloomxStartChanges(&change, 1, rel);
+		place = WordsOfPage(change.page);
+		for (uint64 j = 0; j < n; j++)
+			merged[j] = place[j] | words[j];
+		BloomxChangeBytes(&change, &((PageHeader) change.page)->pd_lower, &full, sizeof full);
+		BloomxChangeSomeBytes(&change, place, merged, n * sizeof(uint64));
+		BloomxFinishChanges(&change, 1, rel);
+		UnlockReleaseBuffer(change.buffer);
+		words += n;
+		left -= n;
+	}
 }
 
 /* ---- building ---- */

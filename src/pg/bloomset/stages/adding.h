@@ -25,7 +25,7 @@
 extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
 
 /*
- * Adds n keys; the hashes are sorted, and come more than once at most as neighbours.
+ * Adds n keys, whose hashes are sorted and differ.
  * is_new, unless NULL, gets whether each was new: no transaction ever, committed or
  * not, had added it.  Returns how many were.
  */
@@ -37,8 +37,14 @@ AddKeyToSet(SetView *view, Relation rel, uint64 hash)
 	return AddToSet(view, rel, &hash, 1, NULL) > 0;
 }
 
-/* Adds a stage, whose `first` is set here, without bits.  Not logged: of a set that is being built. */
-extern void AppendStage(SetView *view, Relation rel, SetStage stage, bool building);
+/*
+ * Adds a stage, whose `first` is set here, with these words, or NULL: without bits.  The
+ * caller has the extension lock, or is building the set: then nothing is logged.
+ */
+extern void AppendStage(SetView *view, Relation rel, SetStage stage, const uint64 *words, bool building);
+
+/* ORs words into a stage. */
+extern void OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words);
 
 /* Adds keys, whose hashes are sorted, to stage i of a set that is being built: nothing is logged. */
 extern void FillStage(SetView *view, Relation rel, uint32 i, const uint64 *hashes, uint64 n);

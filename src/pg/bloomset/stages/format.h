@@ -57,6 +57,7 @@ typedef struct SetMeta
 	uint64		seed;			/* of the key hashes */
 	uint64		horizon;		/* snapshots of a standby see keys that the set lacks, unless this transaction ID is in their past */
 	uint64		stage_blocks;	/* the most that a stage gets which the set adds as it grows */
+	uint64		expected;		/* keys of a growing set that begins empty; 0: not known */
 	uint32		stages;
 	uint8		key_type;		/* enum blx_key_type */
 	uint8		name_len;

@@ -123,18 +123,6 @@ StageOfBlocks(const SetMeta *meta, uint64 blocks)
 	return stage;
 }
 
-SetStage
-PlanNextStage(const SetMeta *meta)
-{
-	uint64		blocks = Min(FIRST_BLOCKS, meta->stage_blocks);
-
-	if (meta->stages >= SET_BOUNDED_STAGES)
-		blocks = 2 * meta->stage[meta->stages - 1].blocks;
-	else if (meta->stages > 0)
-		blocks = Min(GROWTH * meta->stage[meta->stages - 1].blocks, meta->stage_blocks);
-	return StageOfBlocks(meta, blocks);
-}
-
 /*
  * If the keys do not fit into a stage of bounded size, they fill stages of any size,
  * the largest first, since a full stage does not change any more; the last one, which
@@ -155,4 +143,18 @@ PlanBuiltStage(const SetMeta *meta, uint64 keys)
 			return stage;
 		stage = larger;
 	}
+}
+
+SetStage
+PlanNextStage(const SetMeta *meta)
+{
+	uint64		blocks = FIRST_BLOCKS;
+
+	if (meta->stages >= SET_BOUNDED_STAGES)
+		return StageOfBlocks(meta, 2 * meta->stage[meta->stages - 1].blocks);
+	if (meta->stages > 0)
+		blocks = GROWTH * meta->stage[meta->stages - 1].blocks;
+	else if (meta->expected > 0)
+		blocks = PlanBuiltStage(meta, meta->expected).blocks;
+	return StageOfBlocks(meta, Min(blocks, meta->stage_blocks));
 }

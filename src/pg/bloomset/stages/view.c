@@ -22,6 +22,7 @@
 
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
+#include "utils/memutils.h"
 
 #include "core/base/base.h"
 #include "core/kernels/block.h"
@@ -166,7 +167,7 @@ NumberOf(Relation rel)
 
 	if (rel->rd_amcache == NULL)
 	{
-		rel->rd_amcache = MemoryContextAlloc(rel->rd_indexcxt, sizeof(uint64));
+		rel->rd_amcache = MemoryContextAlloc(rel->rd_indexcxt != NULL ? rel->rd_indexcxt : CacheMemoryContext, sizeof(uint64));
 		*(uint64 *) rel->rd_amcache = ++last;
 	}
 	return *(uint64 *) rel->rd_amcache;
@@ -185,6 +186,21 @@ OpenSetView(Relation rel)
 		ReportSetDamage(rel, SET_META_BLOCK, "The file is empty.");
 	RereadSetView(view, rel);
 	return view;
+}
+
+bool
+HasMetaPage(Relation rel)
+{
+	Buffer		buffer;
+	bool		is_new;
+
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		return false;
+	buffer = ReadBuffer(rel, SET_META_BLOCK);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	is_new = PageIsNew(BufferGetPage(buffer));	/* a crash has come between the extension and the record */
+	UnlockReleaseBuffer(buffer);
+	return !is_new;
 }
 
 bool
@@ -283,6 +299,31 @@ bool
 TestSetToAdd(SetView *view, Relation rel, uint64 hash)
 {
 	return Test(view, rel, hash, true);
+}
+
+void
+CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	bool		in_recovery = RecoveryInProgress();
+	uint64		left = stage->blocks * stage->parts;
+
+	for (BlockNumber block = stage->first; left > 0; block++)
+	{
+		Buffer		buffer = ReadSetPage(view, rel, block);
+		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
+
+		CHECK_FOR_INTERRUPTS();
+		if (in_recovery)
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		CheckPage(rel, block, BufferGetPage(buffer), i);
+		memcpy(words, WordsOfPage(BufferGetPage(buffer)), n * sizeof(uint64));
+		if (in_recovery)
+			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		ReleaseBuffer(buffer);
+		words += n;
+		left -= n;
+	}
 }
 
 /* ---- how full a stage is ---- */

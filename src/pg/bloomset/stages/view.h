@@ -30,6 +30,9 @@ typedef struct SetView
 /* Reads the metapage, or raises an error that says what is wrong with it.  The view lives in the current context. */
 extern SetView *OpenSetView(Relation rel);
 
+/* False if the set has no metapage yet, as a table without keys. */
+extern bool HasMetaPage(Relation rel);
+
 /* True if the view is of the relation's present file. */
 extern bool IsViewOf(const SetView *view, Relation rel);
 
@@ -50,6 +53,9 @@ extern bool TestSet(SetView *view, Relation rel, uint64 hash);
 
 /* The same for a transaction that adds the key, unless it is there: true only if its bits are in the WAL. */
 extern bool TestSetToAdd(SetView *view, Relation rel, uint64 hash);
+
+/* Copies the words of a stage: those of a filter of its geometry, if it has 2^e blocks. */
+extern void CopyStage(SetView *view, Relation rel, uint32 stage, uint64 *words);
 
 /* The block of a key in a stage: its page, and its place there in words from the start of the page's contents. */
 static inline BlockNumber

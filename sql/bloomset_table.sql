@@ -1,0 +1,162 @@
+--
+-- Sets without a table of rows: the table access method bloomset_table
+--
+
+-- Quick start
+CREATE TABLE seen (filter bloomset_stage(100000, 0.01)) USING bloomset_table;
+SELECT bloomset_contains('seen', 'a'), keys, stages, bytes FROM bloomset_info('seen');
+SELECT bloomset_add('seen', 'a'), bloomset_add('seen', 'b');
+SELECT bloomset_add('seen', 'a'), bloomset_contains('seen', 'a'), bloomset_contains('seen', 'c');
+SELECT bloomset_add_new('seen', ARRAY['x', 'b', 'y', 'x', NULL]), bloomset_add_new('seen', '{}'::text[]);
+SELECT bloomset_contains_all('seen', ARRAY['a', 'b', 'x', 'y']), bloomset_contains_any('seen', ARRAY['p', 'q']);
+SELECT count(*), sum(keys) FROM seen, LATERAL (SELECT bloom_cardinality(filter)::int AS keys) k;
+SELECT bloomset_check('seen');
+SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'seen'::regclass AND attnum = 1;
+
+-- The first key fixes the type; TRUNCATE forgets it.  Untyped keys are read as it.
+SELECT bloomset_contains('seen', 5);
+SELECT bloomset_add('seen', 5);
+TRUNCATE seen;
+SELECT bloomset_contains('seen', 'a'), bloomset_add('seen', 5), bloomset_add('seen', '6'), bloomset_contains('seen', 6::bigint);
+TRUNCATE seen;
+SELECT bloomset_add('seen', ROW(1, 'a')), bloomset_contains('seen', ROW(1, 'a')), bloomset_contains('seen', ROW(1, 'b'));
+TRUNCATE seen;
+
+-- Growth by large arrays: nearly all are new, and the rate is kept.
+SELECT cardinality(bloomset_add_new('seen', array_agg('k' || i))) > 297000 AS new FROM generate_series(1, 300000) i;
+SELECT stages, keys BETWEEN 296000 AND 301000 AS counted, fpr < 0.01 AS kept FROM bloomset_info('seen');
+SELECT count(*) FILTER (WHERE bloomset_contains('seen', 'k' || i)), count(*) FILTER (WHERE bloomset_contains('seen', 'n' || i)) < 1500 AS few FROM generate_series(1, 100000) i;
+SELECT cardinality(bloomset_add_new('seen', array_agg('k' || i))) FROM generate_series(1, 300000) i;
+SELECT count(*) FROM generate_series(1, 100000) i WHERE 'k' || i <@ (SELECT bloomset_value('seen'));
+
+-- INSERT merges filters.  What is there already changes nothing; a filter of a set's own shape goes into a stage, others become one.
+CREATE TABLE merged (filter bloomset_stage) USING bloomset_table;
+INSERT INTO merged SELECT bloom_agg('m' || i, 150000, 0.01) FROM generate_series(1, 100000) i;
+INSERT INTO merged SELECT bloom_agg('m' || i, 150000, 0.01) FROM generate_series(1, 1000) i;
+SELECT stages, keys BETWEEN 99000 AND 101000 AS counted FROM bloomset_info('merged');
+INSERT INTO merged SELECT bloom_agg('m' || i, 150000, 0.01) FROM generate_series(100001, 140000) i;
+SELECT stages, keys BETWEEN 138000 AND 142000 AS counted FROM bloomset_info('merged');
+INSERT INTO merged SELECT bloom_agg('m' || i, 150000, 0.01) FROM generate_series(200001, 300000) i;
+SELECT stages FROM bloomset_info('merged');
+-- (few keys are a set of hashes; a chain has several stages)
+INSERT INTO merged SELECT bloom_agg('s' || i) FROM generate_series(1, 50) i;
+SELECT bloomset_merge('merged', bloomset_value('seen'));
+SELECT count(*) FILTER (WHERE bloomset_contains('merged', 'm' || i)) AS m, count(*) FILTER (WHERE bloomset_contains('merged', 'k' || i)) AS k,
+	count(*) FILTER (WHERE i <= 50 AND bloomset_contains('merged', 's' || i)) AS s FROM generate_series(1, 100000) i;
+INSERT INTO merged SELECT bloom_agg(i) FROM generate_series(1, 50) i;
+INSERT INTO merged SELECT bloom_agg('x' || i, 100000, 0.0000001) FROM generate_series(1, 50000) i;
+INSERT INTO merged SELECT bloom_agg('x' || i, bloom_empty(1000, layout => 'counting')) FROM generate_series(1, 1000) i;
+INSERT INTO merged VALUES (NULL);
+INSERT INTO merged SELECT bloom_empty(1000);
+
+-- A copy of the stages, by a query or by COPY, answers alike and has the same rate.
+CREATE TABLE copied (filter bloomset_stage(100000, 0.01)) USING bloomset_table;
+INSERT INTO copied SELECT * FROM seen;
+SELECT (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM seen) = (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM copied) AS same,
+	(bloomset_info('seen')).capacity = (bloomset_info('copied')).capacity AS as_full;
+TRUNCATE copied;
+\copy seen TO 'results/bloomset_stages' (FORMAT binary)
+\copy copied FROM 'results/bloomset_stages' (FORMAT binary)
+\copy seen TO 'results/bloomset_stages'
+\copy copied FROM 'results/bloomset_stages'
+SELECT (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM seen) = (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM copied) AS same;
+
+-- claim: remembered only if the transaction commits
+CREATE TABLE jobs (filter bloomset_stage) USING bloomset_table;
+BEGIN;
+SELECT bloomset_claim('jobs', 1), bloomset_claim('jobs', 1), bloomset_claim('jobs', 2);
+ROLLBACK;
+SELECT bloomset_contains('jobs', 1);
+BEGIN;
+SELECT bloomset_claim('jobs', 1);
+SAVEPOINT a;
+SELECT bloomset_claim('jobs', 2);
+ROLLBACK TO a;
+SAVEPOINT b;
+SELECT bloomset_claim('jobs', 3);
+RELEASE b;
+SELECT bloomset_contains('jobs', 1);
+COMMIT;
+SELECT bloomset_contains('jobs', 1), bloomset_contains('jobs', 2), bloomset_contains('jobs', 3), bloomset_claim('jobs', 1), bloomset_claim('jobs', 3);
+BEGIN;
+SELECT bloomset_claim('jobs', 7);
+TRUNCATE jobs;
+COMMIT;
+SELECT bloomset_contains('jobs', 7);
+
+-- What is refused
+DELETE FROM seen;
+UPDATE seen SET filter = filter;
+SELECT 1 FROM seen FOR UPDATE;
+CREATE INDEX ON seen USING hash (filter);
+CREATE TABLE bad (a int) USING bloomset_table;
+CREATE TABLE bad (a bloomset_stage, b int) USING bloomset_table;
+CREATE TABLE bad (a bloomset_stage(0)) USING bloomset_table;
+CREATE TABLE bad (a bloomset_stage(10, 0.1, 'scalable')) USING bloomset_table;
+SELECT bloomset_add('pg_class', 5);
+CREATE TABLE numbers AS SELECT 1 AS i;
+CREATE INDEX numbers_i ON numbers USING bloomset (i);
+SELECT bloomset_add('numbers_i', 5);
+SELECT bloomset_add_new('numbers_i', ARRAY[5]);
+SELECT bloomset_claim('numbers_i', 5);
+SELECT bloomset_merge('numbers_i', bloom_empty(5));
+BEGIN READ ONLY;
+SELECT bloomset_add('jobs', 5);
+ROLLBACK;
+ALTER TABLE jobs ADD COLUMN i int;
+SELECT count(*) FROM jobs;
+ALTER TABLE jobs DROP COLUMN i;
+SELECT count(*) FROM jobs;
+CREATE ROLE regress_bloomset_writer;
+SET ROLE regress_bloomset_writer;
+SELECT bloomset_add('seen', 'a');
+SELECT bloomset_contains('seen', 'a');
+RESET ROLE;
+GRANT INSERT ON seen TO regress_bloomset_writer;
+SET ROLE regress_bloomset_writer;
+SELECT bloomset_add('seen', 'k1'), bloomset_add_new('seen', ARRAY['k2']);
+SELECT bloomset_contains('seen', 'k1');
+RESET ROLE;
+REVOKE INSERT ON seen FROM regress_bloomset_writer;
+DROP ROLE regress_bloomset_writer;
+
+-- What works, or does nothing
+ANALYZE seen;
+VACUUM (FREEZE) seen;
+SELECT count(*) FROM seen TABLESAMPLE SYSTEM (100);
+VACUUM FULL seen;
+SELECT stages, keys BETWEEN 296000 AND 301000 AS counted FROM bloomset_info('seen');
+SELECT bloomset_check('seen');
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT bloom_is_empty(filter) FROM seen;
+FETCH ALL c;
+FETCH BACKWARD ALL c;
+FETCH FIRST c;
+COMMIT;
+SET min_parallel_table_scan_size = 0;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SELECT count(filter) = (bloomset_info('seen')).stages AS each_once FROM seen;
+RESET ALL;
+CREATE UNLOGGED TABLE unlogged (filter bloomset_stage) USING bloomset_table;
+SELECT bloomset_add('unlogged', 1);
+ALTER TABLE unlogged SET LOGGED;
+SELECT bloomset_contains('unlogged', 1), bloomset_contains('unlogged', 2), bloomset_add('unlogged', 2);
+CREATE TEMP TABLE temporary (filter bloomset_stage) USING bloomset_table;
+SELECT bloomset_add('temporary', 1), bloomset_contains('temporary', 1);
+BEGIN;
+CREATE TABLE later (filter bloomset_stage) USING bloomset_table;
+SELECT bloomset_add('later', 1);
+ROLLBACK;
+BEGIN;
+TRUNCATE temporary;
+SELECT bloomset_contains('temporary', 1);
+ROLLBACK;
+SELECT bloomset_contains('temporary', 1);
+-- its transaction is rolled back, the key stays
+BEGIN;
+SELECT bloomset_add('temporary', 9);
+ROLLBACK;
+SELECT bloomset_contains('temporary', 9);
+
+DROP TABLE seen, merged, copied, jobs, numbers, unlogged, temporary;

@@ -1,0 +1,31 @@
+/*
+ * compat_table.h - differences between the supported PostgreSQL versions that only a
+ * table access method meets.
+ */
+#ifndef BLOOMX_COMPAT_TABLE_H
+#define BLOOMX_COMPAT_TABLE_H
+
+#include "pg/base/compat.h"
+
+#include "access/tableam.h"
+
+#if PG_VERSION_NUM < 160000
+#define relation_set_new_filelocator relation_set_new_filenode
+#endif
+
+/* bitmap scans read a block and then its tuples */
+#if PG_VERSION_NUM < 180000
+#define RefuseBitmapScans(routine) ((routine)->scan_bitmap_next_block = NULL, (routine)->scan_bitmap_next_tuple = NULL)
+#else
+#define RefuseBitmapScans(routine) ((routine)->scan_bitmap_next_tuple = NULL)
+#endif
+
+#if PG_VERSION_NUM >= 190000
+#define InsertOptions uint32
+#define CLUSTER_PARAMETERS bool sort, TransactionId oldest, Snapshot snapshot
+#else
+#define InsertOptions int
+#define CLUSTER_PARAMETERS bool sort, TransactionId oldest
+#endif
+
+#endif							/* BLOOMX_COMPAT_TABLE_H */

@@ -1,0 +1,161 @@
+/*
+ * setclaim.c - bloomset_claim: a key is new, and is remembered only if the transaction
+ * commits.
+ *
+ * The session keeps the claimed hashes, and sets their bits just before the commit record
+ * is written, or that of PREPARE TRANSACTION.  Until the transaction ends it holds an
+ * advisory lock of each hash: so another session that claims the key waits, and then
+ * finds it, or may have it.  A subtransaction that is rolled back takes its claims away.
+ *
+ * If an error comes between these bits and the commit record (a serialization failure,
+ * say), or a prepared transaction is rolled back, the key stays remembered.
+ */
+#include "pg/bloomset/functions/setadd.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/lock.h"
+#include "utils/memutils.h"
+
+#include "core/base/hash.h"
+#include "pg/bloomset/stages/adding.h"
+#include "pg/bloomset/table/settable.h"
+
+typedef struct Claim
+{
+	Oid			set;
+	SubTransactionId subtransaction;
+	uint64		hash;
+} Claim;
+
+static Claim *claims = NULL;	/* in TopTransactionContext */
+static uint32 n_claims = 0,
+			room = 0;
+
+/* Advisory locks of users have 1 or 2 there. */
+#define CLAIM_LOCK 0xB100
+
+static void
+LockClaim(Oid set, uint64 hash)
+{
+	uint64		of_set = blx_hash_int64(hash, set);
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (of_set >> 32), (uint32) of_set, CLAIM_LOCK);
+	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+}
+
+static void
+AddClaims(void)
+{
+	SetView    *view = NULL;
+	Relation	rel = NULL;
+
+	for (uint32 i = 0; i < n_claims; i++)
+	{
+		if (rel == NULL || RelationGetRelid(rel) != claims[i].set)
+		{
+			if (rel != NULL)
+				relation_close(rel, NoLock);
+			/* it may have been dropped, or emptied, by this transaction */
+			rel = try_relation_open(claims[i].set, RowExclusiveLock);
+			if (rel == NULL)
+				continue;
+			view = IsSetTable(rel) && HasMetaPage(rel) ? OpenSetView(rel) : NULL;
+		}
+		if (view != NULL)
+			(void) AddKeyToSet(view, rel, claims[i].hash);
+	}
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+}
+
+static void
+ForgetClaims(void)
+{
+	claims = NULL;
+	n_claims = room = 0;
+}
+
+static void
+AtTransactionEnd(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+		AddClaims();
+	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+		ForgetClaims();
+}
+
+static void
+AtSubtransactionEnd(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	uint32		kept = 0;
+
+	if (event != SUBXACT_EVENT_COMMIT_SUB && event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	for (uint32 i = 0; i < n_claims; i++)
+	{
+		Claim		claim = claims[i];
+
+		if (claim.subtransaction == mine && event == SUBXACT_EVENT_ABORT_SUB)
+			continue;
+		if (claim.subtransaction == mine)
+			claim.subtransaction = parent;
+		claims[kept++] = claim;
+	}
+	n_claims = kept;
+}
+
+static bool
+IsClaimedHere(Oid set, uint64 hash)
+{
+	for (uint32 i = 0; i < n_claims; i++)
+		if (claims[i].hash == hash && claims[i].set == set)
+			return true;
+	return false;
+}
+
+static void
+RememberClaim(Oid set, uint64 hash)
+{
+	static bool is_registered = false;
+
+	if (!is_registered)
+	{
+		RegisterXactCallback(AtTransactionEnd, NULL);
+		RegisterSubXactCallback(AtSubtransactionEnd, NULL);
+		is_registered = true;
+	}
+	if (n_claims == room)
+	{
+		room = Max(64, 2 * room);
+		claims = claims == NULL ? MemoryContextAlloc(TopTransactionContext, room * sizeof(Claim)) : repalloc_huge(claims, room * sizeof(Claim));
+	}
+	(void) GetCurrentTransactionId();	/* so that the WAL is flushed at COMMIT */
+	claims[n_claims++] = (Claim) {.set = set, .subtransaction = GetCurrentSubTransactionId(), .hash = hash};
+}
+
+/* bloomset_claim(set regclass, key anycompatible) */
+PG_FUNCTION_INFO_V1(bloomset_claim);
+Datum
+bloomset_claim(PG_FUNCTION_ARGS)
+{
+	SetCall    *call = OpenSetToAdd(fcinfo, "bloomset_claim()");
+	MemoryContext old = MemoryContextSwitchTo(call->row_memory);
+	uint64		hash;
+	bool		is_new = false;
+
+	LookupSetArgument(call, fcinfo, false);
+	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash) && !TestSetToAdd(call->view, call->rel, hash))
+	{
+		LockClaim(call->id, hash);
+		is_new = !IsClaimedHere(call->id, hash) && !TestSetToAdd(call->view, call->rel, hash);
+		if (is_new)
+			RememberClaim(call->id, hash);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(call->row_memory);
+	CloseSet(call);
+	PG_RETURN_BOOL(is_new);
+}

@@ -1,0 +1,176 @@
+/*
+ * settable.c - what is in a set without a table: a chain of stages that are filters of the
+ * default layout.
+ *
+ * It has no transactions: a key or a filter stays when the transaction that added it is
+ * rolled back.  That is a false positive, as in an index.
+ */
+#include "pg/bloomset/table/settable.h"
+
+#include <math.h>
+
+#include "access/xact.h"
+#include "storage/lmgr.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
+
+#include "core/base/base.h"
+#include "core/kernels/block.h"
+#include "core/kernels/kernels.h"
+#include "core/layouts/growing/chain.h"
+#include "core/layouts/growing/hashes.h"
+#include "pg/bloomset/stages/adding.h"
+#include "pg/bloomset/stages/stageplan.h"
+#include "pg/bloomset/table/stage.h"
+#include "pg/functions/functions.h"
+
+/* Of at most 64 MB. */
+#define STAGE_BLOCKS (UINT64CONST(1) << 20)
+
+void
+BeginSetTable(Relation rel, const blx_identity *keys)
+{
+	SetMeta		meta = {.fpr = BLX_DEFAULT_FPR, .seed = keys->seed, .stage_blocks = STAGE_BLOCKS, .key_type = keys->key_type, .name_len = keys->name_len};
+
+	(void) ReadSetModifier(TupleDescAttr(RelationGetDescr(rel), 0)->atttypmod, &meta.expected, &meta.fpr);
+	if (meta.name_len > 0)
+		memcpy(meta.name, keys->name, meta.name_len);
+	LockRelationForExtension(rel, ExclusiveLock);
+	if (!HasMetaPage(rel))
+		CreateSet(rel, MAIN_FORKNUM, &meta);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+blx_filter *
+FilterOfStage(SetView *view, Relation rel, uint32 i)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = (uint32) stage->blocks, .parts = (uint16) stage->parts, .probes = 1, .part_bits = 64};
+	blx_identity identity = blx_identity_of(view->keys);
+	blx_filter *f = NewFilter(&geometry, &identity, stage->keys);
+
+	CopyStage(view, rel, i, blx_words(f));
+	return f;
+}
+
+/* ---- merging ---- */
+
+/* True if the stage has that shape, and has room for these bits as well: then they are in it. */
+static bool
+MergeIntoStage(SetView *view, Relation rel, uint32 i, const SetStage *shape, const uint64 *words)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	uint64		n = shape->blocks * shape->parts;
+	uint64	   *merged;
+	uint64		before,
+				after;
+
+	if (stage->blocks != shape->blocks || stage->parts != shape->parts)
+		return false;
+	merged = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
+	CopyStage(view, rel, i, merged);
+	before = blx_popcount(merged, n);
+	blx_or_words(merged, words, n);
+	after = blx_popcount(merged, n);
+	pfree(merged);
+	if (after > before && after > ShareOfKeys(stage, stage->keys) * 64 * n)
+		return false;
+	if (after > before)
+		OrIntoStage(view, rel, i, words);
+	return true;
+}
+
+/* The bits of a stage, of a filter that was planned for `capacity` keys, or 0. */
+static void
+MergeStage(SetView *view, Relation rel, uint64 blocks, unsigned parts, uint64 capacity, const uint64 *words)
+{
+	SetStage	stage = {.blocks = blocks, .parts = parts};
+	uint64		n = blocks * parts,
+				set = blx_popcount(words, n);
+
+	for (uint32 i = 0; i < view->meta->stages; i++)
+		if (MergeIntoStage(view, rel, i, &stage, words))
+			return;
+	if (set == 0)
+		return;
+	/* without a plan it is full as it is */
+	stage.keys = capacity > 0 ? capacity : Max(1, (uint64) ceil(KeysOfShare(&stage, set / (64.0 * n))));
+	stage.fpr = Min(Max(RateOfStage(&stage, stage.keys), 1e-300), 0.999);
+	LockRelationForExtension(rel, ExclusiveLock);
+	RereadSetView(view, rel);
+	AppendStage(view, rel, stage, words, false);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+static void
+MergeHashes(SetView *view, Relation rel, const blx_filter *f)
+{
+	uint64		hashes[1024],
+				cursor = 0;
+	size_t		n;
+
+	/* scattered: in their order, they would fill the first blocks of a stage */
+	while ((n = blx_hashes_next_for(BLX_SCALABLE, f, &cursor, hashes, lengthof(hashes))) > 0)
+	{
+		blx_sort_values((uint8_t *) hashes, n);
+		(void) AddToSet(view, rel, hashes, n, NULL);
+	}
+}
+
+/* A chain's stages have the largest, which is the newest, first. */
+static void
+MergeChain(SetView *view, Relation rel, const blx_filter *f)
+{
+	for (unsigned i = blx_chain_stages(f); i-- > 0;)
+	{
+		blx_stage	stage = blx_chain_stage(f, i);
+
+		MergeStage(view, rel, stage.blocks, stage.parts, 0, blx_chain_words((blx_filter *) f, i));
+	}
+}
+
+static bool
+HasStages(const blx_filter *f)
+{
+	if (f->layout == BLX_HASHES)
+		return true;
+	if (f->layout == BLX_PARTITIONED_BLOCKED)
+		return f->parts <= BLX_GROUP;
+	if (f->layout != BLX_SCALABLE)
+		return false;
+	for (unsigned i = 0; i < blx_chain_stages(f); i++)
+		if (blx_chain_stage(f, i).parts > BLX_GROUP)
+			return false;
+	return true;
+}
+
+void
+MergeIntoSetTable(Relation rel, const blx_filter *f)
+{
+	blx_identity keys = blx_identity_of(f),
+				of_set;
+	SetView    *view;
+
+	/* a transaction that writes nothing else has a commit record, too, so that its WAL is flushed */
+	(void) GetCurrentTransactionId();
+	CheckSetTable(rel);
+	if (keys.key_type == BLX_KEY_NONE)
+		return;					/* it has no keys */
+	if (!HasStages(f))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("a filter of layout %s with %u parts cannot be merged into a bloomset", blx_layout_name(f->layout), f->parts),
+				 errdetail("A set consists of filters of layout partitioned_blocked with at most eight parts."),
+				 errhint("Take the first eight parts, bloom_prefix(filter, 8), build the filter for a higher rate, or add its keys by bloomset_add_new.")));
+	if (!HasMetaPage(rel))
+		BeginSetTable(rel, &keys);
+	view = OpenSetView(rel);
+	of_set = blx_identity_of(view->keys);
+	CheckCore(blx_identity_check(&of_set, "The set", &keys, "the filter", &core_error));
+	if (f->layout == BLX_HASHES)
+		MergeHashes(view, rel, f);
+	else if (f->layout == BLX_SCALABLE)
+		MergeChain(view, rel, f);
+	else
+		MergeStage(view, rel, f->blocks, f->parts, f->capacity, blx_cwords(f));
+}
