@@ -296,24 +296,6 @@ keys_of_generation(uint64_t capacity, unsigned l)
 }
 
 /*
- * Returns a lower bound of fpr_bound, quickly.  It looks only at the l + 1 slices
- * that k generations have gone through, which have one fill.  The probability of
- * no run of k among n trials is at most that of none among n - 1, times 1 minus
- * the chance that a run of exactly k ends at trial n.
- */
-static double
-fpr_floor(const blx_geometry *g)
-{
-	uint64_t	k = g->parameters[K];
-	double		fill = expected_fill(g, k * g->parameters[GENERATION]),
-				run = blx_power(fill, (unsigned) k);
-
-	if (generations(g) + 1 < k)
-		return 0;
-	return -expm1(log1p(-run) + (double) (generations(g) + 1 - k) * log1p(-run * (1 - fill)));
-}
-
-/*
  * Sets *g to the smallest k + l slices, in whole words and at most max_words in
  * all, that meet the rate.  False if there are none.
  */
@@ -329,8 +311,8 @@ smallest_slices(unsigned k, unsigned l, uint64_t capacity, double fpr, uint64_t 
 	high = high < k * keys + 1 ? high : k * keys + 1;
 	*g = (blx_geometry) {.layout = BLX_AGE_PARTITIONED, .blocks = 1, .parts = (uint16_t) (k + l), .probes = 1,
 		.part_bits = 64 * high, .parameters = {k, keys}};
-	/* The largest slices must meet the rate; the quick bound refuses most pairs that do not. */
-	if (high == 0 || fpr_floor(g) >= fpr || fpr_bound(g) >= fpr)
+	/* The largest slices must meet the rate. */
+	if (high == 0 || fpr_bound(g) >= fpr)
 		return false;
 
 	/* The rate falls with the size: bisect. */
