@@ -1396,6 +1396,22 @@ CREATE FUNCTION bloomx_last_runtime_filters(OUT join_node integer, OUT site_node
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
 COMMENT ON FUNCTION bloomx_last_runtime_filters() IS 'what the runtime filters of this session''s last statement did';
 
+CREATE FUNCTION bloomx_explain(statement text) RETURNS SETOF text
+	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
+	SET bloomx.explain_conditions = on
+	AS $$
+BEGIN
+	-- loads the library, wherever it is
+	EXECUTE (SELECT pg_catalog.format('SELECT FROM %s.bloomx_last_runtime_filters()', extnamespace::pg_catalog.regnamespace)
+			 FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'bloomx');
+	RETURN QUERY EXECUTE pg_catalog.format('EXPLAIN %s', statement);
+	IF NOT pg_catalog.current_setting('bloomx.runtime_filter')::pg_catalog.bool THEN
+		RETURN NEXT 'No runtime filters: bloomx.runtime_filter is off'::pg_catalog.text;
+	END IF;
+END $$;
+COMMENT ON FUNCTION bloomx_explain(text) IS
+	'EXPLAIN with the runtime filters that the plan will have, and why a join has none; the statement may begin with ANALYZE or options in parentheses';
+
 CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
 	OUT bytes_sent bigint, OUT stats_reset timestamptz)

@@ -304,8 +304,10 @@ BEGIN
 	END LOOP;
 END $$;
 SET bloomx.runtime_filter = on;
+SET bloomx.explain_conditions = on;
 SELECT substring(lower(line) FROM 'runtime filter of node 0 on i4: bitmap, 20 build rows, 8 bytes; 29100 of 30100 rows dropped') FROM explained('text') line WHERE line ~* 'runtime filter of node';
 SELECT string_agg(line, E'\n')::jsonb -> 0 -> 'Plan' -> 'Plans' -> 0 ->> 'Node Type' AS json FROM explained('json') line;
+RESET bloomx.explain_conditions;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN seven USING (i4);
 
 -- Settings that are out of range.

@@ -211,8 +211,10 @@ BEGIN
 	END LOOP;
 END $$;
 SET bloomx.runtime_filter = on;
+SET bloomx.explain_conditions = on;
 SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows dropped')
 	FROM explained_line('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE line ~* 'runtime filter of node';
+RESET bloomx.explain_conditions;
 
 -- The setting by which workers find their leader is no user's.
 SET bloomx.runtime_filter_segment = 1;

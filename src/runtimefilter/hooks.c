@@ -29,7 +29,14 @@ StartHook(QueryDesc *query, int eflags)
 	else
 		standard_ExecutorStart(query, eflags);
 	if (bloomx_runtime_filter && query->planstate != NULL)
+	{
+		FilteredQuery *filtered;
+
 		AttachRuntimeFilters(query->estate, query->planstate);
+		filtered = FindFilteredQuery(query->estate);
+		if (filtered != NULL && filtered->is_shown_only)
+			AddNotes(filtered);
+	}
 }
 
 /* EXPLAIN ANALYZE prints the plan after this. */

@@ -31,6 +31,7 @@ extern bool bloomx_runtime_filter;
 extern int	bloomx_runtime_filter_min_rows;
 extern int	bloomx_runtime_filter_min_pages;
 extern double bloomx_runtime_filter_min_drop;
+extern bool bloomx_explain_conditions;
 
 extern void DefineRuntimeFilterSettings(void);
 

@@ -257,7 +257,7 @@ cases() {
 	same "$name: a filter that is too large is not sent, but the condition" "0 1" "$(run on "$large; SELECT bytes_sent FROM bloomx_last_runtime_filters()" | tail -n 1) $(run on "${large%SELECT*} EXPLAIN (VERBOSE) SELECT${large#*SELECT}" | grep -c '<@')"
 	[ "$(run on "SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold; SELECT bytes_sent FROM bloomx_last_runtime_filters()" | tail -n 1)" -gt 40 ]
 	ok "$name: the bytes are reported" $?
-	run on "EXPLAIN (ANALYZE, COSTS OFF) SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold" | grep -qi 'runtime filter of node [0-9]* on k: .* bytes sent'
+	run on "SET bloomx.explain_conditions = on; EXPLAIN (ANALYZE, COSTS OFF) SELECT $sums FROM facts f JOIN dim d USING (k) WHERE gold" | grep -qi 'runtime filter of node [0-9]* on k: .* bytes sent'
 	ok "$name: EXPLAIN ANALYZE shows them" $?
 }
 

@@ -59,7 +59,7 @@ BEGIN
 END $$;
 SELECT pg_stat_statements_reset() \gset
 SQL
-settings="SET bloomx.runtime_filter = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET parallel_setup_cost = 0;
+settings="SET bloomx.runtime_filter = on; SET bloomx.explain_conditions = on; SET enable_nestloop = off; SET enable_mergejoin = off; SET parallel_setup_cost = 0;
 	SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;"
 query="SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7"
 

@@ -161,6 +161,7 @@ ArgumentChangedInPlace(Node *request)
 
 /* the tables that a query changes are a set */
 #define IsResultRelation(statement, relid) bms_is_member(relid, (statement)->resultRelationRelids)
+#define EXPLAIN_OPTION_CHECK , GUCCheckBooleanExplainOption
 
 /* copyObject() needs C23, and says the same with what C11 compilers have */
 #ifndef typeof_unqual
@@ -176,6 +177,7 @@ ArgumentChangedInPlace(Node *request)
 #define InitParallelBlocks(scan, shared) \
 	table_block_parallelscan_startblock_init((scan)->rs_base.rs_rd, (scan)->rs_parallelworkerdata, shared)
 #define IsResultRelation(statement, relid) list_member_int((statement)->resultRelations, relid)
+#define EXPLAIN_OPTION_CHECK
 
 /* a type of OIDs of 64 bits */
 #define OID8OID InvalidOid
@@ -191,10 +193,7 @@ ArgumentChangedInPlace(Node *request)
 #define GENERIC_RECORD_IS_KNOWN (PG_VERSION_NUM < 200000)
 #endif
 
-/*
- * The private data of postgres_fdw's scan of a table (FdwScanPrivateIndex) are the text of the query, the columns and
- * the rows per fetch (runtimefilter/remote/remote.c); test/distributed/remote_filters.sh tries it.
- */
+/* The private data of postgres_fdw's scan of a table: query, columns, rows per fetch (runtimefilter/remote/remote.c); remote_filters.sh tries it. */
 #define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)
 
 #endif							/* BLOOMX_COMPAT_H */

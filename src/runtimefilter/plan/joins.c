@@ -425,6 +425,18 @@ StartFilter(RuntimeFilter *filter)
 }
 
 static void
+NoFilter(FilteredQuery *query, PlanState *join, const char *reason)
+{
+	UnfilteredJoin *unfiltered;
+
+	if (!query->is_shown_only)
+		return;
+	unfiltered = palloc(sizeof(UnfilteredJoin));
+	*unfiltered = (UnfilteredJoin) {join, reason};
+	query->unfiltered = lappend(query->unfiltered, unfiltered);
+}
+
+static void
 ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
 	RuntimeFilter *filter = NewRuntimeFilter(query, join);
@@ -432,8 +444,16 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	double		rows;
 	bool		are_used = true;
 
-	if (filter == NULL || WillDropTooFew(filter))
+	if (filter == NULL)
+	{
+		NoFilter(query, join, "not for this kind of join, or of its inner side");
 		return;
+	}
+	if (WillDropTooFew(filter))
+	{
+		NoFilter(query, join, "expected to remove fewer rows than bloomx.runtime_filter_min_drop");
+		return;
+	}
 	rows = filter->filtered->plan->plan_rows;
 	targets = palloc0(filter->n_keys * sizeof(List *));
 	for (int i = 0; i < filter->n_keys; i++)
@@ -443,7 +463,10 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 		rows = Max(rows, RowsAtTargets(targets[i]));
 	}
 	if (rows < bloomx_runtime_filter_min_rows)
+	{
+		NoFilter(query, join, psprintf("expects %.0f rows, fewer than bloomx.runtime_filter_min_rows", rows));
 		return;
+	}
 	ApplyFilters(filter, targets);
 	for (int i = 0; i < filter->n_keys; i++)
 		if (filter->keys[i].is_used)
@@ -451,6 +474,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 			StartFilter(filter);
 			return;
 		}
+	NoFilter(query, join, "no key can be tested below the join");
 }
 
 static bool

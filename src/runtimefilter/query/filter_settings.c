@@ -3,6 +3,9 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
+#include "access/xact.h"
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "runtimefilter/runtimefilter.h"
@@ -11,6 +14,27 @@ bool		bloomx_runtime_filter = false;
 int			bloomx_runtime_filter_min_rows = 10000;
 int			bloomx_runtime_filter_min_pages = 64;
 double		bloomx_runtime_filter_min_drop = 0.1;
+bool		bloomx_explain_conditions = false;
+
+/*
+ * Until the library is loaded, SET bloomx.runtime_filter = on is taken and does
+ * nothing.  If that was in this session, it is said when a function loads the library.
+ */
+static void
+ReportLateStart(void)
+{
+	const char *value = GetConfigOption("bloomx.runtime_filter", true, false);
+	bool		is_on;
+
+	if (value == NULL || !parse_bool(value, &is_on) || !is_on || !IsTransactionState() || IsParallelWorker())
+		return;
+	value = GetConfigOptionResetString("bloomx.runtime_filter");
+	if (value == NULL || !parse_bool(value, &is_on) || !is_on)
+		ereport(NOTICE,
+				(errmsg("runtime filters work from now on"),
+				 errdetail("The library bloomx was not loaded when bloomx.runtime_filter was set: statements before this one had none."),
+				 errhint("Load it at the start of each session, by session_preload_libraries.")));
+}
 
 /*
  * The defaults.  A row that is dropped saves up to 200 ns (a join of a million build
@@ -29,6 +53,7 @@ double		bloomx_runtime_filter_min_drop = 0.1;
 void
 DefineRuntimeFilterSettings(void)
 {
+	ReportLateStart();
 	DefineCustomBoolVariable("bloomx.runtime_filter",
 							 "Lets joins filter their outer side by the keys of their inner side.",
 							 "Rows, pages and partitions that cannot match are skipped where they would be read. "
@@ -50,5 +75,10 @@ DefineRuntimeFilterSettings(void)
 							 "A filter that removes less pauses for a while. A join gets no filter if the planner expects it to remove less. "
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("bloomx.explain_conditions",
+							 "Shows runtime filters in every EXPLAIN.",
+							 "Before PostgreSQL 18 they appear as conditions of plan nodes, which are never evaluated.",
+							 &bloomx_explain_conditions, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 }

@@ -20,6 +20,7 @@ struct FilteredQuery
 	MemoryContextCallback at_end;
 	List	   *filters;		/* of RuntimeFilter */
 	List	   *points;			/* of FilterPoint */
+	List	   *unfiltered;		/* of UnfilteredJoin, if the query is only shown */
 	uint64		completions;	/* counts those of all filters: what was learned of them before may be void */
 	TimestampTz statement;		/* when the client's statement began */
 	XLogRecPtr	position;		/* PositionOfSnapshot, if page ranges can be skipped */
@@ -34,6 +35,13 @@ struct FilteredQuery
 	}			hiding;			/* row-level security or a security barrier */
 	struct ParallelQuery *parallel; /* what its processes share; NULL if there is nothing */
 };
+
+/* Why a join has no filter, for EXPLAIN. */
+typedef struct UnfilteredJoin
+{
+	PlanState  *ps;
+	const char *reason;
+} UnfilteredJoin;
 
 /*
  * True if a key may be tested before, or below, the conditions of the filtered side:

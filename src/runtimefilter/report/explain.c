@@ -1,10 +1,11 @@
 /*
- * explain.c - what filters did, in EXPLAIN ANALYZE.
+ * explain.c - in EXPLAIN, which filters a plan will have; with ANALYZE, what they did.
  *
- * PostgreSQL 18 asks extensions for more about each node.  Earlier versions print
- * only what stands in the plan.  There the node's plan is replaced by a copy that
- * has one more condition, a text, when all has been executed.  The plan itself may be
- * in the plan cache and is not touched.
+ * PostgreSQL 18 asks extensions for more about each node, and has options of theirs.
+ * Earlier versions print only what stands in the plan.  There the node's plan is
+ * replaced by a copy that has one more condition, a text, after all has been executed
+ * or if nothing will be: for people, since programs that read plans would take it for a condition.
+ * The plan itself may be in the plan cache and is not touched.
  */
 #include "postgres.h"
 
@@ -22,10 +23,12 @@
 
 #ifdef HAS_EXPLAIN_NODE_HOOK
 
+#include "commands/defrem.h"
 #include "commands/explain_format.h"
 #include "commands/explain_state.h"
 
 static explain_per_node_hook_type next_node_hook;
+static int	extension;			/* EXPLAIN's number for us; its state is not NULL if the option is on */
 
 static const char *const count_names[N_COUNTS] = {
 	[ROWS_CHECKED] = "Rows Checked",
@@ -43,6 +46,13 @@ AddNotes(FilteredQuery *query)
 {
 }
 
+/* EXPLAIN (RUNTIME_FILTERS) */
+static void
+ReadOption(ExplainState *es, DefElem *option, ParseState *pstate)
+{
+	SetExplainExtensionState(es, extension, defGetBoolean(option) ? &extension : NULL);
+}
+
 static void
 ExplainFilter(const FilterReport *r, ExplainState *es)
 {
@@ -50,7 +60,7 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		DescribeFilter(r, line, sizeof(line));
+		DescribeFilter(r, es->analyze, line, sizeof(line));
 		line[0] = pg_toupper(line[0]);
 		ExplainIndentText(es);
 		appendStringInfo(es->str, "%s\n", line);
@@ -61,22 +71,35 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 	if (NameStr(r->column)[0] != '\0')
 		ExplainPropertyText("Column", NameStr(r->column), es);
 	ExplainPropertyInteger("Keys", NULL, r->n_keys, es);
-	ExplainPropertyText("Kind", r->kind, es);
-	ExplainPropertyUInteger("Build Rows", NULL, r->build_rows, es);
-	ExplainPropertyUInteger("Bytes", NULL, r->bytes, es);
-	for (int i = 0; i < N_COUNTS; i++)
-		ExplainPropertyUInteger(count_names[i], NULL, r->counts[i], es);
-	ExplainPropertyInteger("Processes", NULL, r->processes, es);
+	if (es->analyze)
+	{
+		ExplainPropertyText("Kind", r->kind, es);
+		ExplainPropertyUInteger("Build Rows", NULL, r->build_rows, es);
+		ExplainPropertyUInteger("Bytes", NULL, r->bytes, es);
+		for (int i = 0; i < N_COUNTS; i++)
+			ExplainPropertyUInteger(count_names[i], NULL, r->counts[i], es);
+		ExplainPropertyInteger("Processes", NULL, r->processes, es);
+	}
 	ExplainCloseGroup("Runtime Filter", NULL, true, es);
 }
 
 static void
 ExplainNode(PlanState *ps, List *ancestors, const char *relationship, const char *plan_name, ExplainState *es)
 {
-	FilterPoint *point = es->analyze ? FindPoint(ps) : NULL;
+	bool		is_wanted = es->analyze || bloomx_explain_conditions || GetExplainExtensionState(es, extension) != NULL;
+	FilterPoint *point = is_wanted ? FindPoint(ps) : NULL;
+	FilteredQuery *query = is_wanted ? FindFilteredQuery(ps->state) : NULL;
+	ListCell   *lc;
 
 	if (next_node_hook)
 		next_node_hook(ps, ancestors, relationship, plan_name, es);
+	foreach(lc, query == NULL ? NIL : query->unfiltered)
+	{
+		UnfilteredJoin *unfiltered = lfirst(lc);
+
+		if (unfiltered->ps == ps)
+			ExplainPropertyText("No Runtime Filter", unfiltered->reason, es);
+	}
 	if (point == NULL || point->n_filters == 0)
 		return;
 	ExplainOpenGroup("Runtime Filters", "Runtime Filters", false, es);
@@ -94,6 +117,8 @@ InstallExplain(void)
 {
 	next_node_hook = explain_per_node_hook;
 	explain_per_node_hook = ExplainNode;
+	extension = GetExplainExtensionId("bloomx");
+	RegisterExtensionExplainOption("runtime_filters", ReadOption EXPLAIN_OPTION_CHECK);
 }
 
 #else
@@ -103,15 +128,12 @@ InstallExplain(void)
 {
 }
 
-/* The line of a filter, as a condition. */
-static Const *
-MakeNote(const AppliedFilter *applied)
+/* One more condition of the node's plan, of which the caller made a copy. */
+static void
+AddNote(PlanState *ps, const char *line)
 {
-	FilterReport report = MakeFilterReport(applied);
-	char		line[NOTE_BYTES];
-
-	DescribeFilter(&report, line, sizeof(line));
-	return makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, PointerGetDatum(cstring_to_text(line)), false, false);
+	ps->plan->qual = lappend(ps->plan->qual,
+							 makeConst(TEXTOID, -1, DEFAULT_COLLATION_OID, -1, PointerGetDatum(cstring_to_text(line)), false, false));
 }
 
 void
@@ -120,7 +142,7 @@ AddNotes(FilteredQuery *query)
 	MemoryContext old;
 	ListCell   *lc;
 
-	if (query->is_shown_only || query->estate->es_instrument == 0 || IsParallelWorker())
+	if (!bloomx_explain_conditions || (query->estate->es_instrument == 0 && !query->is_shown_only) || IsParallelWorker())
 		return;
 	old = MemoryContextSwitchTo(query->context);
 	foreach(lc, query->points)
@@ -130,7 +152,20 @@ AddNotes(FilteredQuery *query)
 		if (point->n_filters > 0)
 			point->ps->plan = copyObject(point->ps->plan);
 		for (int i = 0; i < point->n_filters; i++)
-			point->ps->plan->qual = lappend(point->ps->plan->qual, MakeNote(point->filters[i]));
+		{
+			FilterReport report = MakeFilterReport(point->filters[i]);
+			char		line[NOTE_BYTES];
+
+			DescribeFilter(&report, !query->is_shown_only, line, sizeof(line));
+			AddNote(point->ps, line);
+		}
+	}
+	foreach(lc, query->unfiltered)
+	{
+		UnfilteredJoin *unfiltered = lfirst(lc);
+
+		unfiltered->ps->plan = copyObject(unfiltered->ps->plan);
+		AddNote(unfiltered->ps, psprintf("no runtime filter: %s", unfiltered->reason));
 	}
 	MemoryContextSwitchTo(old);
 }

@@ -84,7 +84,7 @@ MakeFilterReport(const AppliedFilter *applied)
 }
 
 void
-DescribeFilter(const FilterReport *r, char *line, size_t size)
+DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 {
 	StringInfoData s;
 
@@ -94,6 +94,12 @@ DescribeFilter(const FilterReport *r, char *line, size_t size)
 		appendStringInfo(&s, " on %s", NameStr(r->column));
 	if (r->n_keys > 1)
 		appendStringInfo(&s, " and %d more", r->n_keys - 1);
+	if (!has_run)
+	{
+		strlcpy(line, s.data, size);
+		pfree(s.data);
+		return;
+	}
 	appendStringInfo(&s, ": %s, " UINT64_FORMAT " build rows, " UINT64_FORMAT " bytes; "
 					 UINT64_FORMAT " of " UINT64_FORMAT " rows dropped",
 					 r->kind, r->build_rows, r->bytes, r->counts[ROWS_DROPPED], r->counts[ROWS_CHECKED]);

@@ -31,15 +31,15 @@ extern FilterReport MakeFilterReport(const AppliedFilter *applied);
 /* Adds what the same filter did in other processes. */
 extern void AddReport(FilterReport *report, const FilterReport *other);
 
-/* One line. */
-extern void DescribeFilter(const FilterReport *report, char *line, size_t size);
+/* One line; of what it did only if it has run. */
+extern void DescribeFilter(const FilterReport *report, bool has_run, char *line, size_t size);
 
 /* A query ends: keeps what its filters did. */
 extern void ReportQuery(FilteredQuery *query);
 
 /* ---- explain.c ---- */
 
-/* The query has run: EXPLAIN ANALYZE will show what the filters did. */
+/* The query has run, or is only shown: EXPLAIN will print the plan, with what the filters did or would be. */
 extern void AddNotes(FilteredQuery *query);
 extern void InstallExplain(void);
 
