@@ -39,6 +39,10 @@ CREATE TABLE fixed (k text);
 CREATE INDEX fixed_k ON fixed USING bloomset (k) WITH (capacity = 500000, fpr = 0.001);
 CREATE TABLE pair (a int, b text);
 CREATE INDEX pair_ab ON pair USING bloomset (a, b) WITH (stage_size = 128, fpr = 0.001);
+CREATE TABLE stream (filter bloomset_stage(20000, 0.001)) USING bloomset_table;
+CREATE TABLE claimed (filter bloomset_stage) USING bloomset_table;
+CREATE TABLE log (k bigint);
+CREATE TABLE won (k bigint);
 CREATE UNLOGGED TABLE unlogged (k int);
 CREATE INDEX unlogged_k ON unlogged USING bloomset (k);
 """
@@ -51,6 +55,8 @@ INSERT INTO growing SELECT :key + i * 7919 FROM generate_series(1, :rows) i;
 INSERT INTO fixed SELECT 'key ' || :key + i FROM generate_series(1, :rows) i;
 INSERT INTO pair SELECT :key, 'b' || i FROM generate_series(1, :rows) i;
 INSERT INTO growing VALUES (:key);
+INSERT INTO log SELECT unnest(bloomset_add_new('stream', array_agg(:key::bigint + i * 7919))) FROM generate_series(1, :rows) i;
+INSERT INTO log SELECT :key WHERE bloomset_add('stream', :key::bigint);
 \\if :undo = 1
 ROLLBACK;
 \\else
@@ -59,7 +65,7 @@ COMMIT;
 """
 MISSING = """
 SELECT (SELECT count(*) FROM growing WHERE NOT bloomset_contains('growing_k', k)) + (SELECT count(*) FROM fixed WHERE NOT bloomset_contains('fixed_k', k))
-	+ (SELECT count(*) FROM pair WHERE NOT bloomset_contains('pair_ab', ROW(a, b)))
+	+ (SELECT count(*) FROM pair WHERE NOT bloomset_contains('pair_ab', ROW(a, b))) + (SELECT count(*) FROM log WHERE NOT bloomset_contains('stream', k))
 """
 
 
@@ -322,7 +328,9 @@ class Test:
         writers.wait()
         self.catch_up(port)
         self.ok(f"a standby misses no key while it follows ({scans} scans)", problem or self.missing(port))
-        for statement, state in (("INSERT INTO growing VALUES (1)", "25006"), ("REINDEX INDEX growing_k", "25006"), ("SELECT bloomset_contains('unlogged_k', 1)", "0A000")):
+        for statement, state in (("INSERT INTO growing VALUES (1)", "25006"), ("REINDEX INDEX growing_k", "25006"), ("SELECT bloomset_contains('unlogged_k', 1)", "0A000"),
+                                 ("SELECT bloomset_add('stream', 1)", "25006"), ("SELECT bloomset_add_new('stream', ARRAY[1])", "25006"), ("SELECT bloomset_claim('stream', 1)", "25006"),
+                                 ("SELECT bloomset_merge('stream', bloom_empty(5))", "25006")):
             try:
                 self.one(statement, port)
                 self.ok(f"a standby refuses {statement}", "it does not")
@@ -348,6 +356,51 @@ class Test:
             thread.join()
         keys, rows = self.one("SELECT keys || ' ' || bloomset_check('same_k') FROM bloomset_info('same_k')").split()
         self.ok("four sessions that insert the same keys leave each once", None if 196000 < int(keys) < 202000 and rows == "800000" else f"{keys} keys, {rows} rows")
+
+        # a set without a table: each key is new exactly once, by adds and by claims, whatever is rolled back
+        server.psql("TRUNCATE log; TRUNCATE stream; TRUNCATE won; TRUNCATE claimed", DATABASE, stop=True)
+        for name, statement in (("arrays", "INSERT INTO log SELECT unnest(bloomset_add_new('stream', array_agg(g::bigint))) FROM generate_series(1, 100000) g GROUP BY g / 3000"),
+                                ("single keys", "INSERT INTO log SELECT g FROM generate_series(100001, 140000) g WHERE bloomset_add('stream', g::bigint)")):
+            threads = [threading.Thread(target=self.one, args=(statement + " RETURNING 1",)) for _ in range(4)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.ok(f"of four sessions that add {name}, one finds each new", self.one("SELECT string_agg(k::text, ' ') FROM (SELECT k FROM log GROUP BY k HAVING count(*) > 1 LIMIT 5) x") or None)
+        self.ok("and hardly any was a false positive", None if int(self.one("SELECT count(*) FROM log")) > 139500 else self.one("SELECT count(*) FROM log"))
+        self.claims()
+
+    def claims(self):
+        """Four sessions claim keys, one transaction in three is rolled back, some in a subtransaction."""
+        script = self.script.name + ".claims"
+        with open(script, "w", encoding="ascii") as file:
+            file.write("\\set key random(1, 3000)\n\\set undo random(1, 3)\nBEGIN;\nINSERT INTO won SELECT :key WHERE bloomset_claim('claimed', :key::bigint);\nSAVEPOINT s;\n"
+                       "INSERT INTO won SELECT :key + 10000 WHERE bloomset_claim('claimed', :key::bigint + 10000);\n"
+                       "\\if :undo = 1\nROLLBACK;\n\\elif :undo = 2\nROLLBACK TO s;\nCOMMIT;\n\\else\nCOMMIT;\n\\endif\n")
+        os.chmod(script, 0o644)
+        subprocess.run(["pgbench", "-n", "-c", "4", "-j", "2", "-t", "3000", "--max-tries=10", "-f", script, DATABASE], check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        os.unlink(script)
+        twice, lost, forgotten, keys = self.one("""SELECT (SELECT count(*) FROM (SELECT k FROM won GROUP BY k HAVING count(*) > 1) x) || ' ' ||
+            (SELECT count(*) FROM generate_series(1, 13000) g WHERE (g <= 3000 OR g > 10000) AND bloomset_contains('claimed', g::bigint) AND g NOT IN (SELECT k FROM won)) || ' ' ||
+            (SELECT count(*) FROM won WHERE NOT bloomset_contains('claimed', k)) || ' ' || (SELECT count(*) FROM won)""").split()
+        self.ok(f"claims: no key is won twice ({keys} were won)", twice if twice != "0" or int(keys) < 3000 else None)
+        self.ok("claims: a key that is remembered was won, but for false positives", lost if int(lost) > 60 else None)
+        self.ok("claims: what was won is remembered", forgotten if forgotten != "0" else None)
+
+    def restored(self):
+        """A dump and restore: the same answers and the same rate."""
+        target = "bloomx_set_restored"
+        server.drop(target)
+        server.psql(f"CREATE DATABASE {target}", "postgres", stop=True)
+        dump = subprocess.run(["pg_dump", "-d", DATABASE, "-t", "stream", "-t", "log", "--no-owner"], capture_output=True, check=True)
+        server.psql("CREATE EXTENSION bloomx;", target, stop=True)
+        done = subprocess.run(["psql", "-Xq", "-v", "ON_ERROR_STOP=1", "-d", target], input=dump.stdout, capture_output=True, check=False)
+        session = server.Session(target)
+        there = session.run("SELECT (SELECT string_agg(md5(filter::bloomfilter::bytea), ' ') FROM stream) || (bloomset_info('stream')).capacity")
+        session.close()
+        here = self.one("SELECT (SELECT string_agg(md5(filter::bloomfilter::bytea), ' ') FROM stream) || (bloomset_info('stream')).capacity")
+        self.ok("a dump and restore give the same set", None if done.returncode == 0 and there == [here] else done.stderr.decode() or "it differs")
+        server.drop(target)
 
     def concurrently(self):
         """Sets built while others write."""
@@ -423,6 +476,7 @@ class Test:
             self.torn(False)
         self.snapshots()
         self.together()
+        self.restored()
         self.concurrently()
         self.standby()
         self.damage()
@@ -437,7 +491,7 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["crashes", "before_wal", "snapshots", "together", "concurrently", "standby", "damage"])
+    parser.add_argument("--only", choices=["crashes", "before_wal", "snapshots", "together", "restored", "concurrently", "standby", "damage"])
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     test = Test(arguments)
