@@ -136,7 +136,7 @@ sql -c "
 	CREATE TABLE fresh (id int, size int) WITH (autovacuum_enabled = off);
 	CREATE INDEX fresh_f ON fresh USING bloomx (gated(id, sized(id, size))) WITH (pending_limit = 16);
 	INSERT INTO fresh SELECT i, 10 FROM generate_series(1, 300) i" || exit 1
-chosen="SELECT bits IS NOT NULL FROM bloomx_index_info('fresh_f')"
+chosen="SELECT signature_bits IS NOT NULL FROM bloomx_index_info('fresh_f')"
 same "no geometry is chosen yet" f "$(sql -c "$chosen")"
 close_gate
 sql -c "SET test.gate = 150" -c "SELECT bloomx_check_index('fresh_f')" -o "$work/checked" &

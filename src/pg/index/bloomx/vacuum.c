@@ -264,45 +264,19 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 /* ---- after the pass ---- */
 
 /*
- * True if the list that the next merge takes has pages from before those ends.  Old
- * pages of another list do not count: that may be short, and stay so, while inserts
- * make this one too long again and again.
+ * Makes rows of the longest list segments, until it is short: no more often than takes
+ * all that were pending at first, since inserts may bring others.
  */
 static bool
-HasOlderPages(const BloomxDirectory *directory, const uint64 *ends)
+FlushNextPending(Relation index, void *arg)
 {
-	int			list = BloomxLongestList(directory);
+	uint32	   *left = arg,
+				pages = (uint32) Max(64, Min(FLUSH_PAGES, BloomxVacuumMemory() / MEMORY_PER_PAGE));
 
-	return directory->meta.pending[list].generation < ends[list];
-}
-
-/* As many pages as the memory allows, at most n: their rows, or the part of the rows that becomes as many pages, are in memory. */
-static uint32
-PagesInMemory(uint32 n)
-{
-	return (uint32) Max(64, Min(n, BloomxVacuumMemory() / MEMORY_PER_PAGE));
-}
-
-/* What MergePending has to merge: the rows that were pending when it began. */
-typedef struct OldRows
-{
-	bool		known;
-	uint64		ends[PENDING_LISTS];	/* of the generations of their pages */
-} OldRows;
-
-/* A step of the merge of these rows, until the longest list is short, or has none of them. */
-static bool
-MergePending(Relation index, void *arg)
-{
-	OldRows    *old = arg;
-	const BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
-	const BloomxMeta *meta = &directory->meta;
-
-	for (int i = 0; i < PENDING_LISTS && !old->known; i++)
-		old->ends[i] = meta->pending[i].generation + meta->pending[i].pages;
-	old->known = true;
-	return (meta->merge.segment.rows > 0 || HasOlderPages(directory, old->ends)) &&
-		BloomxMergeStep(index, PagesInMemory(VACUUM_STEP), PagesInMemory(FLUSH_PAGES), VACUUM_PENDING);
+	BloomxFinishMerge(index);
+	if (*left == PG_UINT32_MAX)
+		*left = PENDING_LISTS + BloomxAllPendingPages(&BloomxReadDirectory(index, NULL)->meta) / pages;
+	return BloomxMergeStep(index, VACUUM_STEP, pages, VACUUM_PENDING) && --*left > 0;
 }
 
 /*
@@ -373,19 +347,19 @@ IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	index = info->index;
-	OldRows		old = {.known = false};
 	uint32		number = 0,
-				left = PG_UINT32_MAX;
+				flushes = PG_UINT32_MAX,
+				merges = PG_UINT32_MAX;
 
 	if (info->analyze_only)
 		return stats;
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	RepeatStep(index, MergePending, &old);
+	RepeatStep(index, FlushNextPending, &flushes);
 	if (info->num_heap_tuples >= 0)
 		BloomxRebuildEntries(index, info->num_heap_tuples);
 	RepeatStep(index, CompactNext, &number);
-	RepeatStep(index, MergeNextSegments, &left);
+	RepeatStep(index, MergeNextSegments, &merges);
 	(void) BloomxRunStep(index, FinishCleanup, &(Cleanup) {.info = info, .stats = stats});
 	return stats;
 }

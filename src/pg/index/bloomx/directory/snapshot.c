@@ -26,9 +26,6 @@ ReadSegments(Relation index, BloomxDirectory *directory)
 		memcpy(directory->segments + first, PageGetContents(page), Min(DIRECTORY_SEGMENTS, meta->segments - first) * sizeof(BloomxSegment));
 		UnlockReleaseBuffer(buffer);
 	}
-	for (uint32 i = 0; i < meta->segments; i++)
-		if (!BloomxSegmentIsValid(meta, &directory->segments[i], directory->blocks))
-			BloomxReportCorruption(index, meta->directory[i / DIRECTORY_SEGMENTS], psprintf("Segment %u of the directory has values that cannot be.", i));
 }
 
 BloomxDirectory *
@@ -41,7 +38,7 @@ BloomxReadDirectory(Relation index, Snapshot snapshot)
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	CheckForOldSnapshot(snapshot, index, BufferGetPage(buffer));
 	directory->blocks = RelationGetNumberOfBlocks(index);
-	memcpy(meta, BloomxGetMetaOfFile(index, BufferGetPage(buffer), directory->blocks), sizeof(BloomxMeta));
+	memcpy(meta, BloomxGetMeta(index, BufferGetPage(buffer)), sizeof(BloomxMeta));
 	directory->pending_words = 0;
 	for (int i = 0; i < PENDING_LISTS; i++)
 	{

@@ -7,8 +7,7 @@
  *
  * A lookup that trusts a damaged directory overlooks rows.  So the metapage and
  * the directory carry checksums of their own, because a server may run without
- * page checksums.  The fields are checked in any case, as if there were no
- * checksums: an error is better than a wild read.
+ * page checksums.  What has the right checksum is believed.
  */
 #include "pg/index/bloomx/format/metapage.h"
 
@@ -95,108 +94,19 @@ BloomxDirectoryIsSound(Page page)
 	return BloomxGetPageOpaque(page)->extra == DirectoryChecksum(page);
 }
 
+/* True if what an insert reads is as it was written. */
 static bool
-RunIsValid(BlockNumber start, uint32 pages, BlockNumber blocks)
+AppendIsSound(const BloomxMeta *meta)
 {
-	return start > META_BLOCK && start < blocks && pages <= blocks - start;
+	return meta->keys.name_len <= BLX_MAX_NAME && meta->append_checksum == AppendChecksum(meta);
 }
 
+/* The same for all that is in use.  Counts that are too large would lead the checksum beyond the page. */
 static bool
-ListIsValid(const BloomxMeta *meta, int list, BlockNumber blocks)
+MetaIsSound(const BloomxMeta *meta)
 {
-	const BloomxPending *pending = &meta->pending[list];
-
-	if (pending->generation >> LIST_SHIFT != (uint64) list)
-		return false;
-	if (pending->pages == 0)
-		return pending->skip == 0;
-	return pending->pages < blocks && pending->skip < PAGE_WORDS &&
-		RunIsValid(pending->first, 1, blocks) && RunIsValid(pending->last, 1, blocks);
-}
-
-static bool
-PendingIsValid(const BloomxMeta *meta, BlockNumber blocks)
-{
-	for (int i = 0; i < PENDING_LISTS; i++)
-		if (!ListIsValid(meta, i, blocks))
-			return false;
-	return true;
-}
-
-/* All signatures of filters have one size; those of values have parts of any width. */
-static bool
-SlicesAreValid(const BloomxKeys *keys, uint32 slices)
-{
-	blx_geometry geometry = BloomxGeometryOf(keys);
-
-	return keys->of_values ? slices <= MAX_SIGNATURE_BITS && keys->parts > 0 && slices % keys->parts == 0 : slices == blx_bits(&geometry);
-}
-
-bool
-BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks)
-{
-	return segment->rows == 0 ||
-		(segment->rows <= MAX_SEGMENT_ROWS && SlicesAreValid(&meta->keys, segment->slices) && segment->dead <= segment->rows && segment->generation < meta->next_generation &&
-		 RunIsValid(segment->start, BloomxSegmentPages(segment), blocks));
-}
-
-static bool
-MergeIsValid(const BloomxMeta *meta, BlockNumber blocks)
-{
-	const BloomxMerge *merge = &meta->merge;
-
-	if (merge->reserved.pages > 0 && !RunIsValid(merge->reserved.start, merge->reserved.pages, blocks))
-		return false;
-	if (merge->segment.rows == 0)
-		return true;
-	if (!BloomxSegmentIsValid(meta, &merge->segment, blocks) || merge->written > BloomxSegmentPages(&merge->segment) ||
-		merge->sources > MAX_MERGED)
-		return false;
-	for (uint32 i = 0; i < merge->sources; i++)
-		if (merge->source[i] >= meta->segments || merge->source[i] / DIRECTORY_SEGMENTS != merge->source[0] / DIRECTORY_SEGMENTS)
-			return false;
-	return true;
-}
-
-/* True if the geometry and the key type can exist. */
-static bool
-KeysAreValid(const BloomxKeys *keys)
-{
-	if (keys->parts > BLX_MAX_K || keys->log2_blocks > MAX_LOG2_BLOCKS || (64 * (uint64) keys->parts) << keys->log2_blocks > MAX_SIGNATURE_BITS)
-		return false;
-	return keys->of_values <= 1 && keys->width < MAX_SIGNATURE_BITS &&
-		(keys->parts == 0 || !keys->of_values || keys->width > 0) && keys->name_len <= BLX_MAX_NAME && keys->name[keys->name_len] == '\0' &&
-		(keys->key_type == BLX_KEY_NONE || blx_key_type_known(keys->key_type));
-}
-
-/* True if all counts fit. */
-static bool
-NumbersAreValid(const BloomxMeta *meta)
-{
-	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->segments <= meta->directory_pages * DIRECTORY_SEGMENTS &&
-		meta->free_runs <= MAX_FREE_RUNS &&
-		(meta->keys.parts > 0 || (meta->segments == 0 && meta->merge.segment.rows == 0));
-}
-
-/* True if what an insert reads is in order. */
-static bool
-AppendIsValid(const BloomxMeta *meta, BlockNumber blocks)
-{
-	return KeysAreValid(&meta->keys) && meta->append_checksum == AppendChecksum(meta) && PendingIsValid(meta, blocks);
-}
-
-static bool
-MetaIsValid(const BloomxMeta *meta, BlockNumber blocks)
-{
-	if (!AppendIsValid(meta, blocks) || !NumbersAreValid(meta) || meta->checksum != MetaChecksum(meta))
-		return false;
-	for (uint32 i = 0; i < meta->directory_pages; i++)
-		if (!RunIsValid(meta->directory[i], 1, blocks))
-			return false;
-	for (uint32 i = 0; i < meta->free_runs; i++)
-		if (meta->free[i].pages == 0 || !RunIsValid(meta->free[i].start, meta->free[i].pages, blocks))
-			return false;
-	return MergeIsValid(meta, blocks);
+	return AppendIsSound(meta) && meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->free_runs <= MAX_FREE_RUNS &&
+		meta->checksum == MetaChecksum(meta);
 }
 
 bool
@@ -206,37 +116,27 @@ BloomxIsOfFilters(Relation index)
 }
 
 static BloomxMeta *
-GetCheckedMeta(Relation index, Page page, BlockNumber blocks, bool (*is_valid) (const BloomxMeta *, BlockNumber))
+GetCheckedMeta(Relation index, Page page, bool (*is_sound) (const BloomxMeta *))
 {
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
 		BloomxReportCorruption(index, META_BLOCK, "It is not the metapage of a bloomx index.");
-	if (meta->keys.of_values != !BloomxIsOfFilters(index) || !is_valid(meta, blocks))
-		BloomxReportCorruption(index, META_BLOCK, "The metapage has a wrong checksum, or values that cannot be.");
+	if (!is_sound(meta) || meta->keys.of_values != !BloomxIsOfFilters(index))
+		BloomxReportCorruption(index, META_BLOCK, "The metapage has a wrong checksum.");
 	return meta;
 }
 
-const BloomxMeta *
-BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks)
-{
-	return GetCheckedMeta(index, page, blocks, MetaIsValid);
-}
-
-/*
- * For callers that are about to change the metapage.  They need not ask for the
- * length of the file: the server raises an error when a block beyond it is read.
- */
 BloomxMeta *
 BloomxGetMeta(Relation index, Page page)
 {
-	return GetCheckedMeta(index, page, MaxBlockNumber, MetaIsValid);
+	return GetCheckedMeta(index, page, MetaIsSound);
 }
 
 const BloomxMeta *
 BloomxGetMetaForInsert(Relation index, Page page)
 {
-	return GetCheckedMeta(index, page, MaxBlockNumber, AppendIsValid);
+	return GetCheckedMeta(index, page, AppendIsSound);
 }
 
 BloomxMeta *

@@ -108,9 +108,6 @@ extern bool BloomxIsOfFilters(Relation index);
 extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
 extern void BloomxInitMetaPage(Relation index, Page page);
 
-/* The same for a file of that length, to be read. */
-extern const BloomxMeta *BloomxGetMetaOfFile(Relation index, Page page, BlockNumber blocks);
-
 /*
  * The same for an insert, which believes only keys and pending: only these are
  * checked.  Any lock will do.
@@ -137,7 +134,6 @@ extern void BloomxSealMeta(BloomxMeta *meta);
 extern void BloomxSealDirectory(Page page);
 
 extern bool BloomxDirectoryIsSound(Page page);
-extern bool BloomxSegmentIsValid(const BloomxMeta *meta, const BloomxSegment *segment, BlockNumber blocks);
 
 /* Writes keys to the metapage. */
 extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
