@@ -485,9 +485,9 @@ refusals(void)
 			CHECK(error.code == BLX_UNSUPPORTED && strstr(error.message, text) != NULL && error.hint[0] != '\0', "%s | %s | %s", error.message, error.detail, error.hint); \
 		} while (0)
 
-		REFUSED(blx_unite(f, f, NULL, &error), "united");
-		REFUSED(blx_unite(f, set, NULL, &error), "united");
-		REFUSED(blx_unite(set, f, NULL, &error), "united");
+		REFUSED(blx_unite(f, f, NULL, &error), "merged");
+		REFUSED(blx_unite(f, set, NULL, &error), "merged");
+		REFUSED(blx_unite(set, f, NULL, &error), "merged");
 		REFUSED(blx_intersect(f, f, NULL, &error), "intersected");
 		REFUSED(blx_disjoint(f, f, &yes, &error), "disjointness");
 		REFUSED(blx_estimate_pair(f, f, NULL, &both, &error), "compared");

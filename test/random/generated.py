@@ -395,6 +395,8 @@ OPTIONS = ["''", "NULL::text", "'hashing=double'", "'hashing=triple'", "'probes=
 def kinds(layouts):
     """(name, SQL of the filter, SQL of hashes that it holds, SQL of a further key, whether it represents its layout)."""
     for layout in layouts:
+        if layout == "binary_fuse":         # takes no keys one by one: see below
+            continue
         empty = f"bloom_empty(100, 0.01, '{layout}')"
         # the smallest window forgets a key as soon as the next one comes
         one_key = "'{}'" if layout == "age_partitioned" else "hashes(1, 1)"
@@ -440,6 +442,18 @@ def kinds(layouts):
     yield "shrunk", f"bloom_shrink({few}, 0.5)", "hashes(1, 1)", "424242", False
     yield "without counters", "bloom_drop_counters(bloom_add(bloom_empty(100, 0.01, 'counting'), 1))", "hashes(1, 1)", "424242", False
     yield "of the least seed", f"bloom_add(bloom_empty(100, 0.01, 'partitioned_blocked', seed => (-{BIG} - 1)), 1)", f"hashes(1, 1, (-{BIG} - 1))", "424242", False
+    def sealed(keys, arguments="0.01", type_="int"):
+        return f"(SELECT bloom_agg(i::{type_}, bloom_empty(1, {arguments.split(',')[0]}, 'binary_fuse'{arguments[len(arguments.split(',')[0]):]})) FROM generate_series(1, {keys}) i)"
+    yield "sealed, empty", "bloom_empty(100, 0.01, 'binary_fuse')", "'{}'", "424242", False
+    yield "sealed, one key", sealed(1), "hashes(1, 1)", "424242", True
+    yield "sealed, large", sealed(30000), "hashes(29990, 30000)", "424242", False
+    yield "sealed, of one bit", sealed(100, "0.5"), "hashes(1, 20)", "424242", False
+    yield "sealed, of another seed", sealed(100, "0.01, seed => 7"), "hashes(1, 20, 7)", "424242", False
+    yield "sealed, of text", sealed(1, "0.01", "text"), "ARRAY[bloom_hash('1'::text)]", "'k5'::text", False
+    yield "sealed, a prefix", f"bloom_prefix({sealed(100)}, 3)", "hashes(31, 50)", "424242", False
+    yield "a map", "(SELECT bloom_map_agg(i, i % 10) FROM generate_series(1, 100) i)", "hashes(1, 20)", "424242", True
+    yield "a map without fingerprints", "(SELECT bloom_map_agg(i, i, bloom_empty(1, 0.5, 'binary_fuse', options => 'fingerprint_bits=0')) FROM generate_series(1, 100) i)", "hashes(1, 20)", "424242", False
+    yield "open state, sealed planned", "(SELECT raw_state(i, bloom_empty(1, 0.01, 'binary_fuse')) FROM generate_series(1, 2000) i)", "hashes(1995, 2000)", "424242", False
     yield "automatic", "(SELECT bloom_agg(i) FROM generate_series(1, 100) i)", "hashes(81, 100)", "424242", False
     yield "automatic, empty", "(SELECT bloom_agg(i) FROM generate_series(1, 0) i)", "'{}'", "424242", False
     yield "automatic, toasted", "(SELECT bloom_agg(i) FROM generate_series(1, 30000) i)", "hashes(81, 100)", "424242", False
@@ -461,7 +475,7 @@ def filled(data):
     rest = len(data) - body
     words = (part_bits + 63) // 64
     last = le((1 << ((part_bits - 1) % 64 + 1)) - 1, 8)
-    for head in [8, 40] if layout in (10, 11) else [0, 8, 16, 24, 32, 40, 48, 56, 64]:
+    for head in [8, 40] if layout in (10, 11) else [24] if layout == 12 else [0, 8, 16, 24, 32, 40, 48, 56, 64]:
         if head > rest:
             break
         count = (rest - head) // 8
@@ -472,14 +486,14 @@ def filled(data):
 def mutants(data):
     """Copies of the value with one field at an extreme (and two copies with several)."""
     fields = {
-        "layout": (4, 1, list(range(12)) + [255]), "key type": (5, 1, [0, 4, 19, 20, 253, 254, 255]), "name length": (6, 1, [1, 63]), "hashing": (7, 1, [1, 3, 4]),
+        "layout": (4, 1, list(range(14)) + [255]), "key type": (5, 1, [0, 4, 19, 20, 253, 254, 255]), "name length": (6, 1, [1, 63]), "hashing": (7, 1, [1, 3, 4]),
         "blocks": (8, 4, [0, 1, 2, 2**16, 2**31, 2**32 - 1]), "capacity": (20, 8, [0, 1, BIG, 2**63, 2**64 - 1]),
         "part bits": (28, 8, [0, 1, 63, 64, 65, 2**31, 2**33, 2**63, 2**64 - 1]), "parts": (36, 2, [0, 1, 8, 9, 64, 65, 65535]),
-        "probes": (38, 2, [0, 1, 2, 64, 65, 65535]), "fraction": (40, 2, [0, 1, 65535]), "expanded": (42, 1, [0, 1, 31, 255]), "pending": (43, 1, [0, 1, 4, 8, 11, 12, 255]),
+        "probes": (38, 2, [0, 1, 2, 64, 65, 65535]), "fraction": (40, 2, [0, 1, 65535]), "expanded": (42, 1, [0, 1, 31, 255]), "pending": (43, 1, [0, 1, 4, 8, 11, 12, 13, 255]),
     }
     body = 44 + (data[6] + 7) // 8 * 8
     # the bodies of these layouts contain more than bits
-    for i in range(min(8, (len(data) - body) // 8) if data[4] in (0, 8, 9, 10, 11) else 0):
+    for i in range(min(8, (len(data) - body) // 8) if data[4] in (0, 8, 9, 10, 11, 12) else 0):
         fields[f"word {i} of the body"] = (body + 8 * i, 8, [0, 1, 2**63, 2**64 - 1])
     for field, (at, size, values) in fields.items():
         for value in values:
@@ -488,7 +502,7 @@ def mutants(data):
                 yield f"{field} {value}", changed
     planned = data[:20] + le(BIG, 8) + data[28:]
     if data[4] == 0:
-        for pending in range(12):
+        for pending in range(14):
             yield (f"pending {pending}, a geometry of 64 blocks",
                    data[:8] + le(64, 4) + planned[12:28] + le(64, 8) + le(8, 2) + le(1, 2) + le(0, 2) + b"\0" + le(pending, 1) + data[44:])
             yield (f"pending {pending}, a geometry of one part",
@@ -716,7 +730,7 @@ def statement_batches(statement, values, size=20):
 
 
 def argument_for(type_name, which):
-    return {"anycompatible": ["v", "t"], "bigint": ["100::bigint", "NULL::bigint", "1::bigint"], "double precision": ["0.01::float8", "0.5::float8"],
+    return {"anycompatible": ["v", "t"], "bigint": ["100::bigint", "NULL::bigint", "1::bigint"], "double precision": ["0.01::float8", "0.5::float8"], "integer": ["7"],
             "bloomfilter": ["@f"]}[type_name][which % (2 if type_name in ("anycompatible", "double precision") else 3 if type_name == "bigint" else 1)]
 
 
@@ -744,6 +758,8 @@ def aggregate_statements(aggregate):
 
 def transition_statements(aggregate):
     """A user's own aggregates over the extension's functions, begun with each kind as their state."""
+    if aggregate["state"] == "internal":    # nobody can begin such a state
+        return
     transition = f"{aggregate['schema']}.{aggregate['transition']}"
     types = ", ".join(aggregate["types"])
     arguments = {"anycompatible": "@k", "bigint": "100::bigint", "double precision": "0.01::float8", "bloomfilter": "g"}
@@ -767,7 +783,8 @@ ORDER BY p.proname, p.oid"""
 # Functions with internal arguments, and how the statements above reach them.
 REACHED = """
 SELECT amproc::oid FROM pg_amproc UNION SELECT oprrest::oid FROM pg_operator UNION SELECT oprjoin::oid FROM pg_operator UNION SELECT prosupport::oid FROM pg_proc
-UNION SELECT typanalyze::oid FROM pg_type UNION SELECT typreceive::oid FROM pg_type UNION SELECT amhandler::oid FROM pg_am"""
+UNION SELECT typanalyze::oid FROM pg_type UNION SELECT typreceive::oid FROM pg_type UNION SELECT amhandler::oid FROM pg_am
+UNION SELECT aggtransfn::oid FROM pg_aggregate UNION SELECT aggfinalfn::oid FROM pg_aggregate"""
 
 
 def rows_of(session, query):
@@ -793,11 +810,11 @@ def functions_of(session):
 
 
 def aggregates_of(session):
-    query = f"""SELECT a.proname, n.nspname, ARRAY(SELECT t::regtype::text FROM unnest(a.proargtypes) t), s.proname, coalesce(f.proname, ''), g.aggfinalextra
+    query = f"""SELECT a.proname, n.nspname, ARRAY(SELECT t::regtype::text FROM unnest(a.proargtypes) t), s.proname, coalesce(f.proname, ''), g.aggfinalextra, g.aggtranstype::regtype
         FROM pg_aggregate g JOIN pg_proc a ON a.oid = g.aggfnoid JOIN pg_namespace n ON n.oid = a.pronamespace JOIN pg_proc s ON s.oid = g.aggtransfn LEFT JOIN pg_proc f ON f.oid = g.aggfinalfn
         JOIN pg_depend d ON d.classid = 'pg_proc'::regclass AND d.objid = a.oid AND d.deptype = 'e' AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%')
         ORDER BY 1, a.oid"""
-    return [{"name": r[0], "schema": r[1], "types": array_of(r[2]), "transition": r[3], "final": r[4], "extra": r[5] == "t",
+    return [{"name": r[0], "schema": r[1], "types": array_of(r[2]), "transition": r[3], "final": r[4], "extra": r[5] == "t", "state": r[6],
              "signature": f"{r[0]}({', '.join(array_of(r[2]))})"} for r in rows_of(session, query)]
 
 
@@ -1046,7 +1063,7 @@ def parallel(tests, session, aggregates, reps):
     settings = "; ".join(f"SET LOCAL {s}" for s in ["parallel_setup_cost = 0", "parallel_tuple_cost = 0", "min_parallel_table_scan_size = 0", f"{force} = on", "max_parallel_workers_per_gather = 2"])
     for aggregate in aggregates:
         takes = "bloomfilter" in aggregate["types"]
-        arguments = {"anycompatible": "v", "bigint": "100::bigint", "double precision": "0.01::float8", "bloomfilter": "f" if aggregate["types"] == ["bloomfilter"] else "@f"}
+        arguments = {"anycompatible": "v", "bigint": "100::bigint", "double precision": "0.01::float8", "integer": "7", "bloomfilter": "f" if aggregate["types"] == ["bloomfilter"] else "@f"}
         call = f"{aggregate['schema']}.{aggregate['name']}({', '.join(arguments[t] for t in aggregate['types'])})"
         statement = f"{settings}; SELECT count(sound(r)) FROM (SELECT {call} AS r FROM wide GROUP BY v % 5) x; SELECT sound(r) FROM (SELECT {call} AS r FROM wide) x"
         tests.run(f"{aggregate['signature']}, in parallel", statement_batches(statement, reps if takes else reps[:1], 4))
