@@ -139,6 +139,7 @@ INSERT INTO keys VALUES (1, 'x', 'sad');
 TRUNCATE keys;
 SELECT bloom_is_empty(f) AS emptied FROM filter;
 DROP TABLE keys, filter;
+DROP TYPE mood;
 
 -- Privileges: who may write to the table need not write to the filters; only the owner of both can couple them.
 CREATE TABLE others (f bloomfilter);
