@@ -2,7 +2,8 @@
 
     <!-- table NAME -->            a table, by the function of that name
     <!-- end -->
-    <!-- = NAME -->29<!-- / -->    a number in a sentence or in a cell of a table written by hand
+    <!-- = NAME -->29<!-- / -->    a number in a sentence or in a cell of a table written by hand;
+    <!--=NAME-->29<!--/-->         the same, which word counters take for one word
 
 Filling in replaces what is between the marks. A number keeps its decimals, its thousands' commas and its unit, such as
 "2.6 MB" or "15x".
@@ -10,7 +11,7 @@ Filling in replaces what is between the marks. A number keeps its decimals, its 
 import re
 
 TABLE = re.compile(r"<!-- table ([\w-]+) -->\n(.*?)<!-- end -->", re.S)
-NUMBER = re.compile(r"<!-- = (.+?) -->(.*?)<!-- / -->", re.S)
+NUMBER = re.compile(r"(<!-- ?= ?(.+?) ?-->)(.*?)(<!-- ?/ ?-->)", re.S)
 
 
 def markdown(heads, lines):
@@ -34,4 +35,4 @@ def like(shown, value):
 def fill(text, tables, number):
     """The text with what belongs between its marks; number(name) is the value of one."""
     text = TABLE.sub(lambda mark: f"<!-- table {mark[1]} -->\n" + "\n".join(tables(mark[1])) + "\n<!-- end -->", text)
-    return NUMBER.sub(lambda mark: f"<!-- = {mark[1]} -->{like(mark[2], number(mark[1]))}<!-- / -->", text)
+    return NUMBER.sub(lambda mark: mark[1] + like(mark[3], number(mark[2])) + mark[4], text)
