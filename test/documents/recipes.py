@@ -303,7 +303,7 @@ def folding():
 def come_once(a, b):
     """Two sessions give the same keys. Each key is new for exactly one whose transaction commits."""
     batch = block("recipes", "WITH batch AS")[0]
-    empty = "UPDATE seen SET keys = bloom_empty(10000, 0.001, key_type => 'integer')"
+    empty = "UPDATE stream_keys SET keys = bloom_empty(10000, 0.001, key_type => 'integer')"
     for session in (a, b):
         session(next(s for s in block("recipes", "PREPARE once") if "PREPARE once" in s))
 
@@ -339,7 +339,7 @@ def come_once(a, b):
                     else:
                         check(name + ": the second gets the others", set(keys_b) - kept, new(result, keys_b))
                         kept |= set(keys_b)
-                    held = admin("SELECT string_agg(k::text, ' ') FROM seen, generate_series(1, 3) k WHERE keys @> k")
+                    held = admin("SELECT string_agg(k::text, ' ') FROM stream_keys, generate_series(1, 3) k WHERE keys @> k")
                     check(name + ": the filter has them", kept, new(held, []))
     check("keys that come once: a stream without a row is an error", "ERROR:  query returned no rows", a("SELECT new_keys('none', ARRAY[5])"))
 
@@ -354,7 +354,7 @@ def last_days(a, b):
     for level in LEVELS:
         admin(empty)
         a(f"BEGIN ISOLATION LEVEL {level}")
-        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM seen")
+        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM stream_keys")
         a(add(1, "2026-01-01"))
         b.must_wait(add(2, "2026-01-02"))
         a("COMMIT")
