@@ -12,7 +12,7 @@
 #include "runtimefilter/exec/rangeindex.h"
 #include "runtimefilter/exec/scans.h"
 #include "runtimefilter/hooks.h"
-#include "runtimefilter/plan/joins.h"
+#include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/report/report.h"
 #include "runtimefilter/report/totals.h"

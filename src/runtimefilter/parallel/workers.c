@@ -26,7 +26,7 @@
 
 #include "runtimefilter/exec/probe.h"
 #include "runtimefilter/parallel/parallel.h"
-#include "runtimefilter/plan/joins.h"
+#include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/report/report.h"
 
 #define SETTING "bloomx.runtime_filter_segment"

@@ -34,7 +34,6 @@
 #include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/probe.h"
 #include "runtimefilter/exec/scans.h"
-#include "runtimefilter/plan/joins.h"
 #include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/query/volatility.h"

@@ -1,5 +1,5 @@
 /*
- * pushdown.h - where a key can be tested below a join.
+ * pushdown.h - which joins have filters, and where a key can be tested below a join.
  */
 #ifndef RUNTIMEFILTER_PUSHDOWN_H
 #define RUNTIMEFILTER_PUSHDOWN_H
@@ -29,6 +29,11 @@ extern Node *KeyOfTable(PlanState *ps, Node *key);
 
 /* True if each build of the join has the same keys. */
 extern bool BuildsAreAlike(const RuntimeFilter *filter);
+
+/* ---- joins.c ---- */
+
+/* Gives filters to the joins of a query that has been started. */
+extern void AttachRuntimeFilters(EState *estate, PlanState *top);
 
 #pragma GCC visibility pop
 

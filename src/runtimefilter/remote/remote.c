@@ -60,7 +60,6 @@
 #include "runtimefilter/exec/collect.h"
 #include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/query/volatility.h"
-#include "runtimefilter/remote/remotesql.h"
 #include "runtimefilter/remote/sentkeys.h"
 
 /* One key of a filter that is sent with a scan's query. */

@@ -15,7 +15,7 @@
  */
 #include "postgres.h"
 
-#include "runtimefilter/remote/remotesql.h"
+#include "runtimefilter/remote/sentkeys.h"
 
 /* Keywords that the query of a table does not have, or that say what must not change. */
 static const char *const refused[] = {

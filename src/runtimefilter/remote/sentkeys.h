@@ -6,6 +6,7 @@
 #define RUNTIMEFILTER_SENTKEYS_H
 
 #include "runtimefilter/runtimefilter.h"
+#include "pg/base/compat.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -36,6 +37,14 @@ extern double CountSentKeys(const SentKeys *keys);
 
 /* The filter of that rate, a new value; NULL if it is larger than max_bytes, or its rate is useless. */
 extern blx_filter *FilterOfSentKeys(const SentKeys *keys, double rate, uint64 max_bytes);
+
+/* ---- remotesql.c ---- */
+
+/* True if the query is one that postgres_fdw writes for a table whose rows it only reads. */
+extern bool TakesCondition(const char *query);
+
+/* Such a query with one more condition. */
+extern char *AddCondition(const char *query, const char *condition);
 
 #pragma GCC visibility pop
 

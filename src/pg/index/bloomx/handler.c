@@ -20,7 +20,6 @@
 
 #include "pg/base/objects.h"
 #include "pg/index/bloomx/build/build.h"
-#include "pg/index/bloomx/build/insert.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 
 static bool

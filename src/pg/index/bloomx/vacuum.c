@@ -17,7 +17,6 @@
 
 #include "pg/index/bloomx/build/concurrent.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/directory/space.h"
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/pending/reader.h"

@@ -1,5 +1,5 @@
 /*
- * build.h - CREATE INDEX, for PostgreSQL.
+ * build.h - CREATE INDEX and INSERT, for PostgreSQL.
  */
 #ifndef BLOOMX_BUILD_H
 #define BLOOMX_BUILD_H
@@ -13,6 +13,11 @@
 extern IndexBuildResult *bloomxbuild(Relation heap, Relation index, struct IndexInfo *info);
 extern void bloomxbuildempty(Relation index);
 extern char *bloomxbuildphasename(int64 phase);
+
+/* ---- insert.c ---- */
+
+extern bool bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+						 IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
 
 #pragma GCC visibility pop
 

@@ -9,7 +9,7 @@
 #include "access/amapi.h"
 #include "access/relscan.h"
 
-#include "pg/index/bloomx/pending/append.h"
+#include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/entries.h"
 
 #pragma GCC visibility push(hidden)

@@ -2,7 +2,7 @@
  * insert.c - INSERT: a row becomes a pending row; if there are too many of these, some
  * inserts do a step of a merge.
  */
-#include "pg/index/bloomx/build/insert.h"
+#include "pg/index/bloomx/build/build.h"
 
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"

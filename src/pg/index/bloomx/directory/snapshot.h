@@ -25,6 +25,14 @@ extern void BloomxUnlockDirectory(Relation index);
 /* Does a step under the directory lock, in memory that is freed after it; returns what the step returned. */
 extern bool BloomxRunStep(Relation index, bool (*step) (Relation index, void *arg), void *arg);
 
+/* ---- space.c ---- */
+
+/* For each block, true if the directory says that it is used; an error if it is used twice. */
+extern bool *BloomxMapPages(Relation index, const BloomxDirectory *directory);
+
+/* Makes pages that nothing refers to free pages; returns how many are free.  Needs the directory lock. */
+extern uint32 BloomxCollectFreePages(Relation index);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_SNAPSHOT_H */

@@ -7,13 +7,13 @@
  * came between the extension of the file and the record that names the pages.
  * VACUUM finds these and makes them free pages.
  */
-#include "pg/index/bloomx/directory/space.h"
+
+#include "pg/index/bloomx/directory/snapshot.h"
 
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
-#include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/reader.h"
 
 static void

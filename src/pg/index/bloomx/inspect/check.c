@@ -27,7 +27,6 @@
 
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/inspect/check_places.h"
-#include "pg/index/bloomx/inspect/info.h"
 
 /* ---- the rows of the table ---- */
 

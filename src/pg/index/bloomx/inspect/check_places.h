@@ -12,6 +12,7 @@
 #include "pg/base/base.h"
 
 #include "pg/index/bloomx/format/metapage.h"
+#include "utils/relcache.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -65,6 +66,11 @@ extern Size BloomxFindPlace(const BloomxCheck *check, const ItemPointerData *tid
 
 /* Sorts by segment, the pending rows last, and then by row. */
 extern void BloomxSortBatch(BloomxPlace *batch, Size n);
+
+/* ---- info.c ---- */
+
+/* An index that may be inspected, and its table, both locked. */
+extern Relation BloomxOpenIndex(Oid id, Relation *heap);
 
 #pragma GCC visibility pop
 

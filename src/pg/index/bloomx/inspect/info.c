@@ -1,7 +1,8 @@
 /*
  * info.c - bloomx_index_info, and who may inspect an index.
  */
-#include "pg/index/bloomx/inspect/info.h"
+
+#include "pg/index/bloomx/inspect/check_places.h"
 
 #include "access/htup_details.h"
 #include "access/relation.h"
@@ -18,7 +19,7 @@
 #include "utils/tuplestore.h"
 
 #include "pg/base/objects.h"
-#include "pg/index/bloomx/build/insert.h"
+#include "pg/index/bloomx/build/build.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/pending/reader.h"

@@ -1,7 +1,8 @@
 /*
  * append.c - INSERT makes a row a pending row.
  */
-#include "pg/index/bloomx/pending/append.h"
+
+#include "pg/index/bloomx/pending/list.h"
 
 #include "storage/bufmgr.h"
 

@@ -73,6 +73,11 @@ extern uint32 BloomxPendingPages(const BloomxPending *pending, uint64 words);
  */
 extern Buffer BloomxDropPending(Relation index, GenericXLogState *state, BloomxMeta *meta, int list, uint64 words, BlockNumber *blocks);
 
+/* ---- append.c ---- */
+
+/* Makes a row of n words a pending row; returns the step of a merge that is due then, or 0. */
+extern uint32 BloomxAppendRow(Relation index, BloomxTarget *target, const uint64 *row, uint32 n);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_LIST_H */
