@@ -69,7 +69,7 @@ contents() {
 			return 1
 		}
 	done
-	strange=$(cd "$tree" && find . -name '.?*' -o -name '*.o' -o -name '*.so' -o -name '*.bc' -o -name results)
+	strange=$(cd "$tree" && find . -name '.?*' -o -name '*.o' -o -name '*.so' -o -name '*.bc' -o -path ./results)
 	[ -z "$strange" ] || {
 		echo "must not be in the archive: $strange"
 		return 1
