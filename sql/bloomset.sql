@@ -166,7 +166,6 @@ CREATE INDEX ON rare USING bloomset (k) WITH (stage_size = 1);
 CREATE INDEX ON rare USING bloomset (k) WITH (keys = 5);
 CREATE INDEX ON rare USING bloomset (k) WITH (capacity = 9e15, fpr = 1e-9);
 CREATE UNIQUE INDEX ON rare USING bloomset (k);
-CREATE INDEX ON rare USING bloomset (k DESC);
 CREATE INDEX ON rare USING bloomset (k) INCLUDE (k);
 CREATE TABLE documents (j json, p point);
 CREATE INDEX ON documents USING bloomset (j);

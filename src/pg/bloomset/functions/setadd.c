@@ -38,17 +38,14 @@ HashKeyToAdd(SetCall *call, Datum value, uint64 *hash)
 }
 
 /*
- * Adds keys.  A transaction that adds some has a transaction ID, and so a commit record,
+ * A transaction that adds keys has a transaction ID, and so a commit record,
  * to which the WAL is flushed: what was new is durable when COMMIT returns.
  */
-static uint64
-AddHashes(SetCall *call, const uint64 *hashes, uint64 n, bool *is_new)
+static void
+MakeDurable(uint64 added)
 {
-	uint64		added = n > 0 ? AddToSet(call->view, call->rel, hashes, n, is_new) : 0;
-
 	if (added > 0)
 		(void) GetCurrentTransactionId();
-	return added;
 }
 
 /* bloomset_add(set regclass, key anycompatible): true if the key was new */
@@ -63,7 +60,8 @@ bloomset_add(PG_FUNCTION_ARGS)
 
 	LookupSetArgument(call, fcinfo, false);
 	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash))
-		is_new = AddHashes(call, &hash, 1, NULL) > 0;
+		is_new = AddKeyToSet(call->view, call->rel, hash);
+	MakeDurable(is_new);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(call->row_memory);
 	CloseSet(call);
@@ -110,7 +108,8 @@ AddValues(SetCall *call, const Datum *values, const bool *nulls, int n, bool *is
 			keys[different++].place = keys[i].place;
 		}
 	count = different;
-	(void) AddHashes(call, hashes, count, news);
+	if (count > 0)
+		MakeDurable(AddToSet(call->view, call->rel, hashes, count, news));
 	for (int i = 0; i < count; i++)
 		is_new[keys[i].place] = news[i];
 }

@@ -468,6 +468,29 @@ SplitIntoBatches(const uint64 *given, uint64 n, uint64 batches, uint64 *hashes, 
 	}
 }
 
+/* One key, as most come: what AddBatch does, without its arrays. */
+bool
+AddKeyToSet(SetView *view, Relation rel, uint64 hash)
+{
+	uint64		number = 0,
+				done = 0,
+				added = 0;
+
+	while (done == 0)
+	{
+		if (DropKnown(view, rel, &hash, &number, 1) == 0)
+			return false;
+		if (view->meta->stages == 0)
+			Grow(view, rel, 0);
+		else
+			added = AddSome(view, rel, &hash, 1, NULL, &done);
+		if (done == 0)
+			RereadSetView(view, rel);
+	}
+	GrowIfFull(view, rel, &hash, 1);
+	return added > 0;
+}
+
 uint64
 AddToSet(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_new)
 {
@@ -479,9 +502,6 @@ AddToSet(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_ne
 
 	if (is_new != NULL)
 		memset(is_new, 0, n);
-	/* the common case */
-	if (n == 1 && TestSetToAdd(view, rel, given[0]))
-		return 0;
 	if (view->meta->stages == 0)
 		Grow(view, rel, 0);
 	batches = Min(n / KeysPerBatch(view->meta) + 1, MOST_BATCHES);

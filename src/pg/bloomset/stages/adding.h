@@ -31,11 +31,8 @@ extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
  */
 extern uint64 AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new);
 
-static inline bool
-AddKeyToSet(SetView *view, Relation rel, uint64 hash)
-{
-	return AddToSet(view, rel, &hash, 1, NULL) > 0;
-}
+/* The same for one key.  Returns whether it was new. */
+extern bool AddKeyToSet(SetView *view, Relation rel, uint64 hash);
 
 /*
  * Adds a stage, whose `first` is set here, with these words, or NULL: without bits.  The
