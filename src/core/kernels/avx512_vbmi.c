@@ -16,7 +16,8 @@
 #define PATH "avx512_vbmi"
 #define KERNELS blx_kernels_avx512_vbmi
 #define TARGET __attribute__((target("avx512f,avx512dq,avx512bw,avx512vl,avx512vbmi,avx512bitalg,avx512vpopcntdq,bmi,bmi2,popcnt")))
-#define count_lanes(v) (*(__m512i_u *) (v) = _mm512_popcnt_epi64(*(const __m512i_u *) (v)))
+#define popcount popcount
+#define count_words count_words
 
 #include "core/kernels/avx512.h"
 
@@ -55,6 +56,33 @@ full_batch_has(uint64_t found, const uint64_t *block, uint64_t mixed)
 			: [has] "k"(has)
 			: "cc");
 	return found;
+}
+
+/* Two registers per round: two sums, so that an addition need not wait for the one before. */
+TARGET static uint64_t
+popcount(const uint64_t *words, uint64_t n)
+{
+	__m512i		a = _mm512_setzero_si512(),
+				b = _mm512_setzero_si512();
+	uint64_t	sum;
+
+	for (; n >= 16; n -= 16, words += 16)
+	{
+		a = _mm512_add_epi64(a, _mm512_popcnt_epi64(_mm512_loadu_si512(words)));
+		b = _mm512_add_epi64(b, _mm512_popcnt_epi64(_mm512_loadu_si512(words + 8)));
+	}
+	sum = (uint64_t) _mm512_reduce_add_epi64(_mm512_add_epi64(a, b));
+	for (uint64_t i = 0; i < n; i++)
+		sum += (uint64_t) __builtin_popcountll(words[i]);
+	return sum;
+}
+
+TARGET static void
+count_words(uint64_t *counts, const uint64_t *words, uint64_t n)
+{
+	for (; n >= 8; n -= 8, words += 8, counts += 8)
+		_mm512_storeu_si512(counts, _mm512_popcnt_epi64(_mm512_loadu_si512(words)));
+	_mm512_mask_storeu_epi64(counts, lanes[n], _mm512_popcnt_epi64(_mm512_maskz_loadu_epi64(lanes[n], words)));
 }
 
 #include "core/kernels/template.h"
