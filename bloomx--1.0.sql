@@ -1547,7 +1547,7 @@ BEGIN
 			EXECUTE format('INSERT INTO %1$s (%2$s) VALUES (%5$s)', VARIADIC a);
 		END IF;
 		EXECUTE format('UPDATE %1$s AS d SET %2$s = CASE WHEN %4$s.bloom_is_empty(d.%2$s) IS NOT FALSE THEN c.f ELSE %4$s.bloom_union(d.%2$s, c.f) END '
-			'FROM (SELECT %4$s.bloom_agg(k, coalesce(e.%2$s, %5$s)) AS f FROM (SELECT (%3$s) AS k FROM %8$s AS changed) c, %1$s AS e) c WHERE NOT %4$s.bloom_is_empty(c.f)', VARIADIC a);
+			'FROM (SELECT %4$s.bloom_agg(c.k, coalesce(e.%2$s, %5$s)) AS f FROM (SELECT (%3$s) AS k FROM %8$s AS changed) c, %1$s AS e) c WHERE NOT %4$s.bloom_is_empty(c.f)', VARIADIC a);
 	ELSE
 		EXECUTE format('SELECT count(*) FROM (SELECT (%3$s) AS k, (%7$s) AS s FROM %8$s AS changed) c WHERE s IS NULL AND k IS DISTINCT FROM NULL', VARIADIC a) INTO n;
 		IF n > 0 THEN

@@ -153,6 +153,15 @@ TRUNCATE temporary;
 SELECT bloomset_contains('temporary', 1);
 ROLLBACK;
 SELECT bloomset_contains('temporary', 1);
+-- TRUNCATE keeps the file of a table that the same transaction has made: a function must not go on with what it knew of the pages
+BEGIN;
+CREATE TABLE emptied (filter bloomset_stage(100000, 0.01)) USING bloomset_table;
+CREATE FUNCTION has_key(set regclass, k int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN bloomset_contains(set, k); END';
+SELECT count(*) FROM generate_series(1, 1000) k WHERE bloomset_add('emptied', k);
+SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
+TRUNCATE emptied;
+SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
+ROLLBACK;
 -- its transaction is rolled back, the key stays
 BEGIN;
 SELECT bloomset_add('temporary', 9);

@@ -175,6 +175,16 @@ DROP TABLE source, target, others;
 DROP OWNED BY regress_bloomx_owner, regress_bloomx_writer;
 DROP ROLE regress_bloomx_owner, regress_bloomx_writer;
 
+-- Columns of the target may have the names that bloom_maintain uses.
+CREATE TABLE source (k int, c int);
+CREATE TABLE target (k int, c int, e int, keys int, f bloomfilter);
+INSERT INTO source VALUES (4, 0);
+SELECT bloom_maintain('source', 'k', 'target', 'f');
+INSERT INTO source VALUES (5, 0);
+SELECT f @> 4 AS old, f @> 5 AS new, f @> 6 AS no FROM target;
+SELECT bloom_unmaintain('source', 'k', 'target', 'f');
+DROP TABLE source, target;
+
 -- What cannot be.
 CREATE TABLE source (id int, tags int[], note text);
 CREATE TABLE target (f bloomfilter, a int UNIQUE, b int UNIQUE, t text);

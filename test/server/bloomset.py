@@ -174,11 +174,17 @@ class Test:
 
     def before_wal(self):
         """A writer whose bits are on the page, and whose WAL record is not; another one with the same key; a crash."""
-        what = "no row is committed before the WAL has its key"
         if not shutil.which("gdb"):
-            print(f"skipped: {what}: there is no gdb")
+            print("skipped: what is committed before the WAL has its key: there is no gdb")
             return
-        server.psql("DROP TABLE IF EXISTS twice; CREATE TABLE twice (k int); CREATE INDEX twice_k ON twice USING bloomset (k); INSERT INTO twice VALUES (1)", DATABASE, stop=True)
+        server.psql("""DROP TABLE IF EXISTS twice, twice_s, other_s; CREATE TABLE twice (k int); CREATE INDEX twice_k ON twice USING bloomset (k); INSERT INTO twice VALUES (1);
+            CREATE TABLE twice_s (f bloomset_stage(1000, 0.01)) USING bloomset_table; CREATE TABLE other_s (LIKE twice_s) USING bloomset_table;
+            SELECT bloomset_add('twice_s', 1), bloomset_add('other_s', 7)""", DATABASE, stop=True)
+        self.one_before_wal("no row is committed before the WAL has its key", "INSERT INTO twice VALUES (7)", "INSERT INTO twice VALUES (7)",
+                            "SELECT count(*) FROM twice WHERE NOT bloomset_contains('twice_k', k)")
+        self.one_before_wal("nor is a merge", "SELECT bloomset_add('twice_s', 7)", "INSERT INTO twice_s TABLE other_s", "SELECT (NOT bloomset_contains('twice_s', 7))::int")
+
+    def one_before_wal(self, what, statement, same, lost):
         first, second = self.session(), self.session()
         pid = first.run("SELECT pg_backend_pid() FROM bloomset_info('twice_k')")[0]
         gdb = subprocess.Popen(["gdb", "-q", "-batch", "-p", pid, "-ex", "break BloomxFinishChanges", "-ex", "echo =waits=\\n", "-ex", "continue",
@@ -188,7 +194,7 @@ class Test:
         for line in gdb.stdout:
             output += line
             if line.startswith(b"=waits="):
-                inserts.append(threading.Thread(target=self.try_one, args=(first, "INSERT INTO twice VALUES (7)")))
+                inserts.append(threading.Thread(target=self.try_one, args=(first, statement)))
                 inserts[0].start()
             if line.startswith(b"=stopped="):
                 break
@@ -197,7 +203,8 @@ class Test:
             print(f"skipped: {what}: gdb cannot stop the server: {output[-300:].decode('utf-8', 'replace')}")
             return
         other = second.run("SELECT pg_backend_pid()")[0]
-        inserts.append(threading.Thread(target=self.try_one, args=(second, "INSERT INTO twice VALUES (7)")))
+        ended = []
+        inserts.append(threading.Thread(target=self.try_one, args=(second, same, ended)))
         inserts[1].start()
         while inserts[1].is_alive() and self.one(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {other}") != "LWLock":
             time.sleep(0.05)
@@ -206,11 +213,13 @@ class Test:
         for insert in inserts:
             insert.join()
         start()
-        self.ok(what, None if self.one("SELECT count(*) FROM twice WHERE NOT bloomset_contains('twice_k', k)") == "0" else "it was")
+        self.ok(what, "it was" if ended and self.one(lost) != "0" else None)
 
-    def try_one(self, session, statement):
+    def try_one(self, session, statement, ended=None):
         try:
             session.run(statement)
+            if ended is not None:
+                ended.append(True)
         except Lost:
             pass
 

@@ -519,7 +519,8 @@ AddToSet(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_ne
 
 /*
  * ORs words into a stage, page by page.  Growth does not wait for it, nor need it: the
- * stage stays what it is.
+ * stage stays what it is.  A page that has all bits is not written, but only its lock says
+ * that they are in the WAL.
  */
 void
 OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
@@ -533,20 +534,23 @@ OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
 	for (BlockNumber block = stage->first; left > 0; block++)
 	{
 		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
-		uint64	   *place;
+		const uint64 *place;
 
 		CHECK_FOR_INTERRUPTS();
 		change.buffer = ReadSetPage(view, rel, block);
 		BloomxLockExclusively(change.buffer);
 		if (!IsSetPage(BufferGetPage(change.buffer), i))
 			ReportSetDamage(rel, block, psprintf("The page is not one of stage %u.", i + 1));
-		BloomxStartChanges(&change, 1, rel);
-		place = WordsOfPage(change.page);
+		place = WordsOfPage(BufferGetPage(change.buffer));
 		for (uint64 j = 0; j < n; j++)
 			merged[j] = place[j] | words[j];
-		BloomxChangeBytes(&change, &((PageHeader) change.page)->pd_lower, &full, sizeof full);
-		BloomxChangeSomeBytes(&change, place, merged, n * sizeof(uint64));
-		BloomxFinishChanges(&change, 1, rel);
+		if (memcmp(place, merged, n * sizeof(uint64)) != 0)
+		{
+			BloomxStartChanges(&change, 1, rel);
+			BloomxChangeBytes(&change, &((PageHeader) change.page)->pd_lower, &full, sizeof full);
+			BloomxChangeSomeBytes(&change, WordsOfPage(change.page), merged, n * sizeof(uint64));
+			BloomxFinishChanges(&change, 1, rel);
+		}
 		UnlockReleaseBuffer(change.buffer);
 		words += n;
 		left -= n;

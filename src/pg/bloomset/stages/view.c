@@ -173,6 +173,14 @@ NumberOf(Relation rel)
 	return *(uint64 *) rel->rd_amcache;
 }
 
+void
+ForgetSetViews(Relation rel)
+{
+	if (rel->rd_amcache != NULL)
+		pfree(rel->rd_amcache);
+	rel->rd_amcache = NULL;
+}
+
 SetView *
 OpenSetView(Relation rel)
 {

@@ -36,6 +36,9 @@ extern bool HasMetaPage(Relation rel);
 /* True if the view is of the relation's present file. */
 extern bool IsViewOf(const SetView *view, Relation rel);
 
+/* From now on no view is, although the file is the same. */
+extern void ForgetSetViews(Relation rel);
+
 /* Reads the metapage again if the set has other stages now.  Returns true if it has. */
 extern bool RefreshSetView(SetView *view, Relation rel);
 extern void RereadSetView(SetView *view, Relation rel);

@@ -243,6 +243,7 @@ static void
 TruncateFile(Relation rel)
 {
 	RelationTruncate(rel, 0);
+	ForgetSetViews(rel);		/* which the server does for an index, but not for a table */
 }
 
 /* VACUUM FULL: the pages as they are. */

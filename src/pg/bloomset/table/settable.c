@@ -55,7 +55,10 @@ FilterOfStage(SetView *view, Relation rel, uint32 i)
 
 /* ---- merging ---- */
 
-/* True if the stage has that shape, and has room for these bits as well: then they are in it. */
+/*
+ * True if the stage has that shape, and has room for these bits as well: then they are in it.
+ * If it seems to have them all, it still has to be written: some may not be in the WAL yet.
+ */
 static bool
 MergeIntoStage(SetView *view, Relation rel, uint32 i, const SetStage *shape, const uint64 *words)
 {
@@ -75,8 +78,7 @@ MergeIntoStage(SetView *view, Relation rel, uint32 i, const SetStage *shape, con
 	pfree(merged);
 	if (after > before && after > ShareOfKeys(stage, stage->keys) * 64 * n)
 		return false;
-	if (after > before)
-		OrIntoStage(view, rel, i, words);
+	OrIntoStage(view, rel, i, words);
 	return true;
 }
 
