@@ -43,6 +43,23 @@ export class BloomFilter {
   toText(): string;
 }
 
+/** A sealed filter or a map, of layout binary_fuse. */
+export class SealedFilter {
+  static fromBytes(data: ArrayLike<number>): SealedFilter;
+  static fromText(text: string): SealedFilter;
+
+  readonly keyType: string;
+  /** The number of keys. */
+  readonly size: number;
+  readonly seed: bigint;
+
+  /** False: definitely not. True: possibly. */
+  contains(key: Key): boolean;
+  /** The value of a key of a map (0 if the filter is none); null: definitely not there. */
+  get(key: Key): number | null;
+  getHash(hash: bigint): number | null;
+}
+
 /** XXH3_64bits_withSeed. */
 export function xxh3(bytes: Uint8Array, seed?: bigint): bigint;
 

@@ -1,7 +1,7 @@
 // Filters of bloomx, the PostgreSQL extension, in JavaScript: read, tested, built, merged and written.
 //
 // Written from docs/internals/FORMAT.md. Runs in Node.js and in browsers, without dependencies. The layout is the
-// default one, partitioned_blocked; filters of other layouts are refused. A key is made by one of the functions of
+// default one, partitioned_blocked, and, to be read only, binary_fuse; filters of other layouts are refused. A key is made by one of the functions of
 // `keys`, because 5, '5' and the bytes of '5' are three keys.
 
 const MASK64 = 0xffffffffffffffffn;
@@ -211,6 +211,7 @@ export const keys = {
 
 const HEADER_BYTES = 44;
 const PARTITIONED_BLOCKED = 4;
+const BINARY_FUSE = 12;
 const GROUP = 8;        // parts that share the choice of a block
 
 /** A filter of layout partitioned_blocked. */
@@ -344,6 +345,81 @@ export class BloomFilter {
       for (let part = 0; part < here; part++)
         yield 64 * (first * this.blocks + block * here + part) + Number(x >> BigInt(58 - 6 * part) & 63n);
     }
+  }
+}
+
+/** A sealed filter or a map, of layout binary_fuse: read and tested. SQL builds it, of all its keys at once. */
+export class SealedFilter {
+  /** Reads the bytes of filter::bytea. */
+  static fromBytes(data) {
+    const bytes = Uint8Array.from(data), header = view(bytes);
+    if (bytes.length < HEADER_BYTES || bytes[0] !== 0x42 || bytes[1] !== 0x4c || bytes[2] !== 0x58 || bytes[3] !== 1 || bytes[4] !== BINARY_FUSE)
+      throw new Error('these bytes are no filter of layout binary_fuse');
+    const filter = new SealedFilter();
+    filter.keyCode = bytes[5];
+    filter.blocks = header.getUint32(8, true);
+    filter.seed = header.getBigUint64(12, true);
+    filter.blockSlots = Number(header.getBigUint64(28, true));
+    filter.parts = header.getUint16(36, true);
+    filter.slots = header.getUint16(38, true);
+    const named = bytes[6], bodyAt = HEADER_BYTES + Math.ceil(named / 8) * 8;
+    const wordsOfSlots = Math.ceil(filter.blocks * filter.blockSlots * filter.parts / 64);
+    if (bytes.length < bodyAt + 16 || bytes.length !== bodyAt + 8 * (2 + filter.blocks + wordsOfSlots + 1))
+      throw new Error('these bytes are a damaged filter');
+    filter.body = view(bytes.subarray(bodyAt));
+    filter.segment = filter.body.getUint8(0);
+    filter.valueBits = filter.body.getUint8(1);
+    filter.size = Number(read64(filter.body, 8));
+    const shape = [filter.slots === 3 || filter.slots === 4, filter.segment <= 18, filter.valueBits <= 24, filter.parts >= Math.max(filter.valueBits, 1),
+      filter.parts - filter.valueBits <= 32, read64(filter.body, 0) >> 16n === 0n, filter.blockSlots % 2 ** filter.segment === 0,
+      filter.blockSlots < 2 ** 32, filter.blockSlots >= filter.slots * 2 ** filter.segment, filter.blocks >= 1 && filter.blocks <= 2 ** 20,
+      filter.size <= filter.blocks * filter.blockSlots, filter.keyCode in KEY_TYPES, (named !== 0) === (filter.keyCode === NAMED), named <= 63,
+      filter.size === 0 || filter.keyCode !== NONE, bytes[43] === 0];
+    if (shape.includes(false))
+      throw new Error('these bytes are a damaged filter');
+    filter.keyName = bytes.slice(HEADER_BYTES, HEADER_BYTES + named);
+    return filter;
+  }
+
+  /** Reads the text form: base64. */
+  static fromText(text) {
+    return SealedFilter.fromBytes(Uint8Array.from(atob(text), (character) => character.charCodeAt(0)));
+  }
+
+  /** The name of the key type, such as "integer" or "text". */
+  get keyType() {
+    return this.keyCode === NAMED ? new TextDecoder().decode(this.keyName) : KEY_TYPES[this.keyCode];
+  }
+
+  /** False: definitely not. True: possibly. */
+  contains(key) {
+    return this.get(key) !== null;
+  }
+
+  /** The value of a key of a map (0 if the filter is none); null: the key is definitely not there. */
+  get(key) {
+    if (this.size > 0 && key.code !== this.keyCode)
+      throw new TypeError(`the filter holds keys of type ${this.keyType}, not ${KEY_TYPES[key.code]}`);
+    return this.getHash(hashOf(key, this.seed));
+  }
+
+  /** The same for a hash, an unsigned BigInt. */
+  getHash(hash) {
+    if (this.size === 0)
+      return null;
+    const h = this.keyCode === HASH ? xxh3(words(BigInt.asIntN(64, hash)), 1n) : hash;
+    const block = Number(h * BigInt(this.blocks) >> 64n), segment = BigInt(this.segment), v = BigInt(this.valueBits);
+    const u = h * read64(this.body, 8 * (2 + block)) & MASK64, within = (1n << segment) - 1n;
+    const first = u * BigInt(this.blockSlots - (this.slots - 1) * 2 ** this.segment) >> 64n;
+    let x = 0n;
+    for (let i = 0n; i < BigInt(this.slots); i++) {
+      const slot = i === 0n ? first : (first + (i << segment)) ^ (u >> (i - 1n) * segment & within);
+      const bit = (block * this.blockSlots + Number(slot)) * this.parts;
+      x ^= read64(this.body, 8 * (2 + this.blocks) + Math.floor(bit / 8)) >> BigInt(bit % 8);
+    }
+    x &= (1n << BigInt(this.parts)) - 1n;
+    const fingerprint = (u * GOLDEN_RATIO & MASK64) >> 32n & (1n << BigInt(this.parts) - v) - 1n;
+    return x >> v === fingerprint ? Number(x & (1n << v) - 1n) : null;
   }
 }
 

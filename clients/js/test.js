@@ -2,7 +2,7 @@
 //
 //     node clients/js/test.js
 import { readFileSync } from 'node:fs';
-import { BloomFilter, hashOf, keys, xxh3 } from './bloomx.js';
+import { SealedFilter, BloomFilter, hashOf, keys, xxh3 } from './bloomx.js';
 
 const golden = JSON.parse(readFileSync(new URL('../../test/python/golden.json', import.meta.url), 'utf8'));
 const seeds = golden.seeds.map(BigInt);
@@ -48,7 +48,16 @@ for (const { sql, hash } of golden.keys)
 check('keys of many kinds were compared', known >= 25, true);
 
 let read = 0;
-for (const { name, layout, text, geometry, seed, key_type: type, keys: members } of golden.filters) {
+for (const { name, layout, text, geometry, seed, key_type: type, keys: members, values, fpr } of golden.filters) {
+  if (layout === 'binary_fuse') {
+    const sealed = SealedFilter.fromText(text);
+    check(`${name}: key type and keys`, `${sealed.keyType} ${sealed.size}`, `${type} ${members.length}`);
+    members.forEach(({ canonical }, i) => check(`${name}: ${canonical}`, sealed.get({ code: sealed.keyCode, bytes: bytesOf(canonical) }), values ? values[i] : 0));
+    let others = 0;
+    for (let n = 0n; n < 2000n; n++)
+      others += sealed.getHash(hashOf(keys.integer(n), 12345n)) !== null;
+    check(`${name}: others at the rate`, Math.abs(others - 2000 * fpr) <= 5 * Math.sqrt(2000 * fpr), true);
+  }
   if (layout !== 'partitioned_blocked') {
     fails(`${name}: refused`, () => BloomFilter.fromText(text), /only filters of layout/);
     continue;
