@@ -374,6 +374,7 @@ ARGUMENTS = {
     "boolean": ["NULL::bool", "true", "false"],
     "bytea": ["NULL::bytea", "''::bytea", "'\\x00'::bytea", "'\\x424c5801'::bytea", "decode(repeat('ff', 52), 'hex')", "decode('424c5801' || repeat('ff', 48), 'hex')",
               "decode('424c5801' || repeat('00', 48), 'hex')", "decode(repeat('00', 3000), 'hex')"],
+    "character": ["NULL::char(3)", "''::char(3)", "'x '::char(3)", "'red'::char(3)"],
     "cstring": ["NULL::cstring", "''::cstring", "'x'::cstring", "'===='::cstring", "'QkxYAQ=='::cstring", "repeat('A', 10000)::cstring"],
     "cstring[]": ["NULL::cstring[]", "'{}'::cstring[]", "'{1000}'::cstring[]", "'{1e6,0.001,Blocked}'::cstring[]", "'{NULL,1}'::cstring[]", "'{{1},{2}}'::cstring[]", "'[5:6]={7,0.5}'::cstring[]",
                   "'{1e9999}'::cstring[]", "ARRAY[repeat('9', 10000)]::cstring[]", "'{\"\",-,x,y}'::cstring[]", "'{1,0.01,age_partitioned}'::cstring[]"],
@@ -773,11 +774,13 @@ def transition_statements(aggregate):
 
 # --------------------------------------------------------------------------
 
+# Not those that execute statements: sql/maintain.sql and sql/runtime_filter_explain.sql have them.
 CATALOG = """
 SELECT p.proname, n.nspname, p.prokind, p.prorettype::regtype, p.proisstrict, p.proretset, p.oid,
        ARRAY(SELECT t::regtype::text FROM unnest(p.proargtypes) t), coalesce(p.proargnames, '{}')
 FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') AND d.deptype = 'e'
+  AND p.proname !~ '^bloomx?_(un)?maintain|^bloomx_explain$'
 ORDER BY p.proname, p.oid"""
 
 # Functions with internal arguments, and how the statements above reach them.
