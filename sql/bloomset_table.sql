@@ -162,6 +162,14 @@ SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
 TRUNCATE emptied;
 SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
 ROLLBACK;
+-- a capacity beyond all memory is only an expectation
+CREATE TABLE huge (filter bloomset_stage(9000000000000, 0.000001)) USING bloomset_table;
+SELECT bloomset_add('huge', 1), bloomset_add('huge', 1);
+SELECT stages, bytes BETWEEN 60000000 AND 70000000 AS bounded FROM bloomset_info('huge');
+DROP TABLE huge;
+CREATE TABLE as_query USING bloomset_table AS SELECT filter FROM temporary;
+SELECT bloomset_contains('as_query', 1), bloomset_contains('as_query', 2);
+DROP TABLE as_query;
 -- its transaction is rolled back, the key stays
 BEGIN;
 SELECT bloomset_add('temporary', 9);
