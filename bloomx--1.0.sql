@@ -1404,13 +1404,13 @@ BEGIN
 	-- loads the library, wherever it is
 	EXECUTE (SELECT pg_catalog.format('SELECT FROM %s.bloomx_last_runtime_filters()', extnamespace::pg_catalog.regnamespace)
 			 FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'bloomx');
-	RETURN QUERY EXECUTE pg_catalog.format('EXPLAIN %s', statement);
+	RETURN QUERY EXECUTE pg_catalog.format('EXPLAIN %s', pg_catalog.regexp_replace(statement, '^[[:space:]]*explain([[:space:]]+|(?=[(]))', '', 'i'));
 	IF NOT pg_catalog.current_setting('bloomx.runtime_filter')::pg_catalog.bool THEN
 		RETURN NEXT 'No runtime filters: bloomx.runtime_filter is off'::pg_catalog.text;
 	END IF;
 END $$;
 COMMENT ON FUNCTION bloomx_explain(text) IS
-	'EXPLAIN with the runtime filters that the plan will have, and why a join has none; the statement may begin with ANALYZE or options in parentheses';
+	'EXPLAIN with the runtime filters that the plan will have, and why a join has none; the statement may begin with EXPLAIN, ANALYZE or options in parentheses';
 
 CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
@@ -1489,7 +1489,8 @@ BEGIN
 	ELSIF s.relowner <> t.relowner OR NOT pg_has_role(s.relowner, 'USAGE') THEN
 		RAISE insufficient_privilege USING MESSAGE = format('must be owner of tables %s and %s', source, target);
 	ELSIF type_of_filter IS NULL THEN
-		RAISE undefined_column USING MESSAGE = format('table %s has no column "%s" of type bloomfilter', target, filter);
+		RAISE undefined_column USING MESSAGE = format('table %s has no column "%s" of type bloomfilter', target, filter),
+			HINT = 'Create the column first. Its name is written here without double quotes.';
 	END IF;
 	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', own), true);
 	maintainer := bloomx_maintainer(source, key, target, filter, segment);
@@ -1527,7 +1528,7 @@ BEGIN
 		AND NOT (shared AND strpos(prosrc, '''TRUNCATE''') = 0));
 	IF event IS NOT NULL THEN
 		RAISE object_not_in_prerequisite_state USING MESSAGE = format('column %s of table %s is kept current by function %s', a[2], target, event),
-			HINT = 'Several tables need filters of their own, or a constant segment each.';
+			HINT = 'bloom_unmaintain, with the arguments of the call that made the function, ends that. Several tables need filters of their own, or a constant segment each.';
 	END IF;
 	EXECUTE format('SELECT pg_typeof((SELECT (%3$s) FROM %8$s AS changed LIMIT 1))', VARIADIC a) INTO type_of_key;
 	IF EXISTS (SELECT FROM pg_type WHERE oid = type_of_key AND typcategory = 'A') THEN
@@ -1544,7 +1545,11 @@ BEGIN
 	-- the keys that are there
 	IF segment IS NULL THEN
 		IF n = 0 THEN
-			EXECUTE format('INSERT INTO %1$s (%2$s) VALUES (%5$s)', VARIADIC a);
+			BEGIN
+				EXECUTE format('INSERT INTO %1$s (%2$s) VALUES (%5$s)', VARIADIC a);
+			EXCEPTION WHEN not_null_violation THEN
+				RAISE not_null_violation USING MESSAGE = SQLERRM, HINT = 'Insert the row of the filter before, or name a segment as fifth argument.';
+			END;
 		END IF;
 		EXECUTE format('UPDATE %1$s AS d SET %2$s = CASE WHEN %4$s.bloom_is_empty(d.%2$s) IS NOT FALSE THEN c.f ELSE %4$s.bloom_union(d.%2$s, c.f) END '
 			'FROM (SELECT %4$s.bloom_agg(c.k, coalesce(e.%2$s, %5$s)) AS f FROM (SELECT (%3$s) AS k FROM %8$s AS changed) c, %1$s AS e) c WHERE NOT %4$s.bloom_is_empty(c.f)', VARIADIC a);
@@ -1578,7 +1583,8 @@ $f$ ELSE '' END || $f$	IF TG_OP <> 'DELETE' THEN
 			PERFORM FROM %1$s FOR UPDATE;
 			IF NOT FOUND THEN
 				RAISE USING ERRCODE = CASE current_setting('transaction_isolation') WHEN 'read committed' THEN 'no_data_found' ELSE 'serialization_failure' END,
-					MESSAGE = 'the row of the filter is gone, or newer than this transaction';
+					MESSAGE = 'the row of the filter is gone, or newer than this transaction',
+					HINT = 'Try again in a new transaction. If the table of the filter is empty, call bloom_maintain again.';
 			END IF;
 			UPDATE %1$s AS d SET %2$s = $f$ ELSE $f$
 			IF r_.s IS NULL THEN
@@ -1626,7 +1632,7 @@ BEGIN
 	maintainer := (SELECT p.oid FROM pg_class t JOIN pg_proc p ON pronamespace = relnamespace WHERE t.oid = target AND pronargs = 0 AND proname = bloomx_maintainer(source, key, target, filter, segment));
 	IF maintainer IS NULL THEN
 		RAISE undefined_object USING MESSAGE = format('bloom_maintain has no triggers on %s with these arguments', source),
-			HINT = 'After a table was renamed, drop the function that bloom_maintain printed, with CASCADE.';
+			HINT = 'Write the arguments as bloom_maintain was given them. After a table was renamed, drop the function that its triggers call, with CASCADE.';
 	END IF;
 	FOR statement IN SELECT format('DROP TRIGGER %I ON %s', tgname, tgrelid::regclass) FROM pg_trigger WHERE tgfoid = maintainer AND tgparentid = 0 ORDER BY 1 LOOP
 		RAISE NOTICE '%;', statement;

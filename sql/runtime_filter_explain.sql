@@ -35,6 +35,8 @@ SET enable_mergejoin = off;
 -- What the filters will be, and have done.
 SELECT filters_of(line) FROM bloomx_explain('(ANALYZE, COSTS OFF) SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE filters_of(line) IS NOT NULL;
 SELECT filters_of(line) FROM bloomx_explain('SELECT count(*) FROM fact JOIN dim ON fact.k + j = dim.k WHERE grp = 7') line WHERE filters_of(line) IS NOT NULL;
+-- ... of a statement that is an EXPLAIN already
+SELECT filters_of(line) FROM unnest(ARRAY['EXPLAIN ', e'\n explain ANALYZE ', 'Explain(COSTS off)']) begins, bloomx_explain(begins || 'SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE filters_of(line) IS NOT NULL;
 -- ... why a join has none
 SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM small JOIN dim USING (k) WHERE dim.grp = 7', 'SELECT FROM fact JOIN dim USING (k)', 'SELECT FROM fact LEFT JOIN dim USING (k)']) statement, bloomx_explain(statement) line WHERE filters_of(line) IS NOT NULL;
 -- ... and that they are off

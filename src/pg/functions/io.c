@@ -60,7 +60,7 @@ bloomfilter_in(PG_FUNCTION_ARGS)
 				(errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
 				 errmsg("invalid input syntax for type bloomfilter"),
 				 errdetail("The text form of a filter is base64."),
-				 errhint("Use bloom_empty() for an empty filter, bloom_agg() to build one. To test a key, write filter @> key, or key <@ ANY (SELECT filter ...).")));
+				 errhint("Use bloom_empty() for an empty filter, bloom_agg() to build one, bloom_add() or bloomset_add() to add a key. To test a key, write filter @> key, or key <@ ANY (SELECT filter ...).")));
 		PG_RETURN_NULL();
 	}
 	f = ImportFilter(bytes, length, ERRCODE_INVALID_TEXT_REPRESENTATION, context);

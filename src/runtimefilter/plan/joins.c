@@ -445,7 +445,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 
 	if (filter == NULL)
 	{
-		NoFilter(query, join, "not for this kind of join, or of its inner side");
+		NoFilter(query, join, "its join type or inner side does not allow one");
 		return;
 	}
 	if (WillDropTooFew(filter))

@@ -52,5 +52,6 @@ CheckSetTable(Relation rel)
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("bloomset \"%s\" must have one column, of type bloomset_stage", RelationGetRelationName(rel)),
-				 errhint("Write CREATE TABLE name (filter bloomset_stage(capacity, fpr)) USING bloomset_table.")));
+				 has_others ? errhint("Leave out the other columns, or drop them with ALTER TABLE ... DROP COLUMN.")
+				 : errhint("Write CREATE TABLE name (filter bloomset_stage(capacity, fpr)) USING bloomset_table.")));
 }
