@@ -136,7 +136,7 @@ CREATE VIEW found AS SELECT id FROM filters WHERE f @> 100;
 CREATE FUNCTION grow(f bloomfilter, n int) RETURNS bloomfilter LANGUAGE plpgsql AS
 	'BEGIN FOR i IN 1..n LOOP f := bloom_add(f, i); END LOOP; RETURN f; END';
 SQL
-# What a session sees of the old objects, by each index.
+# What a session sees of the old objects, by scan and by index.
 cat >"$work/use.sql" <<'SQL'
 SELECT string_agg(id::text, ' ' ORDER BY id) FROM found;
 SET enable_seqscan = off;
@@ -181,7 +181,7 @@ export work
 ok "a database of this version is upgraded, dumped and restored" $?
 [ "$failed" -eq 0 ] || cat "$work/log"
 same "old objects with the new library: all rows" "$(seq -s ' ' 80 100)" "$(sed -n 1p "$work/before")"
-same "by each index, too" "3" "$(head -n 3 "$work/before" | grep -cxF "$(seq -s ' ' 80 100)")"
+same "by its index, too" "2" "$(head -n 2 "$work/before" | grep -cxF "$(seq -s ' ' 80 100)")"
 same "the upgrade changes nothing that they do" "$(cat "$work/before")" "$(cat "$work/after")"
 same "the new version and its function" "$next
 t" "$(cat "$work/version")"
