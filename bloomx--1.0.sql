@@ -1400,13 +1400,21 @@ CREATE FUNCTION bloomx_explain(statement text) RETURNS SETOF text
 	LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE
 	SET bloomx.explain_conditions = on
 	AS $$
+DECLARE
+	line text;
+	has_reason boolean := false;
 BEGIN
 	-- loads the library, wherever it is
 	EXECUTE (SELECT pg_catalog.format('SELECT FROM %s.bloomx_last_runtime_filters()', extnamespace::pg_catalog.regnamespace)
 			 FROM pg_catalog.pg_extension WHERE extname OPERATOR(pg_catalog.=) 'bloomx');
-	RETURN QUERY EXECUTE pg_catalog.format('EXPLAIN %s', pg_catalog.regexp_replace(statement, '^[[:space:]]*explain([[:space:]]+|(?=[(]))', '', 'i'));
+	FOR line IN EXECUTE pg_catalog.format('EXPLAIN %s', pg_catalog.regexp_replace(statement, '^[[:space:]]*explain([[:space:]]+|(?=[(]))', '', 'i')) LOOP
+		has_reason := has_reason OR pg_catalog.strpos(pg_catalog.lower(line), 'runtime filter') OPERATOR(pg_catalog.>) 0;
+		RETURN NEXT line;
+	END LOOP;
 	IF NOT pg_catalog.current_setting('bloomx.runtime_filter')::pg_catalog.bool THEN
 		RETURN NEXT 'No runtime filters: bloomx.runtime_filter is off'::pg_catalog.text;
+	ELSIF NOT has_reason AND pg_catalog.strpos('[<-', pg_catalog.substr(line, 1, 1)) OPERATOR(pg_catalog.=) 0 THEN	-- not in JSON, XML or YAML
+		RETURN NEXT 'No runtime filters: no join of this plan can have one (a hash join, or a merge join of two sorts)'::pg_catalog.text;
 	END IF;
 END $$;
 COMMENT ON FUNCTION bloomx_explain(text) IS
