@@ -45,8 +45,8 @@ extern blx_identity blx_joint_identity(const blx_identity *a, const blx_identity
  */
 extern void blx_sort_values(uint8_t *values, uint64_t n);
 
-/* The same with n pairs of 16 bytes, by the first 8. */
-extern void blx_sort_pairs(uint8_t *pairs, uint64_t n);
+/* The same with n pairs of 16 bytes, by the first 8.  poll (or NULL) is called now and then; if it does not return, the pairs are all there. */
+extern void blx_sort_pairs(uint8_t *pairs, uint64_t n, void (*poll) (void));
 
 #pragma GCC visibility pop
 

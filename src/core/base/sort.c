@@ -73,7 +73,7 @@ sort_few(uint8_t *items, unsigned width, uint64_t n)
  * recursion is at most 8 deep, since each level uses up one byte.
  */
 static void
-sort(uint8_t *items, unsigned width, uint64_t n)
+sort(uint8_t *items, unsigned width, uint64_t n, void (*poll) (void))
 {
 	uint64_t	ends[256] = {0},
 				next[256],
@@ -124,18 +124,20 @@ sort(uint8_t *items, unsigned width, uint64_t n)
 	for (unsigned b = 0; shift > 0 && b < 256; b++)
 	{
 		first = b == 0 ? 0 : ends[b - 1];
-		sort(items + width * first, width, ends[b] - first);
+		sort(items + width * first, width, ends[b] - first, NULL);
+		if (poll != NULL)
+			poll();
 	}
 }
 
 void
 blx_sort_values(uint8_t *values, uint64_t n)
 {
-	sort(values, 8, n);
+	sort(values, 8, n, NULL);
 }
 
 void
-blx_sort_pairs(uint8_t *pairs, uint64_t n)
+blx_sort_pairs(uint8_t *pairs, uint64_t n, void (*poll) (void))
 {
-	sort(pairs, 16, n);
+	sort(pairs, 16, n, poll);
 }

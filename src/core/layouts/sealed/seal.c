@@ -289,7 +289,7 @@ sorted_entries(const blx_filter *set, const blx_memory *memory, blx_error *error
 		return NULL;
 	while (blx_hashes_next(set, &cursor, &hash, 1) > 0)
 		entries[n++] = (blx_entry) {.hash = blx_spread_hash(set->key_type, hash)};
-	blx_sort_pairs((uint8_t *) entries, n);
+	blx_sort_pairs((uint8_t *) entries, n, NULL);
 	return entries;
 }
 
@@ -320,13 +320,13 @@ blx_fuse_seal(const blx_filter *set, const blx_geometry *planned, const blx_memo
  * sorted_entries, the hashes become spread ones: of keys they are so already.
  */
 static bool
-make_distinct(blx_entry *entries, uint64_t *n, uint8_t key_type, blx_error *error)
+make_distinct(blx_entry *entries, uint64_t *n, uint8_t key_type, void (*poll) (void), blx_error *error)
 {
 	uint64_t	kept = 0;
 
 	for (uint64_t i = 0; key_type == BLX_KEY_HASH && i < *n; i++)
 		entries[i].hash = blx_spread_hash(key_type, entries[i].hash);
-	blx_sort_pairs((uint8_t *) entries, *n);
+	blx_sort_pairs((uint8_t *) entries, *n, poll);
 	for (uint64_t i = 0; i < *n; i++)
 	{
 		if (kept == 0 || entries[kept - 1].hash != entries[i].hash)
@@ -356,7 +356,7 @@ blx_build_map(const blx_geometry *planned, const blx_identity *id, blx_entry *en
 						blx_layout_name(planned->layout)), NULL;
 	if (id->key_type == BLX_KEY_NONE && n > 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "the keys of a map need a key type"), NULL;
-	if (!blx_geometry_check(planned, error) || !make_distinct(entries, &s.n, id->key_type, error))
+	if (!blx_geometry_check(planned, error) || !make_distinct(entries, &s.n, id->key_type, poll, error))
 		return NULL;
 	for (uint64_t i = 0; i < s.n; i++)
 		values |= entries[i].value;
