@@ -170,6 +170,21 @@ DROP TABLE huge;
 CREATE TABLE as_query USING bloomset_table AS SELECT filter FROM temporary;
 SELECT bloomset_contains('as_query', 1), bloomset_contains('as_query', 2);
 DROP TABLE as_query;
+-- filters that are full share no stage; too many of them are refused, and keys can still be added
+CREATE TABLE full_of (filter bloomset_stage) USING bloomset_table;
+DO $$
+DECLARE
+	n int := 0;
+BEGIN
+	LOOP
+		PERFORM bloomset_merge('full_of', (SELECT bloom_agg(i) FROM generate_series(n * 300 + 1, n * 300 + 300) i));
+		n := n + 1;
+	END LOOP;
+EXCEPTION WHEN program_limit_exceeded THEN
+	RAISE NOTICE '% after %', SQLERRM, n;
+END $$;
+SELECT bloomset_contains('full_of', 300 * 200), count(*) > 0 AS added, count(*) = count(*) FILTER (WHERE bloomset_contains('full_of', -k)) AS found FROM generate_series(1, 1000) k WHERE bloomset_add('full_of', -k);
+DROP TABLE full_of;
 -- its transaction is rolled back, the key stays
 BEGIN;
 SELECT bloomset_add('temporary', 9);

@@ -74,6 +74,12 @@ typedef struct SetMeta
  */
 #define SET_BOUNDED_STAGES 160
 
+/*
+ * So many stages are left for growth when filters are merged.  A set that has only grown
+ * has some 180 at most, so a dump of it can be restored.
+ */
+#define SET_STAGES_FOR_GROWTH 40
+
 static inline SetPageHeader *
 SetHeaderOf(Page page)
 {

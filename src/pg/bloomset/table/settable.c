@@ -100,6 +100,12 @@ MergeStage(SetView *view, Relation rel, uint64 blocks, unsigned parts, uint64 ca
 	stage.fpr = Min(Max(RateOfStage(&stage, stage.keys), 1e-300), 0.999);
 	LockRelationForExtension(rel, ExclusiveLock);
 	RereadSetView(view, rel);
+	if (view->meta->stages >= SET_MAX_STAGES - SET_STAGES_FOR_GROWTH)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("bloomset \"%s\" has too many stages for another filter", RelationGetRelationName(rel)),
+				 errdetail("It has %u, and each adds to its false positive rate.", view->meta->stages),
+				 errhint("Build filters of one size with room for many keys, which share a stage, or add keys by bloomset_add_new.")));
 	AppendStage(view, rel, stage, words, false);
 	UnlockRelationForExtension(rel, ExclusiveLock);
 }
