@@ -49,6 +49,17 @@ INSERT INTO merged SELECT bloom_agg('x' || i, bloom_empty(1000, layout => 'count
 INSERT INTO merged VALUES (NULL);
 INSERT INTO merged SELECT bloom_empty(1000);
 
+-- A filter of few keys is a stage like any other: it is full at its capacity, and the next stage is not of its size.
+CREATE TABLE grown (filter bloomset_stage(1000, 0.001)) USING bloomset_table;
+INSERT INTO grown SELECT bloom_agg('few' || i) FROM generate_series(1, 100) i;
+SELECT count(bloomset_add('grown', 'single' || i)) AS added FROM generate_series(1, 1000) i;
+SELECT stages, round(keys, -2) AS keys, fpr < 0.012 AS kept FROM bloomset_info('grown');
+TRUNCATE grown;
+INSERT INTO grown SELECT bloom_agg('few' || i) FROM generate_series(1, 100) i;
+SELECT cardinality(bloomset_add_new('grown', array_agg('array' || i))) > 980 AS new FROM generate_series(1, 1000) i;
+SELECT stages, round(keys, -2) AS keys, fpr < 0.012 AS kept FROM bloomset_info('grown');
+DROP TABLE grown;
+
 -- A copy of the stages, by a query or by COPY, answers alike and has the same rate.
 CREATE TABLE copied (filter bloomset_stage(100000, 0.01)) USING bloomset_table;
 INSERT INTO copied SELECT * FROM seen;

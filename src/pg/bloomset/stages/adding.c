@@ -161,12 +161,19 @@ Grow(SetView *view, Relation rel, uint32 stages)
 }
 
 /*
- * One key in 256 looks how full its page is.  That of a single page varies by 2 %, so
- * if it is nearly full, a sample of pages decides.  The bits of the mixed hash that
- * tell are not among those that choose bits.
+ * One key in 256 looks how full its page is, and more in a stage of few keys, such as a
+ * filter that was merged.  That of a single page varies by 2 %, so if it is nearly full,
+ * a sample of pages decides.  The bits of the mixed hash that tell are not among those
+ * that choose bits.
  */
-#define LOOKS_AT_FULLNESS(hash) ((blx_group_mix(hash) & 255) == 0)
+#define LOOKS_PER_STAGE 64
 #define NEARLY 0.97
+
+static bool
+LooksAtFullness(const SetStage *stage, uint64 hash)
+{
+	return (blx_group_mix(hash) & 255) * stage->keys < 256 * LOOKS_PER_STAGE;
+}
 
 static bool
 IsFull(SetView *view, Relation rel, uint32 i, uint64 hash)
@@ -381,7 +388,7 @@ GrowIfFull(SetView *view, Relation rel, const uint64 *hashes, uint64 n)
 	if (view->meta->capacity > 0)
 		return;
 	for (uint64 i = 0; i < n; i++)
-		if (LOOKS_AT_FULLNESS(hashes[i]))
+		if (LooksAtFullness(&view->meta->stage[stages - 1], hashes[i]))
 		{
 			if (IsFull(view, rel, stages - 1, hashes[i]))
 				Grow(view, rel, stages);
@@ -424,7 +431,7 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
  * batch more than planned.
  */
 #define MOST_IN_BATCH 8192
-#define LEAST_IN_BATCH 64
+#define LEAST_IN_BATCH 4
 #define BATCHES_PER_STAGE 32
 
 static uint64

@@ -145,16 +145,15 @@ PlanBuiltStage(const SetMeta *meta, uint64 keys)
 	}
 }
 
+/* The newest stage may be a small filter that was merged: the next one has at least the size of a first one. */
 SetStage
 PlanNextStage(const SetMeta *meta)
 {
-	uint64		blocks = FIRST_BLOCKS;
+	uint64		blocks = meta->expected > 0 ? PlanBuiltStage(meta, meta->expected).blocks : FIRST_BLOCKS;
 
 	if (meta->stages >= SET_BOUNDED_STAGES)
 		return StageOfBlocks(meta, 2 * meta->stage[meta->stages - 1].blocks);
 	if (meta->stages > 0)
-		blocks = GROWTH * meta->stage[meta->stages - 1].blocks;
-	else if (meta->expected > 0)
-		blocks = PlanBuiltStage(meta, meta->expected).blocks;
+		blocks = Max(blocks, GROWTH * meta->stage[meta->stages - 1].blocks);
 	return StageOfBlocks(meta, Min(blocks, meta->stage_blocks));
 }
