@@ -331,7 +331,7 @@ class Test:
 
     def standby(self):
         port = self.replica.port
-        configure(wal_consistency_checking="generic")
+        configure(wal_consistency_checking="generic", wal_keep_size="16GB")
         self.replica.start("hot_standby_feedback = off\nmax_standby_streaming_delay = 5s\n")
         writers = self.writers(self.options.seconds * 2)
         problem, scans = None, 0
@@ -353,7 +353,7 @@ class Test:
             except Failure as failure:
                 self.ok(f"a standby refuses {statement}", None if failure.state == state else str(failure))
         self.snapshots(port)
-        configure(wal_consistency_checking=None)
+        configure(wal_consistency_checking=None, wal_keep_size=None)
         server.as_server("pg_ctl", "-D", self.replica.data, "-s", "-w", "promote")
         self.one("INSERT INTO growing SELECT g FROM generate_series(1, 20000) g RETURNING 1", port)
         self.ok("a promoted standby takes keys", self.missing(port))
