@@ -194,7 +194,9 @@ BEGIN
 EXCEPTION WHEN program_limit_exceeded THEN
 	RAISE NOTICE '% after %', SQLERRM, n;
 END $$;
+SELECT stages FROM bloomset_info('full_of') \gset full_
 SELECT bloomset_contains('full_of', 300 * 200), count(*) > 0 AS added, count(*) = count(*) FILTER (WHERE bloomset_contains('full_of', -k)) AS found FROM generate_series(1, 1000) k WHERE bloomset_add('full_of', -k);
+SELECT stages - :full_stages AS "stages for a thousand keys" FROM bloomset_info('full_of');
 DROP TABLE full_of;
 -- its transaction is rolled back, the key stays
 BEGIN;

@@ -40,7 +40,7 @@ HintForKey(const blx_filter *f, const KeyType *key)
 	if ((key->type == VARCHAROID || key->type == NAMEOID) && f->key_type != BLX_KEY_BPCHAR)
 		return "Cast the key to the type that the filter was built with. A literal or parameter of type varchar or name may be cast to text, too: a text is read as a key of the filter.";
 	if (f->key_type != BLX_KEY_NAMED && type_is_array_domain(key->type))
-		return "For the elements of an array, use bloom_add_all, bloom_contains_any or bloom_contains_all.";
+		return "For the elements of an array, use bloom_add_all, bloom_contains_any or bloom_contains_all; for a bloomset, bloomset_add_new, bloomset_contains_any or bloomset_contains_all.";
 	return NULL;
 }
 

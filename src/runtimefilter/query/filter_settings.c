@@ -33,7 +33,7 @@ ReportLateStart(void)
 		ereport(NOTICE,
 				(errmsg("runtime filters work from now on"),
 				 errdetail("The library bloomx was not loaded when bloomx.runtime_filter was set: statements before this one had none."),
-				 errhint("Load it at the start of each session, by session_preload_libraries.")));
+				 errhint("Load it before: by shared_preload_libraries, by session_preload_libraries, or by a call of any function of bloomx.")));
 }
 
 /*

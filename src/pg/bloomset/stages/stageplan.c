@@ -152,7 +152,7 @@ PlanNextStage(const SetMeta *meta)
 	uint64		blocks = meta->expected > 0 ? PlanBuiltStage(meta, meta->expected).blocks : FIRST_BLOCKS;
 
 	if (meta->stages >= SET_BOUNDED_STAGES)
-		return StageOfBlocks(meta, 2 * meta->stage[meta->stages - 1].blocks);
+		return StageOfBlocks(meta, Max(Min(blocks, meta->stage_blocks), 2 * meta->stage[meta->stages - 1].blocks));
 	if (meta->stages > 0)
 		blocks = Max(blocks, GROWTH * meta->stage[meta->stages - 1].blocks);
 	return StageOfBlocks(meta, Min(blocks, meta->stage_blocks));
