@@ -138,6 +138,11 @@ SELECT count(*) FROM seen TABLESAMPLE SYSTEM (100);
 VACUUM FULL seen;
 SELECT stages, keys BETWEEN 296000 AND 301000 AS counted FROM bloomset_info('seen');
 SELECT bloomset_check('seen');
+-- a copy has got a relfrozenxid: VACUUM moves it, or the server would stop for it one day
+SELECT relfrozenxid AS copied FROM pg_class WHERE relname = 'seen' \gset
+SELECT txid_current() > 0 AS later;
+VACUUM seen;
+SELECT relfrozenxid <> :'copied'::xid AS moved FROM pg_class WHERE relname = 'seen';
 BEGIN;
 DECLARE c SCROLL CURSOR FOR SELECT bloom_is_empty(filter) FROM seen;
 FETCH ALL c;
@@ -198,6 +203,23 @@ SELECT stages FROM bloomset_info('full_of') \gset full_
 SELECT bloomset_contains('full_of', 300 * 200), count(*) > 0 AS added, count(*) = count(*) FILTER (WHERE bloomset_contains('full_of', -k)) AS found FROM generate_series(1, 1000) k WHERE bloomset_add('full_of', -k);
 SELECT stages - :full_stages AS "stages for a thousand keys" FROM bloomset_info('full_of');
 DROP TABLE full_of;
+-- a function must not write into a table that is a set no longer
+BEGIN;
+CREATE TABLE becomes_heap (filter bloomset_stage) USING bloomset_table;
+DO $$
+DECLARE
+	set regclass := 'becomes_heap';
+	is_new boolean;
+BEGIN
+	FOR i IN 1..2 LOOP
+		is_new := bloomset_add(set, i);
+		TRUNCATE becomes_heap;
+		ALTER TABLE becomes_heap SET ACCESS METHOD heap;
+	END LOOP;
+EXCEPTION WHEN wrong_object_type THEN
+	RAISE NOTICE 'not a bloomset any more';
+END $$;
+ROLLBACK;
 -- its transaction is rolled back, the key stays
 BEGIN;
 SELECT bloomset_add('temporary', 9);

@@ -385,6 +385,25 @@ class Test:
             self.ok(f"of four sessions that add {name}, one finds each new", self.one("SELECT string_agg(k::text, ' ') FROM (SELECT k FROM log GROUP BY k HAVING count(*) > 1 LIMIT 5) x") or None)
         self.ok("and hardly any was a false positive", None if int(self.one("SELECT count(*) FROM log")) > 139500 else self.one("SELECT count(*) FROM log"))
         self.claims()
+        self.reread()
+
+    def reread(self):
+        """A statement waits for a row of another table, and reads it and the stage again."""
+        server.psql("CREATE TABLE counted (k bigint, n int); INSERT INTO counted VALUES (1, 0); TRUNCATE stream; SELECT bloomset_add('stream', 1::bigint)", DATABASE, stop=True)
+        for statement in ("UPDATE counted SET n = n + 1 FROM stream WHERE k <@ filter::bloomfilter RETURNING n",
+                          "SELECT n + 1 FROM counted, stream WHERE k <@ filter::bloomfilter FOR UPDATE OF counted"):
+            other, answers = self.session(), []
+            other.run("BEGIN")
+            other.run("UPDATE counted SET n = 10")
+            thread = threading.Thread(target=lambda: answers.append(self.one(statement)))
+            thread.start()
+            while thread.is_alive() and self.one("SELECT count(*) FROM pg_locks WHERE NOT granted") == "0":
+                time.sleep(0.05)
+            other.run("COMMIT")
+            thread.join()
+            other.close()
+            self.ok(f"{statement.split()[0]} of a row that changed meanwhile, joined with a set", None if answers == ["11"] else f"{answers}")
+        server.psql("DROP TABLE counted", DATABASE, stop=True)
 
     def claims(self):
         """Four sessions claim keys, one transaction in three is rolled back, some in a subtransaction."""
@@ -507,7 +526,7 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["crashes", "before_wal", "snapshots", "together", "restored", "concurrently", "standby", "damage"])
+    parser.add_argument("--only", choices=["crashes", "before_wal", "snapshots", "together", "reread", "restored", "concurrently", "standby", "damage"])
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     test = Test(arguments)

@@ -8,9 +8,17 @@
 #include "pg/base/compat.h"
 
 #include "access/tableam.h"
+#include "commands/vacuum.h"
 
 #if PG_VERSION_NUM < 160000
 #define relation_set_new_filelocator relation_set_new_filenode
+#endif
+
+/* VACUUM counts frozen pages, too; sets have neither these nor visible ones */
+#if PG_VERSION_NUM < 180000
+#define UpdateTableStatistics(rel, pages, tuples, xid, multi) vac_update_relstats(rel, pages, tuples, 0, false, xid, multi, NULL, NULL, false)
+#else
+#define UpdateTableStatistics(rel, pages, tuples, xid, multi) vac_update_relstats(rel, pages, tuples, 0, 0, false, xid, multi, NULL, NULL, false)
 #endif
 
 /* bitmap scans read a block and then its tuples */

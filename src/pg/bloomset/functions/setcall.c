@@ -165,16 +165,23 @@ LockIndex(SetCall *call, Oid id, AclMode mode)
 	table_close(heap, NoLock);
 }
 
+/* ALTER TABLE may have changed it, also in the transaction that has the lock. */
+static void
+CheckIsTable(Relation rel, Oid id)
+{
+	if (rel == NULL || !IsSetTable(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("relation with OID %u is not a bloomset any more", id)));
+	CheckSetTable(rel);
+}
+
 static void
 LockTable(SetCall *call, Oid id, AclMode mode)
 {
 	call->rel = try_relation_open(id, mode == ACL_SELECT ? AccessShareLock : RowExclusiveLock);
-	if (call->rel == NULL || !IsSetTable(call->rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation with OID %u is not a bloomset any more", id)));
+	CheckIsTable(call->rel, id);
 	CheckPrivileges(call->rel, call->rel, mode);
-	CheckSetTable(call->rel);
 }
 
 static void
@@ -206,6 +213,8 @@ MakeView(SetCall *call, Oid id)
 	old = MemoryContextSwitchTo(call->memory);
 	if (call->rel->rd_rel->relkind == RELKIND_INDEX)
 		call->keys = OpenSetKeys(call->rel);
+	else
+		CheckIsTable(call->rel, id);
 	if (call->keys != NULL || HasMetaPage(call->rel))
 		call->view = OpenSetView(call->rel);
 	MemoryContextSwitchTo(old);

@@ -95,9 +95,15 @@ HasNoSample(TableScanDesc scan)
 	return false;
 }
 
+/*
+ * Rows have no transaction IDs.  But what copies a table (VACUUM FULL, most of ALTER TABLE)
+ * gives it a relfrozenxid, and that must not stay there until the server stops for it.
+ */
 static void
-NothingToVacuum(Relation rel)
+VacuumNothing(Relation rel)
 {
+	if (TransactionIdIsNormal(rel->rd_rel->relfrozenxid))
+		UpdateTableStatistics(rel, RelationGetNumberOfBlocks(rel), 0, ReadNextTransactionId(), ReadNextMultiXactId());
 }
 
 /* ---- scans ---- */
@@ -163,6 +169,19 @@ NextStage(SetScan *scan, ScanDirection direction)
 	return scan->next++;
 }
 
+/* Fills the slot with a stage, in the current context. */
+static void
+StoreStage(SetView *view, Relation rel, uint32 i, TupleTableSlot *slot)
+{
+	slot->tts_values[0] = PointerGetDatum(FilterOfStage(view, rel, i));
+	slot->tts_isnull[0] = false;
+	for (int j = 1; j < slot->tts_tupleDescriptor->natts; j++)
+		slot->tts_isnull[j] = true; /* a column that was dropped */
+	ExecStoreVirtualTuple(slot);
+	slot->tts_tableOid = RelationGetRelid(rel);
+	ItemPointerSet(&slot->tts_tid, i, FirstOffsetNumber);
+}
+
 static bool
 GetNextStage(TableScanDesc base, ScanDirection direction, TupleTableSlot *slot)
 {
@@ -179,15 +198,37 @@ GetNextStage(TableScanDesc base, ScanDirection direction, TupleTableSlot *slot)
 		return false;
 	}
 	old = MemoryContextSwitchTo(scan->memory);
-	slot->tts_values[0] = PointerGetDatum(FilterOfStage(scan->view, base->rs_rd, i));
-	slot->tts_isnull[0] = false;
-	for (int j = 1; j < slot->tts_tupleDescriptor->natts; j++)
-		slot->tts_isnull[j] = true; /* a column that was dropped */
+	StoreStage(scan->view, base->rs_rd, i, slot);
 	MemoryContextSwitchTo(old);
-	ExecStoreVirtualTuple(slot);
-	slot->tts_tableOid = RelationGetRelid(base->rs_rd);
-	ItemPointerSet(&slot->tts_tid, i, FirstOffsetNumber);
 	return true;
+}
+
+/*
+ * A stage that was read before: a statement that also updates or locks rows of another
+ * table reads it again if one of these has changed.  What INSERT returns is no stage.
+ */
+static bool
+FetchStage(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot)
+{
+	MemoryContext memory,
+				old;
+	SetView    *view;
+
+	if (ItemPointerGetOffsetNumber(tid) != FirstOffsetNumber)
+		RefuseRows(rel);
+	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomset row", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(memory);
+	CheckSetTable(rel);
+	ExecClearTuple(slot);
+	view = HasMetaPage(rel) ? OpenSetView(rel) : NULL;
+	if (view != NULL && ItemPointerGetBlockNumber(tid) < view->meta->stages)
+	{
+		StoreStage(view, rel, ItemPointerGetBlockNumber(tid), slot);
+		ExecMaterializeSlot(slot);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+	return !TTS_EMPTY(slot);
 }
 
 /* ---- INSERT ---- */
@@ -208,7 +249,7 @@ InsertFilter(Relation rel, TupleTableSlot *slot, CommandId command, InsertOption
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	slot->tts_tableOid = RelationGetRelid(rel);
-	ItemPointerSet(&slot->tts_tid, 0, FirstOffsetNumber);
+	ItemPointerSet(&slot->tts_tid, 0, FirstOffsetNumber + 1);
 }
 
 static void
@@ -315,14 +356,14 @@ MakeRoutine(void)
 	routine.scan_sample_next_block = (void *) HasNoSample;
 	routine.scan_sample_next_tuple = (void *) HasNoSample;
 	RefuseBitmapScans(&routine);
-	routine.relation_vacuum = (void *) NothingToVacuum;
+	routine.relation_vacuum = (void *) VacuumNothing;
+	routine.tuple_fetch_row_version = FetchStage;
 
 	routine.tuple_insert_speculative = (void *) RefuseConflicts;
 	routine.tuple_complete_speculative = (void *) RefuseConflicts;
 	routine.tuple_delete = (void *) RefuseRows;
 	routine.tuple_update = (void *) RefuseRows;
 	routine.tuple_lock = (void *) RefuseRows;
-	routine.tuple_fetch_row_version = (void *) RefuseRows;
 	routine.tuple_satisfies_snapshot = (void *) RefuseRows;
 	routine.tuple_tid_valid = (void *) RefuseTids;
 	routine.tuple_get_latest_tid = (void *) RefuseTids;
