@@ -1531,7 +1531,7 @@ BEGIN
 			NULL;
 		END;
 	END IF;
-	event := (SELECT min(format('%s()', p.oid::regproc)) FROM pg_proc p WHERE pronamespace = t.relnamespace AND proname LIKE 'bloomx\_maintain\_%' AND proname <> maintainer
+	event := (SELECT min(format('%s()', p.oid::regproc)) FROM pg_proc p WHERE pronamespace = t.relnamespace AND proname LIKE 'bloomx\_maintain\_%' AND proname <> maintainer AND EXISTS (SELECT FROM pg_trigger WHERE tgfoid = p.oid)
 		AND strpos(prosrc, format('INTO %1$s AS d (%6$s, %2$s)', VARIADIC a)) + strpos(prosrc, format('UPDATE %1$s AS d SET %2$s ', VARIADIC a)) > 0
 		AND NOT (shared AND strpos(prosrc, '''TRUNCATE''') = 0));
 	IF event IS NOT NULL THEN
@@ -1619,7 +1619,8 @@ END $f$, VARIADIC a);
 			|| CASE WHEN event = 'TRUNCATE' THEN '' WHEN by_row THEN 'FOR EACH ROW ' ELSE 'REFERENCING ' || CASE WHEN counting AND event <> 'INSERT' THEN 'OLD TABLE AS removed ' ELSE '' END
 				|| CASE WHEN event <> 'DELETE' THEN 'NEW TABLE AS added ' ELSE '' END END || 'EXECUTE FUNCTION ' || maintainer || '()');
 	END LOOP;
-	statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', maintainer) || format('ALTER FUNCTION %s() OWNER TO %s', maintainer, s.relowner::regrole);
+	statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', maintainer) || format('ALTER FUNCTION %s() OWNER TO %s', maintainer, s.relowner::regrole)
+		|| format('ALTER FUNCTION %s() DEPENDS ON EXTENSION bloomx', maintainer);	-- else DROP EXTENSION CASCADE would leave triggers that fail
 	FOREACH event IN ARRAY statements LOOP
 		RAISE NOTICE '%;', event;
 		EXECUTE event;

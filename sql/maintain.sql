@@ -185,6 +185,18 @@ SELECT f @> 4 AS old, f @> 5 AS new, f @> 6 AS no FROM target;
 SELECT bloom_unmaintain('source', 'k', 'target', 'f');
 DROP TABLE source, target;
 
+-- DROP EXTENSION leaves no triggers that could only fail.
+CREATE TABLE source (id int);
+CREATE TABLE target (f bloomfilter);
+SELECT bloom_maintain('source', 'id', 'target', 'f'), bloom_maintain('source', 'id', 'target', 'f');
+SELECT deptype, count(*) FROM pg_depend WHERE objid IN (SELECT tgfoid FROM pg_trigger WHERE tgrelid = 'source'::regclass) AND refclassid = 'pg_extension'::regclass GROUP BY 1;
+BEGIN;
+DROP EXTENSION bloomx CASCADE;
+INSERT INTO source VALUES (1);
+SELECT count(*) AS triggers FROM pg_trigger WHERE tgrelid = 'source'::regclass;
+ROLLBACK;
+DROP TABLE source, target CASCADE;
+
 -- What cannot be.
 CREATE TABLE source (id int, tags int[], note text);
 CREATE TABLE target (f bloomfilter, a int UNIQUE, b int UNIQUE, t text);
