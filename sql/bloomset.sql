@@ -160,6 +160,11 @@ SELECT count(*) FROM rare WHERE bloomset_contains('rare_k', -k);
 SELECT bloomset_value('rare_k');
 
 -- Options
+CREATE INDEX rare_few ON rare USING bloomset (k) WITH (capacity = 100);
+SET bloomx.overfill = off;
+REINDEX INDEX rare_few;
+RESET bloomx.overfill;
+DROP INDEX rare_few;
 CREATE INDEX ON rare USING bloomset (k) WITH (capacity = -1);
 CREATE INDEX ON rare USING bloomset (k) WITH (fpr = 0);
 CREATE INDEX ON rare USING bloomset (k) WITH (stage_size = 1);

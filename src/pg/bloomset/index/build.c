@@ -28,6 +28,7 @@
 
 #include "core/base/base.h"
 #include "core/kernels/block.h"
+#include "pg/base/base.h"
 #include "pg/bloomset/keys/setkeys.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/stages/stageplan.h"
@@ -35,6 +36,10 @@
 /* Of the mixed hash, bits that choose neither a block nor a bit: they spread keys over stages. */
 #define PORTIONS 65536
 #define PortionOf(hash) ((uint32) (blx_group_mix(hash) % PORTIONS))
+
+/* A sample of that many pages tells the number of keys to within half a percent. */
+#define SAMPLED_FOR_NOTICE 512
+#define MORE_FOR_SURE 1.03
 
 typedef struct SetBuild
 {
@@ -181,6 +186,21 @@ FillStages(SetBuild *build)
 	freeHyperLogLog(&build->distinct);
 }
 
+/* A set of one stage with so many keys that its rate is not the one that was chosen: a notice, for the index works. */
+static void
+ReportTooManyKeys(SetBuild *build)
+{
+	const SetMeta *meta = build->view->meta;
+	double		keys = KeysOfShare(&meta->stage[0], ShareOfBits(build->view, build->index, 0, SAMPLED_FOR_NOTICE, 0)),
+				rate = RateOfStage(&meta->stage[0], rint(keys));
+
+	if (bloomx_overfill != OVERFILL_OFF && keys > MORE_FOR_SURE * meta->capacity && rate > meta->fpr)
+		ereport(NOTICE,
+				(errmsg("bloomset \"%s\" has more keys than its capacity of " UINT64_FORMAT "; its false positive rate is %.2g",
+						RelationGetRelationName(build->index), meta->capacity, rate),
+				 errhint("Choose a larger capacity, or none, with which the set grows, or set bloomx.overfill to off.")));
+}
+
 IndexBuildResult *
 bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 {
@@ -208,7 +228,10 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 	if (build.file != NULL)
 		FillStages(&build);
 	else
+	{
 		EndBatch(&build);
+		ReportTooManyKeys(&build);
+	}
 	LogBuiltSet(index);
 	result->index_tuples = build.total;
 	MemoryContextDelete(build.row_memory);
