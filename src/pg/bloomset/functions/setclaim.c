@@ -36,14 +36,15 @@ static uint32 n_claims = 0,
 /* Advisory locks of users have 1 or 2 there. */
 #define CLAIM_LOCK 0xB100
 
-static void
+/* False if this transaction had the lock before: it may have claimed the key. */
+static bool
 LockClaim(Oid set, uint64 hash)
 {
 	uint64		of_set = blx_hash_int64(hash, set);
 	LOCKTAG		tag;
 
 	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (of_set >> 32), (uint32) of_set, CLAIM_LOCK);
-	(void) LockAcquire(&tag, ExclusiveLock, false, false);
+	return LockAcquire(&tag, ExclusiveLock, false, false) == LOCKACQUIRE_OK;
 }
 
 static void
@@ -149,8 +150,7 @@ bloomset_claim(PG_FUNCTION_ARGS)
 	LookupSetArgument(call, fcinfo, false);
 	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash) && !TestSetToAdd(call->view, call->rel, hash))
 	{
-		LockClaim(call->id, hash);
-		is_new = !IsClaimedHere(call->id, hash) && !TestSetToAdd(call->view, call->rel, hash);
+		is_new = (LockClaim(call->id, hash) || !IsClaimedHere(call->id, hash)) && !TestSetToAdd(call->view, call->rel, hash);
 		if (is_new)
 			RememberClaim(call->id, hash);
 	}
