@@ -76,7 +76,11 @@ BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 
 /* ---- filters ---- */
 
-/* Chooses the geometry by the filters of a list.  False if they are too few. */
+/*
+ * Chooses the geometry by the filters of a list.  False if it has had too few.  Those that
+ * VACUUM has removed have no say, but make the list long: a table of few rows that are
+ * often updated has never enough others, and its list would grow for ever.
+ */
 static bool
 ChooseByRows(Relation index, const BloomxDirectory *directory, int list, BloomxKeys *keys)
 {
@@ -91,7 +95,7 @@ ChooseByRows(Relation index, const BloomxDirectory *directory, int list, BloomxK
 	{
 		BloomxRowHead head = BloomxHeadOf(row);
 
-		n += ItemPointerIsValid(&head.tid);
+		n++;
 		geometry = BloomxMakeGeometry(head.log2_blocks, head.parts);
 		/* if bits were set after CREATE INDEX, filters may have more parts than these have room for */
 		if (ItemPointerIsValid(&head.tid) && head.parts > 0 && options.signature_bits == 0)
