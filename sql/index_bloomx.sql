@@ -326,7 +326,7 @@ SELECT * FROM differences('f @> $1', 'SELECT generate_series(1, 4000, 101) UNION
 INSERT INTO docs VALUES (11, bloom_add(bloom_empty(100, 0.01, 'standard'), 102)), (12, bloom_add(bloom_empty(100, 0.01, 'counting'), 102)),
     (13, bloom_empty(100)), (14, bloomx_probe_all(ARRAY[1, 102, 203])), (15, bloom_add(bloom_empty(100), 'word'::text)), (16, bloom_add(bloom_empty(100, seed => 7), 102));
 SELECT * FROM differences('id <> 15 AND f @> $1', 'SELECT generate_series(1, 4000, 101) UNION SELECT -1');
--- Dead rows are removed from the list: they do not count when the geometry is chosen.
+-- Dead rows are removed from the list: they have no say when the geometry is chosen.
 DELETE FROM docs WHERE id IN (0, 3, 11);
 VACUUM docs;
 SELECT * FROM docs_state();
