@@ -198,7 +198,8 @@ DROP INDEX b_unordered_core;
 CREATE INDEX b_unordered_id ON b_unordered USING brin (id uuid_bloomx_ops) WITH (pages_per_range = 8);
 CREATE INDEX b_unordered_message ON b_unordered USING brin (message text_ngram_bloomx_ops) WITH (pages_per_range = 4);
 EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE id = 'b52340b4-de45-66b8-04c9-880aa0b4af5f';
-EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE message LIKE '%28dd2c7955ce926456%';
+-- No message has this: one that was a bound of the histogram would be taken for one in a hundred.
+EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE message LIKE '%28dd2c7955ce92645z%';
 EXPLAIN (COSTS OFF) SELECT FROM b_unordered WHERE message LIKE '%req%';
 
 DROP TABLE b, b_empty, b_many, b_shared, b_late, b_coerced, b_wide, b_folded, b_unordered;

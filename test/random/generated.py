@@ -372,6 +372,8 @@ ARGUMENTS = {
     "double precision": ["NULL::float8", "0::float8", "(-0.0)::float8", "1::float8", "(-1)::float8", "0.5::float8", "0.01::float8", "1e-300::float8", "1e300::float8",
                          "7.3::float8", "64::float8", "'NaN'::float8", "'Infinity'::float8", "'-Infinity'::float8"],
     "boolean": ["NULL::bool", "true", "false"],
+    "bloomset_stage": ["NULL::bloomset_stage", "bloom_empty(10)::bloomset_stage", "bloom_add(bloom_empty(1000, 0.001), 5)::bloomset_stage",
+                       "bloom_add(bloom_empty(100, 0.01, 'scalable'), 'k5'::text)::bloomset_stage"],
     "bytea": ["NULL::bytea", "''::bytea", "'\\x00'::bytea", "'\\x424c5801'::bytea", "decode(repeat('ff', 52), 'hex')", "decode('424c5801' || repeat('ff', 48), 'hex')",
               "decode('424c5801' || repeat('00', 48), 'hex')", "decode(repeat('00', 3000), 'hex')"],
     "character": ["NULL::char(3)", "''::char(3)", "'x '::char(3)", "'red'::char(3)"],
