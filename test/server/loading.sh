@@ -10,8 +10,8 @@ top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 # shellcheck source=test/tally.sh
 . "$top/test/tally.sh"
 
-# sql ROLE COMMAND ...: what they print, errors as SQLSTATE, in a session of its own
-sql() {
+# session ROLE COMMAND ...: what they print, errors and notices as SQLSTATE, in a session of its own
+session() {
 	role=$1
 	shift
 	for command in "$@"; do
@@ -20,6 +20,11 @@ sql() {
 		psql -XAtq -d loading -U "$role" -v VERBOSITY=sqlstate 2>&1
 		echo "done"
 	} | tr '\n' ' ' | sed 's/ERROR: *//g; s/ $//'
+}
+
+# sql ROLE COMMAND ...: the same without notices
+sql() {
+	session "$@" | sed 's/NOTICE:  00000 //g'
 }
 
 loaded="SELECT count(*) > 0 FROM pg_settings WHERE name LIKE 'bloomx.%'"
@@ -38,6 +43,8 @@ same "its tables" "done" "$(sql joe 'CREATE TABLE load_fact AS SELECT g / 100 AS
 same "a SET before the library is there is shown, and has no effect before 18" "f on 1000 $filters done" "$(sql joe "$loaded" "$on" "SHOW bloomx.runtime_filter" "$join" "$used")"
 same "any call of a function loads it" "f t t 1000 1 done" "$(sql joe "$loaded" "$call" "$loaded" "$on" "$join" "$used")"
 same "in the other order, too" "t 1000 1 done" "$(sql joe "$on" "$call" "$join" "$used")"
+same "which a notice tells" "NOTICE:  00000 t done" "$(session joe "$on" "$call")"
+same "and none after a call" "t done" "$(session joe "$call" "$on")"
 
 same "a role cannot set it for itself before" "42501 done" "$(sql joe "ALTER ROLE joe SET bloomx.runtime_filter = on")"
 same "but after" "t done" "$(sql joe "$call" "ALTER ROLE joe SET bloomx.runtime_filter = on")"
