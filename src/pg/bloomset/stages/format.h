@@ -1,5 +1,5 @@
 /*
- * format.h - what is on the pages of a bloomset (docs/internals/FORMAT.md, "Bloomsets").
+ * format.h - what is on the pages of a bloomset (docs/internals/indexes.md, "Sets: bloomset").
  *
  * A set is a chain of stages.  A stage is a Bloom filter of up to eight parts of 64
  * bits, one bit per key in each (kernels/block.h), cut into pages: a key has all its
