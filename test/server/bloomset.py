@@ -389,9 +389,9 @@ class Test:
 
     def reread(self):
         """A statement waits for a row of another table, and reads it and the stage again."""
-        server.psql("CREATE TABLE counted (k bigint, n int); INSERT INTO counted VALUES (1, 0); TRUNCATE stream; SELECT bloomset_add('stream', 1::bigint)", DATABASE, stop=True)
-        for statement in ("UPDATE counted SET n = n + 1 FROM stream WHERE k <@ filter::bloomfilter RETURNING n",
-                          "SELECT n + 1 FROM counted, stream WHERE k <@ filter::bloomfilter FOR UPDATE OF counted"):
+        server.psql("CREATE TABLE counted (k bigint, n int); INSERT INTO counted VALUES (1, 0); CREATE TABLE joined (filter bloomset_stage(1000, 0.01)) USING bloomset_table; SELECT bloomset_add('joined', 1::bigint)", DATABASE, stop=True)
+        for statement in ("UPDATE counted SET n = n + 1 FROM joined WHERE k <@ filter::bloomfilter RETURNING n",
+                          "SELECT n + 1 FROM counted, joined WHERE k <@ filter::bloomfilter FOR UPDATE OF counted"):
             other, answers = self.session(), []
             other.run("BEGIN")
             other.run("UPDATE counted SET n = 10")
