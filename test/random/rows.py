@@ -28,7 +28,6 @@ import json
 import os
 import random
 import re
-import signal
 import sys
 import threading
 import time
@@ -276,15 +275,6 @@ DROP_SLOT = "SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slot
 CONSISTENCY = "ALTER SYSTEM SET wal_consistency_checking = 'generic'"
 # An error that a session may meet: a deadlock, a table or an index that is gone, an expression that has no meaning (a regular expression, a division).
 MEANT = re.compile(r"^(40P01|40001|42P01|42704|2201B|22)")
-
-
-def state(pid):
-    """The state of a process, by the letter that ps prints."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except OSError:
-        return "gone"
 
 
 class OperatorClass:
@@ -592,27 +582,8 @@ class Test:
     # ---- the server ----
 
     def kill(self, data=None, port=None):
-        """SIGKILL for all processes of a server.
-
-        The postmaster is stopped before and dies last.  So it starts no process that would be overlooked, and cannot tidy up
-        after the others; and none of these sees it die, which a server with assertions takes badly in a parallel transaction.
-        """
-        pid_file = os.path.join(data or os.environ["PGDATA"], "postmaster.pid")
-        with open(pid_file, encoding="ascii") as file:
-            postmaster = int(file.readline())
         self.dying.set()
-        os.kill(postmaster, signal.SIGSTOP)
-        while state(postmaster) not in ("T", "Z", "gone"):  # until then it may start one more process
-            time.sleep(0.001)
-        with open(f"/proc/{postmaster}/task/{postmaster}/children", encoding="ascii") as file:
-            pids = [*map(int, file.read().split()), postmaster]
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
-        while any(state(pid) not in ("Z", "gone") for pid in pids):
-            time.sleep(0.01)
-        # Where the first process of the machine does not wait for the dead, the next postmaster believes that this one lives.
-        for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{port or os.environ['PGPORT']}.lock")):
-            os.unlink(file)
+        server.kill(data, port)
 
     def load(self, name, seconds, readers=2, ending=None, port=None):
         """Sessions of all kinds beside each other; `ending` is called before they are told to stop."""

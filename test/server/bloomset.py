@@ -17,7 +17,6 @@ import argparse
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -67,33 +66,6 @@ MISSING = """
 SELECT (SELECT count(*) FROM growing WHERE NOT bloomset_contains('growing_k', k)) + (SELECT count(*) FROM fixed WHERE NOT bloomset_contains('fixed_k', k))
 	+ (SELECT count(*) FROM pair WHERE NOT bloomset_contains('pair_ab', ROW(a, b))) + (SELECT count(*) FROM log WHERE NOT bloomset_contains('stream', k))
 """
-
-
-def state(pid):
-    """The state of a process, as ps shows it; "gone" if there is none."""
-    try:
-        with open(f"/proc/{pid}/stat", encoding="latin-1") as file:
-            return file.read().rpartition(")")[2].split()[0]
-    except FileNotFoundError:
-        return "gone"
-
-
-def kill_server():
-    """SIGKILL for all processes of the server; the postmaster is stopped before, so that it starts no other one, and dies last."""
-    pid_file = os.path.join(os.environ["PGDATA"], "postmaster.pid")
-    with open(pid_file, encoding="ascii") as file:
-        postmaster = int(file.readline())
-    os.kill(postmaster, signal.SIGSTOP)
-    while state(postmaster) not in ("T", "Z", "gone"):
-        time.sleep(0.001)
-    with open(f"/proc/{postmaster}/task/{postmaster}/children", encoding="ascii") as file:
-        pids = [*map(int, file.read().split()), postmaster]
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    while any(state(pid) not in ("Z", "gone") for pid in pids):
-        time.sleep(0.01)
-    for file in (pid_file, os.path.join(os.environ["PGHOST"], f".s.PGSQL.{os.environ['PGPORT']}.lock")):
-        os.unlink(file)
 
 
 def stop(mode, data=None):
@@ -165,7 +137,7 @@ class Test:
         for number in range(self.options.kills):
             writers = self.writers(600)
             time.sleep(self.options.seconds * random.uniform(0.5, 1.5))
-            kill_server()
+            server.kill()
             writers.wait()
             start()
             self.ok(f"round {number + 1}: no committed key is missing after SIGKILL", self.missing())
@@ -208,7 +180,7 @@ class Test:
         inserts[1].start()
         while inserts[1].is_alive() and self.one(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {other}") != "LWLock":
             time.sleep(0.05)
-        kill_server()
+        server.kill()
         gdb.kill()
         for insert in inserts:
             insert.join()
