@@ -42,6 +42,8 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan rebuild vacuum nulls recheck cost handler) \
+	$(patsubst %,src/pg/partitions/%.o, \
+		$(patsubst %,store/%, candidates)) \
 	$(patsubst %,src/pg/bloomset/%.o, \
 		$(patsubst %,stages/%, stageplan view adding) \
 		keys/setkeys \

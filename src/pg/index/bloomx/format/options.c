@@ -28,6 +28,8 @@ BloomxInitOptions(void)
 					  default_options.max_keys_per_filter, 0, INT_MAX, AccessExclusiveLock);
 	add_int_reloption(option_kind, "pending_limit", "Size of the list of pending rows, in kilobytes, at which it becomes a segment",
 					  default_options.pending_limit, 16, MAX_PENDING_LIMIT, AccessExclusiveLock);
+	add_bool_reloption(option_kind, "partition_lookup", "Queries for a key leave out the partitions that do not have it; takes effect when the index is built",
+					   default_options.partition_lookup, AccessExclusiveLock);
 }
 
 bytea *
@@ -39,6 +41,7 @@ bloomxoptions(Datum reloptions, bool validate)
 		{.optname = "fpr", .opttype = RELOPT_TYPE_REAL, .offset = offsetof(BloomxOptions, fpr)},
 		{.optname = "max_keys_per_filter", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, max_keys_per_filter)},
 		{.optname = "pending_limit", .opttype = RELOPT_TYPE_INT, .offset = offsetof(BloomxOptions, pending_limit)},
+		{.optname = "partition_lookup", .opttype = RELOPT_TYPE_BOOL, .offset = offsetof(BloomxOptions, partition_lookup)},
 	};
 	BloomxOptions *options = build_reloptions(reloptions, validate, option_kind, sizeof(BloomxOptions), table, lengthof(table));
 	BloomxGeometrySample none = {0};

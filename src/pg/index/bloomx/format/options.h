@@ -26,6 +26,7 @@ typedef struct BloomxOptions
 	double		fpr;			/* of an entry of values; 0: chosen */
 	int			max_keys_per_filter;	/* of an entry of several rows; 0: as many as a signature tells apart */
 	int			pending_limit;	/* kB */
+	bool		partition_lookup;	/* of a partitioned index: its partitions' keys go into the store, too */
 } BloomxOptions;
 
 /* At load time: makes the options known to PostgreSQL. */

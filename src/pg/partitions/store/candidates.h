@@ -1,0 +1,46 @@
+/*
+ * candidates.h - which partitions may hold a key.
+ *
+ * A column of the store is a leaf index, by its OID.  Columns of one partitioned index are
+ * numbered from 0, by this backend, as it last saw them: the serial tells one numbering
+ * from another.  A leaf that has no column may hold any key.
+ */
+#ifndef BLOOMX_CANDIDATES_H
+#define BLOOMX_CANDIDATES_H
+
+#include "pg/base/base.h"
+
+#include "nodes/bitmapset.h"
+#include "utils/relcache.h"
+#include "utils/snapshot.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef struct LookupMap
+{
+	uint64		serial;
+	int			ncolumns;
+	Oid		   *leaf_index;		/* of each column */
+} LookupMap;
+
+/* True if the index, perhaps a partitioned one, was made with partition_lookup = on. */
+extern bool HasPartitionLookup(Relation index);
+
+/* The columns of the topmost partitioned index; valid until the next call of any of these functions.  No errors: without a store there are none. */
+extern const LookupMap *LookupMapOf(Oid root_index, bool *available);
+
+/*
+ * The columns that may hold one of the keys, in the current memory context, and the
+ * serial of the map that numbers them.  `column` is that of the index, from 1.
+ */
+extern Bitmapset *LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nhashes, uint64 *serial);
+
+/* A transaction that is serializable must say what it has asked before it believes the answer. */
+extern void LookupPredicateLocks(Oid root_index, AttrNumber column, const uint64 *hashes, int n, Snapshot snapshot);
+
+/* The hash of a key that is not NULL; false if `column operator key` cannot be looked up. */
+extern bool LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_CANDIDATES_H */
