@@ -2,8 +2,8 @@
  * hooks.c - the server's hooks.
  *
  * Whatever was installed before is called first, or last at the end, so that all
- * work beside one another.  While bloomx.runtime_filter is off, each hook is one
- * branch.
+ * work beside one another.  While bloomx.runtime_filter is off, and so are the switches of
+ * optional parts, each hook is a branch or two.
  */
 #include "postgres.h"
 
@@ -28,7 +28,7 @@ StartHook(QueryDesc *query, int eflags)
 		next_start(query, eflags);
 	else
 		standard_ExecutorStart(query, eflags);
-	if (bloomx_runtime_filter && query->planstate != NULL)
+	if (AnythingIsOn() && query->planstate != NULL)
 	{
 		FilteredQuery *filtered;
 

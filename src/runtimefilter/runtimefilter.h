@@ -124,6 +124,7 @@ typedef enum FilterCount
 	PARTITIONS_SKIPPED,
 	PAUSES,
 	BYTES_SENT,
+	LOOKUPS,					/* outer rows of nested loops for which inner rows were looked up */
 	N_COUNTS
 } FilterCount;
 
@@ -170,6 +171,8 @@ struct FilterPoint
 	PartitionBounds *bounds;	/* if it scans a partition */
 	struct PushdownTarget **here;	/* while points are made: the node's target of each key of the join */
 	ExecProcNodeMtd gather;		/* of a Gather that starts workers: its method */
+	const struct OptionalPart *part;	/* that does something here on its own; NULL: none */
+	void	   *of_part;		/* what that part needs */
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
 	uint64		paused;

@@ -18,15 +18,12 @@
  */
 #include "postgres.h"
 
-#include <dlfcn.h>
-
 #include "access/heapam.h"
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
 #include "executor/executor.h"
 #include "executor/instrument.h"
-#include "executor/nodeSeqscan.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/bufmgr.h"
@@ -299,30 +296,6 @@ IsOfPages(const AppliedFilter *applied)
 	for (int i = 0; i < applied->n_keys; i++)
 		if (applied->columns[i] == 0 || !MayTestEarly(applied->filter->query, applied->coders[i].operator))
 			return false;
-	return true;
-}
-
-/*
- * True if the method is one of the server, not of another module.  To ask for the
- * program that a function is in takes some 10 us, so answers are kept: PostgreSQL 18
- * has four methods of sequential scans, older versions one.
- */
-static bool
-IsOfServer(ExecProcNodeMtd method)
-{
-	static ExecProcNodeMtd known[4];
-	static int	n_known = 0;
-	Dl_info		server,
-				its;
-
-	for (int i = 0; i < n_known; i++)
-		if (known[i] == method)
-			return true;
-	if (dladdr((void *) ExecInitSeqScan, &server) == 0 || dladdr((void *) method, &its) == 0 ||
-		server.dli_fbase != its.dli_fbase)
-		return false;
-	if (n_known < lengthof(known))
-		known[n_known++] = method;
 	return true;
 }
 

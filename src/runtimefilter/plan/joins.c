@@ -477,17 +477,26 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 }
 
 static bool
-VisitJoin(PlanState *ps, void *query)
+IsFilteredJoin(PlanState *ps)
 {
-	if (IsA(ps, HashJoinState) || IsA(ps, MergeJoinState))
+	return bloomx_runtime_filter && (IsA(ps, HashJoinState) || IsA(ps, MergeJoinState));
+}
+
+static bool
+VisitNode(PlanState *ps, void *query)
+{
+	if (IsFilteredJoin(ps))
 		ConsiderJoin(query, ps);
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->consider != NULL && PartIsOn(part) && part->wants(ps))
+			part->consider(query, ps);
 	return false;
 }
 
 static bool
-IsJoin(PlanState *ps, void *context)
+HasWork(PlanState *ps, void *context)
 {
-	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState);
+	return IsFilteredJoin(ps) || IsWanted(ps);
 }
 
 void
@@ -497,11 +506,11 @@ AttachRuntimeFilters(EState *estate, PlanState *top)
 	FilteredQuery *query;
 	ListCell   *lc;
 
-	if (!VisitPlan(top, IsJoin, NULL))
+	if (!VisitPlan(top, HasWork, NULL))
 		return;
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	query = NewFilteredQuery(estate);
-	(void) VisitPlan(top, VisitJoin, query);
+	(void) VisitPlan(top, VisitNode, query);
 	foreach(lc, query->points)
 	{
 		FilterPoint *point = lfirst(lc);

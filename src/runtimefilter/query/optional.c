@@ -6,13 +6,37 @@
  */
 #include "postgres.h"
 
+#include "utils/guc.h"
+
 #include "runtimefilter/query/optional.h"
 
 OptionalPart *optional_parts;
+
+const struct config_enum_entry part_switch_options[] = {
+	{"auto", PART_AUTO, false},
+	{"on", PART_ON, false},
+	{"off", PART_OFF, false},
+	{"true", PART_ON, true},
+	{"false", PART_OFF, true},
+	{"yes", PART_ON, true},
+	{"no", PART_OFF, true},
+	{"1", PART_ON, true},
+	{"0", PART_OFF, true},
+	{NULL, 0, false}
+};
 
 void
 RegisterPart(OptionalPart *part)
 {
 	part->next = optional_parts;
 	optional_parts = part;
+}
+
+bool
+IsWanted(PlanState *ps)
+{
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->wants != NULL && PartIsOn(part) && part->wants(ps))
+			return true;
+	return false;
 }

@@ -9,6 +9,8 @@
  */
 #include "postgres.h"
 
+#include <dlfcn.h>
+
 #include "access/reloptions.h"
 #include "access/xact.h"
 #include "catalog/pg_class.h"
@@ -147,6 +149,30 @@ GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 	points_insert(all_points, ps, &found)->point = point;
 	ExecSetExecProcNode(ps, method);
 	return point;
+}
+
+/*
+ * To ask for the
+ * program that a function is in takes some 10 us, so answers are kept: PostgreSQL 18
+ * has four methods of sequential scans, older versions one.
+ */
+bool
+IsOfServer(ExecProcNodeMtd method)
+{
+	static ExecProcNodeMtd known[8];
+	static int	n_known = 0;
+	Dl_info		server,
+				its;
+
+	for (int i = 0; i < n_known; i++)
+		if (known[i] == method)
+			return true;
+	if (dladdr((void *) ExecInitNode, &server) == 0 || dladdr((void *) method, &its) == 0 ||
+		server.dli_fbase != its.dli_fbase)
+		return false;
+	if (n_known < lengthof(known))
+		known[n_known++] = method;
+	return true;
 }
 
 typedef struct Walk

@@ -93,6 +93,9 @@ FindPoint(const PlanState *ps)
 /* The point of a node, which is made with that method if there is none. */
 extern FilterPoint *GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method);
 
+/* True if the method is one of the server, not of another module. */
+extern bool IsOfServer(ExecProcNodeMtd method);
+
 /* Visits the node and all below it until a visit returns true, and then does the same: each once, also what several subplans share. */
 extern bool VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context);
 

@@ -38,7 +38,8 @@ static const char *const count_names[N_COUNTS] = {
 	[PARTITIONS] = "Partitions Asked",
 	[PARTITIONS_SKIPPED] = "Partitions Skipped",
 	[PAUSES] = "Pauses",
-	[BYTES_SENT] = "Bytes Sent"
+	[BYTES_SENT] = "Bytes Sent",
+	[LOOKUPS] = "Lookups"
 };
 
 void
@@ -89,6 +90,8 @@ ExplainNode(PlanState *ps, List *ancestors, const char *relationship, const char
 	bool		is_wanted = es->analyze || bloomx_explain_conditions || GetExplainExtensionState(es, extension) != NULL;
 	FilterPoint *point = is_wanted ? FindPoint(ps) : NULL;
 	FilteredQuery *query = is_wanted ? FindFilteredQuery(ps->state) : NULL;
+	FilterReport *found;
+	int			n;
 	ListCell   *lc;
 
 	if (next_node_hook)
@@ -100,15 +103,14 @@ ExplainNode(PlanState *ps, List *ancestors, const char *relationship, const char
 		if (unfiltered->ps == ps)
 			ExplainPropertyText("No Runtime Filter", unfiltered->reason, es);
 	}
-	if (point == NULL || point->n_filters == 0)
+	if (point == NULL)
+		return;
+	found = ReportsOfPoint(point, &n);
+	if (n == 0)
 		return;
 	ExplainOpenGroup("Runtime Filters", "Runtime Filters", false, es);
-	for (int i = 0; i < point->n_filters; i++)
-	{
-		FilterReport report = MakeFilterReport(point->filters[i]);
-
-		ExplainFilter(&report, es);
-	}
+	for (int i = 0; i < n; i++)
+		ExplainFilter(&found[i], es);
 	ExplainCloseGroup("Runtime Filters", "Runtime Filters", false, es);
 }
 
@@ -148,15 +150,16 @@ AddNotes(FilteredQuery *query)
 	foreach(lc, query->points)
 	{
 		FilterPoint *point = lfirst(lc);
+		int			n;
+		FilterReport *found = ReportsOfPoint(point, &n);
 
-		if (point->n_filters > 0)
+		if (n > 0)
 			point->ps->plan = copyObject(point->ps->plan);
-		for (int i = 0; i < point->n_filters; i++)
+		for (int i = 0; i < n; i++)
 		{
-			FilterReport report = MakeFilterReport(point->filters[i]);
 			char		line[NOTE_BYTES];
 
-			DescribeFilter(&report, !query->is_shown_only, line, sizeof(line));
+			DescribeFilter(&found[i], !query->is_shown_only, line, sizeof(line));
 			AddNote(point->ps, line);
 		}
 	}

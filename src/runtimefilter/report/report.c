@@ -83,11 +83,46 @@ MakeFilterReport(const AppliedFilter *applied)
 	return report;
 }
 
+FilterReport *
+ReportsOfPoint(const FilterPoint *point, int *n)
+{
+	FilterReport *found;
+
+	*n = 0;
+	if (point->n_filters == 0 && point->part == NULL)
+		return NULL;
+	found = palloc0((point->n_filters + 1) * sizeof(FilterReport));
+	while (*n < point->n_filters)
+	{
+		found[*n] = MakeFilterReport(point->filters[*n]);
+		(*n)++;
+	}
+	if (point->part != NULL)
+		*n += point->part->report(point, &found[*n]);
+	return found;
+}
+
+static void
+DescribeLookup(const FilterReport *r, char *line, size_t size)
+{
+	int			written = snprintf(line, size, "runtime lookup: %s, " UINT64_FORMAT " inner rows, " UINT64_FORMAT " bytes; "
+								   UINT64_FORMAT " outer rows looked up", r->kind, r->build_rows, r->bytes, r->counts[LOOKUPS]);
+
+	if (r->counts[ROWS_CHECKED] > 0)
+		snprintf(line + written, size - written, "; inner side not read for " UINT64_FORMAT " of " UINT64_FORMAT " outer rows",
+				 r->counts[ROWS_DROPPED], r->counts[ROWS_CHECKED]);
+}
+
 void
 DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 {
 	StringInfoData s;
 
+	if (r->is_lookup)
+	{
+		DescribeLookup(r, line, size);
+		return;
+	}
 	initStringInfo(&s);
 	appendStringInfo(&s, "runtime filter of node %d", r->join_node);
 	if (NameStr(r->column)[0] != '\0')
@@ -157,14 +192,13 @@ ReportQuery(FilteredQuery *query)
 	}
 	foreach(lc, query->points)
 	{
-		FilterPoint *point = lfirst(lc);
+		int			n;
+		FilterReport *found = ReportsOfPoint(lfirst(lc), &n);
 
-		for (int i = 0; i < point->n_filters; i++)
+		for (int i = 0; i < n; i++)
 		{
-			FilterReport report = MakeFilterReport(point->filters[i]);
-
-			AddToTotals(report.role, report.counts);
-			KeepReport(&report);
+			AddToTotals(found[i].role, found[i].counts);
+			KeepReport(&found[i]);
 		}
 	}
 }

@@ -22,11 +22,15 @@ typedef struct FilterReport
 				bytes;
 	uint64		counts[N_COUNTS];	/* of all processes */
 	int			processes;		/* that asked the filter */
+	bool		is_lookup;		/* it is of a loop that keeps its inner rows */
 } FilterReport;
 
 /* In this process; in all. */
 extern FilterReport MakeOwnReport(const AppliedFilter *applied);
 extern FilterReport MakeFilterReport(const AppliedFilter *applied);
+
+/* What was done at a point: *n reports, one of each filter, and one of the optional part that has the point. */
+extern FilterReport *ReportsOfPoint(const FilterPoint *point, int *n);
 
 /* Adds what the same filter did in other processes. */
 extern void AddReport(FilterReport *report, const FilterReport *other);
