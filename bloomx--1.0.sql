@@ -1388,7 +1388,7 @@ COMMENT ON FUNCTION bloomset_check(regclass) IS
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloomx_last_runtime_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
-	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
+	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_removed bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
 	OUT bytes_sent bigint, OUT lookups bigint, OUT processes integer)
 	RETURNS SETOF record
@@ -1420,7 +1420,7 @@ END $$;
 COMMENT ON FUNCTION bloomx_explain(text) IS
 	'EXPLAIN with the runtime filters that the plan will have, and why a join has none; the statement may begin with EXPLAIN, ANALYZE or options in parentheses';
 
-CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_dropped bigint,
+CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_removed bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
 	OUT bytes_sent bigint, OUT lookups bigint, OUT stats_reset timestamptz)
 	RETURNS SETOF record

@@ -2,7 +2,7 @@
 -- To run it alone: psql -d DATABASE -f demo/3_semijoin.sql   (demo/README.md says where its data come from)
 \ir common.sql
 \echo
-\echo '=== 3. Semijoin pre-filter: drop rows of a big table before the join ==='
+\echo '=== 3. Semijoin pre-filter: remove rows of a big table before the join ==='
 \ir load_addresses.sql
 SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
 \echo :v 'visits are joined with those of' :h 'hosts that are in a few countries. Each query is run without and with'
@@ -12,7 +12,7 @@ SELECT commas(:visits) AS v, commas(:hosts) AS h \gset
 \else
     \set work_mem 4MB
 \endif
-\echo 'The join stays, so the false positives are dropped there: the result is the same. work_mem is' :work_mem', no parallel workers.'
+\echo 'The join stays, so the false positives are removed there: the result is the same. work_mem is' :work_mem', no parallel workers.'
 SET max_parallel_workers_per_gather = 0;
 SET work_mem = :'work_mem';
 DROP VIEW IF EXISTS totals, totals_filtered, joined, joined_filtered, tiny, tiny_filtered;
@@ -77,7 +77,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \set ECHO none
 
 \echo
-\echo 'D. A stored filter. bloom_prefilter tells the planner that filter and join drop the same rows. With <@ it counts them twice:'
+\echo 'D. A stored filter. bloom_prefilter tells the planner that filter and join remove the same rows. With <@ it counts them twice:'
 \echo 'the estimate of the join is too low, which can lead to a bad plan.'
 \set ECHO queries
 CREATE TABLE host_filter AS SELECT bloom_agg(addr) AS f FROM host WHERE cc IN ('DE', 'FR', 'NL');

@@ -41,7 +41,7 @@ BEGIN
 	same := plain IS NOT DISTINCT FROM rows;
 	SELECT string_agg(concat_ws(' ', j.kind, 'on ' || nullif(concat_ws('.', j."table", j."column"), ''),
 	                  CASE WHEN j.keys > 1 THEN j.keys || ' keys' END,
-	                  CASE WHEN rows_dropped > 0 THEN 'drops rows' END,
+	                  CASE WHEN rows_removed > 0 THEN 'removes rows' END,
 	                  CASE WHEN pages_skipped > 0 THEN 'skips pages' WHEN pages > 0 THEN 'reads all pages' END,
 	                  CASE WHEN partitions_skipped > 0 THEN 'skips' WHEN partitions > 0 THEN 'reads' END), '; ' ORDER BY j."table", j."column")
 	INTO filters FROM bloomx_last_runtime_filters() j;
@@ -52,7 +52,7 @@ SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SET bloomx.runtime_filter_min_rows = 0;
 SET bloomx.runtime_filter_min_pages = 0;
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 
 -- Keys of all types, and of two different ones.
 CREATE TABLE pair (n int, outer_key text, inner_key text);
@@ -70,7 +70,7 @@ BEGIN
 		RAISE NOTICE '% = %: %, % rows', p.outer_key, p.inner_key, CASE WHEN r.same THEN 'same' ELSE 'OTHER ROWS' END, r.count;
 	END LOOP;
 END $$;
-SELECT kind, "column", keys, build_rows, rows_checked, rows_dropped, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 2;
+SELECT kind, "column", keys, build_rows, rows_checked, rows_removed, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 2;
 
 -- Minus zero equals zero, a numeric's scale does not matter, and neither do blanks at the end of char(n).
 CREATE TABLE zeros (f float8, n numeric, b char(8));
@@ -122,9 +122,9 @@ CREATE TABLE many AS SELECT g * 7 AS k, 'key ' || g * 7 AS t, g::bigint * 100000
 CREATE TABLE probe AS SELECT g AS k, 'key ' || g AS t, g * 1000000007::bigint / 7 AS wide FROM generate_series(1, 60000) g;
 ANALYZE many, probe;
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
-SELECT kind, build_rows, rows_dropped = 60000 - 60000 / 7 AS exact FROM bloomx_last_runtime_filters();
+SELECT kind, build_rows, rows_removed = 60000 - 60000 / 7 AS exact FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
-SELECT kind, build_rows, rows_dropped > 50000 AS nearly_all FROM bloomx_last_runtime_filters();
+SELECT kind, build_rows, rows_removed > 50000 AS nearly_all FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE wide IN (SELECT wide FROM many)');
 SET work_mem = '64kB';
 SELECT * FROM filtered('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
@@ -137,7 +137,7 @@ SET statement_timeout = '60s';
 CREATE TABLE sparse AS SELECT g * 60 AS k FROM generate_series(1, 139000) g;
 ANALYZE sparse;
 SELECT * FROM filtered('SELECT p.k FROM generate_series(1, 200000) p (k) JOIN sparse USING (k)');
-SELECT kind, build_rows, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT kind, build_rows, rows_removed FROM bloomx_last_runtime_filters();
 RESET statement_timeout;
 -- Integers that are further apart go into a Bloom filter, though there would be memory for a bitmap.
 SET work_mem = '64MB';
@@ -214,7 +214,7 @@ SELECT * FROM filtered('SELECT o.id, (SELECT count(*) FROM (SELECT DISTINCT i4 F
 SELECT * FROM filtered('SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 2');
 -- One that is volatile has not.
 SELECT same FROM filtered('SELECT f.id, d.id FROM (probe p JOIN fact f ON f.id = p.k) JOIN dim d ON f.i4 = d.i4 WHERE d.grp = 2 AND random() >= 0');
-SELECT "table", "column", rows_dropped > 0 AS dropped FROM bloomx_last_runtime_filters() ORDER BY 1;
+SELECT "table", "column", rows_removed > 0 AS removed FROM bloomx_last_runtime_filters() ORDER BY 1;
 RESET join_collapse_limit;
 -- A recursive query.
 SELECT * FROM filtered('WITH RECURSIVE w (k, depth) AS (SELECT 70, 0 UNION ALL SELECT d.i4 + 1, depth + 1 FROM w JOIN fact f ON f.i4 = w.k JOIN dim d ON d.i4 = f.i4 AND f.ten = 3 WHERE depth < 1) SELECT * FROM w');
@@ -265,15 +265,15 @@ ALTER TABLE dim DISABLE ROW LEVEL SECURITY;
 SET bloomx.runtime_filter_min_rows = 100000;
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN seven USING (i4)');
 RESET bloomx.runtime_filter_min_rows;
-RESET bloomx.runtime_filter_min_drop;
+RESET bloomx.runtime_filter_min_removed;
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN (SELECT i4 FROM dim) d USING (i4)');
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 < 299');
-SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, rows_dropped, pauses FROM bloomx_last_runtime_filters();
+SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, rows_removed, pauses FROM bloomx_last_runtime_filters();
 -- A filter that drops a fifth is asked about the rows that the scan's conditions leave, but one that drops most before that.
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim ON fact.ten = dim.i4 WHERE dim.id % 1000 BETWEEN 1 AND 8 AND fact.id % 5 <> 0 AND fact.id % 5 <> 1');
 SELECT rows_checked BETWEEN 20000 AND 8500 + 0.6 * 22000 AS one_window_and_the_rest_later FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered('SELECT fact.id FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 BETWEEN 30 AND 39 AND fact.ten < 4');
-SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 -- A function with a filter of its own, called while the scan is on a page: no row is tested twice, and a pause goes on.
 CREATE FUNCTION asks(id int, every int) RETURNS bigint LANGUAGE plpgsql AS $$
 BEGIN
@@ -283,14 +283,14 @@ END $$;
 SET bloomx.runtime_filter = on;
 SELECT count(asks(fact.id, 500)) FROM fact JOIN dim USING (i4) WHERE dim.id % 1000 < 299;
 SELECT rows_checked BETWEEN 8192 AND 8500 AS one_window, pauses FROM bloomx_last_runtime_filters() WHERE "table" = 'fact';
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 SET bloomx.runtime_filter_min_rows = 0;
 SELECT count(asks(fact.id, 5)) FROM fact JOIN seven USING (i4);
-SELECT rows_checked, rows_dropped, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2 ORDER BY 1 DESC;
+SELECT rows_checked, rows_removed, count(*) FROM bloomx_last_runtime_filters() GROUP BY 1, 2 ORDER BY 1 DESC;
 DROP FUNCTION asks(int, int);
 
 -- The session's totals; EXPLAIN shows what a filter did, in each format.
-SELECT filters > 0 AS filters, rows_checked > rows_dropped AS checked, rows_dropped > 0 AS dropped, pauses FROM bloomx_stat_runtime_filters;
+SELECT filters > 0 AS filters, rows_checked > rows_removed AS checked, rows_removed > 0 AS removed, pauses FROM bloomx_stat_runtime_filters;
 -- They begin anew when they are told to, and say when that was.
 SELECT stats_reset AS before FROM bloomx_stat_runtime_filters WHERE scope = 'session' \gset
 SELECT bloomx_stat_reset();
@@ -305,13 +305,13 @@ BEGIN
 END $$;
 SET bloomx.runtime_filter = on;
 SET bloomx.explain_conditions = on;
-SELECT substring(lower(line) FROM 'runtime filter of node 0 on i4: bitmap, 20 build rows, 8 bytes; 29100 of 30100 rows dropped') FROM explained('text') line WHERE line ~* 'runtime filter of node';
+SELECT substring(lower(line) FROM 'runtime filter of node 0 on i4: bitmap, 20 build rows, 8 bytes; 29100 of 30100 rows removed') FROM explained('text') line WHERE line ~* 'runtime filter of node';
 SELECT string_agg(line, E'\n')::jsonb -> 0 -> 'Plan' -> 'Plans' -> 0 ->> 'Node Type' AS json FROM explained('json') line;
 RESET bloomx.explain_conditions;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN seven USING (i4);
 
 -- Settings that are out of range.
-SET bloomx.runtime_filter_min_drop = 2;
+SET bloomx.runtime_filter_min_removed = 2;
 SET bloomx.runtime_filter_min_rows = -1;
 DROP OWNED BY regress_runtime_filter;
 DROP ROLE regress_runtime_filter;

@@ -47,7 +47,7 @@ SELECT * FROM reads('f', 'SELECT * FROM (SELECT DISTINCT ON (k) k, x FROM f WHER
 SET enable_sort = off;
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT day, k FROM f WHERE 10 / x >= 0 GROUP BY day, k) s JOIN d USING (k) WHERE grp = 0 LIMIT 100');
 RESET enable_incremental_sort;
--- A nested loop that needs one match does not look for another one, which it would if the first one were dropped.
+-- A nested loop that needs one match does not look for another one, which it would if the first one were removed.
 CREATE OPERATOR === (FUNCTION = int4eq, LEFTARG = int, RIGHTARG = int);
 SELECT * FROM reads('f', 'SELECT * FROM (SELECT * FROM f WHERE x < 900 AND EXISTS (SELECT FROM d e WHERE e.grp === f.k) OFFSET 0) s JOIN d USING (k) WHERE grp = 0');
 DROP OPERATOR === (int, int);
@@ -82,7 +82,7 @@ DROP TABLE cheap, gone;
 -- If there is one, the filter works from the first page on.
 UPDATE queue SET status = 'new';
 SELECT count, "rows" FROM reads('f', 'SELECT * FROM queue JOIN (SELECT k, sum(x) FROM f WHERE k < 10 GROUP BY k OFFSET 0) s USING (k) WHERE status = ''new''');
-SELECT "table", rows_dropped > 19000 AS drops FROM bloomx_last_runtime_filters() WHERE "table" = 'queue';
+SELECT "table", rows_removed > 19000 AS removes FROM bloomx_last_runtime_filters() WHERE "table" = 'queue';
 
 -- A scan that begins before the keys are known skips pages as soon as they are.
 CREATE TABLE pages AS SELECT g AS k, repeat('x', 100) AS pad FROM generate_series(1, 50000) g;
@@ -126,7 +126,7 @@ SELECT * FROM reads('parts_0', 'SELECT * FROM parts JOIN (SELECT k AS day FROM d
 INSERT INTO parts SELECT g % 30, g % 3000, g FROM generate_series(1, 300000) g;
 ANALYZE parts;
 SELECT count FROM reads('parts_20', 'SELECT * FROM parts JOIN (SELECT k AS day FROM d WHERE grp = 0 AND k < 1) s USING (day)');
-SELECT count(*) AS sites, sum(partitions) > 0 AS asks, sum(rows_dropped) > 0 OR sum(partitions_skipped) > 0 AS drops FROM bloomx_last_runtime_filters();
+SELECT count(*) AS sites, sum(partitions) > 0 AS asks, sum(rows_removed) > 0 OR sum(partitions_skipped) > 0 AS removes FROM bloomx_last_runtime_filters();
 
 -- A CTE to which hundreds of millions of ways lead in the plan.
 SELECT 'WITH c0 AS MATERIALIZED (SELECT 1 AS k), ' ||

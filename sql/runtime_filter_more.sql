@@ -14,7 +14,7 @@ SET join_collapse_limit = 1;
 SET from_collapse_limit = 1;
 SET bloomx.runtime_filter_min_rows = 0;
 SET bloomx.runtime_filter_min_pages = 0;
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 
 CREATE TABLE f AS
 	SELECT g AS id, nullif(g / 100, 11) AS i4, (g / 100)::int8 AS i8, (g / 100)::int2 AS i2, (g / 100 - 100)::oid AS o, 'key ' || g / 100 AS t, ('key ' || g / 100)::varchar AS v,
@@ -43,14 +43,14 @@ BEGIN
 	same := plain IS NOT DISTINCT FROM rows;
 	SELECT string_agg(concat_ws(' ', chr(96 + j.place), coalesce(j."table" || coalesce('.' || j."column", ''), 'a node above scans'),
 	                  CASE WHEN j.keys > 1 THEN j.keys || ' keys' END,
-	                  CASE WHEN rows_dropped > 0 THEN 'drops rows' END), '; ' ORDER BY j.place, j."table", j."column")
+	                  CASE WHEN rows_removed > 0 THEN 'removes rows' END), '; ' ORDER BY j.place, j."table", j."column")
 	INTO filters FROM (SELECT *, dense_rank() OVER (ORDER BY join_node)::int AS place FROM bloomx_last_runtime_filters()) j;
 END $$;
 
 -- f.i4 = g.i4 below the join with seven: both are filtered by the keys of seven (a), and f by those of g (b).
 EXPLAIN (COSTS OFF) SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4;
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i4 JOIN seven ON f.i4 = seven.i4');
-SELECT "table", count(*) AS filters, sum(rows_dropped) AS rows_dropped FROM bloomx_last_runtime_filters() GROUP BY 1 ORDER BY 1;
+SELECT "table", count(*) AS filters, sum(rows_removed) AS rows_removed FROM bloomx_last_runtime_filters() GROUP BY 1 ORDER BY 1;
 -- Other types: integers of different sizes, texts, numerics, arrays.
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i4 = g.i8 JOIN seven ON f.i4 = seven.i2');
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.i2 = g.i4 JOIN seven ON f.i2 = seven.i8');
@@ -96,7 +96,7 @@ INSERT INTO probe SELECT 500000 + i, NULL, NULL, NULL, NULL, NULL, NULL, NULL, N
 ANALYZE probe;
 EXPLAIN (COSTS OFF) SELECT seven.id, f.id FROM seven JOIN f ON seven.i4 = f.i4;
 SELECT * FROM filtered_tables('SELECT seven.id, f.id FROM seven JOIN f ON seven.i4 = f.i4');
-SELECT "table", "column", kind, build_rows, rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT "table", "column", kind, build_rows, rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.i8 = p.i4');
 SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.t = p.v');
 SELECT * FROM filtered_tables('SELECT seven.id, p.id FROM seven JOIN probe p ON seven.n = p.n AND seven.i4 = p.i4');
@@ -179,7 +179,7 @@ SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven ON nullif(f.i4, 1) 
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven ON 300 / (f.i4 - 1) = seven.i4');
 SET bloomx.runtime_filter = on;
 SELECT f.id FROM (SELECT * FROM f ORDER BY i4 = 1, id) f JOIN seven ON 300 / (f.i4 - 1) = seven.i4 LIMIT 1;
-SELECT "table", rows_dropped FROM bloomx_last_runtime_filters();
+SELECT "table", rows_removed FROM bloomx_last_runtime_filters();
 SET bloomx.runtime_filter = off;
 -- The same on the side whose keys are collected: a hash join computes no key after one that is NULL.
 SELECT * FROM filtered_tables('SELECT o.id, x.* FROM (VALUES (0), (1)) o (id), LATERAL (SELECT f.id FROM f JOIN (SELECT nullif(ten, 0) AS ten, ten AS x FROM g OFFSET 0) d ON f.ten + o.id = d.ten AND f.i4 = 280 / d.x OFFSET 0) x (a)');
@@ -197,11 +197,11 @@ PREPARE plus (int) AS SELECT count(*), min(f.i4), max(f.i4) FROM f JOIN seven ON
 SET plan_cache_mode = force_generic_plan;
 SET bloomx.runtime_filter = on;
 EXECUTE plus (5);
-SELECT "table", rows_dropped FROM bloomx_last_runtime_filters();
+SELECT "table", rows_removed FROM bloomx_last_runtime_filters();
 EXECUTE plus (6);
 CREATE FUNCTION plus(k int) RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT count(*) FROM f JOIN seven ON f.i4 + k = seven.i4 + k - 5); END';
 SELECT plus(1), plus(2), plus(NULL);
-SELECT "table", rows_dropped FROM bloomx_last_runtime_filters() ORDER BY rows_dropped;
+SELECT "table", rows_removed FROM bloomx_last_runtime_filters() ORDER BY rows_removed;
 RESET plan_cache_mode;
 SET bloomx.runtime_filter = off;
 -- In a merge join the key is a column of the sort's input, or it must not fail.
@@ -217,7 +217,7 @@ SET enable_hashagg = on;
 SET enable_sort = off;
 EXPLAIN (COSTS OFF) SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4);
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4, count(*), sum(id) FROM f GROUP BY i4) g JOIN seven USING (i4)');
-SELECT "table", "column", kind, build_rows, rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT "table", "column", kind, build_rows, rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT DISTINCT i4, ten FROM f) g JOIN seven USING (i4)');
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT i4 FROM f UNION SELECT i4 FROM g) g JOIN seven USING (i4)');
 SET enable_sort = on;
@@ -305,9 +305,9 @@ CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000
 ANALYZE visits;
 CREATE VIEW visitors AS SELECT i4 AS k, grp - 7 AS x FROM dim WHERE i4 < 140;
 CREATE AGGREGATE product(int) (SFUNC = int4mul, STYPE = int);
-SET bloomx.runtime_filter_min_drop = 0.5;
+SET bloomx.runtime_filter_min_removed = 0.5;
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, count(*) FROM visits GROUP BY k) g JOIN visitors USING (k)');
-SELECT "table", rows_checked BETWEEN 8192 AND 20000 AS "not all are checked", rows_dropped FROM bloomx_last_runtime_filters();
+SELECT "table", rows_checked BETWEEN 8192 AND 20000 AS "not all are checked", rows_removed FROM bloomx_last_runtime_filters();
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (count(*) - 2) FROM visits GROUP BY k) g JOIN visitors USING (k)');
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, count(*) FROM visits GROUP BY k HAVING 1 / (count(*) - 2) < 2) g JOIN (SELECT * FROM visitors WHERE k < 60) c USING (k)');
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, 1 / (n - 2) AS x FROM (SELECT k, count(*) AS n FROM visits GROUP BY k OFFSET 0) p OFFSET 0) g JOIN visitors USING (k)');
@@ -318,7 +318,7 @@ SELECT * FROM filtered_tables('SELECT g.* FROM ((SELECT k, count(*) AS n FROM vi
 SELECT * FROM filtered_tables('SELECT g.*, x.* FROM ((SELECT k, count(*) AS n FROM visits GROUP BY k) g CROSS JOIN LATERAL (SELECT 1 / (g.n - 2) AS v FROM (VALUES (0)) y OFFSET 0) x) JOIN visitors USING (k)');
 SET enable_nestloop = off;
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, product(1) FROM visits GROUP BY k) g JOIN visitors USING (k)');
--- Sums that overflow only without the row that is dropped, and some that cannot.
+-- Sums that overflow only without the row that is removed, and some that cannot.
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(v) FROM visits GROUP BY k) g JOIN visitors USING (k)');
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(n) FROM visits GROUP BY k) g JOIN visitors USING (k)');
 SELECT * FROM filtered_tables('SELECT g.* FROM (SELECT k, sum(m * (k - 1.5)), avg(m), sum(k), max(v), min(n), bool_or(v > 0) FROM visits GROUP BY k) g JOIN visitors USING (k)');
@@ -338,8 +338,8 @@ DROP OPERATOR <# (int, int), <=# (int, int), =# (int, int), >=# (int, int), ># (
 DROP FUNCTION tens, tens_lt, tens_le, tens_eq, tens_ge, tens_gt;
 DROP TABLE visits;
 
-SET bloomx.runtime_filter_min_drop = 0;
--- A volatile condition of a scan is computed for each row: none is dropped before it.
+SET bloomx.runtime_filter_min_removed = 0;
+-- A volatile condition of a scan is computed for each row: none is removed before it.
 CREATE SEQUENCE computed;
 SELECT * FROM filtered_tables('SELECT f.id FROM f JOIN seven USING (i4) WHERE nextval(''computed'') + f.id > 0');
 SELECT last_value = 2 * (SELECT count(*) FROM f) AS "for each row" FROM computed;

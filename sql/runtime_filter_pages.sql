@@ -11,7 +11,7 @@ SET enable_nestloop = off;
 SET enable_mergejoin = off;
 SET enable_bitmapscan = off;
 SET bloomx.runtime_filter_min_rows = 0;
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 SET bloomx.runtime_filter_min_pages = 0;
 
 -- Runs a query with filters off and on.  Says whether the rows are the same, how many there are, and what was skipped.
@@ -167,10 +167,10 @@ SET bloomx.runtime_filter_min_pages = 0;
 -- Neither are questions that exclude too little: they pause.
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
 SELECT pages_skipped > 0.4 * pages AS skips FROM bloomx_last_runtime_filters();
-SET bloomx.runtime_filter_min_drop = 0.9;
+SET bloomx.runtime_filter_min_removed = 0.9;
 SELECT same, count FROM skipped('SELECT f.id FROM fact f JOIN dim USING (d) WHERE month % 2 = 0');
 SELECT pages_skipped < 0.35 * pages AS pauses FROM bloomx_last_runtime_filters();
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 
 -- Parallel scans, with a hash table in each process and with one for all.
 SET max_parallel_workers_per_gather = 2;

@@ -15,7 +15,7 @@ SET enable_mergejoin = off;
 SET enable_bitmapscan = off;
 SET bloomx.runtime_filter_min_rows = 0;
 SET bloomx.runtime_filter_min_pages = 0;
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 
 CREATE TABLE fact AS SELECT g AS id, g / 100 AS k, g / 100 AS j, 'key ' || g / 100 AS t, repeat('x', 100) AS pad FROM generate_series(0, 59999) g;
 CREATE TABLE paged AS SELECT * FROM fact;
@@ -57,7 +57,7 @@ BEGIN
 	SELECT string_agg(concat_ws(' ', j.kind, 'on', concat_ws('.', j."table", j."column"),
 	                  CASE WHEN pages > 0 THEN CASE WHEN pages_skipped > 0.8 * pages THEN 'skips pages' END
 	                       WHEN partitions_skipped > 0 THEN 'skips'
-	                       WHEN kind = 'bitmap' THEN format('drops %s of %s rows', rows_dropped, rows_checked)
+	                       WHEN kind = 'bitmap' THEN format('removes %s of %s rows', rows_removed, rows_checked)
 	                       ELSE format('tests %s rows', rows_checked) END), '; ' ORDER BY "table", "column", build_rows)
 	INTO filters FROM bloomx_last_runtime_filters() j;
 END $$;
@@ -113,7 +113,7 @@ SELECT * FROM in_parallel('SELECT paged.id FROM paged JOIN few USING (t) WHERE f
 SET join_collapse_limit = 1;
 EXPLAIN (COSTS OFF) SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7;
 SELECT same, count FROM in_parallel('SELECT fact.id FROM fact JOIN (dim a JOIN dim b USING (k)) USING (k) WHERE a.grp = 7');
-SELECT kind, rows_checked, rows_dropped FROM bloomx_last_runtime_filters() WHERE "table" = 'fact';
+SELECT kind, rows_checked, rows_removed FROM bloomx_last_runtime_filters() WHERE "table" = 'fact';
 RESET join_collapse_limit;
 SET parallel_leader_participation = off;
 SELECT * FROM in_parallel('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7');
@@ -132,7 +132,7 @@ RESET enable_material;
 -- Many keys: bitmaps and Bloom filters of all processes, in one batch and in several.
 SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE k IN (SELECT k FROM many)');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p WHERE t IN (SELECT t FROM many)');
-SELECT kind, build_rows, rows_dropped > 0.95 * rows_checked * 2 / 3 AS drops FROM bloomx_last_runtime_filters();
+SELECT kind, build_rows, rows_removed > 0.95 * rows_checked * 2 / 3 AS removes FROM bloomx_last_runtime_filters();
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many USING (k, wide)');
 SET work_mem = '256kB';
 CREATE FUNCTION batches(query text) RETURNS text LANGUAGE plpgsql AS $$
@@ -148,7 +148,7 @@ END $$;
 SELECT batches('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (k) WHERE m.pad <> p.pad');
 SELECT * FROM in_parallel('SELECT p.k FROM probe p JOIN many m USING (t) WHERE m.pad <> p.pad');
-SELECT kind, build_rows, rows_dropped > 0.9 * rows_checked * 2 / 3 AS drops FROM bloomx_last_runtime_filters();
+SELECT kind, build_rows, rows_removed > 0.9 * rows_checked * 2 / 3 AS removes FROM bloomx_last_runtime_filters();
 -- Keys cannot be read from a table of which a part is in files.
 SET join_collapse_limit = 1;
 SELECT batches('SELECT p.k FROM probe p JOIN (many a JOIN many b USING (k)) USING (k) WHERE a.pad <> p.pad AND b.pad <> p.pad');
@@ -212,7 +212,7 @@ BEGIN
 END $$;
 SET bloomx.runtime_filter = on;
 SET bloomx.explain_conditions = on;
-SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows dropped')
+SELECT substring(lower(line) FROM 'bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows removed')
 	FROM explained_line('SELECT fact.id FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE line ~* 'runtime filter of node';
 RESET bloomx.explain_conditions;
 
@@ -231,7 +231,7 @@ DROP FUNCTION seven(), segment(int);
 -- would begin without a filter.  Here the first rescan drops every row.
 SET max_parallel_workers_per_gather = 0;
 SELECT x, s.* FROM (VALUES (100), (1), (100), (2)) v (x), LATERAL (SELECT count(*), min(k), max(k) FROM fact JOIN dim USING (k) WHERE grp = (SELECT v.x)) s;
-SELECT kind, rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT kind, rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 RESET ALL;
 DROP TABLE fact, paged, dim, parts, few, many, probe;
 DROP FUNCTION in_parallel(text), batches(text), explained_line(text);

@@ -13,7 +13,7 @@ SET enable_mergejoin = off;
 SET bloomx.runtime_filter = on;
 SET bloomx.runtime_filter_min_rows = 0;
 SET bloomx.runtime_filter_min_pages = 0;
-SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_removed = 0;
 
 -- One row of 20,001 is eve's.  The equality of numeric is not leakproof, that of int is.
 CREATE TABLE pay (owner text, salary numeric, id int, pad text);
@@ -30,10 +30,10 @@ GRANT SELECT ON pay, own, of_team, pay_parted TO bloomx_eve;
 GRANT UPDATE, DELETE ON own TO bloomx_eve;
 ANALYZE pay, pay_parted, team;
 -- What the filters of a query tell.  It must be the same for a value that a hidden row has, and for one that none has.
-CREATE FUNCTION tells(name text, key text, value numeric, OUT "rows" bigint, OUT checked bigint, OUT dropped bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
+CREATE FUNCTION tells(name text, key text, value numeric, OUT "rows" bigint, OUT checked bigint, OUT removed bigint, OUT pages bigint) LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE format('SELECT count(*) FROM (VALUES (%s), (-1)) v (x) JOIN %I t ON t.%I = v.x', value, name, key) INTO "rows";
-	SELECT sum(rows_checked), sum(rows_dropped), sum(j.pages) INTO checked, dropped, pages FROM bloomx_last_runtime_filters() j;
+	SELECT sum(rows_checked), sum(rows_removed), sum(j.pages) INTO checked, removed, pages FROM bloomx_last_runtime_filters() j;
 END $$;
 -- Without conditions that hide rows, all rows are tested, or their pages are skipped.
 SELECT "rows", checked > 1 AS tests, pages > 0 AS asks FROM tells('pay', 'salary', 500);
@@ -57,9 +57,9 @@ SELECT * FROM tells('of_team', 'salary', 500000);
 SELECT "rows", checked > 1 AS tests, pages > 0 AS asks FROM tells('of_team', 'id', 500);
 -- A view whose rows are changed is no subquery, but its condition still hides rows.
 DELETE FROM own USING (VALUES (500.0), (-1)) v (x) WHERE salary = x;
-SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 UPDATE own SET id = 0 FROM (VALUES (500.0), (-1)) v (x) WHERE salary = x;
-SELECT rows_checked, rows_dropped FROM bloomx_last_runtime_filters();
+SELECT rows_checked, rows_removed FROM bloomx_last_runtime_filters();
 -- A hash function that is not leakproof sees the rows that it sees without a filter.
 RESET ROLE;
 CREATE FUNCTION whole(numeric) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS 'BEGIN IF $1 NOT IN (500, -1, 200010) THEN RAISE NOTICE ''sees %'', $1; END IF; RETURN $1::int; END';

@@ -1,4 +1,4 @@
--- What one row costs, in nanoseconds: less than nothing where dropping a row saves more than its test takes.
+-- What one row costs, in nanoseconds: less than nothing where removing a row saves more than its test takes.
 -- collect an integer into a bitmap | 1000000
 SELECT count(*) FROM padded WHERE k IN (SELECT k FROM many);
 -- collect an integer into a Bloom filter | 1000000
@@ -19,11 +19,11 @@ SELECT count(*) FROM large JOIN few USING (wide);
 SELECT count(*) FROM large JOIN few USING (u);
 -- test a numeric, Bloom filter of 1,000, all pass | 2000000
 SELECT count(*) FROM large JOIN few USING (n);
--- drop by a bitmap of 1,000 | 2000000
+-- remove by a bitmap of 1,000 | 2000000
 SELECT count(*) FROM large JOIN (SELECT k + 1000 AS k FROM few) f ON k1 = f.k;
--- drop by a bitmap of 1,000,000 | 2000000
+-- remove by a bitmap of 1,000,000 | 2000000
 SELECT count(*) FROM large JOIN (SELECT k + 1000000 AS k FROM many) m ON k2 = m.k;
--- drop by a Bloom filter of 1,000,000 | 2000000
+-- remove by a Bloom filter of 1,000,000 | 2000000
 SELECT count(*) FROM large JOIN scattered ON k2 = scattered.k;
--- drop a text by a Bloom filter of 1,000 | 2000000
+-- remove a text by a Bloom filter of 1,000 | 2000000
 SELECT count(*) FROM large JOIN (SELECT t || '-' AS t FROM few) f USING (t);

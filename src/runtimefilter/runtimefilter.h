@@ -30,7 +30,7 @@ struct SharedBuild;
 extern bool bloomx_runtime_filter;
 extern int	bloomx_runtime_filter_min_rows;
 extern int	bloomx_runtime_filter_min_pages;
-extern double bloomx_runtime_filter_min_drop;
+extern double bloomx_runtime_filter_min_removed;
 extern bool bloomx_explain_conditions;
 
 extern void DefineRuntimeFilterSettings(void);
@@ -91,7 +91,7 @@ struct RuntimeFilter
 	uint64		timed_row;		/* the first row of those whose keys are timed next */
 	instr_time	timed_since;	/* when it came */
 	double		timed;			/* nanoseconds for their keys */
-	bool		expects_drop;	/* the planner does not expect that each row of the other side has one match */
+	bool		expects_removal;	/* the planner does not expect that each row of the other side has one match */
 	double		expected;		/* rows */
 	uint64		budget;			/* bytes per set */
 	MemoryContext sets;			/* the sets' memory; emptied when the table is built anew */
@@ -117,7 +117,7 @@ FilterIsReady(const RuntimeFilter *filter)
 typedef enum FilterCount
 {
 	ROWS_CHECKED,
-	ROWS_DROPPED,
+	ROWS_REMOVED,
 	PAGES,						/* of scans in which the filter asked about page ranges */
 	PAGES_SKIPPED,
 	PARTITIONS,					/* that were asked about */
@@ -146,11 +146,11 @@ struct AppliedFilter
 
 	/* of the present window of rows */
 	uint32		window_checked,
-				window_dropped;
+				window_removed;
 	uint32		generation;		/* of the filter, to which the following belongs */
 	uint64		paused;			/* rows to pass without a test */
 	uint64		pause;			/* length of the next pause */
-	double		drop_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
+	double		removal_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
 	double		cost;			/* of a test in this window, in nanoseconds; 0 if it is not measured */
 	double		row_cost;		/* what the plan spends on a row from here to the join, in nanoseconds, as the planner expects */
 
@@ -158,14 +158,14 @@ struct AppliedFilter
 	int			shared_report;	/* number of its report in a parallel query; -1: it has none */
 };
 
-/* A plan node whose method is replaced: rows are dropped there, or collected, or both. */
+/* A plan node whose method is replaced: rows are removed there, or collected, or both. */
 struct FilterPoint
 {
 	PlanState  *ps;
 	ExecProcNodeMtd own;		/* the node's method */
 	FilteredQuery *query;
 	int			n_filters;
-	AppliedFilter **filters;	/* in the order of what they drop per cost */
+	AppliedFilter **filters;	/* in the order of what they remove per cost */
 	List	   *builds;			/* RuntimeFilters that collect this node's rows */
 	PageSkip   *pages;			/* if page ranges can be skipped */
 	PartitionBounds *bounds;	/* if it scans a partition */

@@ -19,7 +19,7 @@ make_server old "$old" 5401
 make_server new "$new" 5402
 
 # Filters forced on everywhere, and plans in which they can work.
-forced='-c client_min_messages=warning -c bloomx.runtime_filter_min_rows=0 -c bloomx.runtime_filter_min_drop=0 -c enable_nestloop=off'
+forced='-c client_min_messages=warning -c bloomx.runtime_filter_min_rows=0 -c bloomx.runtime_filter_min_removed=0 -c enable_nestloop=off'
 hash_joins='-c enable_mergejoin=off'
 merge_joins='-c enable_hashjoin=off'
 joins=$hash_joins

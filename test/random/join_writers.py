@@ -57,7 +57,7 @@ END $$;
 
 READER = """
 DO 'BEGIN PERFORM bloom_hash(1); END'; -- loads the module
-SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_removed = 0;
 SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET synchronize_seqscans = off;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 """

@@ -13,8 +13,8 @@ volatile functions on each side of a join.  Each runs with filters off and on, f
 one is another query, or has other settings, and must have the same rows (queries.py).  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
-Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows dropped,
-pages skipped and partitions skipped, and EXPLAIN must show rows dropped in parallel workers and below groups.
+Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows removed,
+pages skipped and partitions skipped, and EXPLAIN must show rows removed in parallel workers and below groups.
 
 Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last
 line is "N passed, N failed".
@@ -37,7 +37,7 @@ BATCH = 100  # queries per psql: few enough that a crash is soon found
 LOAD = "DO 'BEGIN PERFORM bloom_hash(1); END';"
 
 FORCED = """
-SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_drop = 0;
+SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_pages = 0; SET bloomx.runtime_filter_min_removed = 0;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0;
 SET client_min_messages = warning; SET synchronize_seqscans = off;
 """
@@ -472,7 +472,7 @@ def statements(g, number, only=None):
     if hard == "volatile":
         before, after, form = "SELECT setval('calls', 1, false);", "SELECT last_value FROM calls;", 1
     elif hard == "partial":
-        before, after, form = "SET bloomx.runtime_filter_min_drop = 0.5;", "SET bloomx.runtime_filter_min_drop = 0;", 1
+        before, after, form = "SET bloomx.runtime_filter_min_removed = 0.5;", "SET bloomx.runtime_filter_min_removed = 0;", 1
     if before == "" and form < 0.1:
         body = f"PREPARE p AS {digest}; EXECUTE p; EXECUTE p; DEALLOCATE p;"
     elif before == "" and form < 0.2:
@@ -542,7 +542,7 @@ def agrees_with_time(q, text):
     return found.get((q, "off")) == found.get((q, "on"))
 
 
-# A hash join in each of the workers: rows are dropped there, and pages skipped.
+# A hash join in each of the workers: rows are removed there, and pages skipped.
 WORKERS = """
 SET max_parallel_workers_per_gather = 2; SET enable_nestloop = off; SET enable_mergejoin = off; SET parallel_leader_participation = off;
 SET enable_bitmapscan = off; SET enable_parallel_hash = %s; SET bloomx.runtime_filter = %s;
@@ -562,7 +562,7 @@ def workers_filter(parallel_hash):
     return rows[1] < rows[0] / 3
 
 
-# A hash join with groups: rows are dropped below them.
+# A hash join with groups: rows are removed below them.
 GROUPS = """
 SET max_parallel_workers_per_gather = 0; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_hashagg = %s; SET bloomx.runtime_filter = on;
 EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF)
@@ -725,11 +725,11 @@ def main():
     # before the tables change, and with them the plans
     private, shared = workers_filter("off"), workers_filter("on")
     hashed, sorted_ = groups_are_filtered("on"), groups_are_filtered("off")
-    joins = Comparison(Generator(options.seed), options, 1, "SELECT rows_dropped, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters")
+    joins = Comparison(Generator(options.seed), options, 1, "SELECT rows_removed, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters")
     with_rows = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])) for found, q in joins.run())
     rows, pages, partitions = joins.totals or [0, 0, 0]
-    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; dropped {rows} rows, skipped {pages} pages and {partitions} partitions")
-    joins.check("rows were dropped", rows > 0)
+    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages and {partitions} partitions")
+    joins.check("rows were removed", rows > 0)
     joins.check("pages were skipped", pages > 0 or options.kind is not None)
     joins.check("partitions were skipped", partitions > 0 or options.kind is not None)
     joins.check(f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures))

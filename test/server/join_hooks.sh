@@ -67,13 +67,13 @@ check "serial" "$(run -c "$settings SET max_parallel_workers_per_gather = 0; $qu
 check "parallel, a hash table in each process" "$(run -c "$settings SET enable_parallel_hash = off; $query")" 1000
 check "parallel, one hash table" "$(run -c "$settings $query")" 1000
 check "auto_explain shows what filters did, in all processes" \
-	"$(grep -ciE 'runtime filter of node [0-9]+ on k: bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows dropped' "$BLOOMX_LOG")" 3
+	"$(grep -ciE 'runtime filter of node [0-9]+ on k: bitmap, 10 build rows, 8 bytes; 59000 of 60000 rows removed' "$BLOOMX_LOG")" 3
 check "pg_stat_statements counts" "$(run -c "SELECT sum(calls) || ' ' || sum(rows) FROM pg_stat_statements WHERE query LIKE 'SELECT count(*) FROM fact%'")" "3 3"
 check "EXPLAIN ANALYZE" "$(run -c "$settings SELECT explained('$query') -> 0 -> 'Plan' ->> 'Node Type'")" Aggregate
 check "the server's totals are those of all sessions" \
-	"$(run -c "SELECT scope, filters, rows_checked, rows_dropped FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
+	"$(run -c "SELECT scope, filters, rows_checked, rows_removed FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
 	"session|0|0|0 server|4|240000|236000 "
-check "a session has its own" "$(run -c "$settings SET max_parallel_workers_per_gather = 0; $query; SELECT scope, filters, rows_dropped FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
+check "a session has its own" "$(run -c "$settings SET max_parallel_workers_per_gather = 0; $query; SELECT scope, filters, rows_removed FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
 	"1000 session|1|59000 server|5|295000 "
 check "a statement that fails does not count" "$(run -c "$settings SELECT count(1 / (k - 75)) FROM fact JOIN dim USING (k) WHERE grp = 7" 2>&1 | grep -c 'division by zero')" 1
 check "nor do filters that are off" "$(run -c "$query" -c "SELECT filters FROM bloomx_stat_runtime_filters WHERE scope = 'server'" | tr '\n' ' ')" "1000 5 "
@@ -96,9 +96,9 @@ until { grep -q "all server processes terminated; reinitializing" "$BLOOMX_LOG" 
 	tries=$((tries + 1))
 done
 check "a $victim was killed, and the server restarted" "$(grep -c "all server processes terminated; reinitializing" "$BLOOMX_LOG")" 1
-check "the server's totals begin anew" "$(run -c "SELECT scope, filters, rows_checked, rows_dropped, pages FROM bloomx_stat_runtime_filters" | tr '\n' ' ')" \
+check "the server's totals begin anew" "$(run -c "SELECT scope, filters, rows_checked, rows_removed, pages FROM bloomx_stat_runtime_filters" | tr '\n' ' ')" \
 	"session|0|0|0|0 server|0|0|0|0 "
-check "and count" "$(run -c "$settings $query" -c "SELECT filters, rows_dropped FROM bloomx_stat_runtime_filters WHERE scope = 'server'" | tr '\n' ' ')" "1000 1|59000 "
+check "and count" "$(run -c "$settings $query" -c "SELECT filters, rows_removed FROM bloomx_stat_runtime_filters WHERE scope = 'server'" | tr '\n' ' ')" "1000 1|59000 "
 check "nothing else crashed" "$(grep -cE 'was terminated by signal|TRAP: ' "$BLOOMX_LOG")" 1
 : >"$BLOOMX_LOG" # scripts/throwaway would take this for a fault
 echo "all is checked"

@@ -5,7 +5,7 @@
 #
 # The tests' files come with the server that scripts/assert-server builds, of that major version; BLOOMX_REGRESS names
 # another built src/test/regress of the same version. All tests must pass, and the server's totals must show that filters
-# were made and dropped rows. The last line is "N passed, N failed".
+# were made and removed rows. The last line is "N passed, N failed".
 set -eu
 
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
@@ -18,7 +18,7 @@ if [ "${1-}" != inside ]; then
 	}
 	exec "$top/scripts/throwaway" -p "$pg_config" -c shared_preload_libraries=bloomx \
 		-c bloomx.runtime_filter=on -c bloomx.runtime_filter_min_rows=0 -c bloomx.runtime_filter_min_pages=0 \
-		-c bloomx.runtime_filter_min_drop=0 \
+		-c bloomx.runtime_filter_min_removed=0 \
 		"$top/test/server/pg_regress_joins.sh" inside "$tests"
 fi
 
@@ -41,16 +41,16 @@ as_user "$tests/pg_regress" --inputdir="$tests" --outputdir="$work" --dlpath="$t
 [ ! -s "$work/regression.diffs" ] || cat "$work/regression.diffs"
 
 totals=$(psql -AtXq -F ' ' -d postgres -c "CREATE EXTENSION bloomx" \
-	-c "SELECT filters, rows_dropped FROM bloomx_stat_runtime_filters WHERE scope = 'server'")
+	-c "SELECT filters, rows_removed FROM bloomx_stat_runtime_filters WHERE scope = 'server'")
 made=${totals% *}
-dropped=${totals#* }
-echo "$made filters were made, which dropped $dropped rows"
+removed=${totals#* }
+echo "$made filters were made, which removed $removed rows"
 passed=$(grep -cE '^(test .*|     .*) \.\.\. ok|^ok [0-9]' "$work/log" || :)
 failed=$(grep -cE ' \.\.\. (FAILED|failed)|^not ok [0-9]' "$work/log" || :)
 [ "$passed" -gt 0 ] || {
 	tail -n 20 "$work/log"
 	failed=$((failed + 1))
 }
-[ "$made" -gt 1000 ] && [ "$dropped" -gt 10000 ] || failed=$((failed + 1))
+[ "$made" -gt 1000 ] && [ "$removed" -gt 10000 ] || failed=$((failed + 1))
 echo "$passed passed, $failed failed"
 [ "$status" -eq 0 ] && [ "$failed" -eq 0 ]

@@ -204,7 +204,7 @@ KeysAreSlow(const RuntimeFilter *filter)
 {
 	double		spent = filter->timed / ROWS_TIMED * (double) filter->rows;
 
-	return filter->timed > NanosecondsSince(filter->timed_since) / (filter->expects_drop ? 3 : 8) &&
+	return filter->timed > NanosecondsSince(filter->timed_since) / (filter->expects_removal ? 3 : 8) &&
 		spent > filter->filtered->plan->total_cost * COST_UNIT / SPENT_PART;
 }
 
@@ -234,7 +234,7 @@ static bool
 IsTimed(const RuntimeFilter *filter)
 {
 	return filter->only_integer == NULL && filter->hash_join != NULL && filter->listeners == NIL &&
-		bloomx_runtime_filter_min_drop > 0;
+		bloomx_runtime_filter_min_removed > 0;
 }
 
 void

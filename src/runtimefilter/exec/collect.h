@@ -22,9 +22,9 @@ extern void GiveUpFilter(RuntimeFilter *filter);
 extern void ForgetKeys(RuntimeFilter *filter);
 
 /*
- * True if the filter is ready (FilterIsReady); asked by whoever is about to drop rows.
+ * True if the filter is ready (FilterIsReady); asked by whoever is about to remove rows.
  * The server forgets with each build that it need not look for an outer row first,
- * until the outer side yields one.  Now all of its rows may be dropped.  So it is told
+ * until the outer side yields one.  Now all of its rows may be removed.  So it is told
  * again, for the next rescan.
  */
 static inline bool

@@ -9,12 +9,12 @@
  * each, which finds out whether the page is still the same.
  *
  * Rows are tested before the scan's own conditions then.  If there are any, a
- * filter has to drop more rows to be worth that.  Otherwise it is asked about the
+ * filter has to remove more rows to be worth that.  Otherwise it is asked about the
  * rows that the conditions leave (probe.c).
  *
  * The method of the node is replaced as a whole.  To call it for each row, as is
  * done for all other nodes (probe.c), costs 5 ns, which is felt where nothing can be
- * dropped.  If another module has put its method there before, then that is called.
+ * removed.  If another module has put its method there before, then that is called.
  */
 #include "postgres.h"
 
@@ -36,11 +36,11 @@
 #include "runtimefilter/query/volatility.h"
 
 /*
- * The fraction of rows that a filter must drop to be asked before the scan's own
- * conditions.  A test takes 5 to 10 ns, and the conditions of a row that it drops
+ * The fraction of rows that a filter must remove to be asked before the scan's own
+ * conditions.  A test takes 5 to 10 ns, and the conditions of a row that it removes
  * would take 30 or more.
  */
-#define MIN_BATCH_DROP 0.25
+#define MIN_BATCH_REMOVED 0.25
 
 static TupleTableSlot *ExecHeapPoint(PlanState *ps);
 
@@ -122,14 +122,14 @@ TestRows(AppliedFilter *applied, HeapScanDesc scan, OffsetNumber *rows, int n)
 	return n_passing;
 }
 
-/* Filters that have dropped little will be asked about the rows that the scan's conditions leave. */
+/* Filters that have removed little will be asked about the rows that the scan's conditions leave. */
 static void
 ChooseBatches(FilterPoint *point)
 {
 	if (point->ps->qual == NULL)
 		return;
 	for (int i = 0; i < point->n_filters; i++)
-		if (point->filters[i]->in_batches && point->filters[i]->drop_rate < MIN_BATCH_DROP)
+		if (point->filters[i]->in_batches && point->filters[i]->removal_rate < MIN_BATCH_REMOVED)
 		{
 			point->filters[i]->in_batches = false;
 			ExecSetExecProcNode(point->ps, ExecHeapPoint);
@@ -209,7 +209,7 @@ ArmScan(FilterPoint *point, bool begins)
 	return true;
 }
 
-/* Fetches the scan's next row that no filter drops. */
+/* Fetches the scan's next row that no filter removes. */
 static inline TupleTableSlot *
 FetchRow(ScanState *node)
 {

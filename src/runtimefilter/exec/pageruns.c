@@ -237,7 +237,7 @@ ChooseQuestions(FilterPoint *point)
 		double		cost = FilterIsReady(filter) ? RangeQuestionCost(question->index, &question->key->set) : INFINITY;
 
 		question->is_asked = cost < (double) PagesPerRange(question->index) * PAGE_COST / 2;
-		question->is_quick = cost < LEAST_PAGE_COST || bloomx_runtime_filter_min_drop == 0;
+		question->is_quick = cost < LEAST_PAGE_COST || bloomx_runtime_filter_min_removed == 0;
 		any = any || question->is_asked;
 		if (question->generation == filter->generation)
 			continue;
@@ -263,7 +263,7 @@ Allowance(const PageSkip *pages, const Question *question)
 static void
 EndQuestionWindow(Question *question)
 {
-	if (question->excluded < bloomx_runtime_filter_min_drop * question->asked)
+	if (question->excluded < bloomx_runtime_filter_min_removed * question->asked)
 	{
 		question->pause = question->pause == 0 ? WINDOW_RANGES : Min(question->pause * 2, LONGEST_PAUSE);
 		question->paused = question->pause;

@@ -252,7 +252,7 @@ ConsiderPartition(FilterPoint *point)
 		IsVolatile((Node *) point->ps->plan->qual) || IsVolatile((Node *) point->ps->plan->targetlist))
 		return;
 	query->for_bounds += point->ps->plan->total_cost * COST_UNIT / SPENT_PART;
-	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_runtime_filter_min_drop > 0)
+	if (query->on_bounds > FIRST_BOUNDS + query->for_bounds && bloomx_runtime_filter_min_removed > 0)
 		return;
 	INSTR_TIME_SET_CURRENT(start);
 	leaf = partition = RelationGetRelid(table);

@@ -1,13 +1,13 @@
 /*
  * probe.c - tests the rows of a filter point.
  *
- * A test that drops nothing is wasted.  So rows are counted in windows, and after
- * a window in which a filter dropped too few it pauses, longer each time.  The
- * filters of one point are asked in the order of what they drop per cost, measured
+ * A test that removes nothing is wasted.  So rows are counted in windows, and after
+ * a window in which a filter removed too few it pauses, longer each time.  The
+ * filters of one point are asked in the order of what they remove per cost, measured
  * in the last window: any order of joins then comes near the best one (Zhu et al.,
  * "Looking Ahead Makes Query Plans Robust", VLDB 2017).
  *
- * One node may be both: where rows are dropped for a join above, and the
+ * One node may be both: where rows are removed for a join above, and the
  * inner side of another join, whose keys are collected after that.
  */
 #include "postgres.h"
@@ -31,7 +31,7 @@
 /* The tests in each window that are timed, if they call hash functions or compute expressions. */
 #define TESTS_TIMED 64
 
-/* What a dropped row saves at least, in nanoseconds: a search in a hash table. */
+/* What a removed row saves at least, in nanoseconds: a search in a hash table. */
 #define LEAST_SAVED 200
 
 /* The first pause is 16 windows, so a useless filter costs 6 % of its tests; the last one is 4 million rows. */
@@ -55,7 +55,7 @@ TestCost(const AppliedFilter *applied)
 static double
 DropPerCost(const AppliedFilter *applied)
 {
-	return applied->drop_rate / TestCost(applied);
+	return applied->removal_rate / TestCost(applied);
 }
 
 /* The filters are few and nearly in order: insertion sort. */
@@ -74,18 +74,18 @@ SortFilters(FilterPoint *point)
 }
 
 /*
- * The part of the rows that the filter must drop.  A test by a slow hash function may take longer
+ * The part of the rows that the filter must remove.  A test by a slow hash function may take longer
  * than what the row costs afterwards: the join calls the function, too, searches, and does what
  * is between here and there.
  */
 static double
-LeastDrop(const AppliedFilter *applied)
+LeastRemoved(const AppliedFilter *applied)
 {
 	double		saved = applied->cost + Max(applied->row_cost, LEAST_SAVED);
 
-	if (bloomx_runtime_filter_min_drop == 0)
+	if (bloomx_runtime_filter_min_removed == 0)
 		return 0;
-	return Max(bloomx_runtime_filter_min_drop, applied->cost / saved);
+	return Max(bloomx_runtime_filter_min_removed, applied->cost / saved);
 }
 
 /* The rows of a filter's window. */
@@ -115,9 +115,9 @@ CountTime(AppliedFilter *applied, instr_time start, uint32 rows)
 static void
 EndWindow(AppliedFilter *applied)
 {
-	applied->drop_rate = (double) applied->window_dropped / applied->window_checked;
-	applied->window_checked = applied->window_dropped = 0;
-	if (applied->drop_rate < LeastDrop(applied))
+	applied->removal_rate = (double) applied->window_removed / applied->window_checked;
+	applied->window_checked = applied->window_removed = 0;
+	if (applied->removal_rate < LeastRemoved(applied))
 	{
 		applied->pause = applied->pause == 0 ? FIRST_PAUSE : Min(applied->pause * 2, LAST_PAUSE);
 		applied->paused = applied->pause;
@@ -253,7 +253,7 @@ FilterIsArmed(AppliedFilter *applied, uint32 rows)
 		/* other keys: what was learned of the ones before is void */
 		applied->generation = applied->filter->generation;
 		applied->paused = applied->pause = 0;
-		applied->window_checked = applied->window_dropped = 0;
+		applied->window_checked = applied->window_removed = 0;
 	}
 	if (applied->paused > 0)
 	{
@@ -284,11 +284,11 @@ RowPasses(FilterPoint *point, TupleTableSlot *slot)
 
 /* ---- the method that stands in for a node's own ---- */
 
-/* The node's next row that no filter drops. */
+/* The node's next row that no filter removes. */
 static TupleTableSlot *
 NextPassingRow(FilterPoint *point)
 {
-	/* to stop is right at any moment: the rows that are left would all be dropped */
+	/* to stop is right at any moment: the rows that are left would all be removed */
 	if (point->bounds != NULL && PartitionIsExcluded(point))
 		return NULL;
 	for (;;)

@@ -15,12 +15,12 @@ extern bool FilterIsArmed(AppliedFilter *applied, uint32 rows);
 
 /* Counts tests of rows. */
 static inline void
-CountTests(AppliedFilter *applied, uint32 checked, uint32 dropped)
+CountTests(AppliedFilter *applied, uint32 checked, uint32 removed)
 {
 	applied->counts[ROWS_CHECKED] += checked;
 	applied->window_checked += checked;
-	applied->counts[ROWS_DROPPED] += dropped;
-	applied->window_dropped += dropped;
+	applied->counts[ROWS_REMOVED] += removed;
+	applied->window_removed += removed;
 }
 
 /* True if the next test is timed.  The time is counted before the test is. */

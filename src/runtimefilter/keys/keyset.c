@@ -53,12 +53,12 @@
 #define FILTER_BITS_PER_KEY 16
 
 /*
- * The rate of a Bloom filter that is cut at the end.  One row in a hundred that is not dropped costs one
+ * The rate of a Bloom filter that is cut at the end.  One row in a hundred that is not removed costs one
  * hundredth of the gain, and each halving of the rate costs a tenth more memory.
  */
 #define FILTER_FPR 0.01
 
-/* A filter that passes half of what it should drop is not worth its tests. */
+/* A filter that passes half of what it should remove is not worth its tests. */
 #define WORST_FPR 0.5
 
 void

@@ -321,7 +321,7 @@ NewParallelBuild(RuntimeFilter *filter)
 	build->shared.start_part = StartPart;
 	build->shared.end_part = EndPart;
 	build->shared.complete = CompleteFromAll;
-	/* reading a row of the table costs a fraction of what a dropped outer row saves */
-	build->most_rows = bloomx_runtime_filter_min_drop == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
+	/* reading a row of the table costs a fraction of what a removed outer row saves */
+	build->most_rows = bloomx_runtime_filter_min_removed == 0 ? DBL_MAX : filter->filtered->plan->plan_rows / 2;
 	return &build->shared;
 }

@@ -369,7 +369,7 @@ ExecSharedGather(PlanState *ps)
 								 dsm_segment_handle(query->parallel->segment));
 }
 
-/* True if the node is a filter point, other than the Gather itself, at which rows are dropped. */
+/* True if the node is a filter point, other than the Gather itself, at which rows are removed. */
 static bool
 IsFiltered(PlanState *ps, void *gather)
 {

@@ -12,7 +12,7 @@
  * An expression of the column is no key here: equal values may differ in it, as
  * 1.0::text and 1.00::text do.
  *
- * Filters drop whole groups, but not always: they pause, and page ranges are skipped
+ * Filters remove whole groups, but not always: they pause, and page ranges are skipped
  * where a Bloom filter passes a key.  So a group without a match may have some of its
  * rows left.  It ends at the join, but before that expressions are computed for it:
  * 1 / (count(*) - 2), or a HAVING of that kind, must not fail for a group of three

@@ -88,7 +88,7 @@ IsUnrestricted(PlanState *input)
 	/* below 0: unknown */
 	rows = ((ScanState *) input)->ss_currentRelation->rd_rel->reltuples;
 	return input->plan->qual == NIL ||
-		(rows > 0 && input->plan->plan_rows > (1 - bloomx_runtime_filter_min_drop) * rows);
+		(rows > 0 && input->plan->plan_rows > (1 - bloomx_runtime_filter_min_removed) * rows);
 }
 
 /* True if so few rows are expected to go that a filter does not pay. */
@@ -97,8 +97,8 @@ WillDropTooFew(RuntimeFilter *filter)
 {
 	double		left = filter->join->plan->plan_rows / Max(filter->filtered->plan->plan_rows, 1);
 
-	filter->expects_drop = fabs(1 - left) >= bloomx_runtime_filter_min_drop;
-	return bloomx_runtime_filter_min_drop > 0 && 1 - left < bloomx_runtime_filter_min_drop &&
+	filter->expects_removal = fabs(1 - left) >= bloomx_runtime_filter_min_removed;
+	return bloomx_runtime_filter_min_removed > 0 && 1 - left < bloomx_runtime_filter_min_removed &&
 		IsUnrestricted(filter->input);
 }
 
@@ -169,7 +169,7 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 	applied->filter = filter;
 	applied->point = point;
 	applied->shared_report = -1;
-	applied->drop_rate = 1;
+	applied->removal_rate = 1;
 	applied->row_cost = (filter->join->plan->total_cost - filter->input->plan->total_cost - ps->plan->total_cost) * COST_UNIT /
 		Max(ps->plan->plan_rows, 1);
 	applied->keys = palloc(filter->n_keys * sizeof(int));
@@ -416,7 +416,7 @@ StartFilter(RuntimeFilter *filter)
 	 * join goes its own way: an empty side keeps the other from being read.
 	 */
 	filter->builds_first = filter->hash_join != NULL &&
-		(bloomx_runtime_filter_min_drop == 0 ||
+		(bloomx_runtime_filter_min_removed == 0 ||
 		 (temp_file_limit < 0 && filter->input->plan->total_cost <= CostOfNothing(filter->filtered))) &&
 		PlanHasNoSideEffect(filter->input) && PlanHasNoSideEffect(filter->filtered);
 	if (filter->builds_first)
@@ -450,7 +450,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	}
 	if (WillDropTooFew(filter))
 	{
-		NoFilter(query, join, "expected to remove fewer rows than bloomx.runtime_filter_min_drop");
+		NoFilter(query, join, "expected to remove fewer rows than bloomx.runtime_filter_min_removed");
 		return;
 	}
 	rows = filter->filtered->plan->plan_rows;

@@ -1,10 +1,10 @@
 /*
  * pushdown.c - finds the points of a key below a join.
  *
- * A row of the filtered side that matches nothing yields nothing.  It may be dropped
+ * A row of the filtered side that matches nothing yields nothing.  It may be removed
  * further below, wherever its key is known, as long as each node on the way hands
  * the key's columns through, and yields for that row nothing but rows with the same
- * key, which would be dropped above:
+ * key, which would be removed above:
  *
  *   - projections, appends, sorts and the like;
  *   - joins, from the outer side unless it is the side that is filled with NULLs,
@@ -22,19 +22,19 @@
  * its rows.
  *
  * Some nodes keep their rows from one rescan to the next: sorts, Material, and the
- * hash tables of groups and of joins below.  Rows that were dropped for one set of keys would be
+ * hash tables of groups and of joins below.  Rows that were removed for one set of keys would be
  * missing when the join above has another.  So a way goes through such a node only
  * if each build of the join has the same keys: nothing on the side that is built
  * depends on a parameter or is volatile (volatility.c).
  *
  * A filter must not make anything be read that would not have been: a LIMIT, a cursor
  * or an EXISTS above may stop the query at any row.  Nodes that hand up each row before
- * they ask for the next one read no more if rows are dropped below them.  But there are
+ * they ask for the next one read no more if rows are removed below them.  But there are
  * nodes that look ahead, or that stop by themselves.  A merge join stops to read a side
  * when the other one is at its end, and a merge of sorted inputs reads a row of each of
  * them.  Sorted groups that are aggregated, and an incremental sort, read a row of the
  * next group.  A nested loop goes to its next outer row after one match, if one is
- * enough.  Whoever drops rows below would go on to the next row that passes, however far
+ * enough.  Whoever removes rows below would go on to the next row that passes, however far
  * away that is.  So the way goes on there only to a sort, which reads all of its input
  * anyway.
  *
@@ -55,7 +55,7 @@
  *
  *   - Inner joins and semijoins only.  There, fewer rows of g mean fewer rows of the
  *     join.  Of a left join or an antijoin they would make rows that were not there
- *     before.  Those would be dropped above as well, but on the way something might
+ *     before.  Those would be removed above as well, but on the way something might
  *     be computed of them that fails.
  *   - The equality must be one that the codes of keys know (CarryKeyCoder).
  *   - All that is below the filtered side of a join is read by that join alone, and
@@ -171,7 +171,7 @@ PushDownAll(Pushdown *pushdown, PlanState **inputs, int n, const PushedKey *key)
 		PushDown(pushdown, inputs[i], key);
 }
 
-/* True if rows of the outer side of a join may be dropped below it. */
+/* True if rows of the outer side of a join may be removed below it. */
 static bool
 OuterSideIsOpen(JoinType type)
 {
@@ -267,7 +267,7 @@ PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *
 /*
  * Goes on to columns of the other side of a join that equal the key.  To the outer
  * side of a hash join there is no need to: its own filter has the keys of its inner
- * side, where the rows are dropped.
+ * side, where the rows are removed.
  */
 static void
 PushDownEquals(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
@@ -315,7 +315,7 @@ HandsUpEachRow(PlanState *ps)
 
 /*
  * True if the way may go on below a node that makes groups.  A filter may pause or
- * skip a page, so a group may lose some of its rows only.  It is dropped above, but
+ * skip a page, so a group may lose some of its rows only.  It is removed above, but
  * what is computed of it on the way there must not fail.
  */
 static bool
@@ -334,7 +334,7 @@ GroupsAreOpen(const Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 static bool
 InputsAreSmall(PlanState *ps)
 {
-	return bloomx_runtime_filter_min_drop > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_POINT;
+	return bloomx_runtime_filter_min_removed > 0 && ps->plan->total_cost < ((AppendState *) ps)->as_nplans * LEAST_COST_OF_POINT;
 }
 
 /* Goes on below a node; false if the way ends at it.  The key is over the rows of the input on that side. */

@@ -13,7 +13,7 @@
 bool		bloomx_runtime_filter = false;
 int			bloomx_runtime_filter_min_rows = 10000;
 int			bloomx_runtime_filter_min_pages = 64;
-double		bloomx_runtime_filter_min_drop = 0.1;
+double		bloomx_runtime_filter_min_removed = 0.1;
 bool		bloomx_explain_conditions = false;
 
 /*
@@ -37,17 +37,17 @@ ReportLateStart(void)
 }
 
 /*
- * The defaults.  A row that is dropped saves up to 200 ns (a join of a million build
+ * The defaults.  A row that is removed saves up to 200 ns (a join of a million build
  * rows; of 1,000 in the processor's cache it saves nothing).  A filter costs 5 to 10 us
  * per query, and 13 ns (an integer) to 42 ns (a text) per row of the inner side.
- * 10,000 rows of which one in ten is dropped pay for that if the inner side has a
+ * 10,000 rows of which one in ten is removed pay for that if the inner side has a
  * thousand rows.
  *
  * A page that is skipped saves 5 us; opening a BRIN index costs about 40 us.  64
  * pages are twice what a scan reads before it opens one (pageruns.c).
  *
- * A test costs 7 ns (an integer) to 32 ns (a numeric), a tenth of what a dropped row
- * saves.  So one that drops fewer than one row in ten does not pay.  (The set "costs"
+ * A test costs 7 ns (an integer) to 32 ns (a numeric), a tenth of what a removed row
+ * saves.  So one that removes fewer than one row in ten does not pay.  (The set "costs"
  * of bench/join/run prints what a row costs and saves: bench/results/joins-costs.csv.)
  */
 void
@@ -70,11 +70,11 @@ DefineRuntimeFilterSettings(void)
 							NULL,
 							&bloomx_runtime_filter_min_pages, 64, 0, INT_MAX,
 							PGC_USERSET, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
-	DefineCustomRealVariable("bloomx.runtime_filter_min_drop",
+	DefineCustomRealVariable("bloomx.runtime_filter_min_removed",
 							 "Sets the minimum fraction of the rows that a runtime filter must remove.",
 							 "A filter that removes less pauses for a while. A join gets no filter if the planner expects it to remove less. "
 							 "0 means that filters are always made and never pause.",
-							 &bloomx_runtime_filter_min_drop, 0.1, 0, 1,
+							 &bloomx_runtime_filter_min_removed, 0.1, 0, 1,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomx.explain_conditions",
 							 "Shows runtime filters in every EXPLAIN.",

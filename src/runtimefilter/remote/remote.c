@@ -1,7 +1,7 @@
 /*
  * remote.c - sends filters with the queries of foreign scans.
  *
- * A row of a foreign table that a filter drops here has already crossed the network.
+ * A row of a foreign table that a filter removes here has already crossed the network.
  * So where a filter point is the scan of a postgres_fdw table, the filter itself is sent: the
  * remote query gets the condition that the key is in it, and one more parameter.
  *
@@ -16,7 +16,7 @@
  * asynchronous Append.  By then the join has the keys; if it has not, the value is NULL
  * and the condition is true.
  *
- * Why it is right.  A cursor drops the rows that the point would drop (pushdown.c), but
+ * Why it is right.  A cursor removes the rows that the point would remove (pushdown.c), but
  * earlier.  It also lives longer than the test of a row: it must not be read when the
  * join has other keys than those that it was opened with.  If each build of the join has
  * the same keys, nothing can go wrong.  Otherwise the end of a hash table says that
@@ -191,14 +191,14 @@ BestRate(const Plan *scan, double n)
 	return Max(Min(Max(best, LOWEST_RATE), HIGHEST_RATE), lowest);
 }
 
-/* The filter must save more than it takes even if it drops as few rows as a filter may. */
+/* The filter must save more than it takes even if it removes as few rows as a filter may. */
 static bool
 FilterPays(const Plan *scan, double n)
 {
 	double		rate = BestRate(scan, n);
 
-	return rate <= HIGHEST_RATE && (bloomx_runtime_filter_min_drop == 0 ||
-									TEXT_BYTES * n * -log(rate) <= bloomx_runtime_filter_min_drop * BytesOfRows(scan));
+	return rate <= HIGHEST_RATE && (bloomx_runtime_filter_min_removed == 0 ||
+									TEXT_BYTES * n * -log(rate) <= bloomx_runtime_filter_min_removed * BytesOfRows(scan));
 }
 
 /* ---- the parameter ---- */

@@ -32,7 +32,7 @@ static int	extension;			/* EXPLAIN's number for us; its state is not NULL if the
 
 static const char *const count_names[N_COUNTS] = {
 	[ROWS_CHECKED] = "Rows Checked",
-	[ROWS_DROPPED] = "Rows Dropped",
+	[ROWS_REMOVED] = "Rows Removed",
 	[PAGES] = "Pages",
 	[PAGES_SKIPPED] = "Pages Skipped",
 	[PARTITIONS] = "Partitions Asked",

@@ -110,7 +110,7 @@ DescribeLookup(const FilterReport *r, char *line, size_t size)
 
 	if (r->counts[ROWS_CHECKED] > 0)
 		snprintf(line + written, size - written, "; inner side not read for " UINT64_FORMAT " of " UINT64_FORMAT " outer rows",
-				 r->counts[ROWS_DROPPED], r->counts[ROWS_CHECKED]);
+				 r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
 }
 
 void
@@ -136,8 +136,8 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 		return;
 	}
 	appendStringInfo(&s, ": %s, " UINT64_FORMAT " build rows, " UINT64_FORMAT " bytes; "
-					 UINT64_FORMAT " of " UINT64_FORMAT " rows dropped",
-					 r->kind, r->build_rows, r->bytes, r->counts[ROWS_DROPPED], r->counts[ROWS_CHECKED]);
+					 UINT64_FORMAT " of " UINT64_FORMAT " rows removed",
+					 r->kind, r->build_rows, r->bytes, r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
 	if (r->counts[PAGES] > 0)
 		appendStringInfo(&s, "; " UINT64_FORMAT " of " UINT64_FORMAT " pages skipped", r->counts[PAGES_SKIPPED],
 						 r->counts[PAGES]);
@@ -145,7 +145,7 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 		appendStringInfo(&s, "; partition %s", r->counts[PARTITIONS_SKIPPED] == r->counts[PARTITIONS] ? "skipped" :
 						 r->counts[PARTITIONS_SKIPPED] == 0 ? "read" : "skipped at times");
 	if (r->counts[PAUSES] > 0)
-		appendStringInfo(&s, "; " UINT64_FORMAT " pauses", r->counts[PAUSES]);
+		appendStringInfo(&s, "; " UINT64_FORMAT " pause%s", r->counts[PAUSES], r->counts[PAUSES] == 1 ? "" : "s");
 	if (r->counts[BYTES_SENT] > 0)
 		appendStringInfo(&s, "; " UINT64_FORMAT " bytes sent", r->counts[BYTES_SENT]);
 	if (r->processes > 1)
