@@ -79,7 +79,7 @@ measure(blx_geometry g, uint64_t n, double target, uint64_t probes)
 				s2,
 				probe_sigma,
 				bits_sigma,
-				approximate = g.layout == BLX_SCALABLE ? 0.005 : 0;
+				approximate = g.layout == BLX_SCALABLE ? 0.005 : g.layout == BLX_DYNAMIC_BLOCKED ? 0.01 : 0;
 
 	expected = blx_fpr_expected(&g, n);
 	for (uint64_t seed = 1; seed <= FILTERS; seed++)

@@ -35,6 +35,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "core/base/hash.h"
 #include "core/layouts/digits.h"
 #include "core/layouts/geometry.h"
 #include "core/layouts/research/dynamic_stage.h"
@@ -345,12 +346,40 @@ check_body(const blx_filter *f, uint64_t words, blx_error *error)
 	return true;
 }
 
+/* Blocks that are still to be found: their number, and the sum of the hashes of their places. */
+typedef struct unfound
+{
+	uint64_t	blocks;
+	uint64_t	sum;
+} unfound;
+
+/* The overflow blocks, one after another by their sizes.  False if they do not end where the memory in use does. */
+static bool
+list_overflow(const blx_filter *f, unfound *left)
+{
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	end = block_at(f, words[USED]),
+				at = block_at(f, f->blocks);
+
+	while (at < end)
+	{
+		dynamic_stage s = home(f, 0).stage;
+
+		reach_stage(f, &s, stage_of(words[at]));
+		left->blocks++;
+		left->sum += blx_hash_int64(at, 0);
+		at += s.blocks * block_words(f);
+	}
+	return at == end;
+}
+
 /*
  * True if the chain of a home block can be walked to its end, its stages are in
- * order without too many twins, and its records count their bits.
+ * order without too many twins, and its records count their bits.  Takes its
+ * overflow blocks off those that are left.
  */
 static bool
-chain_is_sound(const blx_filter *f, uint64_t block)
+chain_is_sound(const blx_filter *f, uint64_t block, unfound *left)
 {
 	const uint64_t *words = blx_cwords(f);
 	place		p = home(f, block);
@@ -369,109 +398,29 @@ chain_is_sound(const blx_filter *f, uint64_t block)
 		if (taken != MOVED)
 			return taken == AT_END;
 		twins = p.stage.number == stage ? twins + 1 : 1;
-		if (twins > MAX_TWINS)
+		if (twins > MAX_TWINS || left->blocks == 0)
 			return false;
+		left->blocks--;
+		left->sum -= blx_hash_int64(p.at, 0);
 	}
 }
 
 /*
- * Every overflow block must be linked from exactly one other block.  A link to
- * anything else, such as the inside of a block, would let a key change a record.
- *
- * The check walks through all overflow blocks by their sizes and marks their
- * records, in the highest bit, which no link of a filter of 1 GB uses.  Then it
- * follows all links and takes one mark away per link.  A word inside a block may
- * look like a record with a mark, but it can lose it only once, so no more links
- * are followed than there are words.  If as many links were followed as there are
- * overflow blocks, and no record has a mark left, each link led to a block of its
- * own.
+ * Every overflow block must be linked from exactly one other block: a link to
+ * anything else, such as the inside of a block, would let a key change a record.  So
+ * the links must lead to as many places as there are blocks, and to the same ones, as
+ * the sums of their hashes tell.  No more links than that are followed.
  */
-#define MARK (UINT64_C(1) << 63)
-
-_Static_assert(BLX_MAX_BYTES / (64 + DYNAMIC_RECORD_BITS) * 8 < MARK >> LINK_SHIFT, "links leave the highest bit free");
-
-/* Returns the word where the block after the one at `at` begins.  sizes has the blocks of each stage. */
-static inline uint64_t
-next_block(const blx_filter *f, uint64_t at, const uint64_t *sizes)
-{
-	return at + sizes[stage_of(blx_cwords(f)[at])] * block_words(f);
-}
-
-/*
- * Follows all chains and takes the mark of each block that a link leads to.
- * Returns the number of links; UINT64_MAX if one is broken or leads to a word
- * without a mark.
- */
-static uint64_t
-take_marks(blx_filter *f)
-{
-	uint64_t   *words = blx_words(f);
-	uint64_t	links = 0;
-
-	for (uint64_t block = 0; block < f->blocks; block++)
-	{
-		place		p = home(f, block);
-		step		taken;
-
-		while ((taken = follow(f, &p)) == MOVED && (words[p.at] & MARK))
-		{
-			words[p.at] ^= MARK;
-			links++;
-		}
-		if (taken != AT_END)
-			return UINT64_MAX;
-	}
-	return links;
-}
-
-/*
- * True if every overflow block has one link.  Takes time linear in the size of
- * f, and changes f if it is not sound.
- */
-static bool
-links_are_sound(blx_filter *f)
-{
-	uint64_t   *words = blx_words(f);
-	dynamic_stage s = home(f, 0).stage;
-	uint64_t	sizes[DYNAMIC_LAST_STAGE + 1];
-	uint64_t	first = block_at(f, f->blocks),
-				end = block_at(f, words[USED]),
-				blocks = 0,
-				at;
-
-	/* The size of every stage, then a mark for every overflow block, from the first to the end. */
-	for (unsigned i = 0; i <= DYNAMIC_LAST_STAGE; i++)
-	{
-		reach_stage(f, &s, i);
-		sizes[i] = s.blocks;
-	}
-	for (at = first; at < end; at = next_block(f, at, sizes))
-	{
-		if (words[at] & MARK)
-			return false;
-		words[at] |= MARK;
-		blocks++;
-	}
-
-	/* The blocks end where the memory in use ends, every link takes a mark, and none is left. */
-	if (at != end || take_marks(f) != blocks)
-		return false;
-	for (at = first; at < end; at = next_block(f, at, sizes))
-		if (words[at] & MARK)
-			return false;
-	return true;
-}
-
-/* The links come first: only if no two chains share a block, walking them all takes linear time. */
 static bool
 check_contents(blx_filter *f, blx_error *error)
 {
 	const uint64_t *words = blx_cwords(f);
-	bool		sound = links_are_sound(f);
+	unfound		left = {0};
+	bool		sound = list_overflow(f, &left);
 
 	for (uint64_t block = 0; sound && block < f->blocks; block++)
-		sound = chain_is_sound(f, block);
-	if (!sound)
+		sound = chain_is_sound(f, block, &left);
+	if (!sound || left.blocks != 0 || left.sum != 0)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a dynamic_blocked filter has a broken chain of blocks");
 	/* The spare memory must be zeros, since overflow blocks will be made of it. */
 	for (uint64_t i = block_at(f, words[USED]); i < words_of(f); i++)
