@@ -1,6 +1,6 @@
 #!/bin/sh
 # Merges of an index of access method bloomx, and what goes on beside them: cancelled ones leave no pages behind, inserts wait
-# neither for VACUUM nor for a check, and a check notices when the geometry of filters is chosen.
+# neither for VACUUM nor for a check.
 #
 #     scripts/throwaway test/server/index_merges.sh
 #
@@ -80,7 +80,7 @@ same "the next VACUUM removes every dead row, wherever it was moved" t \
 	"$(sql -c "SELECT bloomx_check_index('slow_f') = rows + pending AND rows + pending = count FROM bloomx_index_info('slow_f'), (SELECT count(f) FROM slow) c")"
 
 # A check whose table scan stops at the gate, because the index's expression does so where test.gate is set: at the row of that
-# number. Inserts, merges and VACUUM go on, and some more while the scan goes on.
+# number. Inserts go on, and some more while the scan goes on.
 sql -c "
 	CREATE FUNCTION gated(id int, f bloomfilter) RETURNS bloomfilter LANGUAGE plpgsql IMMUTABLE AS \$\$
 	BEGIN
@@ -103,8 +103,9 @@ for round in 1 2 3 4 5 6; do
 	sql -c "SET statement_timeout = $patience" -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || status=1
 done
 ok "no insert waits for a check" "$status"
-sql -c "SET statement_timeout = $patience" -c "VACUUM slow"
-ok "VACUUM does not wait for it either" $?
+sql -c "SET statement_timeout = 1000" -c "VACUUM slow" 2>/dev/null
+[ $? -ne 0 ]
+ok "VACUUM does: rows must not move meanwhile" $?
 kill -0 $check
 ok "the check was still running" $?
 open_gate
@@ -112,7 +113,7 @@ for round in 1 2 3; do
 	sql -c "INSERT INTO slow (f) SELECT some_filter() FROM generate_series(1, 100)" || exit 1
 done
 wait $check && [ "$(cat "$work/checked")" = t ]
-ok "the check finds every row, though merges have moved them" $?
+ok "the check finds every row" $?
 
 # A transaction older than the index sees row versions that the index never had. This must not mislead the check.
 sql -c "CREATE TABLE old (f bloomfilter) WITH (fillfactor = 30); INSERT INTO old SELECT some_filter() FROM generate_series(1, 50)"
@@ -125,28 +126,5 @@ open_gate
 wait $check
 same "a check under REPEATABLE READ reports no damage where there is none" "50  50 t" \
 	"$(tr '\n' ' ' <"$work/old")$(sql -c "SELECT indcheckxmin FROM pg_index WHERE indexrelid = 'old_f'::regclass")"
-
-# ---- a geometry that is chosen late ----
-
-# Small filters, and then larger ones: the list becomes too long while a check runs, and the geometry is chosen for its first
-# segment. The check must begin again, and so sees the new rows as well.
-sql -c "
-	CREATE FUNCTION sized(id int, size int) RETURNS bloomfilter LANGUAGE sql IMMUTABLE AS
-		'SELECT public.bloom_agg(k, size) FROM generate_series(id, id + 9) k';
-	CREATE TABLE fresh (id int, size int) WITH (autovacuum_enabled = off);
-	CREATE INDEX fresh_f ON fresh USING bloomx (gated(id, sized(id, size))) WITH (pending_limit = 16);
-	INSERT INTO fresh SELECT i, 10 FROM generate_series(1, 300) i" || exit 1
-chosen="SELECT signature_bits IS NOT NULL FROM bloomx_index_info('fresh_f')"
-same "no geometry is chosen yet" f "$(sql -c "$chosen")"
-close_gate
-sql -c "SET test.gate = 150" -c "SELECT bloomx_check_index('fresh_f')" -o "$work/checked" &
-check=$!
-waits_at_gate
-sql -c "SET statement_timeout = '120s'" -c "INSERT INTO fresh SELECT i, i FROM generate_series(301, 400) i" || exit 1
-kill -0 $check && [ "$(sql -c "$chosen")" = t ]
-ok "the check was running when the geometry was chosen" $?
-open_gate
-wait $check
-same "and begins again then" 400 "$(cat "$work/checked")"
 
 finish

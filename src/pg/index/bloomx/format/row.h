@@ -6,6 +6,8 @@
 
 #include "pg/base/base.h"
 
+#include "storage/itemptr.h"
+
 #include "pg/index/bloomx/format/geometry.h"
 
 #pragma GCC visibility push(hidden)

@@ -5,10 +5,9 @@
  * its signature has every bit that it must have, and no page is used twice.  That
  * proves lookups right for all keys.
  *
- * The directory lock is held while the index is read, but not while the table is
- * read: first for the TIDs, and then for the bits of one batch of rows at a time.
- * If merges have moved rows in between, the index is read again.  If the geometry of
- * filters has been chosen in between, the check begins again.
+ * The directory lock is held meanwhile, so nothing in the index moves: VACUUM waits,
+ * and rows that are inserted become pending rows.  What the rows of the table must have
+ * in the index is collected in batches, and each is checked segment by segment.
  */
 #include "pg/base/base.h"
 
@@ -27,44 +26,90 @@
 
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/inspect/check_places.h"
+#include "pg/index/bloomx/pending/reader.h"
 
-/* ---- the rows of the table ---- */
+/* ---- a batch ---- */
 
+static void
+CheckPending(BloomxCheck *check, BloomxPlace *places, Size n)
+{
+	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory);
+	const uint64 *row;
+	Size		i = 0;
+
+	for (uint32 number = 0; i < n && (row = BloomxNextPending(reader)) != NULL; number++)
+		for (; i < n && places[i].row == number; i++)
+			places[i].lacks = check->pending_lacks(check, places[i].of, row, reader->n);
+	BloomxEndPending(reader);
+}
+
+/* Each row must have a place with all of its bits. */
 static void
 CheckBatch(BloomxCheck *check)
 {
-	BloomxDirectory *now;
-	bool		changed;
+	bool	   *found = palloc0(Max(1, check->nrows) * sizeof(bool));
+	Size		n;
 
-	BloomxLockDirectory(check->index);
-	now = BloomxReadDirectory(check->index, NULL);
-	check->outdated = now->geometry.parts != check->directory->geometry.parts && !now->meta.keys.of_values;
-	changed = now->meta.changes != check->directory->meta.changes;
-	if (!check->outdated)
+	/* the places of each segment together, since a page of it has bits of all its rows */
+	BloomxSortBatch(check->batch, check->nbatch);
+	for (Size first = 0; first < check->nbatch; first += n)
 	{
-		if (changed)
-			BloomxReadPlaces(check);
-		check->check_batch(check, changed);
+		uint32		segment = check->batch[first].segment;
+
+		for (n = 1; first + n < check->nbatch && check->batch[first + n].segment == segment;)
+			n++;
+		if (segment == IN_PENDING)
+			CheckPending(check, check->batch + first, n);
+		else if (check->directory->segments[segment].slices > 0)	/* others may hold anything */
+			check->check_segment(check, &check->directory->segments[segment], check->batch + first, n);
 	}
-	BloomxUnlockDirectory(check->index);
-	pfree(now->segments);
-	pfree(now);
+	for (Size i = 0; i < check->nbatch; i++)
+		found[check->batch[i].of] |= !check->batch[i].lacks;
+	for (uint32 i = 0; i < check->nrows; i++)
+		if (!found[i])
+			BloomxReportRow(check, &check->rows[i], "lacks a bit");
+	pfree(found);
+	check->nbatch = check->nrows = 0;
+}
+
+/* ---- the rows of the table ---- */
+
+/* Adds the places of a row to the batch: entries of the row, or of its block. */
+static void
+AddPlaces(BloomxCheck *check, const ItemPointerData *tid)
+{
+	ItemPointerData tids[2] = {*tid, *tid};
+	Size		before = check->nbatch;
+
+	ItemPointerSetOffsetNumber(&tids[1], WHOLE_BLOCK);
+	for (int i = 0; i < 2; i++)
+		for (Size place = BloomxFindPlace(check, &tids[i]);
+			 place < check->nplaces && ItemPointerCompare(&check->places[place].tid, &tids[i]) == 0; place++)
+		{
+			if (check->nbatch == check->room)
+				check->batch = repalloc_huge(check->batch, (check->room *= 2) * sizeof(BloomxPlace));
+			check->batch[check->nbatch] = check->places[place];
+			check->batch[check->nbatch++].of = check->nrows;
+		}
+	if (check->nbatch == before)
+		BloomxReportRow(check, tid, "is missing");
 }
 
 static void
 CheckRow(Relation index, ItemPointer tid, Datum *values, bool *isnull, bool alive, void *arg)
 {
 	BloomxCheck *check = arg;
-	MemoryContext old;
-	bool		full;
+	MemoryContext old = MemoryContextSwitchTo(check->row_memory);
+	bool		indexed = check->keep_row(check, check->nrows, values, isnull);
 
-	if (check->outdated)
-		return;
-	old = MemoryContextSwitchTo(check->row_memory);
-	full = check->add_row(check, tid, values, isnull);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(check->row_memory);
-	if (full)
+	if (!indexed)
+		return;
+	AddPlaces(check, tid);
+	check->rows[check->nrows++] = *tid;
+	check->checked++;
+	if (check->nrows == check->most_rows || check->is_full)
 		CheckBatch(check);
 }
 
@@ -73,50 +118,40 @@ CheckTable(BloomxCheck *check, Relation heap, Snapshot snapshot)
 {
 	IndexInfo  *info = BuildIndexInfo(check->index);
 
-	check->start(check);
 	check->row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check row", ALLOCSET_DEFAULT_SIZES);
+	check->rows = MemoryContextAllocHuge(CurrentMemoryContext, check->most_rows * sizeof(ItemPointerData));
+	check->room = check->most_rows;
+	check->batch = MemoryContextAllocHuge(CurrentMemoryContext, check->room * sizeof(BloomxPlace));
 	info->ii_Concurrent = true;
 	table_index_build_scan(heap, check->index, info, true, false, CheckRow, check,
 						   table_beginscan_strat(heap, snapshot, 0, NULL, true, true));
-	if (!check->outdated)
-		CheckBatch(check);
-	MemoryContextDelete(check->row_memory);
+	CheckBatch(check);
 }
 
 /*
- * Returns false if the check must begin again.
+ * Returns how many rows of the table should be in the index, and are.
  *
  * Every row that the snapshot sees must be in the index already.  That is true
  * only of a snapshot taken now.  The snapshot of a REPEATABLE READ transaction
  * may be older than the index, and see row versions that the index never had.
  */
-static bool
-CheckWithLatestSnapshot(BloomxCheck *check, Relation heap)
-{
-	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
-
-	check->checked = 0;
-	check->outdated = false;
-	BloomxLockDirectory(check->index);
-	BloomxReadPlaces(check);
-	BloomxUnlockDirectory(check->index);
-	CheckTable(check, heap, snapshot);
-	UnregisterSnapshot(snapshot);
-	return !check->outdated;
-}
-
-/* Returns how many rows of the table should be in the index, and are. */
 static int64
 CheckIndex(Relation index, Relation heap)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx check", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
 	BloomxCheck check = {.index = index};
+	Snapshot	snapshot = RegisterSnapshot(GetLatestSnapshot());
 
-	check.memory = AllocSetContextCreate(memory, "bloomx check places", ALLOCSET_DEFAULT_SIZES);
-	(BloomxIsOfFilters(index) ? BloomxCheckFilters : BloomxCheckValues) (&check);
-	while (!CheckWithLatestSnapshot(&check, heap))
-		;
+	BloomxLockDirectory(index);
+	BloomxReadPlaces(&check);
+	if (check.directory->meta.keys.of_values)
+		BloomxCheckValues(&check);
+	else
+		BloomxCheckFilters(&check);
+	CheckTable(&check, heap, snapshot);
+	BloomxUnlockDirectory(index);
+	UnregisterSnapshot(snapshot);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 	return check.checked;

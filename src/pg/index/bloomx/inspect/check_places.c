@@ -130,12 +130,10 @@ CollectPlaces(BloomxCheck *check)
 void
 BloomxReadPlaces(BloomxCheck *check)
 {
-	MemoryContext old;
-
-	MemoryContextReset(check->memory);
-	old = MemoryContextSwitchTo(check->memory);
 	check->directory = BloomxReadDirectory(check->index, NULL);
 	pfree(BloomxMapPages(check->index, check->directory));
 	CollectPlaces(check);
-	MemoryContextSwitchTo(old);
+	for (Size i = 1; i < check->nplaces && !check->directory->meta.keys.of_values; i++)
+		if (ItemPointerCompare(&check->places[i - 1].tid, &check->places[i].tid) == 0)
+			BloomxReportRow(check, &check->places[i].tid, "is there twice");
 }

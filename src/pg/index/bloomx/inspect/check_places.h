@@ -24,7 +24,8 @@ typedef struct BloomxPlace
 	ItemPointerData tid;
 	uint32		segment;		/* its number, or IN_PENDING */
 	uint32		row;
-	Size		signature;		/* its number in the batch */
+	uint32		of;				/* in a batch: the number of the table's row */
+	bool		lacks;			/* and true if a bit of that row is not there */
 } BloomxPlace;
 
 typedef struct BloomxCheck BloomxCheck;
@@ -33,32 +34,39 @@ struct BloomxCheck
 {
 	Relation	index;
 	BloomxDirectory *directory;
-	MemoryContext memory;		/* has the directory and the places; reset when they are read again */
-
-	BloomxPlace *places;		/* sorted by TID */
+	BloomxPlace *places;		/* of all rows of the index, sorted by TID */
 	Size		nplaces;
-	bool		outdated;		/* true if the geometry has been chosen: the check must begin again */
 	int64		checked;
 	MemoryContext row_memory;
 
+	/* the batch: rows of the table, and their places */
+	ItemPointerData *rows;
+	uint32		nrows;
+	uint32		most_rows;
+	BloomxPlace *batch;
+	Size		nbatch;
+	Size		room;
+
 	/*
-	 * What filters and values do with a row of the table, in row_memory, and with the
-	 * rows that wait to be checked together, under the directory lock.  Then `changed`
-	 * is true if the index was read again since they were added.
+	 * What filters and values do.  keep_row, in row_memory: keeps what row `number` of the
+	 * batch must have in the index, and sets is_full if there is room for no other; false if
+	 * the row is not in the index.  check_segment sets `lacks` of places in one segment.
+	 * pending_lacks: true if a pending row of n words lacks something.
 	 */
-	void		(*start) (BloomxCheck *check);
-	bool		(*add_row) (BloomxCheck *check, const ItemPointerData *tid, const Datum *values, const bool *isnull);	/* true: the batch is full */
-	void		(*check_batch) (BloomxCheck *check, bool changed);
+	bool		(*keep_row) (BloomxCheck *check, uint32 number, const Datum *values, const bool *isnull);
+	void		(*check_segment) (BloomxCheck *check, const BloomxSegment *segment, BloomxPlace *places, Size n);
+	bool		(*pending_lacks) (BloomxCheck *check, uint32 number, const uint64 *row, uint32 n);
+	bool		is_full;
 	void	   *state;
 };
 
-/* What check_filters.c and check_values.c offer. */
+/* What check_filters.c and check_values.c offer: set most_rows, what filters or values do, and their state. */
 extern void BloomxCheckFilters(BloomxCheck *check);
 extern void BloomxCheckValues(BloomxCheck *check);
 
 pg_noreturn extern void BloomxReportRow(const BloomxCheck *check, const ItemPointerData *tid, const char *problem);
 
-/* Reads what the index consists of now, and the places of all rows.  Needs the directory lock. */
+/* Reads what the index consists of, and the places of all rows, of filters each once.  Needs the directory lock. */
 extern void BloomxReadPlaces(BloomxCheck *check);
 
 /* The first place of a TID, or the place after it. */

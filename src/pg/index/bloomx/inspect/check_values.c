@@ -8,71 +8,61 @@
 #include "utils/memutils.h"
 
 #include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/bloomx/format/row.h"
 #include "pg/index/bloomx/inspect/check_places.h"
-#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/segment.h"
-
-/* A row of the table that is still to be checked. */
-typedef struct ValueRow
-{
-	ItemPointerData tid;
-	uint32		n;				/* hashes, or ANY_HASHES */
-	Size		first;			/* of its hashes */
-	bool		found;			/* true if some entry has all of its keys */
-} ValueRow;
 
 typedef struct ValueCheck
 {
 	BloomxColumns *columns;
-	ValueRow   *rows;
-	Size		nrows;
-	uint64	   *hashes;
+	uint64	   *hashes;			/* of the rows of the batch, one row after the other */
 	Size		nhashes;
-	Size		room;			/* for rows, and for hashes */
+	Size	   *first;			/* where those of each row begin; the last one is where they end */
 } ValueCheck;
 
-/* A place where the keys of a row may be. */
-typedef struct Candidate
+/* The hashes of a row. */
+static uint32
+HashesOf(const ValueCheck *state, uint32 number, const uint64 **hashes)
 {
-	uint32		row;			/* of the segment */
-	ValueRow   *of;
-	bool		lacks;			/* true if it does not have all of the keys */
-} Candidate;
+	*hashes = state->hashes + state->first[number];
+	return (uint32) (state->first[number + 1] - state->first[number]);
+}
 
 /* ---- the slices of one segment ---- */
 
-/* The bits that candidates must have, sorted by slice: those of slice s are candidates[first[s] .. first[s + 1] - 1]. */
+/* The bits that places must have, sorted by slice: those of slice s are places[first[s] .. first[s + 1] - 1]. */
 typedef struct NeededBits
 {
 	uint32	   *first;
-	uint32	   *candidates;
+	uint32	   *places;
 } NeededBits;
 
 static NeededBits
-SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegment *segment, const Candidate *candidates, Size n)
+SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegment *segment, const BloomxPlace *places, Size n)
 {
 	blx_partitioned shape = {.parts = keys->parts, .width = segment->slices / keys->parts};
 	NeededBits	bits = {.first = MemoryContextAllocExtended(CurrentMemoryContext, (segment->slices + 2) * sizeof(uint32), MCXT_ALLOC_ZERO)};
 	uint32		slices[BLX_MAX_K];
+	const uint64 *hashes;
 	Size		total = 0;
 
 	for (Size i = 0; i < n; i++)
-		total += candidates[i].of->n * keys->parts;
-	bits.candidates = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, total) * sizeof(uint32));
+		total += HashesOf(state, places[i].of, &hashes) * keys->parts;
+	bits.places = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, total) * sizeof(uint32));
 	/* counted one slot too far, the counts become starting points that the second round moves to their places */
 	for (int round = 0; round < 2; round++)
 	{
 		for (Size i = 0; i < n; i++)
 		{
 			CHECK_FOR_INTERRUPTS();
-			for (uint32 key = 0; key < candidates[i].of->n; key++)
+			for (uint32 key = 0; key < HashesOf(state, places[i].of, &hashes); key++)
 			{
-				blx_partitioned_slices(&shape, state->hashes[candidates[i].of->first + key], slices);
+				blx_partitioned_slices(&shape, hashes[key], slices);
 				for (uint32 part = 0; part < keys->parts; part++)
 					if (round == 0)
 						bits.first[slices[part] + 2]++;
 					else
-						bits.candidates[bits.first[slices[part] + 1]++] = (uint32) i;
+						bits.places[bits.first[slices[part] + 1]++] = (uint32) i;
 			}
 		}
 		for (uint32 slice = 0; round == 0 && slice < segment->slices; slice++)
@@ -82,14 +72,10 @@ SortNeededBits(const ValueCheck *state, const BloomxKeys *keys, const BloomxSegm
 }
 
 static void
-CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
+CheckSegment(BloomxCheck *check, const BloomxSegment *segment, BloomxPlace *places, Size n)
 {
-	const BloomxSegment *segment = &check->directory->segments[number];
-	NeededBits	bits;
+	NeededBits	bits = SortNeededBits(check->state, &check->directory->meta.keys, segment, places, n);
 
-	if (segment->slices == 0)	/* may hold anything */
-		return;
-	bits = SortNeededBits(check->state, &check->directory->meta.keys, segment, candidates, n);
 	for (uint32 slice = 0; slice < segment->slices; slice++)
 	{
 		Buffer		buffer;
@@ -101,133 +87,60 @@ CheckSegment(BloomxCheck *check, uint32 number, Candidate *candidates, Size n)
 			BloomxReportCorruption(check->index, BloomxSliceBlock(segment, slice), "There are bits beyond the last row of the segment.");
 		for (uint32 i = bits.first[slice]; i < bits.first[slice + 1]; i++)
 		{
-			Candidate  *candidate = &candidates[bits.candidates[i]];
+			BloomxPlace *place = &places[bits.places[i]];
 
-			candidate->lacks |= !(words[candidate->row / 64] >> candidate->row % 64 & 1);
+			place->lacks |= !(words[place->row / 64] >> place->row % 64 & 1);
 		}
 		UnlockReleaseBuffer(buffer);
 	}
 	pfree(bits.first);
-	pfree(bits.candidates);
+	pfree(bits.places);
 }
 
-/* ---- pending rows ---- */
+/* ---- rows ---- */
 
-static void
-CheckPending(BloomxCheck *check, Candidate *candidates, Size n)
+/* Both are sorted. */
+static bool
+PendingLacks(BloomxCheck *check, uint32 number, const uint64 *row, uint32 n)
 {
-	const ValueCheck *state = check->state;
-	BloomxPendingReader *reader = BloomxStartPending(check->index, check->directory);
-	const uint64 *row;
-	Size		i = 0;
+	const uint64 *hashes;
+	uint32		of_row = HashesOf(check->state, number, &hashes),
+				found = 0;
 
-	for (uint32 number = 0; i < n && (row = BloomxNextPending(reader)) != NULL; number++)
-		for (; i < n && candidates[i].row == number; i++)
-		{
-			const ValueRow *of = candidates[i].of;
-			uint32		found = 0;
-
-			/* both are sorted */
-			for (uint32 j = 1; j < reader->n && found < of->n; j++)
-				found += row[j] == state->hashes[of->first + found];
-			candidates[i].lacks = found < of->n && BloomxHeadOf(row).hashes != ANY_HASHES;
-		}
-	BloomxEndPending(reader);
-}
-
-/* ---- the batch ---- */
-
-/* Counts the entries of the rows and of their blocks; batch, if it is not NULL, gets their places. */
-static Size
-CountOrCollect(const BloomxCheck *check, ValueRow *rows, Size nrows, BloomxPlace *batch)
-{
-	Size		n = 0;
-
-	for (Size i = 0; i < nrows; i++)
-	{
-		ItemPointerData tids[2] = {rows[i].tid, rows[i].tid};
-
-		ItemPointerSetOffsetNumber(&tids[1], WHOLE_BLOCK);
-		for (int j = 0; j < 2; j++)
-			for (Size place = BloomxFindPlace(check, &tids[j]);
-				 place < check->nplaces && ItemPointerCompare(&check->places[place].tid, &tids[j]) == 0; place++)
-			{
-				if (batch != NULL)
-				{
-					batch[n] = check->places[place];
-					batch[n].signature = i;
-				}
-				n++;
-			}
-	}
-	return n;
-}
-
-static void
-CheckBatch(BloomxCheck *check, bool changed)
-{
-	ValueCheck *state = check->state;
-	Size		total = CountOrCollect(check, state->rows, state->nrows, NULL),
-				n;
-	BloomxPlace *batch = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, total) * sizeof(BloomxPlace));
-	Candidate  *candidates = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, total) * sizeof(Candidate));
-
-	(void) CountOrCollect(check, state->rows, state->nrows, batch);
-	BloomxSortBatch(batch, total);
-	for (Size i = 0; i < total; i++)
-		candidates[i] = (Candidate) {.row = batch[i].row, .of = &state->rows[batch[i].signature]};
-	for (Size first = 0; first < total; first += n)
-	{
-		uint32		segment = batch[first].segment;
-
-		for (n = 1; first + n < total && batch[first + n].segment == segment;)
-			n++;
-		if (segment == IN_PENDING)
-			CheckPending(check, candidates + first, n);
-		else
-			CheckSegment(check, segment, candidates + first, n);
-	}
-	for (Size i = 0; i < total; i++)
-		candidates[i].of->found |= !candidates[i].lacks;
-	for (Size i = 0; i < state->nrows; i++)
-		if (!state->rows[i].found)
-			BloomxReportRow(check, &state->rows[i].tid, "is in no entry with all of its keys");
-	pfree(batch);
-	pfree(candidates);
-	state->nrows = state->nhashes = 0;
+	for (uint32 i = 1; i < n && found < of_row; i++)
+		found += row[i] == hashes[found];
+	return found < of_row && BloomxHeadOf(row).hashes != ANY_HASHES;
 }
 
 static bool
-AddRow(BloomxCheck *check, const ItemPointerData *tid, const Datum *values, const bool *isnull)
+KeepRow(BloomxCheck *check, uint32 number, const Datum *values, const bool *isnull)
 {
 	ValueCheck *state = check->state;
 	const KeyHashes *hashes = BloomxSortedHashesOfRow(state->columns, values, isnull);
 	uint32		n = hashes->n < ANY_HASHES ? hashes->n : 0;	/* of too many keys only the place is checked */
 
-	state->rows[state->nrows++] = (ValueRow) {.tid = *tid, .n = n, .first = state->nhashes};
+	if (number == 0)
+		state->nhashes = 0;
+	state->first[number] = state->nhashes;
 	memcpy(state->hashes + state->nhashes, hashes->hash, n * sizeof(uint64));
 	state->nhashes += n;
-	check->checked++;
-	return state->nrows == state->room || state->nhashes + ANY_HASHES > state->room;
+	state->first[number + 1] = state->nhashes;
+	check->is_full = state->nhashes + ANY_HASHES > check->most_rows;
+	return true;
 }
 
-/* The hashes of a batch take a tenth of the memory; their bits take as much for each part. */
-static void
-Start(BloomxCheck *check)
-{
-	ValueCheck *state = palloc0(sizeof(ValueCheck));
-
-	state->columns = BloomxOpenColumns(check->index);
-	state->room = Max(2 * ANY_HASHES, Min(maintenance_work_mem * (Size) 1024 / 10 / sizeof(uint64), PG_UINT32_MAX / BLX_MAX_K));
-	state->rows = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(ValueRow));
-	state->hashes = MemoryContextAllocHuge(CurrentMemoryContext, state->room * sizeof(uint64));
-	check->state = state;
-}
-
+/* The hashes of a batch, at most as many as rows, take a tenth of the memory; their bits take as much for each part. */
 void
 BloomxCheckValues(BloomxCheck *check)
 {
-	check->start = Start;
-	check->add_row = AddRow;
-	check->check_batch = CheckBatch;
+	ValueCheck *state = palloc0(sizeof(ValueCheck));
+
+	check->most_rows = (uint32) Max(2 * ANY_HASHES, Min(maintenance_work_mem * (Size) 1024 / 10 / sizeof(uint64), PG_UINT32_MAX / BLX_MAX_K));
+	state->columns = BloomxOpenColumns(check->index);
+	state->hashes = MemoryContextAllocHuge(CurrentMemoryContext, check->most_rows * sizeof(uint64));
+	state->first = MemoryContextAllocHuge(CurrentMemoryContext, (check->most_rows + 1) * sizeof(Size));
+	check->keep_row = KeepRow;
+	check->check_segment = CheckSegment;
+	check->pending_lacks = PendingLacks;
+	check->state = state;
 }
