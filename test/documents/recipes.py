@@ -207,7 +207,7 @@ def rebuild(a, b, c):
 
 def drop_day(a, b):
     """A writer comes between the two statements that drop a day."""
-    begin, first, second, commit = block("filter-columns", "DELETE FROM visit_day")
+    begin, first, second, commit = block("internals/filter-columns", "DELETE FROM visit_day")
     admin("TRUNCATE visit, visit_day; " + insert("old"))
     a(begin + "; " + first)
     b.start("SET statement_timeout = '1s'; " + insert("early"))
@@ -326,7 +326,7 @@ def come_once(a, b):
                     name = f"keys that come once: {first.__name__}, {end}, {second.__name__}, {level}"
                     admin(empty)
                     a(f"BEGIN ISOLATION LEVEL {level}")
-                    b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM week")
+                    b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM stream_keys")
                     (sql_a, keys_a), (sql_b, keys_b) = first([1, 2]), second([1, 3])
                     check(name + ": all are new for the first", set(keys_a), new(a(sql_a), keys_a))
                     b.must_wait(sql_b)
@@ -344,6 +344,23 @@ def come_once(a, b):
     check("keys that come once: a stream without a row is an error", "ERROR:  query returned no rows", a("SELECT new_keys('none', ARRAY[5])"))
 
 
+def build_anew(a, b):
+    """What "Stored filters" says of building a filter anew: with a lock no key is lost, and without one it may be."""
+    anew = "UPDATE blocklist SET f = (SELECT bloom_agg(host, 200000) FROM listed) WHERE name = 'hosts'"
+    admin("CREATE TABLE listed AS SELECT 'host' || n AS host FROM generate_series(1, 100) n; " + anew)
+    for locked, lost in (True, "0"), (False, "1"):
+        key = f"late, {locked}"
+        b(f"BEGIN; INSERT INTO listed VALUES ('{key}'); UPDATE blocklist SET f = bloom_add(f, '{key}') WHERE name = 'hosts'")
+        a("BEGIN")
+        a.must_wait("SELECT FROM blocklist WHERE name = 'hosts' FOR UPDATE" if locked else anew)
+        b("COMMIT")
+        a.result()
+        a((anew + "; " if locked else "") + "COMMIT")
+        check(f"build anew, locked {locked}: keys lost", lost, admin("SELECT count(*) FROM blocklist, listed WHERE NOT f @> host"))
+
+
+# ---- internals/more-recipes.md ----
+
 def last_days(a, b):
     empty = """UPDATE week SET day = '-infinity', keys = bloom_empty(7000, key_type => 'integer');
         UPDATE week_union SET today = '-infinity', keys = bloom_empty(7000, key_type => 'integer')"""
@@ -354,7 +371,7 @@ def last_days(a, b):
     for level in LEVELS:
         admin(empty)
         a(f"BEGIN ISOLATION LEVEL {level}")
-        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM stream_keys")
+        b(f"BEGIN ISOLATION LEVEL {level}; SELECT count(*) FROM week")
         a(add(1, "2026-01-01"))
         b.must_wait(add(2, "2026-01-02"))
         a("COMMIT")
@@ -384,23 +401,6 @@ def last_days(a, b):
     admin("SELECT week_add('{}', '2100-01-01')")
     check("the last seven days: a day without keys forgets old ones", "0", admin("SELECT bloom_cardinality(keys) FROM week_union"))
 
-
-def build_anew(a, b):
-    """What "Stored filters" says of building a filter anew: with a lock no key is lost, and without one it may be."""
-    anew = "UPDATE blocklist SET f = (SELECT bloom_agg(host, 200000) FROM listed) WHERE name = 'hosts'"
-    admin("CREATE TABLE listed AS SELECT 'host' || n AS host FROM generate_series(1, 100) n; " + anew)
-    for locked, lost in (True, "0"), (False, "1"):
-        key = f"late, {locked}"
-        b(f"BEGIN; INSERT INTO listed VALUES ('{key}'); UPDATE blocklist SET f = bloom_add(f, '{key}') WHERE name = 'hosts'")
-        a("BEGIN")
-        a.must_wait("SELECT FROM blocklist WHERE name = 'hosts' FOR UPDATE" if locked else anew)
-        b("COMMIT")
-        a.result()
-        a((anew + "; " if locked else "") + "COMMIT")
-        check(f"build anew, locked {locked}: keys lost", lost, admin("SELECT count(*) FROM blocklist, listed WHERE NOT f @> host"))
-
-
-# ---- internals/more-recipes.md ----
 
 def more():
     exact = """SELECT count(*) FILTER (WHERE member IS DISTINCT FROM coalesce(f @> k AND bloom_get(m, k) = 1, false)) FROM u, f,
@@ -439,10 +439,10 @@ def main():
         admin("DROP TABLE visit, visit_day, session, server_clients CASCADE")
         load("recipes")
         come_once(a, b)
-        last_days(a, b)
         build_anew(a, b)
         admin("DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE EXTENSION bloomx")
         load("internals/more-recipes")
+        last_days(a, b)
         more()
         for session in (a, b, c, admin):
             session.close()
