@@ -31,6 +31,7 @@ extern bool bloomx_runtime_filter;
 extern int	bloomx_runtime_filter_min_rows;
 extern int	bloomx_runtime_filter_min_pages;
 extern double bloomx_runtime_filter_min_removed;
+extern bool bloomx_runtime_filter_index_pages;
 extern bool bloomx_explain_conditions;
 
 extern void DefineRuntimeFilterSettings(void);
@@ -125,6 +126,7 @@ typedef enum FilterCount
 	PAUSES,
 	BYTES_SENT,
 	LOOKUPS,					/* outer rows of nested loops for which inner rows were looked up */
+	INDEX_SEARCHES,				/* that said which pages of a scan to read */
 	N_COUNTS
 } FilterCount;
 
@@ -142,7 +144,8 @@ struct AppliedFilter
 	KeyCoder   *coders;			/* of these columns */
 	KeySet	   *set;			/* against which rows are tested */
 	bool		in_batches;		/* the rows of a heap page together */
-	bool		asks_pages;		/* about page ranges */
+	bool		asks_pages;		/* about page ranges, or an index for pages */
+	Oid			searched;		/* the index that has told the pages last */
 
 	/* of the present window of rows */
 	uint32		window_checked,

@@ -20,6 +20,10 @@
  * so participants may disagree, or not filter at all.  The shared descriptor is
  * never limited.
  *
+ * If the keys are few, another index may be searched for the pages that have them (pagelist.c).  Then nothing is
+ * asked about ranges.  Before that, so many pages are read as take as long as the search: a LIMIT may be met by
+ * then, and what a page takes is known.
+ *
  * What a scan is in the statistics: one sequential scan, however many runs it has.
  */
 #include "postgres.h"
@@ -32,11 +36,13 @@
 #include "executor/executor.h"
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "optimizer/cost.h"
 #include "pgstat.h"
 #include "utils/rel.h"
 
 #include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/collect.h"
+#include "runtimefilter/exec/pagelist.h"
 #include "runtimefilter/exec/rangeindex.h"
 #include "runtimefilter/exec/scans.h"
 
@@ -58,6 +64,9 @@
 
 /* The same of a page that is small work: what a question that excludes it has saved at least. */
 #define LEAST_PAGE_COST 1000
+
+/* The most that it is taken to be: a query also waits for its client. */
+#define MOST_PAGE_COST 200000
 
 /* Nanoseconds that a question may spend before time has passed, in a large table. */
 #define FIRST_ALLOWANCE 20000
@@ -95,9 +104,13 @@ typedef struct Question
 struct PageSkip
 {
 	SeqScanState *node;
-	bool		are_open;		/* the indexes */
+	bool		has_ranges;		/* some index has */
+	bool		are_open;		/* these indexes */
 	instr_time	opened;			/* when that was */
 	List	   *questions;
+	List	   *searches;		/* of PageSearch: keys that other indexes have */
+	PageSearch *search;			/* that may come, when enough pages were read */
+	PageSearch *list;			/* that tells the pages from now on */
 	ScanMode	mode;
 	BlockNumber n_blocks;
 	BlockNumber next;			/* of a serial scan */
@@ -105,6 +118,9 @@ struct PageSkip
 	BlockNumber longest;		/* the next run */
 	TableScanDesc private_scan; /* of a parallel scan */
 	uint64		seen;			/* blocks, in all scans, that were read or skipped */
+	uint64		seen_before;	/* in those before the present one */
+	BlockNumber read;			/* in this scan */
+	instr_time	begun;			/* when it has */
 };
 
 /* True if an index may be asked about the point's i-th key. */
@@ -124,38 +140,39 @@ CanAsk(const AppliedFilter *applied)
 	return false;
 }
 
-/* True if the table has an index on a key of the filter, which then keeps what that can be asked about. */
-static bool
-PrepareKeys(AppliedFilter *applied, Relation table)
+/* If the table has an index on the point's i-th key: the filter keeps what that can be asked about. */
+static void
+PrepareKey(PageSkip *pages, AppliedFilter *applied, int i)
 {
-	bool		found = false;
+	BuildKey   *key = &applied->filter->keys[applied->keys[i]];
+	Relation	table = pages->node->ss.ss_currentRelation;
+	bool		has_ranges = applied->table_keys[i] != NULL && HasRangeIndex(table, applied->table_keys[i]);
+	PageSearch *search = NewPageSearch(applied, table, i);
 
-	for (int i = 0; i < applied->n_keys; i++)
-	{
-		BuildKey   *key = &applied->filter->keys[applied->keys[i]];
-
-		if (applied->table_keys[i] == NULL || !HasRangeIndex(table, applied->table_keys[i]))
-			continue;
-		if (key->order == NULL)
-			key->order = MakeValueOrder(&applied->coders[i]);
-		found = found || CanAskAbout(applied, i);
-	}
-	return found;
+	if (!has_ranges && search == NULL)
+		return;
+	if (key->order == NULL)
+		key->order = MakeValueOrder(&applied->coders[i]);
+	if (!CanAskAbout(applied, i))
+		return;
+	pages->has_ranges = pages->has_ranges || has_ranges;
+	if (search != NULL)
+		pages->searches = lappend(pages->searches, search);
 }
 
 void
 ConsiderPages(FilterPoint *point)
 {
-	SeqScanState *node = (SeqScanState *) point->ps;
-	bool		has_key = false;
+	PageSkip   *pages = palloc0(sizeof(PageSkip));
 
+	pages->node = (SeqScanState *) point->ps;
 	for (int i = 0; i < point->n_filters; i++)
-		has_key = PrepareKeys(point->filters[i], node->ss.ss_currentRelation) || has_key;
-	if (!has_key)
+		for (int j = 0; j < point->filters[i]->n_keys; j++)
+			PrepareKey(pages, point->filters[i], j);
+	if (!pages->has_ranges && pages->searches == NIL)
 		return;
-	point->pages = palloc0(sizeof(PageSkip));
-	point->pages->node = node;
-	if (XLogRecPtrIsInvalid(point->query->position))
+	point->pages = pages;
+	if (pages->has_ranges && XLogRecPtrIsInvalid(point->query->position))
 		point->query->position = PositionOfSnapshot(point->query->estate->es_snapshot);
 }
 
@@ -224,7 +241,7 @@ ChooseQuestions(FilterPoint *point)
 	bool		any = false;
 	ListCell   *lc;
 
-	if (!AnyFilterIsReady(point))
+	if (!pages->has_ranges || !AnyFilterIsReady(point))
 		return false;
 	if (!pages->are_open)
 		OpenQuestions(point);
@@ -250,6 +267,87 @@ ChooseQuestions(FilterPoint *point)
 		point->filters[i]->asks_pages = point->filters[i]->asks_pages || IsAskedAbout(pages, point->filters[i]);
 	return any;
 }
+
+/* ---- pages from another index ---- */
+
+/* True if the pages are known that may have a key. */
+static bool
+ChooseList(PageSkip *pages)
+{
+	ListCell   *lc;
+
+	pages->list = NULL;
+	foreach(lc, pages->searches)
+		if (PagesAreListed(lfirst(lc)) && UseFilter(FilterOfSearch(lfirst(lc))->filter))
+			pages->list = lfirst(lc);
+	return pages->list != NULL;
+}
+
+/* What the rest of the scan takes, by what the pages before have taken; by rule before there were any. */
+static SearchLimits
+LimitsOfSearch(const PageSkip *pages)
+{
+	HeapScanDesc scan = (HeapScanDesc) pages->node->ss.ss_currentScanDesc;
+	double		passed = pages->mode == SCAN_SERIAL ? pages->next : pages->seen - pages->seen_before,
+				rest = pages->n_blocks - Min(pages->next, pages->n_blocks),
+				spent = pages->read > 0 ? NanosecondsSince(pages->begun) : 0;
+	SearchLimits limits = {.page = PAGE_COST};
+
+	/* each process searches by itself, and reads its share */
+	if (pages->mode == SCAN_PARALLEL)
+		rest = (pages->n_blocks - Min(pg_atomic_read_u64(&((ParallelBlockTableScanDesc) scan->rs_base.rs_parallel)->phs_nallocated),
+									  pages->n_blocks)) / (1.0 + max_parallel_workers_per_gather);
+	if (spent > 0)
+		limits.page = Min(Max(spent / pages->read, LEAST_PAGE_COST), MOST_PAGE_COST);
+	limits.rest = rest * limits.page * (spent > 0 ? pages->read / passed : 1);
+	return limits;
+}
+
+/* Chooses the search for the fewest keys.  False if none would pay. */
+static bool
+ChooseSearch(PageSkip *pages, const SearchLimits *limits)
+{
+	uint32		fewest = UINT32_MAX;
+	ListCell   *lc;
+
+	pages->search = NULL;
+	foreach(lc, pages->searches)
+	{
+		uint32		n = KeysToSearch(lfirst(lc));
+
+		if (n < fewest && SearchPays(n, limits))
+		{
+			fewest = n;
+			pages->search = lfirst(lc);
+		}
+	}
+	return pages->search != NULL;
+}
+
+/* Searches an index, if that is worth it by now. */
+static void
+SearchInTime(PageSkip *pages)
+{
+	SearchLimits limits;
+
+	if (pages->searches == NIL || ChooseList(pages))
+		return;
+	limits = LimitsOfSearch(pages);
+	while (ChooseSearch(pages, &limits) &&
+		   pages->read >= Min(SearchCost(KeysToSearch(pages->search)) / PAGE_COST, pages->n_blocks / 4))
+	{
+		AppliedFilter *applied = FilterOfSearch(pages->search);
+
+		if (SearchPages(pages->search, pages->n_blocks, &limits))
+		{
+			applied->asks_pages = true;
+			(void) ChooseList(pages);
+			return;
+		}
+	}
+}
+
+/* ---- the answers for a page ---- */
 
 /* How long the question may take, in nanoseconds. */
 static double
@@ -324,6 +422,17 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 	ListCell   *lc;
 
 	*until = pages->n_blocks;
+	if (pages->list != NULL)
+	{
+		bool		is_listed = PageIsListed(pages->list, page, until);
+
+		if (!is_listed)
+			FilterOfSearch(pages->list)->counts[PAGES_SKIPPED] += pages->mode == SCAN_SERIAL ? *until - page : 1;
+		return is_listed;
+	}
+	/* a search comes at the end of a run */
+	if (pages->search != NULL && pages->n_blocks - page > PAGES_BEFORE)
+		*until = page + PAGES_BEFORE;
 	foreach(lc, pages->questions)
 	{
 		Question   *question = lfirst(lc);
@@ -457,8 +566,10 @@ NextRun(FilterPoint *point)
 
 	/* a serial scan has read its first pages: now it pays to open the indexes */
 	(void) ChooseQuestions(point);
+	SearchInTime(pages);
 	found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) : NextParallelRun(pages, &start, &n);
 	ReleaseQuestions(pages);
+	pages->read += found ? n : 0;
 	if (found)
 		StartRun(pages->mode == SCAN_SERIAL ? pages->node->ss.ss_currentScanDesc : pages->private_scan, start, n);
 	else if (pages->mode == SCAN_PARALLEL)
@@ -467,6 +578,17 @@ NextRun(FilterPoint *point)
 }
 
 /* ---- the scan ---- */
+
+/* True if no index is asked or searched: the scan goes its own way. */
+static bool
+NothingToSkip(FilterPoint *point)
+{
+	PageSkip   *pages = point->pages;
+	SearchLimits limits = {.page = PAGE_COST, .rest = (double) pages->n_blocks * PAGE_COST};
+	bool		asks = ChooseQuestions(point);
+
+	return !asks && !ChooseList(pages) && !ChooseSearch(pages, &limits);
+}
 
 /* False if there is no page to read. */
 static bool
@@ -484,17 +606,17 @@ BeginSerial(FilterPoint *point)
 		if (((HeapScanDesc) node->ss.ss_currentScanDesc)->rs_startblock != 0)
 			return true;
 	}
-	else if (pages->are_open && !ChooseQuestions(point))
+	else if ((pages->are_open || !pages->has_ranges) && NothingToSkip(point))
 		return true;
 	pages->mode = SCAN_SERIAL;
 	pages->seen += pages->n_blocks;
 	pages->longest = 1;
 	pages->next = 0;
-	if (pages->are_open || pages->n_blocks <= PAGES_BEFORE)
+	if (pages->are_open || pages->n_blocks <= PAGES_BEFORE || ChooseList(pages))
 		return NextRun(point);
 	/* the first pages are read before anything is asked */
 	StartRun(node->ss.ss_currentScanDesc, 0, PAGES_BEFORE);
-	pages->next = PAGES_BEFORE;
+	pages->next = pages->read = PAGES_BEFORE;
 	return true;
 }
 
@@ -509,7 +631,7 @@ BeginParallel(FilterPoint *point)
 	pages->n_blocks = shared->phs_nblocks;
 	if (pages->n_blocks < bloomx_runtime_filter_min_pages || pages->n_blocks == 0)
 		return true;
-	if (AnyFilterIsReady(point) && !ChooseQuestions(point))
+	if (AnyFilterIsReady(point) && NothingToSkip(point))
 		return true;
 	pages->longest = PAGES_BEFORE;
 	if (pages->private_scan == NULL)
@@ -534,6 +656,10 @@ BeginPages(FilterPoint *point)
 	bool		has_pages;
 
 	pages->mode = SCAN_PLAIN;
+	pages->list = pages->search = NULL;
+	pages->read = 0;
+	pages->seen_before = pages->seen;
+	INSTR_TIME_SET_CURRENT(pages->begun);
 	has_pages = pages->node->ss.ss_currentScanDesc->rs_parallel != NULL ? BeginParallel(point) : BeginSerial(point);
 	point->in_runs = pages->mode != SCAN_PLAIN;
 	if (pages->mode == SCAN_PARALLEL)

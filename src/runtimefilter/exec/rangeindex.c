@@ -191,9 +191,8 @@ HasRangeIndex(Relation table, Node *key)
 	return found;
 }
 
-/* True if the index is complete, has all rows, and no chain of updates that this query might see hides one. */
-static bool
-IsTrustworthy(Relation index)
+bool
+IndexIsTrustworthy(Relation index)
 {
 	Form_pg_index form = index->rd_index;
 
@@ -261,7 +260,7 @@ OpenRangeIndex(const FilteredQuery *query, Relation table, Oid oid, Node *key, c
 	index->kind = coder->kind;
 	index->query = query;
 	index->context = CurrentMemoryContext;
-	if (index->column < 0 || !IsTrustworthy(relation) || !ChooseMethod(index, coder))
+	if (index->column < 0 || !IndexIsTrustworthy(relation) || !ChooseMethod(index, coder))
 	{
 		index_close(relation, AccessShareLock);
 		pfree(index);

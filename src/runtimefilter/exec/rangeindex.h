@@ -16,6 +16,12 @@ extern void SetFilterFunction(PGFunction function);
 /* True if the table has a BRIN index on that key: a column or an expression over columns, which are Vars of 1. */
 extern bool HasRangeIndex(Relation table, Node *key);
 
+/*
+ * True if the index is complete, has all rows, and no chain of updates that this query might see hides one: the
+ * planner would use it, too.
+ */
+extern bool IndexIsTrustworthy(Relation index);
+
 /* The BRIN indexes that know the values of a key as the coder reads them: a List of RangeIndex. */
 extern List *OpenRangeIndexes(const FilteredQuery *query, Relation table, Node *key, const KeyCoder *coder);
 extern void CloseRangeIndex(RangeIndex *index);

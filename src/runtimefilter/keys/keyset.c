@@ -711,6 +711,14 @@ KeySetIntegers(const KeySet *set)
 	return set->sorted;
 }
 
+uint32
+KeySetCountIntegers(const KeySet *set)
+{
+	bool		are_known = set->sorted != NULL || set->unsorted != NULL || (set->form == KEYS_BITMAP && set->n_distinct <= MOST_FEW);
+
+	return KeySetIsEmpty(set) ? 0 : are_known ? (uint32) set->n_distinct : UINT32_MAX;
+}
+
 bool
 KeySetMeetsRange(const KeySet *set, int64 low, int64 high)
 {

@@ -103,6 +103,9 @@ extern const char *KeySetFormName(const KeySet *set);
 /* The integers of a complete set, ascending: n_sorted of them.  NULL if they are too many to be known. */
 extern const int64 *KeySetIntegers(const KeySet *set);
 
+/* How many these are, without making them; UINT32_MAX if they are not known. */
+extern uint32 KeySetCountIntegers(const KeySet *set);
+
 /* False if no key is in [low, high].  The keys must be integers. */
 extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);
 

@@ -14,6 +14,7 @@ bool		bloomx_runtime_filter = false;
 int			bloomx_runtime_filter_min_rows = 10000;
 int			bloomx_runtime_filter_min_pages = 64;
 double		bloomx_runtime_filter_min_removed = 0.1;
+bool		bloomx_runtime_filter_index_pages = true;
 bool		bloomx_explain_conditions = false;
 
 /*
@@ -75,6 +76,11 @@ DefineRuntimeFilterSettings(void)
 							 "A filter that removes less pauses for a while. A join gets no filter if the planner expects it to remove less. "
 							 "0 means that filters are always made and never pause.",
 							 &bloomx_runtime_filter_min_removed, 0.1, 0, 1,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("bloomx.runtime_filter_index_pages",
+							 "Lets runtime filters search an index for the pages that a sequential scan reads.",
+							 "Few keys are searched for in an index on the column: a btree, hash or bloomx index.",
+							 &bloomx_runtime_filter_index_pages, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("bloomx.explain_conditions",
 							 "Shows runtime filters in every EXPLAIN.",

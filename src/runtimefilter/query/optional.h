@@ -4,6 +4,8 @@
 #ifndef RUNTIMEFILTER_OPTIONAL_H
 #define RUNTIMEFILTER_OPTIONAL_H
 
+#include "utils/guc.h"
+
 #include "runtimefilter/runtimefilter.h"
 
 #pragma GCC visibility push(hidden)

@@ -39,7 +39,8 @@ static const char *const count_names[N_COUNTS] = {
 	[PARTITIONS_SKIPPED] = "Partitions Skipped",
 	[PAUSES] = "Pauses",
 	[BYTES_SENT] = "Bytes Sent",
-	[LOOKUPS] = "Lookups"
+	[LOOKUPS] = "Lookups",
+	[INDEX_SEARCHES] = "Index Searches"
 };
 
 void
@@ -79,6 +80,8 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 		ExplainPropertyUInteger("Bytes", NULL, r->bytes, es);
 		for (int i = 0; i < N_COUNTS; i++)
 			ExplainPropertyUInteger(count_names[i], NULL, r->counts[i], es);
+		if (r->counts[INDEX_SEARCHES] > 0)
+			ExplainPropertyText("Pages From Index", NameStr(r->index), es);
 		ExplainPropertyInteger("Processes", NULL, r->processes, es);
 	}
 	ExplainCloseGroup("Runtime Filter", NULL, true, es);

@@ -37,6 +37,15 @@ NamePoint(FilterReport *report, const AppliedFilter *applied)
 				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), applied->columns[0], false));
 }
 
+static void
+NameIndex(FilterReport *report, Oid index)
+{
+	char	   *name = OidIsValid(index) ? get_rel_name(index) : NULL;
+
+	if (name != NULL)
+		namestrcpy(&report->index, name);
+}
+
 FilterReport
 MakeOwnReport(const AppliedFilter *applied)
 {
@@ -47,6 +56,7 @@ MakeOwnReport(const AppliedFilter *applied)
 	report.join_node = filter->join->plan->plan_node_id;
 	report.site_node = applied->point->ps->plan->plan_node_id;
 	NamePoint(&report, applied);
+	NameIndex(&report, applied->searched);
 	report.n_keys = applied->n_keys;
 	strlcpy(report.kind, filter->state == FILTER_COMPLETE ? KeySetFormName(applied->set) : "not built", sizeof(report.kind));
 	report.build_rows = filter->rows;
@@ -67,6 +77,8 @@ AddReport(FilterReport *report, const FilterReport *other)
 		report->build_rows = other->build_rows;
 		report->bytes = other->bytes;
 	}
+	if (other->counts[INDEX_SEARCHES] > 0)
+		report->index = other->index;
 	report->processes += other->processes;
 	for (int i = 0; i < N_COUNTS; i++)
 		report->counts[i] += other->counts[i];
@@ -141,6 +153,8 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 	if (r->counts[PAGES] > 0)
 		appendStringInfo(&s, "; " UINT64_FORMAT " of " UINT64_FORMAT " pages skipped", r->counts[PAGES_SKIPPED],
 						 r->counts[PAGES]);
+	if (r->counts[INDEX_SEARCHES] > 0)
+		appendStringInfo(&s, "; pages from index %s", NameStr(r->index));
 	if (r->counts[PARTITIONS] > 0)
 		appendStringInfo(&s, "; partition %s", r->counts[PARTITIONS_SKIPPED] == r->counts[PARTITIONS] ? "skipped" :
 						 r->counts[PARTITIONS_SKIPPED] == 0 ? "read" : "skipped at times");

@@ -16,6 +16,7 @@ typedef struct FilterReport
 				site_node;		/* numbers in the plan */
 	NameData	table;			/* its name in the query; empty if the point is no scan */
 	NameData	column;			/* the first key's; empty if it is not a plain column */
+	NameData	index;			/* that told pages; empty if none did */
 	int			n_keys;
 	char		kind[16];
 	uint64		build_rows,
