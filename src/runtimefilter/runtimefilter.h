@@ -152,6 +152,7 @@ struct AppliedFilter
 				window_removed;
 	uint32		generation;		/* of the filter, to which the following belongs */
 	uint64		paused;			/* rows to pass without a test */
+	uint64		pause_left;		/* of the pause, after these */
 	uint64		pause;			/* length of the next pause */
 	double		removal_rate;		/* in the last window; 1 before it is known, so that each filter is tried */
 	double		cost;			/* of a test in this window, in nanoseconds; 0 if it is not measured */

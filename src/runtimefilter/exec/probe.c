@@ -39,6 +39,14 @@
 #define LAST_PAUSE (512 * WINDOW_ROWS)
 
 /*
+ * Within a pause, a page is tested now and then: matches may have been in one place, and few come after it.  A pause
+ * ends if half of these rows would go, which cannot be chance if one in ten does.
+ */
+#define PAUSE_PART (2 * WINDOW_ROWS)
+#define GLANCE_ROWS 64
+#define GLANCE_RATE 0.5
+
+/*
  * What a test costs, in nanoseconds: of a bit or of a Bloom filter, after the code
  * has been read; a hash function and its call cost more than either.  Measured by
  * the set "costs" of bench/join/run.  They only weigh filters of one point against
@@ -92,6 +100,8 @@ LeastRemoved(const AppliedFilter *applied)
 static double
 WindowRows(const AppliedFilter *applied)
 {
+	if (applied->pause_left > 0)
+		return GLANCE_ROWS;
 	return applied->cost * WINDOW_ROWS <= WINDOW_TIME ? WINDOW_ROWS : Max(WINDOW_TIME / applied->cost, LEAST_WINDOW);
 }
 
@@ -117,14 +127,22 @@ EndWindow(AppliedFilter *applied)
 {
 	applied->removal_rate = (double) applied->window_removed / applied->window_checked;
 	applied->window_checked = applied->window_removed = 0;
-	if (applied->removal_rate < LeastRemoved(applied))
+	if (applied->pause_left > 0)
+	{
+		/* if it ends, the next window decides about the next one */
+		if (applied->removal_rate >= Max(GLANCE_RATE, LeastRemoved(applied)))
+			applied->pause_left = 0;
+	}
+	else if (applied->removal_rate < LeastRemoved(applied))
 	{
 		applied->pause = applied->pause == 0 ? FIRST_PAUSE : Min(applied->pause * 2, LAST_PAUSE);
-		applied->paused = applied->pause;
+		applied->pause_left = applied->pause;
 		applied->counts[PAUSES]++;
 	}
 	else
 		applied->pause = 0;
+	applied->paused = Min(applied->pause_left, PAUSE_PART);
+	applied->pause_left -= applied->paused;
 }
 
 uint64
@@ -252,7 +270,7 @@ FilterIsArmed(AppliedFilter *applied, uint32 rows)
 	{
 		/* other keys: what was learned of the ones before is void */
 		applied->generation = applied->filter->generation;
-		applied->paused = applied->pause = 0;
+		applied->paused = applied->pause_left = applied->pause = 0;
 		applied->window_checked = applied->window_removed = 0;
 	}
 	if (applied->paused > 0)
