@@ -43,7 +43,8 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan rebuild vacuum nulls recheck cost handler) \
 	$(patsubst %,src/pg/partitions/%.o, \
-		$(patsubst %,store/%, candidates)) \
+		$(patsubst %,store/%, candidates) \
+		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install)) \
 	$(patsubst %,src/pg/bloomset/%.o, \
 		$(patsubst %,stages/%, stageplan view adding) \
 		keys/setkeys \

@@ -1439,6 +1439,21 @@ COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters, 
 REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;
 
 -- ---------------------------------------------------------------------------
+-- One lookup for all partitions
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION bloomx_partition_lookup_totals(OUT scope text, OUT lookups bigint, OUT partitions bigint, OUT partitions_pruned bigint,
+	OUT plans_made_again bigint, OUT stubs bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'bloomx_partition_lookup_totals'
+	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;
+COMMENT ON FUNCTION bloomx_partition_lookup_totals() IS 'what lookups of partitions did: of this session and, if the library is preloaded, of the server';
+
+CREATE VIEW bloomx_stat_partition_lookups AS SELECT * FROM bloomx_partition_lookup_totals();
+COMMENT ON VIEW bloomx_stat_partition_lookups IS 'what lookups of partitions did: of this session and, if the library is preloaded, of the server';
+GRANT SELECT ON bloomx_stat_partition_lookups TO PUBLIC;
+
+-- ---------------------------------------------------------------------------
 -- Filter columns that triggers keep current
 -- ---------------------------------------------------------------------------
 

@@ -1,0 +1,71 @@
+/*
+ * compat_planner.h - differences between the supported PostgreSQL versions that only
+ * those meet who plan a statement again.
+ */
+#ifndef BLOOMX_COMPAT_PLANNER_H
+#define BLOOMX_COMPAT_PLANNER_H
+
+#include "pg/base/compat.h"
+
+#include "executor/executor.h"
+#include "nodes/execnodes.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/planner.h"
+
+/* what the planner's hook is called with: since 19 EXPLAIN's state, too */
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_PARAMETERS Query *parse, const char *source, int options, ParamListInfo params, struct ExplainState *es
+#define PLANNER_ARGUMENTS parse, source, options, params, es
+#define PlanAgain(parse, source, options, params) planner(parse, source, options, params, NULL)
+#else
+#define PLANNER_PARAMETERS Query *parse, const char *source, int options, ParamListInfo params
+#define PLANNER_ARGUMENTS parse, source, options, params
+#define PlanAgain(parse, source, options, params) planner(parse, source, options, params)
+#endif
+
+/*
+ * What a role must be allowed to do stands in the range table, and since 16 in a list beside it.  The planner may work on
+ * a copy of the query from the start, which has the same list.
+ */
+#if PG_VERSION_NUM >= 160000
+#define QueryIsPermitted(query) PermissionsHold((query)->rteperminfos)
+#define CheckPermissions(statement) ((void) ExecCheckPermissions((statement)->rtable, (statement)->permInfos, true))
+#define IsSameQuery(a, b) ((a) == (b) || ((a)->rteperminfos != NIL && (a)->rteperminfos == (b)->rteperminfos))
+
+static inline bool
+PermissionsHold(List *infos)
+{
+	List	   *tables = NIL;
+	ListCell   *lc;
+
+	/* the server wants a table for each */
+	foreach(lc, infos)
+	{
+		RangeTblEntry *rte = makeNode(RangeTblEntry);
+
+		rte->rtekind = RTE_RELATION;
+		rte->relid = lfirst_node(RTEPermissionInfo, lc)->relid;
+		rte->perminfoindex = foreach_current_index(lc) + 1;
+		tables = lappend(tables, rte);
+	}
+	return ExecCheckPermissions(tables, infos, false);
+}
+#else
+#define QueryIsPermitted(query) ExecCheckRTPerms((query)->rtable, false)
+#define CheckPermissions(statement) ((void) ExecCheckRTPerms((statement)->rtable, true))
+#define IsSameQuery(a, b) ((a) == (b))
+#endif
+
+/* EXPLAIN of a statement whose parameters have no values */
+#ifndef EXEC_FLAG_EXPLAIN_GENERIC
+#define EXEC_FLAG_EXPLAIN_GENERIC 0
+#endif
+
+/* whether the valid children of an Append are known is told by a flag since 17 */
+#if PG_VERSION_NUM >= 170000
+#define SetValidChildren(append, set) ((append)->as_valid_subplans = (set), (append)->as_valid_subplans_identified = true)
+#else
+#define SetValidChildren(append, set) ((append)->as_valid_subplans = (set))
+#endif
+
+#endif							/* BLOOMX_COMPAT_PLANNER_H */

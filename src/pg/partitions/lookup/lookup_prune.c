@@ -1,0 +1,251 @@
+/*
+ * lookup_prune.c - only the partitions that may have the keys become part of a plan.
+ *
+ * The planner finds the live partitions of a table by its conditions on the partition key, and opens
+ * them one by one.  At each turn it reads the set of live partitions anew, and when the first one has been
+ * opened the table's conditions are complete and it asks extensions about that partition.  That is the moment
+ * at which the set is reduced.
+ *
+ * The first partition stays in the set, because it is about to be entered; if it is no candidate, it
+ * becomes a relation that has no rows, as after a condition that cannot be true.
+ *
+ * What is decided here may be outdated when the plan is executed.  The questions are asked again then
+ * (lookup_replan.c).
+ */
+#include "pg/partitions/lookup/lookup_plan.h"
+
+#include "access/table.h"
+#include "catalog/pg_class.h"
+#include "optimizer/inherit.h"
+#include "optimizer/joininfo.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
+#include "utils/rel.h"
+
+#include "pg/base/compat_planner.h"
+#include "pg/partitions/store/candidates.h"
+
+LookupPlanning *lookup_planning;
+
+static RelationHook next_hook;
+
+/* The table whose first child is `rel`; NULL if that is something else. */
+static RelOptInfo *
+TableOfFirstChild(PlannerInfo *root, const RelOptInfo *rel, int *first)
+{
+	AppendRelInfo *link = rel->reloptkind == RELOPT_OTHER_MEMBER_REL && root->append_rel_array != NULL ? root->append_rel_array[rel->relid] : NULL;
+	RelOptInfo *table = link == NULL ? NULL : root->simple_rel_array[link->parent_relid];
+
+	if (table == NULL || table->part_rels == NULL)
+		return NULL;
+	*first = bms_next_member(table->live_parts, -1);
+	return *first >= 0 && table->part_rels[*first] == NULL ? table : NULL;
+}
+
+/* True if the planner works on the statement that the hook was called for, or on a part of it. */
+static bool
+IsOurStatement(PlannerInfo *root)
+{
+	while (root->parent_root != NULL)
+		root = root->parent_root;
+	return IsSameQuery(root->parse, lookup_planning->parse);
+}
+
+/* The same question, if it was asked: a partitioned table's children that are partitioned ask it again. */
+static LookupQuestion *
+AskedBefore(const LookupQuestion *question)
+{
+	ListCell   *lc;
+
+	foreach(lc, lookup_planning->questions)
+	{
+		LookupQuestion *other = lfirst(lc);
+
+		if (other->root_index == question->root_index && other->column == question->column && other->n_hashes == question->n_hashes &&
+			memcmp(other->hashes, question->hashes, question->n_hashes * sizeof(uint64)) == 0)
+			return other;
+	}
+	return NULL;
+}
+
+/* Asks about a condition of the table; NULL if all its children must be read as far as that condition goes. */
+static LookupQuestion *
+AskAboutClause(const TableLookup *lookup, const LookupValue *value, Oid table)
+{
+	LookupQuestion *question = palloc0(sizeof(LookupQuestion)),
+			   *before;
+	const Const *constant = (const Const *) value->expr;
+
+	question->root_index = lookup->root_index;
+	question->column = lookup->column;
+	question->table = table;
+	if (!HashLookupValue(value, constant->constvalue, constant->constisnull, question))
+		return NULL;
+	before = AskedBefore(question);
+	if (before != NULL)
+		return before;
+
+	/* a lock before the answer: who adds the key afterwards finds it */
+	if (lookup_planning->snapshot != InvalidSnapshot)
+		LookupPredicateLocks(question->root_index, question->column, question->hashes, question->n_hashes, lookup_planning->snapshot);
+	if (!AskStore(question))
+		return NULL;
+	CountLookups(LOOKUP_QUESTIONS, 1);
+	return question;
+}
+
+typedef struct TableSearch
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;
+	RangeTblEntry *rte;
+	PartitionDesc descriptor;
+	Bitmapset  *keep;			/* children, if some question was answered */
+	bool		is_answered;
+	bool		has_parameter;	/* some value is not known yet */
+} TableSearch;
+
+/* A parameter of the statement, perhaps of a type that is read as the column's. */
+static bool
+IsExternParameter(const Expr *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((const RelabelType *) expr)->arg;
+	return IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN;
+}
+
+static void
+SearchClause(TableSearch *search, const TableLookup *lookup, Node *clause)
+{
+	LookupQuestion *question;
+	LookupValue value;
+	Bitmapset  *children;
+	List	   *watched;
+
+	if (!FindLookupValue(clause, search->rel->relid, lookup->attribute, &value))
+		return;
+	if (!IsA(value.expr, Const))
+	{
+		search->has_parameter |= IsExternParameter(value.expr);
+		return;
+	}
+	question = AskAboutClause(lookup, &value, search->rte->relid);
+	if (question == NULL || !ChildrenToKeep(question, search->rte->relid, search->descriptor, &children, &watched))
+		return;
+	if (question->partitions == 0)
+	{
+		question->partitions = bms_num_members(search->rel->live_parts);
+		question->kept = bms_num_members(bms_intersect(search->rel->live_parts, children));
+		lookup_planning->questions = lappend(lookup_planning->questions, question);
+	}
+	lookup_planning->watched = list_concat_unique_oid(lookup_planning->watched, watched);
+	search->keep = search->is_answered ? bms_int_members(search->keep, children) : children;
+	search->is_answered = true;
+}
+
+/*
+ * A condition that stands behind others, which hide rows from the role, is not asked about: the plan, its locks and its time
+ * would tell whether rows with the key exist.
+ */
+static void
+SearchClauses(TableSearch *search, const List *lookups)
+{
+	ListCell   *lc,
+			   *cond;
+
+	foreach(lc, lookups)
+	{
+		const TableLookup *lookup = lfirst(lc);
+
+		foreach(cond, search->rel->baserestrictinfo)
+		{
+			RestrictInfo *condition = lfirst_node(RestrictInfo, cond);
+
+			if (condition->security_level <= search->rel->baserestrict_min_security)
+				SearchClause(search, lookup, (Node *) condition->clause);
+		}
+	}
+}
+
+static PartitionDesc
+DescriptorOf(PlannerInfo *root, Oid oid)
+{
+	Relation	table = table_open(oid, NoLock);	/* which the planner has open */
+	PartitionDesc descriptor = PartitionDirectoryLookup(root->glob->partition_directory, table);
+
+	table_close(table, NoLock);
+	return descriptor;
+}
+
+/* Takes out of the table's live children those that no row with the keys can be in. */
+static void
+ReduceChildren(TableSearch *search, RelOptInfo *child, int first)
+{
+	RelOptInfo *table = search->rel;
+	int			before = bms_num_members(table->live_parts);
+
+	if (search->is_answered)
+	{
+		if (!bms_is_member(first, search->keep))
+			mark_dummy_rel(child);
+		table->live_parts = bms_add_member(bms_intersect(table->live_parts, search->keep), first);
+		CountLookups(LOOKUP_PARTITIONS, before);
+		CountLookups(LOOKUP_PRUNED, before - bms_num_members(table->live_parts));
+	}
+	else if (search->has_parameter && lookup_planning->may_be_stub)
+	{
+		/* nobody executes this plan as it is: the values are known at its start, and it is planned again then */
+		table->live_parts = bms_make_singleton(first);
+		lookup_planning->is_stub = true;
+	}
+	lookup_planning->may_rescan |= bms_membership(table->live_parts) == BMS_MULTIPLE;
+}
+
+static void
+PruneByLookups(PlannerInfo *root, RelOptInfo *child)
+{
+	int			first;
+	RelOptInfo *table = TableOfFirstChild(root, child, &first);
+	TableSearch search = {.root = root, .rel = table};
+	List	   *lookups;
+
+	if (table == NULL || !IsOurStatement(root) || lookup_planning->is_disabled)
+		return;
+	search.rte = planner_rt_fetch(table->relid, root);
+	if (search.rte->rtekind != RTE_RELATION || search.rte->relkind != RELKIND_PARTITIONED_TABLE)
+		return;
+	lookups = LookupsOf(search.rte->relid);
+	if (lookups == NIL)
+		return;
+	if (root->qual_security_level > 0)
+		lookup_planning->hides_rows = true;
+	/* all of a table that has no rows has none */
+	if (IS_DUMMY_REL(table))
+		table->live_parts = bms_make_singleton(first);
+	if (bms_membership(table->live_parts) != BMS_MULTIPLE)
+		return;
+	search.descriptor = DescriptorOf(root, search.rte->relid);
+	if (search.descriptor->oids[first] != planner_rt_fetch(child->relid, root)->relid)
+		return;
+	SearchClauses(&search, lookups);
+	ReduceChildren(&search, child, first);
+}
+
+static void
+LearnOfPartitions(RELATION_HOOK_PARAMETERS)
+{
+	if (next_hook)
+		next_hook(RELATION_HOOK_ARGUMENTS);
+	if (lookup_planning != NULL)
+		PruneByLookups(root, rel);
+}
+
+void
+InitLookupPruning(void)
+{
+	next_hook = relation_hook;
+	relation_hook = LearnOfPartitions;
+}

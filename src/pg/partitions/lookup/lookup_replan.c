@@ -1,0 +1,462 @@
+/*
+ * lookup_replan.c - the questions of a plan are asked again when it is executed.
+ *
+ * A plan is older than the snapshot with which it reads, in most cases by a moment, in those of the plan
+ * cache by hours.  Who committed a row in between has set its key's bits in between, too.  So a plan takes its questions
+ * along, and they are asked a second time when the executor starts and the snapshot exists.  If there is a
+ * candidate more, the statement is planned again and the new plan is executed.  Its own questions are younger than the
+ * snapshot: docs/internals/partitions.md has the proof.
+ *
+ * What a plan takes along is a note: an entry at the end of its range table that no node uses, with the statement as
+ * it was before it was planned.  It is a subquery that has no columns, so nobody locks it or checks permissions
+ * for it, and plans with it can be copied and kept.  Before the plan is executed the note is taken off again; others
+ * see a plan as the server makes it.
+ *
+ * A plan whose keys are parameters without values is a stub.  It reads one partition, and its cost is such
+ * that the plan cache prefers plans for values.  If it is to be executed nevertheless, it is planned again with
+ * the values.
+ */
+#include "pg/partitions/lookup/lookup_plan.h"
+
+#include "access/xact.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "storage/predicate.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "pg/base/compat_planner.h"
+#include "pg/partitions/store/candidates.h"
+
+#define NOTE_NAME "bloomx partition lookup"
+
+/* More than any plan for values costs. */
+#define COST_OF_STUB 1e10
+
+static planner_hook_type next_planner;
+static ExecutorStart_hook_type next_start;
+static ExecutorFinish_hook_type next_finish;
+static ExecutorEnd_hook_type next_end;
+
+/* Set by who plans again; the planner's hook takes it.  Within it no statement gets a stub. */
+static LookupPlanning *planning_again;
+static int	depth_of_replans;
+
+/* ---- the note ---- */
+
+enum
+{
+	NOTE_OPTIONS, NOTE_FLAGS, NOTE_HEAD
+};
+
+enum
+{
+	IS_STUB = 1, MAY_RESCAN = 2
+};
+
+enum
+{
+	Q_COLUMN, Q_PARTITIONS, Q_KEPT, Q_SERIAL, Q_HASHES = Q_SERIAL + 2, Q_HEAD
+};
+
+static List *
+AppendWord(List *list, uint64 word)
+{
+	return lappend_int(lappend_int(list, (int) (uint32) word), (int) (uint32) (word >> 32));
+}
+
+static uint64
+WordAt(const List *list, int at)
+{
+	return (uint32) list_nth_int(list, at) | (uint64) (uint32) list_nth_int(list, at + 1) << 32;
+}
+
+/* A question as lists of numbers: of OIDs, of what stands in Q_..., the hashes and the candidates. */
+static List *
+QuestionAsLists(const LookupQuestion *question)
+{
+	List	   *numbers = list_make3_int(question->column, question->partitions, question->kept);
+
+	numbers = AppendWord(numbers, question->serial);
+	numbers = lappend_int(numbers, question->n_hashes);
+	for (int i = 0; i < question->n_hashes; i++)
+		numbers = AppendWord(numbers, question->hashes[i]);
+	for (int column = -1; (column = bms_next_member(question->candidates, column)) >= 0;)
+		numbers = lappend_int(numbers, column);
+	return list_make2(list_make2_oid(question->root_index, question->table), numbers);
+}
+
+static LookupQuestion *
+QuestionOfLists(const List *lists)
+{
+	LookupQuestion *question = palloc0(sizeof(LookupQuestion));
+	const List *oids = linitial(lists),
+			   *numbers = lsecond(lists);
+	int			candidates;
+
+	question->root_index = linitial_oid(oids);
+	question->table = lsecond_oid(oids);
+	question->column = list_nth_int(numbers, Q_COLUMN);
+	question->partitions = list_nth_int(numbers, Q_PARTITIONS);
+	question->kept = list_nth_int(numbers, Q_KEPT);
+	question->serial = WordAt(numbers, Q_SERIAL);
+	question->n_hashes = list_nth_int(numbers, Q_HASHES);
+	question->hashes = palloc(sizeof(uint64) * (question->n_hashes + 1));
+	for (int i = 0; i < question->n_hashes; i++)
+		question->hashes[i] = WordAt(numbers, Q_HEAD + 2 * i);
+	candidates = Q_HEAD + 2 * question->n_hashes;
+	for (int i = candidates; i < list_length(numbers); i++)
+		question->candidates = bms_add_member(question->candidates, list_nth_int(numbers, i));
+	return question;
+}
+
+/* The statement is NULL if it has no question. */
+static void
+AddNote(PlannedStmt *plan, const LookupPlanning *planning, Query *statement, int options)
+{
+	RangeTblEntry *note = makeNode(RangeTblEntry);
+	int			flags = (planning->is_stub ? IS_STUB : 0) | (planning->may_rescan && !planning->hides_rows ? MAY_RESCAN : 0);
+	ListCell   *lc;
+
+	note->rtekind = RTE_SUBQUERY;
+	note->eref = makeAlias(NOTE_NAME, NIL);
+	note->subquery = statement;
+	note->securityQuals = list_make1(list_make2_int(options, flags));
+	foreach(lc, planning->questions)
+		note->securityQuals = lappend(note->securityQuals, QuestionAsLists(lfirst(lc)));
+	plan->rtable = lappend(plan->rtable, note);
+}
+
+static const RangeTblEntry *
+FindNote(const PlannedStmt *plan)
+{
+	/* other extensions may have added entries after it */
+	for (int i = list_length(plan->rtable) - 1; i >= 0; i--)
+	{
+		const RangeTblEntry *rte = list_nth(plan->rtable, i);
+
+		/* a subquery in a finished plan has neither conditions nor a query any more */
+		if (rte->rtekind == RTE_SUBQUERY && rte->securityQuals != NIL && strcmp(rte->eref->aliasname, NOTE_NAME) == 0)
+			return rte;
+	}
+	return NULL;
+}
+
+/* The plan without its note; the plan itself may be in the plan cache. */
+static PlannedStmt *
+WithoutNote(const PlannedStmt *plan, const RangeTblEntry *note)
+{
+	PlannedStmt *result = makeNode(PlannedStmt);
+
+	*result = *plan;
+	result->rtable = list_delete_ptr(list_copy(plan->rtable), (void *) note);
+	return result;
+}
+
+/* ---- planning ---- */
+
+static bool NamesLookup(Query *query, bool *is_permitted);
+
+typedef struct NameSearch
+{
+	bool		found;
+	bool		is_permitted;
+} NameSearch;
+
+/* Subqueries in expressions. */
+static bool
+SearchExpression(Node *node, NameSearch *search)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Query))
+	{
+		search->found |= NamesLookup((Query *) node, &search->is_permitted);
+		return false;
+	}
+	return expression_tree_walker(node, SearchExpression, search);
+}
+
+/* True if it is a user's function, whose body the planner may put in its place. */
+static bool
+MayBeQuery(const RangeTblEntry *rte)
+{
+	const RangeTblFunction *function = list_length(rte->functions) == 1 ? linitial_node(RangeTblFunction, rte->functions) : NULL;
+
+	return function != NULL && IsA(function->funcexpr, FuncExpr) && ((FuncExpr *) function->funcexpr)->funcid >= FirstNormalObjectId;
+}
+
+/*
+ * True if the statement may read a table with a lookup.  It is called for each statement: it looks at
+ * expressions only if they have subqueries.  A function in FROM may have a query as its body, which the planner puts in its
+ * place.  *is_permitted becomes false if the role may not do what the statement does: it will be refused, and
+ * until then nothing is asked.
+ */
+static bool
+NamesLookup(Query *query, bool *is_permitted)
+{
+	NameSearch	search = {.is_permitted = true};
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION)
+			search.found |= rte->relkind == RELKIND_PARTITIONED_TABLE && rte->inh && LookupsOf(rte->relid) != NIL;
+		else if (rte->rtekind == RTE_SUBQUERY)
+			search.found |= NamesLookup(rte->subquery, &search.is_permitted);
+		else if (rte->rtekind == RTE_FUNCTION)
+			search.found |= MayBeQuery(rte);
+	}
+	foreach(lc, query->cteList)
+		search.found |= NamesLookup((Query *) lfirst_node(CommonTableExpr, lc)->ctequery, &search.is_permitted);
+	if (query->hasSubLinks)
+		(void) query_tree_walker(query, SearchExpression, &search, QTW_IGNORE_RC_SUBQUERIES);
+	if (search.found && !QueryIsPermitted(query))
+		search.is_permitted = false;
+	*is_permitted &= search.is_permitted;
+	return search.found;
+}
+
+/* What the plan cache must know of a plan with questions. */
+static void
+FinishPlan(PlannedStmt *plan, LookupPlanning *planning, Query *statement, int options)
+{
+	if (planning->is_stub)
+	{
+		plan->planTree->total_cost += COST_OF_STUB;
+		CountLookups(LOOKUP_STUBS, 1);
+	}
+	/* partitioned tables that are no part of the plan may get partitions that the store does not know */
+	plan->relationOids = list_concat_unique_oid(plan->relationOids, planning->watched);
+	if (planning->questions == NIL && !planning->is_stub)
+		statement = NULL;
+	if (statement != NULL || (planning->may_rescan && !planning->hides_rows))
+		AddNote(plan, planning, statement, options);
+}
+
+/* While a statement is planned that has nothing in common with one whose planning called this, `planning` is NULL. */
+static PlannedStmt *
+PlanAs(LookupPlanning *planning, PLANNER_PARAMETERS)
+{
+	LookupPlanning *volatile before = lookup_planning;
+	PlannedStmt *result;
+
+	lookup_planning = planning;
+	PG_TRY();
+	{
+		result = next_planner != NULL ? next_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		lookup_planning = before;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+static PlannedStmt *
+PlanHook(PLANNER_PARAMETERS)
+{
+	LookupPlanning *again = planning_again,
+				first = {.parse = parse, .may_be_stub = depth_of_replans == 0};
+	Query	   *statement = NULL;
+	bool		is_permitted = true;
+	PlannedStmt *result;
+
+	planning_again = NULL;
+	if (again != NULL && again->parse != parse)
+		again = NULL;
+	if (again == NULL && (!bloomx_partition_lookup || parse->commandType == CMD_UTILITY || !NamesLookup(parse, &is_permitted) || !is_permitted))
+		return PlanAs(NULL, PLANNER_ARGUMENTS);
+	/* the planner changes what it is given */
+	if (again == NULL)
+	{
+		statement = copyObject(parse);
+		again = &first;
+	}
+	result = PlanAs(again, PLANNER_ARGUMENTS);
+	FinishPlan(result, again, statement, options);
+	return result;
+}
+
+/* ---- execution ---- */
+
+/* The parameters as the planner takes them for constants: their values do not change while a plan is executed. */
+static ParamListInfo
+ConstantParameters(ParamListInfo params)
+{
+	ParamListInfo result = copyParamList(params);
+
+	for (int i = 0; result != NULL && i < result->numParams; i++)
+		result->params[i].pflags |= PARAM_FLAG_CONST;
+	return result;
+}
+
+static PlannedStmt *
+PlanAgainAs(LookupPlanning *planning, const char *source, int options, ParamListInfo params)
+{
+	PlannedStmt *result;
+
+	planning_again = planning;
+	depth_of_replans++;
+	PG_TRY();
+	{
+		result = PlanAgain(planning->parse, source, options, params);
+	}
+	PG_FINALLY();
+	{
+		planning_again = NULL;
+		depth_of_replans--;
+	}
+	PG_END_TRY();
+	return result;
+}
+
+/* Makes a new plan, whose questions are asked after the snapshot.  It has a note only if its nodes may ask. */
+static PlannedStmt *
+MakeNewPlan(const QueryDesc *query, int eflags, const RangeTblEntry *note, LookupPlanning *planning)
+{
+	int			options = list_nth_int(linitial(note->securityQuals), NOTE_OPTIONS);
+	ParamListInfo params = (eflags & EXEC_FLAG_EXPLAIN_GENERIC) ? query->params : ConstantParameters(query->params);
+	bool		push = !ActiveSnapshotSet();
+	PlannedStmt *result;
+
+	/* the caller has decided by the old plan that the cursor can move backward */
+	if (eflags & EXEC_FLAG_BACKWARD)
+		options |= CURSOR_OPT_SCROLL;
+	planning->parse = copyObject(note->subquery);
+	planning->is_disabled = !bloomx_partition_lookup;
+	if (IsolationIsSerializable())
+		planning->snapshot = query->snapshot;
+	if (push)
+		PushActiveSnapshot(query->snapshot);
+	result = PlanAgainAs(planning, query->sourceText, options, params);
+	if (push)
+		PopActiveSnapshot();
+	return result;
+}
+
+/* Asks a question of the plan again: true if all candidates are in the plan. */
+static bool
+StillHolds(const LookupQuestion *question, Snapshot snapshot)
+{
+	LookupQuestion now = *question;
+
+	/* a lock before the answer: who adds the key afterwards finds it */
+	if (IsolationIsSerializable())
+		LookupPredicateLocks(question->root_index, question->column, question->hashes, question->n_hashes, snapshot);
+	return AskStore(&now) && now.serial == question->serial && bms_is_subset(now.candidates, question->candidates);
+}
+
+/* The questions of a note, as they were answered; *holds tells whether they still are. */
+static List *
+AskAgain(const QueryDesc *query, const RangeTblEntry *note, bool *holds)
+{
+	List	   *questions = NIL;
+	ListCell   *lc;
+
+	for_each_from(lc, note->securityQuals, 1)
+		questions = lappend(questions, QuestionOfLists(lfirst(lc)));
+	*holds = bloomx_partition_lookup && !(list_nth_int(linitial(note->securityQuals), NOTE_FLAGS) & IS_STUB);
+	foreach(lc, questions)
+		*holds = *holds && StillHolds(lfirst(lc), query->snapshot);
+	return questions;
+}
+
+/* Puts the plan that is to be executed in the place of one with a note.  Returns its questions, and what its nodes may do. */
+static List *
+ChoosePlan(QueryDesc *query, int eflags, const RangeTblEntry *note, int *flags)
+{
+	LookupPlanning planning = {0};
+	bool		holds = true;
+	PlannedStmt *plan = query->plannedstmt;
+
+	if (note->subquery != NULL)
+		planning.questions = AskAgain(query, note, &holds);
+	if (!holds)
+	{
+		/* the role is checked before the time that planning takes can tell anything */
+		CheckPermissions(plan);
+		planning.questions = NIL;
+		plan = MakeNewPlan(query, eflags, note, &planning);
+		note = FindNote(plan);
+		CountLookups(LOOKUP_REPLANS, 1);
+	}
+	*flags = note == NULL ? 0 : list_nth_int(linitial(note->securityQuals), NOTE_FLAGS);
+	query->plannedstmt = note == NULL ? plan : WithoutNote(plan, note);
+	return planning.questions;
+}
+
+static void
+CallNextStart(QueryDesc *query, int eflags)
+{
+	if (next_start != NULL)
+		next_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+}
+
+static void
+StartHook(QueryDesc *query, int eflags)
+{
+	const RangeTblEntry *note = FindNote(query->plannedstmt);
+	MemoryContext context,
+				old;
+	List	   *questions;
+	int			flags;
+
+	if (note == NULL)
+	{
+		CallNextStart(query, eflags);
+		return;
+	}
+	/* the plan is freed with the query, which may be one of millions of calls of an SQL function */
+	context = AllocSetContextCreate(CurrentMemoryContext, "bloomx plan", ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(context);
+	questions = ChoosePlan(query, eflags, note, &flags);
+	MemoryContextSwitchTo(old);
+	CallNextStart(query, eflags);
+	MemoryContextSetParent(context, query->estate->es_query_cxt);
+	StartLookups(query, questions, (flags & MAY_RESCAN) != 0);
+}
+
+static void
+FinishHook(QueryDesc *query)
+{
+	if (next_finish != NULL)
+		next_finish(query);
+	else
+		standard_ExecutorFinish(query);
+	EndLookups(query->estate);
+}
+
+/* A query that is not run to its end is not finished. */
+static void
+EndHook(QueryDesc *query)
+{
+	EndLookups(query->estate);
+	if (next_end != NULL)
+		next_end(query);
+	else
+		standard_ExecutorEnd(query);
+}
+
+void
+InitLookupReplans(void)
+{
+	next_planner = planner_hook;
+	planner_hook = PlanHook;
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = StartHook;
+	next_finish = ExecutorFinish_hook;
+	ExecutorFinish_hook = FinishHook;
+	next_end = ExecutorEnd_hook;
+	ExecutorEnd_hook = EndHook;
+}
