@@ -24,6 +24,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,exec/%, collect probe heapscan rangeindex pagelist pageruns partitions) \
 		$(patsubst %,plan/%, grouping pushdown joins) \
 		$(patsubst %,report/%, report totals explain) \
+		$(patsubst %,loops/%, rowtable lookupkeys nestloop) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
 		hooks) \

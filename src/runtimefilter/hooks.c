@@ -32,7 +32,7 @@ StartHook(QueryDesc *query, int eflags)
 	{
 		FilteredQuery *filtered;
 
-		AttachRuntimeFilters(query->estate, query->planstate);
+		AttachRuntimeFilters(query->estate, query->planstate, bloomx_runtime_filter);
 		filtered = FindFilteredQuery(query->estate);
 		if (filtered != NULL && filtered->is_shown_only)
 			AddNotes(filtered);

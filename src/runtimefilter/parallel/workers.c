@@ -466,7 +466,7 @@ StartHook(QueryDesc *desc, int eflags)
 	/* a worker follows its leader, even if the setting was changed after the leader's query began */
 	if (query == NULL && leader != DSM_HANDLE_INVALID)
 	{
-		AttachRuntimeFilters(desc->estate, desc->planstate);
+		AttachRuntimeFilters(desc->estate, desc->planstate, true);
 		query = FindFilteredQuery(desc->estate);
 	}
 	if (query == NULL || query->is_shown_only)

@@ -477,15 +477,15 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 }
 
 static bool
-IsFilteredJoin(PlanState *ps)
+IsJoin(PlanState *ps)
 {
-	return bloomx_runtime_filter && (IsA(ps, HashJoinState) || IsA(ps, MergeJoinState));
+	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState);
 }
 
 static bool
 VisitNode(PlanState *ps, void *query)
 {
-	if (IsFilteredJoin(ps))
+	if (((FilteredQuery *) query)->has_filters && IsJoin(ps))
 		ConsiderJoin(query, ps);
 	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
 		if (part->consider != NULL && PartIsOn(part) && part->wants(ps))
@@ -494,22 +494,23 @@ VisitNode(PlanState *ps, void *query)
 }
 
 static bool
-HasWork(PlanState *ps, void *context)
+HasWork(PlanState *ps, void *with_filters)
 {
-	return IsFilteredJoin(ps) || IsWanted(ps);
+	return (*(bool *) with_filters && IsJoin(ps)) || IsWanted(ps);
 }
 
 void
-AttachRuntimeFilters(EState *estate, PlanState *top)
+AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters)
 {
 	MemoryContext old;
 	FilteredQuery *query;
 	ListCell   *lc;
 
-	if (!VisitPlan(top, HasWork, NULL))
+	if (!VisitPlan(top, HasWork, &with_filters))
 		return;
 	old = MemoryContextSwitchTo(estate->es_query_cxt);
 	query = NewFilteredQuery(estate);
+	query->has_filters = with_filters;
 	(void) VisitPlan(top, VisitNode, query);
 	foreach(lc, query->points)
 	{

@@ -32,8 +32,8 @@ extern bool BuildsAreAlike(const RuntimeFilter *filter);
 
 /* ---- joins.c ---- */
 
-/* Gives filters to the joins of a query that has been started. */
-extern void AttachRuntimeFilters(EState *estate, PlanState *top);
+/* Gives filters to the joins of a query that has been started, if wanted, and optional parts what they want. */
+extern void AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters);
 
 #pragma GCC visibility pop
 

@@ -26,6 +26,7 @@ struct FilteredQuery
 	XLogRecPtr	position;		/* PositionOfSnapshot, if page ranges can be skipped */
 	double		on_bounds,		/* nanoseconds spent to read bounds of partitions, */
 				for_bounds;		/* and that may be spent */
+	bool		has_filters;	/* not only what optional parts do on their own */
 	bool		is_shown_only;	/* by EXPLAIN without ANALYZE */
 	bool		is_reported;	/* somebody else has reported it */
 	Oid			role;			/* whose query it is */

@@ -5,6 +5,7 @@
 
 #include "access/transam.h"
 #include "catalog/pg_proc.h"
+#include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
@@ -186,11 +187,21 @@ ClassOfNode(Plan *plan, List **expressions)
 	}
 }
 
+/* True if the node keeps the rows that it gets, or the functions' results, until a parameter changes. */
+static bool
+KeepsRows(PlanState *ps)
+{
+	return IsA(ps, CteScanState) || IsA(ps, FunctionScanState) ||
+		(IsA(ps, MaterialState) && (((MaterialState *) ps)->eflags & EXEC_FLAG_REWIND) != 0);
+}
+
 static bool
 IsUnstable(PlanState *ps, void *context)
 {
 	List	   *expressions;
 
+	if (KeepsRows(ps))
+		return IsVolatile((Node *) ps->plan->targetlist) || IsVolatile((Node *) ps->plan->qual);
 	if (ClassOfNode(ps->plan, &expressions) != SAME_ROWS || IsVolatile((Node *) expressions) ||
 		IsVolatile((Node *) ps->plan->targetlist) || IsVolatile((Node *) ps->plan->qual))
 		return true;

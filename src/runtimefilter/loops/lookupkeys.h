@@ -1,0 +1,56 @@
+/*
+ * lookupkeys.h - by which keys the inner rows of a nested loop can be looked up.
+ */
+#ifndef RUNTIMEFILTER_LOOKUPKEYS_H
+#define RUNTIMEFILTER_LOOKUPKEYS_H
+
+#include "runtimefilter/loops/rowtable.h"
+#include "runtimefilter/query/registry.h"
+
+#pragma GCC visibility push(hidden)
+
+typedef enum LoopSide
+{
+	OUTER_SIDE,
+	INNER_SIDE
+} LoopSide;
+
+/* How the key of one side is read. */
+typedef struct LookupKey
+{
+	KeyCoder	coder;
+	AttrNumber	column;			/* 0: expr computes it */
+	ExprState  *expr;
+} LookupKey;
+
+/* Equalities that all hold for a pair of rows which the arm matches. */
+typedef struct LookupArm
+{
+	int			n_keys;
+	LookupKey  *keys[2];		/* of each side */
+	bool		is_integer;		/* one key, in columns of integers */
+} LookupArm;
+
+/* A pair of rows that meets the join condition is matched by one of the arms. */
+typedef struct LookupKeys
+{
+	int			n_arms;
+	LookupArm  *arms;
+	ExprContext *econtext;		/* for all that is computed of a row */
+} LookupKeys;
+
+/* NULL if the join condition has no such keys.  Allocates in the current memory context. */
+extern LookupKeys *FindLookupKeys(FilteredQuery *query, NestLoopState *node);
+
+/* True if the join condition looks as if it had, which is soon found out. */
+extern bool MayHaveLookupKeys(const NestLoop *plan);
+
+/* The columns of the inner side that the join reads. */
+extern Bitmapset *InnerColumns(const NestLoop *plan);
+
+/* The codes of a row's keys in each arm. */
+extern void ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes);
+
+#pragma GCC visibility pop
+
+#endif							/* RUNTIMEFILTER_LOOKUPKEYS_H */
