@@ -42,7 +42,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,segment/%, segment entries flush merge) \
 		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
-		scan rebuild vacuum nulls recheck cost handler) \
+		scan rebuild vacuum nulls cost handler) \
 	$(patsubst %,src/pg/partitions/%.o, \
 		$(patsubst %,store/%, candidates) \
 		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install)) \

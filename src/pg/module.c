@@ -24,7 +24,6 @@ _PG_init(void)
 	BloomxInitOptions();
 	BloomsetInitOptions();
 	BloomxInitNulls();
-	BloomxInitRechecks();
 	InstallBrinCosts();
 	InstallArrayConditions();
 }

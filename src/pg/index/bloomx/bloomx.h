@@ -22,14 +22,6 @@ extern void BloomxRebuildEntries(Relation index, double tuples);
 /* At load time: tells the planner that rows without a filter are not in the index. */
 extern void BloomxInitNulls(void);
 
-/* ---- recheck.c ---- */
-
-/* From this number of elements on the executor hashes an array of constants. */
-#define LONG_ARRAY 9
-
-/* At load time: arrays that are parameters are hashed when rows are rechecked. */
-extern void BloomxInitRechecks(void);
-
 /* ---- scan.c, vacuum.c, cost.c ---- */
 
 extern IndexScanDesc bloomxbeginscan(Relation index, int keys, int orderbys);

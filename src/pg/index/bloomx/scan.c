@@ -397,6 +397,9 @@ ConditionOf(BloomxSearch *search, const BloomxScan *scan, ScanKey key, Datum arg
 	return BloomxConditionOfProbe(search->directory, ProbeOf(key, argument, search->directory), !any);
 }
 
+/* From this number of elements on the executor hashes an array of constants, and a scan looks at the rows itself. */
+#define LONG_ARRAY 9
+
 /* The most elements of an array whose conditions are in memory at once: each is a leaf with its slices, in an allocation of its own, and among the BloomxElements. */
 static int
 MostElements(const BloomxDirectory *directory)
