@@ -27,6 +27,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,loops/%, rowtable lookupkeys nestloop) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \
+		inner/keyedscan \
 		hooks) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
@@ -51,10 +52,10 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		keys/setkeys \
 		$(patsubst %,index/%, setoptions build insert vacuum handler) \
 		$(patsubst %,table/%, settable stage handler) \
-		$(patsubst %,functions/%, setcall setprobe setadd setclaim setvalue setinfo setcheck))
+		$(patsubst %,functions/%, setcall setprobe setlookup setadd setclaim setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add maintain keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset bloomset_table errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset bloomset_table errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

@@ -1390,7 +1390,7 @@ COMMENT ON FUNCTION bloomset_check(regclass) IS
 CREATE FUNCTION bloomx_last_runtime_filters(OUT join_node integer, OUT site_node integer, OUT "table" text, OUT "column" text, OUT keys integer,
 	OUT kind text, OUT build_rows bigint, OUT bytes bigint, OUT rows_checked bigint, OUT rows_removed bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
-	OUT bytes_sent bigint, OUT lookups bigint, OUT index_searches bigint, OUT processes integer)
+	OUT bytes_sent bigint, OUT lookups bigint, OUT index_searches bigint, OUT index_scans bigint, OUT index_scans_skipped bigint, OUT processes integer)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_last_runtime_filters'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 10;
@@ -1422,7 +1422,7 @@ COMMENT ON FUNCTION bloomx_explain(text) IS
 
 CREATE FUNCTION bloomx_runtime_filter_totals(OUT scope text, OUT filters bigint, OUT rows_checked bigint, OUT rows_removed bigint,
 	OUT pages bigint, OUT pages_skipped bigint, OUT partitions bigint, OUT partitions_skipped bigint, OUT pauses bigint,
-	OUT bytes_sent bigint, OUT lookups bigint, OUT index_searches bigint, OUT stats_reset timestamptz)
+	OUT bytes_sent bigint, OUT lookups bigint, OUT index_searches bigint, OUT index_scans bigint, OUT index_scans_skipped bigint, OUT stats_reset timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_runtime_filter_totals'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;

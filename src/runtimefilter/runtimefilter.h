@@ -127,6 +127,8 @@ typedef enum FilterCount
 	BYTES_SENT,
 	LOOKUPS,					/* outer rows of nested loops for which inner rows were looked up */
 	INDEX_SEARCHES,				/* that said which pages of a scan to read */
+	INDEX_SCANS,				/* of one key each */
+	INDEX_SCANS_SKIPPED,
 	N_COUNTS
 } FilterCount;
 
@@ -177,6 +179,7 @@ struct FilterPoint
 	ExecProcNodeMtd gather;		/* of a Gather that starts workers: its method */
 	const struct OptionalPart *part;	/* that does something here on its own; NULL: none */
 	void	   *of_part;		/* what that part needs */
+	int			shared_report;	/* of that part, as of a filter */
 
 	/* while all filters pause: how many rows more, unless some filter gets other keys */
 	uint64		paused;

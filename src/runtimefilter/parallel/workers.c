@@ -150,14 +150,38 @@ KeepSegment(FilteredQuery *query, dsm_segment *segment)
 	query->parallel = parallel;
 }
 
-static bool
-IsReportOf(const SharedReport *shared, const AppliedFilter *applied)
+/* Of a filter at a point, or of the part that has the point: that is of no join, so both nodes are the point's. */
+static SharedReport
+NameReport(const FilterPoint *point, const AppliedFilter *applied)
 {
-	return shared->report.join_node == applied->filter->join->plan->plan_node_id &&
-		shared->report.site_node == applied->point->ps->plan->plan_node_id && shared->attno == applied->attnos[0];
+	SharedReport name = {.attno = applied != NULL ? applied->attnos[0] : 0};
+
+	name.report.join_node = (applied != NULL ? applied->filter->join : point->ps)->plan->plan_node_id;
+	name.report.site_node = point->ps->plan->plan_node_id;
+	return name;
 }
 
-/* The leader's: one for each filter at each point.  Few of them are not below a Gather. */
+/* The number of a report that the leader has made; -1: none. */
+static int
+FindReport(const SharedQuery *shared, const FilterPoint *point, const AppliedFilter *applied)
+{
+	SharedReport name = NameReport(point, applied);
+
+	for (int i = 0; i < shared->n_reports; i++)
+		if (shared->reports[i].report.join_node == name.report.join_node &&
+			shared->reports[i].report.site_node == name.report.site_node && shared->reports[i].attno == name.attno)
+			return i;
+	return -1;
+}
+
+static int
+MakeReport(SharedQuery *shared, const FilterPoint *point, const AppliedFilter *applied)
+{
+	shared->reports[shared->n_reports] = NameReport(point, applied);
+	return shared->n_reports++;
+}
+
+/* The leader's: one for each filter at each point, and for a part.  Few of them are not below a Gather. */
 static void
 MakeReports(FilteredQuery *query, SharedQuery *shared)
 {
@@ -168,15 +192,9 @@ MakeReports(FilteredQuery *query, SharedQuery *shared)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-		{
-			AppliedFilter *applied = point->filters[i];
-			SharedReport *report = &shared->reports[shared->n_reports];
-
-			applied->shared_report = shared->n_reports++;
-			report->report.join_node = applied->filter->join->plan->plan_node_id;
-			report->report.site_node = point->ps->plan->plan_node_id;
-			report->attno = applied->attnos[0];
-		}
+			point->filters[i]->shared_report = MakeReport(shared, point, point->filters[i]);
+		if (point->part != NULL)
+			point->shared_report = MakeReport(shared, point, NULL);
 	}
 }
 
@@ -220,7 +238,7 @@ MakeSegment(FilteredQuery *query)
 				size;
 
 	foreach(lc, query->points)
-		n_reports += ((FilterPoint *) lfirst(lc))->n_filters;
+		n_reports += ((FilterPoint *) lfirst(lc))->n_filters + 1;
 	foreach(lc, query->filters)
 		n_builds += IsPublished(lfirst(lc));
 	builds = MAXALIGN(offsetof(SharedQuery, reports) + n_reports * sizeof(SharedReport));
@@ -258,9 +276,9 @@ FindReports(FilteredQuery *query)
 		FilterPoint *point = lfirst(lc);
 
 		for (int i = 0; i < point->n_filters; i++)
-			for (int j = 0; j < query->parallel->shared->n_reports; j++)
-				if (IsReportOf(&query->parallel->shared->reports[j], point->filters[i]))
-					point->filters[i]->shared_report = j;
+			point->filters[i]->shared_report = FindReport(query->parallel->shared, point, point->filters[i]);
+		if (point->part != NULL)
+			point->shared_report = FindReport(query->parallel->shared, point, NULL);
 	}
 }
 
@@ -369,13 +387,13 @@ ExecSharedGather(PlanState *ps)
 								 dsm_segment_handle(query->parallel->segment));
 }
 
-/* True if the node is a filter point, other than the Gather itself, at which rows are removed. */
+/* True if the node is a point, other than the Gather itself, of which something is reported. */
 static bool
 IsFiltered(PlanState *ps, void *gather)
 {
 	FilterPoint *point = FindPoint(ps);
 
-	return point != NULL && point->n_filters > 0 && ps != gather;
+	return point != NULL && (point->n_filters > 0 || point->part != NULL) && ps != gather;
 }
 
 static bool
@@ -405,14 +423,12 @@ ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
 /* ---- reports ---- */
 
 static void
-TellReport(SharedQuery *shared, const AppliedFilter *applied)
+TellReport(SharedQuery *shared, int number, const FilterReport *report)
 {
-	FilterReport report = MakeOwnReport(applied);
-
-	if (report.processes == 0)
+	if (report->processes == 0)
 		return;
 	SpinLockAcquire(&shared->mutex);
-	AddReport(&shared->reports[applied->shared_report].report, &report);
+	AddReport(&shared->reports[number].report, report);
 	SpinLockRelease(&shared->mutex);
 }
 
@@ -425,24 +441,30 @@ TellLeader(FilteredQuery *query)
 	foreach(lc, query->points)
 	{
 		FilterPoint *point = lfirst(lc);
+		FilterReport report = {0};
 
+		if (point->shared_report >= 0 && point->part->report(point, &report))
+			TellReport(query->parallel->shared, point->shared_report, &report);
 		for (int i = 0; i < point->n_filters; i++)
 			if (point->filters[i]->shared_report >= 0)
-				TellReport(query->parallel->shared, point->filters[i]);
+			{
+				report = MakeOwnReport(point->filters[i]);
+				TellReport(query->parallel->shared, point->filters[i]->shared_report, &report);
+			}
 	}
 }
 
 /* The leader's: adds what they have told. */
 static void
-AddToReport(const AppliedFilter *applied, FilterReport *report)
+AddToReport(const FilteredQuery *query, int number, FilterReport *report)
 {
-	ParallelQuery *parallel = applied->point->query->parallel;
+	ParallelQuery *parallel = query->parallel;
 	FilterReport told;
 
-	if (applied->shared_report < 0 || parallel == NULL || IsParallelWorker())
+	if (number < 0 || parallel == NULL || IsParallelWorker())
 		return;
 	SpinLockAcquire(&parallel->shared->mutex);
-	told = parallel->shared->reports[applied->shared_report].report;
+	told = parallel->shared->reports[number].report;
 	SpinLockRelease(&parallel->shared->mutex);
 	AddReport(report, &told);
 }

@@ -1,5 +1,5 @@
 /*
- * optional.c - parts of this room that can be left out.
+ * optional.c - parts of this room that can be left out, and access methods that they ask.
  *
  * Constructors run when the library is loaded, before anything else of it, in no
  * known order.  So a part only registers itself then, and parts know nothing of one another.
@@ -8,9 +8,11 @@
 
 #include "utils/guc.h"
 
+#include "runtimefilter/query/keyindex.h"
 #include "runtimefilter/query/optional.h"
 
 OptionalPart *optional_parts;
+KeyIndexMethod *key_index_methods;
 
 const struct config_enum_entry part_switch_options[] = {
 	{"auto", PART_AUTO, false},
@@ -39,4 +41,11 @@ IsWanted(PlanState *ps)
 		if (part->wants != NULL && PartIsOn(part) && part->wants(ps))
 			return true;
 	return false;
+}
+
+void
+RegisterKeyIndexMethod(KeyIndexMethod *method)
+{
+	method->next = key_index_methods;
+	key_index_methods = method;
 }

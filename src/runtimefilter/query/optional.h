@@ -31,10 +31,10 @@ typedef struct OptionalPart
 	void		(*attach) (FilteredQuery *query);
 	/* a filter whose keys several processes read; NULL if it can have none */
 	struct SharedBuild *(*share) (RuntimeFilter *filter);
-	/* what it did at its point, beside what filters did there; false if it did nothing */
+	/* what it did at its point, beside what filters did there, in this process; false if it did nothing */
 	bool		(*report) (const FilterPoint *point, struct FilterReport *report);
-	/* adds what a filter did at a point in other processes */
-	void		(*add_to_report) (const AppliedFilter *applied, struct FilterReport *report);
+	/* adds what a filter or a part did at a point in other processes, given the number of its shared report */
+	void		(*add_to_report) (const FilteredQuery *query, int shared_report, struct FilterReport *report);
 	struct OptionalPart *next;
 } OptionalPart;
 

@@ -143,6 +143,7 @@ GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 	point->ps = ps;
 	point->query = query;
 	point->own = ps->ExecProcNodeReal;
+	point->shared_report = -1;
 	query->points = lappend(query->points, point);
 	MemoryContextSwitchTo(old);
 	/* the entry leaves the table with the query's memory (ForgetQuery) */

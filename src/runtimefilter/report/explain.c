@@ -40,7 +40,9 @@ static const char *const count_names[N_COUNTS] = {
 	[PAUSES] = "Pauses",
 	[BYTES_SENT] = "Bytes Sent",
 	[LOOKUPS] = "Lookups",
-	[INDEX_SEARCHES] = "Index Searches"
+	[INDEX_SEARCHES] = "Index Searches",
+	[INDEX_SCANS] = "Index Scans",
+	[INDEX_SCANS_SKIPPED] = "Index Scans Skipped"
 };
 
 void

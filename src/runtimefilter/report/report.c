@@ -84,14 +84,21 @@ AddReport(FilterReport *report, const FilterReport *other)
 		report->counts[i] += other->counts[i];
 }
 
+/* Adds what was done in other processes. */
+static void
+AddShared(const FilteredQuery *query, int shared_report, FilterReport *report)
+{
+	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
+		if (part->add_to_report != NULL)
+			part->add_to_report(query, shared_report, report);
+}
+
 FilterReport
 MakeFilterReport(const AppliedFilter *applied)
 {
 	FilterReport report = MakeOwnReport(applied);
 
-	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
-		if (part->add_to_report != NULL)
-			part->add_to_report(applied, &report);
+	AddShared(applied->point->query, applied->shared_report, &report);
 	return report;
 }
 
@@ -110,7 +117,14 @@ ReportsOfPoint(const FilterPoint *point, int *n)
 		(*n)++;
 	}
 	if (point->part != NULL)
-		*n += point->part->report(point, &found[*n]);
+	{
+		bool		did = point->part->report(point, &found[*n]);
+
+		if (!did)
+			found[*n].processes = 0;
+		AddShared(point->query, point->shared_report, &found[*n]);
+		*n += did || found[*n].processes > 0;
+	}
 	return found;
 }
 
@@ -136,7 +150,10 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 		return;
 	}
 	initStringInfo(&s);
-	appendStringInfo(&s, "runtime filter of node %d", r->join_node);
+	if (r->is_index)
+		appendStringInfoString(&s, "runtime filter by an index");
+	else
+		appendStringInfo(&s, "runtime filter of node %d", r->join_node);
 	if (NameStr(r->column)[0] != '\0')
 		appendStringInfo(&s, " on %s", NameStr(r->column));
 	if (r->n_keys > 1)
@@ -147,9 +164,13 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 		pfree(s.data);
 		return;
 	}
-	appendStringInfo(&s, ": %s, " UINT64_FORMAT " build rows, " UINT64_FORMAT " bytes; "
-					 UINT64_FORMAT " of " UINT64_FORMAT " rows removed",
-					 r->kind, r->build_rows, r->bytes, r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
+	if (r->is_index)
+		appendStringInfo(&s, ": " UINT64_FORMAT " of " UINT64_FORMAT " index scans skipped",
+						 r->counts[INDEX_SCANS_SKIPPED], r->counts[INDEX_SCANS]);
+	else
+		appendStringInfo(&s, ": %s, " UINT64_FORMAT " build rows, " UINT64_FORMAT " bytes; "
+						 UINT64_FORMAT " of " UINT64_FORMAT " rows removed",
+						 r->kind, r->build_rows, r->bytes, r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
 	if (r->counts[PAGES] > 0)
 		appendStringInfo(&s, "; " UINT64_FORMAT " of " UINT64_FORMAT " pages skipped", r->counts[PAGES_SKIPPED],
 						 r->counts[PAGES]);

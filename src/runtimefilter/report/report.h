@@ -24,6 +24,7 @@ typedef struct FilterReport
 	uint64		counts[N_COUNTS];	/* of all processes */
 	int			processes;		/* that asked the filter */
 	bool		is_lookup;		/* it is of a loop that keeps its inner rows */
+	bool		is_index;		/* it is of an index that says which keys there are */
 } FilterReport;
 
 /* In this process; in all. */

@@ -75,10 +75,16 @@ CheckPrivileges(Relation heap, Relation index, AclMode mode)
 				 errhint("Call the function as a role to which the policies of table \"%s\" do not apply.", RelationGetRelationName(heap))));
 }
 
+bool
+IsComplete(Relation index)
+{
+	return index->rd_index->indisvalid && index->rd_index->indisready && index->rd_index->indislive;
+}
+
 static void
 CheckState(Relation index)
 {
-	if (!index->rd_index->indisvalid || !index->rd_index->indisready || !index->rd_index->indislive)
+	if (!IsComplete(index))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloomset \"%s\" is not complete", RelationGetRelationName(index)),
@@ -95,11 +101,10 @@ WidenXid(TransactionId xid)
 }
 
 /*
- * True if the snapshot may see rows that were dead when the index was built.  On the
- * server itself PostgreSQL knows of them (indcheckxmin).  A standby's snapshot may also be
+ * On the server itself PostgreSQL knows of such rows (indcheckxmin).  A standby's snapshot may also be
  * older than all on the server were.
  */
-static bool
+bool
 IsTooNewFor(Relation index, const SetView *view, Snapshot snapshot)
 {
 	if (index->rd_index->indcheckxmin &&

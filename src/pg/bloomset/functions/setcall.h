@@ -54,6 +54,12 @@ extern bool HashSetArgument(SetCall *call, Datum value, uint64 *hash);
 /* Of a table without keys: these become its keys' type.  Sets call->view. */
 extern void BeginSet(SetCall *call, Datum value);
 
+/* True if the index has all rows: its creation is over. */
+extern bool IsComplete(Relation index);
+
+/* True if the snapshot may see rows that were dead when the index was built. */
+extern bool IsTooNewFor(Relation index, const SetView *view, Snapshot snapshot);
+
 /* The table whose keys these are. */
 extern Relation OpenTableOfSet(const SetCall *call);
 

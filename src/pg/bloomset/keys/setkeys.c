@@ -147,6 +147,19 @@ LookupGiven(SetKeys *keys, SetColumn *column, Oid type)
 	}
 }
 
+bool
+CanBeArgument(const SetKeys *keys, Oid type)
+{
+	const SetColumn *column = &keys->columns[0];
+	KeyType		given;
+
+	if (getBaseType(type) == column->type)
+		return true;
+	return column->portable && type != RECORDOID &&
+		LookupKeyTypeSoftly(&given, type, column->collation, keys->memory, NewSoftErrors()) &&
+		blx_key_check(&column->stored.identity, &given.identity, NULL);
+}
+
 /* The hash of a column's value, or the value itself as one of the column's type, and by what it is hashed. */
 static KeyType *
 TypeOfArgument(SetKeys *keys, SetColumn *column, Oid type, bool untyped, Datum *value)

@@ -42,6 +42,9 @@ extern bool ArePortable(const SetKeys *keys);
 /* The hash of an indexed row.  False if a column is NULL: then the row has no key. */
 extern bool HashIndexedRow(SetKeys *keys, const Datum *values, const bool *isnull, uint64 *hash);
 
+/* True if values of that type can be arguments; the key must have one column. */
+extern bool CanBeArgument(const SetKeys *keys, Oid type);
+
 /*
  * The hash of an argument of that type; `untyped` says that it is a constant text, which
  * may stand for a value of any type.  False if a column of a row is NULL.

@@ -112,7 +112,7 @@ ReadSetPage(SetView *view, Relation rel, BlockNumber block)
 /* To keep where buffers were saves half the time of a test in memory, but takes memory and time of its own. */
 #define READS_BEFORE_KEEPING 256
 
-static void
+void
 KeepRecentBuffers(SetView *view)
 {
 	const SetMeta *meta = view->meta;

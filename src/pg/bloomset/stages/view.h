@@ -43,6 +43,9 @@ extern void ForgetSetViews(Relation rel);
 extern bool RefreshSetView(SetView *view, Relation rel);
 extern void RereadSetView(SetView *view, Relation rel);
 
+/* From now on it is known where pages were in the buffer pool; otherwise, after some hundred tests. */
+extern void KeepRecentBuffers(SetView *view);
+
 /* A pinned page of the set. */
 extern Buffer ReadSetPage(SetView *view, Relation rel, BlockNumber block);
 
