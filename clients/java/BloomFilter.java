@@ -1,15 +1,19 @@
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Base64;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
 import java.util.UUID;
 
 /**
  * Filters of bloomx, the PostgreSQL extension, in Java: read, tested, built, merged and written.
  *
- * <p>Written from docs/internals/FORMAT.md; one file, Java 9 or newer, no dependencies. The layout is the default one,
- * partitioned_blocked; filters of other layouts are refused. A filter that nobody changes can be tested by many threads,
+ * <p>Written from docs/internals/FORMAT.md; one file, Java 9 or newer, no dependencies. The layouts are the default one,
+ * partitioned_blocked, and {@link Sealed}: sealed filters and maps; filters of other layouts are refused. A filter that nobody changes can be tested by many threads,
  * and can be sent to the tasks of a cluster.
  *
  * <pre>
@@ -215,6 +219,253 @@ public final class BloomFilter implements java.io.Serializable {
             }
         }
         return true;
+    }
+
+    /**
+     * A sealed filter or a map, of layout binary_fuse: built once, of all its keys.
+     *
+     * <pre>
+     * BloomFilter.Sealed map = BloomFilter.Sealed.fromBytes(row.getBytes(1));      // SELECT bloom_map_agg(...)::bytea
+     * map.get(BloomFilter.integer(4711));                                          // its value; -1: definitely not there
+     * </pre>
+     */
+    public static final class Sealed implements java.io.Serializable {
+        private static final long serialVersionUID = 1;
+        private static final int BINARY_FUSE = 12, BLOCK_KEYS = 1 << 18, ATTEMPTS = 64, WORDS_BEFORE_SALTS = 2;
+
+        private final byte[] data;
+        private final int keyCode, bodyAt, blocks, parts, slots, segment, valueBits;
+        private final long seed, blockSlots, size;
+
+        private Sealed(byte[] data) {
+            ByteBuffer bytes = words(data);
+            this.data = data;
+            int named = data[6] & 255;
+            keyCode = data[5] & 255;
+            bodyAt = HEADER_BYTES + (named + 7) / 8 * 8;
+            blocks = bytes.getInt(8);
+            seed = bytes.getLong(12);
+            blockSlots = bytes.getLong(28);
+            parts = bytes.getShort(36);
+            slots = bytes.getShort(38);
+            require(data[7] == 0 && bytes.getShort(40) == 0 && data[42] == 0 && data[43] == 0 && data.length >= bodyAt + 16
+                && (keyCode < TYPES.length || keyCode >= HASH) && (named != 0) == (keyCode == NAMED) && named <= 63);
+            long parameter = bytes.getLong(bodyAt);
+            segment = (int) parameter & 255;
+            valueBits = (int) parameter >> 8 & 255;
+            size = bytes.getLong(bodyAt + 8);
+            require(parameter >>> 16 == 0 && segment <= 18 && valueBits <= 24 && parts >= Math.max(valueBits, 1) && parts - valueBits <= 32
+                && (slots == 3 || slots == 4) && blocks >= 1 && blocks <= 1 << 20 && blockSlots < 1L << 32
+                && blockSlots >= (long) slots << segment && blockSlots % (1L << segment) == 0 && size >= 0 && size <= blocks * blockSlots
+                && (size == 0 || keyCode != NONE));
+            long bits = blocks * blockSlots * parts;
+            require(data.length == bodyAt + 8 * (WORDS_BEFORE_SALTS + blocks + (bits + 63) / 64 + 1) && bytes.getLong(data.length - 8) == 0
+                && (bits % 64 == 0 || bytes.getLong(data.length - 16) >>> bits % 64 == 0));
+            for (int i = HEADER_BYTES + named; i < bodyAt; i++)
+                require(data[i] == 0);
+            for (int block = 0; block < blocks; block++)
+                require((salt(block) & 1) == 1);
+        }
+
+        private static void require(boolean right) {
+            if (!right)
+                throw new IllegalArgumentException("these bytes are a damaged filter");
+        }
+
+        /** Reads the bytes of f::bytea. */
+        public static Sealed fromBytes(byte[] data) {
+            if (data.length < HEADER_BYTES || data[0] != 'B' || data[1] != 'L' || data[2] != 'X' || data[3] != 1 || data[4] != BINARY_FUSE)
+                throw new IllegalArgumentException("these bytes are no filter of layout binary_fuse");
+            return new Sealed(data.clone());
+        }
+
+        /** Reads the text form: base64. */
+        public static Sealed fromText(String text) {
+            return fromBytes(Base64.getDecoder().decode(text));
+        }
+
+        /** The filter of keys of one type: false positive rate 2 to the power of minus fingerprintBits (0 to 32). */
+        public static Sealed build(List<Key> keys, int fingerprintBits, long seed) {
+            return build(keys, null, fingerprintBits, seed);
+        }
+
+        /** The map of keys to values of 0 to 16777215; without values (null), the filter. */
+        public static Sealed build(List<Key> keys, int[] values, int fingerprintBits, long seed) {
+            Map<Long, Integer> members = new HashMap<>();
+            int code = keys.isEmpty() ? NONE : keys.get(0).code, largest = 0;
+            for (int i = 0; i < keys.size(); i++) {
+                int value = values == null ? 0 : values[i];
+                if (keys.get(i).code != code || value < 0 || value >= 1 << 24)
+                    throw new IllegalArgumentException("keys must be of one type, values from 0 to 16777215");
+                Integer other = members.putIfAbsent(placed(keys.get(i).hash(seed), code), value);
+                if (other != null && other != value)
+                    throw new IllegalArgumentException("a key has two values, " + other + " and " + value);
+                largest = Math.max(largest, value);
+            }
+            int valueBits = values == null ? 0 : Math.max(1, 32 - Integer.numberOfLeadingZeros(largest));
+            int blocks = Math.max(1, (members.size() + BLOCK_KEYS - 1) / BLOCK_KEYS), parts = fingerprintBits + valueBits;
+            List<Map<Long, Integer>> byBlock = new ArrayList<>();
+            for (int block = 0; block < blocks; block++)
+                byBlock.add(new HashMap<>());
+            members.forEach((hash, value) -> byBlock.get((int) scale(hash, blocks)).put(hash, value));
+            int fullest = byBlock.stream().mapToInt(Map::size).max().getAsInt(), segment = segmentOf(fullest);
+            long blockSlots = slotsOf(fullest, segment), bits = blocks * blockSlots * parts;
+            if (fingerprintBits < 0 || fingerprintBits > 32 || parts == 0)
+                throw new IllegalArgumentException("a fingerprint has 0 to 32 bits, and a slot at least one");
+            byte[] data = new byte[Math.toIntExact(HEADER_BYTES + 8 * (WORDS_BEFORE_SALTS + blocks + (bits + 63) / 64 + 1))];
+            words(data).put(new byte[] {'B', 'L', 'X', 1, BINARY_FUSE, (byte) code, 0, 0}).putInt(blocks).putLong(seed).putLong(members.size())
+                .putLong(blockSlots).putShort((short) parts).putShort((short) 4).putInt(0).putLong(segment | valueBits << 8).putLong(members.size());
+            for (int block = 0; block < blocks; block++)
+                words(data).putLong(HEADER_BYTES + 8 * (WORDS_BEFORE_SALTS + block), 1);
+            Sealed filter = new Sealed(data);
+            for (int block = 0; block < blocks; block++)
+                filter.fill(block, byBlock.get(block));
+            return filter;
+        }
+
+        /** log2 of the slots of a segment, if the fullest block has so many keys. */
+        private static int segmentOf(int fullest) {
+            return fullest < 2 ? 0 : (int) Math.min(Math.max((1000 * log2(fullest) / 1541 - 32768) / 65536, 1), 18);
+        }
+
+        private static long slotsOf(int fullest, int segment) {
+            if (fullest < 2)
+                return 4;
+            long perKey = Math.max(70451, 50463 + 383713L * 65536 / log2(fullest)), length = 1L << segment;
+            long wanted = (fullest * perKey + 65535) / 65536;
+            return Math.max((wanted + length - 1) / length * length, 4 * length);
+        }
+
+        /** In 1/65536. */
+        private static long log2(int n) {
+            int k = 31 - Integer.numberOfLeadingZeros(n);
+            return 65536L * k + (65536L * n / (1 << k) - 65536);
+        }
+
+        /** Fills the slots of a block with the first salt that does. */
+        private void fill(int block, Map<Long, Integer> members) {
+            int n = (int) blockSlots;
+            for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+                long salt = attempt == 0 && blocks == 1 ? 1 : xxh3(bytesOf(attempt), 0) | 1;
+                int[] counts = new int[n], values = new int[n], order = new int[members.size()], queue = new int[n];
+                long[] sums = new long[n];
+                int peeled = 0, queued = 0, most = 0;
+                for (Map.Entry<Long, Integer> member : members.entrySet()) {
+                    long u = member.getKey() * salt;
+                    for (int i = 0; i < slots; i++) {
+                        int slot = (int) slot(u, i);
+                        most = Math.max(most, ++counts[slot]);
+                        sums[slot] ^= u;
+                        values[slot] ^= member.getValue();
+                    }
+                }
+                for (int slot = 0; slot < n; slot++)
+                    if (counts[slot] == 1)
+                        queue[queued++] = slot;
+                for (int next = 0; next < queued && most < 255; next++) {
+                    int slot = queue[next];
+                    if (counts[slot] == 0)
+                        continue;
+                    order[peeled++] = slot;
+                    long u = sums[slot];
+                    int value = values[slot];
+                    for (int i = 0; i < slots; i++) {
+                        int other = (int) slot(u, i);
+                        if (--counts[other] == 1)
+                            queue[queued++] = other;
+                        if (other != slot) {
+                            sums[other] ^= u;
+                            values[other] ^= value;
+                        }
+                    }
+                }
+                if (peeled < members.size())
+                    continue;
+                words(data).putLong(bodyAt + 8 * (WORDS_BEFORE_SALTS + block), salt);
+                while (peeled-- > 0) {
+                    long u = sums[order[peeled]], wanted = fingerprint(u) << valueBits | values[order[peeled]];
+                    for (int i = 0; i < slots; i++)
+                        wanted ^= slot(u, i) == order[peeled] ? 0 : read(block, slot(u, i));
+                    long bit = (block * blockSlots + order[peeled]) * parts;
+                    int at = slotsAt() + (int) (bit / 8);
+                    words(data).putLong(at, words(data).getLong(at) | wanted << bit % 8);
+                }
+                return;
+            }
+            throw new IllegalStateException("no filter was found for these keys; use another seed");
+        }
+
+        /** The name of the key type, such as "integer" or "text". */
+        public String keyType() {
+            return typeName(keyCode, Arrays.copyOfRange(data, HEADER_BYTES, HEADER_BYTES + (data[6] & 255)));
+        }
+
+        /** The number of keys. */
+        public long size() {
+            return size;
+        }
+
+        public byte[] toBytes() {
+            return data.clone();
+        }
+
+        public String toText() {
+            return Base64.getEncoder().encodeToString(data);
+        }
+
+        /** False: definitely not. True: possibly. */
+        public boolean contains(Key key) {
+            return get(key) >= 0;
+        }
+
+        /** The value of a key of a map (0 if the filter is none); -1: definitely not there. */
+        public int get(Key key) {
+            if (size > 0 && key.code != keyCode)
+                throw new IllegalArgumentException("the filter holds keys of type " + keyType() + ", not " + typeName(key.code, new byte[0]));
+            return getHash(key.hash(seed));
+        }
+
+        public int getHash(long hash) {
+            if (size == 0)
+                return -1;
+            long h = placed(hash, keyCode), x = 0;
+            int block = (int) scale(h, blocks);
+            long u = h * salt(block);
+            for (int i = 0; i < slots; i++)
+                x ^= read(block, slot(u, i));
+            return x >>> valueBits == fingerprint(u) ? (int) (x & (1L << valueBits) - 1) : -1;
+        }
+
+        /** Ready-made hashes are hashed once more: they need not be uniform. */
+        private static long placed(long hash, int keyCode) {
+            return keyCode == HASH ? xxh3(bytesOf(hash), 1) : hash;
+        }
+
+        private static long scale(long h, long n) {
+            return Math.multiplyHigh(h, n) + (h >> 63 & n);
+        }
+
+        private long salt(int block) {
+            return words(data).getLong(bodyAt + 8 * (WORDS_BEFORE_SALTS + block));
+        }
+
+        private int slotsAt() {
+            return bodyAt + 8 * (WORDS_BEFORE_SALTS + blocks);
+        }
+
+        private long slot(long u, int i) {
+            long first = scale(u, blockSlots - ((long) (slots - 1) << segment));
+            return i == 0 ? first : first + ((long) i << segment) ^ u >>> (i - 1) * segment & (1L << segment) - 1;
+        }
+
+        private long fingerprint(long u) {
+            return u * GOLDEN_RATIO >>> 32 & (1L << parts - valueBits) - 1;
+        }
+
+        private long read(int block, long slot) {
+            long bit = (block * blockSlots + slot) * parts;
+            return words(data).getLong(slotsAt() + (int) (bit / 8)) >>> bit % 8 & (1L << parts) - 1;
+        }
     }
 
     // ---- XXH3_64bits_withSeed ----

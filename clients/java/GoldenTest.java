@@ -6,6 +6,7 @@ import java.util.regex.Pattern;
 
 /**
  * The golden vectors of test/python/golden.json, byte for byte; the argument is that file. It has one vector per line.
+ * A second argument is a file with the text of bloom_agg(n, bloom_empty(1, 0.00390625, 'binary_fuse')) of the numbers below 300000.
  * Ends with "N passed, N failed".
  */
 public class GoldenTest {
@@ -69,6 +70,22 @@ public class GoldenTest {
         new java.io.ObjectOutputStream(sent).writeObject(filter);
         Object received = new java.io.ObjectInputStream(new java.io.ByteArrayInputStream(sent.toByteArray())).readObject();
         check("sent to a task", ((BloomFilter) received).toText(), filter.toText());
+        java.util.List<BloomFilter.Key> many = new java.util.ArrayList<>();
+        for (int n = 0; n < 300000; n++)
+            many.add(BloomFilter.integer(n));
+        BloomFilter.Sealed two = BloomFilter.Sealed.build(many, 8, 0);
+        boolean found = true;
+        int others = 0;
+        for (int n = 0; n < 300000; n++) {
+            found &= two.contains(many.get(n));
+            others += two.contains(BloomFilter.integer(n + 300000)) ? 1 : 0;
+        }
+        check("a filter of two blocks has its keys", found, true);
+        check("and others at the rate", Math.abs(others - 300000 / 256) < 180, true);
+        if (args.length > 1)
+            check("and the bytes that SQL makes", two.toText(), Files.readString(Path.of(args[1])).trim());
+        refused("two values of one key", () -> BloomFilter.Sealed.build(java.util.List.of(BloomFilter.integer(1), BloomFilter.integer(1)), new int[] {3, 7}, 8, 0));
+        refused("no sealed filter", () -> BloomFilter.Sealed.fromBytes(filter.toBytes()));
         refused("a key of another type", () -> filter.contains(BloomFilter.text("5")));
         refused("no filter", () -> BloomFilter.fromBytes(new byte[3]));
         refused("a byte cut off", () -> BloomFilter.fromBytes(java.util.Arrays.copyOf(filter.toBytes(), filter.toBytes().length - 1)));
@@ -94,6 +111,8 @@ public class GoldenTest {
 
     static void filter(String line) {
         String name = field(line, "\"name\": \"([^\"]+)\""), text = field(line, "\"text\": \"([^\"]+)\"");
+        if (line.contains("\"layout\": \"binary_fuse\""))
+            sealed(name, text, line);
         if (!"partitioned_blocked".equals(field(line, "\"layout\": \"(\\w+)\""))) {
             refused(name, () -> BloomFilter.fromText(text));
             return;
@@ -116,5 +135,29 @@ public class GoldenTest {
         byte[] expected = filter.toBytes(), got = built.toBytes();
         int body = got.length - 44;             // behind the header and the name of the key type
         check(name + ": built here", java.util.Arrays.equals(expected, expected.length - body, expected.length, got, 44, got.length), true);
+    }
+
+    static void sealed(String name, String text, String line) {
+        BloomFilter.Sealed filter = BloomFilter.Sealed.fromText(text);
+        check(name + ": key type", filter.keyType(), field(line, "\"key_type\": \"([^\"]+)\""));
+        String values = field(line, "\"values\": \\[([^\\]]*)\\]");
+        int[] value = values == null ? null : java.util.Arrays.stream(values.split(", ")).mapToInt(Integer::parseInt).toArray();
+        java.util.List<BloomFilter.Key> keys = new java.util.ArrayList<>();
+        int code = java.util.Base64.getDecoder().decode(text)[5] & 255;
+        for (Matcher key = Pattern.compile("\"canonical\": \"(\\w*)\"").matcher(line); key.find(); )
+            keys.add(new BloomFilter.Key(code, bytes(key.group(1))));
+        check(name + ": keys", filter.size(), (long) keys.size());
+        boolean all = true;
+        for (int i = 0; i < keys.size(); i++)
+            all &= filter.get(keys.get(i)) == (value == null ? 0 : value[i]);
+        check(name + ": has its keys", all, true);
+        long seed = Long.parseUnsignedLong(field(line, "\"seed\": \"0x(\\w+)\""), 16);
+        check(name + ": built here", BloomFilter.Sealed.build(keys, value, Integer.parseInt(field(line, "\"bits\": (\\d+)")), seed).toText(), text);
+        byte[] damaged = filter.toBytes();
+        for (int at : new int[] {5, 7, 8, 28, 36, 38, 42, 44, 45, 46, 60, damaged.length - 1}) {
+            byte[] bytes = damaged.clone();
+            bytes[at] = (byte) (at == 5 ? 99 : bytes[at] ^ (at == 44 ? 31 : at == 45 ? 64 : at == 60 ? 1 : 128));
+            refused(name + ", byte " + at, () -> BloomFilter.Sealed.fromBytes(bytes));
+        }
     }
 }

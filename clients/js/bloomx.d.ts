@@ -47,6 +47,8 @@ export class BloomFilter {
 export class SealedFilter {
   static fromBytes(data: ArrayLike<number>): SealedFilter;
   static fromText(text: string): SealedFilter;
+  /** The filter of keys of one type; with values (integers from 0 to 16777215) the map. The rate is 2 to the power of -fingerprintBits (8). */
+  static build(keys: Key[], options?: { fingerprintBits?: number; values?: number[]; seed?: bigint }): SealedFilter;
 
   readonly keyType: string;
   /** The number of keys. */
@@ -58,6 +60,8 @@ export class SealedFilter {
   /** The value of a key of a map (0 if the filter is none); null: definitely not there. */
   get(key: Key): number | null;
   getHash(hash: bigint): number | null;
+  toBytes(): Uint8Array;
+  toText(): string;
 }
 
 /** XXH3_64bits_withSeed. */

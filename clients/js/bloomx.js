@@ -1,7 +1,7 @@
 // Filters of bloomx, the PostgreSQL extension, in JavaScript: read, tested, built, merged and written.
 //
 // Written from docs/internals/FORMAT.md. Runs in Node.js and in browsers, without dependencies. The layout is the
-// default one, partitioned_blocked, and, to be read only, binary_fuse; filters of other layouts are refused. A key is made by one of the functions of
+// default one, partitioned_blocked, and binary_fuse (SealedFilter); filters of other layouts are refused. A key is made by one of the functions of
 // `keys`, because 5, '5' and the bytes of '5' are three keys.
 
 const MASK64 = 0xffffffffffffffffn;
@@ -212,6 +212,7 @@ export const keys = {
 const HEADER_BYTES = 44;
 const PARTITIONED_BLOCKED = 4;
 const BINARY_FUSE = 12;
+const BLOCK_KEYS = 2 ** 18;     // of a sealed filter, at most on average
 const GROUP = 8;        // parts that share the choice of a block
 
 /** A filter of layout partitioned_blocked. */
@@ -279,10 +280,7 @@ export class BloomFilter {
   }
 
   toText() {
-    let characters = '';
-    for (const byte of this.toBytes())
-      characters += String.fromCharCode(byte);
-    return btoa(characters);
+    return base64(this.toBytes());
   }
 
   /** False: definitely not. True: possibly. */
@@ -348,7 +346,7 @@ export class BloomFilter {
   }
 }
 
-/** A sealed filter or a map, of layout binary_fuse: read and tested. SQL builds it, of all its keys at once. */
+/** A sealed filter or a map, of layout binary_fuse: built once, of all its keys. */
 export class SealedFilter {
   /** Reads the bytes of filter::bytea. */
   static fromBytes(data) {
@@ -366,6 +364,7 @@ export class SealedFilter {
     const wordsOfSlots = Math.ceil(filter.blocks * filter.blockSlots * filter.parts / 64);
     if (bytes.length < bodyAt + 16 || bytes.length !== bodyAt + 8 * (2 + filter.blocks + wordsOfSlots + 1))
       throw new Error('these bytes are a damaged filter');
+    filter.bytes = bytes;
     filter.body = view(bytes.subarray(bodyAt));
     filter.segment = filter.body.getUint8(0);
     filter.valueBits = filter.body.getUint8(1);
@@ -374,11 +373,133 @@ export class SealedFilter {
       filter.parts - filter.valueBits <= 32, read64(filter.body, 0) >> 16n === 0n, filter.blockSlots % 2 ** filter.segment === 0,
       filter.blockSlots < 2 ** 32, filter.blockSlots >= filter.slots * 2 ** filter.segment, filter.blocks >= 1 && filter.blocks <= 2 ** 20,
       filter.size <= filter.blocks * filter.blockSlots, filter.keyCode in KEY_TYPES, (named !== 0) === (filter.keyCode === NAMED), named <= 63,
-      filter.size === 0 || filter.keyCode !== NONE, bytes[43] === 0];
+      filter.size === 0 || filter.keyCode !== NONE, bytes[7] === 0, header.getUint16(40, true) === 0, bytes[42] === 0, bytes[43] === 0,
+      bytes.subarray(HEADER_BYTES + named, bodyAt).every((byte) => byte === 0), read64(header, bytes.length - 8) === 0n];
+    for (let block = 0; block < filter.blocks; block++)
+      shape.push(filter.body.getUint8(8 * (2 + block)) % 2 === 1);
+    const spare = filter.blocks * filter.blockSlots * filter.parts % 64;
+    shape.push(spare === 0 || read64(header, bytes.length - 16) >> BigInt(spare) === 0n);
     if (shape.includes(false))
       throw new Error('these bytes are a damaged filter');
     filter.keyName = bytes.slice(HEADER_BYTES, HEADER_BYTES + named);
     return filter;
+  }
+
+  /**
+   * The filter of keys of one type; with values (an array of integers from 0 to 16777215) the map. The false positive
+   * rate is 2 to the power of -fingerprintBits, 0 to 32. A million keys take seconds.
+   */
+  static build(members, { fingerprintBits = 8, values, seed = 0n } = {}) {
+    const unsigned = BigInt.asUintN(64, BigInt(seed)), code = members.length ? members[0].code : NONE, valueOf = new Map();
+    members.forEach((key, i) => {
+      const value = values ? values[i] : 0, hash = placed(hashOf(key, unsigned), code);
+      if (key.code !== code || !(Number.isInteger(value) && value >= 0 && value < 2 ** 24))
+        throw new RangeError('keys must be of one type, values from 0 to 16777215');
+      if ((valueOf.get(hash) ?? value) !== value)
+        throw new Error(`a key has two values, ${valueOf.get(hash)} and ${value}`);
+      valueOf.set(hash, value);
+    });
+    let largest = 0;
+    for (const value of valueOf.values())
+      largest = Math.max(largest, value);
+    const valueBits = values ? Math.max(1, 32 - Math.clz32(largest)) : 0, parts = fingerprintBits + valueBits;
+    if (!(Number.isInteger(fingerprintBits) && fingerprintBits >= 0 && fingerprintBits <= 32 && parts > 0))
+      throw new RangeError('a fingerprint has 0 to 32 bits, and a slot at least one');
+    const byBlock = Array.from({ length: Math.max(1, Math.ceil(valueOf.size / BLOCK_KEYS)) }, () => []), blocks = byBlock.length;
+    for (const hash of valueOf.keys())
+      byBlock[Number(hash * BigInt(blocks) >> 64n)].push(hash);
+    const [segment, blockSlots] = sizes(Math.max(...byBlock.map((block) => block.length)));
+    const bytes = new Uint8Array(HEADER_BYTES + 8 * (2 + blocks + Math.ceil(blocks * blockSlots * parts / 64) + 1)), header = view(bytes);
+    bytes.set([0x42, 0x4c, 0x58, 1, BINARY_FUSE, code]);
+    header.setUint32(8, blocks, true);
+    header.setBigUint64(12, unsigned, true);
+    header.setBigUint64(20, BigInt(valueOf.size), true);
+    header.setBigUint64(28, BigInt(blockSlots), true);
+    header.setUint16(36, parts, true);
+    header.setUint16(38, 4, true);
+    bytes.set([segment, valueBits], HEADER_BYTES);
+    header.setBigUint64(HEADER_BYTES + 8, BigInt(valueOf.size), true);
+    for (let block = 0; block < blocks; block++)
+      bytes[HEADER_BYTES + 8 * (2 + block)] = 1;
+    const filter = SealedFilter.fromBytes(bytes);
+    byBlock.forEach((hashes, block) => filter.#fill(block, hashes, valueOf));
+    return filter;
+  }
+
+  // Fills the slots of a block with the first salt that does.
+  #fill(block, hashes, valueOf) {
+    for (let attempt = 0n; attempt < 64n; attempt++) {
+      const salt = attempt === 0n && this.blocks === 1 ? 1n : xxh3(words(attempt), 0n) | 1n;
+      const counts = new Uint32Array(this.blockSlots), sums = new BigUint64Array(this.blockSlots), values = new Uint32Array(this.blockSlots);
+      for (const hash of hashes) {
+        const u = hash * salt & MASK64;
+        for (const slot of this.#slots(u)) {
+          counts[slot]++;
+          sums[slot] ^= u;
+          values[slot] ^= valueOf.get(hash);
+        }
+      }
+      if (counts.some((count) => count > 254))
+        continue;
+      const queue = [], order = [];
+      counts.forEach((count, slot) => { if (count === 1) queue.push(slot); });
+      for (const slot of queue) {               // which grows
+        if (counts[slot] === 0)
+          continue;
+        order.push(slot);
+        for (const other of this.#slots(sums[slot])) {
+          if (other !== slot) {
+            sums[other] ^= sums[slot];
+            values[other] ^= values[slot];
+          }
+          if (--counts[other] === 1)
+            queue.push(other);
+        }
+      }
+      if (order.length < hashes.length)
+        continue;
+      this.body.setBigUint64(8 * (2 + block), salt, true);
+      for (const slot of order.reverse()) {
+        let wanted = this.#fingerprint(sums[slot]) << BigInt(this.valueBits) | BigInt(values[slot]);
+        for (const other of this.#slots(sums[slot]))
+          wanted ^= other === slot ? 0n : this.#read(block, other);
+        const [at, shift] = this.#place(block, slot);
+        this.body.setBigUint64(at, read64(this.body, at) | wanted << shift, true);
+      }
+      return;
+    }
+    throw new Error('no filter was found for these keys; use another seed');
+  }
+
+  #slots(u) {
+    const segment = BigInt(this.segment), within = (1n << segment) - 1n, slots = [];
+    const first = u * BigInt(this.blockSlots - (this.slots - 1) * 2 ** this.segment) >> 64n;
+    for (let i = 0n; i < BigInt(this.slots); i++)
+      slots.push(Number(i === 0n ? first : (first + (i << segment)) ^ (u >> (i - 1n) * segment & within)));
+    return slots;
+  }
+
+  #fingerprint(u) {
+    return (u * GOLDEN_RATIO & MASK64) >> 32n & (1n << BigInt(this.parts - this.valueBits)) - 1n;
+  }
+
+  // Where a slot begins: byte of the body, and bit in it.
+  #place(block, slot) {
+    const bit = (block * this.blockSlots + slot) * this.parts;
+    return [8 * (2 + this.blocks) + Math.floor(bit / 8), BigInt(bit % 8)];
+  }
+
+  #read(block, slot) {
+    const [at, shift] = this.#place(block, slot);
+    return read64(this.body, at) >> shift & (1n << BigInt(this.parts)) - 1n;
+  }
+
+  toBytes() {
+    return this.bytes.slice();
+  }
+
+  toText() {
+    return base64(this.bytes);
   }
 
   /** Reads the text form: base64. */
@@ -407,20 +528,33 @@ export class SealedFilter {
   getHash(hash) {
     if (this.size === 0)
       return null;
-    const h = this.keyCode === HASH ? xxh3(words(BigInt.asIntN(64, hash)), 1n) : hash;
-    const block = Number(h * BigInt(this.blocks) >> 64n), segment = BigInt(this.segment), v = BigInt(this.valueBits);
-    const u = h * read64(this.body, 8 * (2 + block)) & MASK64, within = (1n << segment) - 1n;
-    const first = u * BigInt(this.blockSlots - (this.slots - 1) * 2 ** this.segment) >> 64n;
-    let x = 0n;
-    for (let i = 0n; i < BigInt(this.slots); i++) {
-      const slot = i === 0n ? first : (first + (i << segment)) ^ (u >> (i - 1n) * segment & within);
-      const bit = (block * this.blockSlots + Number(slot)) * this.parts;
-      x ^= read64(this.body, 8 * (2 + this.blocks) + Math.floor(bit / 8)) >> BigInt(bit % 8);
-    }
-    x &= (1n << BigInt(this.parts)) - 1n;
-    const fingerprint = (u * GOLDEN_RATIO & MASK64) >> 32n & (1n << BigInt(this.parts) - v) - 1n;
-    return x >> v === fingerprint ? Number(x & (1n << v) - 1n) : null;
+    const h = placed(hash, this.keyCode), block = Number(h * BigInt(this.blocks) >> 64n), v = BigInt(this.valueBits);
+    const u = h * read64(this.body, 8 * (2 + block)) & MASK64;
+    const x = this.#slots(u).reduce((sum, slot) => sum ^ this.#read(block, slot), 0n);
+    return x >> v === this.#fingerprint(u) ? Number(x & (1n << v) - 1n) : null;
   }
+}
+
+// Ready-made hashes are hashed once more: they need not be uniform.
+function placed(hash, code) {
+  return code === HASH ? xxh3(words(BigInt.asIntN(64, hash)), 1n) : hash;
+}
+
+// Segment and slots of a block, if the fullest has so many keys.
+function sizes(fullest) {
+  if (fullest < 2)
+    return [0, 4];
+  const k = 31 - Math.clz32(fullest), log2 = 65536 * k + Math.floor(65536 * fullest / 2 ** k) - 65536;
+  const segment = Math.min(Math.max(Math.floor((Math.floor(1000 * log2 / 1541) - 32768) / 65536), 1), 18);
+  const perKey = Math.max(70451, 50463 + Math.floor(383713 * 65536 / log2)), length = 2 ** segment;
+  return [segment, Math.max(Math.ceil(Math.ceil(fullest * perKey / 65536) / length) * length, 4 * length)];
+}
+
+function base64(bytes) {
+  let characters = '';
+  for (const byte of bytes)
+    characters += String.fromCharCode(byte);
+  return btoa(characters);
 }
 
 /** What bloom_hash(key, seed) is in SQL, as an unsigned BigInt. */

@@ -1,6 +1,8 @@
 // The golden vectors of test/python/golden.json, byte for byte. Ends with "N passed, N failed".
 //
-//     node clients/js/test.js
+//     node clients/js/test.js [FILE]
+//
+// FILE has the text of bloom_agg(n, bloom_empty(1, 0.00390625, 'binary_fuse')) of the numbers below 300000.
 import { readFileSync } from 'node:fs';
 import { SealedFilter, BloomFilter, hashOf, keys, xxh3 } from './bloomx.js';
 
@@ -48,11 +50,19 @@ for (const { sql, hash } of golden.keys)
 check('keys of many kinds were compared', known >= 25, true);
 
 let read = 0;
-for (const { name, layout, text, geometry, seed, key_type: type, keys: members, values, fpr } of golden.filters) {
+for (const { name, layout, text, geometry, seed, key_type: type, keys: members, values, bits, fpr } of golden.filters) {
   if (layout === 'binary_fuse') {
     const sealed = SealedFilter.fromText(text);
     check(`${name}: key type and keys`, `${sealed.keyType} ${sealed.size}`, `${type} ${members.length}`);
     members.forEach(({ canonical }, i) => check(`${name}: ${canonical}`, sealed.get({ code: sealed.keyCode, bytes: bytesOf(canonical) }), values ? values[i] : 0));
+    check(`${name}: written as it was read`, sealed.toText(), text);
+    const copies = members.map(({ canonical }) => ({ code: sealed.keyCode, bytes: bytesOf(canonical) }));
+    check(`${name}: built here`, SealedFilter.build(copies, { fingerprintBits: bits, values, seed: BigInt(seed) }).toText(), text);
+    for (const [at, change] of [[7, 1], [8, 128], [28, 128], [36, 128], [38, 128], [40, 1], [42, 1], [43, 1], [44, 31], [45, 64], [46, 1], [60, 1], [sealed.bytes.length - 1, 1]]) {
+      const damaged = sealed.toBytes();
+      damaged[at] ^= change;
+      fails(`${name}, byte ${at}`, () => SealedFilter.fromBytes(damaged), /damaged/);
+    }
     let others = 0;
     for (let n = 0n; n < 2000n; n++)
       others += sealed.getHash(hashOf(keys.integer(n), 12345n)) !== null;
@@ -77,6 +87,14 @@ for (const { name, layout, text, geometry, seed, key_type: type, keys: members, 
   check(`${name}: merged with itself`, copy.merge(filter).toText(), text);
 }
 check('filters were read', read >= 8, true);
+
+// Two blocks; with the text that SQL makes of them, the same.
+if (process.argv[2]) {
+  const two = SealedFilter.build(Array.from({ length: 300000 }, (_, n) => keys.integer(n)));
+  check('a sealed filter of two blocks', two.toText(), readFileSync(process.argv[2], 'utf8').trim());
+}
+fails('two values of one key', () => SealedFilter.build([keys.integer(1), keys.integer(1)], { values: [3, 7] }), /two values, 3 and 7/);
+check('a sealed filter of nothing', SealedFilter.build([]).contains(keys.integer(1)), false);
 
 const filter = BloomFilter.empty({ blocks: 16, parts: 8, capacity: 1000 });
 for (let n = 0; n < 500; n++)

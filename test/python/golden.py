@@ -20,7 +20,8 @@ import pathlib
 import sys
 
 sys.dont_write_bytecode = True
-import bloomx  # noqa: E402  (from this directory)
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "clients" / "python"))
+import bloomx  # noqa: E402
 
 FORMAT = pathlib.Path(__file__).resolve().parents[2] / "docs" / "internals" / "FORMAT.md"
 GOLDEN = pathlib.Path(__file__).with_name("golden.json")

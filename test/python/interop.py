@@ -18,8 +18,9 @@ import subprocess
 import sys
 
 sys.dont_write_bytecode = True
-import bloomx  # noqa: E402
 import golden  # noqa: E402
+
+bloomx = golden.bloomx
 
 DATABASE = os.environ["PGDATABASE_SCRATCH"]
 SETTINGS = "SET client_min_messages = warning; SET lc_monetary = 'C'; SET datestyle = 'ISO, YMD'; SET timezone = 'Asia/Kabul';\n"

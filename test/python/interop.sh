@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check that PostgreSQL and test/python/bloomx.py read each other's filters: see interop.py.
+# Check that PostgreSQL and clients/python read each other's filters: see interop.py.
 #
 # Uses the server that the PG* environment names, where the user must be able to
 # create a database and the extension. Creates a scratch database and drops it.

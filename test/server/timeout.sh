@@ -26,7 +26,7 @@ export PGOPTIONS='-c client_min_messages=warning -c jit=off -c extra_float_digit
 python3 - "$here" "$work" <<'EOF' || exit 1
 import array, binascii, os, struct, sys
 
-sys.path.insert(0, os.path.join(sys.argv[1], "..", "python"))
+sys.path.insert(0, os.path.join(sys.argv[1], "..", "..", "clients", "python"))
 import bloomx
 
 LAYOUTS = {"hashes": 0, "standard": 1, "partitioned": 2, "blocked": 3, "partitioned_blocked": 4, "hybrid": 5, "rational": 6,

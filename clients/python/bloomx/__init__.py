@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Bloom filters in the interchange format of bloomx, version 1 (docs/internals/FORMAT.md).
 
 A stand-alone reader and writer in plain Python 3.9 or later: it needs neither
@@ -1818,12 +1817,12 @@ def _info(arguments):
     g = f.geometry
     rows = [
         ("layout", f.layout), ("bits", g.bits), ("bytes", len(f.to_bytes()) + 4), ("blocks", g.blocks),
-        ("parts", g.parts), ("part_bits", g.part_bits), ("probes", g.probes),
+        ("parts", g.parts), ("part_bits", g.part_bits), ("hash_functions", g.k),
         ("key_type", f.key_type() if f.key_code else ""), ("seed", f.seed), ("capacity", f.capacity or ""),
         ("bits_set", f.bits_set()), ("fill", f.bits_set() / g.bits), ("cardinality", f.cardinality()), ("fpr", f.fpr()),
     ]
     for name, value in rows:
-        print(f"{name:<12} {value}")
+        print(f"{name:<14} {value}")
     return 0
 
 
@@ -1849,7 +1848,7 @@ def _build(arguments):
 
 
 def main(argv=None):
-    parser = argparse.ArgumentParser(description="Bloom filters in the interchange format of bloomx.")
+    parser = argparse.ArgumentParser(prog="bloomx", description="Bloom filters in the interchange format of bloomx.")
     commands = parser.add_subparsers(required=True, metavar="info | contains | build")
 
     info = commands.add_parser("info", help="what a filter is and holds, as SQL's bloom_info")
@@ -1875,9 +1874,6 @@ def main(argv=None):
     try:
         return arguments.run(arguments)
     except (ValueError, OSError) as error:
-        print(f"bloomx.py: {error}", file=sys.stderr)
+        print(f"bloomx: {error}", file=sys.stderr)
         return 2
 
-
-if __name__ == "__main__":
-    sys.exit(main())
