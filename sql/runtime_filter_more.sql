@@ -382,3 +382,43 @@ DROP FUNCTION same_letters, hash_letters;
 RESET ALL;
 DROP FUNCTION half, plus, filtered_tables;
 DROP TABLE f, g, dim, probe CASCADE;
+
+-- Below a nested loop that searches an index.  Two keys of one join, of which one ends at the loop and the other one on the way there,
+-- are tested together at the loop; a key that the index is searched by, as the column of the outer side that it is searched for; and a key that only
+-- the inner side has not at all, if that is as dear as to look it up in a small hash table.
+CREATE TABLE customer AS SELECT g AS ck, g % 25 AS nation FROM generate_series(1, 2000) g;
+CREATE TABLE item AS SELECT 1 + g * 7 % 2000 AS ck, 1 + g * 13 % 1000 AS sk, repeat('x', 50) AS pad FROM generate_series(1, 60000) g;
+CREATE TABLE supplier AS SELECT g AS sk, g % 25 AS nation, g AS n FROM generate_series(1, 1000) g;
+CREATE INDEX ON item (ck);
+ANALYZE customer, item, supplier;
+SET bloomx.runtime_filter = on; SET bloomx.runtime_filter_min_rows = 0; SET bloomx.runtime_filter_min_removed = 0; SET bloomx.runtime_filter_index_pages = off;
+SET max_parallel_workers_per_gather = 0; SET enable_mergejoin = off; SET enable_bitmapscan = off; SET enable_indexonlyscan = off; SET enable_memoize = off;
+SET join_collapse_limit = 1; SET random_page_cost = 0.01; SET seq_page_cost = 5;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM (customer c JOIN item i ON c.ck = i.ck) JOIN supplier s ON s.sk = i.sk AND s.nation = c.nation WHERE c.ck <= 40;
+SELECT count(*) FROM (customer c JOIN item i ON c.ck = i.ck) JOIN supplier s ON s.sk = i.sk AND s.nation = c.nation WHERE c.ck <= 40;
+SELECT "table", keys, rows_checked, rows_removed > 1000 AS most FROM bloomx_last_runtime_filters();
+CREATE FUNCTION of_suppliers() RETURNS TABLE ("table" text, keys int, rows_checked bigint, rows_removed bigint, count bigint) LANGUAGE plpgsql AS $$
+BEGIN
+	count := (SELECT count(ci.ck) FROM (SELECT c.nation, i.* FROM customer c JOIN item i ON c.ck = i.ck AND c.ck <= 40) ci RIGHT JOIN (SELECT * FROM supplier WHERE n BETWEEN 10 AND 90) s ON s.sk = ci.ck);
+	FOR "table", keys, rows_checked, rows_removed IN SELECT f."table", f.keys, f.rows_checked, f.rows_removed FROM bloomx_last_runtime_filters() f
+	LOOP
+		RETURN NEXT;
+	END LOOP;
+END $$;
+SELECT * FROM of_suppliers();
+SET enable_bitmapscan = on; SET enable_indexscan = off;
+SELECT * FROM of_suppliers();
+SET enable_memoize = on; SET enable_indexscan = on; SET enable_bitmapscan = off;
+TRUNCATE customer;
+INSERT INTO customer SELECT g % 20 + 1, g % 25 FROM generate_series(1, 400) g;
+ANALYZE customer;
+EXPLAIN (COSTS OFF) SELECT count(ci.ck) FROM (SELECT c.nation, i.* FROM customer c JOIN item i ON c.ck = i.ck AND c.ck <= 40) ci RIGHT JOIN (SELECT * FROM supplier WHERE n BETWEEN 10 AND 90) s ON s.sk = ci.ck;
+SELECT * FROM of_suppliers();
+SELECT count(*) FROM (customer c JOIN item i ON c.ck = i.ck AND c.ck <= 40) JOIN supplier s ON s.sk = i.sk AND s.n <= 40;
+SELECT "table", keys, rows_removed > 1000 AS most FROM bloomx_last_runtime_filters();
+RESET bloomx.runtime_filter_min_removed;
+SELECT count(*) FROM (customer c JOIN item i ON c.ck = i.ck AND c.ck <= 40) JOIN supplier s ON s.sk = i.sk AND s.n <= 40;
+SELECT count(*) AS filters FROM bloomx_last_runtime_filters();
+RESET ALL;
+DROP FUNCTION of_suppliers;
+DROP TABLE customer, item, supplier;

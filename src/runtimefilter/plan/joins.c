@@ -47,6 +47,10 @@
  */
 #define LEAST_SORTED 3000
 
+/* A hash table of fewer bytes stays in the processor's second-level cache; and what a row takes there beside its columns. */
+#define SMALL_TABLE (256 * 1024)
+#define ROW_BYTES 48
+
 /* The least memory of a set of keys, if work_mem is smallest. */
 #define LEAST_BUDGET (64 * 1024)
 
@@ -198,6 +202,53 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 	point->filters[point->n_filters++] = applied;
 }
 
+/*
+ * True if a test there gains nothing: the node is a nested loop just below the join, which has read the page of a
+ * row's inner side already, and all that is left of the row's way is to look it up in a small hash table.
+ */
+static bool
+TestIsInVain(const RuntimeFilter *filter, const PushdownTarget *target)
+{
+	Plan	   *input = filter->input->plan;
+
+	return bloomx_runtime_filter_min_removed > 0 && filter->hash_join != NULL && target->ps == filter->filtered &&
+		IsA(target->ps, NestLoopState) && !bms_is_empty(innerPlan(target->ps->plan)->extParam) &&
+		filter->expected * (input->plan_width + ROW_BYTES) < SMALL_TABLE;
+}
+
+/* Leaves out the tests that gain nothing. */
+static List *
+UsefulTargets(const RuntimeFilter *filter, List *targets)
+{
+	List	   *useful = NIL;
+	ListCell   *lc;
+
+	foreach(lc, targets)
+		if (!TestIsInVain(filter, lfirst(lc)))
+			useful = lappend(useful, lfirst(lc));
+	return useful;
+}
+
+/*
+ * Several keys that end at different nodes: where one is tested, the others are as well, if they came by.  Together they may
+ * remove what none of them does alone.
+ */
+static void
+JoinTargets(const RuntimeFilter *filter, List **targets, List **ways)
+{
+	for (int i = 0; i < filter->n_keys; i++)
+		for (int j = 0; j < filter->n_keys; j++)
+		{
+			ListCell   *target,
+					   *passed;
+
+			foreach(target, i != j ? targets[i] : NIL)
+				foreach(passed, ways[j])
+					if (((PushdownTarget *) lfirst(target))->ps == ((PushdownTarget *) lfirst(passed))->ps)
+						targets[j] = lappend(targets[j], lfirst(passed));
+		}
+}
+
 /* Makes points of the targets of all keys: targets[i] are those of key i. */
 static void
 ApplyFilters(RuntimeFilter *filter, List **targets)
@@ -276,7 +327,7 @@ GetClause(const RuntimeFilter *filter, int i)
  * before is NULL: so what might fail is collected only if all before are used.
  */
 static List *
-SetUpKey(RuntimeFilter *filter, int i, bool are_used)
+SetUpKey(RuntimeFilter *filter, int i, bool are_used, List **way)
 {
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
@@ -293,7 +344,7 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used)
 		return NIL;
 	else
 		key->expr = PrepareExpression(filter, clause.built);
-	return FindTargets(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &coder);
+	return UsefulTargets(filter, FindTargets(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &coder, way));
 }
 
 /* How a filter is built whose keys several processes read; NULL if nobody knows. */
@@ -439,7 +490,8 @@ static void
 ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
 	RuntimeFilter *filter = NewRuntimeFilter(query, join);
-	List	  **targets;
+	List	  **targets,
+			  **ways;
 	double		rows;
 	bool		are_used = true;
 
@@ -455,9 +507,10 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 	}
 	rows = filter->filtered->plan->plan_rows;
 	targets = palloc0(filter->n_keys * sizeof(List *));
+	ways = palloc0(filter->n_keys * sizeof(List *));
 	for (int i = 0; i < filter->n_keys; i++)
 	{
-		targets[i] = SetUpKey(filter, i, are_used);
+		targets[i] = SetUpKey(filter, i, are_used, &ways[i]);
 		are_used = are_used && targets[i] != NIL;
 		rows = Max(rows, RowsAtTargets(targets[i]));
 	}
@@ -466,6 +519,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 		NoFilter(query, join, psprintf("expects %.0f rows, fewer than bloomx.runtime_filter_min_rows", rows));
 		return;
 	}
+	JoinTargets(filter, targets, ways);
 	ApplyFilters(filter, targets);
 	for (int i = 0; i < filter->n_keys; i++)
 		if (filter->keys[i].is_used)
@@ -473,7 +527,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 			StartFilter(filter);
 			return;
 		}
-	NoFilter(query, join, "no key can be tested below the join");
+	NoFilter(query, join, "no key can be tested below the join, or not more cheaply than in a small hash table");
 }
 
 static bool

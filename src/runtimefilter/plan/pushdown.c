@@ -61,6 +61,8 @@
  *   - All that is below the filtered side of a join is read by that join alone, and
  *     not before the other side is complete.  So g is read after the build, too.
  *     (Rescans, and nodes that keep rows: the rules above hold for g's way as well.)
+ *   - If g is the inner side of a nested loop that is searched by the key, for a column of f, the condition of the
+ *     search is that equality.  The way ends at such a loop in all other cases: its inner side depends on the outer row.
  */
 #include "postgres.h"
 
@@ -83,6 +85,7 @@ typedef struct Pushdown
 {
 	bool		builds_alike;	/* each build of the join has the same keys */
 	List	   *targets;
+	List	   *way;			/* of PushdownTarget: the nodes that the key came to */
 } Pushdown;
 
 /* A key on its way: an expression over the rows of a node, whose columns are Vars of OUTER_VAR. */
@@ -96,19 +99,23 @@ typedef struct PushedKey
 
 static void PushDown(Pushdown *pushdown, PlanState *ps, const PushedKey *key);
 
-static void
-AddTarget(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
+static PushdownTarget *
+NewTarget(PlanState *ps, const PushedKey *key)
 {
-	PushdownTarget *target;
+	PushdownTarget *target = palloc(sizeof(PushdownTarget));
 
-	/* the method of a parallel hash join is set anew when its shared memory is */
-	if (IsA(ps, HashJoinState) && ps->plan->parallel_aware)
-		return;
-	target = palloc(sizeof(PushdownTarget));
 	target->ps = ps;
 	target->key = key->expression;
 	target->coder = key->coder;
-	pushdown->targets = lappend(pushdown->targets, target);
+	return target;
+}
+
+/* The method of a parallel hash join is set anew when its shared memory is. */
+static void
+AddTarget(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
+{
+	if (!(IsA(ps, HashJoinState) && ps->plan->parallel_aware))
+		pushdown->targets = lappend(pushdown->targets, NewTarget(ps, key));
 }
 
 /* ---- the columns of a node in terms of its inputs ---- */
@@ -233,7 +240,7 @@ InnerSideIsReachable(const Pushdown *pushdown, PlanState *ps)
 }
 
 /* If the clause says that a column of the other side equals the key, which is one of that side: goes on there. */
-static void
+static bool
 PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *key, int side)
 {
 	int			other_side = side == OUTER_VAR ? INNER_VAR : OUTER_VAR;
@@ -245,11 +252,11 @@ PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *
 	PushedKey	equal = {.parent = key->parent};
 
 	if (!IsA(clause, OpExpr) || list_length(equality->args) != 2)
-		return;
+		return false;
 	left = PlainColumn(linitial(equality->args));
 	right = PlainColumn(lsecond(equality->args));
 	if (left == NULL || right == NULL)
-		return;
+		return false;
 	known = left->varno == side ? left : right;
 	other = left->varno == side ? right : left;
 	if (known->varno != side || known->varattno != PlainColumn(key->expression)->varattno ||
@@ -257,11 +264,12 @@ PushDownEqual(Pushdown *pushdown, PlanState *ps, Node *clause, const PushedKey *
 		!CarryKeyCoder(&key->coder, equality->opno, known == left, equality->inputcollid, &equal.coder) ||
 		!HasCodes(&equal.coder, other->vartype) ||
 		!PlanHasNoSideEffect(side == OUTER_VAR ? outerPlanState(ps) : innerPlanState(ps)))
-		return;
+		return false;
 	other = copyObject(other);
 	other->varno = OUTER_VAR;
 	equal.expression = (Node *) other;
 	PushDown(pushdown, other_side == INNER_VAR ? innerPlanState(ps) : outerPlanState(ps), &equal);
+	return true;
 }
 
 /*
@@ -281,7 +289,69 @@ PushDownEquals(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side
 		IsA(ps, HashJoinState) || MayStopEarly(ps, outerPlanState(ps)))
 		return;
 	foreach(lc, IsA(ps, NestLoopState) ? ((Join *) ps->plan)->joinqual : MatchClauses(ps->plan))
-		PushDownEqual(pushdown, ps, lfirst(lc), key, side);
+		(void) PushDownEqual(pushdown, ps, lfirst(lc), key, side);
+}
+
+/* The column of the outer side of a nested loop that it hands to the inner side as that argument; NULL if it is none. */
+static Var *
+ColumnOfParameter(const NestLoop *loop, Node *argument)
+{
+	ListCell   *lc;
+
+	while (IsA(argument, RelabelType))
+		argument = (Node *) ((RelabelType *) argument)->arg;
+	if (!IsA(argument, Param) || ((Param *) argument)->paramkind != PARAM_EXEC)
+		return NULL;
+	foreach(lc, loop->nestParams)
+		if (lfirst_node(NestLoopParam, lc)->paramno == ((Param *) argument)->paramid)
+			return lfirst_node(NestLoopParam, lc)->paramval;
+	return NULL;
+}
+
+/*
+ * If the inner side of a nested loop is searched by the key, for a column of the outer one: goes on there.  A row that matches
+ * nothing would cost a search, and the page of each row that it finds, before the key could be tested.
+ */
+static bool
+PushDownSearched(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
+{
+	PlanState  *inner = innerPlanState(ps);
+	Node	   *column;
+	List	   *conditions;
+	ListCell   *lc;
+
+	if (!IsA(ps, NestLoopState) || ((Join *) ps->plan)->jointype != JOIN_INNER || PlainColumn(key->expression) == NULL)
+		return false;
+	/* the columns of a Memoize are those of its input */
+	if (IsA(inner, MemoizeState))
+		inner = outerPlanState(inner);
+	if (!IsA(inner, IndexScanState) && !IsA(inner, BitmapHeapScanState))
+		return false;
+	column = KeyOfTable(inner, key->expression);
+	conditions = IsA(inner, IndexScanState) ? ((IndexScan *) inner->plan)->indexqualorig : ((BitmapHeapScan *) inner->plan)->bitmapqualorig;
+	if (column == NULL || PlainColumn(column) == NULL)
+		return false;
+	foreach(lc, conditions)
+	{
+		OpExpr	   *condition = lfirst(lc);
+		Var		   *left;
+		Var		   *outer;
+
+		if (!IsA(condition, OpExpr) || list_length(condition->args) != 2)
+			continue;
+		/* an index has its column on the left */
+		left = PlainColumn(linitial(condition->args));
+		outer = ColumnOfParameter((NestLoop *) ps->plan, lsecond(condition->args));
+		if (left == NULL || left->varattno != PlainColumn(column)->varattno || outer == NULL || !IsA(outer, Var))
+			continue;
+		left = copyObject(PlainColumn(key->expression));
+		left->varno = INNER_VAR;
+		condition = copyObject(condition);
+		condition->args = list_make2(left, outer);
+		if (PushDownEqual(pushdown, ps, (Node *) condition, key, INNER_VAR))
+			return true;
+	}
+	return false;
 }
 
 /* Goes on below a join; false if the way ends above it. */
@@ -294,6 +364,8 @@ PushDownJoin(Pushdown *pushdown, PlanState *ps, const PushedKey *key, int side)
 	if (IsVolatile((Node *) join->joinqual) || IsVolatile((Node *) MatchClauses(ps->plan)) ||
 		!PlanHasNoSideEffect(side == OUTER_VAR ? innerPlanState(ps) : outerPlanState(ps)))
 		return false;
+	if (side == INNER_VAR && PushDownSearched(pushdown, ps, key))
+		return true;
 	PushDownEquals(pushdown, ps, key, side);
 	if (side == OUTER_VAR && OuterSideIsOpen(join->jointype) && !MayStopEarly(ps, outerPlanState(ps)))
 	{
@@ -394,6 +466,9 @@ PushDown(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 	int			side;
 
 	check_stack_depth();
+	/* no row comes from a Hash */
+	if (!IsA(ps, HashState))
+		pushdown->way = lappend(pushdown->way, NewTarget(ps, key));
 	if (TranslateKey(ps->plan, key, &parent, &below, &side) &&
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
 		PushDownNode(pushdown, ps, &below, side))
@@ -470,7 +545,7 @@ BuildsAreAlike(const RuntimeFilter *filter)
 }
 
 List *
-FindTargets(RuntimeFilter *filter, Node *expression, int side, bool is_always_computed, const KeyCoder *coder)
+FindTargets(RuntimeFilter *filter, Node *expression, int side, bool is_always_computed, const KeyCoder *coder, List **way)
 {
 	Pushdown	pushdown = {0};
 	ParentNode	join = {.plan = filter->join->plan, .is_filtered = true};
@@ -490,5 +565,6 @@ FindTargets(RuntimeFilter *filter, Node *expression, int side, bool is_always_co
 		PushDown(&pushdown, filter->filtered, &key);
 	else if (filter->hash_join != NULL)
 		AddTarget(&pushdown, filter->filtered, &key);
+	*way = pushdown.way;
 	return pushdown.targets;
 }

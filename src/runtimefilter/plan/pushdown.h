@@ -20,9 +20,10 @@ typedef struct PushdownTarget
  * The lowest nodes below an eligible join where a key of the side that it filters
  * can be tested, or a column that equals it: a List of PushdownTarget.  The key is an
  * expression over columns of that side, which are Vars of `side`;
- * is_always_computed says whether the join computes it for each row of that side.
+ * is_always_computed says whether the join computes it for each row of that side.  *way gets all nodes where
+ * it can be tested.
  */
-extern List *FindTargets(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const KeyCoder *coder);
+extern List *FindTargets(RuntimeFilter *filter, Node *key, int side, bool is_always_computed, const KeyCoder *coder, List **way);
 
 /* The key of a target in terms of the columns of the table that its node scans, which are Vars of 1; NULL if it scans none. */
 extern Node *KeyOfTable(PlanState *ps, Node *key);
