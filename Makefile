@@ -32,7 +32,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/value/%.o, value stored callsite expanded growth estimate) \
 	$(patsubst %,src/pg/functions/%.o, typmod io compare contains probe_set algebra inspect theory) \
 	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates map aggplan) \
-	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition array_condition facts selectivity overlap support) \
+	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts selectivity overlap support) \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
 	$(patsubst %,src/pg/index/pages/%.o, page runs wal) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \

@@ -25,5 +25,4 @@ _PG_init(void)
 	BloomsetInitOptions();
 	BloomxInitNulls();
 	InstallBrinCosts();
-	InstallArrayConditions();
 }

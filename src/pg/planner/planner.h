@@ -4,7 +4,6 @@
  *   statistics.c        what ANALYZE keeps of a column of filters
  *   membership.c        reads a membership call from a plan tree
  *   index_condition.c   membership as a condition that an index can take
- *   array_condition.c   f @> ANY (array), for which PostgreSQL asks no support function
  *   facts.c             what is known of a filter before the query runs
  *   selectivity.c       the share of rows that membership keeps
  *   overlap.c           the share of rows whose filters may overlap
@@ -69,11 +68,6 @@ extern const blx_filter *ProbeOfConstant(const Const *keys, KeysForm form);
 
 /* A list of the one condition, or NIL if this index cannot take it. */
 extern List *MembershipIndexCondition(SupportRequestIndexCondition *request);
-
-/* ---- array_condition.c ---- */
-
-/* At load time: lets indexes serve f @> ANY (array) and f @> ALL (array). */
-extern void InstallArrayConditions(void);
 
 /* ---- statistics.c ---- */
 
