@@ -48,7 +48,7 @@
 #define FEW_SERVED 2
 #define MANY_SERVED 8
 
-/* Passes over fewer rows are as fast as lookups. */
+/* Passes over fewer rows, as they are on average, are as fast as lookups. */
 #define LEAST_ROWS 8
 
 /* Rows that a loop has read, in all, before its condition and its inner side are looked at, which takes as long as some 100 of them. */
@@ -285,7 +285,7 @@ StartWatchedPass(LookupLoop *loop)
 	if (loop->inner->chgParam != NULL)
 		StartWatching(loop);
 	if (loop->passes++ >= loop->wait &&
-		(IsForced() || (loop->read >= loop->wait * LEAST_ROWS && (loop->keys != NULL || loop->read_before + loop->read >= LEAST_READ))))
+		(IsForced() || (loop->read >= (loop->passes - 1) * LEAST_ROWS && (loop->keys != NULL || loop->read_before + loop->read >= LEAST_READ))))
 	{
 		goes_on = false;
 		if (PrepareLookups(loop))
@@ -593,19 +593,20 @@ ReportLoop(const FilterPoint *point, FilterReport *report)
 {
 	LookupLoop *loop = point->of_part;
 
+	/* workers may have done what this process has not */
+	report->is_lookup = true;
+	report->role = point->query->role;
+	report->join_node = report->site_node = point->ps->plan->plan_node_id;
 	if (loop->table == NULL)
 		return false;
 	NotePeak(loop);
-	report->role = point->query->role;
-	report->join_node = report->site_node = point->ps->plan->plan_node_id;
 	for (int arm = 0; arm < loop->keys->n_arms; arm++)
 		report->n_keys += loop->keys->arms[arm].n_keys;
-	strlcpy(report->kind, loop->has_filter ? KeySetFormName(&loop->sets[0]) : "table", sizeof(report->kind));
+	strlcpy(report->kind, loop->has_filter ? KeySetFormName(&loop->sets[0]) : loop->tries > 0 ? "overflowed" : "table", sizeof(report->kind));
 	report->build_rows = loop->most_rows;
 	report->bytes = loop->most_bytes;
 	memcpy(report->counts, loop->counts, sizeof(report->counts));
 	report->processes = 1;
-	report->is_lookup = true;
 	return true;
 }
 

@@ -1,0 +1,229 @@
+--
+-- Nested loops that become lookups: the same rows in the same order, and no inner row read that would not have been.
+--
+SET client_min_messages = warning;
+CREATE EXTENSION IF NOT EXISTS bloomx;
+RESET client_min_messages;
+SELECT filters >= 0 AS loaded FROM bloomx_runtime_filter_totals();
+CREATE SCHEMA runtime_lookup;
+SET search_path = runtime_lookup, public;
+SET max_parallel_workers_per_gather = 0;
+SET synchronize_seqscans = off;
+SET jit = off;
+SET enable_hashjoin = off;
+SET enable_mergejoin = off;
+SET enable_memoize = off;
+SET join_collapse_limit = 1;
+SET from_collapse_limit = 1;
+-- from the first outer row on, whatever it costs
+SET bloomx.runtime_filter_min_removed = 0;
+
+CREATE TABLE o AS
+	SELECT g AS id, nullif(g % 37, 5) AS k, (g % 37)::int8 AS k8, nullif('Key ' || g % 37, 'Key 3') AS t, (g % 37) * 1.50 AS n,
+	       CASE g % 4 WHEN 0 THEN -0.0 WHEN 1 THEN 'NaN' ELSE g % 37 END::float8 AS f, g % 3 AS three, nullif(g % 11, 4) AS e
+	FROM generate_series(1, 120) g;
+CREATE TABLE i AS
+	SELECT 1000 + g AS id, nullif(g % 41, 7) AS k, (g % 41)::int2 AS k2, nullif('key ' || g % 41, 'key 2') AS t, (g % 41) * 1.5000 AS n,
+	       CASE g % 4 WHEN 0 THEN 0.0 WHEN 1 THEN 'NaN' ELSE g % 41 END::float8 AS f, g % 2 AS two, nullif(g % 13, 6) AS e, repeat('x', g % 5) AS pad
+	FROM generate_series(1, 150) g;
+-- one NULL in each of two columns, and in both
+CREATE TABLE s AS SELECT g AS id, nullif(g % 5, 2) AS a, nullif(g % 7, 3) AS b FROM generate_series(1, 70) g;
+CREATE TABLE none (k int, id int);
+ANALYZE o, i, s, none;
+
+-- Runs a query with lookups off and on, and compares the rows in their order, and how many rows are read from tables.
+-- kinds: what each loop had; lookups: were some outer rows looked up?
+CREATE FUNCTION compared(query text, OUT rows int, OUT same boolean, OUT more_read boolean, OUT kinds text, OUT lookups boolean) LANGUAGE plpgsql AS $$
+DECLARE
+	plain text[];
+	found text[];
+	start bigint;
+	read bigint;
+	now bigint;
+	counted text := 'SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM pg_class WHERE relnamespace = ''runtime_lookup''::regnamespace AND relkind = ''r''';
+BEGIN
+	query := format('SELECT array_agg(q::text) FROM (%s OFFSET 0) q', query);
+	SET LOCAL bloomx.runtime_lookup = off;
+	EXECUTE counted INTO start;
+	EXECUTE query INTO plain;
+	EXECUTE counted INTO read;
+	read := read - start;
+	start := start + read;
+	SET LOCAL bloomx.runtime_lookup = on;
+	EXECUTE query INTO found;
+	EXECUTE counted INTO now;
+	more_read := now - start > read;
+	rows := coalesce(cardinality(plain), 0);
+	same := plain IS NOT DISTINCT FROM found;
+	SELECT string_agg(r.kind, ', ' ORDER BY join_node, kind), sum(r.lookups) > 0 INTO kinds, lookups FROM bloomx_last_runtime_filters() r;
+END $$;
+
+-- Types: an integer, integers of different sizes, text, numerics of different scales, floats with -0 and NaN, a computed key.
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k8 = i.k2');
+SELECT * FROM compared('SELECT o.id, i.id, i.pad, i.t FROM o JOIN i ON initcap(i.t) = o.t');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.n = i.n');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.f = i.f');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k + 1 = i.k * 2');
+-- Join types, several clauses, a condition above the join.
+SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k');
+SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k AND x.id > o.id + 1000 WHERE x.two IS NULL OR o.id > x.two');
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM i WHERE o.k = i.k AND i.id % 5 < 2)');
+SELECT * FROM compared('SELECT o.id FROM o WHERE NOT EXISTS (SELECT FROM i WHERE o.k = i.k AND i.two = o.three)');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k AND o.t = initcap(i.t) AND o.three <> i.two');
+SELECT * FROM compared('SELECT o.id, d.k FROM o JOIN (SELECT DISTINCT k FROM i) d ON o.k = d.k');
+
+-- OR: a row that matches by several arms comes once, and in its place.
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k OR o.e = i.e');
+SELECT * FROM compared('SELECT x.id, y.id FROM s x JOIN s y ON x.a = y.a OR x.b = y.b');
+SELECT * FROM compared('SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.e OR o.e = i.k OR o.t = i.t');
+SELECT * FROM compared('SELECT o.id FROM o WHERE NOT EXISTS (SELECT FROM i WHERE o.k = i.k AND i.two = 1 OR o.e = i.e AND o.three = i.two AND i.id > 1100)');
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM i WHERE o.k = i.k OR o.e = i.e AND i.two = 1)');
+-- ... beside an equality
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.three = i.two AND (o.k = i.k OR o.e = i.e)');
+-- ... an arm that is no equality, or that is computed and might fail
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k OR o.e > i.e');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k OR 100 / (o.id + 1) = i.e');
+
+-- What ends early reads no further. The second and later rows go on where the first one stopped.
+SET enable_material = off;
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k LIMIT 3');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k AND o.id > 2 LIMIT 9');
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM i WHERE o.three = i.two)');
+SELECT * FROM compared('SELECT x.id FROM s x WHERE EXISTS (SELECT FROM s y WHERE x.id = y.id)');
+SELECT * FROM compared('SELECT o.id FROM o WHERE NOT EXISTS (SELECT FROM i WHERE o.three = i.two) LIMIT 2');
+SELECT * FROM compared('SELECT o.id, (SELECT i.id FROM i WHERE i.k = o.k OR i.e = o.e LIMIT 1) FROM o');
+-- ... an inner row that fails is not reached
+SELECT * FROM compared('SELECT o.id, x.v FROM o JOIN (SELECT k, 1000 / (1100 - id) AS v FROM i OFFSET 0) x ON o.k = x.k LIMIT 5');
+-- ... nor is the outer row's key computed where there is no inner row
+SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN none x ON 1 / (o.id - o.id) = x.k');
+SELECT compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON 1 / (o.id - o.id) = x.k');
+
+-- The inner side: a CTE, groups, a function, VALUES, rows that are kept by Materialize.
+SELECT * FROM compared('WITH c AS MATERIALIZED (SELECT * FROM i) SELECT o.id, c.id, c.pad FROM o JOIN c ON o.k = c.k');
+SELECT * FROM compared('SELECT o.id, x.c FROM o LEFT JOIN (SELECT k, count(*) AS c FROM i GROUP BY k) x ON o.k = x.k');
+SELECT * FROM compared('SELECT o.id, x FROM o JOIN generate_series(1, 40, 3) x ON o.k = x');
+SELECT * FROM compared('SELECT o.id, x.b FROM o JOIN (VALUES (1, ''a''), (2, ''b''), (NULL, ''c''), (2, NULL)) x(a, b) ON o.k = x.a');
+SET enable_material = on;
+SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN (SELECT * FROM i ORDER BY id DESC LIMIT 100) x ON o.k = x.k');
+-- ... volatile, but read once
+SELECT * FROM compared('WITH c AS MATERIALIZED (SELECT id, k, random() FROM i) SELECT o.id, c.id FROM o JOIN c ON o.k = c.k');
+-- Values that are copied: TOASTed, expanded, longer than a block, NULL.
+CREATE FUNCTION array_of(k int) RETURNS int[] LANGUAGE plpgsql STABLE AS $$ DECLARE a int[] := ARRAY[k]; BEGIN FOR j IN 1..5 LOOP a[j] := k + j; END LOOP; RETURN a; END $$;
+CREATE TABLE wide AS SELECT id, k, repeat(md5(id::text), 100) AS short, CASE WHEN id % 3 > 0 THEN (SELECT string_agg(md5((id * j)::text), '') FROM generate_series(1, 150) j) END AS long FROM i;
+ALTER TABLE wide ALTER short SET STORAGE EXTENDED, ALTER long SET STORAGE EXTERNAL;
+SELECT * FROM compared('SELECT o.id, w.* FROM o JOIN wide w ON o.k = w.k');
+SELECT * FROM compared('SELECT o.id, w.long || w.short FROM o LEFT JOIN (SELECT k, long || '''' AS long, short FROM wide OFFSET 0) w ON o.k = w.k');
+SELECT * FROM compared('SELECT o.id, x.a FROM o JOIN (SELECT k, array_of(k) AS a FROM i OFFSET 0) x ON o.k = x.k');
+SELECT * FROM compared('SELECT o.id, x FROM o JOIN (SELECT i AS x, k FROM i OFFSET 0) x ON o.k = x.k');
+
+-- An inner side whose parameter changes has other rows, and one whose parameter stays has the same.
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a),
+	LATERAL (SELECT count(*), count(x.e), min(x.k) FROM o LEFT JOIN (SELECT k, e FROM i WHERE i.two = z.a OFFSET 0) x ON o.id = x.k) s');
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (30), (1)) z(a),
+	LATERAL (SELECT count(*), count(x.e), min(x.k) FROM (SELECT * FROM o WHERE id > z.a OFFSET 0) o LEFT JOIN (SELECT k, e FROM i OFFSET 0) x ON o.id = x.k) s');
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a),
+	LATERAL (WITH c AS MATERIALIZED (SELECT * FROM i WHERE two = z.a) SELECT count(*), count(c.e), min(c.k) FROM o LEFT JOIN c ON o.id = c.k) s');
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), count(x), min(x) FROM o LEFT JOIN generate_series(z.a, 30) x ON o.id = x) s');
+SELECT * FROM compared('WITH RECURSIVE w(id, depth) AS (SELECT 1, 0 UNION ALL SELECT i.id - 1000, depth + 1 FROM w JOIN (SELECT * FROM i OFFSET 0) i ON w.id + 3 = i.k2 WHERE depth < 5) SELECT * FROM w');
+SELECT * FROM compared('SELECT o.id FROM o WHERE 3 < (SELECT count(*) FROM s JOIN (SELECT * FROM i WHERE two = o.three OFFSET 0) x ON s.id = x.k)');
+-- ... a parameter in the condition
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), sum(i.id) FROM o JOIN i ON o.k = i.k AND i.e > z.a) s');
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), sum(x.id) FROM o LEFT JOIN i x ON o.k = x.k + z.a) s');
+
+-- No lookups: the inner side depends on the outer row, or is not the same each time; volatile conditions; no equality; switched off.
+SET enable_material = off;
+SELECT * FROM compared('SELECT o.id, l.id FROM o, LATERAL (SELECT i.id, i.k FROM i WHERE i.two = o.three OFFSET 0) l WHERE o.k = l.k');
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN (SELECT id, k FROM i WHERE random() < 2 OFFSET 0) x ON o.k = x.k');
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN (SELECT * FROM i TABLESAMPLE SYSTEM (100) OFFSET 0) x ON o.k = x.k');
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k AND random() < 2');
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k < x.k');
+SELECT count(*) FROM o LEFT JOIN i x ON o.k = x.k;
+SELECT count(*) FROM bloomx_last_runtime_filters();
+
+-- More rows than memory: from the third outer row on the keys are known, and the inner side is read for those that it has.
+CREATE TABLE large AS SELECT g AS id, g % 40 * 3 AS k, g % 40 AS k2, 'key ' || g % 40 * 3 AS t, 7 AS all_of_them FROM generate_series(1, 4000) g;
+ANALYZE large;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT * FROM compared('SELECT o.id, l.id FROM o LEFT JOIN large l ON o.k = l.k');
+SELECT * FROM compared('SELECT o.id, l.id FROM o LEFT JOIN large l ON lower(o.t) = l.t');
+SELECT * FROM compared('SELECT o.id, count(l.id), sum(l.id) FROM o LEFT JOIN large l ON o.k = l.k OR o.e = l.k2 GROUP BY o.id');
+SELECT * FROM compared('SELECT o.id, count(l.id), sum(l.id) FROM o JOIN large l ON o.three + 6 = l.all_of_them GROUP BY o.id');
+SELECT kind, lookups, rows_checked, rows_removed FROM bloomx_last_runtime_filters();
+-- ... or never: what ends early collects no keys
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM large l WHERE o.id = l.id - 3800)');
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM large l WHERE o.three = l.id - 3990)');
+SELECT * FROM compared('SELECT o.id FROM o WHERE EXISTS (SELECT FROM large l WHERE o.id * 30 = l.id)');
+SELECT * FROM compared('SELECT z.a, s.* FROM (VALUES (1), (500), (1)) z(a), LATERAL (SELECT count(*), count(l.id), sum(l.id) FROM o LEFT JOIN (SELECT * FROM large WHERE id % 500 > z.a OFFSET 0) l ON o.k = l.k) s');
+RESET work_mem;
+RESET hash_mem_multiplier;
+SET enable_material = on;
+
+-- Cursors that take turns; an error in the middle of a loop; the next query has the memory of the one before.
+BEGIN;
+SET LOCAL bloomx.runtime_lookup = on;
+DECLARE d CURSOR FOR SELECT o.id, i.id, i.t FROM o LEFT JOIN i ON o.k = i.k AND i.id < 1100;
+DECLARE e CURSOR FOR SELECT o.id, i.id, i.pad FROM o LEFT JOIN i ON o.k = i.k AND i.id < 1100;
+FETCH 3 FROM d;
+FETCH 3 FROM e;
+SAVEPOINT before;
+SELECT o.id, 1 / (i.id - 1110) FROM o LEFT JOIN i ON o.k = i.k;
+ROLLBACK TO before;
+FETCH 2 FROM d;
+CLOSE d;
+FETCH 2 FROM e;
+COMMIT;
+
+-- Lookups in vain: not before nine passes of eight rows or more, and 8,192 rows in all.
+RESET bloomx.runtime_filter_min_removed;
+SET bloomx.runtime_lookup = on;
+-- loops: that kept rows; lookups: outer rows
+CREATE FUNCTION looked_up(query text, OUT loops bigint, OUT lookups bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	before record;
+BEGIN
+	SELECT * INTO before FROM bloomx_runtime_filter_totals() WHERE scope = 'session';
+	EXECUTE 'SELECT count(*) FROM (' || query || ' OFFSET 0) q';
+	SELECT t.filters - before.filters, t.lookups - before.lookups INTO loops, lookups FROM bloomx_runtime_filter_totals() t WHERE scope = 'session';
+END $$;
+SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 8) o LEFT JOIN large l ON o.k = l.k');
+SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 9) o LEFT JOIN large l ON o.k = l.k');
+SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 20) o LEFT JOIN large l ON o.k = l.k');
+SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 7) o ON o.k = l.k');
+SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 10) o ON o.k = l.k');
+
+-- By itself or with runtime filters.
+SET bloomx.runtime_lookup = auto;
+SELECT * FROM looked_up('SELECT o.id FROM o LEFT JOIN large l ON o.k = l.k');
+SET bloomx.runtime_filter = on;
+SELECT * FROM looked_up('SELECT o.id FROM o LEFT JOIN large l ON o.k = l.k');
+SET bloomx.runtime_lookup = off;
+SELECT * FROM looked_up('SELECT o.id FROM o LEFT JOIN large l ON o.k = l.k');
+RESET bloomx.runtime_lookup;
+-- Both at one node: a loop whose rows are filtered for a hash join above it.
+SET enable_hashjoin = on;
+SET bloomx.runtime_filter_min_removed = 0;
+SET bloomx.runtime_filter_min_rows = 0;
+SELECT count(*), sum(l.id) FROM (o LEFT JOIN large l ON o.k = l.k OR o.e = l.k2) JOIN (SELECT DISTINCT three FROM o WHERE three > 1) d ON coalesce(l.k2, 0) % 3 = d.three;
+SELECT kind, rows_removed > 0 AS removes, lookups FROM bloomx_last_runtime_filters() ORDER BY lookups;
+SET bloomx.runtime_filter = off;
+SELECT count(*), sum(l.id) FROM (o LEFT JOIN large l ON o.k = l.k OR o.e = l.k2) JOIN (SELECT DISTINCT three FROM o WHERE three > 1) d ON coalesce(l.k2, 0) % 3 = d.three;
+
+-- EXPLAIN ANALYZE says what was done; the totals count it.
+SET enable_hashjoin = off;
+SET bloomx.runtime_lookup = on;
+SELECT regexp_replace(substring(lower(line) FROM 'runtime lookup[^'']*'), '[0-9]+ bytes', 'N bytes') AS note FROM bloomx_explain('ANALYZE SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.k') line WHERE line ~* 'runtime lookup';
+SELECT bloomx_stat_reset();
+SELECT count(*) FROM (SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.k) q;
+SELECT scope, filters, lookups FROM bloomx_stat_runtime_filters WHERE scope = 'session';
+-- ... also what workers did: outer rows are looked up in each process, but for its first one
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET parallel_leader_participation = off;
+SELECT count(*), sum(i.id) FROM large LEFT JOIN i ON large.k = i.k AND large.id > i.id;
+SELECT kind, build_rows, lookups = 4000 - processes AS all_but_the_first, processes > 0 AS in_workers FROM bloomx_last_runtime_filters();
+SET client_min_messages = warning;
+DROP SCHEMA runtime_lookup CASCADE;
