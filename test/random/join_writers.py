@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Joins that skip pages return the same rows while others change the table and its BRIN index.
+"""Joins that skip pages or index scans return the same rows while others change the table and its BRIN index, or its set.
 
     scripts/throwaway test/random/join_writers.py [--seconds N] [--seed N]
 
 Sessions insert, update keys, delete, vacuum, and remove and make summaries of the BRIN indexes, as fast as they
-can.  Readers compare filters off and on within one snapshot (REPEATABLE READ), in serial plans, in parallel plans
-with a hash table in each process, and with one for all.  At the end each kind of reader must have skipped pages,
+can.  Others do that to a table with a bloomset index, which they also rebuild and drop.  Readers compare filters off and on within one snapshot (REPEATABLE READ), in serial plans, in parallel plans
+with a hash table in each process, with one for all, and in nested loops that ask the set.  At the end each kind of reader must have skipped pages or index scans,
 and each kind of writer must have worked.
 
 Needs a server with bloomx in the PG* environment, where PGUSER is a superuser.  Makes a database.  The last
@@ -36,7 +36,11 @@ CREATE INDEX by_many ON fact USING brin (k) WITH (pages_per_range = 128);
 CREATE INDEX by_tenant ON fact USING brin (tenant int4_bloomx_ops) WITH (pages_per_range = 2);
 CREATE INDEX by_t ON fact USING brin (t text_bloomx_ops) WITH (pages_per_range = 4);
 CREATE TABLE dim AS SELECT g AS k, 'key ' || g AS t, g % 97 AS grp FROM generate_series(-100, 20000) g;
-VACUUM ANALYZE fact, dim;
+CREATE TABLE keyed (id int, k int, t text) WITH (autovacuum_enabled = off, fillfactor = 80);
+INSERT INTO keyed SELECT g, g % 3000 * 2, 'key ' || g % 3000 * 2 FROM generate_series(1, 6000) g;
+CREATE INDEX ON keyed (k); CREATE INDEX ON keyed (t);
+CREATE INDEX keyed_k ON keyed USING bloomset (k) WITH (stage_size = 64); CREATE INDEX keyed_t ON keyed USING bloomset (t);
+VACUUM ANALYZE fact, dim, keyed;
 CREATE FUNCTION digest(query text, filters text) RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
 	result text;
@@ -51,7 +55,7 @@ DECLARE
 BEGIN
 	plain := digest(query, 'off');
 	same := plain = digest(query, 'on');
-	SELECT coalesce(sum(pages_skipped), 0) INTO skipped FROM bloomx_last_runtime_filters();
+	SELECT coalesce(sum(pages_skipped + index_scans_skipped), 0) INTO skipped FROM bloomx_last_runtime_filters();
 END $$;
 """
 
@@ -65,6 +69,8 @@ PLANS = {
     "serial": "SET max_parallel_workers_per_gather = 0;",
     "a hash table in each process": "SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = off;",
     "one hash table": "SET max_parallel_workers_per_gather = 2; SET enable_parallel_hash = on;",
+    "index scans": "SET enable_nestloop = on; SET enable_hashjoin = off; SET enable_material = off; SET max_parallel_workers_per_gather = 0;",
+    "index scans in workers": "SET enable_nestloop = on; SET enable_hashjoin = off; SET enable_material = off; SET max_parallel_workers_per_gather = 2;",
 }
 QUERIES = [
     "SELECT f.* FROM fact f JOIN dim ON f.k = dim.k WHERE dim.k BETWEEN {k} AND {k} + 40",
@@ -72,6 +78,11 @@ QUERIES = [
     "SELECT f.* FROM fact f JOIN dim ON f.tenant = dim.k WHERE dim.grp = {grp} AND dim.k < 600",
     "SELECT f.* FROM fact f JOIN dim ON f.t = dim.t WHERE dim.k BETWEEN {k} AND {k} + 10",
     "SELECT f.* FROM fact f WHERE f.k IN (SELECT k FROM dim WHERE k > {k} AND grp < 3)",
+]
+SEARCHES = [
+    "SELECT d.grp, s.* FROM dim d LEFT JOIN keyed s ON s.k = d.k WHERE d.k BETWEEN {k} AND {k} + 300",
+    "SELECT d.grp, s.* FROM dim d JOIN keyed s ON s.t = d.t WHERE d.grp = {grp}",
+    "SELECT d.k FROM dim d WHERE d.grp = {grp} AND NOT EXISTS (SELECT FROM keyed s WHERE s.k = d.k)",
 ]
 INDEXES = ["by_k", "by_tenant", "by_t"]
 
@@ -160,6 +171,33 @@ class Vacuum(Worker):
         return self.r.choice(["VACUUM fact;", "VACUUM (INDEX_CLEANUP off) fact;", "VACUUM (FREEZE) fact;"]) + " SELECT pg_sleep(0.2);"
 
 
+class KeyedWriter(Worker):
+    """Keys come back and go, in transactions that are rolled back as well."""
+
+    def batch(self):
+        text = []
+        for _ in range(20):
+            k = self.r.randrange(20000)
+            text.append(self.r.choice([
+                f"INSERT INTO keyed SELECT g, g, 'key ' || g FROM generate_series({k}, {k + self.r.choice([0, 20, 300])}) g;",
+                f"UPDATE keyed SET k = k + 1, t = 'key ' || k + 1 WHERE k BETWEEN {k} AND {k} + 20;",
+                f"UPDATE keyed SET k = {self.r.randrange(20000)} WHERE k = {k % 6000};",
+                f"DELETE FROM keyed WHERE k BETWEEN {k} AND {k} + 300;",
+                f"BEGIN; INSERT INTO keyed SELECT 0, g, 'key ' || g FROM generate_series({k}, {k} + 9) g; DELETE FROM keyed WHERE k < {k % 300}; ROLLBACK;"]))
+        return "\n".join(text)
+
+
+class Rebuilder(Worker):
+    def batch(self):
+        name = self.r.choice(["k", "t"])
+        # what waits for a lock makes others wait behind it
+        return "SET lock_timeout = '300ms';" + self.r.choice([
+            f"REINDEX INDEX keyed_{name};", f"REINDEX INDEX CONCURRENTLY keyed_{name};", "VACUUM keyed;",
+            f"DROP INDEX keyed_{name}; CREATE INDEX keyed_{name} ON keyed USING bloomset ({name});",
+            f"DROP INDEX CONCURRENTLY IF EXISTS keyed_{name}_2; CREATE INDEX CONCURRENTLY keyed_{name}_2 ON keyed USING bloomset ({name});",
+            f"DROP INDEX IF EXISTS keyed_{name}_2;"]) + " SELECT pg_sleep(0.05);"
+
+
 class Reader(Worker):
     def __init__(self, name, seed, seconds):
         super().__init__(name, seed, seconds)
@@ -170,7 +208,7 @@ class Reader(Worker):
         text = [READER, PLANS[self.name]]
         for _ in range(3):
             text.append("BEGIN ISOLATION LEVEL REPEATABLE READ;")
-            for query in QUERIES:
+            for query in SEARCHES if self.name.startswith("index") else QUERIES:
                 query = query.format(k=self.r.randrange(2500), grp=self.r.randrange(97))
                 # the snapshot is taken by the first query; writers go on meanwhile
                 text.append(f"SELECT '@', same, skipped, $${query}$$ FROM compare($${query}$$);")
@@ -239,7 +277,7 @@ def main():
     print(f"seed {options.seed}")
     server.make(DATABASE, SETUP)
     readers = Worker.readers = [Reader(name, options.seed, options.seconds) for name in PLANS]
-    writers = [kind(kind.__name__, options.seed, options.seconds) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum)]
+    writers = [kind(kind.__name__, options.seed, options.seconds) for kind in (Inserter, Updater, Deleter, Summarizer, Vacuum, KeyedWriter, Rebuilder)]
     for worker in readers + writers:
         worker.start()
     for worker in readers + writers:
@@ -253,14 +291,14 @@ def main():
     for worker in readers + writers:
         problems = []
         if isinstance(worker, Reader):
-            print(f"readers, {worker.name}: {worker.same} comparisons, {worker.skipped} pages skipped")
+            print(f"readers, {worker.name}: {worker.same} comparisons, {worker.skipped} pages or index scans skipped")
             problems += [f"rows differ: {query}" for query in worker.different[:3]]
             if worker.same == 0 or worker.skipped == 0:
                 problems.append("nothing was compared or skipped")
         else:
             print(f"{worker.name}: {worker.batches} batches")
         # what writers do to one another is no failure
-        problems += [e for e in worker.errors if not re.search("deadlock detected|could not obtain lock", e)][:3]
+        problems += [e for e in worker.errors if not re.search("deadlock detected|could not obtain lock|lock timeout|keyed_._?2?. (already exists|does not exist)", e)][:3]
         if worker.batches == 0:
             problems.append("no batch")
         for problem in problems:

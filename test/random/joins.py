@@ -9,7 +9,7 @@ queries: two to six tables, all join types, keys of one type and of two, subquer
 LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed tables, SERIALIZABLE, parallel plans, small work_mem,
 and all combinations of planner settings.  More than one in five is of a kind that once went wrong: parameters in the keys of either side, subplans that
 partitions share, containers of types without a hash, groups that lose a part of their rows, nodes that look ahead under a LIMIT, and
-volatile functions on each side of a join.  Each runs with filters off and on, forced on everywhere.  Of some the second
+volatile functions on each side of a join; or has loops that search a table of which every column has a set.  Each runs with filters off and on, forced on everywhere.  Of some the second
 one is another query, or has other settings, and must have the same rows (queries.py).  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
@@ -131,6 +131,13 @@ def setup(small):
         "GRANT SELECT ON evens TO bloomx_joins;",
         "CREATE FUNCTION matches(k int) RETURNS bigint LANGUAGE sql STABLE AS 'SELECT count(*) FROM big JOIN mid USING (i4) WHERE mid.i8 = k';",
         "CREATE TYPE moneys AS RANGE (subtype = money); CREATE SEQUENCE calls; GRANT ALL ON calls TO bloomx_joins;",
+        # every column has a set, and an index that is searched
+        f"CREATE TABLE keyed (LIKE template); SELECT make('keyed', {count(2500)}, 1200, 100, 11);",
+        "CREATE TABLE keyed_parts (LIKE template) PARTITION BY RANGE (id); CREATE TABLE keyed_1 (junk int, LIKE template); ALTER TABLE keyed_1 DROP COLUMN junk;"
+        f"ALTER TABLE keyed_parts ATTACH PARTITION keyed_1 FOR VALUES FROM (MINVALUE) TO (200); CREATE TABLE keyed_2 PARTITION OF keyed_parts DEFAULT; SELECT make('keyed_parts', {count(2000)}, 900, 0, 17);",
+        *(f"CREATE INDEX ON {t} ({c}); CREATE INDEX ON {t} USING bloomset ({c});" for t in ("keyed", "keyed_parts") for c in COLUMNS),
+        "CREATE INDEX ON keyed USING hash (i8); CREATE INDEX ON keyed (i4, id); UPDATE keyed SET i4 = i4 + 7 WHERE id % 29 = 0; DELETE FROM keyed WHERE id % 31 = 0;",
+        "GRANT ALL ON keyed, keyed_parts TO bloomx_joins;",
         f"CREATE TABLE ordered (LIKE template); SELECT make('ordered', {count(3000)}, 1200, 0, 13); CREATE INDEX ON ordered (i4);",
         # groups from 1001 on have three rows each, of which a filter that pauses after its first window drops one
         "CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k,"
@@ -148,6 +155,7 @@ class Generator:
         self.r = random.Random(seed)
         self.same = None
         self.near = 0
+        self.keyed = False      # most tables have sets
         self.plain = None       # the last query of select(): outputs, FROM, conditions, aliases
 
     def one_of(self, *what):
@@ -157,6 +165,8 @@ class Generator:
         return self.r.random() < p
 
     def table(self):
+        if self.keyed:
+            return self.one_of("keyed", "keyed", "keyed_parts", "keyed_parts", "mid", "tiny", "dups", "far")
         return self.r.choices(["big", "mid", "tiny", "nothing", "far", "dups", "ranged", "listed", "hashed", "dated", "secret", "evens"],
                               [8, 6, 6, 1, 1, 3, 4, 3, 3, 3, 2, 2])[0]
 
@@ -416,6 +426,25 @@ class Generator:
             return f"SELECT x.id, x.i4 FROM {table} x WHERE x.i4 IN (SELECT y.i4 FROM {self.table()} y WHERE {self.condition('y')}) FOR UPDATE"
         return f"WITH changed AS ({text}) SELECT * FROM changed"
 
+    def index_scans(self):
+        """Loops whose inner side is searched for each outer row."""
+        self.keyed = True
+        query = self.select() if self.chance(0.8) else self.correlated()
+        self.keyed = False
+        return query
+
+    def correlated(self):
+        """Subqueries of all forms, and joins that return rows without a match, by keys of two types."""
+        left, right = self.one_of(("i2", "i8"), ("i8", "i4"), ("t", "v"), ("v", "t"), ("n", "n"), ("f", "f"), ("a", "a"), ("e", "e"), ("d", "d"))
+        outer, inner = self.one_of("mid", "tiny", "big", "dups"), self.one_of("keyed", "keyed_parts")
+        on = f"x.{left} = y.{right}" + (f" AND y.id {self.one_of('<', '>')} x.id" if self.chance(0.3) else "")
+        return self.one_of(
+            f"SELECT x.id, (SELECT sum(y.id) FROM {inner} y WHERE {on}) AS s FROM {outer} x",
+            f"SELECT x.id FROM {outer} x WHERE {self.one_of('', 'NOT ')}EXISTS (SELECT FROM {inner} y WHERE {on})",
+            f"SELECT x.id, s.* FROM {outer} x {self.one_of('LEFT JOIN', 'JOIN')} LATERAL (SELECT y.id AS k, y.t FROM {inner} y WHERE {on} ORDER BY y.id, y.t LIMIT 3) s ON true",
+            f"SELECT x.id, s.* FROM {outer} x CROSS JOIN LATERAL (SELECT count(*) AS n, min(y.id) FROM {inner} y WHERE {on}) s",
+            f"SELECT x.id, y.id AS k FROM {outer} x LEFT JOIN {inner} y ON {on} AND {self.condition('y')}")
+
     def settings(self):
         s = []
         for name, p in (("enable_nestloop", 0.6), ("enable_mergejoin", 0.6), ("enable_hashjoin", 0.2), ("enable_indexscan", 0.4), ("enable_bitmapscan", 0.5),
@@ -434,7 +463,7 @@ class Generator:
 DIGEST = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|' ORDER BY q::text COLLATE \"C\"), ''))"
 
 
-KINDS = ("parameter", "shared", "containers", "partial", "streaming", "volatile")
+KINDS = ("parameter", "shared", "containers", "partial", "streaming", "volatile", "index_scans")
 
 
 def statements(g, number, only=None):
@@ -499,6 +528,8 @@ def statements(g, number, only=None):
                    % (("on", "on") if hard == "partial" else ("off", "off")))
     if hard == "parameter":
         out.append(f"SET work_mem = '{g.one_of('64kB', '4MB', '4MB')}';")
+    if hard == "index_scans":
+        out.append("SET enable_nestloop = on; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_indexscan = %s; SET enable_bitmapscan = on;" % g.one_of("on", "on", "off"))
     if hard == "shared":
         out.append("SET max_parallel_workers_per_gather = 2; SET enable_hashjoin = on;")
     if hard == "containers":
@@ -725,13 +756,15 @@ def main():
     # before the tables change, and with them the plans
     private, shared = workers_filter("off"), workers_filter("on")
     hashed, sorted_ = groups_are_filtered("on"), groups_are_filtered("off")
-    joins = Comparison(Generator(options.seed), options, 1, "SELECT rows_removed, pages_skipped, partitions_skipped FROM bloomx_stat_runtime_filters")
+    joins = Comparison(Generator(options.seed), options, 1, 
+                       "SELECT rows_removed, pages_skipped, partitions_skipped, index_scans_skipped FROM bloomx_stat_runtime_filters")
     with_rows = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])) for found, q in joins.run())
-    rows, pages, partitions = joins.totals or [0, 0, 0]
-    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages and {partitions} partitions")
-    joins.check("rows were removed", rows > 0)
+    rows, pages, partitions, scans = joins.totals or [0, 0, 0, 0]
+    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages, {partitions} partitions and {scans} index scans")
+    joins.check("rows were removed", rows > 0 or options.kind == "index_scans")
     joins.check("pages were skipped", pages > 0 or options.kind is not None)
     joins.check("partitions were skipped", partitions > 0 or options.kind is not None)
+    joins.check("index scans were skipped", scans > 0 or options.kind not in (None, "index_scans"))
     joins.check(f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures))
     joins.check("bounds that are younger than the snapshot are not used", old_snapshot_sees_all())
     joins.check("workers with private hash tables filter", private)
