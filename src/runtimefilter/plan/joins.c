@@ -230,28 +230,11 @@ UsefulTargets(const RuntimeFilter *filter, List *targets)
 }
 
 /*
- * Several keys that end at different nodes: where one is tested, the others are as well, if they came by.  Together they may
- * remove what none of them does alone.
+ * Makes points of the targets of all keys: targets[i] are those of key i, which came by the nodes ways[i].  Where one key is
+ * tested, others that came by are as well: together they may remove what none of them does alone.
  */
 static void
-JoinTargets(const RuntimeFilter *filter, List **targets, List **ways)
-{
-	for (int i = 0; i < filter->n_keys; i++)
-		for (int j = 0; j < filter->n_keys; j++)
-		{
-			ListCell   *target,
-					   *passed;
-
-			foreach(target, i != j ? targets[i] : NIL)
-				foreach(passed, ways[j])
-					if (((PushdownTarget *) lfirst(target))->ps == ((PushdownTarget *) lfirst(passed))->ps)
-						targets[j] = lappend(targets[j], lfirst(passed));
-		}
-}
-
-/* Makes points of the targets of all keys: targets[i] are those of key i. */
-static void
-ApplyFilters(RuntimeFilter *filter, List **targets)
+ApplyFilters(RuntimeFilter *filter, List **targets, List **ways)
 {
 	List	   *points = NIL;
 	ListCell   *lc;
@@ -270,6 +253,15 @@ ApplyFilters(RuntimeFilter *filter, List **targets)
 			/* several columns may equal the key: those of one node are equal, so one of them is enough */
 			if (point->here[i] == NULL)
 				point->here[i] = target;
+		}
+	for (int i = 0; i < filter->n_keys; i++)
+		foreach(lc, ways[i])
+		{
+			PushdownTarget *passed = lfirst(lc);
+			FilterPoint *point = FindPoint(passed->ps);
+
+			if (point != NULL && point->here != NULL && point->here[i] == NULL)
+				point->here[i] = passed;
 		}
 	foreach(lc, points)
 	{
@@ -519,8 +511,7 @@ ConsiderJoin(FilteredQuery *query, PlanState *join)
 		NoFilter(query, join, psprintf("expects %.0f rows, fewer than bloomx.runtime_filter_min_rows", rows));
 		return;
 	}
-	JoinTargets(filter, targets, ways);
-	ApplyFilters(filter, targets);
+	ApplyFilters(filter, targets, ways);
 	for (int i = 0; i < filter->n_keys; i++)
 		if (filter->keys[i].is_used)
 		{

@@ -85,6 +85,7 @@ typedef struct Pushdown
 {
 	bool		builds_alike;	/* each build of the join has the same keys */
 	List	   *targets;
+	bool		keeps_way;
 	List	   *way;			/* of PushdownTarget: the nodes that the key came to */
 } Pushdown;
 
@@ -467,7 +468,7 @@ PushDown(Pushdown *pushdown, PlanState *ps, const PushedKey *key)
 
 	check_stack_depth();
 	/* no row comes from a Hash */
-	if (!IsA(ps, HashState))
+	if (pushdown->keeps_way && !IsA(ps, HashState))
 		pushdown->way = lappend(pushdown->way, NewTarget(ps, key));
 	if (TranslateKey(ps->plan, key, &parent, &below, &side) &&
 		!IsVolatile((Node *) ps->plan->targetlist) && !IsVolatile((Node *) ps->plan->qual) &&
@@ -558,6 +559,7 @@ FindTargets(RuntimeFilter *filter, Node *expression, int side, bool is_always_co
 		return NIL;
 	key.expression = RenameColumns(expression, &rows);
 	pushdown.builds_alike = BuildsAreAlike(filter);
+	pushdown.keeps_way = filter->n_keys > 1;
 	/* of a merge join, see above */
 	if (filter->hash_join == NULL && (!ReadsAllAtOnce(filter->filtered) || !pushdown.builds_alike))
 		return NIL;
