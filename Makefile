@@ -34,18 +34,18 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	$(patsubst %,src/pg/functions/build/%.o, construct remove aggregates map aggplan) \
 	$(patsubst %,src/pg/planner/%.o, statistics membership index_condition facts selectivity overlap support) \
 	$(patsubst %,src/pg/index/brin/%.o, opclass cost) \
-	$(patsubst %,src/pg/index/pages/%.o, page runs wal) \
+	$(patsubst %,src/pg/index/pages/%.o, page runs wal heaprows) \
 	$(patsubst %,src/pg/index/bloomx/%.o, \
 		$(patsubst %,format/%, geometry options metapage) \
 		$(patsubst %,condition/%, columns elements scan_condition) \
 		$(patsubst %,pending/%, list reader append) \
 		$(patsubst %,directory/%, snapshot update space) \
 		$(patsubst %,segment/%, segment entries flush merge) \
-		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
+		$(patsubst %,build/%, feed concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan rebuild vacuum nulls cost handler) \
 	$(patsubst %,src/pg/partitions/%.o, \
-		$(patsubst %,store/%, candidates) \
+		$(patsubst %,store/%, store storeindex filters candidates leaf seal feeding storeinfo) \
 		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install)) \
 	$(patsubst %,src/pg/bloomset/%.o, \
 		$(patsubst %,stages/%, stageplan view adding) \
@@ -55,7 +55,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,functions/%, setcall setprobe setlookup setadd setclaim setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add maintain keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain runtime_lookup brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset bloomset_table errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain runtime_lookup brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed bloomset bloomset_table partition_store errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

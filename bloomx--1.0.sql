@@ -1252,6 +1252,46 @@ REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
 	'verify a bloomx index against its table and count the rows; needs EXECUTE, and SELECT on the table or pg_stat_scan_tables';
 
+-- The store of partitions' keys: the index of a table that stays empty.  It comes before the last function, so that
+-- whoever looks for it has noticed by then that there is something new.
+
+CREATE FUNCTION bloomx_partition_store_handler(internal) RETURNS index_am_handler
+	AS 'MODULE_PATHNAME', 'bloomx_partition_store_handler'
+	LANGUAGE C;
+COMMENT ON FUNCTION bloomx_partition_store_handler(internal) IS
+	'handler of the access method bloomx_partition_store';
+CREATE ACCESS METHOD bloomx_partition_store TYPE INDEX HANDLER bloomx_partition_store_handler;
+COMMENT ON ACCESS METHOD bloomx_partition_store IS 'pages for the store of partitions'' keys; not for indexes of rows';
+CREATE OPERATOR CLASS bloomx_partition_store_ops DEFAULT FOR TYPE boolean USING bloomx_partition_store AS STORAGE boolean;
+COMMENT ON OPERATOR CLASS bloomx_partition_store_ops USING bloomx_partition_store IS 'the column of an empty table';
+
+CREATE TABLE bloomx_partition_store (empty boolean CHECK (false));
+COMMENT ON TABLE bloomx_partition_store IS 'stays empty; its index has the keys of partitions, for bloomx indexes with partition_lookup';
+CREATE INDEX bloomx_partition_store_pages ON bloomx_partition_store USING bloomx_partition_store (empty);
+COMMENT ON INDEX bloomx_partition_store_pages IS 'keys of partitions; after REINDEX it is empty until VACUUM has read the partitions';
+
+CREATE FUNCTION bloomx_seal(index regclass) RETURNS bigint
+	AS 'MODULE_PATHNAME', 'bloomx_seal'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
+COMMENT ON FUNCTION bloomx_seal(regclass) IS
+	'make the lookup of partitions as fast as it gets: read those that were written, and put their keys together; returns how many were read';
+
+CREATE FUNCTION bloomx_partitions(index regclass, OUT partition regclass, OUT complete boolean, OUT sealed boolean, OUT keys bigint, OUT fpr double precision, OUT bytes bigint)
+	RETURNS SETOF record
+	AS 'MODULE_PATHNAME', 'bloomx_partitions'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 10000 ROWS 1000;
+REVOKE ALL ON FUNCTION bloomx_partitions(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION bloomx_partitions(regclass) TO pg_stat_scan_tables;
+COMMENT ON FUNCTION bloomx_partitions(regclass) IS
+	'what is known of the keys of each partition, for an index with partition_lookup; a partition that is not complete is always scanned';
+
+CREATE FUNCTION bloomx_possible_partitions(index regclass, key anycompatible, column_number integer DEFAULT 1) RETURNS SETOF regclass
+	AS 'MODULE_PATHNAME', 'bloomx_possible_partitions'
+	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 1000 ROWS 1;
+REVOKE ALL ON FUNCTION bloomx_possible_partitions(regclass, anycompatible, integer) FROM PUBLIC;
+COMMENT ON FUNCTION bloomx_possible_partitions(regclass, anycompatible, integer) IS
+	'the partitions that possibly have a key, for an index with partition_lookup: all others definitely do not';
+
 CREATE FUNCTION bloomx_index_info(index regclass, OUT columns text[], OUT signature_bits bigint, OUT hash_functions integer, OUT segments bigint, OUT rows bigint,
 	OUT entries bigint, OUT anything bigint, OUT removed bigint, OUT pending bigint, OUT pages bigint, OUT free bigint, OUT merging bigint, OUT lost bigint)
 	RETURNS SETOF record

@@ -1,6 +1,6 @@
 /*
  * compat_table.h - differences between the supported PostgreSQL versions that only a
- * table access method meets.
+ * table access method meets, and who looks at a table's files.
  */
 #ifndef BLOOMX_COMPAT_TABLE_H
 #define BLOOMX_COMPAT_TABLE_H
@@ -12,6 +12,9 @@
 
 #if PG_VERSION_NUM < 160000
 #define relation_set_new_filelocator relation_set_new_filenode
+#define NEW_FILE_SUBID(relation) ((relation)->rd_newRelfilenodeSubid)
+#else
+#define NEW_FILE_SUBID(relation) ((relation)->rd_newRelfilelocatorSubid)
 #endif
 
 /* VACUUM counts frozen pages, too; sets have neither these nor visible ones */

@@ -19,7 +19,9 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
+#include "catalog/index.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_class.h"
 #include "catalog/pg_extension.h"
 #include "catalog/pg_operator.h"
 #include "catalog/pg_proc.h"
@@ -81,6 +83,7 @@ static const struct
 typedef struct Objects
 {
 	Oid			type;
+	Oid			store;
 	Oid			functions[OWN_FUNCTIONS];
 	Oid			operators[OWN_OPERATORS];
 } Objects;
@@ -150,6 +153,16 @@ FindOperator(OwnOperator which, Oid filter, Oid schema)
 						   ObjectIdGetDatum(TypeOr(operators[which].right, filter)), ObjectIdGetDatum(schema));
 }
 
+/* An index is no member itself, but its table is. */
+static Oid
+FindStore(Oid extension, Oid schema)
+{
+	Oid			table = Member(RelationRelationId, get_relname_relid("bloomx_partition_store", schema), extension),
+				index = get_relname_relid("bloomx_partition_store_pages", schema);
+
+	return OidIsValid(table) && OidIsValid(index) && IndexGetRelation(index, true) == table ? index : InvalidOid;
+}
+
 static Objects
 FindObjects(void)
 {
@@ -163,6 +176,7 @@ FindObjects(void)
 														ObjectIdGetDatum(schema)), extension);
 	if (!OidIsValid(found.type))
 		return found;
+	found.store = FindStore(extension, schema);
 	for (int i = 0; i < OWN_FUNCTIONS; i++)
 		found.functions[i] = Member(ProcedureRelationId, FindFunction(i, found.type, schema), extension);
 	for (int i = 0; i < OWN_OPERATORS; i++)
@@ -219,6 +233,12 @@ Oid
 FilterTypeOid(void)
 {
 	return OwnObjects()->type;
+}
+
+Oid
+PartitionStoreOid(void)
+{
+	return OwnObjects()->store;
 }
 
 bool

@@ -54,6 +54,9 @@ extern Oid	OwnFunctionOid(OwnFunction which);
 extern Oid	OwnOperatorOid(OwnOperator which);
 extern Oid	FilterTypeOid(void);
 
+/* The index that is the store of partitions' keys. */
+extern Oid	PartitionStoreOid(void);
+
 /* True for bloomfilter and for a domain over it. */
 extern bool IsFilterType(Oid type);
 

@@ -26,22 +26,11 @@
  */
 #include "pg/index/bloomx/bloomx.h"
 
-#include "access/detoast.h"
-#include "access/genam.h"
-#include "access/htup_details.h"
-#include "access/sysattr.h"
 #include "access/table.h"
-#include "access/tableam.h"
-#include "access/transam.h"
 #include "catalog/index.h"
-#include "commands/vacuum.h"
-#include "executor/executor.h"
 #include "miscadmin.h"
-#include "optimizer/optimizer.h"
-#include "storage/procarray.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/resowner.h"
 #include "utils/snapmgr.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
@@ -49,6 +38,7 @@
 #include "pg/index/bloomx/segment/entries.h"
 #include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
+#include "pg/index/pages/heaprows.h"
 
 /*
  * The rows of the index are too many if they are more than twice those of the table:
@@ -64,154 +54,27 @@ typedef struct Rebuild
 	BloomxEntries *entries;
 	MemoryContext entry_memory;
 	MemoryContext segment_memory;
-	IndexInfo  *info;
-	EState	   *estate;
-	ExprState  *predicate;
-	Bitmapset  *predicate_columns;
-	Bitmapset  *key_columns;
-	TableScanDesc scan;
-	TupleTableSlot *slot;		/* the next row */
-	bool		more;			/* it is there */
+	HeapRows   *rows;
 } Rebuild;
 
 /* ---- rows of the table ---- */
 
-/* A row whose transaction failed, perhaps because its key could not be computed. */
-static bool
-NobodySaw(HeapTuple tuple)
-{
-	TransactionId inserted = HeapTupleHeaderGetXmin(tuple->t_data);
-
-	return !HeapTupleHeaderXminCommitted(tuple->t_data) &&
-		(HeapTupleHeaderXminInvalid(tuple->t_data) || (!TransactionIdIsInProgress(inserted) && !TransactionIdDidCommit(inserted)));
-}
-
-/* Puts TOASTed values of some columns into memory. */
-static void
-Fetch(TupleTableSlot *slot, const Bitmapset *columns)
-{
-	bool		all = bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, columns);	/* whole rows */
-
-	for (int i = 0; i < slot->tts_tupleDescriptor->natts; i++)
-		if ((all || bms_is_member(i + 1 - FirstLowInvalidHeapAttributeNumber, columns)) && !slot->tts_isnull[i] &&
-			TupleDescAttr(slot->tts_tupleDescriptor, i)->attlen == -1 && VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(slot->tts_values[i])))
-			slot->tts_values[i] = PointerGetDatum(detoast_external_attr((struct varlena *) DatumGetPointer(slot->tts_values[i])));
-}
-
-/*
- * The same; false if a value is not there.  The snapshot of a VACUUM keeps nobody
- * from removing the TOASTed values of a deleted row.  The scan that finds the gap is
- * abandoned, with what it holds.
- */
-static bool
-TryFetch(TupleTableSlot *slot, const Bitmapset *columns)
-{
-	MemoryContext memory = CurrentMemoryContext;
-	ResourceOwner outer = CurrentResourceOwner,
-				inner = ResourceOwnerCreate(outer, "bloomx rebuild");
-	volatile bool done = false;
-
-	slot_getallattrs(slot);
-	CurrentResourceOwner = inner;
-	PG_TRY();
-	{
-		Fetch(slot, columns);
-		done = true;
-	}
-	PG_CATCH();
-	{
-		if (geterrcode() != ERRCODE_DATA_CORRUPTED)
-			PG_RE_THROW();
-		MemoryContextSwitchTo(memory);
-		FlushErrorState();
-	}
-	PG_END_TRY();
-	CurrentResourceOwner = outer;
-	ResourceOwnerRelease(inner, RESOURCE_RELEASE_BEFORE_LOCKS, done, false);
-	ResourceOwnerRelease(inner, RESOURCE_RELEASE_LOCKS, done, false);
-	ResourceOwnerRelease(inner, RESOURCE_RELEASE_AFTER_LOCKS, done, false);
-	ResourceOwnerDelete(inner);
-	return done;
-}
-
-/* Adds the row in the slot, if it belongs into the index. */
+/* Adds the row that was read, if it belongs into the index. */
 static void
 AddRow(Rebuild *rebuild)
 {
-	TupleTableSlot *slot = rebuild->slot;
-	ItemPointerData tid = slot->tts_tid;
-	bool		toasted = false;
-	const KeyHashes *hashes = NULL;
-	Datum		values[INDEX_MAX_KEYS];
-	bool		isnull[INDEX_MAX_KEYS];
-	MemoryContext old;
+	HeapRows   *rows = rebuild->rows;
+	MemoryContext old = MemoryContextSwitchTo(HeapRowMemory(rows));
+	HeapRow		found = ReadHeapRow(rows);
+	const KeyHashes *hashes = found == ROW_HAS_VALUES ? BloomxHashesOfRow(rebuild->columns, rows->values, rows->isnull) : NULL;
+	ItemPointerData tid = rows->slot->tts_tid;
 
-	if (TTS_IS_BUFFERTUPLE(slot))
-	{
-		HeapTuple	tuple = ExecFetchSlotHeapTuple(slot, false, NULL);
-
-		if (NobodySaw(tuple))
-			return;
-		if (HeapTupleIsHeapOnly(tuple))	/* a scan asks for the first of its chain */
-			ItemPointerSetOffsetNumber(&tid, WHOLE_BLOCK);
-		toasted = HeapTupleHasExternal(tuple);
-	}
-	old = MemoryContextSwitchTo(GetPerTupleMemoryContext(rebuild->estate));
-	if (!toasted || TryFetch(slot, rebuild->predicate_columns))
-	{
-		if (!ExecQual(rebuild->predicate, GetPerTupleExprContext(rebuild->estate)))
-		{
-			MemoryContextSwitchTo(old);
-			return;
-		}
-		if (!toasted || TryFetch(slot, rebuild->key_columns))
-		{
-			FormIndexDatum(rebuild->info, slot, rebuild->estate, values, isnull);
-			hashes = BloomxHashesOfRow(rebuild->columns, values, isnull);
-		}
-	}
+	if (rows->is_heap_only)		/* a scan asks for the first of its chain */
+		ItemPointerSetOffsetNumber(&tid, WHOLE_BLOCK);
 	MemoryContextSwitchTo(rebuild->entry_memory);
-	if (hashes != NULL)
-		BloomxAddToEntries(rebuild->entries, &tid, hashes->hash, hashes->n);
-	else
-		BloomxAddToEntries(rebuild->entries, &tid, NULL, 0);
+	if (found != ROW_NOT_INDEXED)
+		BloomxAddToEntries(rebuild->entries, &tid, hashes == NULL ? NULL : hashes->hash, hashes == NULL ? 0 : hashes->n);
 	MemoryContextSwitchTo(old);
-}
-
-static void
-NextRow(Rebuild *rebuild)
-{
-	CHECK_FOR_INTERRUPTS();
-	ResetPerTupleExprContext(rebuild->estate);
-	rebuild->more = table_scan_getnextslot(rebuild->scan, ForwardScanDirection, rebuild->slot);
-}
-
-/* Begins to read the table, with the rows that nobody on this server sees any more. */
-static void
-StartRows(Rebuild *rebuild, Relation heap)
-{
-	IndexInfo  *info = rebuild->info = BuildIndexInfo(rebuild->index);
-
-	for (int i = 0; i < info->ii_NumIndexAttrs; i++)
-		if (info->ii_IndexAttrNumbers[i] != InvalidAttrNumber)
-			rebuild->key_columns = bms_add_member(rebuild->key_columns, info->ii_IndexAttrNumbers[i] - FirstLowInvalidHeapAttributeNumber);
-	pull_varattnos((Node *) info->ii_Expressions, 1, &rebuild->key_columns);
-	pull_varattnos((Node *) info->ii_Predicate, 1, &rebuild->predicate_columns);
-	rebuild->columns = BloomxOpenColumns(rebuild->index);
-	rebuild->estate = CreateExecutorState();
-	rebuild->slot = table_slot_create(heap, NULL);
-	GetPerTupleExprContext(rebuild->estate)->ecxt_scantuple = rebuild->slot;
-	rebuild->predicate = ExecPrepareQual(info->ii_Predicate, rebuild->estate);
-	rebuild->scan = table_beginscan_strat(heap, SnapshotAny, 0, NULL, true, false);
-	NextRow(rebuild);
-}
-
-static void
-EndRows(Rebuild *rebuild)
-{
-	table_endscan(rebuild->scan);
-	ExecDropSingleTupleTableSlot(rebuild->slot);
-	FreeExecutorState(rebuild->estate);
 }
 
 /* ---- segments ---- */
@@ -243,7 +106,6 @@ static void
 RebuildRows(Rebuild *rebuild, BloomxKeys keys)
 {
 	BloomxShare share = {.memory = BloomxVacuumMemory() / 2};
-	BlockNumber block = InvalidBlockNumber;
 	MemoryContext old;
 
 	rebuild->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild entries", ALLOCSET_DEFAULT_SIZES);
@@ -251,13 +113,8 @@ RebuildRows(Rebuild *rebuild, BloomxKeys keys)
 	old = MemoryContextSwitchTo(rebuild->entry_memory);
 	rebuild->entries = BloomxStartEntries(rebuild->index, &keys, &share, WriteSegment, rebuild);
 	MemoryContextSwitchTo(old);
-	for (; rebuild->more; NextRow(rebuild))
-	{
-		if (ItemPointerGetBlockNumber(&rebuild->slot->tts_tid) != block)
-			VacuumDelayPoint();
-		block = ItemPointerGetBlockNumber(&rebuild->slot->tts_tid);
+	while (NextHeapRow(rebuild->rows))
 		AddRow(rebuild);
-	}
 	MemoryContextSwitchTo(rebuild->entry_memory);
 	BloomxFinishEntries(rebuild->entries);
 	MemoryContextSwitchTo(old);
@@ -316,9 +173,10 @@ BloomxRebuildEntries(Relation index, double tuples)
 	BloomxUnlockDirectory(index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
-	StartRows(&rebuild, heap);
+	rebuild.columns = BloomxOpenColumns(index);
+	rebuild.rows = StartHeapRows(heap, index, SnapshotAny);
 	RebuildRows(&rebuild, meta.keys);
-	EndRows(&rebuild);
+	EndHeapRows(rebuild.rows);
 	DropOldSegments(index, meta.next_generation);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);

@@ -16,6 +16,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/build/concurrent.h"
+#include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
@@ -360,5 +361,7 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	RepeatStep(index, CompactNext, &number);
 	RepeatStep(index, MergeNextSegments, &merges);
 	(void) BloomxRunStep(index, FinishCleanup, &(Cleanup) {.info = info, .stats = stats});
+	if (bloomx_feed != NULL && !BloomxIsOfFilters(index))
+		bloomx_feed->vacuum(info);
 	return stats;
 }

@@ -22,7 +22,8 @@ typedef enum BloomxPageKind
 	DIRECTORY_PAGE,
 	SEGMENT_PAGE,
 	PENDING_PAGE,
-	FREE_PAGE					/* written only at the end of the file, when it is extended */
+	FREE_PAGE,					/* written only at the end of the file, when it is extended */
+	FILTER_PAGE					/* of the store of partitions' keys */
 } BloomxPageKind;
 
 /*

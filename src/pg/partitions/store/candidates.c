@@ -1,15 +1,32 @@
 /*
  * candidates.c - which partitions may hold a key.
+ *
+ * The answer is that of the directory which is current before and after all filters were
+ * looked at.  Whoever has committed before the question has put its keys into filters that
+ * this directory, or an earlier one, names; what takes a filter's place has all of its
+ * keys, or the leaf is not complete.  So no key of a row that a snapshot sees which was
+ * taken before is missed.
  */
 #include "pg/partitions/store/candidates.h"
 
 #include "access/amapi.h"
 #include "access/genam.h"
-#include "catalog/pg_class.h"
+#include "access/relation.h"
+#include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "pg/index/bloomx/build/build.h"
+#include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/format/options.h"
+#include "pg/partitions/store/filters.h"
 
 bool
 HasPartitionLookup(Relation index)
@@ -17,29 +34,351 @@ HasPartitionLookup(Relation index)
 	return index->rd_indam != NULL && index->rd_indam->aminsert == bloomxinsert && BloomxGetOptions(index).partition_lookup;
 }
 
+Relation
+OpenLookupIndex(Oid oid)
+{
+	Relation	index = try_relation_open(oid, AccessShareLock);
+
+	if (index == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("relation with OID %u does not exist", oid)));
+	if ((index->rd_rel->relkind != RELKIND_PARTITIONED_INDEX && index->rd_rel->relkind != RELKIND_INDEX) || !HasPartitionLookup(index))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a bloomx index with partition_lookup", RelationGetRelationName(index)),
+				 errhint("Name an index made by CREATE INDEX ... USING bloomx (...) WITH (partition_lookup = on).")));
+	return index;
+}
+
+/* ---- the leaves of a partitioned index ---- */
+
+/* A filter that a question looks at, and which columns of the map its own are; -1: nobody's. */
+typedef struct AskedFilter
+{
+	uint32		slot;
+	int			column[MOST_COLUMNS];	/* as many as it has */
+} AskedFilter;
+
+typedef struct StoreRoot
+{
+	struct StoreRoot *next;
+	Oid			root;
+	LookupMap	map;
+	bool	   *may_be_anything;	/* of each column */
+	int			nfilters;
+	AskedFilter **filters;
+} StoreRoot;
+
+/* The serial of a numbering stays the same while it is the same, whatever else changes. */
+typedef struct KnownMap
+{
+	Oid			root;
+	uint64		serial;
+	int			n;
+	Oid		   *leaf_index;
+} KnownMap;
+
+static HTAB *known_maps = NULL;
+
+static uint64
+SerialOf(Oid root, const Oid *leaves, int n)
+{
+	static uint64 last_serial = 0;
+	KnownMap   *known;
+	bool		found;
+
+	if (known_maps == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(KnownMap)};
+
+		known_maps = hash_create("bloomx lookup maps", 16, &control, HASH_ELEM | HASH_BLOBS);
+	}
+	known = hash_search(known_maps, &root, HASH_ENTER, &found);
+	if (!found)
+		*known = (KnownMap) {.root = root};
+	if (found && known->leaf_index != NULL && known->n == n && memcmp(known->leaf_index, leaves, n * sizeof(Oid)) == 0)
+		return known->serial;
+	if (known->leaf_index != NULL)
+		pfree(known->leaf_index);
+	known->leaf_index = NULL;
+	known->leaf_index = MemoryContextAllocHuge(CacheMemoryContext, (n + 1) * sizeof(Oid));
+	memcpy(known->leaf_index, leaves, n * sizeof(Oid));
+	known->n = n;
+	return known->serial = ++last_serial;
+}
+
+/* Filters by their slots; one that a question looks at is made when its first column is known. */
+static void
+AddColumn(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 slot, uint32 of_filter, int column)
+{
+	AskedFilter *filter = by_slot[slot];
+	uint32		width = store->slots[slot].width;
+
+	if (filter == NULL)
+	{
+		filter = by_slot[slot] = palloc(offsetof(AskedFilter, column) + width * sizeof(int));
+		filter->slot = slot;
+		for (uint32 i = 0; i < width; i++)
+			filter->column[i] = -1;
+		root->filters[root->nfilters++] = filter;
+	}
+	filter->column[of_filter] = column;
+}
+
+static void
+AddLeafColumns(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 number, int column)
+{
+	const StoreSlot *leaf = &store->slots[number];
+
+	root->map.leaf_index[column] = leaf->leaf;
+	root->may_be_anything[column] = (leaf->state & LEAF_COMPLETE) == 0;
+	if (root->may_be_anything[column])
+		return;
+	if (leaf->main < store->nslots && store->slots[leaf->main].kind == SLOT_FILTER && leaf->column < store->slots[leaf->main].width)
+		AddColumn(root, by_slot, store, leaf->main, leaf->column, column);
+	else
+		root->may_be_anything[column] = true;
+	for (uint32 i = store->next[number]; i != NO_SLOT; i = store->next[i])
+		AddColumn(root, by_slot, store, i, 0, column);
+}
+
+static StoreRoot *
+MakeRoot(Store *store, Oid oid)
+{
+	StoreRoot  *root = palloc0(sizeof(StoreRoot));
+	AskedFilter **by_slot = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	root->root = oid;
+	root->map.leaf_index = palloc_extended((store->nslots + 1) * sizeof(Oid), MCXT_ALLOC_HUGE);
+	root->may_be_anything = palloc0(store->nslots + 1);
+	root->filters = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE);
+	for (uint32 i = 0; i < store->nslots; i++)
+		if (store->slots[i].kind == SLOT_LEAF && store->slots[i].root == oid)
+			AddLeafColumns(root, by_slot, store, i, root->map.ncolumns++);
+	pfree(by_slot);
+	root->map.serial = SerialOf(oid, root->map.leaf_index, root->map.ncolumns);
+	root->next = store->roots;
+	store->roots = root;
+	return root;
+}
+
+static StoreRoot *
+FindRoot(Store *store, Oid oid)
+{
+	StoreRoot  *root;
+	MemoryContext old;
+
+	for (root = store->roots; root != NULL; root = root->next)
+		if (root->root == oid)
+			return root;
+	old = MemoryContextSwitchTo(store->memory);
+	root = MakeRoot(store, oid);
+	MemoryContextSwitchTo(old);
+	return root;
+}
+
 const LookupMap *
 LookupMapOf(Oid root_index, bool *available)
 {
-	static LookupMap none;
+	static const LookupMap none;
+	Relation	rel = OpenStore(AccessShareLock);
+	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
+	const LookupMap *map = store != NULL ? &FindRoot(store, root_index)->map : &none;
 
-	*available = false;
-	return &none;
+	*available = store != NULL;
+	if (rel != NULL)
+		relation_close(rel, NoLock);
+	return map;
+}
+
+/* ---- a question ---- */
+
+/* Marks the columns that may have the key; returns how many were not marked before. */
+static int
+AskFilter(Relation rel, const Store *store, const AskedFilter *asked, BlockNumber blocks, uint64 hash, bool *may_have)
+{
+	const StoreSlot *filter = &store->slots[asked->slot];
+	ColumnBits	bits = ~(ColumnBits) 0;
+	int			marked = 0;
+
+	/* a file that is too short is damaged: the columns may have anything */
+	if (filter->start + PagesOfFilter(filter) <= blocks)
+		bits = ColumnsWithKey(rel, filter, hash);
+	if (bits == 0)
+		return 0;
+	for (uint32 i = 0; i < filter->width; i++)
+		if (asked->column[i] >= 0 && HasColumn(bits, i) && !may_have[asked->column[i]])
+		{
+			may_have[asked->column[i]] = true;
+			marked++;
+		}
+	return marked;
+}
+
+static Bitmapset *
+AskFilters(Relation rel, const Store *store, const StoreRoot *root, const uint64 *hashes, int nhashes)
+{
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	int			left = root->map.ncolumns;
+	bool	   *may_have = palloc(root->map.ncolumns + 1);
+	Bitmapset  *candidates = NULL;
+
+	memcpy(may_have, root->may_be_anything, root->map.ncolumns);
+	for (int i = 0; i < root->map.ncolumns; i++)
+		left -= may_have[i];
+	for (int i = 0; i < nhashes && left > 0; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		for (int j = 0; j < root->nfilters; j++)
+			left -= AskFilter(rel, store, root->filters[j], blocks, hashes[i], may_have);
+	}
+	/* from the last one on, so that the set is allocated once */
+	for (int i = root->map.ncolumns - 1; i >= 0; i--)
+		if (may_have[i])
+			candidates = bms_add_member(candidates, i);
+	pfree(may_have);
+	return candidates;
 }
 
 Bitmapset *
 LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nhashes, uint64 *serial)
 {
+	Relation	rel = OpenStore(AccessShareLock);
+	Bitmapset  *candidates = NULL;
+
 	*serial = 0;
-	return NULL;
+	if (rel == NULL)
+		return NULL;
+	for (;;)
+	{
+		Store	   *store = ReadStore(rel);
+		const StoreRoot *root;
+
+		*serial = 0;
+		if (store == NULL)
+			break;
+		root = FindRoot(store, root_index);
+		*serial = root->map.serial;
+		candidates = AskFilters(rel, store, root, hashes, nhashes);
+		if (StoreIsCurrent(rel, store))
+			break;
+		bms_free(candidates);
+		candidates = NULL;
+	}
+	relation_close(rel, NoLock);
+	return candidates;
 }
 
 void
 LookupPredicateLocks(Oid root_index, AttrNumber column, const uint64 *hashes, int n, Snapshot snapshot)
 {
+	Relation	rel = OpenStore(AccessShareLock);
+
+	if (rel == NULL)
+		return;
+	for (int i = 0; i < n; i++)
+		PredicateLockPage(rel, LookupLockOf(hashes[i]), snapshot);
+	relation_close(rel, NoLock);
+}
+
+/* ---- hashes ---- */
+
+/* The columns of an index, as long as no definition that they depend on may have changed. */
+typedef struct KnownColumns
+{
+	Oid			index;
+	MemoryContext memory;
+	BloomxColumns *columns;
+} KnownColumns;
+
+static HTAB *known_columns = NULL;
+static uint64 column_changes = 0;
+
+static void
+ForgetColumnsOfRelation(Datum arg, Oid relation)
+{
+	if (!OidIsValid(relation) || hash_search(known_columns, &relation, HASH_FIND, NULL) != NULL)
+		column_changes++;
+}
+
+static void
+ForgetColumns(Datum arg, int cache, uint32 hash)
+{
+	column_changes++;
+}
+
+static BloomxColumns *
+ColumnsOf(Relation index)
+{
+	static uint64 seen = 0;
+	Oid			oid = RelationGetRelid(index);
+	KnownColumns *known;
+	MemoryContext memory,
+				old;
+	BloomxColumns *columns;
+
+	if (known_columns == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(KnownColumns)};
+
+		known_columns = hash_create("bloomx lookup columns", 16, &control, HASH_ELEM | HASH_BLOBS);
+		CacheRegisterRelcacheCallback(ForgetColumnsOfRelation, (Datum) 0);
+		CacheRegisterSyscacheCallback(TYPEOID, ForgetColumns, (Datum) 0);
+		CacheRegisterSyscacheCallback(CLAOID, ForgetColumns, (Datum) 0);
+	}
+	if (seen != column_changes)
+	{
+		HASH_SEQ_STATUS status;
+
+		seen = column_changes;
+		hash_seq_init(&status, known_columns);
+		while ((known = hash_seq_search(&status)) != NULL)
+		{
+			MemoryContextDelete(known->memory);
+			(void) hash_search(known_columns, &known->index, HASH_REMOVE, NULL);
+		}
+	}
+	known = hash_search(known_columns, &oid, HASH_FIND, NULL);
+	if (known != NULL)
+		return known->columns;
+	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx lookup column", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(memory);
+	columns = BloomxOpenColumns(index);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(memory, CacheMemoryContext);
+	known = hash_search(known_columns, &oid, HASH_ENTER, NULL);
+	known->memory = memory;
+	known->columns = columns;
+	return columns;
+}
+
+static bool
+HashInIndex(Relation index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash)
+{
+	int			strategy = get_op_opfamily_strategy(operator, index->rd_opfamily[column - 1]);
+	ScanKeyData asked = {.sk_attno = column, .sk_subtype = key_type, .sk_strategy = KEYS_EQUAL};
+	KeyCondition *condition;
+
+	if (strategy != KEYS_EQUAL || (OidIsValid(index->rd_indcollation[column - 1]) && index->rd_indcollation[column - 1] != collation))
+		return false;
+	condition = BloomxConditionOfValue(index, ColumnsOf(index), &asked, key);
+	if (condition->kind != HAS_KEY)
+		return false;
+	*hash = condition->hash;
+	return true;
 }
 
 bool
 LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash)
 {
-	return false;
+	Relation	index = try_relation_open(root_index, AccessShareLock);
+	bool		found = false;
+
+	if (index == NULL)
+		return false;
+	if (HasPartitionLookup(index) && column > 0 && column <= IndexRelationGetNumberOfKeyAttributes(index))
+		found = HashInIndex(index, column, operator, key_type, collation, key, hash);
+	relation_close(index, NoLock);
+	return found;
 }

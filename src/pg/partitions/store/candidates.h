@@ -11,6 +11,7 @@
 #include "pg/base/base.h"
 
 #include "nodes/bitmapset.h"
+#include "storage/block.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -26,6 +27,9 @@ typedef struct LookupMap
 /* True if the index, perhaps a partitioned one, was made with partition_lookup = on. */
 extern bool HasPartitionLookup(Relation index);
 
+/* Such an index, locked; an error if it is another one. */
+extern Relation OpenLookupIndex(Oid oid);
+
 /* The columns of the topmost partitioned index; valid until the next call of any of these functions.  No errors: without a store there are none. */
 extern const LookupMap *LookupMapOf(Oid root_index, bool *available);
 
@@ -37,6 +41,13 @@ extern Bitmapset *LookupCandidates(Oid root_index, AttrNumber column, const uint
 
 /* A transaction that is serializable must say what it has asked before it believes the answer. */
 extern void LookupPredicateLocks(Oid root_index, AttrNumber column, const uint64 *hashes, int n, Snapshot snapshot);
+
+/* A predicate lock on a key is one on a page of the store that has this number, whether there is such a page or not. */
+static inline BlockNumber
+LookupLockOf(uint64 hash)
+{
+	return (BlockNumber) (hash >> 33);
+}
 
 /* The hash of a key that is not NULL; false if `column operator key` cannot be looked up. */
 extern bool LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash);

@@ -21,6 +21,7 @@
 #include "pg/base/objects.h"
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/build/concurrent.h"
+#include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/segment/merge.h"
@@ -113,6 +114,7 @@ CheckOptions(Relation index)
 	if (BloomxIsOfFilters(index))
 	{
 		RefuseOption(options.fpr > 0, "fpr", "values", "Set signature_bits and hash_functions, or make filters of a lower false positive rate.");
+		RefuseOption(options.partition_lookup, "partition_lookup", "values", "Leave it out.");
 		RefuseOption(options.max_keys_per_filter > 0, "max_keys_per_filter", "values", "Leave it out: every filter has a signature of its own.");
 	}
 	else
@@ -168,6 +170,8 @@ bloomxbuild(Relation heap, Relation index, IndexInfo *info)
 		BuildAlone(heap, index, info, tids, result);
 	if (!of_filters)
 		NoteRowsOfTooManyKeys(index);
+	if (!of_filters && bloomx_feed != NULL)
+		bloomx_feed->build(heap, index, info);
 	return result;
 }
 

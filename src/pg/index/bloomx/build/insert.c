@@ -9,6 +9,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/build/builder.h"
+#include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
@@ -22,10 +23,11 @@ typedef struct InsertState
 	BloomxTarget target;
 	uint32		owed;			/* merge debt: the pages of a step that is due, but was not done */
 	uint32		rows;			/* that came while a step was due */
+	void	   *feed;			/* somebody else who wants the keys, or NULL */
 } InsertState;
 
 static InsertState *
-GetInsertState(Relation index, IndexInfo *info)
+GetInsertState(Relation heap, Relation index, IndexInfo *info)
 {
 	InsertState *state = info->ii_AmCache;
 
@@ -36,7 +38,11 @@ GetInsertState(Relation index, IndexInfo *info)
 		state = palloc0(sizeof(InsertState));
 		state->memory = AllocSetContextCreate(info->ii_Context, "bloomx insert", ALLOCSET_DEFAULT_SIZES);
 		if (!BloomxIsOfFilters(index))
+		{
 			state->columns = BloomxOpenColumns(index);
+			if (bloomx_feed != NULL)
+				state->feed = bloomx_feed->start(heap, index);
+		}
 		MemoryContextSwitchTo(old);
 		info->ii_AmCache = state;
 	}
@@ -78,11 +84,17 @@ bool
 bloomxinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 			 IndexUniqueCheck unique, bool unchanged, IndexInfo *info)
 {
-	InsertState *state = GetInsertState(index, info);
+	InsertState *state = GetInsertState(heap, index, info);
 	MemoryContext old = MemoryContextSwitchTo(state->memory);
 
 	if (state->columns != NULL)
-		PayOwed(index, state, BloomxInsertValues(index, &state->target, state->columns, values, isnull, tid));
+	{
+		uint32		step = BloomxInsertValues(index, &state->target, state->columns, values, isnull, tid);
+
+		if (state->feed != NULL)
+			bloomx_feed->add(state->feed, &state->columns->hashes);
+		PayOwed(index, state, step);
+	}
 	else if (!isnull[0])
 		PayOwed(index, state, BloomxInsertFilter(index, &state->target, values[0], tid, &state->keys));
 	MemoryContextSwitchTo(old);

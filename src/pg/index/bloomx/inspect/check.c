@@ -24,6 +24,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/inspect/check_places.h"
 #include "pg/index/bloomx/pending/reader.h"
@@ -187,6 +188,8 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	nest_level = NewGUCNestLevel();
 	RestrictSearchPath();
 	checked = CheckIndex(index, heap);
+	if (bloomx_feed != NULL && !BloomxIsOfFilters(index))
+		bloomx_feed->check(heap, index);
 	AtEOXact_GUC(false, nest_level);
 	SetUserIdAndSecContext(user, context);
 

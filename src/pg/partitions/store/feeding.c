@@ -1,0 +1,362 @@
+/*
+ * feeding.c - keys of rows go into the store: INSERT, CREATE INDEX, VACUUM.
+ *
+ * An insert puts its keys into the store at once: so they are there before its
+ * transaction commits, prepares or rolls back to a savepoint, and its own statements find
+ * them.  It asks the directory for each row: a leaf may get its first filter at any time.
+ * Keys that the leaf's filters have are not added.
+ */
+#include "pg/base/base.h"
+
+#include "access/relation.h"
+#include "access/table.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "storage/lmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "pg/base/compat_table.h"
+#include "pg/index/bloomx/build/feed.h"
+#include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/pages/heaprows.h"
+#include "pg/partitions/store/candidates.h"
+#include "pg/partitions/store/filters.h"
+#include "pg/partitions/store/leaf.h"
+
+/* What the inserts of one statement keep. */
+typedef struct Feed
+{
+	Oid			store;			/* locked until the end of the transaction */
+	Oid			leaf;
+} Feed;
+
+/* ---- one key ---- */
+
+/* Each open filter is four times as large as the one before, up to 64 MB. */
+#define GROWTH 4
+#define MOST_OPEN_BLOCKS (8192 * MOST_COLUMNS)
+
+/*
+ * Makes the leaf's next open filter, unless somebody else has.  False if others are
+ * changing the directory for a longer time: nobody waits for that here.
+ */
+static bool
+Grow(Relation rel, Oid leaf, uint64 newest)
+{
+	StoreSlot	filter = {.width = 1, .leaf = leaf, .blocks = MOST_COLUMNS};
+	StoreSlot  *slot;
+	StoreEdit	edit;
+	Store	   *store;
+	uint32		number;
+
+	if (!TryLockStore(rel))
+		return false;
+	store = ReadStore(rel);
+	slot = store != NULL ? FindLeaf(store, leaf) : NULL;
+	if (slot != NULL)
+	{
+		filter.owner = NumberOfSlot(store, slot);
+		filter.root = slot->root;
+		number = store->next[filter.owner];
+		if (number == NO_SLOT || store->slots[number].generation == newest)
+		{
+			if (number != NO_SLOT && (slot->state & LEAF_BUILDING) == 0)
+				filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[number].blocks);
+			number = ReserveFilter(rel, &filter);
+			StartPages(rel, &filter);
+			LogPages(rel, &filter);
+			StartEdit(&edit, rel);
+			EditSlot(&edit, number)->kind = SLOT_FILTER;
+			FinishEdit(&edit);
+			UnlockReserved(rel, &filter);
+		}
+	}
+	UnlockStore(rel);
+	return true;
+}
+
+/* One key in 128 looks whether its page is full. */
+#define LOOKS_AT_FULLNESS(hash) (((hash) & 127) == 0)
+
+typedef enum Added
+{
+	ADDED,
+	NO_FILTER,
+	ASK_AGAIN
+} Added;
+
+static Added
+TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
+{
+	bool		building = (leaf->state & LEAF_BUILDING) != 0;
+	uint32		newest = store->next[NumberOfSlot(store, leaf)];
+
+	if (!building && leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column))
+		return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
+	/* while the leaf is built, filters before the mark do not count */
+	if (newest != NO_SLOT && building && store->slots[newest].generation < leaf->generation)
+		newest = NO_SLOT;
+	for (uint32 i = newest; i != NO_SLOT && (!building || store->slots[i].generation >= leaf->generation); i = store->next[i])
+		if (ColumnsWithKey(rel, &store->slots[i], hash) != 0)
+			return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
+	if (newest == NO_SLOT)
+		return NO_FILTER;
+	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, store->slots[newest].generation))
+		return ASK_AGAIN;
+	return AddToOpenFilter(rel, store, newest, hash) ? ADDED : ASK_AGAIN;
+}
+
+static void
+AddToLeaf(Relation rel, Oid oid, uint64 hash)
+{
+	for (;;)
+	{
+		Store	   *store = ReadStore(rel);
+		const StoreSlot *leaf;
+
+		if (store == NULL)
+			BloomxReportCorruption(rel, META_BLOCK, "The store of partitions' keys is damaged.");
+		leaf = FindLeaf(store, oid);
+		/* the leaf may hold anything: nothing to keep */
+		if (leaf == NULL || (leaf->state & (LEAF_COMPLETE | LEAF_BUILDING)) == 0)
+			return;
+		switch (TryAdd(rel, store, leaf, hash))
+		{
+			case ADDED:
+				return;
+			case NO_FILTER:
+				if (!Grow(rel, oid, store->next[NumberOfSlot(store, leaf)] == NO_SLOT ? 0 : store->slots[store->next[NumberOfSlot(store, leaf)]].generation))
+					(void) ChangeLeafState(rel, NumberOfSlot(store, leaf), oid, 0, LEAF_COMPLETE | LEAF_BUILDING);
+				break;
+			case ASK_AGAIN:
+				break;
+		}
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ---- what the access method calls ---- */
+
+static void *
+StartFeed(Relation heap, Relation index)
+{
+	Relation	rel = RelationIsPermanent(index) ? OpenStore(RowExclusiveLock) : NULL;
+	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
+	StoreSlot  *leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	Feed	   *feed;
+	Oid			root;
+
+	if (leaf == NULL && !HasPartitionLookup(index))
+	{
+		if (rel != NULL)
+			relation_close(rel, RowExclusiveLock);
+		return NULL;
+	}
+	if (rel == NULL)
+		return NULL;
+	/* an index that was made before its table was attached */
+	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
+	{
+		StoreEdit	edit;
+		StoreSlot  *slot;
+
+		StartEdit(&edit, rel);
+		slot = EditSlot(&edit, NumberOfSlot(store, leaf));
+		if (slot->kind == SLOT_LEAF && slot->leaf == RelationGetRelid(index))
+			slot->root = root;
+		FinishEdit(&edit);
+	}
+	feed = palloc(sizeof(Feed));
+	*feed = (Feed) {.store = RelationGetRelid(rel), .leaf = RelationGetRelid(index)};
+	relation_close(rel, NoLock);
+	return feed;
+}
+
+static void
+FeedRow(void *arg, const KeyHashes *hashes)
+{
+	Feed	   *feed = arg;
+	Relation	rel = relation_open(feed->store, NoLock);
+
+	for (uint32 i = 0; i < hashes->n; i++)
+	{
+		CheckForSerializableConflictIn(rel, NULL, LookupLockOf(hashes->hash[i]));
+		AddToLeaf(rel, feed->leaf, hashes->hash[i]);
+	}
+	relation_close(rel, NoLock);
+}
+
+/*
+ * Others of the same table may be what REINDEX CONCURRENTLY replaces with this one: they
+ * will get no keys then, while a query may still take them for the partition's.
+ */
+static void
+MarkOthersOfTable(Relation rel, Relation heap, Relation index)
+{
+	Store	   *store = ReadStore(rel);
+	uint32		nslots = store != NULL ? store->nslots : 0;
+	StoreSlot  *slots = palloc(nslots * sizeof(StoreSlot) + 1);
+
+	if (nslots > 0)
+		memcpy(slots, store->slots, nslots * sizeof(StoreSlot));
+	for (uint32 i = 0; i < nslots; i++)
+		if (slots[i].kind == SLOT_LEAF && slots[i].heap == RelationGetRelid(heap) && slots[i].leaf != RelationGetRelid(index))
+			(void) ChangeLeafState(rel, i, slots[i].leaf, 0, LEAF_COMPLETE | LEAF_BUILDING);
+	pfree(slots);
+}
+
+static void
+CheckIndexForLookup(Relation index, IndexInfo *info)
+{
+	if (info->ii_Expressions == NIL && info->ii_Predicate == NIL)
+		return;
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("an index with partition_lookup is of columns and of all rows"),
+			 errdetail("Index \"%s\" has %s.", RelationGetRelationName(index), info->ii_Expressions != NIL ? "an expression" : "a condition"),
+			 errhint("Create it without partition_lookup, or store the expression in a generated column.")));
+}
+
+/*
+ * REINDEX, CLUSTER and the like change no key, so a leaf that is complete stays so.  The
+ * keys of a table that is truncated stay, too: this may be rolled back.  For the same
+ * reason the rows of a table that this transaction has written anew are not believed to be
+ * all, unless the index is gone then.
+ */
+static void
+BuildFeed(Relation heap, Relation index, IndexInfo *info)
+{
+	bool		wanted = HasPartitionLookup(index) && RelationIsPermanent(index),
+				is_first = index->rd_createSubid != InvalidSubTransactionId && NEW_FILE_SUBID(index) == InvalidSubTransactionId;
+	Relation	rel;
+	Store	   *store;
+	const StoreSlot *leaf;
+
+	if (HasPartitionLookup(index))
+		CheckIndexForLookup(index, info);
+	rel = OpenStore(RowExclusiveLock);
+	if (rel == NULL)
+		return;
+	if (info->ii_Concurrent)
+		MarkOthersOfTable(rel, heap, index);
+	store = ReadStore(rel);
+	leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	/* an index that is new may have the OID of one that was dropped long ago */
+	if (leaf != NULL && (!wanted || is_first || leaf->heap != RelationGetRelid(heap)))
+	{
+		(void) RemoveLeaf(rel, RelationGetRelid(index));
+		leaf = NULL;
+	}
+	if (wanted && store != NULL && (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0) &&
+		(is_first || IsOlderThanTransaction(heap)))
+	{
+		BuildLeaf(rel, heap, index);
+		ForgetDroppedLeaves(rel, false);
+	}
+	relation_close(rel, NoLock);
+}
+
+static void
+VacuumFeed(IndexVacuumInfo *info)
+{
+	Relation	index = info->index,
+				rel,
+				heap;
+
+	if (!RelationIsPermanent(index) || !index->rd_index->indisvalid)
+		return;
+	rel = OpenStore(RowExclusiveLock);
+	if (rel == NULL)
+		return;
+	if (!HasPartitionLookup(index))
+		(void) RemoveLeaf(rel, RelationGetRelid(index));
+	else
+	{
+		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
+		if (LeafIsDue(rel, RelationGetRelid(index), false))
+			BuildLeaf(rel, heap, index);
+		ForgetDroppedLeaves(rel, false);
+		SealLeaves(rel, RootOfLeaf(RelationGetRelid(index)), LEAST_COLUMNS);
+		table_close(heap, ShareUpdateExclusiveLock);
+	}
+	relation_close(rel, RowExclusiveLock);
+}
+
+static bool
+LeafHasKey(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
+{
+	bool		found = leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column);
+
+	for (uint32 i = store->next[NumberOfSlot(store, leaf)]; i != NO_SLOT && !found; i = store->next[i])
+		found = ColumnsWithKey(rel, &store->slots[i], hash) != 0;
+	return found;
+}
+
+/* The keys of one row, in the directory as it is; true if it has changed meanwhile. */
+static bool
+CheckRow(Relation rel, Relation index, const KeyHashes *hashes, const ItemPointerData *tid)
+{
+	Store	   *store = ReadStore(rel);
+	const StoreSlot *leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	bool		found = true;
+
+	if (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0)
+		return false;
+	for (uint32 i = 0; i < hashes->n && found; i++)
+		found = LeafHasKey(rel, store, leaf, hashes->hash[i]);
+	if (!StoreIsCurrent(rel, store))
+		return true;
+	if (!found)
+		ereport(ERROR,
+				(errcode(ERRCODE_INDEX_CORRUPTED),
+				 errmsg("a key of row (%u,%u) of table of index \"%s\" is missing in the store of partitions' keys",
+						ItemPointerGetBlockNumberNoCheck(tid), ItemPointerGetOffsetNumberNoCheck(tid), RelationGetRelationName(index)),
+				 errhint("REINDEX \"%s\", and then VACUUM the partitions.", RelationGetRelationName(rel))));
+	return false;
+}
+
+/* Rows that are just being inserted are not there: the snapshot sees none of them. */
+static void
+CheckFeed(Relation heap, Relation index)
+{
+	Relation	rel = RelationIsPermanent(index) ? OpenStore(AccessShareLock) : NULL;
+	Snapshot	snapshot;
+	HeapRows   *rows;
+	BloomxColumns *columns;
+
+	if (rel == NULL)
+		return;
+	snapshot = RegisterSnapshot(GetLatestSnapshot());
+	columns = BloomxOpenColumns(index);
+	rows = StartHeapRows(heap, index, snapshot);
+	while (NextHeapRow(rows))
+	{
+		MemoryContext old = MemoryContextSwitchTo(HeapRowMemory(rows));
+
+		if (ReadHeapRow(rows) == ROW_HAS_VALUES)
+		{
+			const KeyHashes *hashes = BloomxHashesOfRow(columns, rows->values, rows->isnull);
+
+			while (CheckRow(rel, index, hashes, &rows->slot->tts_tid))
+				;
+		}
+		MemoryContextSwitchTo(old);
+	}
+	EndHeapRows(rows);
+	UnregisterSnapshot(snapshot);
+	relation_close(rel, AccessShareLock);
+}
+
+static const BloomxFeed feed = {BuildFeed, StartFeed, FeedRow, VacuumFeed, CheckFeed};
+
+/* Called by the loader: nobody below names this folder. */
+static void __attribute__((constructor))
+RegisterFeed(void)
+{
+	bloomx_feed = &feed;
+}

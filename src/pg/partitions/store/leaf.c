@@ -1,0 +1,209 @@
+/*
+ * leaf.c - a filter of all rows of a leaf.
+ *
+ * The table may be written meanwhile.  First the leaf is marked: keys that are inserted
+ * from then on go into open filters of a later generation, whatever the filters before
+ * have.  Then the table is read, with all row versions that are still there.  A row that
+ * was put into the table before the mark is read; one whose insert asked the directory
+ * after the mark is in an open filter; and an insert asks after it has put the row into
+ * the table.  So these two together have all rows, and in one step the new filter becomes
+ * the main one, and the leaf complete.
+ *
+ * An interrupted build leaves the mark, which does no harm: the filters before it stay.
+ */
+#include "pg/partitions/store/leaf.h"
+
+#include "catalog/partition.h"
+#include "lib/hyperloglog.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "core/base/base.h"
+#include "pg/base/compat_table.h"
+#include "pg/index/bloomx/condition/columns.h"
+#include "pg/index/pages/heaprows.h"
+#include "pg/partitions/store/filters.h"
+
+Oid
+RootOfLeaf(Oid leaf)
+{
+	List	   *ancestors = get_partition_ancestors(leaf);
+
+	return ancestors == NIL ? InvalidOid : llast_oid(ancestors);
+}
+
+bool
+IsOlderThanTransaction(Relation heap)
+{
+	return heap->rd_createSubid == InvalidSubTransactionId && NEW_FILE_SUBID(heap) == InvalidSubTransactionId;
+}
+
+/* Hashes of keys: as many as memory takes; of all, about how many different ones there are. */
+typedef struct KeyBag
+{
+	uint64	   *hashes;
+	uint64		n;
+	uint64		room;
+	bool		overflowed;
+	hyperLogLogState distinct;
+	Relation	store;
+	const StoreSlot *filter;	/* set: what comes goes into it */
+} KeyBag;
+
+static void
+EmptyBag(KeyBag *bag)
+{
+	blx_sort_values((uint8_t *) bag->hashes, bag->n);
+	if (bag->filter != NULL)
+		FillPages(bag->store, bag->filter, bag->hashes, bag->n);
+	else
+		bag->overflowed = true;
+	bag->n = 0;
+}
+
+static void
+ReadTable(KeyBag *bag, Relation heap, Relation index)
+{
+	BloomxColumns *columns = BloomxOpenColumns(index);
+	HeapRows   *rows = StartHeapRows(heap, index, SnapshotAny);
+
+	while (NextHeapRow(rows))
+	{
+		MemoryContext old = MemoryContextSwitchTo(HeapRowMemory(rows));
+		const KeyHashes *hashes = ReadHeapRow(rows) == ROW_HAS_VALUES ? BloomxHashesOfRow(columns, rows->values, rows->isnull) : NULL;
+
+		MemoryContextSwitchTo(old);
+		for (uint32 i = 0; hashes != NULL && i < hashes->n; i++)
+		{
+			if (bag->n == bag->room)
+				EmptyBag(bag);
+			bag->hashes[bag->n++] = hashes->hash[i];
+			if (bag->filter == NULL)
+				addHyperLogLog(&bag->distinct, (uint32) (hashes->hash[i] >> 32) ^ (uint32) hashes->hash[i]);
+		}
+	}
+	EndHeapRows(rows);
+}
+
+static uint64
+CountDistinct(KeyBag *bag)
+{
+	uint64		n = 0;
+
+	if (bag->overflowed)
+		return (uint64) estimateHyperLogLog(&bag->distinct);
+	blx_sort_values((uint8_t *) bag->hashes, bag->n);
+	for (uint64 i = 0; i < bag->n; i++)
+		if (i == 0 || bag->hashes[i] != bag->hashes[n - 1])
+			bag->hashes[n++] = bag->hashes[i];
+	return bag->n = n;
+}
+
+/* Marks the leaf, which is added if there is none; returns its slot. */
+static uint32
+StartBuild(Relation rel, Relation heap, Relation index, uint64 *generation)
+{
+	StoreSlot	leaf = {.kind = SLOT_LEAF, .leaf = RelationGetRelid(index), .heap = RelationGetRelid(heap), .main = NO_SLOT, .owner = NO_SLOT};
+	StoreEdit	edit;
+	Store	   *store;
+	StoreSlot  *slot;
+	uint32		number;
+
+	LockStore(rel);
+	store = ReadStore(rel);
+	slot = store == NULL ? NULL : FindLeaf(store, leaf.leaf);
+	number = slot != NULL ? NumberOfSlot(store, slot) : AddLeaf(rel, &leaf);
+	StartEdit(&edit, rel);
+	slot = EditSlot(&edit, number);
+	slot->root = RootOfLeaf(leaf.leaf);
+	slot->state |= LEAF_BUILDING;
+	slot->generation = *generation = edit.meta->next_generation++;
+	FinishEdit(&edit);
+	UnlockStore(rel);
+	return number;
+}
+
+/* The filter takes the place of those before the mark. */
+static void
+FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 filter, uint64 keys)
+{
+	StoreEdit	edit;
+	StoreSlot  *slot;
+	bool		valid;
+
+	StartEdit(&edit, rel);
+	slot = EditSlot(&edit, number);
+	/* an insert that found no room for its key has taken the mark off */
+	valid = slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation;
+	if (valid)
+	{
+		slot->main = filter;
+		slot->column = 0;
+		slot->keys = keys;
+		slot->state = LEAF_COMPLETE;
+	}
+	EditSlot(&edit, filter)->kind = SLOT_FILTER;
+	FinishEdit(&edit);
+}
+
+void
+BuildLeaf(Relation rel, Relation heap, Relation index)
+{
+	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx leaf", ALLOCSET_DEFAULT_SIZES),
+				old = MemoryContextSwitchTo(memory);
+	KeyBag		bag = {.store = rel, .room = Max(1024, maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 2)};
+	StoreSlot	filter = {.width = 1, .owner = NO_SLOT, .leaf = RelationGetRelid(index)};
+	uint64		generation,
+				keys;
+	uint32		leaf = StartBuild(rel, heap, index, &generation),
+				number;
+
+	bag.hashes = MemoryContextAllocHuge(memory, bag.room * sizeof(uint64));
+	initHyperLogLog(&bag.distinct, 14);
+	ReadTable(&bag, heap, index);
+	keys = CountDistinct(&bag);
+	filter.blocks = BlocksForKeys((double) keys);
+	filter.root = RootOfLeaf(filter.leaf);
+
+	LockStore(rel);
+	number = ReserveFilter(rel, &filter);
+	UnlockStore(rel);
+	StartPages(rel, &filter);
+	bag.filter = &filter;
+	if (bag.overflowed)
+	{
+		bag.n = 0;
+		ReadTable(&bag, heap, index);
+	}
+	EmptyBag(&bag);
+	LogPages(rel, &filter);
+	FinishBuild(rel, filter.leaf, leaf, generation, number, keys);
+	UnlockReserved(rel, &filter);
+
+	LockStore(rel);
+	FreeUnused(rel);
+	UnlockStore(rel);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(memory);
+}
+
+/* Open filters beside a main one that has eight times as many pages cost little more than it does. */
+#define DUE_SHARE 8
+
+bool
+LeafIsDue(Relation rel, Oid leaf, bool any)
+{
+	Store	   *store = ReadStore(rel);
+	const StoreSlot *slot = store != NULL ? FindLeaf(store, leaf) : NULL;
+	uint64		open = 0;
+
+	if (store == NULL)
+		return false;
+	if (slot == NULL || (slot->state & LEAF_COMPLETE) == 0 || slot->main >= store->nslots)
+		return true;
+	for (uint32 i = store->next[NumberOfSlot(store, slot)]; i != NO_SLOT; i = store->next[i])
+		open += PagesOfFilter(&store->slots[i]);
+	return any ? open > 0 : open * DUE_SHARE > store->slots[slot->main].blocks / MOST_COLUMNS;
+}

@@ -1,0 +1,41 @@
+/*
+ * leaf.h - the filters of a leaf: made, kept current, and transposed with others'.
+ */
+#ifndef BLOOMX_LEAF_H
+#define BLOOMX_LEAF_H
+
+#include "pg/base/base.h"
+
+#include "pg/partitions/store/store.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The topmost partitioned index of a leaf index, or InvalidOid. */
+extern Oid	RootOfLeaf(Oid leaf);
+
+/*
+ * Reads the table and makes a filter of all of its rows, which takes the place of all
+ * others.  The caller has a lock on the table that keeps others from doing the same.
+ */
+extern void BuildLeaf(Relation store, Relation heap, Relation index);
+
+/* False if this transaction has made the table's file: when it is rolled back there are other rows. */
+extern bool IsOlderThanTransaction(Relation heap);
+
+/* True if keys that came since the leaf was built take so many pages that it should be built anew; with any, if there are some. */
+extern bool LeafIsDue(Relation store, Oid leaf, bool any);
+
+/* ---- seal.c ---- */
+
+/* Fewer leaves than this are not worth a segment, unless somebody asks for it. */
+#define LEAST_COLUMNS 8
+
+/* Transposes the filters of leaves that are in none, or in narrow ones, if there are at least that many of a size. */
+extern void SealLeaves(Relation store, Oid root, int least);
+
+/* Looks whether some leaves still exist, or all. */
+extern void ForgetDroppedLeaves(Relation store, bool all);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_LEAF_H */

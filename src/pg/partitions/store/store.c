@@ -1,0 +1,445 @@
+/*
+ * store.c - the directory of the store, and changes of it.
+ *
+ * A change of the directory locks the metapage, then pages of the directory, and raises
+ * the count of changes, all in one WAL record.  So whoever reads the count before and after
+ * it has looked at filters knows that they were those of the directory all the time.
+ */
+#include "pg/partitions/store/store.h"
+
+#include "access/genam.h"
+#include "access/relation.h"
+#include "miscadmin.h"
+#include "storage/lmgr.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "pg/base/objects.h"
+#include "pg/partitions/store/storeindex.h"
+
+/* ---- reading ---- */
+
+static bool
+IsMeta(Page page)
+{
+	return BloomxPageIs(page, META_PAGE, 0) && StoreMetaOf(page)->magic == STORE_MAGIC && StoreMetaOf(page)->version == STORE_VERSION &&
+		StoreMetaOf(page)->slots <= STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE && StoreMetaOf(page)->free_runs <= STORE_FREE_RUNS;
+}
+
+Relation
+OpenStore(LOCKMODE mode)
+{
+	Oid			oid = PartitionStoreOid();
+	Relation	rel = OidIsValid(oid) ? try_relation_open(oid, mode) : NULL;
+
+	if (rel == NULL)
+		return NULL;
+	if (IsStore(rel) && RelationGetNumberOfBlocks(rel) > 0)
+		return rel;
+	relation_close(rel, mode);
+	return NULL;
+}
+
+bool
+StoreIsCurrent(Relation rel, const Store *store)
+{
+	Buffer		buffer = ReadBuffer(rel, META_BLOCK);
+	bool		same;
+
+	/* what the caller has read must not be read after this, nor what it reads next before */
+	pg_memory_barrier();
+	same = IsMeta(BufferGetPage(buffer)) &&
+		*(volatile uint64 *) &StoreMetaOf(BufferGetPage(buffer))->changes == store->changes;
+
+	pg_memory_barrier();
+	ReleaseBuffer(buffer);
+	return same;
+}
+
+/* Links the open filters of each leaf, the newest first. */
+static void
+LinkOpenFilters(Store *store)
+{
+	for (uint32 i = 0; i < store->nslots; i++)
+		store->next[i] = NO_SLOT;
+	for (uint32 i = 0; i < store->nslots; i++)
+	{
+		const StoreSlot *filter = &store->slots[i];
+		uint32	   *link;
+
+		if (filter->kind != SLOT_FILTER || filter->owner >= store->nslots || store->slots[filter->owner].kind != SLOT_LEAF)
+			continue;
+		for (link = &store->next[filter->owner]; *link != NO_SLOT && store->slots[*link].generation > filter->generation; link = &store->next[*link])
+			;
+		store->next[i] = *link;
+		*link = i;
+	}
+}
+
+static bool
+ReadDirectory(Store *store, Relation rel, Buffer metabuffer)
+{
+	const StoreMeta *meta = StoreMetaOf(BufferGetPage(metabuffer));
+
+	if (!IsMeta(BufferGetPage(metabuffer)))
+		return false;
+	store->changes = meta->changes;
+	store->next_generation = meta->next_generation;
+	store->nslots = meta->slots;
+	store->slots = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(StoreSlot));
+	store->next = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(uint32));
+	for (uint32 i = 0; i * SLOTS_PER_PAGE < store->nslots; i++)
+	{
+		Buffer		buffer = meta->directory[i] < RelationGetNumberOfBlocks(rel) ?
+			BloomxReadPage(rel, meta->directory[i], DIRECTORY_PAGE, i, BUFFER_LOCK_SHARE, true) : InvalidBuffer;
+
+		if (!BufferIsValid(buffer))
+			return false;
+		memcpy(store->slots + i * SLOTS_PER_PAGE, StoreContents(BufferGetPage(buffer)),
+			   Min(SLOTS_PER_PAGE, store->nslots - i * SLOTS_PER_PAGE) * sizeof(StoreSlot));
+		UnlockReleaseBuffer(buffer);
+	}
+	return true;
+}
+
+Store *
+ReadStore(Relation rel)
+{
+	static Store *store = NULL;
+	MemoryContext memory;
+	Buffer		buffer;
+	bool		done;
+
+	if (store != NULL && StoreIsCurrent(rel, store))
+		return store;
+	if (store != NULL)
+		MemoryContextDelete(store->memory);
+	store = NULL;
+	memory = AllocSetContextCreate(CacheMemoryContext, "bloomx partition store", ALLOCSET_DEFAULT_SIZES);
+	store = MemoryContextAllocZero(memory, sizeof(Store));
+	store->memory = memory;
+	buffer = ReadBuffer(rel, META_BLOCK);
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	done = ReadDirectory(store, rel, buffer);
+	UnlockReleaseBuffer(buffer);
+	if (!done)
+	{
+		store = NULL;
+		MemoryContextDelete(memory);
+		return NULL;
+	}
+	LinkOpenFilters(store);
+	return store;
+}
+
+typedef struct LeafEntry
+{
+	Oid			leaf;
+	uint32		slot;
+} LeafEntry;
+
+StoreSlot *
+FindLeaf(Store *store, Oid leaf)
+{
+	LeafEntry  *entry;
+
+	if (store->leaves == NULL)
+	{
+		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(LeafEntry), .hcxt = store->memory};
+		HTAB	   *leaves = hash_create("bloomx leaves", store->nslots + 1, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+
+		for (uint32 i = 0; i < store->nslots; i++)
+			if (store->slots[i].kind == SLOT_LEAF)
+				((LeafEntry *) hash_search(leaves, &store->slots[i].leaf, HASH_ENTER, NULL))->slot = i;
+		store->leaves = leaves;
+	}
+	entry = hash_search(store->leaves, &leaf, HASH_FIND, NULL);
+	return entry != NULL ? &store->slots[entry->slot] : NULL;
+}
+
+/* ---- changes ---- */
+
+void
+StartEdit(StoreEdit *edit, Relation rel)
+{
+	edit->rel = rel;
+	edit->n = 1;
+	edit->buffers[0] = ReadBuffer(rel, META_BLOCK);
+	LockBuffer(edit->buffers[0], BUFFER_LOCK_EXCLUSIVE);
+	edit->state = GenericXLogStart(rel);
+	edit->pages[0] = GenericXLogRegisterBuffer(edit->state, edit->buffers[0], 0);
+	edit->directory[0] = NO_SLOT;
+	edit->meta = StoreMetaOf(edit->pages[0]);
+	if (!IsMeta(edit->pages[0]))
+		BloomxReportCorruption(rel, META_BLOCK, "It is not the first page of a store.");
+}
+
+StoreSlot *
+EditSlot(StoreEdit *edit, uint32 number)
+{
+	uint32		page = number / SLOTS_PER_PAGE;
+	int			i = 1;
+
+	while (i < edit->n && edit->directory[i] != page)
+		i++;
+	if (i == edit->n)
+	{
+		Assert(i < MAX_GENERIC_XLOG_PAGES && number < edit->meta->slots);
+		edit->buffers[i] = BloomxReadPage(edit->rel, edit->meta->directory[page], DIRECTORY_PAGE, page, BUFFER_LOCK_EXCLUSIVE, false);
+		edit->pages[i] = GenericXLogRegisterBuffer(edit->state, edit->buffers[i], 0);
+		edit->directory[i] = page;
+		edit->n++;
+	}
+	return (StoreSlot *) StoreContents(edit->pages[i]) + number % SLOTS_PER_PAGE;
+}
+
+static void
+ReleaseEdit(StoreEdit *edit)
+{
+	while (edit->n > 0)
+		UnlockReleaseBuffer(edit->buffers[--edit->n]);
+}
+
+void
+FinishEdit(StoreEdit *edit)
+{
+	edit->meta->changes++;
+	GenericXLogFinish(edit->state);
+	ReleaseEdit(edit);
+}
+
+void
+AbortEdit(StoreEdit *edit)
+{
+	GenericXLogAbort(edit->state);
+	ReleaseEdit(edit);
+}
+
+void
+LockStore(Relation rel)
+{
+	LockPage(rel, META_BLOCK, ExclusiveLock);
+}
+
+bool
+TryLockStore(Relation rel)
+{
+	return ConditionalLockPage(rel, META_BLOCK, ExclusiveLock);
+}
+
+void
+UnlockStore(Relation rel)
+{
+	UnlockPage(rel, META_BLOCK, ExclusiveLock);
+}
+
+/* ---- slots and pages ---- */
+
+static BlockNumber
+ExtendStore(Relation rel, uint32 pages)
+{
+	BlockNumber first = InvalidBlockNumber;
+
+	for (uint32 i = 0; i < pages; i++)
+	{
+		Buffer		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+
+		if (i == 0)
+			first = BufferGetBlockNumber(buffer);
+		BloomxInitPage(BufferGetPage(buffer), FREE_PAGE, 0);
+		MarkBufferDirty(buffer);
+		UnlockReleaseBuffer(buffer);
+		CHECK_FOR_INTERRUPTS();
+	}
+	return first;
+}
+
+static BlockNumber
+TakePages(Relation rel, uint32 pages)
+{
+	StoreEdit	edit;
+	BlockNumber start;
+
+	StartEdit(&edit, rel);
+	start = BloomxTakeRun(edit.meta->free, &edit.meta->free_runs, pages);
+	if (start == InvalidBlockNumber)
+	{
+		AbortEdit(&edit);
+		return ExtendStore(rel, pages);
+	}
+	FinishEdit(&edit);
+	return start;
+}
+
+/* Makes the directory longer by a page. */
+static void
+ExtendDirectory(Relation rel)
+{
+	BlockNumber block = TakePages(rel, 1);
+	Buffer		buffer = ReadBuffer(rel, block);
+	StoreEdit	edit;
+	uint32		page;
+
+	StartEdit(&edit, rel);
+	page = edit.meta->slots / SLOTS_PER_PAGE;
+	if (page == STORE_DIRECTORY_PAGES)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("index \"%s\" has too many partitions", RelationGetRelationName(rel)),
+				 errdetail("The limit is about %u.", (uint32) (STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE / 2))));
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	edit.buffers[edit.n++] = buffer;
+	BloomxInitPage(GenericXLogRegisterBuffer(edit.state, buffer, GENERIC_XLOG_FULL_IMAGE), DIRECTORY_PAGE, page);
+	edit.meta->directory[page] = block;
+	edit.meta->slots += SLOTS_PER_PAGE;
+	FinishEdit(&edit);
+}
+
+/* A slot that is free, and stays so under the store's lock. */
+static uint32
+FreeSlot(Relation rel)
+{
+	for (;;)
+	{
+		const Store *store = ReadStore(rel);
+
+		if (store == NULL)
+			BloomxReportCorruption(rel, META_BLOCK, "The directory is damaged.");
+		for (uint32 i = 0; i < store->nslots; i++)
+			if (store->slots[i].kind == SLOT_FREE)
+				return i;
+		ExtendDirectory(rel);
+	}
+}
+
+uint32
+ReserveFilter(Relation rel, StoreSlot *filter)
+{
+	uint32		number = FreeSlot(rel);
+	StoreEdit	edit;
+
+	filter->kind = SLOT_RESERVED;
+	filter->start = TakePages(rel, PagesOfFilter(filter));
+	LockPage(rel, filter->start, ExclusiveLock);
+	StartEdit(&edit, rel);
+	filter->generation = edit.meta->next_generation++;
+	*EditSlot(&edit, number) = *filter;
+	FinishEdit(&edit);
+	return number;
+}
+
+void
+UnlockReserved(Relation rel, const StoreSlot *filter)
+{
+	UnlockPage(rel, filter->start, ExclusiveLock);
+}
+
+uint32
+AddLeaf(Relation rel, const StoreSlot *leaf)
+{
+	uint32		number = FreeSlot(rel);
+	StoreEdit	edit;
+
+	StartEdit(&edit, rel);
+	*EditSlot(&edit, number) = *leaf;
+	FinishEdit(&edit);
+	return number;
+}
+
+bool
+ChangeLeafState(Relation rel, uint32 number, Oid leaf, uint16 set, uint16 clear)
+{
+	StoreEdit	edit;
+	StoreSlot  *slot;
+
+	StartEdit(&edit, rel);
+	slot = number < edit.meta->slots ? EditSlot(&edit, number) : NULL;
+	if (slot == NULL || slot->kind != SLOT_LEAF || slot->leaf != leaf)
+	{
+		AbortEdit(&edit);
+		return false;
+	}
+	slot->state = (slot->state & ~clear) | set;
+	FinishEdit(&edit);
+	return true;
+}
+
+bool
+RemoveLeaf(Relation rel, Oid leaf)
+{
+	Store	   *store = ReadStore(rel);
+	StoreSlot  *slot = store != NULL ? FindLeaf(store, leaf) : NULL;
+	StoreEdit	edit;
+	uint32		number;
+
+	if (slot == NULL)
+		return false;
+	number = NumberOfSlot(store, slot);
+	StartEdit(&edit, rel);
+	slot = EditSlot(&edit, number);
+	if (slot->kind == SLOT_LEAF && slot->leaf == leaf)
+		*slot = (StoreSlot) {.kind = SLOT_FREE};
+	FinishEdit(&edit);
+	return true;
+}
+
+/* ---- what is no longer used ---- */
+
+/* True if the process that made it is gone. */
+static bool
+IsAbandoned(Relation rel, const StoreSlot *filter)
+{
+	if (!ConditionalLockPage(rel, filter->start, ExclusiveLock))
+		return false;
+	UnlockPage(rel, filter->start, ExclusiveLock);
+	return true;
+}
+
+static bool
+IsUnused(Relation rel, const Store *store, const bool *is_main, uint32 number)
+{
+	const StoreSlot *filter = &store->slots[number];
+	const StoreSlot *leaf = filter->owner < store->nslots ? &store->slots[filter->owner] : NULL;
+
+	if (filter->kind == SLOT_RESERVED)
+		return IsAbandoned(rel, filter);
+	if (filter->kind != SLOT_FILTER || is_main[number])
+		return false;
+	if (filter->owner == NO_SLOT)	/* of which no leaf is left, unless they are just being moved to it */
+		return IsAbandoned(rel, filter);
+	/* a leaf's slot may have become another leaf's */
+	return leaf == NULL || leaf->kind != SLOT_LEAF || leaf->leaf != filter->leaf ||
+		((leaf->state & LEAF_BUILDING) == 0 && filter->generation < leaf->generation);
+}
+
+void
+FreeUnused(Relation rel)
+{
+	const Store *store = ReadStore(rel);
+	bool	   *is_main;
+	Bitmapset  *unused = NULL;
+	StoreEdit	edit;
+
+	if (store == NULL)
+		return;
+	is_main = palloc0(store->nslots + 1);
+	for (uint32 i = 0; i < store->nslots; i++)
+		if (store->slots[i].kind == SLOT_LEAF && store->slots[i].main < store->nslots)
+			is_main[store->slots[i].main] = true;
+	for (uint32 i = 0; i < store->nslots; i++)
+		if (IsUnused(rel, store, is_main, i))
+			unused = bms_add_member(unused, (int) i);
+	for (int i = -1; (i = bms_next_member(unused, i)) >= 0;)
+	{
+		StoreSlot  *slot;
+
+		StartEdit(&edit, rel);
+		slot = EditSlot(&edit, i);
+		BloomxAddRun(edit.meta->free, &edit.meta->free_runs, STORE_FREE_RUNS,
+					 (BloomxRun) {.start = slot->start, .pages = PagesOfFilter(slot)}, false);
+		*slot = (StoreSlot) {.kind = SLOT_FREE};
+		FinishEdit(&edit);
+	}
+	pfree(is_main);
+}

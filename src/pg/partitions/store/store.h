@@ -1,0 +1,96 @@
+/*
+ * store.h - the relation, its directory, and changes of it.
+ */
+#ifndef BLOOMX_STORE_H
+#define BLOOMX_STORE_H
+
+#include "pg/base/base.h"
+
+#include "access/generic_xlog.h"
+#include "nodes/bitmapset.h"
+
+#include "pg/partitions/store/store_format.h"
+
+#pragma GCC visibility push(hidden)
+
+/* The directory, as this backend last read it. */
+typedef struct Store
+{
+	uint64		changes;
+	uint64		next_generation;
+	uint32		nslots;
+	StoreSlot  *slots;
+	uint32	   *next;			/* of a leaf: its newest open filter; of an open filter: the one before it; NO_SLOT */
+	struct HTAB *leaves;		/* leaf -> slot; made when it is needed */
+	MemoryContext memory;		/* all of it, and what others derive from it */
+	struct StoreRoot *roots;	/* candidates.c */
+} Store;
+
+/* The store, or NULL: there is none, or its first page is not one. */
+extern Relation OpenStore(LOCKMODE mode);
+
+/* The directory as it is now, valid until the next call; NULL if it is damaged. */
+extern Store *ReadStore(Relation rel);
+
+/* True if the directory has not changed since it was read.  Takes no lock. */
+extern bool StoreIsCurrent(Relation rel, const Store *store);
+
+/* The slot of a leaf, or NULL. */
+extern StoreSlot *FindLeaf(Store *store, Oid leaf);
+
+static inline uint32
+NumberOfSlot(const Store *store, const StoreSlot *slot)
+{
+	return (uint32) (slot - store->slots);
+}
+
+/* ---- changes ---- */
+
+/* The metapage and up to three pages of the directory, locked exclusively, and changed by one WAL record. */
+typedef struct StoreEdit
+{
+	Relation	rel;
+	GenericXLogState *state;
+	StoreMeta  *meta;
+	int			n;
+	Buffer		buffers[MAX_GENERIC_XLOG_PAGES];
+	Page		pages[MAX_GENERIC_XLOG_PAGES];
+	uint32		directory[MAX_GENERIC_XLOG_PAGES];	/* which page of it */
+} StoreEdit;
+
+extern void StartEdit(StoreEdit *edit, Relation rel);
+extern StoreSlot *EditSlot(StoreEdit *edit, uint32 number);
+extern void FinishEdit(StoreEdit *edit);
+extern void AbortEdit(StoreEdit *edit);
+
+/*
+ * The lock of whoever takes pages or slots, or frees them: a heavyweight one, which nobody
+ * keeps while it writes filters.  Under it, the slots that are free stay free.
+ */
+extern void LockStore(Relation rel);
+extern bool TryLockStore(Relation rel);
+extern void UnlockStore(Relation rel);
+
+/*
+ * Makes room for a filter, whose width and blocks are set, and returns its slot, which is
+ * reserved for this process until UnlockReserved or the end of the transaction.  Needs the
+ * store's lock.  *filter gets the other fields.
+ */
+extern uint32 ReserveFilter(Relation rel, StoreSlot *filter);
+extern void UnlockReserved(Relation rel, const StoreSlot *filter);
+
+/* A new leaf.  Needs the store's lock. */
+extern uint32 AddLeaf(Relation rel, const StoreSlot *leaf);
+
+/* Frees what nothing refers to any more, and what was reserved by processes that are gone.  Needs the store's lock. */
+extern void FreeUnused(Relation rel);
+
+/* Changes the state of a leaf, if it is still that one. */
+extern bool ChangeLeafState(Relation rel, uint32 number, Oid leaf, uint16 set, uint16 clear);
+
+/* Takes a leaf out: it may hold anything from now on.  False if it had no slot. */
+extern bool RemoveLeaf(Relation rel, Oid leaf);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_STORE_H */

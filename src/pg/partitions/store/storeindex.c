@@ -1,0 +1,150 @@
+/*
+ * storeindex.c - the access method bloomx_partition_store: it gives the store a relation.
+ *
+ * The store must be a relation that DROP EXTENSION drops, pg_dump leaves out and
+ * pg_upgrade keeps, whose pages are in shared buffers and in the WAL, and of which no
+ * command has other ideas.  So it is the index of a table that stays empty, both made by
+ * CREATE EXTENSION.  REINDEX, and TRUNCATE of the table, empty it: then each partition is
+ * a candidate until VACUUM has read it again.
+ */
+#include "pg/partitions/store/storeindex.h"
+
+#include "access/amapi.h"
+#include "access/genam.h"
+#include "access/xloginsert.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "nodes/execnodes.h"
+#include "nodes/pathnodes.h"
+#include "utils/rel.h"
+#include "utils/timestamp.h"
+
+#include "pg/partitions/store/store_format.h"
+
+pg_noreturn static void
+Refuse(Relation index)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("index \"%s\" is not for rows", RelationGetRelationName(index)),
+			 errdetail("It has the keys of partitions; its table stays empty."),
+			 errhint("Use bloomx_partitions to see what is in it.")));
+}
+
+/* The metapage. */
+static void
+CreateStore(Relation rel, ForkNumber fork)
+{
+	Buffer		buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
+	Page		page = BufferGetPage(buffer);
+
+	Assert(BufferGetBlockNumber(buffer) == META_BLOCK);
+	START_CRIT_SECTION();
+	BloomxInitPage(page, META_PAGE, 0);
+	/* no count that a process may remember of an earlier store */
+	*StoreMetaOf(page) = (StoreMeta) {.magic = STORE_MAGIC, .version = STORE_VERSION, .changes = (uint64) GetCurrentTimestamp() << 8, .next_generation = 1};
+	MarkBufferDirty(buffer);
+	if (fork == INIT_FORKNUM || RelationNeedsWAL(rel))
+		log_newpage_buffer(buffer, true);
+	END_CRIT_SECTION();
+	UnlockReleaseBuffer(buffer);
+}
+
+static IndexBuildResult *
+storebuild(Relation heap, Relation index, struct IndexInfo *info)
+{
+	if (RelationGetNumberOfBlocks(heap) > 0)
+		Refuse(index);
+	CreateStore(index, MAIN_FORKNUM);
+	return palloc0(sizeof(IndexBuildResult));
+}
+
+static void
+storebuildempty(Relation index)
+{
+	CreateStore(index, INIT_FORKNUM);
+}
+
+static bool
+storeinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+			IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info)
+{
+	Refuse(index);
+}
+
+static IndexBulkDeleteResult *
+storebulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
+{
+	return stats;
+}
+
+static IndexBulkDeleteResult *
+storevacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
+{
+	return stats;
+}
+
+static void
+storecostestimate(struct PlannerInfo *root, struct IndexPath *path, double loops, Cost *startup, Cost *total,
+				  Selectivity *selectivity, double *correlation, double *pages)
+{
+	*startup = *total = 1e300;
+	*selectivity = 1;
+	*correlation = *pages = 0;
+}
+
+static bytea *
+storeoptions(Datum options, bool validate)
+{
+	return NULL;
+}
+
+static bool
+storevalidate(Oid class)
+{
+	return true;
+}
+
+static IndexScanDesc
+storebeginscan(Relation index, int keys, int orderbys)
+{
+	Refuse(index);
+}
+
+static void
+storerescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int norderbys)
+{
+}
+
+static void
+storeendscan(IndexScanDesc scan)
+{
+}
+
+bool
+IsStore(Relation rel)
+{
+	return rel->rd_indam != NULL && rel->rd_indam->aminsert == storeinsert && RelationIsPermanent(rel);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_partition_store_handler);
+Datum
+bloomx_partition_store_handler(PG_FUNCTION_ARGS)
+{
+	IndexAmRoutine *routine = makeNode(IndexAmRoutine);
+
+	routine->amparallelvacuumoptions = VACUUM_OPTION_NO_PARALLEL;
+	routine->amkeytype = InvalidOid;
+	routine->ambuild = storebuild;
+	routine->ambuildempty = storebuildempty;
+	routine->aminsert = storeinsert;
+	routine->ambulkdelete = storebulkdelete;
+	routine->amvacuumcleanup = storevacuumcleanup;
+	routine->amcostestimate = storecostestimate;
+	routine->amoptions = storeoptions;
+	routine->amvalidate = storevalidate;
+	routine->ambeginscan = storebeginscan;
+	routine->amrescan = storerescan;
+	routine->amendscan = storeendscan;
+	PG_RETURN_POINTER(routine);
+}
