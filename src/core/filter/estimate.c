@@ -37,8 +37,8 @@ blx_bits_set(const blx_filter *f)
  * misses these with probability 1 - share, and a probe that only a fraction of the
  * keys have with 1 - fraction share.
  */
-double
-blx_log_miss(const blx_geometry *g, double bits)
+static double
+log_miss(const blx_geometry *g, double bits)
 {
 	double		k = blx_bits_per_key(g) / g->parts,
 				whole = floor(k),
@@ -47,11 +47,11 @@ blx_log_miss(const blx_geometry *g, double bits)
 	return (whole > 0 ? whole * log1p(-share) : 0) + log1p(-(k - whole) * share);
 }
 
-/* Returns the chance that one key sets a given bit.  Its block is picked with probability 1/B. */
-static double
-hit_probability(const blx_geometry *g)
+/* Its block is picked with probability 1/B. */
+double
+blx_hit_probability(const blx_geometry *g)
 {
-	return -expm1(blx_log_miss(g, 1)) / g->blocks;
+	return -expm1(log_miss(g, 1)) / g->blocks;
 }
 
 /*
@@ -64,7 +64,7 @@ static double
 keys_of_fill(const blx_geometry *g, uint64_t bits_set)
 {
 	double		unset = 1 - (double) bits_set / (double) blx_bits(g),
-				hit = hit_probability(g);
+				hit = blx_hit_probability(g);
 
 	if (unset >= 1)
 		return 0;
@@ -115,9 +115,9 @@ blx_cardinality_error(const blx_geometry *g, double n)
 	double		blocks = g->blocks,
 				bits = (double) blx_bits(g),
 				block_bits = (double) g->parts * (double) g->part_bits;
-	double		hit = hit_probability(g);
-	double		log1 = blx_log_miss(g, 1),
-				log2 = blx_layout_row(g->layout)->folds ? blx_log_miss(g, 2) : 2 * log1;	/* most pairs of variable_blocked are in two blocks */
+	double		hit = blx_hit_probability(g);
+	double		log1 = log_miss(g, 1),
+				log2 = blx_layout_row(g->layout)->folds ? log_miss(g, 2) : 2 * log1;	/* most pairs of variable_blocked are in two blocks */
 	double		unset = exp(n * log1p(-hit));
 
 	/*

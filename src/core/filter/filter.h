@@ -121,8 +121,8 @@ extern blx_filter *blx_resize(const blx_filter *f, const blx_geometry *g, const 
 /* How many keys would fill f as it is: blx_cardinality, if f was not expanded. */
 extern double blx_keys_as_full(const blx_filter *f);
 
-/* The logarithm of the chance that all probes of a key in a part miss `bits` given bits of it. */
-extern double blx_log_miss(const blx_geometry *g, double bits);
+/* The chance that one key sets a given bit. */
+extern double blx_hit_probability(const blx_geometry *g);
 
 /* ---- sizing.c ---- */
 
