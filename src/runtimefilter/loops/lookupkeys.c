@@ -240,6 +240,7 @@ FindLookupKeys(FilteredQuery *query, NestLoopState *node)
 	keys->arms = palloc(list_length(arms) * sizeof(LookupArm));
 	foreach(lc, arms)
 		keys->arms[keys->n_arms++] = PrepareArm(list_concat(lfirst(lc), common));
+	keys->only_integer = keys->n_arms == 1 && keys->arms[0].is_integer;
 	return keys;
 }
 
@@ -269,20 +270,11 @@ ReadArmCode(LookupArm *arm, LoopSide side, TupleTableSlot *slot, ExprContext *ec
 }
 
 void
-ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes)
+ReadAllCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes)
 {
-	MemoryContext old;
-
-	if (likely(keys->n_arms == 1 && keys->arms[0].is_integer))
-	{
-		LookupKey  *key = &keys->arms[0].keys[side][0];
-		Datum		value = slot_getattr(slot, key->column, &codes->is_null);
-
-		codes->code = codes->is_null ? 0 : (uint64) IntegerOf(key->coder.kind, value);
-		return;
-	}
 	/* an expression makes values, and a hash function may detoast them */
-	old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
+	MemoryContext old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
+
 	keys->econtext->ecxt_outertuple = keys->econtext->ecxt_innertuple = slot;
 	for (int arm = 0; arm < keys->n_arms; arm++)
 		ReadArmCode(&keys->arms[arm], side, slot, keys->econtext, &codes[arm]);

@@ -36,6 +36,7 @@ typedef struct LookupKeys
 {
 	int			n_arms;
 	LookupArm  *arms;
+	bool		only_integer;	/* one arm, which is_integer */
 	ExprContext *econtext;		/* for all that is computed of a row */
 } LookupKeys;
 
@@ -48,8 +49,22 @@ extern bool MayHaveLookupKeys(const NestLoop *plan);
 /* The columns of the inner side that the join reads. */
 extern Bitmapset *InnerColumns(const NestLoop *plan);
 
+extern void ReadAllCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes);
+
 /* The codes of a row's keys in each arm. */
-extern void ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes);
+static inline void
+ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes)
+{
+	if (likely(keys->only_integer))
+	{
+		LookupKey  *key = &keys->arms[0].keys[side][0];
+		Datum		value = slot_getattr(slot, key->column, &codes->is_null);
+
+		codes->code = codes->is_null ? 0 : (uint64) IntegerOf(key->coder.kind, value);
+	}
+	else
+		ReadAllCodes(keys, side, slot, codes);
+}
 
 #pragma GCC visibility pop
 

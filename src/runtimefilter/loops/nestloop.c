@@ -358,44 +358,41 @@ NextMatch(LookupLoop *loop)
 	return first;
 }
 
-static bool
-CodesMatch(const LookupLoop *loop)
+/* What the row just read has to do with the outer row. */
+typedef enum InnerRow
 {
-	for (int arm = 0; arm < loop->keys->n_arms; arm++)
-		if (!loop->codes[arm].is_null && !loop->outer_codes[arm].is_null && loop->codes[arm].code == loop->outer_codes[arm].code)
-			return true;
-	return false;
-}
+	NO_MATCH,
+	MATCH,						/* as far as the keys say */
+	NO_ROOM						/* for it in the table: it belongs to those that come as they are */
+} InnerRow;
 
-/* True if the row just read has a key in some arm. */
-static bool
-HasKey(const LookupLoop *loop)
-{
-	for (int arm = 0; arm < loop->keys->n_arms; arm++)
-		if (!loop->codes[arm].is_null)
-			return true;
-	return false;
-}
-
-/* Keeps a row just read.  False if the table has no room: then this row belongs to those that come as they are. */
-static bool
+static InnerRow
 KeepInnerRow(LookupLoop *loop, TupleTableSlot *slot)
 {
-	MemoryContext old;
-	bool		is_kept;
+	int			n_arms = loop->keys->n_arms;
+	bool		has_key = false,
+				matches = false;
 
 	loop->has_rows = true;
+	slot_getsomeattrs(slot, loop->table->last_column);
 	ReadArmCodes(loop->keys, INNER_SIDE, slot, loop->codes);
-	if (!HasKey(loop))
-		return true;
-	old = MemoryContextSwitchTo(loop->keys->econtext->ecxt_per_tuple_memory);
-	is_kept = KeepRow(loop->table, slot, loop->codes);
-	MemoryContextSwitchTo(old);
-	if (is_kept)
-		return true;
-	ForgetRows(loop);
-	loop->stage = OVERFLOWED;
-	return false;
+	if (unlikely(!loop->has_outer_codes))
+		ReadOuterCodes(loop);
+	for (int arm = 0; arm < n_arms; arm++)
+	{
+		const ArmCode *inner = &loop->codes[arm],
+				   *outer = &loop->outer_codes[arm];
+
+		has_key = has_key || !inner->is_null;
+		matches = matches || (inner->code == outer->code && !inner->is_null && !outer->is_null);
+	}
+	if (has_key && !KeepRow(loop->table, slot, loop->codes))
+	{
+		ForgetRows(loop);
+		loop->stage = OVERFLOWED;
+		return NO_ROOM;
+	}
+	return matches ? MATCH : NO_MATCH;
 }
 
 static TupleTableSlot *
@@ -412,15 +409,8 @@ NextOfTable(LookupLoop *loop)
 
 		if (TupIsNull(slot))
 			loop->has_ended = true;
-		else if (!KeepInnerRow(loop, slot))
+		else if (KeepInnerRow(loop, slot) != NO_MATCH)
 			return slot;
-		else
-		{
-			if (!loop->has_outer_codes)
-				ReadOuterCodes(loop);
-			if (CodesMatch(loop))
-				return slot;
-		}
 	}
 	return NULL;
 }

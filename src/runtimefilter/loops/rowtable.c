@@ -63,28 +63,32 @@ TakeKeptBlock(RowTable *table)
 	table->end = kept_block + KEPT_BLOCK;
 }
 
-/* NULL if the table may not have that much. */
-static void *
+/* The present block has no room. */
+static void
+AddBlock(RowTable *table, Size size)
+{
+	Size		block = Max(size, table->next_block);
+
+	if (kept_for == NULL && table->free == NULL && size <= KEPT_BLOCK)
+	{
+		TakeKeptBlock(table);
+		return;
+	}
+	table->next_block = Min(table->next_block * 2, LAST_BLOCK);
+	table->free = MemoryContextAllocHuge(table->context, block);
+	table->end = table->free + block;
+}
+
+static inline void *
 Allocate(RowTable *table, Size size)
 {
 	void	   *piece;
 
 	size = MAXALIGN(size);
-	if (size > table->limit - table->bytes)
-		return NULL;
-	if (kept_for == NULL && table->free == NULL && size <= KEPT_BLOCK)
-		TakeKeptBlock(table);
-	if (size > (Size) (table->end - table->free))
-	{
-		Size		block = Max(size, table->next_block);
-
-		table->next_block = Min(table->next_block * 2, LAST_BLOCK);
-		table->free = MemoryContextAllocHuge(table->context, block);
-		table->end = table->free + block;
-	}
+	if (unlikely(size > (Size) (table->end - table->free)))
+		AddBlock(table, size);
 	piece = table->free;
 	table->free += size;
-	table->bytes += size;
 	return piece;
 }
 
@@ -101,18 +105,21 @@ NewRowTable(MemoryContext context, TupleDesc desc, const Bitmapset *columns, int
 	table->n_arms = n_arms;
 	table->columns = MemoryContextAlloc(context, Max(n, 1) * sizeof(AttrNumber));
 	table->lengths = MemoryContextAlloc(context, Max(n, 1) * sizeof(int16));
-	table->by_value = MemoryContextAlloc(context, Max(n, 1) * sizeof(bool));
+	table->all_by_value = true;
 	while ((column = bms_next_member(columns, column)) >= 0)
 	{
 		Form_pg_attribute attribute = TupleDescAttr(desc, column - 1);
 
+		table->last_column = (AttrNumber) column;
 		table->columns[table->n_columns] = (AttrNumber) column;
-		table->lengths[table->n_columns] = attribute->attlen;
-		table->by_value[table->n_columns++] = attribute->attbyval;
+		table->lengths[table->n_columns++] = attribute->attbyval ? 0 : attribute->attlen;
+		table->all_by_value = table->all_by_value && attribute->attbyval;
 	}
 	table->values_at = offsetof(KeptRow, links) + n_arms * sizeof(RowLink);
 	table->nulls_at = table->values_at + n * sizeof(Datum);
-	table->row_size = table->nulls_at + (n + 7) / 8;
+	table->row_size = MAXALIGN(table->nulls_at + n * sizeof(bool));
+	/* at most two buckets per row */
+	table->bytes_per_row = table->row_size + 2 * n_arms * sizeof(RowChain);
 	return table;
 }
 
@@ -122,7 +129,7 @@ EmptyRowTable(RowTable *table, Size limit)
 	MemoryContextReset(table->context);
 	table->limit = limit;
 	table->n_rows = 0;
-	table->bytes = 0;
+	table->bytes = table->n_arms * sizeof(RowChain) * LEAST_BUCKETS;
 	table->free = table->end = NULL;
 	table->next_block = FIRST_BLOCK;
 	table->n_buckets = 0;
@@ -137,10 +144,12 @@ KeepValue(RowTable *table, int16 length, Datum *value)
 	bool		is_expanded = length == -1 && VARATT_IS_EXTERNAL_EXPANDED(old);
 	ExpandedObjectHeader *expanded = is_expanded ? DatumGetEOHP(*value) : NULL;
 	Size		size = is_expanded ? EOH_get_flat_size(expanded) : datumGetSize(*value, false, length);
-	void	   *copy = Allocate(table, size);
+	void	   *copy;
 
-	if (copy == NULL)
+	table->bytes += MAXALIGN(size);
+	if (table->bytes > table->limit)
 		return false;
+	copy = Allocate(table, size);
 	if (is_expanded)
 		EOH_flatten_into(expanded, copy, size);
 	else
@@ -170,34 +179,30 @@ Append(RowChain *chain, KeptRow *row, int arm)
 bool
 KeepRow(RowTable *table, TupleTableSlot *slot, const ArmCode *codes)
 {
-	KeptRow    *row = Allocate(table, table->row_size);
+	KeptRow    *row;
 	Datum	   *values;
-	uint8	   *nulls;
+	bool	   *nulls;
 
-	if (table->n_buckets == 0)
+	table->bytes += table->bytes_per_row;
+	if (unlikely(table->bytes > table->limit))
+		return false;
+	if (unlikely(table->n_buckets == 0))
 	{
 		table->buckets = Allocate(table, table->n_arms * sizeof(RowChain));
-		if (table->buckets == NULL)
-			return false;
 		memset(table->buckets, 0, table->n_arms * sizeof(RowChain));
 		table->n_buckets = 1;
 	}
-	/* the buckets that these rows will need, at most two per row, must have room, too */
-	if (row == NULL || 2 * table->n_arms * sizeof(RowChain) * Max(table->n_rows + 1, LEAST_BUCKETS) > table->limit - table->bytes)
-		return false;
+	row = Allocate(table, table->row_size);
 	values = (Datum *) ((char *) row + table->values_at);
-	nulls = (uint8 *) row + table->nulls_at;
-	if (table->n_columns > 0)
-		slot_getsomeattrs(slot, table->columns[table->n_columns - 1]);
-	memset(nulls, 0, (table->n_columns + 7) / 8);
+	nulls = (bool *) row + table->nulls_at;
 	for (int i = 0; i < table->n_columns; i++)
 	{
 		values[i] = slot->tts_values[table->columns[i] - 1];
-		if (slot->tts_isnull[table->columns[i] - 1])
-			nulls[i >> 3] |= 1 << (i & 7);
-		else if (!table->by_value[i] && !KeepValue(table, table->lengths[i], &values[i]))
-			return false;
+		nulls[i] = slot->tts_isnull[table->columns[i] - 1];
 	}
+	for (int i = 0; !table->all_by_value && i < table->n_columns; i++)
+		if (table->lengths[i] != 0 && !nulls[i] && !KeepValue(table, table->lengths[i], &values[i]))
+			return false;
 	row->number = table->n_rows++;
 	for (int arm = 0; arm < table->n_arms; arm++)
 	{
@@ -222,10 +227,7 @@ SortIntoBuckets(RowTable *table)
 	while (n < table->n_rows && n < UINT32_MAX / 2)
 		n *= 2;
 	size = table->n_arms * sizeof(RowChain) * n;
-	/* without memory, chains stay long */
 	buckets = Allocate(table, size);
-	if (buckets == NULL)
-		return;
 	memset(buckets, 0, size);
 	for (int arm = 0; arm < table->n_arms; arm++)
 		for (uint32 i = 0; i < table->n_buckets; i++)
@@ -269,13 +271,13 @@ TupleTableSlot *
 ShowKeptRow(const RowTable *table, KeptRow *row, TupleTableSlot *slot)
 {
 	Datum	   *values = (Datum *) ((char *) row + table->values_at);
-	uint8	   *nulls = (uint8 *) row + table->nulls_at;
+	bool	   *nulls = (bool *) row + table->nulls_at;
 
 	ExecClearTuple(slot);
 	for (int i = 0; i < table->n_columns; i++)
 	{
 		slot->tts_values[table->columns[i] - 1] = values[i];
-		slot->tts_isnull[table->columns[i] - 1] = (nulls[i >> 3] >> (i & 7) & 1) != 0;
+		slot->tts_isnull[table->columns[i] - 1] = nulls[i];
 	}
 	return ExecStoreVirtualTuple(slot);
 }

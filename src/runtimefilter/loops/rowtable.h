@@ -29,7 +29,7 @@ typedef struct RowLink
 typedef struct KeptRow
 {
 	uint64		number;			/* counted in the order in which rows came */
-	RowLink		links[FLEXIBLE_ARRAY_MEMBER];	/* of each arm; behind them the values, and a bitmap of which are NULL */
+	RowLink		links[FLEXIBLE_ARRAY_MEMBER];	/* of each arm; behind them the values, and which are NULL */
 } KeptRow;
 
 typedef struct RowTable
@@ -38,15 +38,17 @@ typedef struct RowTable
 	int			n_arms;
 	int			n_columns;		/* that are kept */
 	AttrNumber *columns;		/* ascending */
-	int16	   *lengths;		/* of their types */
-	bool	   *by_value;
+	AttrNumber	last_column;
+	int16	   *lengths;		/* of their types; 0: passed by value */
+	bool		all_by_value;
 	Size		values_at,		/* in a row */
 				nulls_at,
 				row_size;
 
 	uint64		n_rows;
 	Size		limit;			/* bytes */
-	Size		bytes;			/* in use */
+	Size		bytes;			/* in use, and for the buckets that the rows will need */
+	Size		bytes_per_row;	/* without values that are copied */
 	char	   *free,			/* of the present block */
 			   *end;
 	Size		next_block;
@@ -61,8 +63,8 @@ extern RowTable *NewRowTable(MemoryContext context, TupleDesc desc, const Bitmap
 extern void EmptyRowTable(RowTable *table, Size limit);
 
 /*
- * Keeps a row, whose codes are those.  False if that takes more memory than the table may have: then it is of no
- * use any more.  May allocate in the current memory context.
+ * Keeps a row that has been deformed up to last_column, and whose codes are those.  False if that takes more memory than the table may have: then it is of no
+ * use any more. 
  */
 extern bool KeepRow(RowTable *table, TupleTableSlot *slot, const ArmCode *codes);
 
