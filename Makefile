@@ -90,6 +90,13 @@ $(shell mkdir -p src && echo $(MAJORVERSION) >$(BUILT_FOR))
 endif
 $(OBJS) $(OBJS:.o=.bc): $(BUILT_FOR)
 
+# PGXS removes the header, but not its folder
+.PHONY: uninstall-headers
+uninstall: uninstall-headers
+uninstall-headers:
+	rm -f '$(DESTDIR)$(incmoduledir)/bloomx/bloomx.h'
+	! test -d '$(DESTDIR)$(incmoduledir)/bloomx' || rmdir '$(DESTDIR)$(incmoduledir)/bloomx'
+
 .PHONY: dist check-all
 check-all:
 	scripts/test

@@ -1248,9 +1248,8 @@ COMMENT ON OPERATOR CLASS name_ngram_ops USING bloomx IS 'n-grams of names as ke
 CREATE FUNCTION bloomx_check_index(index regclass) RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloomx_check_index'
 	LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE COST 100000;
-REVOKE ALL ON FUNCTION bloomx_check_index(regclass) FROM PUBLIC;
 COMMENT ON FUNCTION bloomx_check_index(regclass) IS
-	'verify a bloomx index against its table and count the rows; needs EXECUTE, and SELECT on the table or pg_stat_scan_tables';
+	'compare a bloomx index with its table and count the rows; for the owner of the table and for pg_stat_scan_tables';
 
 -- The store of partitions' keys: the index of a table that stays empty.  It comes before the last function, so that
 -- whoever looks for it has noticed by then that there is something new.
@@ -1299,6 +1298,12 @@ CREATE FUNCTION bloomx_index_info(index regclass, OUT columns text[], OUT signat
 	LANGUAGE C VOLATILE STRICT PARALLEL SAFE ROWS 1;
 COMMENT ON FUNCTION bloomx_index_info(regclass) IS
 	'signature size, segments, rows and pages of a bloomx index; needs SELECT on the table or pg_stat_scan_tables';
+
+CREATE FUNCTION bloomx_version() RETURNS text
+	AS 'MODULE_PATHNAME', 'bloomx_version'
+	LANGUAGE C STABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_version() IS
+	'version of the library that this session has loaded; extversion in pg_extension is that of the SQL objects';
 
 -- ---------------------------------------------------------------------------
 -- Sets: Bloom filters in the pages of an index, always current
@@ -1533,6 +1538,7 @@ DECLARE
 	maintainer text;
 	segment_column name;
 	type_of_key regtype;
+	other_type text;
 	counting boolean;
 	shared boolean := false;	-- the segment is a constant
 	n bigint;
@@ -1598,6 +1604,15 @@ BEGIN
 		RAISE datatype_mismatch USING MESSAGE = format('key %s is an array', key), HINT = format('For its elements as keys write unnest(%s).', key);
 	END IF;
 	EXECUTE format('SELECT bool_or((%4$s.bloom_header(%2$s)).layout = ''counting''), count(*) FROM %1$s', VARIADIC a) INTO counting, n;
+	-- an empty table would not show that its keys are of another type than the filter's
+	IF EXISTS (SELECT FROM pg_type WHERE oid = type_of_key AND typtype <> 'p') THEN
+		EXECUTE format('SELECT min(h.key_type) FROM %1$s AS d, %4$s.bloom_header(d.%2$s) h WHERE ' || CASE WHEN shared THEN '%6$s = (%7$s)' ELSE 'true' END
+			|| ' HAVING bool_and(h.key_type <> (%4$s.bloom_header(%4$s.bloom_empty(1, key_type => %9$L::regtype))).key_type)', VARIADIC a || type_of_key::text) INTO other_type;
+		IF other_type IS NOT NULL THEN
+			RAISE datatype_mismatch USING MESSAGE = format('key %s has type %s, but the filter has keys of type %s', key, type_of_key, other_type),
+				HINT = 'Cast the key, or empty the filter first.';
+		END IF;
+	END IF;
 	counting := coalesce(counting, false) OR coalesce(modifier ~ ',counting$', false);
 	IF segment IS NULL AND n > 1 THEN
 		RAISE cardinality_violation USING MESSAGE = format('table %s has %s rows', target, n),

@@ -4,7 +4,7 @@
 
 -- It can be installed
 CREATE EXTENSION bloomx;
-SELECT extname, extversion, extrelocatable FROM pg_extension WHERE extname = 'bloomx';
+SELECT extname, extversion, extrelocatable, bloomx_version() FROM pg_extension WHERE extname = 'bloomx';
 
 -- Its members
 CREATE TEMP VIEW members AS

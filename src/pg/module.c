@@ -3,6 +3,7 @@
  */
 #include "pg/base/base.h"
 
+#include "utils/builtins.h"
 #include "utils/guc.h"
 
 #include "runtimefilter/hooks.h"
@@ -25,4 +26,12 @@ _PG_init(void)
 	BloomsetInitOptions();
 	BloomxInitNulls();
 	InstallBrinCosts();
+}
+
+/* bloomx_version(): of the library, which may be older than the SQL objects until the session ends */
+PG_FUNCTION_INFO_V1(bloomx_version);
+Datum
+bloomx_version(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_TEXT_P(cstring_to_text(BLOOMX_VERSION));
 }

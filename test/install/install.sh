@@ -61,7 +61,7 @@ ok "make install PG_CONFIG=" $?
 same "its files" "$(expected /elsewhere "$now" | sed "s|/elsewhere\(.*bloomx\.h\)|\1|" | sort)" "$(files "$work/stage-other")"
 make -s -C "$work/now" with_llvm=no PG_CONFIG="$work/pg_config" DESTDIR="$work/stage-other" uninstall >"$work/log" 2>&1
 ok "make uninstall" $?
-same "leaves nothing" "none" "$(files "$work/stage-other")none"
+same "leaves nothing, not even its folder" "none" "$(files "$work/stage-other")$(find "$work/stage-other" -name bloomx)none"
 
 message=$(make -s -C "$work/now" PG_CONFIG=/nonexistent/pg_config 2>&1)
 echo "$message" | grep -q 'no pg_config at "/nonexistent/pg_config"'

@@ -109,7 +109,7 @@ checked() {
 
 uninstalled() {
 	client uninstall --pg_config "$base/pg_config" "$zip"
-	left=$(find "$stage" -name '*bloomx*' ! -type d)
+	left=$(find "$stage" -name '*bloomx*')
 	[ -z "$left" ] || {
 		echo "left behind: $left"
 		return 1

@@ -30,6 +30,8 @@ typedef enum OverfillAction
 
 extern int	bloomx_overfill;
 
+#define BLOOMX_VERSION CppAsString2(BLX_VERSION_MAJOR) "." CppAsString2(BLX_VERSION_MINOR) "." CppAsString2(BLX_VERSION_PATCH)
+
 /* bloomx.build_mem in kB; -1 = as much as a hash table may take. */
 extern int	bloomx_build_mem;
 

@@ -30,6 +30,9 @@
 #define LOCATOR_OF(relation) ((relation)->rd_locator)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
+
+/* owners are asked for by catalog */
+#define OwnsRelation(id, user) object_ownercheck(RelationRelationId, id, user)
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
@@ -48,6 +51,7 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define LOCATOR_OF(relation) ((relation)->rd_node)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
+#define OwnsRelation(id, user) pg_class_ownercheck(id, user)
 
 /* the phases in which a shared hash table is built have other names */
 #define PHJ_BUILD_HASH_INNER PHJ_BUILD_HASHING_INNER
@@ -112,7 +116,7 @@ InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typm
 #define HAS_EXPLAIN_NODE_HOOK
 
 /* a module says its name and version */
-#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = "1.0.0")
+#define BLOOMX_MODULE_MAGIC PG_MODULE_MAGIC_EXT(.name = "bloomx", .version = BLOOMX_VERSION)
 
 /* a function can say which argument it changes in place */
 static inline Node *

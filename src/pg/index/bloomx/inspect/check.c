@@ -17,8 +17,11 @@
 #include "access/tableam.h"
 #include "access/xlog.h"
 #include "catalog/index.h"
+#include "catalog/pg_authid.h"
+#include "catalog/pg_class.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
+#include "utils/acl.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -158,6 +161,17 @@ CheckIndex(Relation index, Relation heap)
 	return check.checked;
 }
 
+/* VACUUM waits for a check, so reading the table is not enough. */
+static void
+CheckMayHoldVacuum(Relation heap)
+{
+	if (!OwnsRelation(RelationGetRelid(heap), GetUserId()) && !has_privs_of_role(GetUserId(), ROLE_PG_STAT_SCAN_TABLES))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be owner of table %s", RelationGetRelationName(heap)),
+				 errdetail("Roles with the privileges of pg_stat_scan_tables may check its indexes, too.")));
+}
+
 /* bloomx_check_index(index regclass): rows that were checked */
 PG_FUNCTION_INFO_V1(bloomx_check_index);
 Datum
@@ -170,6 +184,7 @@ bloomx_check_index(PG_FUNCTION_ARGS)
 	int			context,
 				nest_level;
 
+	CheckMayHoldVacuum(heap);
 	if (RecoveryInProgress())
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
