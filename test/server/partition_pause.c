@@ -1,0 +1,52 @@
+/*
+ * partition_pause.c - a library that lets a plan wait before its statement takes a snapshot.
+ *
+ * Loaded after bloomx, it is the first that the planner calls.  If the setting pause.key is not zero, it waits for
+ * the advisory lock of that number when a plan has been made; who holds it changes the table meanwhile.
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "optimizer/planner.h"
+#include "utils/builtins.h"
+#include "utils/guc.h"
+
+PG_MODULE_MAGIC;
+
+void		_PG_init(void);
+
+static int	pause_key;
+static planner_hook_type next_planner;
+
+#if PG_VERSION_NUM >= 190000
+#define PARAMETERS Query *parse, const char *source, int options, ParamListInfo params, struct ExplainState *es
+#define ARGUMENTS parse, source, options, params, es
+#else
+#define PARAMETERS Query *parse, const char *source, int options, ParamListInfo params
+#define ARGUMENTS parse, source, options, params
+#endif
+
+extern Datum pg_advisory_lock_int8(PG_FUNCTION_ARGS);
+extern Datum pg_advisory_unlock_int8(PG_FUNCTION_ARGS);
+
+static PlannedStmt *
+Pause(PARAMETERS)
+{
+	PlannedStmt *plan = next_planner != NULL ? next_planner(ARGUMENTS) : standard_planner(ARGUMENTS);
+
+	if (pause_key != 0)
+	{
+		DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(pause_key));
+		DirectFunctionCall1(pg_advisory_unlock_int8, Int64GetDatum(pause_key));
+	}
+	return plan;
+}
+
+void
+_PG_init(void)
+{
+	DefineCustomIntVariable("pause.key", "The advisory lock that plans wait for.", NULL, &pause_key, 0, 0, 1000,
+							PGC_USERSET, 0, NULL, NULL, NULL);
+	next_planner = planner_hook;
+	planner_hook = Pause;
+}
