@@ -48,7 +48,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,store/%, store storeindex filters candidates leaf seal feeding storeinfo) \
 		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install)) \
 	$(patsubst %,src/pg/bloomset/%.o, \
-		$(patsubst %,stages/%, stageplan view adding) \
+		$(patsubst %,stages/%, stageplan view adding pending) \
 		keys/setkeys \
 		$(patsubst %,index/%, setoptions build insert vacuum handler) \
 		$(patsubst %,table/%, settable stage handler) \

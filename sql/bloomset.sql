@@ -258,6 +258,57 @@ END $$;
 DROP INDEX updated_k;
 SELECT ask(77);
 
+-- The keys of many rows go into the set together: before this session reads it, and before others see the rows.
+CREATE TABLE many (k int);
+CREATE INDEX many_k ON many USING bloomset (k) WITH (fpr = 0.0001);
+CREATE FUNCTION is_in(int) RETURNS boolean LANGUAGE sql AS $$ SELECT bloomset_contains('many_k', $1) $$;
+BEGIN;
+INSERT INTO many SELECT generate_series(1, 1000);
+SELECT count(*) FROM many WHERE bloomset_contains('many_k', k);
+SAVEPOINT s;
+INSERT INTO many SELECT generate_series(1001, 2000);
+SELECT keys BETWEEN 1990 AND 2010 AS counted FROM bloomset_info('many_k');
+INSERT INTO many SELECT generate_series(2001, 3000);
+RELEASE s;
+SAVEPOINT s;
+INSERT INTO many SELECT generate_series(3001, 4000);
+ROLLBACK TO s;
+COMMIT;
+SELECT bloomset_check('many_k');
+WITH new AS (INSERT INTO many SELECT generate_series(4001, 5000) RETURNING k, bloomset_contains('many_k', k) AS has)
+SELECT count(*), count(*) FILTER (WHERE is_in(k)) FROM new WHERE NOT has;
+SELECT bloomset_check('many_k');
+BEGIN;
+DECLARE c CURSOR FOR SELECT bloomset_contains('many_k', k) FROM generate_series(5001, 5002) k;
+FETCH c;
+INSERT INTO many SELECT generate_series(5001, 5100);
+FETCH c;
+COMMIT;
+-- one row after another is not in the way of a function that reads the set each time
+CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF bloomset_contains('many_k', NEW.k) THEN NEW.k := -NEW.k; END IF; RETURN NEW; END $$;
+CREATE TRIGGER counted BEFORE INSERT ON many FOR EACH ROW EXECUTE FUNCTION counted();
+INSERT INTO many SELECT 6001 + i / 2 FROM generate_series(0, 1999) i;
+SELECT count(*) FILTER (WHERE k > 6000), count(*) FILTER (WHERE k < -6000) FROM many;
+DROP TRIGGER counted ON many;
+SELECT bloomset_check('many_k');
+-- what happens to the index meanwhile
+BEGIN;
+INSERT INTO many SELECT generate_series(8001, 9000);
+REINDEX TABLE many;
+INSERT INTO many SELECT generate_series(9001, 10000);
+ALTER TABLE many ALTER k TYPE bigint;
+INSERT INTO many SELECT generate_series(10001, 11000);
+CREATE INDEX many_more ON many USING bloomset (k);
+INSERT INTO many SELECT generate_series(11001, 12000);
+DROP INDEX many_more;
+COMMIT;
+SELECT bloomset_check('many_k');
+BEGIN ISOLATION LEVEL SERIALIZABLE;
+INSERT INTO many SELECT generate_series(12001, 13000);
+COMMIT;
+SELECT bloomset_check('many_k');
+DROP FUNCTION is_in, counted CASCADE;
+
 -- Unlogged and temporary tables
 CREATE UNLOGGED TABLE unlogged (k int);
 CREATE INDEX unlogged_k ON unlogged USING bloomset (k);
@@ -321,6 +372,6 @@ BEGIN READ ONLY;
 SELECT bloomset_contains('numbers_renamed', 5), keys > 900 AS counted FROM bloomset_info('numbers_renamed');
 COMMIT;
 
-DROP TABLE seen, moods, pairs, mails, numbers, padded, growing, rare, documents, updated, unlogged, temporary;
+DROP TABLE seen, moods, pairs, mails, numbers, padded, growing, many, rare, documents, updated, unlogged, temporary;
 DROP FUNCTION of_type, as_role, ask;
 DROP TYPE mood, pair, positive;

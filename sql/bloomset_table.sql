@@ -43,6 +43,11 @@ INSERT INTO merged SELECT bloom_agg('s' || i) FROM generate_series(1, 50) i;
 SELECT bloomset_merge('merged', bloomset_value('seen'));
 SELECT count(*) FILTER (WHERE bloomset_contains('merged', 'm' || i)) AS m, count(*) FILTER (WHERE bloomset_contains('merged', 'k' || i)) AS k,
 	count(*) FILTER (WHERE i <= 50 AND bloomset_contains('merged', 's' || i)) AS s FROM generate_series(1, 100000) i;
+-- a larger filter, or one of more parts, goes into a stage that has room
+SELECT stages FROM bloomset_info('merged') \gset merged_
+INSERT INTO merged SELECT bloom_agg('f' || i, 5000000, 0.001) FROM generate_series(1, 5000) i;
+SELECT stages - :merged_stages AS more, fpr < 0.05 AS kept FROM bloomset_info('merged');
+SELECT count(*) FROM generate_series(1, 5000) i WHERE bloomset_contains('merged', 'f' || i);
 INSERT INTO merged SELECT bloom_agg(i) FROM generate_series(1, 50) i;
 INSERT INTO merged SELECT bloom_agg('x' || i, 100000, 0.0000001) FROM generate_series(1, 50000) i;
 INSERT INTO merged SELECT bloom_agg('x' || i, bloom_empty(1000, layout => 'counting')) FROM generate_series(1, 1000) i;
@@ -95,6 +100,11 @@ TRUNCATE jobs;
 COMMIT;
 SELECT bloomset_contains('jobs', 7);
 
+BEGIN;
+SELECT bloomset_claim('jobs', 8), bloomset_add('jobs', 8) AS "added, but not new", bloomset_add_new('jobs', ARRAY[9, 8, 9]), bloomset_claim('jobs', 9);
+ROLLBACK;
+SELECT bloomset_contains('jobs', 8), count(*) AS locks FROM pg_locks WHERE locktype = 'advisory';
+
 -- What is refused
 DELETE FROM seen;
 UPDATE seen SET filter = filter;
@@ -132,6 +142,11 @@ REVOKE INSERT ON seen FROM regress_bloomset_writer;
 DROP ROLE regress_bloomset_writer;
 
 -- What works, or does nothing
+SET enable_seqscan = off;
+SELECT ctid FROM seen WHERE ctid = '(1,1)';
+SELECT ctid FROM seen WHERE ctid IN ('(0,2)', '(1000,1)', '(0,0)');
+SELECT count(*) FROM seen WHERE ctid > '(0,1)';
+RESET enable_seqscan;
 ANALYZE seen;
 VACUUM (FREEZE) seen;
 SELECT count(*) FROM seen TABLESAMPLE SYSTEM (100);
@@ -178,8 +193,20 @@ SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
 TRUNCATE emptied;
 SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied', k);
 ROLLBACK;
--- a capacity beyond all memory is only an expectation
+-- as a heap table, and back
+CREATE TABLE to_heap (filter bloomset_stage(100000, 0.01)) USING bloomset_table;
+SELECT cardinality(bloomset_add_new('to_heap', array_agg(i))) > 19000 AS added FROM generate_series(1, 20000) i;
+ALTER TABLE to_heap SET ACCESS METHOD heap;
+SELECT count(*), round(sum(bloom_cardinality(filter)::numeric), -3) AS keys FROM to_heap;
+SELECT bloomset_contains('to_heap', 1);
+ALTER TABLE to_heap SET ACCESS METHOD bloomset_table;
+SELECT count(*) FROM generate_series(1, 20000) i WHERE bloomset_contains('to_heap', i);
+DROP TABLE to_heap;
+CREATE MATERIALIZED VIEW refused USING bloomset_table AS SELECT filter FROM seen;
+-- a capacity is only an expectation
 CREATE TABLE huge (filter bloomset_stage(9000000000000, 0.000001)) USING bloomset_table;
+DROP TABLE huge;
+CREATE TABLE huge (filter bloomset_stage(100000000, 0.001)) USING bloomset_table;
 SELECT bloomset_add('huge', 1), bloomset_add('huge', 1);
 SELECT stages, bytes BETWEEN 60000000 AND 70000000 AS bounded FROM bloomset_info('huge');
 DROP TABLE huge;

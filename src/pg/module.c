@@ -8,6 +8,7 @@
 
 #include "runtimefilter/hooks.h"
 #include "pg/bloomset/index/bloomset.h"
+#include "pg/bloomset/stages/pending.h"
 #include "pg/index/bloomx/bloomx.h"
 #include "pg/index/brin/opclass.h"
 #include "pg/planner/planner.h"
@@ -24,6 +25,7 @@ _PG_init(void)
 	MarkGUCPrefixReserved("bloomx");
 	BloomxInitOptions();
 	BloomsetInitOptions();
+	InitPendingKeys();
 	BloomxInitNulls();
 	InstallBrinCosts();
 }

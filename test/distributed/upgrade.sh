@@ -33,25 +33,34 @@ INSERT INTO filters SELECT 'agg numeric', bloom_agg(g::numeric) FROM generate_se
 CREATE TABLE typed (f bloomfilter(5000, 0.001), g bloomfilter(2e4, 0.01, blocked));
 INSERT INTO typed SELECT bloom_agg(g, 5000, 0.001), bloom_agg(g, bloom_empty(20000, 0.01, 'blocked')) FROM generate_series(1, 5000) g;
 INSERT INTO filters SELECT 'large integer', bloom_agg(g::int8, 1000000, 0.001) FROM generate_series(1, 5000) g;
+CREATE TABLE keys AS SELECT 'k' || g AS k FROM generate_series(1, 5000) g;
+CREATE INDEX keys_set ON keys USING bloomset (k) WITH (fpr = 0.0001);
+INSERT INTO keys SELECT 'k' || g FROM generate_series(5001, 6000) g;
+CREATE TABLE stream (filter bloomset_stage(5000, 0.0001)) USING bloomset_table;
+SELECT count(*) AS added FROM generate_series(1, 20000) g WHERE bloomset_add('stream', g);
 SQL
 cat >show.sql <<'SQL'
 \pset format unaligned
 SELECT name, encode(f::bytea, 'hex') FROM filters ORDER BY name;
 SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT encode(f::bytea, 'hex'), encode(g::bytea, 'hex') FROM typed;
+SELECT encode(bloomset_value('keys_set')::bytea, 'hex');
+SELECT encode(filter::bloomfilter::bytea, 'hex') FROM stream;
 -- what was stored is still what the type takes
 SELECT (f::text::bloomfilter(5000, 0.001)) = f AS f, (g::text::bloomfilter(20000, 0.01, blocked)) = g AS g FROM typed;
 SQL
 cat >probe.sql <<'SQL'
 \pset format unaligned
 \pset tuples_only on
-SELECT count(*) FROM filters, generate_series(1, 5000) g
+SELECT count(*) + bloomset_check('keys_set') - 6000 - (SELECT count(*) FROM keys WHERE NOT bloomset_contains('keys_set', k))
+  - (SELECT count(*) FROM generate_series(1, 20000) g WHERE NOT bloomset_contains('stream', g))
+  FROM filters, generate_series(1, 5000) g
  WHERE CASE WHEN name LIKE '% integer' THEN f @> g::int8 WHEN name LIKE '% text' THEN f @> ('k' || g) ELSE f @> g::numeric END;
 SQL
 
 "$old/initdb" -D old -U postgres -A trust -E UTF8 --no-locale --no-sync >log 2>&1
 "$old/pg_ctl" -D old -l old.log -o "$options" -s -w start
-"$old/psql" -Xqv ON_ERROR_STOP=1 -f make.sql
+"$old/psql" -Xqv ON_ERROR_STOP=1 -f make.sql >made
 "$old/psql" -Xqv ON_ERROR_STOP=1 -f show.sql >before
 [ "$("$old/psql" -Xqv ON_ERROR_STOP=1 -f probe.sql)" = 60000 ]
 "$old/pg_ctl" -D old -s -w stop

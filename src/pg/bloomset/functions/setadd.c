@@ -5,37 +5,14 @@
 #include "pg/bloomset/functions/setcall.h"
 
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "tcop/utility.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "pg/bloomset/functions/setadd.h"
+#include "pg/bloomset/functions/setclaim.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/table/settable.h"
 #include "pg/value/value.h"
-
-/*
- * Before anything else: on a standby, to write a WAL record is a panic, for it happens in
- * a critical section, and a lock would not stop it.
- */
-SetCall *
-OpenSetToAdd(FunctionCallInfo fcinfo, const char *function)
-{
-	PreventCommandDuringRecovery(function);
-	PreventCommandIfReadOnly(function);
-	PreventCommandIfParallelMode(function);
-	return OpenSet(fcinfo, ACL_INSERT);
-}
-
-bool
-HashKeyToAdd(SetCall *call, Datum value, uint64 *hash)
-{
-	if (call->view == NULL)
-		BeginSet(call, value);
-	return HashSetArgument(call, value, hash);
-}
 
 /*
  * A transaction that adds keys has a transaction ID, and so a commit record,
@@ -62,56 +39,30 @@ bloomset_add(PG_FUNCTION_ARGS)
 	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash))
 		is_new = AddKeyToSet(call->view, call->rel, hash);
 	MakeDurable(is_new);
+	is_new &= !IsClaimedHere(call->id, hash);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(call->row_memory);
 	CloseSet(call);
 	PG_RETURN_BOOL(is_new);
 }
 
-/* A key of an array: its hash, and its place. */
-typedef struct KeyOfArray
-{
-	uint64		hash;
-	int			place;
-} KeyOfArray;
-
-static int
-CompareKeys(const void *a, const void *b)
-{
-	const KeyOfArray *x = a,
-			   *y = b;
-
-	if (x->hash != y->hash)
-		return x->hash < y->hash ? -1 : 1;
-	return x->place - y->place; /* of equal keys the first one is new */
-}
-
 /* Sets is_new of each of the values. */
 static void
 AddValues(SetCall *call, const Datum *values, const bool *nulls, int n, bool *is_new)
 {
-	KeyOfArray *keys = palloc(Max(n, 1) * sizeof(KeyOfArray));
 	uint64	   *hashes = palloc(Max(n, 1) * sizeof(uint64));
-	bool	   *news = palloc0(Max(n, 1));
-	int			count = 0,
-				different = 0;
+	int		   *places = palloc(Max(n, 1) * sizeof(int));
+	bool	   *news = palloc(Max(n, 1));
+	int			count = 0;
 
 	memset(is_new, 0, n);
 	for (int i = 0; i < n; i++)
-		if (!nulls[i] && HashKeyToAdd(call, values[i], &keys[count].hash))
-			keys[count++].place = i;
-	qsort(keys, count, sizeof(KeyOfArray), CompareKeys);
-	for (int i = 0; i < count; i++)
-		if (i == 0 || keys[i].hash != keys[i - 1].hash)
-		{
-			hashes[different] = keys[i].hash;
-			keys[different++].place = keys[i].place;
-		}
-	count = different;
+		if (!nulls[i] && HashKeyToAdd(call, values[i], &hashes[count]))
+			places[count++] = i;
 	if (count > 0)
 		MakeDurable(AddToSet(call->view, call->rel, hashes, count, news));
 	for (int i = 0; i < count; i++)
-		is_new[keys[i].place] = news[i];
+		is_new[places[i]] = news[i] && !IsClaimedHere(call->id, hashes[i]);
 }
 
 /* bloomset_add_new(set regclass, keys anycompatiblearray): those that were new, in their order; NULLs are left out */

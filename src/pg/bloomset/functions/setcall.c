@@ -24,6 +24,7 @@
 #include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "storage/proc.h"
+#include "tcop/utility.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -170,29 +171,19 @@ LockIndex(SetCall *call, Oid id, AclMode mode)
 	table_close(heap, NoLock);
 }
 
-/* ALTER TABLE may have changed it, also in the transaction that has the lock. */
-static void
-CheckIsTable(Relation rel, Oid id)
-{
-	if (rel == NULL || !IsSetTable(rel))
-		ereport(ERROR,
-				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
-				 errmsg("relation with OID %u is not a bloomset any more", id)));
-	CheckSetTable(rel);
-}
-
 static void
 LockTable(SetCall *call, Oid id, AclMode mode)
 {
-	call->rel = try_relation_open(id, mode == ACL_SELECT ? AccessShareLock : RowExclusiveLock);
-	CheckIsTable(call->rel, id);
+	call->rel = relation_open(id, mode == ACL_SELECT ? AccessShareLock : RowExclusiveLock);
+	if (!IsSetTable(call->rel))
+		ReportOtherRelation(call->rel);
 	CheckPrivileges(call->rel, call->rel, mode);
 }
 
 static void
 LockSet(SetCall *call, Oid id, AclMode mode)
 {
-	if (IsOidOfSetTable(id))
+	if (get_rel_relkind(id) == RELKIND_RELATION)
 		LockTable(call, id, mode);
 	else
 		LockIndex(call, id, mode);
@@ -218,8 +209,10 @@ MakeView(SetCall *call, Oid id)
 	old = MemoryContextSwitchTo(call->memory);
 	if (call->rel->rd_rel->relkind == RELKIND_INDEX)
 		call->keys = OpenSetKeys(call->rel);
+	else if (IsSetTable(call->rel))
+		CheckSetTable(call->rel);
 	else
-		CheckIsTable(call->rel, id);
+		ReportOtherRelation(call->rel); /* ALTER TABLE has changed it, in the transaction that has the lock */
 	if (call->keys != NULL || HasMetaPage(call->rel))
 		call->view = OpenSetView(call->rel);
 	MemoryContextSwitchTo(old);
@@ -299,7 +292,8 @@ HashSetArgument(SetCall *call, Datum value, uint64 *hash)
 	return true;
 }
 
-void
+/* Of a table without keys: these become its keys' type.  Sets call->view. */
+static void
 BeginSet(SetCall *call, Datum value)
 {
 	blx_filter *none = NewEmptyFilter(&(blx_identity) {0});
@@ -310,4 +304,27 @@ BeginSet(SetCall *call, Datum value)
 	call->view = OpenSetView(call->rel);
 	MemoryContextSwitchTo(old);
 	pfree(none);
+}
+
+/* ---- adding ---- */
+
+/*
+ * Before anything else: on a standby, to write a WAL record is a panic, for it happens in
+ * a critical section, and a lock would not stop it.
+ */
+SetCall *
+OpenSetToAdd(FunctionCallInfo fcinfo, const char *function)
+{
+	PreventCommandDuringRecovery(function);
+	PreventCommandIfReadOnly(function);
+	PreventCommandIfParallelMode(function);
+	return OpenSet(fcinfo, ACL_INSERT);
+}
+
+bool
+HashKeyToAdd(SetCall *call, Datum value, uint64 *hash)
+{
+	if (call->view == NULL)
+		BeginSet(call, value);
+	return HashSetArgument(call, value, hash);
 }

@@ -51,9 +51,6 @@ extern void LookupSetArgument(SetCall *call, FunctionCallInfo fcinfo, bool is_ar
 /* The hash of that argument, or of an element.  False if a column of a row is NULL.  To add a key, the set must have a view. */
 extern bool HashSetArgument(SetCall *call, Datum value, uint64 *hash);
 
-/* Of a table without keys: these become its keys' type.  Sets call->view. */
-extern void BeginSet(SetCall *call, Datum value);
-
 /* True if the index has all rows: its creation is over. */
 extern bool IsComplete(Relation index);
 
@@ -62,6 +59,12 @@ extern bool IsTooNewFor(Relation index, const SetView *view, Snapshot snapshot);
 
 /* The table whose keys these are. */
 extern Relation OpenTableOfSet(const SetCall *call);
+
+/* Opens the set for the SQL function of that name, which is refused where nothing can be written. */
+extern SetCall *OpenSetToAdd(FunctionCallInfo fcinfo, const char *function);
+
+/* As HashSetArgument; the first key fixes the type of the set's keys. */
+extern bool HashKeyToAdd(SetCall *call, Datum value, uint64 *hash);
 
 #pragma GCC visibility pop
 

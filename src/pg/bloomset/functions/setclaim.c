@@ -4,21 +4,19 @@
  *
  * The session keeps the claimed hashes, and sets their bits just before the commit record
  * is written, or that of PREPARE TRANSACTION.  Until the transaction ends it holds an
- * advisory lock of each hash: so another session that claims the key waits, and then
+ * lock of each hash: so another session that claims or adds the key waits, and then
  * finds it, or may have it.  A subtransaction that is rolled back takes its claims away.
  *
  * If an error comes between these bits and the commit record (a serialization failure,
  * say), or a prepared transaction is rolled back, the key stays remembered.
  */
-#include "pg/bloomset/functions/setadd.h"
+#include "pg/bloomset/functions/setclaim.h"
 
 #include "access/relation.h"
 #include "access/xact.h"
-#include "miscadmin.h"
-#include "storage/lock.h"
 #include "utils/memutils.h"
 
-#include "core/base/hash.h"
+#include "pg/bloomset/functions/setcall.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/table/settable.h"
 
@@ -32,20 +30,6 @@ typedef struct Claim
 static Claim *claims = NULL;	/* in TopTransactionContext */
 static uint32 n_claims = 0,
 			room = 0;
-
-/* Advisory locks of users have 1 or 2 there. */
-#define CLAIM_LOCK 0xB100
-
-/* False if this transaction had the lock before: it may have claimed the key. */
-static bool
-LockClaim(Oid set, uint64 hash)
-{
-	uint64		of_set = blx_hash_int64(hash, set);
-	LOCKTAG		tag;
-
-	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (of_set >> 32), (uint32) of_set, CLAIM_LOCK);
-	return LockAcquire(&tag, ExclusiveLock, false, false) == LOCKACQUIRE_OK;
-}
 
 static void
 AddClaims(void)
@@ -108,7 +92,7 @@ AtSubtransactionEnd(SubXactEvent event, SubTransactionId mine, SubTransactionId 
 	n_claims = kept;
 }
 
-static bool
+bool
 IsClaimedHere(Oid set, uint64 hash)
 {
 	for (uint32 i = 0; i < n_claims; i++)
@@ -150,7 +134,8 @@ bloomset_claim(PG_FUNCTION_ARGS)
 	LookupSetArgument(call, fcinfo, false);
 	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash) && !TestSetToAdd(call->view, call->rel, hash))
 	{
-		is_new = (LockClaim(call->id, hash) || !IsClaimedHere(call->id, hash)) && !TestSetToAdd(call->view, call->rel, hash);
+		ExpectClaims(call->view, call->rel);
+		is_new = (LockKey(call->rel, hash) || !IsClaimedHere(call->id, hash)) && !TestSetToAdd(call->view, call->rel, hash);
 		if (is_new)
 			RememberClaim(call->id, hash);
 	}

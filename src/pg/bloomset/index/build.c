@@ -5,7 +5,7 @@
  * only after the last row.  So the hashes are written to a temporary file, and counted
  * (HyperLogLog, within half a percent).  If the set has a capacity, they go into its one
  * stage at once.  Either way they come in batches, as many as fit in
- * maintenance_work_mem, sorted: a batch writes each page once, in the file's order.
+ * maintenance_work_mem, sorted by page: a batch writes each page once, in the file's order.
  *
  * The server reads the table.  It passes row versions that no snapshot sees, and those
  * of a HOT chain that is broken for this index; then it notes that the index is not for
@@ -26,7 +26,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "core/base/base.h"
 #include "core/kernels/block.h"
 #include "pg/base/base.h"
 #include "pg/bloomset/keys/setkeys.h"
@@ -88,19 +87,12 @@ bloomsetbuildempty(Relation index)
 /* ---- batches ---- */
 
 static void
-FillBatch(SetBuild *build)
-{
-	blx_sort_values((uint8_t *) build->hashes, build->n);
-	FillStage(build->view, build->index, 0, build->hashes, build->n);
-}
-
-static void
 EndBatch(SetBuild *build)
 {
 	if (build->file != NULL)
 		BufFileWrite(build->file, build->hashes, build->n * sizeof(uint64));
 	else
-		FillBatch(build);
+		FillStage(build->view, build->index, 0, build->hashes, build->n);
 	build->n = 0;
 }
 
@@ -153,7 +145,6 @@ FillStagesByPortion(SetBuild *build, const uint32 *ends, uint64 *some)
 		for (uint64 j = 0; j < build->n; j++)
 			if (PortionOf(build->hashes[j]) >= from && PortionOf(build->hashes[j]) < ends[i])
 				some[n++] = build->hashes[j];
-		blx_sort_values((uint8_t *) some, n);
 		FillStage(build->view, build->index, i, some, n);
 	}
 }
@@ -214,7 +205,7 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 	build.view = OpenSetView(index);
 	build.keys = OpenSetKeys(index);
 	build.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomset build row", ALLOCSET_DEFAULT_SIZES);
-	build.room = maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 2;
+	build.room = maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 3;	/* the batch, those of a stage, and those sorted */
 	build.hashes = MemoryContextAllocHuge(CurrentMemoryContext, build.room * sizeof(uint64));
 	if (meta.capacity > 0)
 		AppendStage(build.view, index, PlanOneStage(meta.capacity, meta.fpr), NULL, true);

@@ -1,5 +1,5 @@
 /*
- * insert.c - INSERT: the key of a row goes into the set, unless it is there.
+ * insert.c - INSERT: the key of a row goes into the set, unless it is there; at once, or with those of other rows.
  */
 #include "pg/bloomset/index/bloomset.h"
 
@@ -8,7 +8,7 @@
 #include "utils/rel.h"
 
 #include "pg/bloomset/keys/setkeys.h"
-#include "pg/bloomset/stages/adding.h"
+#include "pg/bloomset/stages/pending.h"
 
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
 typedef struct InsertState
@@ -46,7 +46,7 @@ bloomsetinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Rel
 	uint64		hash;
 
 	if (HashIndexedRow(state->keys, values, isnull, &hash))
-		(void) AddKeyToSet(state->view, index, hash);
+		AddKeyOfRow(state->view, index, hash);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->memory);
 	return false;

@@ -15,6 +15,7 @@
 #include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
 
+#include "core/base/hash.h"
 #include "core/kernels/block.h"
 #include "pg/bloomset/stages/stageplan.h"
 #include "pg/index/pages/wal.h"
@@ -60,7 +61,7 @@ CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Writes the metapage of the view, which differs from the one on disk in the last stage or in the horizon. */
+/* Writes the metapage of the view, which differs from the one on disk in the last stage, in the horizon or in the claims. */
 static void
 WriteMeta(SetView *view, Relation rel)
 {
@@ -79,6 +80,7 @@ WriteMeta(SetView *view, Relation rel)
 		BloomxChangeBytes(&change, &stored->stages, &meta->stages, sizeof meta->stages);
 	}
 	BloomxChangeBytes(&change, &stored->horizon, &meta->horizon, sizeof meta->horizon);
+	BloomxChangeBytes(&change, &stored->has_claims, &meta->has_claims, sizeof meta->has_claims);
 	BloomxChangeBytes(&change, &SetHeaderOf(change.page)->checksum, &checksum, sizeof checksum);
 	BloomxFinishChanges(&change, 1, rel);
 	UnlockReleaseBuffer(change.buffer);
@@ -90,6 +92,49 @@ MoveHorizon(SetView *view, Relation rel)
 	LockRelationForExtension(rel, ExclusiveLock);
 	RereadSetView(view, rel);
 	view->meta->horizon = U64FromFullTransactionId(ReadNextFullTransactionId());
+	WriteMeta(view, rel);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+}
+
+/* ---- claims ---- */
+
+/* Advisory locks of users have 1 or 2 there. */
+#define CLAIM_LOCK 0xB100
+
+static LOCKTAG
+TagOfKey(Relation rel, uint64 hash)
+{
+	uint64		of_set = blx_hash_int64(hash, RelationGetRelid(rel));
+	LOCKTAG		tag;
+
+	SET_LOCKTAG_ADVISORY(tag, MyDatabaseId, (uint32) (of_set >> 32), (uint32) of_set, CLAIM_LOCK);
+	return tag;
+}
+
+bool
+LockKey(Relation rel, uint64 hash)
+{
+	LOCKTAG		tag = TagOfKey(rel, hash);
+
+	return LockAcquire(&tag, ExclusiveLock, false, false) == LOCKACQUIRE_OK;
+}
+
+static void
+UnlockKey(Relation rel, uint64 hash)
+{
+	LOCKTAG		tag = TagOfKey(rel, hash);
+
+	(void) LockRelease(&tag, ExclusiveLock, false);
+}
+
+void
+ExpectClaims(SetView *view, Relation rel)
+{
+	if (view->meta->has_claims)
+		return;
+	LockRelationForExtension(rel, ExclusiveLock);
+	RereadSetView(view, rel);
+	view->meta->has_claims = 1;
 	WriteMeta(view, rel);
 	UnlockRelationForExtension(rel, ExclusiveLock);
 }
@@ -249,7 +294,10 @@ LockPages(const SetView *view, Relation rel, uint32 i, const uint64 *hashes, Pag
 		for (uint64 k = pages[p].from; k < pages[p].to && !pages[p].changed; k++)
 			pages[p].changed = !HasKey(stage, page, hashes[k]);
 		if (!pages[p].changed)
+		{
+			RelyOnPage(page);
 			continue;
+		}
 		swapped = pages[changed];
 		pages[changed++] = pages[p];
 		pages[p] = swapped;
@@ -310,7 +358,7 @@ AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_ne
 
 	*done = 0;
 	LockBuffer(meta, BUFFER_LOCK_SHARE);
-	if (SetMetaOf(BufferGetPage(meta))->stages == newest + 1)
+	if (SetMetaOf(BufferGetPage(meta))->stages == newest + 1 && SetMetaOf(BufferGetPage(meta))->has_claims == view->meta->has_claims)
 	{
 		*done = pages[count - 1].to;
 		changed = LockPages(view, rel, newest, hashes, pages, count);
@@ -331,32 +379,6 @@ AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_ne
 	for (int p = 0; p < count; p++)
 		ReleaseBuffer(pages[p].buffer);
 	return added;
-}
-
-/*
- * Moves those keys to the front that are not in the set.  numbers has their places in the
- * caller's array.  If the set grows meanwhile, keys may have come into what was its newest
- * stage after they were tested there: then they are tested again.
- */
-static uint64
-DropKnown(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n)
-{
-	uint32		stages;
-	uint64		left;
-
-	do
-	{
-		stages = view->meta->stages;
-		left = 0;
-		for (uint64 i = 0; i < n; i++)
-			if (!TestSetToAdd(view, rel, hashes[i]))
-			{
-				numbers[left] = numbers[i];
-				hashes[left++] = hashes[i];
-			}
-		n = left;
-	} while (view->meta->stages != stages);
-	return left;
 }
 
 /*
@@ -396,18 +418,112 @@ GrowIfFull(SetView *view, Relation rel, const uint64 *hashes, uint64 n)
 		}
 }
 
+/* One key, as most come. */
+bool
+AddKeyToSet(SetView *view, Relation rel, uint64 hash)
+{
+	uint64		number,
+				done = 0,
+				added = 0;
+
+	while (done == 0)
+	{
+		bool		may_be_claimed;
+
+		if (DropKnown(view, rel, view->meta->stages, &hash, &number, 1) == 0)
+			return false;
+		if (view->meta->stages == 0)
+			Grow(view, rel, 0);
+		may_be_claimed = view->meta->has_claims;
+		if (may_be_claimed)
+			(void) LockKey(rel, hash);
+		added = AddSome(view, rel, &hash, 1, NULL, &done);
+		if (may_be_claimed)
+			UnlockKey(rel, hash);
+		if (done == 0)
+			RereadSetView(view, rel);
+	}
+	GrowIfFull(view, rel, &hash, 1);
+	return added > 0;
+}
+
+/* Where keys are claimed, each is locked, and there may be more than fit in the lock table. */
+static uint64
+AddOneByOne(SetView *view, Relation rel, const uint64 *hashes, const uint64 *numbers, uint64 n, bool *is_new)
+{
+	uint64		added = 0;
+
+	for (uint64 i = 0; i < n; i++)
+	{
+		bool		is_added = AddKeyToSet(view, rel, hashes[i]);
+
+		added += is_added;
+		if (is_new != NULL)
+			is_new[numbers[i]] = is_added;
+	}
+	return added;
+}
+
+/*
+ * Puts keys in the order of their pages in the stage, and leaves those of one page in theirs.
+ * numbers go with them, unless NULL.  To sort the whole hashes would be half the time of a build.
+ */
+static void
+SortByPage(const SetStage *stage, uint64 *hashes, uint64 *numbers, uint64 n)
+{
+	uint64		pages = SetPagesOf(stage);
+	int			arrays = numbers != NULL ? 2 : 1;
+	uint64	   *from[2] = {hashes, numbers},
+			   *scratch = MemoryContextAllocHuge(CurrentMemoryContext, Max(arrays * n, 1) * sizeof(uint64)),
+			   *to[2] = {scratch, scratch + n};
+
+	/* a byte of the page number at a time, the lowest first */
+	for (int shift = 0; (pages - 1) >> shift > 0; shift += 8)
+	{
+		uint64		places[257] = {0};
+		uint32		place;
+
+		for (uint64 i = 0; i < n; i++)
+			places[((FindBlock(stage, from[0][i], &place) - stage->first) >> shift & 255) + 1]++;
+		for (int i = 1; i < 256; i++)
+			places[i] += places[i - 1];
+		for (uint64 i = 0; i < n; i++)
+		{
+			uint64		next = places[(FindBlock(stage, from[0][i], &place) - stage->first) >> shift & 255]++;
+
+			for (int j = 0; j < arrays; j++)
+				to[j][next] = from[j][i];
+		}
+		for (int i = 0; i < arrays; i++)
+		{
+			uint64	   *swapped = from[i];
+
+			from[i] = to[i];
+			to[i] = swapped;
+		}
+	}
+	if (from[0] != hashes)
+		for (int i = 0; i < arrays; i++)
+			memcpy(to[i], from[i], n * sizeof(uint64));
+	pfree(scratch);
+}
+
 /* Adds keys of all parts of the set; the arrays are spoilt.  numbers has their places in is_new, unless that is NULL. */
 static uint64
 AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n, bool *is_new)
 {
-	uint64		left = DropKnown(view, rel, hashes, numbers, n),
-				added = 0;
+	uint64		added = 0,
+				left = n,
+				done;
 	bool	   *news = palloc(Max(n, 1));
 
-	while (left > 0)
+	for (;;)
 	{
-		uint64		done;
-
+		/* whether the newest stage has them is seen when its pages are locked */
+		left = DropKnown(view, rel, view->meta->stages - 1, hashes, numbers, left);
+		if (left == 0 || view->meta->has_claims)
+			break;
+		SortByPage(&view->meta->stage[view->meta->stages - 1], hashes, numbers, left);
 		memset(news, 0, left);
 		done = AddUnknown(view, rel, hashes, left, news, &added);
 		for (uint64 i = 0; i < done && is_new != NULL; i++)
@@ -415,12 +531,14 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
 		if (done == left)
 			break;
 		/* somebody else has added a stage, and perhaps keys */
-		memmove(hashes, hashes + done, (left - done) * sizeof(uint64));
-		memmove(numbers, numbers + done, (left - done) * sizeof(uint64));
+		left -= done;
+		memmove(hashes, hashes + done, left * sizeof(uint64));
+		memmove(numbers, numbers + done, left * sizeof(uint64));
 		RereadSetView(view, rel);
-		left = DropKnown(view, rel, hashes, numbers, left - done);
 	}
 	pfree(news);
+	if (view->meta->has_claims)
+		return added + AddOneByOne(view, rel, hashes, numbers, left, is_new);
 	if (left > 0)
 		GrowIfFull(view, rel, hashes, left);
 	return added;
@@ -430,7 +548,7 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
  * The most keys of a batch.  A stage is looked at when a batch is in it, so it may hold one
  * batch more than planned.
  */
-#define MOST_IN_BATCH 8192
+#define MOST_IN_BATCH 65536
 #define LEAST_IN_BATCH 4
 #define BATCHES_PER_STAGE 32
 
@@ -439,7 +557,7 @@ KeysPerBatch(const SetMeta *meta)
 {
 	uint64		keys = meta->stage[meta->stages - 1].keys / BATCHES_PER_STAGE;
 
-	return Max(Min(keys, MOST_IN_BATCH), LEAST_IN_BATCH);
+	return meta->capacity > 0 ? MOST_IN_BATCH : Max(Min(keys, MOST_IN_BATCH), LEAST_IN_BATCH);
 }
 
 /* Of the mixed hash, bits that choose neither a block nor a bit. */
@@ -448,8 +566,8 @@ KeysPerBatch(const SetMeta *meta)
 
 /*
  * Hashes in their order would fill the first blocks of a stage until it is full on
- * average, and the last blocks of the next one.  So each batch takes keys from anywhere,
- * and has them in order.  ends[i] becomes the end of batch i.
+ * average, and the last blocks of the next one.  So each batch takes keys from anywhere.
+ * ends[i] becomes the end of batch i.
  */
 static void
 SplitIntoBatches(const uint64 *given, uint64 n, uint64 batches, uint64 *hashes, uint64 *numbers, uint64 *ends)
@@ -473,29 +591,6 @@ SplitIntoBatches(const uint64 *given, uint64 n, uint64 batches, uint64 *hashes, 
 		hashes[place] = given[i];
 		numbers[place] = i;
 	}
-}
-
-/* One key, as most come: what AddBatch does, without its arrays. */
-bool
-AddKeyToSet(SetView *view, Relation rel, uint64 hash)
-{
-	uint64		number = 0,
-				done = 0,
-				added = 0;
-
-	while (done == 0)
-	{
-		if (DropKnown(view, rel, &hash, &number, 1) == 0)
-			return false;
-		if (view->meta->stages == 0)
-			Grow(view, rel, 0);
-		else
-			added = AddSome(view, rel, &hash, 1, NULL, &done);
-		if (done == 0)
-			RereadSetView(view, rel);
-	}
-	GrowIfFull(view, rel, &hash, 1);
-	return added > 0;
 }
 
 uint64
@@ -567,11 +662,12 @@ OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
 /* ---- building ---- */
 
 void
-FillStage(SetView *view, Relation rel, uint32 i, const uint64 *hashes, uint64 n)
+FillStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 n)
 {
 	const SetStage *stage = &view->meta->stage[i];
 	PageOfKeys	page;
 
+	SortByPage(stage, hashes, NULL, n);
 	for (uint64 done = 0; done < n; done += page.to)
 	{
 		BlockNumber block,

@@ -25,14 +25,22 @@
 extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
 
 /*
- * Adds n keys, whose hashes are sorted and differ.
+ * Adds n keys, in any order.
  * is_new, unless NULL, gets whether each was new: no transaction ever, committed or
- * not, had added it.  Returns how many were.
+ * not, had added it; of equal ones the first is.  Returns how many were.
  */
 extern uint64 AddToSet(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new);
 
 /* The same for one key.  Returns whether it was new. */
 extern bool AddKeyToSet(SetView *view, Relation rel, uint64 hash);
+
+/*
+ * Locks a key until the transaction ends, for who claims it: who adds it waits.  Returns false
+ * if the transaction had the lock.  Before the first key of a set is locked, ExpectClaims
+ * makes the set one whose keys are locked.
+ */
+extern bool LockKey(Relation rel, uint64 hash);
+extern void ExpectClaims(SetView *view, Relation rel);
 
 /*
  * Adds a stage, whose `first` is set here, with these words, or NULL: without bits.  The
@@ -43,8 +51,8 @@ extern void AppendStage(SetView *view, Relation rel, SetStage stage, const uint6
 /* ORs words into a stage. */
 extern void OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words);
 
-/* Adds keys, whose hashes are sorted, to stage i of a set that is being built: nothing is logged. */
-extern void FillStage(SetView *view, Relation rel, uint32 i, const uint64 *hashes, uint64 n);
+/* Adds keys to stage i of a set that is being built, and sorts them by page: nothing is logged. */
+extern void FillStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 n);
 
 /* Logs all pages of a set that has been built. */
 extern void LogBuiltSet(Relation rel);

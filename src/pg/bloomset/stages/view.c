@@ -20,6 +20,8 @@
 
 #include <math.h>
 
+#include "access/transam.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "utils/memutils.h"
@@ -27,6 +29,8 @@
 #include "core/base/base.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
+
+void		(*add_pending_keys) (void) = NULL;
 
 /* ---- damage ---- */
 
@@ -222,10 +226,13 @@ IsViewOf(const SetView *view, Relation rel)
 bool
 RefreshSetView(SetView *view, Relation rel)
 {
-	Buffer		buffer = ReadSetPage(view, rel, SET_META_BLOCK);
 	bool		in_recovery = RecoveryInProgress();
 	uint32		stages;
+	Buffer		buffer;
 
+	if (add_pending_keys != NULL)
+		add_pending_keys();
+	buffer = ReadSetPage(view, rel, SET_META_BLOCK);
 	if (in_recovery)
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	stages = *(volatile uint32 *) &SetMetaOf(BufferGetPage(buffer))->stages;
@@ -249,7 +256,7 @@ CheckPage(Relation rel, BlockNumber block, Page page, uint32 stage)
 }
 
 static bool
-TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery, bool to_add)
+TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery)
 {
 	const SetStage *stage = &view->meta->stage[i];
 	uint64		mixed = blx_group_mix(hash);
@@ -268,45 +275,109 @@ TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery, 
 		CheckPage(rel, block, page, i);
 	if (!found && in_recovery)
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	if (found && to_add)
-	{
-		/* until the bits are in the WAL */
-		LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-	}
 	ReleaseBuffer(buffer);
 	return found;
 }
 
-static bool
-Test(SetView *view, Relation rel, uint64 hash, bool to_add)
+static inline void
+CountReads(SetView *view, uint64 n)
+{
+	if (view->recent == NULL && (view->reads += n) >= READS_BEFORE_KEEPING)
+		KeepRecentBuffers(view);
+}
+
+bool
+TestSet(SetView *view, Relation rel, uint64 hash)
 {
 	bool		in_recovery = RecoveryInProgress();
 	uint32		tested = 0;
 
-	if (view->recent == NULL && ++view->reads >= READS_BEFORE_KEEPING)
-		KeepRecentBuffers(view);
+	if (add_pending_keys != NULL)
+		add_pending_keys();
+	CountReads(view, 1);
 	do
 	{
 		/* the newest first: it has the most keys that came lately */
 		for (uint32 i = view->meta->stages; i > tested; i--)
-			if (TestStage(view, rel, i - 1, hash, in_recovery, to_add))
+			if (TestStage(view, rel, i - 1, hash, in_recovery))
 				return true;
 		tested = view->meta->stages;
 	} while (RefreshSetView(view, rel));
 	return false;
 }
 
-bool
-TestSet(SetView *view, Relation rel, uint64 hash)
+/*
+ * If it is not there yet, the transaction gets an ID, and so a commit record, and counts that
+ * WAL as its own: then COMMIT flushes it.  What a client was told to be known must be known
+ * after a crash.
+ */
+void
+RelyOnPage(Page page)
 {
-	return Test(view, rel, hash, false);
+	XLogRecPtr	lsn = PageGetLSN(page);
+
+	if (XactLastRecEnd < lsn && XLogNeedsFlush(lsn))
+	{
+		(void) GetTopTransactionId();
+		XactLastRecEnd = lsn;
+	}
+}
+
+/* Moves those of the keys to the front that stage i does not have. */
+static uint64
+DropKnownOfStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 *numbers, uint64 n)
+{
+	const SetStage *stage = &view->meta->stage[i];
+	uint64		left = 0;
+
+	for (uint64 from = 0, to; from < n; from = to)
+	{
+		uint32		place;
+		BlockNumber block = FindBlock(stage, hashes[from], &place);
+		Buffer		buffer = ReadSetPage(view, rel, block);
+		Page		page = BufferGetPage(buffer);
+		uint64		before = left;
+
+		for (to = from; to < n && FindBlock(stage, hashes[to], &place) == block; to++)
+			if (!blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, blx_group_mix(hashes[to])))
+			{
+				numbers[left] = numbers[to];
+				hashes[left++] = hashes[to];
+			}
+		if (left > before)
+			CheckPage(rel, block, page, i);
+		if (left - before < to - from)
+		{
+			/* until the bits are in the WAL */
+			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+			RelyOnPage(page);
+			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
+		}
+		ReleaseBuffer(buffer);
+	}
+	return left;
+}
+
+uint64
+DropKnown(SetView *view, Relation rel, uint32 stages, uint64 *hashes, uint64 *numbers, uint64 n)
+{
+	CountReads(view, n);
+	for (uint32 i = stages; i > 0 && n > 0; i--)
+		n = DropKnownOfStage(view, rel, i - 1, hashes, numbers, n);
+	return n;
 }
 
 bool
 TestSetToAdd(SetView *view, Relation rel, uint64 hash)
 {
-	return Test(view, rel, hash, true);
+	do
+	{
+		uint64		number;
+
+		if (DropKnown(view, rel, view->meta->stages, &hash, &number, 1) == 0)
+			return true;
+	} while (RefreshSetView(view, rel));
+	return false;
 }
 
 void

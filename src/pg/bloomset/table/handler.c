@@ -13,6 +13,7 @@
 
 #include "access/multixact.h"
 #include "access/xloginsert.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "catalog/storage.h"
 #include "catalog/storage_xlog.h"
@@ -38,21 +39,6 @@ IsSetTable(Relation rel)
 	return rel->rd_tableam == &routine;
 }
 
-bool
-IsOidOfSetTable(Oid id)
-{
-	Relation	rel;
-	bool		is_table;
-
-	if (get_rel_relkind(id) != RELKIND_RELATION)
-		return false;
-	rel = RelationIdGetRelation(id);
-	is_table = rel != NULL && IsSetTable(rel);
-	if (rel != NULL)
-		RelationClose(rel);
-	return is_table;
-}
-
 /* ---- what there is not; these do not return, so their further arguments and results do not matter ---- */
 
 static void
@@ -63,12 +49,6 @@ RefuseRows(Relation rel)
 			 errmsg("rows of bloomset \"%s\" can be neither changed nor locked", RelationGetRelationName(rel)),
 			 errdetail("A key cannot be removed from a Bloom filter."),
 			 errhint("TRUNCATE empties the set.")));
-}
-
-static void
-RefuseTids(TableScanDesc scan)
-{
-	RefuseRows(scan->rs_rd);
 }
 
 static void
@@ -231,6 +211,19 @@ FetchStage(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slo
 	return !TTS_EMPTY(slot);
 }
 
+static bool
+IsStage(TableScanDesc base, ItemPointer tid)
+{
+	const SetView *view = ((SetScan *) base)->view;
+
+	return view != NULL && ItemPointerGetBlockNumber(tid) < view->meta->stages && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber;
+}
+
+static void
+IsLatest(TableScanDesc base, ItemPointer tid)
+{
+}
+
 /* ---- INSERT ---- */
 
 static void
@@ -267,6 +260,11 @@ SetNewFile(Relation rel, const RelationLocator *locator, char persistence, Trans
 {
 	SMgrRelation storage;
 
+	if (rel->rd_rel->relkind == RELKIND_MATVIEW)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("materialized view \"%s\" cannot have access method bloomset_table", RelationGetRelationName(rel)),
+				 errhint("Use CREATE TABLE ... USING bloomset_table AS ...")));
 	CheckSetTable(rel);
 	*freeze_xid = InvalidTransactionId;
 	*min_multi = InvalidMultiXactId;
@@ -315,10 +313,11 @@ CopyPages(Relation from, Relation to, Relation index, CLUSTER_PARAMETERS, Transa
 	}
 }
 
-static bool
-NeedsNoToast(Relation rel)
+/* The set keeps nothing there.  A table that it becomes by ALTER TABLE SET ACCESS METHOD does. */
+static Oid
+AccessMethodOfToast(Relation rel)
 {
-	return false;
+	return HEAP_TABLE_AM_OID;
 }
 
 /* Small, so that no workers are asked to read the few rows. */
@@ -348,7 +347,7 @@ MakeRoutine(void)
 	routine.relation_set_new_filelocator = SetNewFile;
 	routine.relation_nontransactional_truncate = TruncateFile;
 	routine.relation_copy_for_cluster = CopyPages;
-	routine.relation_needs_toast_table = NeedsNoToast;
+	routine.relation_toast_am = AccessMethodOfToast;
 	routine.relation_estimate_size = EstimateSize;
 
 	routine.scan_analyze_next_block = (void *) HasNoSample;
@@ -365,8 +364,8 @@ MakeRoutine(void)
 	routine.tuple_update = (void *) RefuseRows;
 	routine.tuple_lock = (void *) RefuseRows;
 	routine.tuple_satisfies_snapshot = (void *) RefuseRows;
-	routine.tuple_tid_valid = (void *) RefuseTids;
-	routine.tuple_get_latest_tid = (void *) RefuseTids;
+	routine.tuple_tid_valid = IsStage;
+	routine.tuple_get_latest_tid = IsLatest;
 	routine.index_fetch_begin = (void *) RefuseIndex;
 	routine.index_delete_tuples = (void *) RefuseIndex;
 	routine.index_build_range_scan = (void *) RefuseIndex;

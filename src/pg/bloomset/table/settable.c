@@ -24,15 +24,29 @@
 #include "pg/bloomset/table/stage.h"
 #include "pg/functions/functions.h"
 
-/* Of at most 64 MB. */
+/* 64 MB; and 512, which can still be dumped and restored. */
 #define STAGE_BLOCKS (UINT64CONST(1) << 20)
+#define MOST_STAGE_BLOCKS (UINT64CONST(1) << 23)
+
+/* So large that some four stages have the expected keys: in many, a key would take twice as many bits. */
+static uint64
+BlocksOfStages(const SetMeta *meta)
+{
+	SetMeta		unbounded = *meta;
+
+	if (meta->expected == 0)
+		return STAGE_BLOCKS;
+	unbounded.stage_blocks = PG_INT64_MAX;
+	return Min(Max(PlanBuiltStage(&unbounded, meta->expected).blocks / 4, STAGE_BLOCKS), MOST_STAGE_BLOCKS);
+}
 
 void
 BeginSetTable(Relation rel, const blx_identity *keys)
 {
-	SetMeta		meta = {.fpr = BLX_DEFAULT_FPR, .seed = keys->seed, .stage_blocks = STAGE_BLOCKS, .key_type = keys->key_type, .name_len = keys->name_len};
+	SetMeta		meta = {.fpr = BLX_DEFAULT_FPR, .seed = keys->seed, .key_type = keys->key_type, .name_len = keys->name_len};
 
 	(void) ReadSetModifier(TupleDescAttr(RelationGetDescr(rel), 0)->atttypmod, &meta.expected, &meta.fpr);
+	meta.stage_blocks = BlocksOfStages(&meta);
 	if (meta.name_len > 0)
 		memcpy(meta.name, keys->name, meta.name_len);
 	LockRelationForExtension(rel, ExclusiveLock);
@@ -55,48 +69,92 @@ FilterOfStage(SetView *view, Relation rel, uint32 i)
 
 /* ---- merging ---- */
 
+/* The words of a filter of that shape, folded and cut to a stage's. */
+static uint64 *
+FitToStage(const SetStage *stage, const SetStage *shape, const uint64 *words)
+{
+	uint64		n = stage->blocks * stage->parts,
+				folded = shape->blocks / stage->blocks;
+	uint64	   *fitted = MemoryContextAllocExtended(CurrentMemoryContext, n * sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+
+	for (uint64 b = 0; b < shape->blocks; b++)
+		blx_or_words(fitted + b / folded * stage->parts, words + b * shape->parts, stage->parts);
+	return fitted;
+}
+
 /*
- * True if the stage has that shape, and has room for these bits as well: then they are in it.
- * If it seems to have them all, it still has to be written: some may not be in the WAL yet.
+ * True if the filter can be made one of the stage's shape, and the stage has room for its bits:
+ * then they are in it.  If it seems to have them all, it still has to be written: some may not
+ * be in the WAL yet.
  */
 static bool
 MergeIntoStage(SetView *view, Relation rel, uint32 i, const SetStage *shape, const uint64 *words)
 {
 	const SetStage *stage = &view->meta->stage[i];
-	uint64		n = shape->blocks * shape->parts;
-	uint64	   *merged;
+	uint64		n = stage->blocks * stage->parts;
+	uint64	   *fitted,
+			   *merged;
 	uint64		before,
 				after;
+	bool		has_room;
 
-	if (stage->blocks != shape->blocks || stage->parts != shape->parts)
+	if (shape->blocks % stage->blocks != 0 || shape->parts < stage->parts)
 		return false;
+	fitted = FitToStage(stage, shape, words);
 	merged = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
 	CopyStage(view, rel, i, merged);
 	before = blx_popcount(merged, n);
-	blx_or_words(merged, words, n);
+	blx_or_words(merged, fitted, n);
 	after = blx_popcount(merged, n);
+	has_room = after == before || after <= ShareOfKeys(stage, stage->keys) * 64 * n;
+	if (has_room)
+		OrIntoStage(view, rel, i, fitted);
 	pfree(merged);
-	if (after > before && after > ShareOfKeys(stage, stage->keys) * 64 * n)
-		return false;
-	OrIntoStage(view, rel, i, words);
-	return true;
+	pfree(fitted);
+	return has_room;
 }
 
-/* The bits of a stage, of a filter that was planned for `capacity` keys, or 0. */
+/* True if the set itself would have made that stage next: so a set that is restored has the stages that were dumped. */
+static bool
+IsNextStage(const SetMeta *meta, const SetStage *stage)
+{
+	SetStage	next = PlanNextStage(meta);
+
+	return stage->blocks == next.blocks && stage->parts == next.parts && stage->keys == next.keys;
+}
+
+static void
+ReportParts(unsigned layout, unsigned parts)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("a filter of layout %s with %u parts cannot be merged into a bloomset", blx_layout_name(layout), parts),
+			 errdetail("A set consists of filters of layout partitioned_blocked with at most eight parts."),
+			 errhint("Take the first eight parts, bloom_prefix(filter, 8), build the filter for a higher rate, or add its keys by bloomset_add_new.")));
+}
+
+/*
+ * The bits of a stage, of a filter that was planned for `capacity` keys, or 0.  Of more than
+ * eight parts the first eight, which are a filter of a higher rate, can go into a stage that is
+ * there; but to choose that rate for the set is the user's.
+ */
 static void
 MergeStage(SetView *view, Relation rel, uint64 blocks, unsigned parts, uint64 capacity, const uint64 *words)
 {
-	SetStage	stage = {.blocks = blocks, .parts = parts};
-	uint64		n = blocks * parts,
+	SetStage	stage = {.blocks = blocks, .keys = capacity, .parts = Min(parts, BLX_GROUP)};
+	uint64		n = blocks * stage.parts,
 				set = blx_popcount(words, n);
 
-	for (uint32 i = 0; i < view->meta->stages; i++)
+	for (uint32 i = 0; i < view->meta->stages && !IsNextStage(view->meta, &stage); i++)
 		if (MergeIntoStage(view, rel, i, &stage, words))
 			return;
 	if (set == 0)
 		return;
+	if (parts > BLX_GROUP)
+		ReportParts(BLX_PARTITIONED_BLOCKED, parts);
 	/* without a plan it is full as it is */
-	stage.keys = capacity > 0 ? capacity : Max(1, (uint64) ceil(KeysOfShare(&stage, set / (64.0 * n))));
+	if (capacity == 0)
+		stage.keys = Max(1, (uint64) ceil(KeysOfShare(&stage, set / (64.0 * n))));
 	stage.fpr = Min(Max(RateOfStage(&stage, stage.keys), 1e-300), 0.999);
 	LockRelationForExtension(rel, ExclusiveLock);
 	RereadSetView(view, rel);
@@ -119,10 +177,7 @@ MergeHashes(SetView *view, Relation rel, const blx_filter *f)
 
 	/* scattered: in their order, they would fill the first blocks of a stage */
 	while ((n = blx_hashes_next_for(BLX_SCALABLE, f, &cursor, hashes, lengthof(hashes))) > 0)
-	{
-		blx_sort_values((uint8_t *) hashes, n);
 		(void) AddToSet(view, rel, hashes, n, NULL);
-	}
 }
 
 /* A chain's stages have the largest, which is the newest, first. */
@@ -137,21 +192,6 @@ MergeChain(SetView *view, Relation rel, const blx_filter *f)
 	}
 }
 
-static bool
-HasStages(const blx_filter *f)
-{
-	if (f->layout == BLX_HASHES)
-		return true;
-	if (f->layout == BLX_PARTITIONED_BLOCKED)
-		return f->parts <= BLX_GROUP;
-	if (f->layout != BLX_SCALABLE)
-		return false;
-	for (unsigned i = 0; i < blx_chain_stages(f); i++)
-		if (blx_chain_stage(f, i).parts > BLX_GROUP)
-			return false;
-	return true;
-}
-
 void
 MergeIntoSetTable(Relation rel, const blx_filter *f)
 {
@@ -164,12 +204,8 @@ MergeIntoSetTable(Relation rel, const blx_filter *f)
 	CheckSetTable(rel);
 	if (keys.key_type == BLX_KEY_NONE)
 		return;					/* it has no keys */
-	if (!HasStages(f))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("a filter of layout %s with %u parts cannot be merged into a bloomset", blx_layout_name(f->layout), f->parts),
-				 errdetail("A set consists of filters of layout partitioned_blocked with at most eight parts."),
-				 errhint("Take the first eight parts, bloom_prefix(filter, 8), build the filter for a higher rate, or add its keys by bloomset_add_new.")));
+	if (f->layout != BLX_HASHES && f->layout != BLX_SCALABLE && f->layout != BLX_PARTITIONED_BLOCKED)
+		ReportParts(f->layout, f->parts);
 	if (!HasMetaPage(rel))
 		BeginSetTable(rel, &keys);
 	view = OpenSetView(rel);

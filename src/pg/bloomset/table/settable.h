@@ -14,7 +14,6 @@
 
 /* True if the relation is such a table, of any shape. */
 extern bool IsSetTable(Relation rel);
-extern bool IsOidOfSetTable(Oid id);
 
 /* Of a table without keys, makes the metapage: these are its keys. */
 extern void BeginSetTable(Relation rel, const blx_identity *keys);

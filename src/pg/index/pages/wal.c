@@ -16,6 +16,7 @@
 
 #include "access/xloginsert.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/rel.h"
 
 void
@@ -67,22 +68,42 @@ BloomxChangeBytes(BloomxChange *change, void *place, const void *bytes, uint32 l
  */
 #define GAP sizeof(OffsetNumber[2])
 
+/* The first byte from there on that differs, or length. */
+static uint32
+NextDifference(const char *old, const char *new, uint32 from, uint32 length)
+{
+	for (; from + sizeof(uint64) <= length; from += sizeof(uint64))
+	{
+		uint64		a,
+					b;
+
+		memcpy(&a, old + from, sizeof a);
+		memcpy(&b, new + from, sizeof b);
+		if (a != b)
+#ifdef WORDS_BIGENDIAN
+			return from + (63 - pg_leftmost_one_pos64(a ^ b)) / 8;
+#else
+			return from + pg_rightmost_one_pos64(a ^ b) / 8;
+#endif
+	}
+	while (from < length && old[from] == new[from])
+		from++;
+	return from;
+}
+
 void
 BloomxChangeSomeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length)
 {
 	const char *old = place,
 			   *new = bytes;
+	uint32		next;
 
-	for (uint32 from = 0, to; from < length; from = to)
+	for (uint32 from = NextDifference(old, new, 0, length); from < length; from = next)
 	{
 		uint32		last = from;
 
-		to = from + 1;
-		if (old[from] == new[from])
-			continue;
-		for (; to < length && to - last <= GAP; to++)
-			if (old[to] != new[to])
-				last = to;
+		while ((next = NextDifference(old, new, last + 1, length)) < length && next - last <= GAP)
+			last = next;
 		BloomxChangeBytes(change, (char *) place + from, new + from, last - from + 1);
 	}
 }

@@ -1,0 +1,165 @@
+/*
+ * pending.c - keys of inserted rows, kept in the session for a while, for many keys at once
+ * cost a third of the time and of the WAL.
+ *
+ * Nobody else can see the rows before the transaction commits.  So their keys are added
+ *
+ *   before the commit record, or that of PREPARE TRANSACTION, is written
+ *   before this session reads any set (add_pending_keys), or begins another query, which may have parallel workers
+ *   when there are MOST_KEYS
+ *
+ * Keys of a subtransaction that is rolled back are added like others: they are false positives.
+ * If the index is dropped, the keys go with it; if its file is replaced, they go into the new
+ * one: what filled that had read the rows, or copied the pages.
+ *
+ * Under SERIALIZABLE keys are added at once.  A transaction that tests a key locks the set,
+ * and is in conflict with inserts that come after that; of one that came before, it must see
+ * the key.
+ */
+#include "pg/bloomset/stages/pending.h"
+
+#include "access/relation.h"
+#include "access/xact.h"
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "pg/bloomset/stages/adding.h"
+
+#define MOST_SETS 64
+#define MOST_KEYS 32768
+
+/*
+ * A transaction's first keys are added one by one, for most transactions have no more.  So are
+ * the keys after some that were asked for too early.
+ */
+#define FIRST_KEYS 16
+#define FEW_KEYS 16
+#define KEYS_AFTER_FEW 256
+
+typedef struct PendingKeys
+{
+	Oid			set;
+	uint32		one_by_one;		/* that many are added at once */
+	uint32		n;
+	uint64	   *hashes;			/* in TopTransactionContext */
+} PendingKeys;
+
+static PendingKeys sets[MOST_SETS];
+static int	n_sets = 0;
+static PendingKeys *last = NULL;	/* of the key before */
+static bool is_ending = false;	/* the transaction is past the point where keys are added */
+static ExecutorStart_hook_type next_start;
+
+/* NULL: the transaction has too many sets. */
+static PendingKeys *
+PendingKeysOf(Oid set)
+{
+	if (last != NULL && last->set == set)
+		return last;
+	for (int i = 0; i < n_sets; i++)
+		if (sets[i].set == set)
+			return last = &sets[i];
+	if (n_sets == MOST_SETS)
+		return NULL;
+	sets[n_sets] = (PendingKeys) {.set = set, .one_by_one = FIRST_KEYS};
+	return last = &sets[n_sets++];
+}
+
+/* If there is an error, the keys are still pending. */
+static void
+AddPending(PendingKeys *pending, SetView *view, Relation index)
+{
+	(void) AddToSet(view, index, pending->hashes, pending->n, NULL);
+	if (pending->n < FEW_KEYS)
+		pending->one_by_one = KEYS_AFTER_FEW;
+	pending->n = 0;
+}
+
+/* The index may have been dropped by this transaction. */
+static void
+OpenAndAddPending(PendingKeys *pending)
+{
+	Relation	index = try_relation_open(pending->set, RowExclusiveLock);
+
+	if (index != NULL)
+	{
+		AddPending(pending, OpenSetView(index), index);
+		relation_close(index, NoLock);
+	}
+	pending->n = 0;
+}
+
+static void
+AddAllPendingKeys(void)
+{
+	static MemoryContext memory = NULL;
+	MemoryContext old;
+
+	if (memory == NULL)
+		memory = AllocSetContextCreate(TopMemoryContext, "bloomset pending keys", ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(memory);
+	old = MemoryContextSwitchTo(memory);
+	for (int i = 0; i < n_sets; i++)
+		if (sets[i].n > 0)
+			OpenAndAddPending(&sets[i]);
+	add_pending_keys = NULL;
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(memory);
+}
+
+void
+AddKeyOfRow(SetView *view, Relation index, uint64 hash)
+{
+	PendingKeys *pending = PendingKeysOf(RelationGetRelid(index));
+
+	if (pending == NULL || is_ending || pending->one_by_one > 0 || IsolationIsSerializable())
+	{
+		(void) AddKeyToSet(view, index, hash);
+		if (pending != NULL && pending->one_by_one > 0)
+			pending->one_by_one--;
+		return;
+	}
+	if (pending->hashes == NULL)
+		pending->hashes = MemoryContextAlloc(TopTransactionContext, MOST_KEYS * sizeof(uint64));
+	pending->hashes[pending->n++] = hash;
+	add_pending_keys = AddAllPendingKeys;
+	if (pending->n == MOST_KEYS)
+		AddPending(pending, view, index);
+}
+
+static void
+AtTransactionEnd(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_PRE_COMMIT || event == XACT_EVENT_PRE_PREPARE)
+	{
+		if (add_pending_keys != NULL)
+			AddAllPendingKeys();
+		is_ending = true;
+	}
+	else if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT || event == XACT_EVENT_PREPARE)
+	{
+		n_sets = 0;
+		last = NULL;
+		add_pending_keys = NULL;
+		is_ending = false;
+	}
+}
+
+static void
+AtQueryStart(QueryDesc *query, int flags)
+{
+	if (add_pending_keys != NULL)
+		AddAllPendingKeys();
+	if (next_start)
+		next_start(query, flags);
+	else
+		standard_ExecutorStart(query, flags);
+}
+
+void
+InitPendingKeys(void)
+{
+	RegisterXactCallback(AtTransactionEnd, NULL);
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = AtQueryStart;
+}

@@ -1,0 +1,20 @@
+/*
+ * pending.h - keys of inserted rows that are to go into a set before anybody needs them
+ * there.
+ */
+#ifndef BLOOMX_PENDING_H
+#define BLOOMX_PENDING_H
+
+#include "pg/bloomset/stages/view.h"
+
+#pragma GCC visibility push(hidden)
+
+/* At load time. */
+extern void InitPendingKeys(void);
+
+/* Adds the key of a row that the transaction has inserted: now, or with others. */
+extern void AddKeyOfRow(SetView *view, Relation index, uint64 hash);
+
+#pragma GCC visibility pop
+
+#endif							/* BLOOMX_PENDING_H */
