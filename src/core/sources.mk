@@ -7,7 +7,7 @@ CORE_SOURCES = \
 	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked grouped partitioned_blocked counting) \
 	$(patsubst %,layouts/growing/%.c, hashes scalable age_partitioned) \
 	$(patsubst %,layouts/sealed/%.c, fuse_sizes seal binary_fuse) \
-	$(patsubst %,layouts/research/%.c, hybrid rational variable_blocked dynamic_blocked dynamic_blocked_plan) \
+	$(patsubst %,layouts/research/%.c, hybrid fractional dynamic_blocked dynamic_blocked_plan) \
 	$(patsubst %,filter/%.c, options sizing filter estimate growth format slices) \
 	$(patsubst %,filter/algebra/%.c, algebra union resize compare pair)
 

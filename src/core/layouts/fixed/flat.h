@@ -4,7 +4,7 @@
  *
  * standard (P = 1), partitioned (H = 1) and hybrid (both more than 1) share this
  * scheme.  Their own files have what distinguishes them: the geometry, the
- * sizing and the formula.  rational adds one probe to it.  The functions are
+ * sizing and the formula.  rational shares how it is folded.  The functions are
  * members of struct blx_layout, with the contracts that layout.h states.
  */
 #ifndef BLX_FLAT_H

@@ -1,8 +1,24 @@
 /*
- * variable_blocked.c - blocks of variable size: m bits as a sum of powers of
- * two, each of which is a filter of all keys.
+ * fractional.c - layouts whose k need not be a whole number: rational and
+ * variable_blocked.
  *
- * Walther, Mansour and Werner (VSBBF).  There is one block for each bit
+ * Both are blocks, each of which is a filter of all keys.  In a block every key sets
+ * floor(k) bits, and a fraction k - floor(k) of the keys sets one more.  The key's own
+ * hash decides whether it does, so that adding and testing agree.  The extra probe has a
+ * derived hash w of its own.  As for every probe, its top bits give the position; its
+ * lowest 16 bits switch the probe on if they are below the fraction, in 1/65536.  The two
+ * are independent: m is at most 2^33, so a position stands for at least 2^31
+ * adjacent values of w, in which all values of the low bits are equally frequent.
+ *
+ * rational (Walther, Mansour and Werner 2025) is one block: a standard filter.  A fraction
+ * averages over keys, and an arithmetic mean is never below the geometric one.  So the
+ * false positive rate is lowest at a whole k, and a plan by capacity has a whole k: it is
+ * the standard filter's.  The exception is a k below 1, for filters of fewer bits than
+ * keys.  Then a fraction k of the keys has one bit, and the others have none: they are
+ * found in every such filter, an empty one included.  So two filters are never proven
+ * disjoint.
+ *
+ * variable_blocked (the same authors' VSBBF) has one block for each bit
  * that is set in m, the largest first.  Every key goes into every block and sets
  * a number of bits in proportion to the block's size: a block of 2^i bits takes
  * k_i = K / 2^(top - i), where K belongs to the largest block, of 2^top bits.
@@ -10,9 +26,9 @@
  * (2^top / n) ln 2.  A position is the top bits of a hash.  The first
  * blocks alone are a smaller and less exact filter of the same keys.
  *
- * The k_i need not be whole (rational.c has the method).  A block with k_i below
- * 1 has a bit of only that fraction of the keys.  K is at least 1, because a key
- * without any bit would be found in an empty filter.
+ * The k_i need not be whole.  A block with k_i below 1 has a bit of only that fraction
+ * of the keys.  K is at least 1, because a key without any bit would be found in an empty
+ * filter.
  *
  * K is the header's probes and fraction, a fixed-point number, and k_i is that
  * number shifted, so a prefix has exactly the same k_i.  To the rest of the core
@@ -22,8 +38,8 @@
 #include <math.h>
 
 #include "core/base/hash.h"
+#include "core/layouts/fixed/flat.h"
 #include "core/layouts/geometry.h"
-#include "core/layouts/layout.h"
 #include "core/theory/theory.h"
 
 /*
@@ -46,12 +62,13 @@ typedef struct block
 	uint64_t	k;				/* k_i, in 1/65536 */
 	unsigned	hash;			/* the number of its first derived hash */
 	uint64_t	left;			/* bits of m from this block on */
+	bool		whole;			/* all of them are one block: rational */
 } block;
 
 static inline block
-before_first(uint64_t bits, unsigned probes, unsigned fraction)
+before_first(uint8_t layout, uint64_t bits, unsigned probes, unsigned fraction)
 {
-	return (block) {.left = bits, .k = k_of_largest(probes, fraction)};
+	return (block) {.left = bits, .k = k_of_largest(probes, fraction), .whole = layout == BLX_RATIONAL};
 }
 
 /* Goes to the first or the next block.  False if there is none. */
@@ -65,7 +82,7 @@ next_block(block *b)
 	if (b->left == 0)
 		return false;
 	/* The block's size is the highest bit of what is left; k_i shrinks in proportion. */
-	size = UINT64_C(1) << (63 - __builtin_clzll(b->left));
+	size = b->whole ? b->left : UINT64_C(1) << (63 - __builtin_clzll(b->left));
 	if (b->size > 0)
 	{
 		b->k >>= __builtin_ctzll(b->size) - __builtin_ctzll(size);
@@ -75,7 +92,7 @@ next_block(block *b)
 	return true;
 }
 
-#define EACH_BLOCK(b, x) for (block b = before_first((x)->part_bits, (x)->probes, (x)->fraction); next_block(&b);)
+#define EACH_BLOCK(b, x) for (block b = before_first((x)->layout, (x)->part_bits, (x)->probes, (x)->fraction); next_block(&b);)
 
 /* ---- geometry ---- */
 
@@ -90,7 +107,7 @@ bits_per_key(const blx_geometry *g)
 }
 
 static bool
-check(const blx_geometry *g, blx_error *error)
+variable_check(const blx_geometry *g, blx_error *error)
 {
 	return g->probes > 0 ||
 		blx_fail(error, BLX_CORRUPT, NULL, NULL, "a variable_blocked filter has at least one probe in the largest block");
@@ -118,7 +135,7 @@ of_k(uint64_t bits, double k_largest)
 
 /* k is the bits per key in all blocks together.  Half a unit of the fixed point is the tolerance of the check. */
 static bool
-at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+variable_at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
 {
 	double		share = size_of_largest(bits) / (double) bits;
 
@@ -149,7 +166,7 @@ fpr_expected(const blx_geometry *g, uint64_t n)
  * finds it.
  */
 static bool
-plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
+variable_plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g, blx_error *error)
 {
 	const uint64_t most = BLX_MAX_BYTES / 8 - BLX_MAX_NAME;
 	uint64_t	low = 1,
@@ -175,7 +192,7 @@ plan(uint64_t capacity, double fpr, const blx_options *options, blx_geometry *g,
 
 /* Keeps the largest blocks: clears the lowest bits of m. */
 static bool
-prefix(blx_geometry *g, int64_t blocks, blx_error *error)
+variable_prefix(blx_geometry *g, int64_t blocks, blx_error *error)
 {
 	int			most = __builtin_popcountll(g->part_bits);
 
@@ -259,12 +276,15 @@ fill_of(const block *b, const uint64_t *words)
 {
 	uint64_t	set = b->size < 64
 		? (uint64_t) __builtin_popcountll(bits_of_small(b, words))
-		: blx_popcount(words + b->first / 64, b->size / 64);
+		: blx_popcount(words + b->first / 64, blx_words_for_bits(b->size));
 
 	return (double) set / (double) b->size;
 }
 
-/* The product over the blocks; each is a rational filter's rate at its fill (rational.c). */
+/*
+ * The product over the blocks.  Of each the mean over absent keys: F^floor(k) (1 - f + f F),
+ * with fill F and fraction f of keys that have one more probe.
+ */
 static void
 fpr_prefixes(const blx_filter *f, double *rates)
 {
@@ -280,7 +300,7 @@ fpr_prefixes(const blx_filter *f, double *rates)
 
 /* dst may be a prefix of src, whose blocks are the first bits of its body.  It may end within a word of src. */
 static void
-merge(blx_filter *dst, const blx_filter *src, blx_op op)
+variable_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
 	uint64_t	words = blx_words_for_bits(dst->part_bits);
 
@@ -294,7 +314,7 @@ merge(blx_filter *dst, const blx_filter *src, blx_op op)
  * bit: those with k_i >= 1, which come first.
  */
 static bool
-disjoint(const blx_filter *f, const blx_filter *g)
+variable_disjoint(const blx_filter *f, const blx_filter *g)
 {
 	const uint64_t *x = blx_cwords(f);
 	const uint64_t *y = blx_cwords(g);
@@ -316,6 +336,8 @@ details(const blx_filter *f, blx_emit emit, void *arg)
 	blx_geometry g = blx_geometry_of(f);
 
 	emit(arg, "k", blx_bits_per_key(&g), NULL);
+	if (f->layout == BLX_RATIONAL)
+		return;
 	emit(arg, "k_of_largest_block", (double) k_of_largest(g.probes, g.fraction) / BLX_FRACTION_ONE, NULL);
 	emit(arg, "variable_blocks", __builtin_popcountll(g.part_bits), NULL);
 }
@@ -332,17 +354,66 @@ const blx_layout blx_layout_variable_blocked = {
 	},
 	.instead = {[BLX_FOLD] = "Take a prefix of its blocks."},
 	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
-	.check = check,
+	.check = variable_check,
 	.bits_per_key = bits_per_key,
-	.plan = plan,
-	.at_bits = at_bits,
+	.plan = variable_plan,
+	.at_bits = variable_at_bits,
 	.add = add,
 	.test_fetched = test_fetched,
 	.test = test,
 	.fpr_expected = fpr_expected,
 	.fpr_prefixes = fpr_prefixes,
-	.prefix = prefix,
-	.merge = merge,
-	.disjoint = disjoint,
+	.prefix = variable_prefix,
+	.merge = variable_merge,
+	.disjoint = variable_disjoint,
+	.details = details,
+};
+
+/* ---- rational ---- */
+
+/* A step is one word more.  k is whole here. */
+static void
+rational_at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
+{
+	(void) options;
+	*g = (blx_geometry) {.layout = BLX_RATIONAL, .blocks = 1, .parts = 1, .probes = (uint16_t) k, .part_bits = 64 * step};
+}
+
+static bool
+rational_at_bits(double k, uint64_t bits, const blx_options *options, blx_geometry *g, blx_error *error)
+{
+	uint32_t	fixed = (uint32_t) llround(k * BLX_FRACTION_ONE);
+
+	(void) options;
+	(void) error;
+	*g = (blx_geometry) {.layout = BLX_RATIONAL, .blocks = 1, .parts = 1, .probes = (uint16_t) (fixed / BLX_FRACTION_ONE),
+	.fraction = (uint16_t) (fixed % BLX_FRACTION_ONE), .part_bits = bits};
+	return true;
+}
+
+/* A common key would leave a common bit, if every key has a bit. */
+static bool
+rational_disjoint(const blx_filter *a, const blx_filter *b)
+{
+	return a->probes > 0 && blx_flat_disjoint(a, b);
+}
+
+const blx_layout blx_layout_rational = {
+	.name = "rational",
+	.traits = BLX_FETCHABLE,
+	.fractional = true,
+	.one = BLX_ONE_BLOCK | BLX_ONE_PART,
+	.at_step = rational_at_step,
+	.max_step = BLX_MAX_BYTES / 8,
+	.at_bits = rational_at_bits,
+	.add = add,
+	.test_fetched = test_fetched,
+	.test = test,
+	.fpr_expected = fpr_expected,
+	.fpr_prefixes = fpr_prefixes,
+	.folds = BLX_FOLDS_PARTS,
+	.folded_bits_set = blx_flat_folded_bits_set,
+	.merge = blx_flat_merge,
+	.disjoint = rational_disjoint,
 	.details = details,
 };
