@@ -131,15 +131,18 @@ SELECT * FROM compared('SELECT o.id FROM o WHERE 3 < (SELECT count(*) FROM s JOI
 SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), sum(i.id) FROM o JOIN i ON o.k = i.k AND i.e > z.a) s');
 SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), sum(x.id) FROM o LEFT JOIN i x ON o.k = x.k + z.a) s');
 
--- No lookups: the inner side depends on the outer row, or is not the same each time; volatile conditions; no equality; switched off.
+-- No lookups: the inner side depends on the outer row, or is not the same each time; volatile conditions; no equality.
 SET enable_material = off;
 SELECT * FROM compared('SELECT o.id, l.id FROM o, LATERAL (SELECT i.id, i.k FROM i WHERE i.two = o.three OFFSET 0) l WHERE o.k = l.k');
 SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN (SELECT id, k FROM i WHERE random() < 2 OFFSET 0) x ON o.k = x.k');
 SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN (SELECT * FROM i TABLESAMPLE SYSTEM (100) OFFSET 0) x ON o.k = x.k');
 SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k AND random() < 2');
 SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k < x.k');
-SELECT count(*) FROM o LEFT JOIN i x ON o.k = x.k;
-SELECT count(*) FROM bloomx_last_runtime_filters();
+SELECT kinds FROM compared('SELECT o.id, x FROM o LEFT JOIN (SELECT x FROM generate_series(1, 40) x WHERE random() < 2 OFFSET 0) x ON o.k = x');
+-- ... rows that a view hides, by an operator that is not leakproof, after another condition
+CREATE VIEW hiding WITH (security_barrier) AS SELECT * FROM i WHERE id % 3 > 0;
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN hiding x ON o.id < x.id AND o.n = x.n');
+SELECT kinds FROM compared('SELECT o.id, x.id FROM o LEFT JOIN hiding x ON o.id < x.id AND o.k = x.k');
 
 -- More rows than memory: from the third outer row on the keys are known, and the inner side is read for those that it has.
 CREATE TABLE large AS SELECT g AS id, g % 40 * 3 AS k, g % 40 AS k2, 'key ' || g % 40 * 3 AS t, 7 AS all_of_them FROM generate_series(1, 4000) g;
