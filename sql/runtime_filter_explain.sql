@@ -39,8 +39,13 @@ SELECT filters_of(line) FROM bloomx_explain('SELECT count(*) FROM fact JOIN dim 
 SELECT filters_of(line) FROM unnest(ARRAY['EXPLAIN ', e'\n explain ANALYZE ', 'Explain(COSTS off)']) begins, bloomx_explain(begins || 'SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE filters_of(line) IS NOT NULL;
 -- ... why a join has none
 SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM small JOIN dim USING (k) WHERE dim.grp = 7', 'SELECT FROM fact JOIN dim USING (k)', 'SELECT FROM fact LEFT JOIN dim USING (k)']) statement, bloomx_explain(statement) line WHERE filters_of(line) IS NOT NULL;
--- ... of a plan without a join that could have one
-SELECT line FROM bloomx_explain('SELECT FROM fact JOIN dim ON fact.k < dim.k') line WHERE line ~* 'runtime filter';
+CREATE INDEX ON dim (k);
+SET enable_hashjoin = off;
+SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM fact JOIN dim USING (k) WHERE id = 7', 'SELECT FROM fact JOIN dim ON fact.k <> dim.k']) statement, bloomx_explain(statement) line WHERE filters_of(line) IS NOT NULL;
+RESET enable_hashjoin;
+DROP INDEX dim_k_idx;
+-- ... of a plan without a join
+SELECT line FROM bloomx_explain('SELECT FROM fact') line WHERE line ~* 'runtime filter';
 SELECT line::json IS NOT NULL AS is_json FROM bloomx_explain('(FORMAT JSON) SELECT FROM fact JOIN dim ON fact.k < dim.k') line;
 -- ... and that they are off
 SET bloomx.runtime_filter = off;

@@ -527,11 +527,21 @@ IsJoin(PlanState *ps)
 	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState);
 }
 
+/* A loop of a plan that is only shown: nothing but the reason is to be said of it. */
+static bool
+IsShownLoop(PlanState *ps)
+{
+	return IsA(ps, NestLoopState) && (ps->state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0;
+}
+
 static bool
 VisitNode(PlanState *ps, void *query)
 {
 	if (((FilteredQuery *) query)->has_filters && IsJoin(ps))
 		ConsiderJoin(query, ps);
+	else if (((FilteredQuery *) query)->has_filters && IsShownLoop(ps))
+		NoFilter(query, ps, ((NestLoop *) ps->plan)->nestParams != NIL ? "a nested loop that searches its inner side for each outer row" :
+				 "a nested loop; hash joins, and merge joins of sorts, have filters");
 	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
 		if (part->consider != NULL && PartIsOn(part) && part->wants(ps))
 			part->consider(query, ps);
@@ -541,7 +551,7 @@ VisitNode(PlanState *ps, void *query)
 static bool
 HasWork(PlanState *ps, void *with_filters)
 {
-	return (*(bool *) with_filters && IsJoin(ps)) || IsWanted(ps);
+	return (*(bool *) with_filters && (IsJoin(ps) || IsShownLoop(ps))) || IsWanted(ps);
 }
 
 void
