@@ -121,6 +121,11 @@ def setup(small):
         "CREATE INDEX ON mid USING brin (i4, d) WITH (pages_per_range = 1);",
         "CREATE INDEX ON dups USING brin (i8 int8_bloomx_ops, ts timestamp_bloomx_ops) WITH (pages_per_range = 1);",
         "CREATE INDEX ON mid (i4); CREATE INDEX ON tiny (i8);",
+        # indexes that tell pages, and those that do not
+        *(f"CREATE INDEX ON big USING {method} ({c});" for method, columns in (("btree", ("i8", "d", "v", "f")), ("hash", ("i4", "n", "o", "u")), ("bloomx", ("t", "ts", "i2"))) for c in columns),
+        *(f"CREATE INDEX ON ranged USING {method} ({c});" for method, columns in (("btree", ("i8", "t")), ("hash", ("d",)), ("bloomx", ("i4", "v"))) for c in columns),
+        "CREATE INDEX ON hashed (i2, i4) WHERE id % 3 = 0; CREATE INDEX ON hashed (t COLLATE \"POSIX\"); CREATE INDEX ON hashed (id, i4);",
+        "CREATE INDEX not_valid ON dated (i4); UPDATE pg_index SET indisvalid = false WHERE indrelid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = 'dated'::regclass);",
         # rows in ranges without a summary, dead rows, updated ones
         f"SELECT make('big', {count(500)}, 1200, 0, 13); DELETE FROM big WHERE id % 19 = 0; UPDATE big SET i4 = i4 + 5 WHERE id % 23 = 0;",
         "SELECT brin_desummarize_range(indexrelid, 4) FROM pg_index JOIN pg_class ON oid = indexrelid WHERE relam = (SELECT oid FROM pg_am WHERE amname = 'brin') AND indrelid = 'big'::regclass;",
@@ -451,6 +456,7 @@ class Generator:
                         ("enable_indexonlyscan", 0.4), ("enable_material", 0.3), ("enable_memoize", 0.3), ("enable_sort", 0.1), ("enable_parallel_hash", 0.4)):
             s.append(f"SET {name} = {'off' if self.chance(p) else 'on'};")
         s.append(f"SET enable_partitionwise_join = {self.one_of('on', 'off')};")
+        s.append(f"SET bloomx.runtime_filter_index_pages = {self.one_of('on', 'on', 'off')};")
         s.append(f"SET work_mem = '{self.r.choices(['64kB', '256kB', '4MB'], [3, 1, 3])[0]}';")
         s.append(f"SET max_parallel_workers_per_gather = {self.r.choices([0, 2], [3, 1])[0]};")
         s.append(f"SET plan_cache_mode = {self.one_of('auto', 'force_generic_plan')};")
@@ -757,13 +763,14 @@ def main():
     private, shared = workers_filter("off"), workers_filter("on")
     hashed, sorted_ = groups_are_filtered("on"), groups_are_filtered("off")
     joins = Comparison(Generator(options.seed), options, 1, 
-                       "SELECT rows_removed, pages_skipped, partitions_skipped, index_scans_skipped FROM bloomx_stat_runtime_filters")
+                       "SELECT rows_removed, pages_skipped, partitions_skipped, index_scans_skipped, index_searches FROM bloomx_stat_runtime_filters")
     with_rows = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])) for found, q in joins.run())
-    rows, pages, partitions, scans = joins.totals or [0, 0, 0, 0]
-    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages, {partitions} partitions and {scans} index scans")
+    rows, pages, partitions, scans, searches = joins.totals or [0, 0, 0, 0, 0]
+    print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages, {partitions} partitions and {scans} index scans; {searches} searches told pages")
     joins.check("rows were removed", rows > 0 or options.kind == "index_scans")
     joins.check("pages were skipped", pages > 0 or options.kind is not None)
     joins.check("partitions were skipped", partitions > 0 or options.kind is not None)
+    joins.check("indexes told pages", searches > 0 or options.kind is not None)
     joins.check("index scans were skipped", scans > 0 or options.kind not in (None, "index_scans"))
     joins.check(f"nothing is left of {2 * options.failures} failed statements", leaks_nothing(options.failures))
     joins.check("bounds that are younger than the snapshot are not used", old_snapshot_sees_all())
