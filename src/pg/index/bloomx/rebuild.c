@@ -34,9 +34,7 @@
 #include "utils/snapmgr.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/segment/entries.h"
-#include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
 #include "pg/index/pages/heaprows.h"
 

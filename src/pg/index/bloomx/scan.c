@@ -23,7 +23,7 @@
 #include "pg/functions/functions.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/segment.h"
 #include "pg/value/value.h"
 

@@ -18,10 +18,7 @@
 #include "pg/index/bloomx/build/concurrent.h"
 #include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/pending/reader.h"
-#include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
 
 /* Pending rows and what is made of them take up to six times the memory. */

@@ -11,7 +11,6 @@
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/segment/flush.h"
 #include "pg/index/bloomx/segment/merge.h"
 
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */

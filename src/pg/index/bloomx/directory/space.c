@@ -14,7 +14,7 @@
 #include "storage/lmgr.h"
 #include "utils/memutils.h"
 
-#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/pending/list.h"
 
 static void
 MarkUsed(Relation index, bool *used, BlockNumber blocks, BlockNumber start, uint32 pages)

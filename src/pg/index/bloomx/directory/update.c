@@ -2,12 +2,11 @@
  * update.c - the directory: the one WAL record that puts new segments in the place
  * of others, and of pending rows.
  */
-#include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/directory/snapshot.h"
 
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/pending/reader.h"
 
 bool
 BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots)

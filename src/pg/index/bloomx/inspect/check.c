@@ -30,7 +30,7 @@
 #include "pg/index/bloomx/build/feed.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/inspect/check_places.h"
-#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/pending/list.h"
 
 /* ---- a batch ---- */
 

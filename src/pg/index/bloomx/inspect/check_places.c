@@ -8,7 +8,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/segment.h"
 
 void

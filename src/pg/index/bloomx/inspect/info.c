@@ -22,7 +22,6 @@
 #include "pg/index/bloomx/build/build.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/pending/reader.h"
 
 /*
  * A user who may read the table may know what its index is made of, and so may

@@ -1,12 +1,11 @@
 /*
  * reader.c - reads the lists of pending rows.
  */
-#include "pg/index/bloomx/pending/reader.h"
+#include "pg/index/bloomx/pending/list.h"
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
-#include "pg/index/bloomx/pending/list.h"
 
 /* Begins to read the first words of a list. */
 static void

@@ -12,7 +12,7 @@
  * The table is not read: the signature of a filter, folded to fewer blocks and parts,
  * is the signature that the filter has there (slices.h).
  */
-#include "pg/index/bloomx/segment/flush.h"
+#include "pg/index/bloomx/segment/merge.h"
 
 #include <math.h>
 
@@ -20,10 +20,9 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "pg/index/bloomx/directory/update.h"
+#include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/pending/reader.h"
 #include "pg/index/bloomx/segment/entries.h"
 
 /* A row of TID and hashes, as BloomxReadPendingRows has it. */

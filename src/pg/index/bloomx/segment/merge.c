@@ -24,9 +24,7 @@
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/directory/update.h"
 #include "pg/index/bloomx/pending/list.h"
-#include "pg/index/bloomx/segment/flush.h"
 
 /*
  * A larger fan-out rewrites rows less often, but leaves more small segments,
