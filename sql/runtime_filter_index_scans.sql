@@ -241,7 +241,7 @@ RESET parallel_leader_participation;
 RESET max_parallel_workers_per_gather;
 SET max_parallel_workers_per_gather = 0;
 
--- Tests that skip nothing become rare; a hundred scans go before the first one.
+-- Tests that skip nothing become rare; hundreds of scans go before the first one.
 RESET bloomx.runtime_filter_min_removed;
 SELECT count(i.id) FROM inr o JOIN inr i ON i.i4 = o.i4;
 SELECT index_scans, index_scans_skipped, pauses FROM bloomx_last_runtime_filters();

@@ -48,18 +48,19 @@
 #include "runtimefilter/query/volatility.h"
 #include "runtimefilter/report/report.h"
 
-/* To open an index takes as long as ten or twenty searches, so this many go before. */
-#define SCANS_BEFORE 100
+/* To open an index and to make the first tests in vain takes as long as ten searches, so this many go before. */
+#define SCANS_BEFORE 300
 
 /* Tests are judged by as many. */
-#define WINDOW_TESTS 64
+#define WINDOW_TESTS 32
 
 /*
- * If they skip too little, one scan is tested after at least, and at most, so many, until one is skipped.  By chance,
- * as keys may have a period: that keeps 1.5 % of what tests cost.
+ * If they skip too little, one scan is tested after at least, and at most, so many, which keeps 1.5 % of what tests cost; by
+ * chance, as keys may have a period.  So many of these tests decide whether all scans are tested again.
  */
 #define LEAST_UNTESTED 32
 #define MOST_UNTESTED 96
+#define WINDOW_SAMPLES 8
 
 /* The last of the scans before, which are timed. */
 #define SCANS_TIMED 8
@@ -359,10 +360,12 @@ CountTest(KeyedScan *scan, bool is_skipped)
 	scan->tested++;
 	scan->skipped += is_skipped;
 	scan->counts[INDEX_SCANS_SKIPPED] += is_skipped;
-	if (scan->is_sampled ? is_skipped : scan->tested >= WINDOW_TESTS)
+	if (scan->tested >= (scan->is_sampled ? WINDOW_SAMPLES : WINDOW_TESTS))
 	{
-		scan->is_sampled = !scan->is_sampled && SkipTooFew(scan);
-		scan->counts[PAUSES] += scan->is_sampled;
+		bool		was_sampled = scan->is_sampled;
+
+		scan->is_sampled = SkipTooFew(scan);
+		scan->counts[PAUSES] += scan->is_sampled && !was_sampled;
 		scan->tested = scan->skipped = 0;
 	}
 	if (scan->is_sampled)
@@ -391,14 +394,19 @@ MayFind(KeyedScan *scan)
 	return may_find;
 }
 
+static TupleTableSlot *ExecKeyedScan(PlanState *ps);
+
 /* A scan begins.  True if it would find nothing. */
 static bool
 IsInVain(KeyedScan *scan)
 {
+	FilterPoint *point = scan->point;
 	instr_time	start;
 	bool		may_find;
 
-	scan->counts[INDEX_SCANS]++;
+	/* the way is shorter if nothing else is done here: now that is known */
+	if (scan->counts[INDEX_SCANS]++ == 0 && point->n_filters == 0 && point->builds == NIL)
+		ExecSetExecProcNode(point->ps, ExecKeyedScan);
 	scan->is_timed = scan->method == NULL && scan->untested <= SCANS_TIMED;
 	if (scan->untested > 0)
 	{
