@@ -10,7 +10,8 @@ LIMIT, UNION ALL, merge joins of sorts, lateral rescans, CTEs, cursors, changed 
 and all combinations of planner settings.  More than one in five is of a kind that once went wrong: parameters in the keys of either side, subplans that
 partitions share, containers of types without a hash, groups that lose a part of their rows, nodes that look ahead under a LIMIT, and
 volatile functions on each side of a join; or has loops that search a table of which every column has a set.  Each runs with filters off and on, forced on everywhere.  Of some the second
-one is another query, or has other settings, and must have the same rows (queries.py).  A query
+one is another query, or has other settings, and must have the same rows (queries.py).  Then come
+nested loops in all positions, whose rows must come in the same order, and which must not read more rows with lookups than without.  A query
 whose rows differ, or that fails in only one of the two ways, is printed and fails the test.
 
 Rows that agree prove nothing if no filter worked.  So at the end the session's totals must show rows removed,
@@ -147,6 +148,7 @@ def setup(small):
         # groups from 1001 on have three rows each, of which a filter that pauses after its first window drops one
         "CREATE TABLE visits AS SELECT CASE WHEN id <= 200 THEN 1000 + id WHEN id > 20000 THEN 1001 + id % 200 ELSE id % 140 END AS k,"
         "CASE WHEN id <= 200 THEN -1.0 WHEN id > 20000 THEN 1.0 ELSE 0 END AS s FROM generate_series(1, 20400) id; CREATE TABLE visitors AS SELECT CASE WHEN g < 140 THEN g ELSE g + 5000 END AS k FROM generate_series(0, 439) g; GRANT ALL ON ordered, visits, visitors TO bloomx_joins;",
+        "CREATE FUNCTION reads() RETURNS numeric LANGUAGE sql AS $$ SELECT sum(pg_stat_get_xact_tuples_returned(oid)) FROM pg_class WHERE relnamespace = 'public'::regnamespace $$;",
         # the key at which queries fail has rows in small tables, too
         "SELECT make(t, 1, 0, 260, 0) FROM unnest(ARRAY['big', 'mid', 'ranged']) t;",
         "CREATE FUNCTION fails(k int) RETURNS int LANGUAGE plpgsql AS $$ BEGIN IF k = 260 THEN RAISE EXCEPTION 'stop'; END IF; RETURN k; END $$;",
@@ -415,6 +417,60 @@ class Generator:
         return (f"SELECT r0.{column}::text AS c0, r1.id::text AS c1 FROM {sides[0]} {self.one_of('JOIN', 'LEFT JOIN', 'RIGHT JOIN', 'FULL JOIN')} {sides[1]} "
                 f"ON r0.{column} = r1.{column}")
 
+    def arm(self, left, right):
+        clauses = [self.equality(left, right, False) for _ in range(self.r.choices([1, 2], [4, 1])[0])]
+        if self.chance(0.3):
+            clauses.append(self.one_of(f"{right}.id % 3 = 1", f"{left}.id < {right}.id", f"{left}.i4 IS NOT NULL"))
+        self.r.shuffle(clauses)
+        return " AND ".join(clauses)
+
+    def loop_on(self, left, right):
+        if self.chance(0.5):
+            return self.on(left, right)
+        clauses = [" OR ".join(f"({self.arm(left, right)})" for _ in range(self.r.choices([2, 3], [3, 1])[0]))]
+        if self.chance(0.3):
+            clauses.append(self.one_of(self.equality(left, right, False), f"{left}.id <> {right}.id", f"{left}.id + 1000 > {right}.id"))
+        self.r.shuffle(clauses)
+        return " AND ".join(f"({c})" for c in clauses)
+
+    def loop_side(self, parameter=None):
+        """Rows that a loop reads again and again."""
+        table = self.one_of("tiny", "dups", "mid", "mid", "far", "nothing", "evens", "secret", "hashed")
+        where = f"x.i4 % 3 = {parameter}" if parameter and self.chance(0.6) else self.condition("x")
+        return self.one_of(table, table, "c", "c", "big", "(SELECT * FROM big OFFSET 0)", f"(SELECT * FROM {table} x WHERE {where} OFFSET 0)", f"(SELECT * FROM {table} x WHERE {where} ORDER BY i8, id LIMIT 30)",
+                           f"(SELECT * FROM {table} x WHERE {where})", f"({self.grouped(table)})", f"({self.first_rows(table)})",
+                           f"(SELECT * FROM {table} x WHERE {where} UNION ALL SELECT * FROM tiny)",
+                           f"(SELECT x.* FROM {table} x JOIN tiny y ON x.i4 = y.i4 OR x.t = y.t WHERE {where})",
+                           "(SELECT m.* FROM generate_series(1, 60) g JOIN mid m ON m.id = g OFFSET 0)")
+
+    def loops(self):
+        """Nested loops, in every position, whose rows come in an order."""
+        self.same = None
+        left, right = self.one_of("mid", "dups", "tiny", "far", "big", "listed", self.loop_side()), self.loop_side()
+        if left == "big":
+            left = f"(SELECT * FROM big x WHERE {self.condition('x')} LIMIT 200)"
+        on = self.loop_on("l", "r")
+        kind = self.r.randrange(7)
+        limit = self.one_of("", "", f" LIMIT {self.one_of(1, 3, 40)}")
+        if kind <= 2:
+            where = self.one_of("", "", f" WHERE {self.condition('l')}", " WHERE coalesce(r.id, 1) % 3 <> l.id % 2")
+            text = f"SELECT l.id::text AS c0, r.*::text AS c1 FROM {left} l {self.one_of('JOIN', 'LEFT JOIN')} {right} r ON {on}{where}{limit}"
+        elif kind == 3:
+            text = f"SELECT l.id::text AS c0 FROM {left} l WHERE {self.one_of('EXISTS', 'NOT EXISTS')} (SELECT FROM {right} r WHERE {on}){limit}"
+        elif kind == 4:
+            text = (f"SELECT l.id::text AS c0, r.t AS c1, q.id::text AS c2 FROM {left} l {self.one_of('JOIN', 'LEFT JOIN')} {right} r ON {on} "
+                    f"{self.one_of('JOIN', 'LEFT JOIN')} {self.loop_side()} q ON {self.loop_on(self.one_of('l', 'r'), 'q')} LIMIT 2000")
+        elif kind == 5:
+            right = self.loop_side("z.a")
+            more = self.one_of("", "", " AND r.id % 4 <> z.a", " AND l.i4 = r.i8 + z.a")
+            left = self.one_of(left, "(SELECT * FROM mid x WHERE id % 3 >= z.a OFFSET 0)")
+            text = (f"SELECT z.*, s.* FROM (VALUES (0), (1), (1), (2), (0)) z(a), LATERAL (SELECT count(*), count(r.id), sum(r.id), min(r.t) "
+                    f"FROM {left} l {self.one_of('JOIN', 'LEFT JOIN', 'LEFT JOIN')} {right} r ON ({on}){more}) s")
+        else:
+            text = (f"SELECT z.id::text AS c0, (SELECT {self.one_of('count(*)', 'min(r.id)', 'sum(r.id)')} FROM {self.one_of('tiny', 'dups')} l "
+                    f"{self.one_of('JOIN', 'LEFT JOIN')} {self.loop_side('z.i4')} r ON {on} WHERE l.i4 <> z.i4) AS c1 FROM {self.one_of('tiny', 'far')} z")
+        return f"WITH c AS MATERIALIZED (SELECT * FROM {self.one_of('mid', 'dups', 'tiny')} x WHERE {self.condition('x')}) {text}"
+
     def change(self):
         """A statement that changes a table, as a query of what it changed."""
         self.same = None
@@ -469,6 +525,16 @@ class Generator:
 DIGEST = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|' ORDER BY q::text COLLATE \"C\"), ''))"
 
 
+# in the order in which they come
+ORDERED = "count(*) || ' ' || md5(coalesce(string_agg(q::text, '|'), ''))"
+
+# Lookups read no more rows than the server's loops.
+LOOPS = {
+    "off": "BEGIN; SELECT reads() AS before \\gset\n%s;\nSELECT reads() - :before AS plain \\gset\nSELECT true; COMMIT;",
+    "on": "BEGIN; SELECT reads() AS before \\gset\n%s;\nSELECT reads() - :before <= :plain; COMMIT;",
+}
+
+
 KINDS = ("parameter", "shared", "containers", "partial", "streaming", "volatile", "index_scans")
 
 
@@ -498,12 +564,12 @@ def statements(g, number, only=None):
         before, after = "BEGIN;", "ROLLBACK;"
         if g.chance(0.3):
             before = "BEGIN ISOLATION LEVEL SERIALIZABLE;"
-    digest = f"SELECT {DIGEST} FROM ({query}) q"
+    digest = f"SELECT {ORDERED if only == 'loops' else DIGEST} FROM ({query}) q"
     if "changed AS" in query or "FOR UPDATE" in query:
         if "changed AS" not in query:
             query = f"WITH changed AS ({query}) SELECT * FROM changed"
         digest = query.replace("SELECT * FROM changed", f"SELECT {DIGEST} FROM changed q")
-    form = g.r.random()
+    form = g.r.random() if only != "loops" else 1
     if hard == "volatile":
         before, after, form = "SELECT setval('calls', 1, false);", "SELECT last_value FROM calls;", 1
     elif hard == "partial":
@@ -536,6 +602,10 @@ def statements(g, number, only=None):
         out.append(f"SET work_mem = '{g.one_of('64kB', '4MB', '4MB')}';")
     if hard == "index_scans":
         out.append("SET enable_nestloop = on; SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_indexscan = %s; SET enable_bitmapscan = on;" % g.one_of("on", "on", "off"))
+    if hard == "loops":
+        out.append(f"SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_nestloop = on; SET enable_memoize = off; SET enable_indexscan = {g.one_of('on', 'off', 'off')};"
+                   f"SET max_parallel_workers_per_gather = 0; SET work_mem = '{g.one_of('64kB', '4MB')}'; SET hash_mem_multiplier = 1;"
+                   f"SET enable_material = {g.one_of('on', 'off', 'off')}; SET bloomx.runtime_filter_min_removed = {g.one_of('0', '0', '0.1')};")
     if hard == "shared":
         out.append("SET max_parallel_workers_per_gather = 2; SET enable_hashjoin = on;")
     if hard == "containers":
@@ -545,9 +615,11 @@ def statements(g, number, only=None):
         if mode == "on" and forced_apart:
             out.append(g.settings())
         out.append(f"\\echo @ {number} {mode}")
-        out.append(body if mode == "off" or second is None else body.replace(query, second))
+        out.append(LOOPS[mode] % digest if hard == "loops" else body if mode == "off" or second is None else body.replace(query, second))
     if hard:
         out.append("RESET join_collapse_limit; RESET enable_hashagg;")
+    if hard == "loops":
+        out.append("RESET hash_mem_multiplier; RESET enable_memoize; SET bloomx.runtime_filter_min_removed = 0;")
     out.append("\\echo @ end")
     return "\n".join(out)
 
@@ -748,7 +820,7 @@ def main():
     parser.add_argument("--queries", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=0, help="stop after so many seconds")
-    parser.add_argument("--kind", choices=KINDS, help="only queries of one of the kinds that once went wrong")
+    parser.add_argument("--kind", choices=[*KINDS, "loops"], help="only queries of one of the kinds that once went wrong")
     parser.add_argument("--small", action="store_true", help="smaller tables: more queries in the same time")
     parser.add_argument("--failures", type=int, default=500, help="statements that fail, and as many that are cancelled")
     parser.add_argument("--tables", action="store_true", help="make the database and leave it there (scripts/test-sqlsmith)")
@@ -766,8 +838,16 @@ def main():
                        "SELECT rows_removed, pages_skipped, partitions_skipped, index_scans_skipped, index_searches FROM bloomx_stat_runtime_filters")
     with_rows = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])) for found, q in joins.run())
     rows, pages, partitions, scans, searches = joins.totals or [0, 0, 0, 0, 0]
+    if options.kind is None:
+        less = argparse.Namespace(queries=max(options.queries // 4, 10), seconds=options.seconds / 4, kind="loops")
+        loops = Comparison(Generator(options.seed), less, 1, "SELECT lookups, rows_removed FROM bloomx_stat_runtime_filters")
+        in_order = sum(any(not line.startswith("0 ") for line in found.get((q, "off"), [])[:1]) for found, q in loops.run())
+        print(f"{loops.number} loops, {in_order} with rows; {loops.totals[0]} outer rows looked up, {loops.totals[1]} excluded by keys")
+        joins.passed += loops.passed
+        joins.failed += loops.failed
+        joins.check("outer rows were looked up", loops.totals[0] > 0)
     print(f"{joins.number} queries, {with_rows} with rows, {joins.errors} errors; removed {rows} rows, skipped {pages} pages, {partitions} partitions and {scans} index scans; {searches} searches told pages")
-    joins.check("rows were removed", rows > 0 or options.kind == "index_scans")
+    joins.check("rows were removed", rows > 0 or options.kind in ("index_scans", "loops"))
     joins.check("pages were skipped", pages > 0 or options.kind is not None)
     joins.check("partitions were skipped", partitions > 0 or options.kind is not None)
     joins.check("indexes told pages", searches > 0 or options.kind is not None)
