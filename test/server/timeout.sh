@@ -30,7 +30,7 @@ sys.path.insert(0, os.path.join(sys.argv[1], "..", "..", "clients", "python"))
 import bloomx
 
 LAYOUTS = {"hashes": 0, "standard": 1, "partitioned": 2, "blocked": 3, "partitioned_blocked": 4, "hybrid": 5, "rational": 6,
-           "variable_blocked": 7, "scalable": 8, "dynamic_blocked": 9, "age_partitioned": 10, "counting": 11}
+           "variable_blocked": 7, "scalable": 8, "dynamic_blocked": 9, "age_partitioned": 10, "counting": 11, "binary_fuse": 12}
 INTEGER, HASH, NONE = 1, 254, 0
 
 
@@ -61,6 +61,13 @@ def chains(blocks, words_of_block, share):
     return header("dynamic_blocked", blocks, 1, 64 * words_of_block, 4) + body.tobytes()
 
 
+def sealed(blocks, fingerprint_bits, value_bits):
+    """binary_fuse of blocks of a million slots: whatever is in them, it is a filter."""
+    bits = fingerprint_bits + value_bits
+    words = [18 | value_bits << 8, blocks << 19] + [1] * blocks
+    return header("binary_fuse", blocks, bits, 1 << 20, 4) + struct.pack(f"<{len(words)}Q", *words) + b"\x5a" * (bits << 17) * blocks + bytes(8)
+
+
 M = 1 << 20
 values = {
     # small, with a capacity so large that no loop may count up to it
@@ -81,6 +88,9 @@ values = {
     "full default of 7": header("partitioned_blocked", M, 7, 64, 1, capacity=1) + b"\xff" * (56 * M),
     "full counting": header("counting", M // 4, 8, 64, 1, capacity=1) + bytes(8) + b"\xff" * (64 * M),
     "full variable": header("variable_blocked", 1, 1, 512 * M - 3, 7, capacity=1) + b"\xff" * (64 * M - 8) + struct.pack("<Q", 2**61 - 1),
+    "full sealed": sealed(64, 8, 0),
+    "full sealed, odd bits": sealed(46, 11, 0),
+    "full map": sealed(16, 8, 24),
     # to combine with the full ones at another size
     "empty partitioned": header("partitioned", 1, 8, 4 * M, 1, capacity=1) + bytes(4 * M),
     "empty hybrid": header("hybrid", 1, 4, 32, 2, capacity=1) + bytes(32),
@@ -138,7 +148,7 @@ EOF
 # ---- the calls, one per line: the name, a tab and the statement ----
 
 psql -XqAt -F "$(printf '\t')" -v ON_ERROR_STOP=1 >"$work/calls" <<'EOF' || exit 1
-CREATE TEMP TABLE f AS SELECT name, (ARRAY['hashes', 'standard', 'partitioned', 'blocked', 'partitioned_blocked', 'hybrid', 'rational', 'variable_blocked', 'scalable', 'dynamic_blocked', 'age_partitioned', 'counting'])[1 + get_byte(substring(bytes FROM 5 FOR 1), 0)] AS layout FROM wire WHERE name IN (SELECT name FROM filters);
+CREATE TEMP TABLE f AS SELECT name, (ARRAY['hashes', 'standard', 'partitioned', 'blocked', 'partitioned_blocked', 'hybrid', 'rational', 'variable_blocked', 'scalable', 'dynamic_blocked', 'age_partitioned', 'counting', 'binary_fuse'])[1 + get_byte(substring(bytes FROM 5 FOR 1), 0)] AS layout FROM wire WHERE name IN (SELECT name FROM filters);
 -- every function of the extension that takes a filter and can be called, except the inner ones of aggregates
 CREATE TEMP TABLE functions AS
 SELECT p.oid, p.proname, p.proargtypes::oid[] AS types, (SELECT count(*) FROM unnest(p.proargtypes) t WHERE t = 'bloomfilter'::regtype) AS filters

@@ -329,12 +329,26 @@ merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
 	blx_fuse	to = blx_fuse_shape(dst),
 				from = blx_fuse_shape(src);
-	uint64_t   *slots = blx_words(dst) + BLX_FUSE_SALTS + to.blocks;
+	uint64_t   *out = blx_words(dst) + BLX_FUSE_SALTS + to.blocks,
+				word = 0;
+	unsigned	used = 0;
 
 	(void) op;
 	memcpy(blx_words(dst), blx_cwords(src), 8 * (BLX_FUSE_SALTS + from.blocks));
 	for (uint64_t i = 0; i < from.blocks * from.block_slots; i++)
-		blx_put_slot(slots, i, to.slot_bits, blx_lowest_bits(blx_slot_at(from.slots, i, from.slot_bits), to.slot_bits));
+	{
+		uint64_t	slot = blx_lowest_bits(blx_slot_at(from.slots, i, from.slot_bits), to.slot_bits);
+
+		word |= slot << used;
+		used += to.slot_bits;
+		if (used < 64)
+			continue;
+		*out++ = word;
+		used -= 64;
+		word = used > 0 ? slot >> (to.slot_bits - used) : 0;
+	}
+	if (used > 0)
+		*out = word;
 }
 
 /* ---- what it knows ---- */
