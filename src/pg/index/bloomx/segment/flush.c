@@ -12,7 +12,7 @@
  * The table is not read: the signature of a filter, folded to fewer blocks and parts,
  * is the signature that the filter has there (slices.h).
  */
-#include "pg/index/bloomx/segment/merge.h"
+#include "pg/index/bloomx/segment/segment.h"
 
 #include <math.h>
 
