@@ -25,20 +25,17 @@
 /* all relations of a query are no longer its base relations alone: outer joins have numbers too */
 #define QUERY_RELIDS(root) ((root)->all_query_rels)
 
-/* the files of a relation, and the counters of a table's statistics, have other names */
+/* the files of a relation, the counters of a table's statistics and who owns it have other names */
 #define RelationLocator RelFileLocator
 #define LOCATOR_OF(relation) ((relation)->rd_locator)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
-
-/* owners are asked for by catalog */
 #define OwnsRelation(id, user) object_ownercheck(RelationRelationId, id, user)
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
 #define ereturn(context, result, ...) do { errsave(context, __VA_ARGS__); return result; } while (0)
 #define NewSoftErrors() ((Node *) palloc0(sizeof(Node)))
-
 static inline bool
 InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typmod, Node *soft, Datum *value)
 {
