@@ -116,7 +116,7 @@ AddLookups(List *lookups, Oid oid)
 	/* the lock of the table keeps it */
 	if (index == NULL)
 		return lookups;
-	if (HasPartitionLookup(index) && heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+	if (index->rd_index->indisvalid && HasPartitionLookup(index) && heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 	{
 		ancestors = index->rd_rel->relispartition ? get_partition_ancestors(oid) : NIL;
 		root = ancestors == NIL ? oid : llast_oid(ancestors);

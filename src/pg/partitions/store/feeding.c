@@ -90,52 +90,59 @@ typedef enum Added
 	ASK_AGAIN
 } Added;
 
+/*
+ * A key that the main filter has, or the newest open one, is not added.  The others are not asked: a key
+ * that they have too is not worth that much time.
+ */
 static Added
 TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 {
 	bool		building = (leaf->state & LEAF_BUILDING) != 0;
 	uint32		newest = store->next[NumberOfSlot(store, leaf)];
 
+	/* while the leaf is built, filters before the mark do not count */
 	if (!building && leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column))
 		return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
-	/* while the leaf is built, filters before the mark do not count */
-	if (newest != NO_SLOT && building && store->slots[newest].generation < leaf->generation)
-		newest = NO_SLOT;
-	for (uint32 i = newest; i != NO_SLOT && (!building || store->slots[i].generation >= leaf->generation); i = store->next[i])
-		if (ColumnsWithKey(rel, &store->slots[i], hash) != 0)
-			return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
-	if (newest == NO_SLOT)
-		return NO_FILTER;
+	if (newest == NO_SLOT || (building && store->slots[newest].generation < leaf->generation))
+		return StoreIsCurrent(rel, store) ? NO_FILTER : ASK_AGAIN;
 	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, store->slots[newest].generation))
 		return ASK_AGAIN;
 	return AddToOpenFilter(rel, store, newest, hash) ? ADDED : ASK_AGAIN;
 }
 
+/* The leaf may hold anything, if there is no room for its key. */
+static void
+GrowOrGiveUp(Relation rel, const Store *store, const StoreSlot *leaf)
+{
+	uint32		number = NumberOfSlot(store, leaf),
+				newest = store->next[number];
+	Oid			oid = leaf->leaf;
+
+	if (!Grow(rel, oid, newest == NO_SLOT ? 0 : store->slots[newest].generation))
+		(void) ChangeLeafState(rel, number, oid, 0, LEAF_COMPLETE | LEAF_BUILDING);
+}
+
 static void
 AddToLeaf(Relation rel, Oid oid, uint64 hash)
 {
-	for (;;)
+	Store	   *store = LastStore(rel);
+
+	for (;; store = ReadStore(rel))
 	{
-		Store	   *store = ReadStore(rel);
 		const StoreSlot *leaf;
+		Added		added = ASK_AGAIN;
 
 		if (store == NULL)
 			BloomxReportCorruption(rel, META_BLOCK, "The store of partitions' keys is damaged.");
 		leaf = FindLeaf(store, oid);
-		/* the leaf may hold anything: nothing to keep */
-		if (leaf == NULL || (leaf->state & (LEAF_COMPLETE | LEAF_BUILDING)) == 0)
+		if (leaf != NULL && (leaf->state & (LEAF_COMPLETE | LEAF_BUILDING)) != 0)
+			added = TryAdd(rel, store, leaf, hash);
+		else if (StoreIsCurrent(rel, store))	/* the leaf may hold anything: nothing to keep */
 			return;
-		switch (TryAdd(rel, store, leaf, hash))
-		{
-			case ADDED:
-				return;
-			case NO_FILTER:
-				if (!Grow(rel, oid, store->next[NumberOfSlot(store, leaf)] == NO_SLOT ? 0 : store->slots[store->next[NumberOfSlot(store, leaf)]].generation))
-					(void) ChangeLeafState(rel, NumberOfSlot(store, leaf), oid, 0, LEAF_COMPLETE | LEAF_BUILDING);
-				break;
-			case ASK_AGAIN:
-				break;
-		}
+		if (added == ADDED)
+			return;
+		if (added == NO_FILTER)
+			GrowOrGiveUp(rel, store, leaf);
 		CHECK_FOR_INTERRUPTS();
 	}
 }

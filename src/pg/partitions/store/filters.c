@@ -87,7 +87,7 @@ AddKey(Relation rel, const StoreSlot *filter, Buffer buffer, uint64 hash)
 	uint8	   *block = BlockOnPage(filter, BufferGetPage(buffer), BlockOfKey(filter, hash));
 	uint8		bits[BLOCK_ROWS / 8];
 	uint16		rows[KEY_ROWS];
-	BloomxChange change = {.buffer = buffer};
+	BloomxChange change;		/* 12 kB, of which little is used */
 
 	RowsOfKey(hash, rows);
 	if (HasKey(block, rows))
@@ -95,6 +95,7 @@ AddKey(Relation rel, const StoreSlot *filter, Buffer buffer, uint64 hash)
 	memcpy(bits, block, sizeof bits);
 	for (int i = 0; i < KEY_ROWS; i++)
 		bits[rows[i] / 8] |= 1 << rows[i] % 8;
+	change.buffer = buffer;
 	BloomxStartChanges(&change, 1, rel);
 	/* with a version whose records are made by comparing pages, change.page is a copy */
 	BloomxChangeSomeBytes(&change, change.page + ((char *) block - (char *) BufferGetPage(buffer)), bits, sizeof bits);

@@ -20,6 +20,10 @@
 
 /* ---- reading ---- */
 
+/* As it was read last, of that relation. */
+static Store *store = NULL;
+static Oid	store_of = InvalidOid;
+
 static bool
 IsMeta(Page page)
 {
@@ -59,7 +63,7 @@ StoreIsCurrent(Relation rel, const Store *store)
 
 /* Links the open filters of each leaf, the newest first. */
 static void
-LinkOpenFilters(Store *store)
+LinkOpenFilters(void)
 {
 	for (uint32 i = 0; i < store->nslots; i++)
 		store->next[i] = NO_SLOT;
@@ -78,7 +82,7 @@ LinkOpenFilters(Store *store)
 }
 
 static bool
-ReadDirectory(Store *store, Relation rel, Buffer metabuffer)
+ReadDirectory(Relation rel, Buffer metabuffer)
 {
 	const StoreMeta *meta = StoreMetaOf(BufferGetPage(metabuffer));
 
@@ -104,9 +108,14 @@ ReadDirectory(Store *store, Relation rel, Buffer metabuffer)
 }
 
 Store *
+LastStore(Relation rel)
+{
+	return store != NULL && store_of == RelationGetRelid(rel) ? store : ReadStore(rel);
+}
+
+Store *
 ReadStore(Relation rel)
 {
-	static Store *store = NULL;
 	MemoryContext memory;
 	Buffer		buffer;
 	bool		done;
@@ -121,7 +130,7 @@ ReadStore(Relation rel)
 	store->memory = memory;
 	buffer = ReadBuffer(rel, META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	done = ReadDirectory(store, rel, buffer);
+	done = ReadDirectory(rel, buffer);
 	UnlockReleaseBuffer(buffer);
 	if (!done)
 	{
@@ -129,7 +138,8 @@ ReadStore(Relation rel)
 		MemoryContextDelete(memory);
 		return NULL;
 	}
-	LinkOpenFilters(store);
+	store_of = RelationGetRelid(rel);
+	LinkOpenFilters();
 	return store;
 }
 

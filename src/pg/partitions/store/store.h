@@ -32,6 +32,9 @@ extern Relation OpenStore(LOCKMODE mode);
 /* The directory as it is now, valid until the next call; NULL if it is damaged. */
 extern Store *ReadStore(Relation rel);
 
+/* The same as it was read last, or as it is now: for who looks whether it is current afterwards. */
+extern Store *LastStore(Relation rel);
+
 /* True if the directory has not changed since it was read.  Takes no lock. */
 extern bool StoreIsCurrent(Relation rel, const Store *store);
 
