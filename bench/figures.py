@@ -22,6 +22,9 @@ plt.rcParams.update({
     'axes.axisbelow': True, 'lines.linewidth': 1.6, 'lines.markersize': 5,
 })
 
+# Light and dark change places, colours stay.
+ON_A_DARK_PAGE = '@media (prefers-color-scheme: dark) {#figure_1 {filter: invert(0.92) hue-rotate(180deg)}}'
+
 
 def check(figure, name):
     """A title, and a name for every axis that has numbers; panels side by side may share one."""
@@ -54,5 +57,5 @@ def described(svg, figure):
     texts = [('Panels: ', titles[1:]), ('Axes: ', axes), ('Series: ', lines)]
     description = ' '.join(f'{name}{", ".join(text)}.' for name, text in texts if text)
     head = f'<title id="title">{escape(titles[0])}</title>\n <desc id="desc">{escape(description)}</desc>'
-    return re.sub(r'<svg [^>]*?(?=>)', lambda tag: f'{tag[0]} role="img" aria-labelledby="title desc"', svg, count=1).replace(
-        '<metadata>', f'{head}\n <metadata>', 1)
+    svg = re.sub(r'<svg [^>]*?(?=>)', lambda tag: f'{tag[0]} role="img" aria-labelledby="title desc"', svg, count=1)
+    return svg.replace('<metadata>', f'{head}\n <metadata>', 1).replace('</style>', f' {ON_A_DARK_PAGE}</style>', 1)

@@ -3,8 +3,8 @@
 
     test/documents/figures.py [FILE ...]
 
-A figure has a background of its own. It looks the same on a light and on a dark page, or it has a style for each; then both
-are checked. Text has a contrast of at least 4.5 to 1 to what is behind it, and lines, marks and bars have 3 to 1 to the
+A figure has a background of its own, and a style for a dark page: other colours, or a filter that lets light and dark change
+places; both are checked. Text has a contrast of at least 4.5 to 1 to what is behind it, and lines, marks and bars have 3 to 1 to the
 background. Grid lines and shades, which only help the eye, are translucent and do not count. Every figure has a title and a
 description for those who do not see it. The last line is "N passed, N failed".
 """
@@ -27,7 +27,14 @@ def luminance(colour):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(a, b):
+def changed_places(colour, share):
+    """The colour after invert(share) hue-rotate(180deg) (the Filter Effects Module)."""
+    r, g, b = (share + (1 - 2 * share) * int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5))
+    turned = (-0.574 * r + 1.43 * g + 0.144 * b, 0.426 * r + 0.43 * g + 0.144 * b, 0.426 * r + 1.43 * g - 0.856 * b)
+    return "#" + "".join(f"{round(255 * min(1, max(0, part))):02x}" for part in turned)
+
+
+def contrast_of(a, b):
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
 
@@ -70,7 +77,10 @@ def covers(rect, text):
     return x <= left <= x + width and y <= top <= y + height
 
 
-def faults_of(root, sheet):
+def faults_of(root, sheet, seen_as=lambda colour: colour):
+    def contrast(a, b):
+        return contrast_of(seen_as(a), seen_as(b))
+
     background = None
     box = None                                  # the last filled rectangle
     texts = 0
@@ -107,6 +117,12 @@ def faults(path):
             yield f"has no <{name}> of three words"
     for sheet in sheets(root):
         yield from faults_of(root, sheet)
+    dark = "".join(style.text or "" for style in root.iter(SVG + "style")).partition("@media (prefers-color-scheme: dark)")[2]
+    if not dark:
+        yield "has no style for a dark page"
+    share = re.search(r"filter: invert\(([\d.]+)\)", dark)
+    if share:
+        yield from (f"on a dark page {fault}" for fault in faults_of(root, sheet, lambda colour: changed_places(colour, float(share[1]))))
 
 
 def main():
