@@ -330,7 +330,7 @@ CREATE FUNCTION bloom_random_seed() RETURNS bigint
 	AS 'MODULE_PATHNAME', 'bloom_random_seed'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
 COMMENT ON FUNCTION bloom_random_seed() IS
-	'random seed from a cryptographic source, for filters whose keys strangers choose';
+	'random seed from a cryptographic source, for filters whose keys untrusted people choose';
 
 -- ---------------------------------------------------------------------------
 -- Membership
@@ -373,7 +373,7 @@ CREATE FUNCTION bloom_prefilter(f bloomfilter, v anycompatible) RETURNS boolean
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_prefilter(f bloomfilter, v anycompatible) IS
-	'same as f @> v, for use beside a join that drops the same rows: row estimates do not count it';
+	'same as f @> v, for use beside a join that removes the same rows: row estimates do not count it';
 
 CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_any'
@@ -1111,7 +1111,7 @@ COMMENT ON OPERATOR FAMILY float_ops USING bloomx IS
 	'floating-point numbers, for conditions of other widths too';
 CREATE OPERATOR FAMILY text_ops USING bloomx;
 COMMENT ON OPERATOR FAMILY text_ops USING bloomx IS
-	'texts and names, for conditions of either';
+	'text and name, for conditions of either';
 CREATE OPERATOR CLASS int2_ops DEFAULT FOR TYPE int2 USING bloomx FAMILY integer_ops AS
 	OPERATOR 1 = (int2, int2), FUNCTION 1 bloomx_extract_scalar(internal);
 COMMENT ON OPERATOR CLASS int2_ops USING bloomx IS 'int2 values as keys';

@@ -124,6 +124,19 @@ def check_language(pages):
         check(f"{page}: words of the field", ", ".join(sorted(set(word.lower() for word in FOREIGN.findall(prose)))))
 
 
+def check_comments():
+    """Comments on SQL objects and the texts of errors, hints and settings are read by users as well."""
+    for path in sorted(glob.glob(os.path.join(TOP, "*.sql")) + glob.glob(os.path.join(TOP, "src", "**", "*.c"), recursive=True)):
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        if path.endswith(".sql"):
+            said = re.findall(r"^COMMENT ON .*?\bIS\s+'((?:[^']|'')*)'", text, re.M | re.S) + re.findall(r"(?:MESSAGE|DETAIL|HINT) = '((?:[^']|'')*)'", text)
+        else:
+            said = re.findall(r'"((?:[^"\\\n]|\\.)* (?:[^"\\\n]|\\.)*)"', re.sub(r"/\*.*?\*/", "", text, flags=re.S))
+        found = sorted({word.lower() for line in said for word in FOREIGN.findall(line)})
+        check(f"{os.path.relpath(path, TOP)}: words of the field", ", ".join(found))
+
+
 def check_mentions():
     """Comments, scripts and messages name pages that exist."""
     for folder, folders, files in os.walk(TOP):
@@ -148,6 +161,7 @@ def main():
     check_tasks()
     check_names(pages)
     check_language(pages)
+    check_comments()
     check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")

@@ -525,7 +525,7 @@ static void
 Load(void)
 {
 	DefineCustomEnumVariable("bloomx.runtime_filter_index_scans",
-							 "Lets index scans that begin anew for each key skip keys that no row has.",
+							 "Lets index scans that start again for each key skip keys that no row has.",
 							 "An index on the key's column must say which keys there are, as a bloomset index does.",
 							 &is_on, PART_AUTO, part_switch_options,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
