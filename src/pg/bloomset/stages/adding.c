@@ -548,7 +548,7 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
  * The most keys of a batch.  A stage is looked at when a batch is in it, so it may hold one
  * batch more than planned.
  */
-#define MOST_IN_BATCH 65536
+#define MOST_IN_BATCH (4 * 1024 * 1024)
 #define LEAST_IN_BATCH 4
 #define BATCHES_PER_STAGE 32
 
