@@ -77,6 +77,16 @@ TRUNCATE copied;
 \copy copied FROM 'results/bloomset_stages'
 SELECT (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM seen) = (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM copied) AS same;
 
+-- (a stage with room, a merged filter that is full, and a stage that could be folded into the first one, but was not)
+TRUNCATE seen, copied;
+SELECT cardinality(bloomset_add_new('seen', array_agg('a' || i))) AS added FROM generate_series(1, 10) i;
+INSERT INTO seen SELECT bloom_agg('b' || i, 500, 0.1) FROM generate_series(1, 500) i;
+SELECT count(*) > 1500 AS added FROM generate_series(1, 2000) i WHERE bloomset_add('seen', 'c' || i);
+INSERT INTO copied SELECT * FROM seen;
+SELECT (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM seen) = (SELECT array_agg(md5(filter::bloomfilter::bytea)) FROM copied) AS same, stages FROM bloomset_info('copied');
+TRUNCATE seen;
+SELECT cardinality(bloomset_add_new('seen', array_agg('k' || i))) > 297000 AS new FROM generate_series(1, 300000) i;
+
 -- claim: remembered only if the transaction commits
 CREATE TABLE jobs (filter bloomset_stage) USING bloomset_table;
 BEGIN;

@@ -31,7 +31,8 @@ CheckHasValue(SetCall *call)
 	for (uint32 i = 0; i < meta->stages; i++)
 	{
 		if ((meta->stage[i].blocks & (meta->stage[i].blocks - 1)) != 0)
-			RefuseValue(call, "A set of so low a rate, or so large, has a number of blocks that no filter has.", "Use bloomset_contains.");
+			RefuseValue(call, "A set of so low a rate, or so large, has a number of blocks that no filter has.",
+						"Use bloomset_contains, or create the set without a capacity: the stages of a set that grows are those of a filter.");
 		words += meta->stage[i].blocks * meta->stage[i].parts;
 	}
 	/* the largest header, and the records of a chain */
