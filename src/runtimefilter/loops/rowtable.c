@@ -166,7 +166,7 @@ BucketOf(uint64 code, uint32 n_buckets)
 }
 
 static inline void
-Append(RowChain *chain, KeptRow *row, int arm)
+AddToChain(RowChain *chain, KeptRow *row, int arm)
 {
 	row->links[arm].next = NULL;
 	if (chain->first == NULL)
@@ -209,7 +209,7 @@ KeepRow(RowTable *table, TupleTableSlot *slot, const ArmCode *codes)
 		if (codes[arm].is_null)
 			continue;
 		row->links[arm].code = codes[arm].code;
-		Append(&table->buckets[arm * table->n_buckets + BucketOf(codes[arm].code, table->n_buckets)], row, arm);
+		AddToChain(&table->buckets[arm * table->n_buckets + BucketOf(codes[arm].code, table->n_buckets)], row, arm);
 	}
 	return true;
 }
@@ -238,7 +238,7 @@ SortIntoBuckets(RowTable *table)
 			for (KeptRow *row = old[arm * table->n_buckets + i].first; row != NULL; row = next)
 			{
 				next = row->links[arm].next;
-				Append(&buckets[arm * n + BucketOf(row->links[arm].code, n)], row, arm);
+				AddToChain(&buckets[arm * n + BucketOf(row->links[arm].code, n)], row, arm);
 			}
 		}
 	table->buckets = buckets;
