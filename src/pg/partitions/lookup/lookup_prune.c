@@ -54,6 +54,25 @@ IsOurStatement(PlannerInfo *root)
 	return IsSameQuery(root->parse, lookup_planning->parse);
 }
 
+/*
+ * True if rows may be hidden from the role here.  Then nothing is asked: the plan, its locks and its time would tell whether
+ * rows with the key exist.  Conditions are pushed down into a view that is a barrier if they are leakproof, and
+ * then are like the view's own.
+ */
+static bool
+HidesRows(const PlannerInfo *root)
+{
+	ListCell   *lc;
+
+	if (root->qual_security_level > 0)
+		return true;
+	for (root = root->parent_root; root != NULL; root = root->parent_root)
+		foreach(lc, root->parse->rtable)
+			if (lfirst_node(RangeTblEntry, lc)->security_barrier)
+				return true;
+	return false;
+}
+
 /* The same question, if it was asked: a partitioned table's children that are partitioned ask it again. */
 static LookupQuestion *
 AskedBefore(const LookupQuestion *question)
@@ -146,10 +165,6 @@ SearchClause(TableSearch *search, const TableLookup *lookup, Node *clause)
 	search->is_answered = true;
 }
 
-/*
- * A condition that stands behind others, which hide rows from the role, is not asked about: the plan, its locks and its time
- * would tell whether rows with the key exist.
- */
 static void
 SearchClauses(TableSearch *search, const List *lookups)
 {
@@ -161,12 +176,7 @@ SearchClauses(TableSearch *search, const List *lookups)
 		const TableLookup *lookup = lfirst(lc);
 
 		foreach(cond, search->rel->baserestrictinfo)
-		{
-			RestrictInfo *condition = lfirst_node(RestrictInfo, cond);
-
-			if (condition->security_level <= search->rel->baserestrict_min_security)
-				SearchClause(search, lookup, (Node *) condition->clause);
-		}
+			SearchClause(search, lookup, (Node *) lfirst_node(RestrictInfo, cond)->clause);
 	}
 }
 
@@ -220,8 +230,11 @@ PruneByLookups(PlannerInfo *root, RelOptInfo *child)
 	lookups = LookupsOf(search.rte->relid);
 	if (lookups == NIL)
 		return;
-	if (root->qual_security_level > 0)
+	if (HidesRows(root))
+	{
 		lookup_planning->hides_rows = true;
+		return;
+	}
 	/* all of a table that has no rows has none */
 	if (IS_DUMMY_REL(table))
 		table->live_parts = bms_make_singleton(first);

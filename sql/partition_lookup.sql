@@ -1,0 +1,186 @@
+-- Plans have only the partitions that may have the key (src/pg/partitions/lookup).
+\set VERBOSITY terse
+SET client_min_messages = warning;
+CREATE SCHEMA lookups;
+SET search_path = lookups, public;
+SELECT scope FROM bloomx_stat_partition_lookups WHERE scope = 'session';
+
+CREATE TABLE log (id bigint, ts int, note text) PARTITION BY RANGE (ts);
+SELECT format('CREATE TABLE log_%s PARTITION OF log FOR VALUES FROM (%s) TO (%s)', i, i * 100, i * 100 + 100) FROM generate_series(0, 9) i \gexec
+CREATE INDEX log_id ON log USING bloomx (id) WITH (partition_lookup = on);
+INSERT INTO log SELECT g, g, 'n' || g FROM generate_series(0, 999) g;
+
+-- The partitions that a plan reads.
+CREATE FUNCTION partitions(statement text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	names text[] := '{}';
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || statement LOOP
+		IF line ~ ' on [a-z]+_[0-9_a-z]+' AND line !~ '^ *->  Bitmap Index|Update on|Delete on' THEN
+			names := names || substring(line FROM ' on ([a-z]+_[0-9_a-z]+)');
+		END IF;
+	END LOOP;
+	RETURN coalesce(nullif(array_to_string(names, ' '), ''), 'none');
+END $$;
+
+SELECT partitions('SELECT * FROM log WHERE id = 555'), partitions('SELECT * FROM log WHERE id = 5'), partitions('SELECT * FROM log WHERE id = -5');
+SELECT partitions('SELECT * FROM log WHERE 555 = id'), partitions('SELECT * FROM log WHERE id = 555::smallint'), partitions('SELECT * FROM log WHERE id IN (5, 555, NULL)');
+SELECT partitions('SELECT * FROM log WHERE id = ANY (ARRAY[5, 555]::bigint[])'), partitions('SELECT * FROM log WHERE id = ANY (''{}'')'), partitions('SELECT * FROM log WHERE id = NULL');
+SELECT partitions('SELECT * FROM log WHERE id = 555 AND ts < 600'), partitions('SELECT * FROM log WHERE id = 555 AND ts < 500'), partitions('SELECT * FROM log WHERE id = 555 AND id = 5');
+SELECT partitions('UPDATE log SET note = note WHERE id = 555'), partitions('DELETE FROM log WHERE id = 555'), partitions('SELECT * FROM log WHERE id = 555 FOR UPDATE');
+-- not asked: another operator, another type's equality, OR, a volatile value, more keys than there may be
+SELECT partitions('SELECT * FROM log WHERE id > 998') AS greater, partitions('SELECT * FROM log WHERE id = 555.0') AS "numeric", partitions('SELECT * FROM log WHERE id::text = ''555''') AS expression;
+SELECT partitions('SELECT * FROM log WHERE id = 555 OR id = 5') AS "or", partitions('SELECT * FROM log WHERE id = (random() * 5)::int') AS volatile,
+	partitions('SELECT * FROM log WHERE id = ANY (ARRAY(SELECT generate_series(1, 2)))') AS subquery;
+SELECT partitions(format('SELECT * FROM log WHERE id IN (%s)', string_agg((g % 9)::text, ', '))) FROM generate_series(1, 300) g;
+
+-- Rows.
+SELECT * FROM log WHERE id = 555;
+SELECT * FROM log WHERE id IN (5, 555, -5) ORDER BY id;
+UPDATE log SET note = 'moved', ts = 950 WHERE id = 555 RETURNING tableoid::regclass, *;
+SELECT tableoid::regclass, * FROM log WHERE id = 555;
+SELECT partitions('SELECT * FROM log WHERE id = 555') AS "bits stay";
+DELETE FROM log WHERE id = 555 RETURNING note;
+DELETE FROM log WHERE id = -5 RETURNING note;
+UPDATE log SET note = 'none' WHERE id = -5 RETURNING note;
+
+-- The setting.
+SET bloomx.partition_lookup = off;
+SELECT partitions('SELECT * FROM log WHERE id = 5');
+RESET bloomx.partition_lookup;
+
+-- Prepared statements: the plan cache keeps a stub.
+PREPARE by_id (bigint) AS SELECT * FROM log WHERE id = $1;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE by_id (7);
+EXECUTE by_id (707);
+EXECUTE by_id (-7);
+SELECT partitions('EXECUTE by_id (707)');
+SET bloomx.partition_lookup = off;
+EXECUTE by_id (707);
+SELECT partitions('EXECUTE by_id (707)');
+RESET bloomx.partition_lookup;
+SET plan_cache_mode = auto;
+EXECUTE by_id (1); EXECUTE by_id (1); EXECUTE by_id (1); EXECUTE by_id (1); EXECUTE by_id (1); EXECUTE by_id (1); EXECUTE by_id (808);
+SELECT partitions('EXECUTE by_id (808)');
+SELECT generic_plans, custom_plans > 5 AS custom FROM pg_prepared_statements WHERE name = 'by_id';
+-- a cached plan for a constant asks each time
+PREPARE constant AS SELECT count(*) FROM log WHERE id = 12345;
+EXECUTE constant;
+INSERT INTO log VALUES (12345, 5, 'new');
+EXECUTE constant;
+SELECT partitions('EXECUTE constant');
+INSERT INTO log VALUES (12345, 905, 'new');
+EXECUTE constant;
+DEALLOCATE ALL;
+RESET plan_cache_mode;
+
+-- Functions, views, CTEs, sublinks, outer joins, implied equality.
+CREATE FUNCTION by_sql(k bigint) RETURNS SETOF log LANGUAGE sql STABLE AS 'SELECT * FROM log WHERE id = k';
+CREATE FUNCTION by_volatile(k bigint) RETURNS text LANGUAGE sql VOLATILE AS 'SELECT note FROM log WHERE id = k';
+CREATE FUNCTION by_plpgsql(k bigint) RETURNS text LANGUAGE plpgsql AS 'DECLARE r text; BEGIN SELECT note INTO r FROM log WHERE id = k; RETURN r; END';
+CREATE VIEW seen AS SELECT id, note FROM log WHERE note <> 'hidden';
+CREATE TABLE keys (k bigint PRIMARY KEY);
+INSERT INTO keys SELECT g * 100 FROM generate_series(0, 12) g;
+ANALYZE keys;
+SELECT partitions('SELECT * FROM by_sql(777)'), partitions('SELECT * FROM seen WHERE id = 777'), partitions('WITH c AS MATERIALIZED (SELECT * FROM log WHERE id = 777) SELECT * FROM c');
+SELECT partitions('SELECT 1 WHERE EXISTS (SELECT FROM log WHERE id = 777)'), partitions('SELECT * FROM keys LEFT JOIN log ON id = 777'), partitions('SELECT * FROM keys JOIN log ON k = id WHERE k = 700');
+SELECT note, by_volatile(id), by_plpgsql(id) FROM by_sql(777);
+SELECT k, by_volatile(k), by_plpgsql(k) FROM keys WHERE k % 300 = 0 ORDER BY k;
+
+-- Cursors.
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM log WHERE id IN (3, 303, 603) ORDER BY id;
+FETCH ALL c;
+FETCH BACKWARD 2 c;
+DECLARE d CURSOR WITH HOLD FOR SELECT note FROM log WHERE id = 303;
+COMMIT;
+FETCH d;
+CLOSE d;
+
+-- Nested loops ask at each scan.
+CREATE INDEX ON log (id);
+ANALYZE log;
+SET enable_hashjoin = off; SET enable_mergejoin = off; SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_material = off; SET enable_memoize = off;
+CREATE FUNCTION scanned(statement text) RETURNS TABLE (scans bigint) LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	scans := 0;
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS off, TIMING off, SUMMARY off, BUFFERS off) ' || statement LOOP
+		scans := scans + coalesce(substring(line FROM 'Scan.* on log_[0-9]+.*loops=([0-9]+)')::bigint, 0);
+	END LOOP;
+	RETURN NEXT;
+END $$;
+SELECT scans FROM scanned('SELECT * FROM keys JOIN log ON id = k');
+SET bloomx.partition_lookup = off;
+SELECT scans FROM scanned('SELECT * FROM keys JOIN log ON id = k');
+RESET bloomx.partition_lookup;
+SELECT k, note FROM keys JOIN log ON id = k ORDER BY k;
+SELECT k, (SELECT note FROM log WHERE id = k) FROM keys ORDER BY k;
+SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id, ts LIMIT 1) l ORDER BY k;
+SELECT scans FROM scanned('SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id LIMIT 1) l');
+SELECT scans FROM scanned('SELECT * FROM log WHERE id = (SELECT k FROM keys WHERE k = 500)');
+-- a scan of it again and again, by two parameters
+SELECT count(*), sum(a.ts + b.ts) FROM keys x JOIN log a ON a.id = x.k JOIN keys y ON y.k >= x.k JOIN log b ON b.id = y.k;
+RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_material; RESET enable_memoize;
+
+-- Levels: a partition that has partitions, columns in another order, a default partition; and a cached plan learns of partitions below one
+-- that it has left out.
+CREATE TABLE tree (a int, b int, id text) PARTITION BY LIST (a);
+CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1) PARTITION BY HASH (b);
+CREATE TABLE tree_1_0 PARTITION OF tree_1 FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE tree_1_1 (id text, x int, b int, a int);
+ALTER TABLE tree_1_1 DROP COLUMN x;
+ALTER TABLE tree_1 ATTACH PARTITION tree_1_1 FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE tree_2 PARTITION OF tree FOR VALUES IN (2) PARTITION BY RANGE (b);
+CREATE TABLE tree_2_0 PARTITION OF tree_2 FOR VALUES FROM (0) TO (10);
+CREATE TABLE tree_n PARTITION OF tree FOR VALUES IN (NULL);
+CREATE TABLE tree_d PARTITION OF tree DEFAULT;
+CREATE INDEX tree_id ON tree USING bloomx (id) WITH (partition_lookup = on);
+INSERT INTO tree SELECT CASE WHEN g % 5 > 0 THEN g % 5 END, g % 10, 't' || g FROM generate_series(1, 50) g;
+SELECT id, tableoid::regclass AS "is in", partitions(format('SELECT * FROM tree WHERE id = %L', id)) FROM tree WHERE substr(id, 2)::int <= 8 ORDER BY id;
+SELECT partitions('SELECT * FROM tree WHERE id = ''t7'' AND a = 2'), partitions('SELECT * FROM tree_1 WHERE id = ''t6'''), partitions('SELECT * FROM tree WHERE id = ''none''');
+PREPARE absent AS SELECT tableoid::regclass, * FROM tree WHERE id = 'late';
+EXECUTE absent;
+SELECT partitions('EXECUTE absent');
+CREATE TABLE tree_2_1 (a int, b int, id text);
+INSERT INTO tree_2_1 VALUES (2, 15, 'late');
+ALTER TABLE tree_2 ATTACH PARTITION tree_2_1 FOR VALUES FROM (10) TO (20);
+EXECUTE absent;
+-- a partition whose own index does not feed the store
+CREATE TABLE tree_2_2 (a int, b int, id text);
+CREATE INDEX ON tree_2_2 USING bloomx (id);
+ALTER TABLE tree_2 ATTACH PARTITION tree_2_2 FOR VALUES FROM (20) TO (30);
+INSERT INTO tree VALUES (2, 25, 'late');
+EXECUTE absent;
+DEALLOCATE absent;
+SELECT tableoid::regclass, * FROM tree WHERE id = 'late' ORDER BY b;
+
+-- Nobody is told about rows that he may not see.
+CREATE ROLE bloomx_lookup_reader;
+GRANT USAGE ON SCHEMA lookups TO bloomx_lookup_reader;
+GRANT SELECT ON log TO bloomx_lookup_reader;
+ALTER TABLE log ENABLE ROW LEVEL SECURITY;
+CREATE POLICY shown ON log FOR SELECT USING (note <> 'hidden');
+CREATE VIEW barrier WITH (security_barrier) AS SELECT id, note FROM log WHERE note <> 'hidden';
+SET SESSION AUTHORIZATION bloomx_lookup_reader;
+SELECT partitions('SELECT * FROM log WHERE id = 5') AS "row security", (SELECT count(*) FROM log WHERE id = 5);
+-- no privilege: refused before anything is asked
+SELECT partitions_pruned AS before FROM bloomx_stat_partition_lookups WHERE scope = 'session' \gset
+SELECT * FROM tree WHERE id = 't7';
+UPDATE log SET note = 'x' WHERE id = 5;
+SELECT partitions_pruned - :before AS pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session';
+RESET SESSION AUTHORIZATION;
+SELECT partitions('SELECT * FROM barrier WHERE id = 5') AS barrier, partitions('SELECT * FROM log WHERE id = 5') AS owner;
+ALTER TABLE log DISABLE ROW LEVEL SECURITY;
+
+-- A plan that has run is as others see it; parallel plans.
+SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
+SELECT count(*) FROM log WHERE id IN (1, 101, 201, 301, 401, 501, 601);
+SELECT count(*) FROM log a JOIN log b USING (id) WHERE id IN (1, 101, 201, 301, 401, 501, 601);
+RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+
+DROP SCHEMA lookups CASCADE;
+DROP ROLE bloomx_lookup_reader;
