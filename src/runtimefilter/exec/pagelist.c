@@ -43,8 +43,8 @@
 #define OPEN_COST 40000
 #define KEY_COST 4000
 
-/* A page of a list is read by itself, which takes longer. */
-#define LISTED_PAGE_FACTOR 1.2
+/* Nanoseconds to start a run of one page, which most pages of a list are. */
+#define RUN_COST 2000
 
 /* A search goes on if it leaves that part of the scan, and may take that part of it. */
 #define WORTH_LEFT 0.7
@@ -407,7 +407,7 @@ StillPays(const PageSearch *search, const Progress *progress, uint32 left)
 
 	return bloomx_runtime_filter_min_removed == 0 ||
 		(spent + to_spend < progress->limits->rest * MOST_SPENT &&
-		 to_spend + pages * progress->limits->page * LISTED_PAGE_FACTOR < progress->limits->rest * WORTH_LEFT);
+		 to_spend + pages * (progress->limits->page + RUN_COST) < progress->limits->rest * WORTH_LEFT);
 }
 
 /* How long n more keys may take: four times of what they should, since some have more rows; or what may always be spent. */
