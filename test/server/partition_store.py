@@ -67,7 +67,7 @@ COMMIT;
 """
 # of some rows; the store is asked after the statement's snapshot was taken
 MISSING = """
-SELECT count(*) FROM (SELECT tableoid, * FROM log TABLESAMPLE BERNOULLI (%g)) t
+SELECT count(*), string_agg(concat_ws(',', t.tableoid::regclass, t.id, t.word, t.xmin, t.ctid), ' ') FROM (SELECT tableoid, xmin, ctid, * FROM log TABLESAMPLE BERNOULLI (%g)) t
 WHERE NOT EXISTS (SELECT FROM bloomx_possible_partitions('log_key', t.id) p WHERE p = t.tableoid)
 	OR NOT EXISTS (SELECT FROM bloomx_possible_partitions('log_key', t.word, 2) p WHERE p = t.tableoid)
 """
@@ -125,6 +125,7 @@ class Test:
     def repeat(self, what, until, port=None):
         """Does something with a session until then; errors that concurrency brings are passed over."""
         session = self.session(port)
+        session.port = port
         try:
             while time.monotonic() < until:
                 try:
@@ -145,10 +146,10 @@ class Test:
         self.counts["changes"] = self.counts.get("changes", 0) + 1
 
     def read(self, session):
-        missing = session.run(MISSING % 5)[0]
+        missing, rows = session.run(MISSING % 5)[0].split("\t")
         self.counts["questions"] = self.counts.get("questions", 0) + 1
         if missing != "0":
-            self.problems.append(f"{missing} rows are missing")
+            self.problems.append(f"{missing} rows are missing{' on the standby' if session.port else ''}: {rows[:200]}")
 
     def load(self, seconds, port=None):
         """Everything together; returns what is wrong."""
@@ -168,7 +169,7 @@ class Test:
         return "; ".join(self.problems[:3]) or None
 
     def missing(self, port=None):
-        count = self.one(MISSING % 100, port)
+        count = self.one(MISSING % 100, port).split("\t")[0]
         complete = self.one("SELECT count(*) FILTER (WHERE complete) FROM bloomx_partitions('log_key')", port)
         found = float(self.one("SELECT avg(n) FROM (SELECT (SELECT count(*) FROM bloomx_possible_partitions('log_key', -g::bigint)) AS n FROM generate_series(1, 200) g) s", port))
         # where all partitions are candidates, nothing could be missing

@@ -423,33 +423,58 @@ IsUnused(Relation rel, const Store *store, const bool *is_main, uint32 number)
 		((leaf->state & LEAF_BUILDING) == 0 && filter->generation < leaf->generation);
 }
 
+/* Those that are unused in the directory as it was read. */
+static Bitmapset *
+FindUnused(Relation rel, const Store *directory)
+{
+	bool	   *is_main = palloc0(directory->nslots + 1);
+	Bitmapset  *unused = NULL;
+
+	for (uint32 i = 0; i < directory->nslots; i++)
+		if (directory->slots[i].kind == SLOT_LEAF && directory->slots[i].main < directory->nslots)
+			is_main[directory->slots[i].main] = true;
+	for (uint32 i = 0; i < directory->nslots; i++)
+		if (IsUnused(rel, directory, is_main, i))
+			unused = bms_add_member(unused, (int) i);
+	pfree(is_main);
+	return unused;
+}
+
+/*
+ * Whoever made a filter may just have given it to a leaf, and released its lock.  So the
+ * directory must still be the one in which nothing referred to the filter; otherwise it is
+ * read again.
+ */
 void
 FreeUnused(Relation rel)
 {
-	const Store *store = ReadStore(rel);
-	bool	   *is_main;
-	Bitmapset  *unused = NULL;
+	const Store *directory = ReadStore(rel);
+	uint64		changes = directory != NULL ? directory->changes : 0;
+	Bitmapset  *unused = directory != NULL ? FindUnused(rel, directory) : NULL;
 	StoreEdit	edit;
 
-	if (store == NULL)
-		return;
-	is_main = palloc0(store->nslots + 1);
-	for (uint32 i = 0; i < store->nslots; i++)
-		if (store->slots[i].kind == SLOT_LEAF && store->slots[i].main < store->nslots)
-			is_main[store->slots[i].main] = true;
-	for (uint32 i = 0; i < store->nslots; i++)
-		if (IsUnused(rel, store, is_main, i))
-			unused = bms_add_member(unused, (int) i);
 	for (int i = -1; (i = bms_next_member(unused, i)) >= 0;)
 	{
 		StoreSlot  *slot;
 
 		StartEdit(&edit, rel);
+		if (edit.meta->changes != changes)
+		{
+			AbortEdit(&edit);
+			CHECK_FOR_INTERRUPTS();
+			directory = ReadStore(rel);
+			bms_free(unused);
+			changes = directory != NULL ? directory->changes : 0;
+			unused = directory != NULL ? FindUnused(rel, directory) : NULL;
+			i = -1;
+			continue;
+		}
 		slot = EditSlot(&edit, i);
 		BloomxAddRun(edit.meta->free, &edit.meta->free_runs, STORE_FREE_RUNS,
 					 (BloomxRun) {.start = slot->start, .pages = PagesOfFilter(slot)}, false);
 		*slot = (StoreSlot) {.kind = SLOT_FREE};
 		FinishEdit(&edit);
+		changes++;
 	}
-	pfree(is_main);
+	bms_free(unused);
 }
