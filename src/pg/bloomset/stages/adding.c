@@ -305,38 +305,45 @@ LockPages(const SetView *view, Relation rel, uint32 i, const uint64 *hashes, Pag
 	return changed;
 }
 
-/* Sets the bits of the keys of one page, block by block.  Returns how many were new. */
+/*
+ * Sets the bits of the keys of one page.  Returns how many were new.  Of many keys the page
+ * is compared as a whole: logged one by one, those of one block could be longer than the record.
+ */
+#define FEW_KEYS_ON_PAGE 16
+
 static uint64
 ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, const PageOfKeys *keys, bool *is_new)
 {
 	const uint16 full = BLCKSZ;
 	uint64	   *words = WordsOfPage(change->page);
-	uint64		block[BLX_GROUP],
+	uint64		changed[SET_PAGE_WORDS],
 				added = 0;
-	uint32		place = 0,
-				last = 0;
+	bool		one_by_one = keys->to - keys->from <= FEW_KEYS_ON_PAGE;
 
 	/* the first keys of a page: what follows the header is data from now on */
 	if (((PageHeader) change->page)->pd_lower != BLCKSZ)
 		BloomxChangeBytes(change, &((PageHeader) change->page)->pd_lower, &full, sizeof full);
+	if (!one_by_one)
+		memcpy(changed, words, SET_PAGE_BYTES);
 	for (uint64 i = keys->from; i < keys->to; i++)
 	{
 		uint64		mixed = blx_group_mix(hashes[i]);
+		uint32		place;
 		bool		is_known;
 
 		(void) FindBlock(stage, hashes[i], &place);
-		if (i > keys->from && place != last)
-			BloomxChangeSomeBytes(change, words + last, block, stage->parts * sizeof(uint64));
-		if (i == keys->from || place != last)
-			memcpy(block, words + place, stage->parts * sizeof(uint64));
-		last = place;
-		is_known = blx_parts_have(block, 0, stage->parts, mixed);
-		blx_parts_set(block, 0, stage->parts, mixed);
+		if (one_by_one)
+			memcpy(changed + place, words + place, stage->parts * sizeof(uint64));
+		is_known = blx_parts_have(changed + place, 0, stage->parts, mixed);
+		blx_parts_set(changed + place, 0, stage->parts, mixed);
+		if (one_by_one)
+			BloomxChangeSomeBytes(change, words + place, changed + place, stage->parts * sizeof(uint64));
 		added += !is_known;
 		if (is_new != NULL)
 			is_new[i] = !is_known;
 	}
-	BloomxChangeSomeBytes(change, words + last, block, stage->parts * sizeof(uint64));
+	if (!one_by_one)
+		BloomxChangeSomeBytes(change, words, changed, SET_PAGE_BYTES);
 	return added;
 }
 
