@@ -52,7 +52,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		keys/setkeys \
 		$(patsubst %,index/%, setoptions build insert vacuum handler) \
 		$(patsubst %,table/%, settable stage handler) \
-		$(patsubst %,functions/%, setcall setprobe setlookup setadd setclaim setvalue setinfo setcheck))
+		$(patsubst %,functions/%, setcall setprobe setlookup setsupport setadd setclaim setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add maintain keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
 	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain runtime_lookup brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed partition_lookup bloomset bloomset_table partition_store errors golden \

@@ -1390,9 +1390,14 @@ CREATE FUNCTION bloomset_merge(set regclass, filter bloomfilter) RETURNS void
 COMMENT ON FUNCTION bloomset_merge(regclass, bloomfilter) IS
 	'add the keys of a filter to a set without a table; needs INSERT';
 
+CREATE FUNCTION bloomx_set_support(internal) RETURNS internal
+	AS 'MODULE_PATHNAME', 'bloomx_set_support'
+	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
+COMMENT ON FUNCTION bloomx_set_support(internal) IS 'planner support for bloomset_contains';
+
 CREATE FUNCTION bloomset_contains(set regclass, key anycompatible) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloomset_contains'
-	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10;
+	LANGUAGE C STABLE STRICT PARALLEL RESTRICTED COST 10 SUPPORT bloomx_set_support;
 COMMENT ON FUNCTION bloomset_contains(regclass, anycompatible) IS
 	'test a set for a key: true is possibly, false is definitely not; needs SELECT on the table';
 

@@ -375,3 +375,32 @@ COMMIT;
 DROP TABLE seen, moods, pairs, mails, numbers, padded, growing, many, rare, documents, updated, unlogged, temporary;
 DROP FUNCTION of_type, as_role, ask;
 DROP TYPE mood, pair, positive;
+
+-- The planner's estimate: keys of the set among the distinct values of the column; a third of the rows where nothing is known.
+CREATE TABLE page (id int, url text, k int);
+INSERT INTO page SELECT g, 'u' || g, g % 100 FROM generate_series(1, 10000) g;
+CREATE INDEX page_urls ON page USING bloomset (url);
+CREATE INDEX page_k ON page USING bloomset (k) WITH (fpr = 0.1);
+CREATE INDEX page_part ON page USING bloomset (id) WHERE k < 10;
+CREATE INDEX page_expr ON page USING bloomset ((id % 500));
+CREATE INDEX page_row ON page USING bloomset (id, k);
+CREATE TABLE page_set (s bloomset_stage) USING bloomset_table;
+CREATE TABLE batch AS SELECT g AS id, 'u' || g AS u, g % 200 AS k, CASE WHEN g % 2 = 0 THEN g END AS half FROM generate_series(1, 20000) g;
+ANALYZE page, batch;
+CREATE FUNCTION estimated(condition text) RETURNS bigint LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (FORMAT json) SELECT FROM batch WHERE ' || condition INTO plan;
+	RETURN plan->0->'Plan'->>'Plan Rows';
+END $$;
+SELECT c AS condition, estimated(c) FROM unnest(ARRAY['bloomset_contains(''page_urls'', u)', 'NOT bloomset_contains(''page_urls'', u)', 'bloomset_contains(''page_k'', k)',
+	'bloomset_contains(''page_part'', id)', 'bloomset_contains(''page_part'', half)', 'bloomset_contains(''page_expr'', id)', 'bloomset_contains(''page_row'', ROW(id, k))',
+	'bloomset_contains(''page_urls''::text::regclass, u)', 'bloomset_contains(''page_set'', id)', 'bloomset_contains(''page_urls'', ''x'')', 'bloomset_contains(0, id)',
+	'bloomset_contains(NULL, u)']) c;
+PREPARE any_set AS SELECT FROM batch WHERE bloomset_contains($1, u);
+SET plan_cache_mode = force_generic_plan;
+EXPLAIN (COSTS OFF) EXECUTE any_set('page_urls');
+RESET plan_cache_mode;
+DROP TABLE page, page_set, batch;
+DROP FUNCTION estimated;
