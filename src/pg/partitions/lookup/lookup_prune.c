@@ -195,15 +195,16 @@ static void
 ReduceChildren(TableSearch *search, RelOptInfo *child, int first)
 {
 	RelOptInfo *table = search->rel;
-	int			before = bms_num_members(table->live_parts);
+	Bitmapset  *kept;
 
 	if (search->is_answered)
 	{
 		if (!bms_is_member(first, search->keep))
 			mark_dummy_rel(child);
-		table->live_parts = bms_add_member(bms_intersect(table->live_parts, search->keep), first);
-		CountLookups(LOOKUP_PARTITIONS, before);
-		CountLookups(LOOKUP_PRUNED, before - bms_num_members(table->live_parts));
+		kept = bms_intersect(table->live_parts, search->keep);
+		CountLookups(LOOKUP_PARTITIONS, bms_num_members(table->live_parts));
+		CountLookups(LOOKUP_PRUNED, bms_num_members(table->live_parts) - bms_num_members(kept));
+		table->live_parts = bms_add_member(kept, first);
 	}
 	else if (search->has_parameter && lookup_planning->may_be_stub)
 	{
