@@ -184,6 +184,14 @@ FindObjects(void)
 	return found;
 }
 
+/* REINDEX CONCURRENTLY makes another index the store. */
+static void
+InvalidateStore(Datum arg, Oid relation)
+{
+	if (!OidIsValid(relation) || relation == objects.store)
+		Invalidate(arg, 0, 0);
+}
+
 static const Objects *
 OwnObjects(void)
 {
@@ -197,6 +205,7 @@ OwnObjects(void)
 		CacheRegisterSyscacheCallback(PROCOID, Invalidate, (Datum) 0);
 		CacheRegisterSyscacheCallback(OPEROID, Invalidate, (Datum) 0);
 		CacheRegisterSyscacheCallback(TYPEOID, Invalidate, (Datum) 0);
+		CacheRegisterRelcacheCallback(InvalidateStore, (Datum) 0);
 		registered = true;
 	}
 	before = invalidations;

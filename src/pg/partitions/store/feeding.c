@@ -166,8 +166,8 @@ StartFeed(Relation heap, Relation index)
 	}
 	if (rel == NULL)
 		return NULL;
-	/* an index that was made before its table was attached */
-	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
+	/* an index that was made before its table was attached; an invalid one may lack rows */
+	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && index->rd_index->indisvalid && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
 	{
 		StoreEdit	edit;
 		StoreSlot  *slot;
@@ -253,8 +253,8 @@ BuildFeed(Relation heap, Relation index, IndexInfo *info)
 		MarkOthersOfTable(rel, heap, index);
 	store = ReadStore(rel);
 	leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
-	/* an index that is new may have the OID of one that was dropped long ago */
-	if (leaf != NULL && (!wanted || is_first || leaf->heap != RelationGetRelid(heap)))
+	/* a new index may have the OID of one that was dropped long ago, and one that CREATE INDEX CONCURRENTLY left behind lacks rows */
+	if (leaf != NULL && (!wanted || is_first || leaf->heap != RelationGetRelid(heap) || !index->rd_index->indisvalid))
 	{
 		(void) RemoveLeaf(rel, RelationGetRelid(index));
 		leaf = NULL;

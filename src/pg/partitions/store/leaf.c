@@ -136,7 +136,7 @@ FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 fil
 	StartEdit(&edit, rel);
 	slot = EditSlot(&edit, number);
 	/* an insert that found no room for its key has taken the mark off */
-	valid = slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation;
+	valid = edit.meta->fed_from == FED && slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation;
 	if (valid)
 	{
 		slot->main = filter;
@@ -148,8 +148,8 @@ FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 fil
 	FinishEdit(&edit);
 }
 
-void
-BuildLeaf(Relation rel, Relation heap, Relation index)
+static void
+BuildFilter(Relation rel, Relation heap, Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx leaf", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
@@ -187,6 +187,14 @@ BuildLeaf(Relation rel, Relation heap, Relation index)
 	UnlockStore(rel);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
+}
+
+void
+BuildLeaf(Relation rel, Relation heap, Relation index)
+{
+	/* the next VACUUM will do it */
+	if (StoreIsFed(rel))
+		BuildFilter(rel, heap, index);
 }
 
 /* Open filters beside a main one that has eight times as many pages cost little more than it does. */

@@ -9,11 +9,16 @@
 
 #include "access/genam.h"
 #include "access/relation.h"
+#include "access/transam.h"
+#include "catalog/index.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/procarray.h"
 #include "utils/hsearch.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "pg/base/objects.h"
 #include "pg/partitions/store/storeindex.h"
@@ -34,9 +39,19 @@ IsMeta(Page page)
 Relation
 OpenStore(LOCKMODE mode)
 {
-	Oid			oid = PartitionStoreOid();
-	Relation	rel = OidIsValid(oid) ? try_relation_open(oid, mode) : NULL;
+	Relation	rel;
+	Oid			oid;
 
+	/* a transaction that has it locked hears of a REINDEX CONCURRENTLY only if it asks */
+	AcceptInvalidationMessages();
+	oid = PartitionStoreOid();
+	if (mode != AccessShareLock && OidIsValid(oid))
+	{
+		/* before the old index is dropped, those who have the table locked are waited for */
+		LockRelationOid(IndexGetRelation(oid, false), mode);
+		oid = PartitionStoreOid();
+	}
+	rel = OidIsValid(oid) ? try_relation_open(oid, mode) : NULL;
 	if (rel == NULL)
 		return NULL;
 	if (IsStore(rel) && RelationGetNumberOfBlocks(rel) > 0)
@@ -224,6 +239,57 @@ AbortEdit(StoreEdit *edit)
 {
 	GenericXLogAbort(edit->state);
 	ReleaseEdit(edit);
+}
+
+bool
+StoreIsFed(Relation rel)
+{
+	StoreEdit	edit;
+	uint64		from;
+
+	StartEdit(&edit, rel);
+	from = edit.meta->fed_from;
+	/* who has opened the old store has a number below this one by now */
+	if (from == SWAPPED)
+		edit.meta->fed_from = U64FromFullTransactionId(ReadNextFullTransactionId());
+	else if (from > CLOSED && !TransactionIdPrecedes(GetOldestNonRemovableTransactionId(NULL),
+													 XidFromFullTransactionId(FullTransactionIdFromU64(from))))
+		edit.meta->fed_from = FED;
+	if (edit.meta->fed_from == from)
+	{
+		AbortEdit(&edit);
+		return from == FED;
+	}
+	from = edit.meta->fed_from;
+	FinishEdit(&edit);
+	return from == FED;
+}
+
+void
+CloseStore(Relation rel)
+{
+	StoreEdit	edit;
+	uint32		n;
+
+	StartEdit(&edit, rel);
+	edit.meta->fed_from = CLOSED;
+	n = edit.meta->slots;
+	FinishEdit(&edit);
+	for (uint32 i = 0; i < n; i++)
+	{
+		StoreSlot  *slot;
+
+		CHECK_FOR_INTERRUPTS();
+		StartEdit(&edit, rel);
+		slot = EditSlot(&edit, i);
+		if (slot->kind == SLOT_LEAF)
+		{
+			slot->state = 0;
+			FinishEdit(&edit);
+		}
+		else
+			AbortEdit(&edit);
+	}
 }
 
 void

@@ -38,6 +38,12 @@ extern Store *LastStore(Relation rel);
 /* True if the directory has not changed since it was read.  Takes no lock. */
 extern bool StoreIsCurrent(Relation rel, const Store *store);
 
+/* False as long as there may be inserts that feed a store which this one has replaced. */
+extern bool StoreIsFed(Relation rel);
+
+/* Of one that is about to be replaced. */
+extern void CloseStore(Relation rel);
+
 /* The slot of a leaf, or NULL. */
 extern StoreSlot *FindLeaf(Store *store, Oid leaf);
 

@@ -62,12 +62,22 @@ typedef struct StoreSlot
 #define STORE_DIRECTORY_PAGES 1024
 #define STORE_FREE_RUNS 256
 
+/*
+ * REINDEX CONCURRENTLY puts a store in the place of one that others have open: inserts go
+ * on to feed the old one, and questions may still be asked of it.  So in the old one no leaf
+ * is ever complete again, and in the new one none until the last of those inserts has ended.
+ */
+#define FED 0
+#define SWAPPED 1				/* and nobody has asked for it yet */
+#define CLOSED 2
+
 typedef struct StoreMeta
 {
 	uint32		magic;
 	uint32		version;
 	uint64		changes;		/* of the directory, since an arbitrary number when the store was made */
 	uint64		next_generation;
+	uint64		fed_from;		/* FED, SWAPPED, CLOSED, or the first transaction whose inserts all know this store */
 	uint32		slots;			/* free ones included */
 	uint32		free_runs;
 	BlockNumber directory[STORE_DIRECTORY_PAGES];

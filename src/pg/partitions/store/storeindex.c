@@ -11,7 +11,9 @@
 
 #include "access/amapi.h"
 #include "access/genam.h"
+#include "access/relation.h"
 #include "access/xloginsert.h"
+#include "commands/extension.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
@@ -19,7 +21,7 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "pg/partitions/store/store_format.h"
+#include "pg/partitions/store/store.h"
 
 pg_noreturn static void
 Refuse(Relation index)
@@ -33,7 +35,7 @@ Refuse(Relation index)
 
 /* The metapage. */
 static void
-CreateStore(Relation rel, ForkNumber fork)
+CreateStore(Relation rel, ForkNumber fork, uint64 fed_from)
 {
 	Buffer		buffer = ReadBufferExtended(rel, fork, P_NEW, RBM_ZERO_AND_LOCK, NULL);
 	Page		page = BufferGetPage(buffer);
@@ -42,7 +44,8 @@ CreateStore(Relation rel, ForkNumber fork)
 	START_CRIT_SECTION();
 	BloomxInitPage(page, META_PAGE, 0);
 	/* no count that a process may remember of an earlier store */
-	*StoreMetaOf(page) = (StoreMeta) {.magic = STORE_MAGIC, .version = STORE_VERSION, .changes = (uint64) GetCurrentTimestamp() << 8, .next_generation = 1};
+	*StoreMetaOf(page) = (StoreMeta) {.magic = STORE_MAGIC, .version = STORE_VERSION, .changes = (uint64) GetCurrentTimestamp() << 8,
+		.next_generation = 1, .fed_from = fed_from};
 	MarkBufferDirty(buffer);
 	if (fork == INIT_FORKNUM || RelationNeedsWAL(rel))
 		log_newpage_buffer(buffer, true);
@@ -53,16 +56,29 @@ CreateStore(Relation rel, ForkNumber fork)
 static IndexBuildResult *
 storebuild(Relation heap, Relation index, struct IndexInfo *info)
 {
+	Relation	old;
+
 	if (RelationGetNumberOfBlocks(heap) > 0)
 		Refuse(index);
-	CreateStore(index, MAIN_FORKNUM);
+	CreateStore(index, MAIN_FORKNUM, info->ii_Concurrent ? SWAPPED : FED);
+	if (info->ii_Concurrent && (old = OpenStore(RowExclusiveLock)) != NULL)
+	{
+		if (old->rd_index->indrelid == RelationGetRelid(heap))
+			CloseStore(old);
+		relation_close(old, NoLock);
+	}
+	if (!creating_extension)
+		ereport(NOTICE,
+				(errmsg("the keys of partitions are forgotten"),
+				 errdetail("Queries read all partitions of indexes with partition_lookup until they are read again."),
+				 errhint("Call bloomx_seal for each such index, or wait for VACUUM of its partitions.")));
 	return palloc0(sizeof(IndexBuildResult));
 }
 
 static void
 storebuildempty(Relation index)
 {
-	CreateStore(index, INIT_FORKNUM);
+	CreateStore(index, INIT_FORKNUM, FED);
 }
 
 static bool
