@@ -216,7 +216,8 @@ IsStage(TableScanDesc base, ItemPointer tid)
 {
 	const SetView *view = ((SetScan *) base)->view;
 
-	return view != NULL && ItemPointerGetBlockNumber(tid) < view->meta->stages && ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber;
+	return view != NULL && ItemPointerIsValid(tid) && ItemPointerGetBlockNumber(tid) < view->meta->stages &&
+		ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber;
 }
 
 static void
