@@ -46,7 +46,7 @@ typedef struct Feed
  * changing the directory for a longer time: nobody waits for that here.
  */
 static bool
-Grow(Relation rel, Oid leaf, uint64 newest)
+Grow(Relation rel, Oid leaf, uint32 newest)
 {
 	StoreSlot	filter = {.width = 1, .leaf = leaf, .blocks = MOST_COLUMNS};
 	StoreSlot  *slot;
@@ -58,23 +58,19 @@ Grow(Relation rel, Oid leaf, uint64 newest)
 		return false;
 	store = ReadStore(rel);
 	slot = store != NULL ? FindLeaf(store, leaf) : NULL;
-	if (slot != NULL)
+	if (slot != NULL && NewestOpenFilter(store, slot) == newest)
 	{
 		filter.owner = NumberOfSlot(store, slot);
 		filter.root = slot->root;
-		number = store->next[filter.owner];
-		if (number == NO_SLOT || store->slots[number].generation == newest)
-		{
-			if (number != NO_SLOT && (slot->state & LEAF_BUILDING) == 0)
-				filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[number].blocks);
-			number = ReserveFilter(rel, &filter);
-			StartPages(rel, &filter);
-			LogPages(rel, &filter);
-			StartEdit(&edit, rel);
-			EditSlot(&edit, number)->kind = SLOT_FILTER;
-			FinishEdit(&edit);
-			UnlockReserved(rel, &filter);
-		}
+		if (newest != NO_SLOT)
+			filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[newest].blocks);
+		number = ReserveFilter(rel, &filter);
+		StartPages(rel, &filter);
+		LogPages(rel, &filter);
+		StartEdit(&edit, rel);
+		EditSlot(&edit, number)->kind = SLOT_FILTER;
+		FinishEdit(&edit);
+		UnlockReserved(rel, &filter);
 	}
 	UnlockStore(rel);
 	return true;
@@ -97,15 +93,15 @@ typedef enum Added
 static Added
 TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 {
-	bool		building = (leaf->state & LEAF_BUILDING) != 0;
-	uint32		newest = store->next[NumberOfSlot(store, leaf)];
+	uint32		newest = NewestOpenFilter(store, leaf);
 
-	/* while the leaf is built, filters before the mark do not count */
-	if (!building && leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column))
+	/* while the leaf is built, what it has does not count */
+	if ((leaf->state & LEAF_BUILDING) == 0 && leaf->main < store->nslots &&
+		HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column))
 		return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
-	if (newest == NO_SLOT || (building && store->slots[newest].generation < leaf->generation))
+	if (newest == NO_SLOT)
 		return StoreIsCurrent(rel, store) ? NO_FILTER : ASK_AGAIN;
-	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, store->slots[newest].generation))
+	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, newest))
 		return ASK_AGAIN;
 	return AddToOpenFilter(rel, store, newest, hash) ? ADDED : ASK_AGAIN;
 }
@@ -114,11 +110,10 @@ TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 static void
 GrowOrGiveUp(Relation rel, const Store *store, const StoreSlot *leaf)
 {
-	uint32		number = NumberOfSlot(store, leaf),
-				newest = store->next[number];
+	uint32		number = NumberOfSlot(store, leaf);
 	Oid			oid = leaf->leaf;
 
-	if (!Grow(rel, oid, newest == NO_SLOT ? 0 : store->slots[newest].generation))
+	if (!Grow(rel, oid, NO_SLOT))
 		(void) ChangeLeafState(rel, number, oid, 0, LEAF_COMPLETE | LEAF_BUILDING);
 }
 

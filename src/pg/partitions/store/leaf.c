@@ -211,7 +211,7 @@ LeafIsDue(Relation rel, Oid leaf, bool any)
 		return false;
 	if (slot == NULL || (slot->state & LEAF_COMPLETE) == 0 || slot->main >= store->nslots)
 		return true;
-	for (uint32 i = store->next[NumberOfSlot(store, slot)]; i != NO_SLOT; i = store->next[i])
+	for (uint32 i = NewestOpenFilter(store, slot); i != NO_SLOT && store->slots[i].generation >= slot->generation; i = store->next[i])
 		open += PagesOfFilter(&store->slots[i]);
 	return any ? open > 0 : open * DUE_SHARE > store->slots[slot->main].blocks / MOST_COLUMNS;
 }

@@ -87,7 +87,9 @@ LinkOpenFilters(void)
 		const StoreSlot *filter = &store->slots[i];
 		uint32	   *link;
 
-		if (filter->kind != SLOT_FILTER || filter->owner >= store->nslots || store->slots[filter->owner].kind != SLOT_LEAF)
+		/* the slot of a leaf that was removed may be another leaf's by now */
+		if (filter->kind != SLOT_FILTER || filter->owner >= store->nslots || store->slots[filter->owner].kind != SLOT_LEAF ||
+			store->slots[filter->owner].leaf != filter->leaf)
 			continue;
 		for (link = &store->next[filter->owner]; *link != NO_SLOT && store->slots[*link].generation > filter->generation; link = &store->next[*link])
 			;
@@ -181,6 +183,14 @@ FindLeaf(Store *store, Oid leaf)
 	}
 	entry = hash_search(store->leaves, &leaf, HASH_FIND, NULL);
 	return entry != NULL ? &store->slots[entry->slot] : NULL;
+}
+
+uint32
+NewestOpenFilter(const Store *directory, const StoreSlot *leaf)
+{
+	uint32		newest = directory->next[NumberOfSlot(directory, leaf)];
+
+	return newest != NO_SLOT && directory->slots[newest].generation >= leaf->generation ? newest : NO_SLOT;
 }
 
 /* ---- changes ---- */

@@ -47,6 +47,12 @@ extern void CloseStore(Relation rel);
 /* The slot of a leaf, or NULL. */
 extern StoreSlot *FindLeaf(Store *store, Oid leaf);
 
+/*
+ * The slot of the open filter of a leaf into which keys go, or NO_SLOT.  One below the leaf's
+ * generation has been superseded, or is about to be: a key that goes there is lost.
+ */
+extern uint32 NewestOpenFilter(const Store *store, const StoreSlot *leaf);
+
 static inline uint32
 NumberOfSlot(const Store *store, const StoreSlot *slot)
 {
