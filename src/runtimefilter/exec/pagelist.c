@@ -55,8 +55,8 @@
 #define LARGEST_BATCH 256
 #define SAMPLE_GROUPS 4
 
-/* Rows between two looks at the clock. */
-#define ROWS_PER_LOOK 64
+/* Rows of a condition between two looks at the clock: if there are fewer, what they took is seen afterwards. */
+#define ROWS_PER_LOOK 1024
 
 struct PageSearch
 {
@@ -353,7 +353,7 @@ ListCondition(PageSearch *search, Datum argument, instr_time start, double limit
 	if (search->scan->indexRelation->rd_indam->amgettuple == NULL)
 	{
 		ListBitmap(search);
-		return NanosecondsSince(start) <= limit;
+		return true;
 	}
 	while ((row = index_getnext_tid(search->scan, ForwardScanDirection)) != NULL)
 	{
@@ -385,7 +385,7 @@ ListKeys(PageSearch *search, uint32 first, uint32 n, double limit)
 	for (int i = 0; i < n_keys && in_time && !search->takes_arrays; i++)
 		in_time = ListCondition(search, keys[i], start, limit);
 	CHECK_FOR_INTERRUPTS();
-	return in_time && NanosecondsSince(start) <= limit;
+	return in_time;
 }
 
 /* What is known of the search so far. */
@@ -394,15 +394,18 @@ typedef struct Progress
 	const SearchLimits *limits;
 	instr_time	start;
 	uint32		done;			/* keys, those of a sample too */
-	uint64		listed;			/* pages */
+	double		last;			/* nanoseconds per key of the last batch */
 } Progress;
 
-/* True if all keys will pay, as it seems from those that were searched for; `left` are not yet. */
+/*
+ * True if all keys will pay, as it seems from those that were searched for; `left` are not yet.  Some batch may have waited
+ * for a processor: the last one counts, if it was faster than the average.
+ */
 static bool
 StillPays(const PageSearch *search, const Progress *progress, uint32 left)
 {
 	double		spent = NanosecondsSince(progress->start),
-				to_spend = spent / progress->done * left,
+				to_spend = Min(spent / progress->done, progress->last) * left,
 				pages = search->listed + (double) search->listed / progress->done * left;
 
 	return bloomx_runtime_filter_min_removed == 0 ||
@@ -421,16 +424,27 @@ TimeFor(const Progress *progress, uint32 n)
 	return progress->done == 0 ? always : Max(always, 4 * NanosecondsSince(progress->start) / progress->done * n);
 }
 
+/* Lists the pages of n more keys.  False if some has so many rows that it takes too long. */
+static bool
+ListBatch(PageSearch *search, uint32 first, uint32 n, Progress *progress)
+{
+	instr_time	start;
+
+	INSTR_TIME_SET_CURRENT(start);
+	if (!ListKeys(search, first, n, TimeFor(progress, n)))
+		return false;
+	progress->done += n;
+	progress->last = NanosecondsSince(start) / n;
+	return true;
+}
+
 /* Keys of a sorted set that are neighbours may have neighbouring rows: so there are groups of both. */
 static bool
 SampleKeys(PageSearch *search, uint32 n_keys, Progress *progress)
 {
 	for (uint32 i = 0; i < SAMPLE_GROUPS; i++)
-	{
-		if (!ListKeys(search, (uint32) ((uint64) n_keys * i / SAMPLE_GROUPS), FIRST_BATCH, TimeFor(progress, FIRST_BATCH)))
+		if (!ListBatch(search, (uint32) ((uint64) n_keys * i / SAMPLE_GROUPS), FIRST_BATCH, progress))
 			return false;
-		progress->done += FIRST_BATCH;
-	}
 	return StillPays(search, progress, n_keys);
 }
 
@@ -447,10 +461,7 @@ ListAllKeys(PageSearch *search, const SearchLimits *limits)
 	for (uint32 i = 0, n; i < n_keys; i += n)
 	{
 		n = Min(batch, n_keys - i);
-		if (!ListKeys(search, i, n, TimeFor(&progress, n)))
-			return false;
-		progress.done += n;
-		if (!StillPays(search, &progress, n_keys - i - n))
+		if (!ListBatch(search, i, n, &progress) || !StillPays(search, &progress, n_keys - i - n))
 			return false;
 		batch = Min(batch * 2, LARGEST_BATCH);
 	}
