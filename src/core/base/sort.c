@@ -52,7 +52,7 @@ put_item(uint8_t *items, unsigned width, uint64_t i, item it)
  */
 #define FEW_VALUES 32
 
-static void
+static inline __attribute__((always_inline)) void
 sort_few(uint8_t *items, unsigned width, uint64_t n)
 {
 	for (uint64_t i = 1; i < n; i++)
@@ -133,7 +133,10 @@ sort(uint8_t *items, unsigned width, uint64_t n, void (*poll) (void))
 void
 blx_sort_values(uint8_t *values, uint64_t n)
 {
-	sort(values, 8, n, NULL);
+	if (n <= FEW_VALUES)
+		sort_few(values, 8, n); /* compiled for this width: rows of an index have few keys */
+	else
+		sort(values, 8, n, NULL);
 }
 
 void

@@ -24,7 +24,7 @@ typedef struct KeyHashes
 /* The identity of keys that are not the values of a type: a name that no type has. */
 #define KEYS_NAMED(text) ((blx_identity) {.key_type = BLX_KEY_NAMED, .name_len = sizeof(text) - 1, .name = (text)})
 
-/* Keeps each hash from the first one on only once. */
+/* Sorts the hashes from the first one on, and keeps each only once. */
 extern void CompactKeyHashes(KeyHashes *hashes, uint32 first);
 
 /* Makes room for more.  The array grows in the memory context in which it was allocated; the first one in the current one. */

@@ -59,37 +59,6 @@ BloomxHashOfNull(int column)
 	return NotZero(blx_hash_int64(0, UINT64CONST(1) << 32 | (uint64) column));
 }
 
-#define ST_SORT SortWords
-#define ST_ELEMENT_TYPE uint64
-#define ST_COMPARE(a, b) (*(a) > *(b)) - (*(a) < *(b))
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-/* Sorts the hashes and keeps each once.  Rows of a few keys are the usual ones. */
-static void
-SortHashes(KeyHashes *hashes)
-{
-	uint32		n = 0;
-
-	if (hashes->n <= 16)
-		for (uint32 i = 1; i < hashes->n; i++)
-		{
-			uint64		hash = hashes->hash[i];
-			uint32		j = i;
-
-			for (; j > 0 && hashes->hash[j - 1] > hash; j--)
-				hashes->hash[j] = hashes->hash[j - 1];
-			hashes->hash[j] = hash;
-		}
-	else
-		SortWords(hashes->hash, hashes->n);
-	for (uint32 i = 0; i < hashes->n; i++)
-		if (i == 0 || hashes->hash[i] != hashes->hash[i - 1])
-			hashes->hash[n++] = hashes->hash[i];
-	hashes->n = n;
-}
-
 const KeyHashes *
 BloomxHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull)
 {
@@ -116,6 +85,6 @@ const KeyHashes *
 BloomxSortedHashesOfRow(BloomxColumns *columns, const Datum *values, const bool *isnull)
 {
 	(void) BloomxHashesOfRow(columns, values, isnull);
-	SortHashes(&columns->hashes);
+	CompactKeyHashes(&columns->hashes, 0);
 	return &columns->hashes;
 }
