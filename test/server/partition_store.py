@@ -254,6 +254,11 @@ class Test:
         self.ok("write skew through absent keys", None if failures == 20 else f"{failures} of 20 failed")
 
     def run(self):
+        # filters are built again and again, beside inserts
+        configure(autovacuum_naptime="1s", autovacuum_vacuum_threshold="5", autovacuum_vacuum_insert_threshold="10", max_prepared_transactions="20")
+        server.as_server("pg_ctl", "-D", os.environ["PGDATA"], "-s", "-w", "-m", "fast", "stop")
+        if not server.start(os.environ["PGDATA"]):
+            sys.exit("the server does not start")
         server.make(DATABASE, SETUP)
         if self.options.only:
             getattr(self, self.options.only)()
