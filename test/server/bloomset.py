@@ -144,6 +144,8 @@ class Test:
                 server.psql("TRUNCATE growing, fixed, pair, log; TRUNCATE stream;", DATABASE, stop=True)
             writers = self.writers(600)
             time.sleep(self.options.seconds * random.uniform(0.5, 1.5))
+            while self.one("SELECT EXISTS (SELECT FROM log)") == "f":
+                time.sleep(0.1)
             server.kill()
             writers.wait()
             start()
