@@ -10,7 +10,7 @@
 set -u
 top=$(CDPATH='' cd -- "$(dirname -- "$0")/../.." && pwd)
 . "$top/test/tally.sh"
-pages="docs/programs.md clients/orms.md clients/js/README.md clients/python/README.md"
+pages="docs/programs.md clients/drivers.md clients/orms.md clients/js/README.md clients/python/README.md"
 languages="sh python js"
 modes=clients
 if [ "${1-}" = --long ]; then
