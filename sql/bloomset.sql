@@ -404,3 +404,22 @@ EXPLAIN (COSTS OFF) EXECUTE any_set('page_urls');
 RESET plan_cache_mode;
 DROP TABLE page, page_set, batch;
 DROP FUNCTION estimated;
+
+-- A file that a subtransaction puts in the place of the index's own, and that is taken back: rows of before keep their keys.
+CREATE TABLE replaced (k int);
+CREATE INDEX replaced_k ON replaced USING bloomset (k);
+BEGIN;
+INSERT INTO replaced SELECT generate_series(1, 1000);
+SAVEPOINT a;
+TRUNCATE replaced;
+SELECT count(*) FROM replaced;
+ROLLBACK TO a;
+INSERT INTO replaced SELECT generate_series(1001, 2000);
+SAVEPOINT b;
+REINDEX INDEX replaced_k;
+INSERT INTO replaced SELECT generate_series(2001, 3000);
+SELECT count(*) FROM replaced;
+ROLLBACK TO b;
+COMMIT;
+SELECT count(*), count(*) FILTER (WHERE NOT bloomset_contains('replaced_k', k)) AS missing FROM replaced;
+DROP TABLE replaced;

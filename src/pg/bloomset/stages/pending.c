@@ -6,11 +6,13 @@
  *
  *   before the commit record, or that of PREPARE TRANSACTION, is written
  *   before this session reads any set (add_pending_keys), or begins another query, which may have parallel workers
+ *   before a subtransaction begins, which may replace the index's file and be rolled back
  *   when there are MOST_KEYS
  *
  * Keys of a subtransaction that is rolled back are added like others: they are false positives.
- * If the index is dropped, the keys go with it; if its file is replaced, they go into the new
- * one: what filled that had read the rows, or copied the pages.
+ * If the index is dropped, the keys go with it.  If its file is replaced, they go into the new one, which has them already: what
+ * filled it has read the rows, or copied the pages.  If that is rolled back, so are the rows, for keys of rows
+ * before the subtransaction are not pending any more.
  *
  * Under SERIALIZABLE keys are added at once.  A transaction that tests a key locks the set,
  * and is in conflict with inserts that come after that; of one that came before, it must see
@@ -146,6 +148,13 @@ AtTransactionEnd(XactEvent event, void *arg)
 }
 
 static void
+AtSubtransactionStart(SubXactEvent event, SubTransactionId mine, SubTransactionId parent, void *arg)
+{
+	if (event == SUBXACT_EVENT_START_SUB && add_pending_keys != NULL)
+		AddAllPendingKeys();
+}
+
+static void
 AtQueryStart(QueryDesc *query, int flags)
 {
 	if (add_pending_keys != NULL)
@@ -160,6 +169,7 @@ void
 InitPendingKeys(void)
 {
 	RegisterXactCallback(AtTransactionEnd, NULL);
+	RegisterSubXactCallback(AtSubtransactionStart, NULL);
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = AtQueryStart;
 }
