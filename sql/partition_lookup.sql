@@ -122,6 +122,10 @@ SELECT k, (SELECT note FROM log WHERE id = k) FROM keys ORDER BY k;
 SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id, ts LIMIT 1) l ORDER BY k;
 SELECT scans FROM scanned('SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id LIMIT 1) l');
 SELECT scans FROM scanned('SELECT * FROM log WHERE id = (SELECT k FROM keys WHERE k = 500)');
+-- what is computed of a parameter; it fails as without lookups, and not where nothing is searched
+SELECT scans FROM scanned('SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k + 5 OFFSET 0) l');
+SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k + 5 OFFSET 0) l ORDER BY k LIMIT 3;
+SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = 1 / k OFFSET 0) l;
 -- a scan of it again and again, by two parameters
 SELECT count(*), sum(a.ts + b.ts) FROM keys x JOIN log a ON a.id = x.k JOIN keys y ON y.k >= x.k JOIN log b ON b.id = y.k;
 RESET enable_hashjoin; RESET enable_mergejoin; RESET enable_seqscan; RESET enable_bitmapscan; RESET enable_material; RESET enable_memoize;

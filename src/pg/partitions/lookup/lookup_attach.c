@@ -31,7 +31,7 @@ FindInConditions(List *conditions, Index relid, AttrNumber attribute, LookupValu
 	ListCell   *lc;
 
 	foreach(lc, conditions)
-		if (FindLookupValue(lfirst(lc), relid, attribute, value) && !IsA(value->expr, Const))
+		if (FindComputedValue(lfirst(lc), relid, attribute, value) && !IsA(value->expr, Const))
 			return true;
 	return false;
 }

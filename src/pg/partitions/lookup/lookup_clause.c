@@ -8,6 +8,8 @@
 
 #include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 
@@ -132,6 +134,14 @@ bool
 FindLookupValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value)
 {
 	return FindValue(clause, relid, attribute, value) && IsGiven(value->expr);
+}
+
+bool
+FindComputedValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value)
+{
+	if (!FindValue(clause, relid, attribute, value))
+		return false;
+	return !contain_var_clause((Node *) value->expr) && !contain_volatile_functions((Node *) value->expr) && !contain_subplans((Node *) value->expr);
 }
 
 /* A column alone: it becomes a parameter, and what is computed of it does not. */

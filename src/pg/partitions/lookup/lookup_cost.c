@@ -43,11 +43,12 @@ ChildrenOf(Path *path)
 	return IsA(path, MergeAppendPath) ? ((MergeAppendPath *) path)->subpaths : NIL;
 }
 
+/* Each partition is expected to have a row at least: as many rows say nothing. */
 static void
 CorrectCost(Path *path)
 {
 	double		n = list_length(ChildrenOf(path)),
-				read = Min(n, Max(path->rows, 1) + n * FALSE_CANDIDATES);
+				read = Min(n, Max(path->rows - n, 0) + 1 + n * FALSE_CANDIDATES);
 
 	path->startup_cost = path->startup_cost * read / n + QUESTION_COST;
 	path->total_cost = path->total_cost * read / n + QUESTION_COST;

@@ -109,6 +109,9 @@ typedef struct LookupValue
 /* False if the condition does not compare the column with a constant or parameter. */
 extern bool FindLookupValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value);
 
+/* False if it does not compare it with what is the same for all rows of a scan. */
+extern bool FindComputedValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value);
+
 /* False if it does not compare it with a column of another table. */
 extern bool FindOuterValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value);
 

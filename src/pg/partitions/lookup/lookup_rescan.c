@@ -168,8 +168,8 @@ AskForValue(LookupPoint *point, Bitmapset **numbers)
 }
 
 /*
- * A subquery with one value is executed when somebody needs the value.  A scan of a whole table does so for a
- * row only: if there is none, the subquery must not be executed either, for it may fail.
+ * To compute the value may fail, and to execute a subquery that has the value.  A search in an index does it when it
+ * begins, so nothing fails that would not fail in the first child.  A scan of a whole table does it for a row only.
  */
 static bool
 MayAsk(const LookupPoint *point)
@@ -178,8 +178,10 @@ MayAsk(const LookupPoint *point)
 
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
-	return ((Param *) expr)->paramkind != PARAM_EXEC || !IsA(point->children[0], SeqScanState) ||
-		point->ps->state->es_param_exec_vals[((Param *) expr)->paramid].execPlan == NULL;
+	if (!IsA(point->children[0], SeqScanState) && !bms_is_member(0, point->always))
+		return true;
+	return IsA(expr, Param) && (((Param *) expr)->paramkind != PARAM_EXEC ||
+								point->ps->state->es_param_exec_vals[((Param *) expr)->paramid].execPlan == NULL);
 }
 
 static void
