@@ -38,6 +38,13 @@ CREATE INDEX keys_set ON keys USING bloomset (k) WITH (fpr = 0.0001);
 INSERT INTO keys SELECT 'k' || g FROM generate_series(5001, 6000) g;
 CREATE TABLE stream (filter bloomset_stage(5000, 0.0001)) USING bloomset_table;
 SELECT count(*) AS added FROM generate_series(1, 20000) g WHERE bloomset_add('stream', g);
+CREATE TABLE log (id int, part int) PARTITION BY HASH (part);
+CREATE TABLE log_0 PARTITION OF log FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE log_1 PARTITION OF log FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO log SELECT g, g FROM generate_series(1, 1000) g;
+CREATE INDEX log_id ON log USING bloomx (id) WITH (partition_lookup = on);
+SELECT bloomx_seal('log_id') AS sealed;
+INSERT INTO log SELECT g, g FROM generate_series(1001, 2000) g;
 SQL
 cat >show.sql <<'SQL'
 \pset format unaligned
@@ -46,6 +53,9 @@ SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'type
 SELECT encode(f::bytea, 'hex'), encode(g::bytea, 'hex') FROM typed;
 SELECT encode(bloomset_value('keys_set')::bytea, 'hex');
 SELECT encode(filter::bloomfilter::bytea, 'hex') FROM stream;
+-- the keys of partitions, and which partitions each may be in
+SELECT * FROM bloomx_partitions('log_id') ORDER BY 1;
+SELECT g, bloomx_possible_partitions('log_id', g) FROM generate_series(1, 2500) g ORDER BY 1, 2;
 -- what was stored is still what the type takes
 SELECT (f::text::bloomfilter(5000, 0.001)) = f AS f, (g::text::bloomfilter(20000, 0.01, blocked)) = g AS g FROM typed;
 SQL
