@@ -14,6 +14,7 @@
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
+#include "storage/lock.h"
 
 #include "core/base/hash.h"
 #include "core/kernels/block.h"
