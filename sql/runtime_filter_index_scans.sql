@@ -104,6 +104,7 @@ SELECT * FROM skipped('SELECT o.id, i.id FROM outr o JOIN inr i ON i.i4 = ANY (A
 SELECT * FROM skipped('SELECT id FROM inr WHERE i4 = 4');
 -- NULL finds nothing, with or without.
 SELECT * FROM skipped('SELECT o.id, i.id FROM (SELECT nullif(i4, id) AS i4, id FROM outr OFFSET 0) o LEFT JOIN inr i USING (i4)');
+SELECT * FROM skipped('SELECT o.id, i.id FROM (SELECT CASE WHEN id % 2 = 1 THEN t END AS t, id FROM outr OFFSET 0) o LEFT JOIN inr i ON i.t = o.t');
 
 -- Not: partial sets, sets of several columns, of expressions; invalid ones.
 CREATE TABLE other AS SELECT g * 2 AS k, g % 3 AS c FROM generate_series(1, 2000) g;
