@@ -21,7 +21,31 @@
 #include "utils/snapmgr.h"
 
 #include "pg/base/objects.h"
-#include "pg/partitions/store/storeindex.h"
+
+/* ---- the store is no index of rows, and known by what refuses them ---- */
+
+void
+RefuseRows(Relation index)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+			 errmsg("index \"%s\" is not for rows", RelationGetRelationName(index)),
+			 errdetail("It has the keys of partitions; its table stays empty."),
+			 errhint("Use bloomx_partitions to see what is in it.")));
+}
+
+bool
+bloomx_storeinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+			IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info)
+{
+	RefuseRows(index);
+}
+
+static bool
+IsStore(Relation rel)
+{
+	return rel->rd_indam != NULL && rel->rd_indam->aminsert == bloomx_storeinsert && RelationIsPermanent(rel);
+}
 
 /* ---- reading ---- */
 

@@ -6,6 +6,7 @@
 
 #include "pg/base/base.h"
 
+#include "access/amapi.h"
 #include "access/generic_xlog.h"
 #include "nodes/bitmapset.h"
 
@@ -105,6 +106,13 @@ extern bool ChangeLeafState(Relation rel, uint32 number, Oid leaf, uint16 set, u
 
 /* Takes a leaf out: it may hold anything from now on.  False if it had no slot. */
 extern bool RemoveLeaf(Relation rel, Oid leaf);
+
+/* ---- for the access method ---- */
+
+/* The error for whoever wants to have rows in it, and the insert, which raises it. */
+pg_noreturn extern void RefuseRows(Relation index);
+extern bool bloomx_storeinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
+							   IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
 
 #pragma GCC visibility pop
 

@@ -7,7 +7,7 @@
  * CREATE EXTENSION.  REINDEX, and TRUNCATE of the table, empty it: then each partition is
  * a candidate until VACUUM has read it again.
  */
-#include "pg/partitions/store/storeindex.h"
+#include "pg/partitions/store/store.h"
 
 #include "access/amapi.h"
 #include "access/genam.h"
@@ -21,17 +21,6 @@
 #include "utils/rel.h"
 #include "utils/timestamp.h"
 
-#include "pg/partitions/store/store.h"
-
-pg_noreturn static void
-Refuse(Relation index)
-{
-	ereport(ERROR,
-			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-			 errmsg("index \"%s\" is not for rows", RelationGetRelationName(index)),
-			 errdetail("It has the keys of partitions; its table stays empty."),
-			 errhint("Use bloomx_partitions to see what is in it.")));
-}
 
 /* The metapage. */
 static void
@@ -59,7 +48,7 @@ storebuild(Relation heap, Relation index, struct IndexInfo *info)
 	Relation	old;
 
 	if (RelationGetNumberOfBlocks(heap) > 0)
-		Refuse(index);
+		RefuseRows(index);
 	CreateStore(index, MAIN_FORKNUM, info->ii_Concurrent ? SWAPPED : FED);
 	if (info->ii_Concurrent && (old = OpenStore(RowExclusiveLock)) != NULL)
 	{
@@ -79,13 +68,6 @@ static void
 storebuildempty(Relation index)
 {
 	CreateStore(index, INIT_FORKNUM, FED);
-}
-
-static bool
-storeinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
-			IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info)
-{
-	Refuse(index);
 }
 
 static IndexBulkDeleteResult *
@@ -124,7 +106,7 @@ storevalidate(Oid class)
 static IndexScanDesc
 storebeginscan(Relation index, int keys, int orderbys)
 {
-	Refuse(index);
+	RefuseRows(index);
 }
 
 static void
@@ -137,12 +119,6 @@ storeendscan(IndexScanDesc scan)
 {
 }
 
-bool
-IsStore(Relation rel)
-{
-	return rel->rd_indam != NULL && rel->rd_indam->aminsert == storeinsert && RelationIsPermanent(rel);
-}
-
 PG_FUNCTION_INFO_V1(bloomx_partition_store_handler);
 Datum
 bloomx_partition_store_handler(PG_FUNCTION_ARGS)
@@ -153,7 +129,7 @@ bloomx_partition_store_handler(PG_FUNCTION_ARGS)
 	routine->amkeytype = InvalidOid;
 	routine->ambuild = storebuild;
 	routine->ambuildempty = storebuildempty;
-	routine->aminsert = storeinsert;
+	routine->aminsert = bloomx_storeinsert;
 	routine->ambulkdelete = storebulkdelete;
 	routine->amvacuumcleanup = storevacuumcleanup;
 	routine->amcostestimate = storecostestimate;
