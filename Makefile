@@ -94,8 +94,8 @@ $(OBJS) $(OBJS:.o=.bc): $(BUILT_FOR)
 .PHONY: uninstall-headers
 uninstall: uninstall-headers
 uninstall-headers:
-	rm -f '$(DESTDIR)$(incmoduledir)/bloomx/bloomx.h'
-	! test -d '$(DESTDIR)$(incmoduledir)/bloomx' || rmdir '$(DESTDIR)$(incmoduledir)/bloomx'
+	rm -f '$(DESTDIR)$(includedir_server)/$(incmoduledir)/bloomx/bloomx.h'
+	! test -d '$(DESTDIR)$(includedir_server)/$(incmoduledir)/bloomx' || rmdir '$(DESTDIR)$(includedir_server)/$(incmoduledir)/bloomx'
 
 .PHONY: dist check-all
 check-all:
