@@ -218,6 +218,30 @@ SELECT kind, rows_removed > 0 AS removes, lookups FROM bloomx_last_runtime_filte
 SET bloomx.runtime_filter = off;
 SELECT count(*), sum(l.id) FROM (o LEFT JOIN large l ON o.k = l.k OR o.e = l.k2) JOIN (SELECT DISTINCT three FROM o WHERE three > 1) d ON coalesce(l.k2, 0) % 3 = d.three;
 
+-- A loop whose inner rows are filtered for a hash join above it that gets other keys at each rescan: what the loop has kept was thinned by the old ones.
+CREATE TABLE many AS SELECT g AS id, g % 20 AS k, g % 1000 AS v, g % 7 AS e FROM generate_series(1, 20000) g;
+CREATE TABLE few AS SELECT g AS id, g % 20 AS k, g % 7 AS e FROM generate_series(1, 40) g;
+CREATE TABLE keyed AS SELECT g % 1000 AS v, g AS a FROM generate_series(1, 1000) g;
+ANALYZE many, few, keyed;
+SET enable_hashjoin = on;
+SET enable_material = off;
+SET join_collapse_limit = 1;
+PREPARE rescanned AS SELECT z.a, s.* FROM generate_series(1, 4) z(a), LATERAL (SELECT count(*), sum(x.id) FROM
+	(SELECT f.id, m.v FROM few f, many m WHERE f.k = m.k OR f.e = m.e OFFSET 0) x
+	JOIN (SELECT v FROM keyed WHERE keyed.a % 25 = z.a OFFSET 0) d ON x.v = d.v) s ORDER BY 1;
+SET bloomx.runtime_filter = off;
+SET bloomx.runtime_lookup = off;
+EXECUTE rescanned;
+SET bloomx.runtime_filter = on;
+SET bloomx.runtime_lookup = on;
+EXECUTE rescanned;
+SET bloomx.runtime_filter = off;
+-- The first clause is computed of each row, also of one that is NULL in every arm.
+SET enable_hashjoin = off;
+SELECT count(*) FROM (SELECT g AS id, CASE WHEN g <> 5 THEN g END AS k FROM generate_series(1, 9) g) f LEFT JOIN many m ON 1 / (f.id - 5) = m.v AND (f.k = m.k OR f.k = m.e);
+RESET enable_material;
+RESET join_collapse_limit;
+
 -- EXPLAIN ANALYZE says what was done; the totals count it.
 SET enable_hashjoin = off;
 SET bloomx.runtime_lookup = on;

@@ -12,6 +12,9 @@
  * computed something that is felt: a volatile function, or an error.  The server computes
  * the first clause for each pair, and others only if those before hold.  So keys are columns, but those
  * of the first clause may be computed.
+ *
+ * What other clauses would have computed of pairs without a match is not computed, as in a hash join: an error of theirs
+ * may not come up.
  */
 #include "postgres.h"
 
@@ -238,8 +241,9 @@ FindLookupKeys(FilteredQuery *query, NestLoopState *node)
 	keys = palloc0(sizeof(LookupKeys));
 	keys->econtext = CreateExprContext(query->estate);
 	keys->arms = palloc(list_length(arms) * sizeof(LookupArm));
+	/* the key of the first clause comes first, for it is computed of each row, whatever else is NULL */
 	foreach(lc, arms)
-		keys->arms[keys->n_arms++] = PrepareArm(list_concat(lfirst(lc), common));
+		keys->arms[keys->n_arms++] = PrepareArm(list_concat_copy(common, lfirst(lc)));
 	keys->only_integer = keys->n_arms == 1 && keys->arms[0].is_integer;
 	return keys;
 }

@@ -236,6 +236,9 @@ InnerSideIsReachable(const Pushdown *pushdown, PlanState *ps)
 {
 	if (!bms_is_empty(innerPlanState(ps)->plan->extParam) || MayStopEarly(ps, innerPlanState(ps)))
 		return false;
+	/* a loop that looks rows up keeps those that came through (loops/nestloop.c) */
+	if (IsA(ps, NestLoopState))
+		return pushdown->builds_alike || ((NestLoop *) ps->plan)->nestParams != NIL;
 	/* the table of a Parallel Hash has rows of other processes, too */
 	return !IsA(ps, HashJoinState) || (!ps->plan->parallel_aware && pushdown->builds_alike);
 }
