@@ -238,7 +238,7 @@ EXECUTE rescanned;
 SET bloomx.runtime_filter = off;
 -- The first clause is computed of each row, also of one that is NULL in every arm.
 SET enable_hashjoin = off;
-SELECT count(*) FROM (SELECT g AS id, CASE WHEN g <> 5 THEN g END AS k FROM generate_series(1, 9) g) f LEFT JOIN many m ON 1 / (f.id - 5) = m.v AND (f.k = m.k OR f.k = m.e);
+SELECT count(*) FROM (SELECT g AS id, CASE WHEN g <> 5 THEN g END AS k FROM generate_series(1, 9) g OFFSET 0) f LEFT JOIN many m ON 1 / (f.id - 5) = m.v AND (f.k = m.k OR f.k = m.e OR f.k = m.id OR f.k = m.v);
 RESET enable_material;
 RESET join_collapse_limit;
 

@@ -12,6 +12,7 @@
 #include "access/transam.h"
 #include "catalog/index.h"
 #include "miscadmin.h"
+#include "port/atomics.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/hsearch.h"
