@@ -12,9 +12,9 @@
 
 #if PG_VERSION_NUM < 160000
 #define relation_set_new_filelocator relation_set_new_filenode
-#define NEW_FILE_SUBID(relation) ((relation)->rd_newRelfilenodeSubid)
+#define NEW_FILE_SUBID(relation) ((relation)->rd_firstRelfilenodeSubid)
 #else
-#define NEW_FILE_SUBID(relation) ((relation)->rd_newRelfilelocatorSubid)
+#define NEW_FILE_SUBID(relation) ((relation)->rd_firstRelfilelocatorSubid)
 #endif
 
 /* VACUUM counts frozen pages, too; sets have neither these nor visible ones */

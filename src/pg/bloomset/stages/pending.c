@@ -123,10 +123,11 @@ AddKeyOfRow(SetView *view, Relation index, uint64 hash)
 	}
 	if (pending->hashes == NULL)
 		pending->hashes = MemoryContextAlloc(TopTransactionContext, MOST_KEYS * sizeof(uint64));
-	pending->hashes[pending->n++] = hash;
-	add_pending_keys = AddAllPendingKeys;
+	/* before the key, for what failed here is tried again by the next one */
 	if (pending->n == MOST_KEYS)
 		AddPending(pending, view, index);
+	pending->hashes[pending->n++] = hash;
+	add_pending_keys = AddAllPendingKeys;
 }
 
 static void

@@ -289,6 +289,8 @@ MakeLevel(Level *level, PartitionDesc descriptor)
 	level->n_children = -1;
 	level->made_at = messages;
 	level->watched = NIL;
+	/* a child may be detached and come back with another index */
+	(void) hash_search(watched_tables, &level->key.table, HASH_ENTER, NULL);
 	leaves = LeavesOf(descriptor, &level->watched);
 	NumberColumns(level->key.root_index, &leaves, &level->columns);
 	pfree(leaves.tables);
@@ -303,7 +305,7 @@ static bool
 LevelIsCurrent(const Level *level, uint64 serial, PartitionDesc descriptor)
 {
 	return level->context != NULL && level->columns.serial == serial &&
-		(level->watched == NIL || level->made_at == messages) && level->n_children == descriptor->nparts &&
+		level->made_at == messages && level->n_children == descriptor->nparts &&
 		memcmp(level->children, descriptor->oids, sizeof(Oid) * descriptor->nparts) == 0;
 }
 

@@ -187,8 +187,9 @@ FeedRow(void *arg, const KeyHashes *hashes)
 
 	for (uint32 i = 0; i < hashes->n; i++)
 	{
-		CheckForSerializableConflictIn(rel, NULL, LookupLockOf(hashes->hash[i]));
 		AddToLeaf(rel, feed->leaf, hashes->hash[i]);
+		/* afterwards: who locks the key later finds it */
+		CheckForSerializableConflictIn(rel, NULL, LookupLockOf(hashes->hash[i]));
 	}
 	relation_close(rel, NoLock);
 }

@@ -9,11 +9,13 @@
 #include "access/relation.h"
 #include "catalog/index.h"
 #include "catalog/pg_inherits.h"
+#include "catalog/pg_type.h"
 #include "funcapi.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "pg/index/bloomx/condition/columns.h"
 #include "pg/partitions/store/candidates.h"
