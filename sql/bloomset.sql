@@ -423,3 +423,22 @@ ROLLBACK TO b;
 COMMIT;
 SELECT count(*), count(*) FILTER (WHERE NOT bloomset_contains('replaced_k', k)) AS missing FROM replaced;
 DROP TABLE replaced;
+
+-- An index that is built of an expression which begins a subtransaction, with keys that wait.
+CREATE FUNCTION caught(k int) RETURNS int IMMUTABLE LANGUAGE plpgsql AS $$
+BEGIN
+	IF k < 0 THEN
+		BEGIN RETURN k; EXCEPTION WHEN others THEN RETURN NULL; END;
+	END IF;
+	RETURN k;
+END $$;
+CREATE TABLE expressed (k int);
+CREATE INDEX expressed_k ON expressed USING bloomset (caught(k));
+BEGIN;
+INSERT INTO expressed VALUES (-1);
+INSERT INTO expressed SELECT generate_series(101, 100000);
+REINDEX INDEX expressed_k;
+COMMIT;
+SELECT count(*), count(*) FILTER (WHERE NOT bloomset_contains('expressed_k', k)) AS missing FROM expressed;
+DROP TABLE expressed;
+DROP FUNCTION caught;

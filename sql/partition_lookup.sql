@@ -98,6 +98,15 @@ DECLARE d CURSOR WITH HOLD FOR SELECT note FROM log WHERE id = 303;
 COMMIT;
 FETCH d;
 CLOSE d;
+-- WHERE CURRENT OF wants every partition in the cursor's plan.
+BEGIN;
+DECLARE c CURSOR FOR SELECT * FROM log WHERE id = 303 FOR UPDATE;
+FETCH c;
+UPDATE log SET note = 'current' WHERE CURRENT OF c;
+DECLARE d CURSOR FOR SELECT * FROM log WHERE id = 404;
+FETCH d;
+DELETE FROM log WHERE CURRENT OF d RETURNING id;
+ROLLBACK;
 
 -- Nested loops ask at each scan.
 CREATE INDEX ON log (id);
@@ -162,10 +171,28 @@ EXECUTE absent;
 DEALLOCATE absent;
 SELECT tableoid::regclass, * FROM tree WHERE id = 'late' ORDER BY b;
 
+-- A partition that comes back with an index that the store does not know is read.
+SELECT count(*) FROM log WHERE id = 77777;
+ALTER TABLE log DETACH PARTITION log_1;
+DROP INDEX log_1_id_idx;
+CREATE INDEX log_1_plain ON log_1 USING bloomx (id);
+ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (100) TO (200);
+INSERT INTO log VALUES (77777, 101, 'back');
+SELECT tableoid::regclass, * FROM log WHERE id = 77777;
+
+-- A value that may fail is not computed before a row needs it.
+CREATE TABLE divided (a text, b int);
+INSERT INTO divided VALUES ('none', 0);
+CREATE INDEX ON log (note);
+SET enable_seqscan = off; SET enable_bitmapscan = off;
+SELECT (SELECT count(*) FROM log WHERE note = a AND id = 10 / b) FROM divided;
+RESET enable_seqscan; RESET enable_bitmapscan;
+
 -- Nobody is told about rows that he may not see.
 CREATE ROLE bloomx_lookup_reader;
 GRANT USAGE ON SCHEMA lookups TO bloomx_lookup_reader;
 GRANT SELECT ON log TO bloomx_lookup_reader;
+CREATE FUNCTION of_tree(text) RETURNS SETOF tree LANGUAGE sql STABLE AS 'SELECT * FROM lookups.tree WHERE id = $1';
 ALTER TABLE log ENABLE ROW LEVEL SECURITY;
 CREATE POLICY shown ON log FOR SELECT USING (note <> 'hidden');
 CREATE VIEW barrier WITH (security_barrier) AS SELECT id, note FROM log WHERE note <> 'hidden';
@@ -175,6 +202,7 @@ SELECT partitions('SELECT * FROM log WHERE id = 5') AS "row security", (SELECT c
 SELECT partitions_pruned AS before FROM bloomx_stat_partition_lookups WHERE scope = 'session' \gset
 SELECT * FROM tree WHERE id = 't7';
 UPDATE log SET note = 'x' WHERE id = 5;
+SELECT * FROM of_tree('t7');
 SELECT partitions_pruned - :before AS pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session';
 RESET SESSION AUTHORIZATION;
 SELECT partitions('SELECT * FROM barrier WHERE id = 5') AS barrier, partitions('SELECT * FROM log WHERE id = 5') AS owner;

@@ -11,6 +11,8 @@ SET max_parallel_workers_per_gather = 0;
 SET synchronize_seqscans = off;
 SET jit = off;
 SET enable_hashjoin = off;
+-- PostgreSQL 19 may aggregate below a join
+DO $$ BEGIN PERFORM set_config(name, 'off', false) FROM pg_settings WHERE name = 'enable_eager_aggregate'; END $$;
 SET enable_mergejoin = off;
 SET enable_memoize = off;
 SET join_collapse_limit = 1;

@@ -30,6 +30,7 @@
 #include "pg/base/base.h"
 #include "pg/bloomset/keys/setkeys.h"
 #include "pg/bloomset/stages/adding.h"
+#include "pg/bloomset/stages/pending.h"
 #include "pg/bloomset/stages/stageplan.h"
 
 /* Of the mixed hash, bits that choose neither a block nor a bit: they spread keys over stages. */
@@ -201,6 +202,8 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 
 	if (RelationGetNumberOfBlocks(index) != 0)
 		elog(ERROR, "index \"%s\" already contains data", RelationGetRelationName(index));
+	/* nothing must go into it but by this build, whatever an expression of the index does */
+	ForgetPendingKeys(RelationGetRelid(index));
 	CreateSet(index, MAIN_FORKNUM, &meta);
 	build.view = OpenSetView(index);
 	build.keys = OpenSetKeys(index);

@@ -130,6 +130,14 @@ AddKeyOfRow(SetView *view, Relation index, uint64 hash)
 	add_pending_keys = AddAllPendingKeys;
 }
 
+void
+ForgetPendingKeys(Oid set)
+{
+	for (int i = 0; i < n_sets; i++)
+		if (sets[i].set == set)
+			sets[i].n = 0;
+}
+
 static void
 AtTransactionEnd(XactEvent event, void *arg)
 {

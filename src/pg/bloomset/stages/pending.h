@@ -15,6 +15,9 @@ extern void InitPendingKeys(void);
 /* Adds the key of a row that the transaction has inserted: now, or with others. */
 extern void AddKeyOfRow(SetView *view, Relation index, uint64 hash);
 
+/* The index is built anew, from all rows that the transaction has inserted. */
+extern void ForgetPendingKeys(Oid set);
+
 #pragma GCC visibility pop
 
 #endif							/* BLOOMX_PENDING_H */

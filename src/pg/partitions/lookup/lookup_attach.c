@@ -50,14 +50,12 @@ FindInIndexOnlyScan(IndexOnlyScanState *scan, AttrNumber attribute, LookupValue 
 	return false;
 }
 
-/* What the scan wants the column to be; false if it has no such condition. */
+/* What the scan searches for in the column; false if that is nothing. */
 static bool
-FindInScan(PlanState *ps, AttrNumber attribute, LookupValue *value)
+FindInSearch(PlanState *ps, AttrNumber attribute, LookupValue *value)
 {
 	Index		relid = ((Scan *) ps->plan)->scanrelid;
 
-	if (FindInConditions(ps->plan->qual, relid, attribute, value))
-		return true;
 	switch (nodeTag(ps))
 	{
 		case T_IndexScanState:
@@ -69,6 +67,20 @@ FindInScan(PlanState *ps, AttrNumber attribute, LookupValue *value)
 		default:
 			return false;
 	}
+}
+
+/* What the scan wants the column to be; false if it has no such condition. */
+static bool
+FindInScan(PlanState *ps, AttrNumber attribute, LookupValue *value)
+{
+	return FindInConditions(ps->plan->qual, ((Scan *) ps->plan)->scanrelid, attribute, value) || FindInSearch(ps, attribute, value);
+}
+
+/* True if the scan begins with a search for all that it searches for: not one index after the other, as long as there are rows. */
+static bool
+BeginsWithSearch(PlanState *ps)
+{
+	return !IsA(ps, BitmapHeapScanState) || IsA(outerPlanState(ps), BitmapIndexScanState);
 }
 
 static bool
@@ -83,8 +95,10 @@ static bool
 FindConditions(LookupPoint *point, const char *name)
 {
 	bool		found = false;
+	LookupValue searched;
 
 	point->always = NULL;
+	point->is_searched = false;
 	for (int i = 0; i < point->n; i++)
 	{
 		Relation	leaf = ((ScanState *) point->children[i])->ss_currentRelation;
@@ -102,6 +116,9 @@ FindConditions(LookupPoint *point, const char *name)
 		}
 		point->value = value;
 		found = true;
+		if (i == 0)
+			point->is_searched = BeginsWithSearch(point->children[0]) && FindInSearch(point->children[0], attribute, &searched) &&
+				equal(searched.expr, value.expr);
 	}
 	return found;
 }

@@ -133,6 +133,7 @@ typedef struct LookupPoint
 	const TableLookup *lookup;
 	Oid			table;
 	LookupValue value;
+	bool		is_searched;	/* the value, in an index, when the first child begins */
 	ExprState  *state;
 	ExprContext *expression;
 	NumberedLeaves leaves;

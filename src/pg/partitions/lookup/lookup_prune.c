@@ -73,6 +73,19 @@ HidesRows(const PlannerInfo *root)
 	return false;
 }
 
+/*
+ * True if the role may do what the statement does.  That was looked at before it was planned, but the planner has put the
+ * bodies of functions into it since.
+ */
+static bool
+IsPermitted(PlannerInfo *root)
+{
+	for (; root != NULL; root = root->parent_root)
+		if (!QueryIsPermitted(root->parse))
+			return false;
+	return true;
+}
+
 /* The same question, if it was asked: a partitioned table's children that are partitioned ask it again. */
 static LookupQuestion *
 AskedBefore(const LookupQuestion *question)
@@ -231,7 +244,8 @@ PruneByLookups(PlannerInfo *root, RelOptInfo *child)
 	lookups = LookupsOf(search.rte->relid);
 	if (lookups == NIL)
 		return;
-	if (HidesRows(root))
+	/* or it will be refused, and until then nothing is told */
+	if (HidesRows(root) || !IsPermitted(root))
 	{
 		lookup_planning->hides_rows = true;
 		return;

@@ -224,6 +224,20 @@ NamesLookup(Query *query, bool *is_permitted)
 	return search.found;
 }
 
+/*
+ * True if the statement is of a cursor whose present row an UPDATE or DELETE may name (WHERE CURRENT OF): the server wants
+ * all partitions of that in the cursor's plan.
+ */
+static bool
+IsUpdatableCursor(const Query *query, int options)
+{
+	if ((options & CURSOR_OPT_FAST_PLAN) == 0 || query->commandType != CMD_SELECT)
+		return false;
+	return query->rowMarks != NIL ||
+		(list_length(query->jointree->fromlist) == 1 && IsA(linitial(query->jointree->fromlist), RangeTblRef) && !query->hasAggs && !query->hasWindowFuncs &&
+		 query->groupClause == NIL && query->groupingSets == NIL && query->distinctClause == NIL && query->setOperations == NULL && query->limitCount == NULL);
+}
+
 /* What the plan cache must know of a plan with questions. */
 static void
 FinishPlan(PlannedStmt *plan, LookupPlanning *planning, Query *statement, int options)
@@ -273,7 +287,8 @@ PlanHook(PLANNER_PARAMETERS)
 	planning_again = NULL;
 	if (again != NULL && again->parse != parse)
 		again = NULL;
-	if (again == NULL && (!bloomx_partition_lookup || parse->commandType == CMD_UTILITY || !NamesLookup(parse, &is_permitted) || !is_permitted))
+	if (again == NULL && (!bloomx_partition_lookup || parse->commandType == CMD_UTILITY || IsUpdatableCursor(parse, options) ||
+						  !NamesLookup(parse, &is_permitted) || !is_permitted))
 		return PlanAs(NULL, PLANNER_ARGUMENTS);
 	/* the planner changes what it is given */
 	if (again == NULL)

@@ -169,7 +169,8 @@ AskForValue(LookupPoint *point, Bitmapset **numbers)
 
 /*
  * To compute the value may fail, and to execute a subquery that has the value.  A search in an index does it when it
- * begins, so nothing fails that would not fail in the first child.  A scan of a whole table does it for a row only.
+ * begins, so nothing fails that would not fail in the first child.  A scan of a whole table does it for a row only, and so does a
+ * search for another column.
  */
 static bool
 MayAsk(const LookupPoint *point)
@@ -178,7 +179,7 @@ MayAsk(const LookupPoint *point)
 
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
-	if (!IsA(point->children[0], SeqScanState) && !bms_is_member(0, point->always))
+	if (point->is_searched)
 		return true;
 	return IsA(expr, Param) && (((Param *) expr)->paramkind != PARAM_EXEC ||
 								point->ps->state->es_param_exec_vals[((Param *) expr)->paramid].execPlan == NULL);
