@@ -15,7 +15,7 @@ HEADERS_bloomx = src/core/bloomx.h
 include $(srcdir)/src/core/sources.mk
 OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 	src/pg/module.o \
-	$(patsubst %,src/pg/base/%.o, settings error plans memory objects) \
+	$(patsubst %,src/pg/base/%.o, settings error plans memory objects totals) \
 	$(patsubst %,src/pg/keys/%.o, lookup canonical containers indexed match reading) \
 	$(patsubst %,src/pg/keys/extract/%.o, extract key_condition extract_array extract_jsonb extract_tsvector extract_hstore letters extract_text extract_regex) \
 	$(patsubst %,src/runtimefilter/%.o, \
@@ -23,7 +23,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,query/%, filter_settings optional registry volatility) \
 		$(patsubst %,exec/%, collect probe heapscan rangeindex pagelist pageruns partitions) \
 		$(patsubst %,plan/%, grouping pushdown joins) \
-		$(patsubst %,report/%, report totals explain) \
+		$(patsubst %,report/%, report explain) \
 		$(patsubst %,loops/%, rowtable lookupkeys nestloop) \
 		$(patsubst %,parallel/%, sharedbuild workers) \
 		$(patsubst %,remote/%, sentkeys remotesql remote) \

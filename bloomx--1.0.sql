@@ -1485,7 +1485,7 @@ GRANT SELECT ON bloomx_stat_runtime_filters TO PUBLIC;
 CREATE FUNCTION bloomx_stat_reset() RETURNS void
 	AS 'MODULE_PATHNAME'
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters, of this session and of the server, to zero';
+COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters and of lookups of partitions, of this session and of the server, to zero';
 REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -1493,7 +1493,7 @@ REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;
 -- ---------------------------------------------------------------------------
 
 CREATE FUNCTION bloomx_partition_lookup_totals(OUT scope text, OUT lookups bigint, OUT partitions bigint, OUT partitions_pruned bigint,
-	OUT plans_made_again bigint, OUT stubs bigint)
+	OUT plans_made_again bigint, OUT stubs bigint, OUT stats_reset timestamptz)
 	RETURNS SETOF record
 	AS 'MODULE_PATHNAME', 'bloomx_partition_lookup_totals'
 	LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 2;

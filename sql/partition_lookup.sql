@@ -192,6 +192,7 @@ RESET enable_seqscan; RESET enable_bitmapscan;
 CREATE ROLE bloomx_lookup_reader;
 GRANT USAGE ON SCHEMA lookups TO bloomx_lookup_reader;
 GRANT SELECT ON log TO bloomx_lookup_reader;
+CREATE FUNCTION owners_count(bigint) RETURNS bigint LANGUAGE plpgsql SECURITY DEFINER AS 'BEGIN RETURN (SELECT count(*) FROM lookups.log WHERE id = $1); END';
 CREATE FUNCTION of_tree(text) RETURNS SETOF tree LANGUAGE sql STABLE AS 'SELECT * FROM lookups.tree WHERE id = $1';
 ALTER TABLE log ENABLE ROW LEVEL SECURITY;
 CREATE POLICY shown ON log FOR SELECT USING (note <> 'hidden');
@@ -203,6 +204,8 @@ SELECT partitions_pruned AS before FROM bloomx_stat_partition_lookups WHERE scop
 SELECT * FROM tree WHERE id = 't7';
 UPDATE log SET note = 'x' WHERE id = 5;
 SELECT * FROM of_tree('t7');
+-- nor is what somebody else's function looked up
+SELECT owners_count(5);
 SELECT partitions_pruned - :before AS pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session';
 RESET SESSION AUTHORIZATION;
 SELECT partitions('SELECT * FROM barrier WHERE id = 5') AS barrier, partitions('SELECT * FROM log WHERE id = 5') AS owner;
@@ -213,6 +216,10 @@ SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table
 SELECT count(*) FROM log WHERE id IN (1, 101, 201, 301, 401, 501, 601);
 SELECT count(*) FROM log a JOIN log b USING (id) WHERE id IN (1, 101, 201, 301, 401, 501, 601);
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
+
+SELECT lookups > 0 AS counted FROM bloomx_stat_partition_lookups WHERE scope = 'session';
+SELECT bloomx_stat_reset();
+SELECT lookups, partitions, partitions_pruned, plans_made_again, stubs FROM bloomx_stat_partition_lookups WHERE scope = 'session';
 
 DROP SCHEMA lookups CASCADE;
 DROP ROLE bloomx_lookup_reader;

@@ -15,7 +15,6 @@
 #include "runtimefilter/plan/pushdown.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/report/report.h"
-#include "runtimefilter/report/totals.h"
 
 static ExecutorStart_hook_type next_start;
 static ExecutorFinish_hook_type next_finish;
@@ -86,7 +85,7 @@ InstallRuntimeFilters(PGFunction filter_function)
 	next_end = ExecutorEnd_hook;
 	ExecutorEnd_hook = EndHook;
 	InstallExplain();
-	InstallTotals();
+	InstallTotals(&runtime_filter_totals);
 	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
 		if (part->load != NULL)
 			part->load();

@@ -21,7 +21,6 @@
 #include "runtimefilter/exec/scans.h"
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/report/report.h"
-#include "runtimefilter/report/totals.h"
 #include "runtimefilter/query/volatility.h"
 
 static void
@@ -83,6 +82,29 @@ AddReport(FilterReport *report, const FilterReport *other)
 	for (int i = 0; i < N_COUNTS; i++)
 		report->counts[i] += other->counts[i];
 }
+
+/* ---- totals ---- */
+
+/* Filters, and then what is counted of them. */
+TotalsGroup runtime_filter_totals = {.name = "bloomx runtime filters", .n = 1 + N_COUNTS};
+
+static void
+AddReportToTotals(const FilterReport *report)
+{
+	uint64		counts[1 + N_COUNTS] = {1};
+
+	memcpy(counts + 1, report->counts, sizeof(report->counts));
+	AddToTotals(&runtime_filter_totals, report->role, counts);
+}
+
+PG_FUNCTION_INFO_V1(bloomx_runtime_filter_totals);
+Datum
+bloomx_runtime_filter_totals(PG_FUNCTION_ARGS)
+{
+	return ReturnTotals(&runtime_filter_totals, fcinfo);
+}
+
+/* ---- of all processes ---- */
 
 /* Adds what was done in other processes. */
 static void
@@ -232,7 +254,7 @@ ReportQuery(FilteredQuery *query)
 
 		for (int i = 0; i < n; i++)
 		{
-			AddToTotals(found[i].role, found[i].counts);
+			AddReportToTotals(&found[i]);
 			KeepReport(&found[i]);
 		}
 	}

@@ -4,6 +4,7 @@
 #ifndef RUNTIMEFILTER_REPORT_H
 #define RUNTIMEFILTER_REPORT_H
 
+#include "pg/base/totals.h"
 #include "runtimefilter/query/registry.h"
 
 #pragma GCC visibility push(hidden)
@@ -48,6 +49,9 @@ extern void ReportQuery(FilteredQuery *query);
 /* The query has run, or is only shown: EXPLAIN will print the plan, with what the filters did or would be. */
 extern void AddNotes(FilteredQuery *query);
 extern void InstallExplain(void);
+
+/* What all filters did; bloomx_runtime_filter_totals() shows it. */
+extern TotalsGroup runtime_filter_totals;
 
 #pragma GCC visibility pop
 
