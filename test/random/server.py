@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -166,3 +167,32 @@ class Standby:
         if os.path.exists(self.data):
             as_server("pg_ctl", "-D", self.data, "-s", "-w", "-m", "immediate", "stop")
             shutil.rmtree(self.data, ignore_errors=True)
+
+
+class Checks:
+    """Counts checks; has a server beside the one at hand, and a pgbench script if `load` is one."""
+
+    def __init__(self, database, options, load=None):
+        self.database, self.session_options = database, options
+        self.passed = self.failed = 0
+        self.replica = Standby()
+        if load is not None:
+            self.script = tempfile.NamedTemporaryFile("w", suffix=".sql", delete=False)
+            self.script.write(load)
+            self.script.close()
+            os.chmod(self.script.name, 0o644)
+
+    def ok(self, name, problem=None):
+        print(f"{'not ok' if problem else 'ok'}  {name}" + (f": {problem}" if problem else ""), flush=True)
+        self.passed += not problem
+        self.failed += bool(problem)
+
+    def session(self, port=None):
+        return Session(self.database, port=port, options=self.session_options)
+
+    def one(self, statement, port=None):
+        session = self.session(port)
+        try:
+            return session.run(statement)[0]
+        finally:
+            session.close()

@@ -20,7 +20,6 @@ import shutil
 import struct
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -94,30 +93,10 @@ def configure(**settings):
 os.environ["PGOPTIONS"] = "-c lock_timeout=60s"
 
 
-class Test:
+class Test(server.Checks):
     def __init__(self, options):
+        super().__init__(DATABASE, "-c max_parallel_workers_per_gather=0 -c lock_timeout=60s", LOAD)
         self.options = options
-        self.passed = self.failed = 0
-        self.replica = server.Standby()
-        self.script = tempfile.NamedTemporaryFile("w", suffix=".sql", delete=False)
-        self.script.write(LOAD)
-        self.script.close()
-        os.chmod(self.script.name, 0o644)
-
-    def ok(self, name, problem=None):
-        print(f"{'not ok' if problem else 'ok'}  {name}" + (f": {problem}" if problem else ""), flush=True)
-        self.passed += not problem
-        self.failed += bool(problem)
-
-    def session(self, port=None):
-        return server.Session(DATABASE, port=port, options="-c max_parallel_workers_per_gather=0 -c lock_timeout=60s")
-
-    def one(self, statement, port=None):
-        session = self.session(port)
-        try:
-            return session.run(statement)[0]
-        finally:
-            session.close()
 
     def path(self, relation):
         return os.path.join(os.environ["PGDATA"], self.one(f"SELECT pg_relation_filepath('{relation}')"))

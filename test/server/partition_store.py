@@ -18,7 +18,6 @@ import os
 import random
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -90,31 +89,11 @@ def configure(**settings):
         server.psql(f"ALTER SYSTEM SET {name} = '{value}';", "postgres", stop=True)
 
 
-class Test:
+class Test(server.Checks):
     def __init__(self, options):
+        super().__init__(DATABASE, "-c lock_timeout=20s", LOAD)
         self.options = options
-        self.passed = self.failed = 0
-        self.replica = server.Standby()
-        self.script = tempfile.NamedTemporaryFile("w", suffix=".sql", delete=False)
-        self.script.write(LOAD)
-        self.script.close()
-        os.chmod(self.script.name, 0o644)
         self.problems, self.counts = [], {}
-
-    def ok(self, name, problem=None):
-        print(f"{'not ok' if problem else 'ok'}  {name}" + (f": {problem}" if problem else ""), flush=True)
-        self.passed += not problem
-        self.failed += bool(problem)
-
-    def session(self, port=None):
-        return server.Session(DATABASE, port=port, options="-c lock_timeout=20s")
-
-    def one(self, statement, port=None):
-        session = self.session(port)
-        try:
-            return session.run(statement)[0]
-        finally:
-            session.close()
 
     # ---- what goes on at the same time ----
 
