@@ -58,6 +58,14 @@ END $$;
 EXPLAIN (COSTS OFF) SELECT o.id, i.id FROM outr o JOIN inr i USING (i4);
 SELECT * FROM scans_of('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)');
 SELECT "table", "column", keys, kind, index_scans, index_scans_skipped BETWEEN 490 AND 500 AS half, pauses, processes FROM bloomx_last_runtime_filters();
+-- EXPLAIN says where an index will be asked.
+SET bloomx.runtime_filter = on;
+SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~* 'runtime filter';
+SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT (SELECT max(i.id) FROM inr i WHERE i.t = o.t AND i.id < 9) FROM outr o') line WHERE line ~* 'runtime filter';
+SET bloomx.runtime_filter_index_scans = off;
+SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~* 'runtime filter';
+RESET bloomx.runtime_filter_index_scans;
+RESET bloomx.runtime_filter;
 -- All join types for which the planner can have such a loop.
 SELECT * FROM scans_of('SELECT o.id, i.id FROM outr o LEFT JOIN inr i USING (i4)');
 SELECT * FROM scans_of('SELECT o.id FROM outr o WHERE EXISTS (SELECT FROM inr i WHERE i.i4 = o.i4)');

@@ -244,9 +244,20 @@ SELECT count(*) FROM (SELECT g AS id, CASE WHEN g <> 5 THEN g END AS k FROM gene
 RESET enable_material;
 RESET join_collapse_limit;
 
--- EXPLAIN ANALYZE says what was done; the totals count it.
+-- EXPLAIN says which loops can have lookups; with ANALYZE, what was done; the totals count it.
 SET enable_hashjoin = off;
 SET bloomx.runtime_lookup = on;
+SET bloomx.runtime_filter = on;
+SELECT statement, substring(lower(line) FROM '(?:no runtime filter|runtime lookup)[^'']*') AS note FROM unnest(ARRAY['o.k = i.k', 'o.k = i.k OR o.e = i.e', 'o.k < i.k', 'o.k = i.k AND random() < 2']) statement,
+	bloomx_explain('SELECT FROM o LEFT JOIN i ON ' || statement) line WHERE line ~* 'runtime (lookup|filter)';
+SET enable_material = off;
+SELECT substring(lower(line) FROM '(?:no runtime filter|runtime lookup)[^'']*') AS note
+FROM bloomx_explain('SELECT FROM o LEFT JOIN (SELECT * FROM i WHERE random() < 2 OFFSET 0) i ON o.k = i.k') line WHERE line ~* 'runtime (lookup|filter)';
+RESET enable_material;
+SET bloomx.runtime_filter = off;
+-- ... by its own switch alone, and not unless asked for
+SELECT substring(lower(line) FROM '(?:no runtime filter|runtime lookup)[^'']*') AS note FROM bloomx_explain('SELECT FROM o LEFT JOIN i ON o.k = i.k') line WHERE line ~* 'runtime (lookup|filter)';
+EXPLAIN (COSTS OFF) SELECT FROM o LEFT JOIN i ON o.k = i.k;
 SELECT regexp_replace(substring(lower(line) FROM 'runtime lookup[^'']*'), '[0-9]+ bytes', 'N bytes') AS note FROM bloomx_explain('ANALYZE SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.k') line WHERE line ~* 'runtime lookup';
 SELECT bloomx_stat_reset();
 SELECT count(*) FROM (SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.k) q;

@@ -540,8 +540,7 @@ WantsLoop(PlanState *ps)
 {
 	NestLoop   *plan = (NestLoop *) ps->plan;
 
-	return IsA(ps, NestLoopState) && plan->nestParams == NIL && (ps->state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
-		MayHaveLookupKeys(plan);
+	return IsA(ps, NestLoopState) && plan->nestParams == NIL && MayHaveLookupKeys(plan);
 }
 
 static void
@@ -559,6 +558,8 @@ ConsiderLoop(FilteredQuery *query, PlanState *ps)
 	loop->inner = innerPlanState(ps);
 	loop->servers = point->own;
 	loop->wait = IsForced() ? 0 : FIRST_PASSES;
+	if (query->is_shown_only && !PrepareLookups(loop))
+		return;
 	point->part = &part;
 	point->of_part = loop;
 }

@@ -539,12 +539,27 @@ VisitNode(PlanState *ps, void *query)
 {
 	if (((FilteredQuery *) query)->has_filters && IsJoin(ps))
 		ConsiderJoin(query, ps);
-	else if (((FilteredQuery *) query)->has_filters && IsShownLoop(ps))
-		NoFilter(query, ps, ((NestLoop *) ps->plan)->nestParams != NIL ? "a nested loop that searches its inner side for each outer row" :
-				 "a nested loop; hash joins, and merge joins of sorts, have filters");
 	for (OptionalPart *part = optional_parts; part != NULL; part = part->next)
 		if (part->consider != NULL && PartIsOn(part) && part->wants(ps))
 			part->consider(query, ps);
+	return false;
+}
+
+static bool
+HasPart(PlanState *ps)
+{
+	FilterPoint *point = FindPoint(ps);
+
+	return point != NULL && point->part != NULL;
+}
+
+/* What parts do at a loop, or where its inner side is searched, is known now. */
+static bool
+ExplainLoop(PlanState *ps, void *query)
+{
+	if (IsShownLoop(ps) && !HasPart(ps) && !HasPart(innerPlanState(ps)))
+		NoFilter(query, ps, ((NestLoop *) ps->plan)->nestParams != NIL ? "a nested loop that searches its inner side for each outer row" :
+				 "a nested loop; hash joins, and merge joins of sorts, have filters");
 	return false;
 }
 
@@ -567,6 +582,8 @@ AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters)
 	query = NewFilteredQuery(estate);
 	query->has_filters = with_filters;
 	(void) VisitPlan(top, VisitNode, query);
+	if (with_filters && query->is_shown_only)
+		(void) VisitPlan(top, ExplainLoop, query);
 	foreach(lc, query->points)
 	{
 		FilterPoint *point = lfirst(lc);

@@ -75,9 +75,10 @@ ExplainFilter(const FilterReport *r, ExplainState *es)
 	if (NameStr(r->column)[0] != '\0')
 		ExplainPropertyText("Column", NameStr(r->column), es);
 	ExplainPropertyInteger("Keys", NULL, r->n_keys, es);
+	if (es->analyze || r->is_lookup || r->is_index)
+		ExplainPropertyText("Kind", r->kind, es);
 	if (es->analyze)
 	{
-		ExplainPropertyText("Kind", r->kind, es);
 		ExplainPropertyUInteger("Build Rows", NULL, r->build_rows, es);
 		ExplainPropertyUInteger("Bytes", NULL, r->bytes, es);
 		for (int i = 0; i < N_COUNTS; i++)

@@ -1,7 +1,7 @@
 /*
  * report.c - what a filter did at a filter point, and what those of the last statement did.
  *
- * The reports of the last statement with a hash join are kept, also those of the
+ * The reports of the last statement with a join are kept, also those of the
  * queries within its functions.  A role sees those of its own queries: a function may
  * run queries as its owner, and sessions change their role.
  */
@@ -151,10 +151,17 @@ ReportsOfPoint(const FilterPoint *point, int *n)
 }
 
 static void
-DescribeLookup(const FilterReport *r, char *line, size_t size)
+DescribeLookup(const FilterReport *r, bool has_run, char *line, size_t size)
 {
-	int			written = snprintf(line, size, "runtime lookup: %s, " UINT64_FORMAT " inner rows, " UINT64_FORMAT " bytes; "
-								   UINT64_FORMAT " outer rows looked up", r->kind, r->build_rows, r->bytes, r->counts[LOOKUPS]);
+	int			written;
+
+	if (!has_run)
+	{
+		strlcpy(line, "runtime lookup, once the loop has read enough rows", size);
+		return;
+	}
+	written = snprintf(line, size, "runtime lookup: %s, " UINT64_FORMAT " inner rows, " UINT64_FORMAT " bytes; "
+					   UINT64_FORMAT " outer rows looked up", r->kind, r->build_rows, r->bytes, r->counts[LOOKUPS]);
 
 	if (r->counts[ROWS_CHECKED] > 0)
 		snprintf(line + written, size - written, "; inner side not read for " UINT64_FORMAT " of " UINT64_FORMAT " outer rows",
@@ -168,7 +175,7 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 
 	if (r->is_lookup)
 	{
-		DescribeLookup(r, line, size);
+		DescribeLookup(r, has_run, line, size);
 		return;
 	}
 	initStringInfo(&s);
