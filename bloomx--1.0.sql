@@ -1464,7 +1464,7 @@ BEGIN
 	IF NOT pg_catalog.current_setting('bloomx.runtime_filter')::pg_catalog.bool THEN
 		RETURN NEXT 'No runtime filters: bloomx.runtime_filter is off'::pg_catalog.text;
 	ELSIF NOT has_reason AND pg_catalog.strpos('[<-', pg_catalog.substr(line, 1, 1)) OPERATOR(pg_catalog.=) 0 THEN	-- not in JSON, XML or YAML
-		RETURN NEXT 'No runtime filters: no join of this plan can have one (a hash join, or a merge join of two sorts)'::pg_catalog.text;
+		RETURN NEXT 'No runtime filters: hash joins, and merge joins of two sorts, can have them'::pg_catalog.text;
 	END IF;
 END $$;
 COMMENT ON FUNCTION bloomx_explain(text) IS

@@ -59,6 +59,8 @@ RESET bloomx.overfill;
 SELECT count(f) FROM (SELECT bloom_agg(i, 10) AS f FROM generate_series(1, 5000) i GROUP BY i % 50) s;
 SELECT count(f) FROM (SELECT bloom_agg(i, 10) OVER (ORDER BY i) AS f FROM generate_series(1, 300) i) s;
 SELECT count(a.sized | b.sized) FROM f_days a, f_days b;
+-- ... but the first filter is not the last word: one with more than ten times its rate is reported as well
+SELECT count(f) FROM (SELECT bloom_agg(i, 1000) AS f FROM generate_series(1, 3) n, generate_series(1, 1000 + 500 * n * n) i GROUP BY n ORDER BY n) s;
 SELECT bloom_fill(f_add(1000, 3000)) > 0.5 AS filled;
 DO $$ BEGIN FOR i IN 1..3 LOOP PERFORM bloom_agg(v, 10) FROM generate_series(1, 100) v; END LOOP; END $$;
 -- ... and again with the next statement

@@ -38,10 +38,10 @@ SELECT filters_of(line) FROM bloomx_explain('SELECT count(*) FROM fact JOIN dim 
 -- ... of a statement that is an EXPLAIN already
 SELECT filters_of(line) FROM unnest(ARRAY['EXPLAIN ', e'\n explain ANALYZE ', 'Explain(COSTS off)']) begins, bloomx_explain(begins || 'SELECT count(*) FROM fact JOIN dim USING (k) WHERE grp = 7') line WHERE filters_of(line) IS NOT NULL;
 -- ... why a join has none
-SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM small JOIN dim USING (k) WHERE dim.grp = 7', 'SELECT FROM fact JOIN dim USING (k)', 'SELECT FROM fact LEFT JOIN dim USING (k)']) statement, bloomx_explain(statement) line WHERE filters_of(line) IS NOT NULL;
+SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM small JOIN dim USING (k) WHERE dim.grp = 7', 'SELECT FROM fact JOIN dim USING (k)', 'SELECT FROM fact LEFT JOIN dim USING (k)']) statement, unnest(ARRAY['', 'ANALYZE ']) how, bloomx_explain(how || statement) line WHERE filters_of(line) IS NOT NULL;
 CREATE INDEX ON dim (k);
 SET enable_hashjoin = off;
-SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM fact JOIN dim USING (k) WHERE id = 7', 'SELECT FROM fact JOIN dim ON fact.k <> dim.k']) statement, bloomx_explain(statement) line WHERE filters_of(line) IS NOT NULL;
+SELECT filters_of(line) FROM unnest(ARRAY['SELECT FROM fact JOIN dim USING (k) WHERE id = 7', 'SELECT FROM small JOIN dim ON small.k <> dim.k']) statement, unnest(ARRAY['', 'ANALYZE ']) how, bloomx_explain(how || statement) line WHERE filters_of(line) IS NOT NULL;
 RESET enable_hashjoin;
 DROP INDEX dim_k_idx;
 -- ... of a plan without a join

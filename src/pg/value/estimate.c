@@ -100,15 +100,23 @@ FirstInStatement(TimestampTz *last)
 }
 
 int
-OverfillLevel(OverfillCause cause)
+OverfillLevel(OverfillCause cause, double fpr)
 {
-	static TimestampTz last_notice[VALUES_SUMMARISED + 1];
+	static struct Notice
+	{
+		TimestampTz statement;
+		double		worst;
+	}			notices[2];
+	struct Notice *last = &notices[cause == VALUES_SUMMARISED];
 
 	if (bloomx_overfill == OVERFILL_ERROR)
 		return ERROR;
 	if (bloomx_overfill == OVERFILL_OFF)
 		return 0;
-	return FirstInStatement(&last_notice[cause == VALUES_SUMMARISED ? VALUES_SUMMARISED : KEYS_ADDED]) ? NOTICE : 0;
+	if (!FirstInStatement(&last->statement) && fpr <= 10 * last->worst)
+		return 0;
+	last->worst = fpr;
+	return NOTICE;
 }
 
 static const char *
@@ -148,7 +156,7 @@ ReportOverfill(const blx_filter *f, OverfillCause cause)
 
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
-	level = OverfillLevel(cause);
+	level = OverfillLevel(cause, blx_fpr(f));
 	if (level == ERROR)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),

@@ -74,8 +74,8 @@ extern void ReportOverfill(const blx_filter *f, OverfillCause cause);
 /* True if *last, which it sets, was in another statement of the client: a notice comes once per statement, not per row. */
 extern bool FirstInStatement(TimestampTz *last);
 
-/* ERROR, NOTICE, or 0 if nothing is to be said: a notice comes once per statement and kind of cause. */
-extern int	OverfillLevel(OverfillCause cause);
+/* ERROR, NOTICE, or 0 if nothing is to be said: a notice comes once per statement and kind of cause, and again of a filter that is much worse. */
+extern int	OverfillLevel(OverfillCause cause, double fpr);
 
 #pragma GCC visibility pop
 

@@ -466,12 +466,19 @@ StartFilter(RuntimeFilter *filter)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
 
+/* Reasons are shown by EXPLAIN before a query runs, and by bloomx.explain_conditions after it has. */
+static bool
+WantsReasons(const EState *estate)
+{
+	return (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || (bloomx_explain_conditions && estate->es_instrument != 0);
+}
+
 static void
 NoFilter(FilteredQuery *query, PlanState *join, const char *reason)
 {
 	UnfilteredJoin *unfiltered;
 
-	if (!query->is_shown_only)
+	if (!WantsReasons(query->estate))
 		return;
 	unfiltered = palloc(sizeof(UnfilteredJoin));
 	*unfiltered = (UnfilteredJoin) {join, reason};
@@ -527,11 +534,11 @@ IsJoin(PlanState *ps)
 	return IsA(ps, HashJoinState) || IsA(ps, MergeJoinState);
 }
 
-/* A loop of a plan that is only shown: nothing but the reason is to be said of it. */
+/* A loop of which nothing but the reason is to be said. */
 static bool
 IsShownLoop(PlanState *ps)
 {
-	return IsA(ps, NestLoopState) && (ps->state->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0;
+	return IsA(ps, NestLoopState) && WantsReasons(ps->state);
 }
 
 static bool
@@ -582,7 +589,7 @@ AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters)
 	query = NewFilteredQuery(estate);
 	query->has_filters = with_filters;
 	(void) VisitPlan(top, VisitNode, query);
-	if (with_filters && query->is_shown_only)
+	if (with_filters && WantsReasons(estate))
 		(void) VisitPlan(top, ExplainLoop, query);
 	foreach(lc, query->points)
 	{

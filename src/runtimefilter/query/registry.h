@@ -20,7 +20,7 @@ struct FilteredQuery
 	MemoryContextCallback at_end;
 	List	   *filters;		/* of RuntimeFilter */
 	List	   *points;			/* of FilterPoint */
-	List	   *unfiltered;		/* of UnfilteredJoin, if the query is only shown */
+	List	   *unfiltered;		/* of UnfilteredJoin, if EXPLAIN shows them */
 	uint64		completions;	/* counts those of all filters: what was learned of them before may be void */
 	TimestampTz statement;		/* when the client's statement began */
 	XLogRecPtr	position;		/* PositionOfSnapshot, if page ranges can be skipped */

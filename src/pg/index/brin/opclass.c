@@ -376,7 +376,7 @@ ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
 
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
-	level = OverfillLevel(VALUES_SUMMARISED);
+	level = OverfillLevel(VALUES_SUMMARISED, blx_fpr(f));
 	if (level == 0)
 		return;
 	message = MemoryContextStrdup(of_tuple, psprintf("a page range of index \"%s\" has too many values for its summary, whose false positive rate is %.2g",
