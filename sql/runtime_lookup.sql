@@ -87,6 +87,12 @@ SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.three = i.two AND (
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k OR o.e > i.e');
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k OR 100 / (o.id + 1) = i.e');
 
+-- ... a comparison without a collation, which nobody reaches
+CREATE TABLE posix AS SELECT id, k, t COLLATE "POSIX" AS t FROM i;
+CREATE TABLE c AS SELECT id, k, t COLLATE "C" AS t FROM o;
+SELECT * FROM compared('SELECT c.id, posix.id FROM c JOIN posix ON c.k = posix.k OR c.id < 0 AND c.t = posix.t');
+SELECT * FROM compared('SELECT c.id, posix.id FROM c JOIN posix ON c.id < 0 AND ARRAY[c.t] = ARRAY[posix.t]');
+
 -- What ends early reads no further. The second and later rows go on where the first one stopped.
 SET enable_material = off;
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k = i.k LIMIT 3');
@@ -200,6 +206,9 @@ END $$;
 SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 8) o LEFT JOIN large l ON o.k = l.k');
 SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 9) o LEFT JOIN large l ON o.k = l.k');
 SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 20) o LEFT JOIN large l ON o.k = l.k');
+-- ... later where texts are copied
+SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 17) o LEFT JOIN large l ON o.t = l.t');
+SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 20) o LEFT JOIN large l ON o.t = l.t');
 SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 7) o ON o.k = l.k');
 SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 10) o ON o.k = l.k');
 

@@ -13,6 +13,10 @@ SELECT count(*), sum(i.k2) FROM outr_30 o LEFT JOIN inr i ON o.k = i.k;
 SELECT count(*), sum(i.k2) FROM outr_100 o LEFT JOIN inr i ON o.k = i.k;
 -- 9 outer rows, 6,300 inner rows of 330 bytes
 SELECT count(*), max(length(i.t)) FROM outr_9 o LEFT JOIN wide i ON o.k = i.k;
+-- 49 outer rows, 6,300 inner rows of 330 bytes
+SELECT count(*), max(length(i.t)) FROM outr_49 o LEFT JOIN wide i ON o.k = i.k;
+-- 300 outer rows, 6,300 inner rows of 330 bytes
+SELECT count(*), max(length(i.t)) FROM outr_300 o LEFT JOIN wide i ON o.k = i.k;
 -- 30 outer rows, 6,300 inner rows of 330 bytes
 SELECT count(*), max(length(i.t)) FROM outr_30 o LEFT JOIN wide i ON o.k = i.k;
 -- 9 outer rows, 6,300 inner rows, OR
@@ -21,6 +25,10 @@ SELECT count(*), sum(i.k2) FROM outr_9 o LEFT JOIN inr i ON o.k = i.k OR o.id = 
 SELECT count(*), sum(i.k2) FROM outr_30 o LEFT JOIN inr i ON o.k = i.k OR o.id = i.k2;
 -- 9 outer rows, text
 SELECT count(*), sum(i.k2) FROM outr_9 o LEFT JOIN inr i ON o.t = i.t;
+-- 17 outer rows, text
+SELECT count(*), sum(i.k2) FROM outr_17 o LEFT JOIN inr i ON o.t = i.t;
+-- 100 outer rows, text
+SELECT count(*), sum(i.k2) FROM outr_100 o LEFT JOIN inr i ON o.t = i.t;
 -- 100 outer rows, 10 inner rows
 SELECT count(*), sum(i.k2) FROM outr_100 o LEFT JOIN inr_10 i ON o.k = i.k;
 -- 100 outer rows, 60 inner rows

@@ -146,10 +146,15 @@ MakeKeyCoders(Oid operator, Oid collation, KeyCoder *outer, KeyCoder *inner)
 	return true;
 }
 
-/* The planner asks that of hash joins, but not of merge joins, and of arrays and rows only. */
+/*
+ * The planner asks that of hash joins, but not of merge joins, and of arrays and rows only.  Where sides of different collations leave
+ * none, to hash a value is an error, and the query may never get so far as to compare two.
+ */
 bool
 HasCodes(const KeyCoder *coder, Oid type)
 {
+	if (!OidIsValid(coder->collation) && type_is_collatable(type))
+		return false;
 	return !IsContainer(coder->type) || OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
 }
 

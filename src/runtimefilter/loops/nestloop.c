@@ -37,9 +37,11 @@
 
 /*
  * A loop becomes lookups after that many passes over its inner side.  To keep rows takes up to a third of the time of a pass: if
- * the loop ends with that pass, and nothing is looked up, a 27th of its time.
+ * the loop ends with that pass, and nothing is looked up, a 27th of its time.  Values that have to be copied take longer.  For them a loop waits
+ * twice as long, and as long again for each BYTES_PER_WAIT that a row has.
  */
 #define FIRST_PASSES 8
+#define BYTES_PER_WAIT 64
 
 /* Where lookups did not pay, later; but not later than this. */
 #define LAST_PASSES 64
@@ -79,6 +81,7 @@ typedef struct LookupLoop
 	uint64		read;			/* rows in these */
 	uint64		read_before;
 	uint64		wait;			/* so many passes */
+	uint64		first_wait;		/* unless a table did not pay */
 
 	/* from the first lookups on */
 	LookupKeys *keys;			/* NULL: not looked at yet */
@@ -176,6 +179,8 @@ PrepareLookups(LookupLoop *loop)
 		loop->table = NewRowTable(query->context, desc, columns, loop->keys->n_arms);
 		loop->slot = ExecInitExtraTupleSlot(query->estate, desc, &TTSOpsVirtual);
 		memset(loop->slot->tts_isnull, true, desc->natts * sizeof(bool));
+		if (!loop->table->all_by_value && !IsForced())
+			loop->wait = loop->first_wait = Min(FIRST_PASSES * (2 + loop->inner->plan->plan_width / BYTES_PER_WAIT), LAST_PASSES);
 		loop->codes = palloc0(loop->keys->n_arms * sizeof(ArmCode));
 		loop->outer_codes = palloc0(loop->keys->n_arms * sizeof(ArmCode));
 		loop->next = palloc0(loop->keys->n_arms * sizeof(KeptRow *));
@@ -204,7 +209,7 @@ LearnFromTable(LookupLoop *loop)
 	if (loop->served < FEW_SERVED)
 		loop->wait = Min(loop->wait * 2 + 1, LAST_PASSES);
 	else if (loop->served > MANY_SERVED)
-		loop->wait = IsForced() ? 0 : FIRST_PASSES;
+		loop->wait = loop->first_wait;
 }
 
 static void
@@ -287,14 +292,17 @@ StartWatchedPass(LookupLoop *loop)
 	if (loop->passes++ >= loop->wait &&
 		(IsForced() || (loop->read >= (loop->passes - 1) * LEAST_ROWS && (loop->keys != NULL || loop->read_before + loop->read >= LEAST_READ))))
 	{
-		goes_on = false;
-		if (PrepareLookups(loop))
+		bool		may_begin = PrepareLookups(loop);
+
+		/* which may be later, as is known now */
+		goes_on = may_begin && loop->passes <= loop->wait;
+		if (!may_begin)
+			SetMethod(loop, loop->servers);
+		else if (!goes_on)
 		{
 			SetMethod(loop, ExecLookupLoop);
 			StartKeeping(loop);
 		}
-		else
-			SetMethod(loop, loop->servers);
 	}
 	ExecReScan(loop->inner);
 	return goes_on;
@@ -557,7 +565,7 @@ ConsiderLoop(FilteredQuery *query, PlanState *ps)
 	loop->node = (NestLoopState *) ps;
 	loop->inner = innerPlanState(ps);
 	loop->servers = point->own;
-	loop->wait = IsForced() ? 0 : FIRST_PASSES;
+	loop->wait = loop->first_wait = IsForced() ? 0 : FIRST_PASSES;
 	if (query->is_shown_only && !PrepareLookups(loop))
 		return;
 	point->part = &part;
