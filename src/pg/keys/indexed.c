@@ -18,55 +18,64 @@
  * are stored.  The old rows equal the new ones then.  A column that was added is
  * NULL in them and the last one, so NULLs at the end are not hashed (HashStoredRow).
  * What an old row had in a column that was dropped is in its hash, but nobody knows
- * it any more: true if the type has lost a column.
+ * it any more: *lost becomes true if the type has lost a column.
  *
  * ALTER TABLE can also give an added column a value in all rows, so rows of tables
  * are refused.
  */
 static bool
-HasLostColumns(const KeyType *key, Oid type)
+FindLostColumns(const KeyType *key, Oid type, Node *soft, bool *lost)
 {
 	Oid			base = getBaseType(type),
 				table = get_typ_typrelid(base);
 	TupleDesc	columns;
-	bool		lost;
 
 	if (!OidIsValid(table))
-		return false;
+		return true;
 	if (get_rel_relkind(table) != RELKIND_COMPOSITE_TYPE)
-		ereport(ERROR,
+		ereturn(soft, false,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("rows of type %s cannot be keys of an index", format_type_be(type)),
 				 errdetail("It is the type of a table, whose columns may change."),
 				 errhint("Cast the rows to a type made by CREATE TYPE, or index their columns.")));
 	columns = lookup_rowtype_tupdesc(base, -1);
-	lost = columns->natts > key->n_parts;
+	*lost |= columns->natts > key->n_parts;
 	ReleaseTupleDesc(columns);
-	return lost;
+	return true;
 }
 
-/* Returns true if the type, or a part of it, has lost columns. */
+/* *lost becomes true if the type, or a part of it, has lost columns. */
 static bool
-Adapt(KeyType *key, Oid type)
+Adapt(KeyType *key, Oid type, Node *soft, bool *lost)
 {
-	bool		lost = HasLostColumns(key, type);
-
 	check_stack_depth();
+	if (!FindLostColumns(key, type, soft, lost))
+		return false;
 	if (key->hash == HashEnum)
 		key->hash = Hash32Bits;
 	if (key->hash == HashRow)
 		key->hash = HashStoredRow;
 	for (int i = 0; i < key->n_parts; i++)
-		lost |= Adapt(&key->parts[i], key->parts[i].type);
-	return lost;
+		if (!Adapt(&key->parts[i], key->parts[i].type, soft, lost))
+			return false;
+	return true;
 }
 
 /* An enum value is hashed as its OID, which stays when its label is renamed. */
+bool
+LookupIndexedTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context, Node *soft)
+{
+	if (!LookupKeyTypeSoftly(key, get_typtype(getBaseType(type)) == TYPTYPE_ENUM ? OIDOID : type, collation, context, soft))
+		return false;
+	key->type = InvalidOid;		/* an error below leaves no half-made entry */
+	if (!Adapt(key, type, soft, &key->lost_columns))
+		return false;
+	key->type = type;
+	return true;
+}
+
 void
 LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context)
 {
-	LookupKeyType(key, get_typtype(getBaseType(type)) == TYPTYPE_ENUM ? OIDOID : type, collation, context);
-	key->type = InvalidOid;		/* an error below leaves no half-made entry */
-	key->lost_columns = Adapt(key, type);
-	key->type = type;
+	(void) LookupIndexedTypeSoftly(key, type, collation, context, NULL);
 }

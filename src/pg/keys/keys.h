@@ -106,6 +106,7 @@ CheckKeyType(const blx_filter *f, KeyType *key)
 
 /* Looks up the key type of values in an index, where ALTER must not change the key of a value. */
 extern void LookupIndexedType(KeyType *key, Oid type, Oid collation, MemoryContext context);
+extern bool LookupIndexedTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context, Node *soft);
 
 /* ---- reading.c ---- */
 

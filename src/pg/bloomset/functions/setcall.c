@@ -208,7 +208,7 @@ MakeView(SetCall *call, Oid id)
 	call->id = id;
 	old = MemoryContextSwitchTo(call->memory);
 	if (call->rel->rd_rel->relkind == RELKIND_INDEX)
-		call->keys = OpenSetKeys(call->rel);
+		call->keys = OpenSetKeys(call->rel, NULL);
 	else if (IsSetTable(call->rel))
 		CheckSetTable(call->rel);
 	else

@@ -1,8 +1,8 @@
 /*
  * setlookup.c - an index of this access method says to joins which keys its table has.
  *
- * As the functions, but it never raises an error where they refuse: then it may have any
- * key.  The query has checked the privileges, and policies are conditions of the rows that it finds.
+ * As the functions, but it never raises an error where they refuse, or where the set is damaged: then it may have
+ * any key.  The query has checked the privileges, and policies are conditions of the rows that it finds.
  */
 #include "pg/bloomset/functions/setcall.h"
 
@@ -53,11 +53,11 @@ ViewSet(SetLookup *lookup, Relation index)
 		IndexRelationGetNumberOfKeyAttributes(index) != 1 || RELATION_IS_OTHER_TEMP(index))
 		return false;
 	old = MemoryContextSwitchTo(lookup->memory);
-	lookup->keys = OpenSetKeys(index);
-	if (!lookup->keys->lost_columns && AgreeWith(lookup->keys, lookup->type, lookup->collation))
-		view = OpenSetView(index);
+	lookup->keys = OpenSetKeys(index, NewSoftErrors());
+	if (lookup->keys != NULL && !lookup->keys->lost_columns && AgreeWith(lookup->keys, lookup->type, lookup->collation))
+		view = OpenOptionalSetView(index);
 	MemoryContextSwitchTo(old);
-	if (view != NULL && !IsTooNewFor(index, view, lookup->snapshot))
+	if (view != NULL && !view->is_damaged && !IsTooNewFor(index, view, lookup->snapshot))
 	{
 		/* it is asked often, and judged by what that costs */
 		KeepRecentBuffers(view);
@@ -92,7 +92,7 @@ MayHaveKey(void *opened, Relation index, Datum key)
 	uint64		hash;
 
 	/* once it knows nothing, that may stay so: the caller's tests are in vain, and he stops them */
-	if (lookup->view == NULL || (!IsViewOf(lookup->view, index) && !ViewSet(lookup, index)))
+	if (lookup->view == NULL || lookup->view->is_damaged || (!IsViewOf(lookup->view, index) && !ViewSet(lookup, index)))
 		return true;
 	if (lookup->type == lookup->keys->columns[0].type)
 		(void) HashIndexedRow(lookup->keys, &key, &is_null, &hash);

@@ -61,7 +61,7 @@ static SetMeta
 NewMeta(Relation index)
 {
 	BloomsetOptions options = BloomsetGetOptions(index);
-	SetKeys    *keys = OpenSetKeys(index);
+	SetKeys    *keys = OpenSetKeys(index, NULL);
 	SetMeta		meta = {
 		.capacity = (uint64) options.capacity,
 		.fpr = options.fpr,
@@ -206,7 +206,7 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 	ForgetPendingKeys(RelationGetRelid(index));
 	CreateSet(index, MAIN_FORKNUM, &meta);
 	build.view = OpenSetView(index);
-	build.keys = OpenSetKeys(index);
+	build.keys = OpenSetKeys(index, NULL);
 	build.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomset build row", ALLOCSET_DEFAULT_SIZES);
 	build.room = maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 3;	/* the batch, those of a stage, and those sorted */
 	build.hashes = MemoryContextAllocHuge(CurrentMemoryContext, build.room * sizeof(uint64));

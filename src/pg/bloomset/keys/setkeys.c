@@ -34,17 +34,19 @@ HaveSameHash(const KeyType *a, const KeyType *b)
 	return true;
 }
 
-static void
-OpenColumn(SetKeys *keys, SetColumn *column, Oid type, Oid collation)
+static bool
+OpenColumn(SetKeys *keys, SetColumn *column, Oid type, Oid collation, Node *soft)
 {
 	KeyType		in_filter;
 
 	column->type = getBaseType(type);
 	column->collation = collation;
-	LookupIndexedType(&column->stored, column->type, collation, keys->memory);
+	if (!LookupIndexedTypeSoftly(&column->stored, column->type, collation, keys->memory, soft))
+		return false;
 	LookupKeyType(&in_filter, column->type, collation, keys->memory);
 	column->portable = HaveSameHash(&column->stored, &in_filter);
 	keys->lost_columns |= column->stored.lost_columns;
+	return true;
 }
 
 /* That of ROW(...), whatever the columns are called. */
@@ -65,7 +67,7 @@ IdentityOfRow(const SetKeys *keys)
 }
 
 SetKeys *
-OpenSetKeys(Relation index)
+OpenSetKeys(Relation index, Node *soft)
 {
 	TupleDesc	columns = RelationGetDescr(index);
 	SetKeys    *keys = palloc0(sizeof(SetKeys));
@@ -77,7 +79,8 @@ OpenSetKeys(Relation index)
 	keys->values = palloc(keys->n * sizeof(Datum));
 	for (int i = 0; i < keys->n; i++)
 	{
-		OpenColumn(keys, &keys->columns[i], TupleDescAttr(columns, i)->atttypid, index->rd_indcollation[i]);
+		if (!OpenColumn(keys, &keys->columns[i], TupleDescAttr(columns, i)->atttypid, index->rd_indcollation[i], soft))
+			return NULL;
 		keys->parts[i] = &keys->columns[i].stored;
 	}
 	keys->identity = keys->n == 1 ? keys->columns[0].stored.identity : IdentityOfRow(keys);

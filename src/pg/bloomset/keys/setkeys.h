@@ -33,8 +33,11 @@ typedef struct SetKeys
 	Datum	   *values;			/* of a row, for one call */
 } SetKeys;
 
-/* The keys of an index, in the current memory context; an error if a column's values cannot be keys. */
-extern SetKeys *OpenSetKeys(Relation index);
+/*
+ * The keys of an index, in the current memory context; an error if a column's values cannot be keys (any more, after
+ * ALTER TYPE), or NULL if `soft` is not.
+ */
+extern SetKeys *OpenSetKeys(Relation index, Node *soft);
 
 /* True if a filter with these hashes is a bloomfilter of keys of these types. */
 extern bool ArePortable(const SetKeys *keys);

@@ -34,14 +34,29 @@ void		(*add_pending_keys) (void) = NULL;
 
 /* ---- damage ---- */
 
-void
-ReportSetDamage(Relation rel, BlockNumber block, const char *detail)
+static void
+ReportDamage(int level, Relation rel, BlockNumber block, const char *detail)
 {
-	ereport(ERROR,
+	ereport(level,
 			(errcode(rel->rd_rel->relkind == RELKIND_INDEX ? ERRCODE_INDEX_CORRUPTED : ERRCODE_DATA_CORRUPTED),
 			 errmsg("unexpected contents at block %u of bloomset \"%s\"", block, RelationGetRelationName(rel)),
 			 errdetail("%s", detail),
 			 rel->rd_rel->relkind == RELKIND_INDEX ? errhint("REINDEX it.") : 0));
+}
+
+void
+ReportSetDamage(Relation rel, BlockNumber block, const char *detail)
+{
+	ReportDamage(ERROR, rel, block, detail);
+	pg_unreachable();
+}
+
+/* Returns, with a warning, only if the view is of one who can do without. */
+static void
+FindDamage(SetView *view, Relation rel, BlockNumber block, const char *detail)
+{
+	view->is_damaged = true;
+	ReportDamage(view->is_optional ? WARNING : ERROR, rel, block, detail);
 }
 
 bool
@@ -107,7 +122,8 @@ ReadSetPage(SetView *view, Relation rel, BlockNumber block)
 
 	if (recent != NULL && BufferIsValid(*recent) && ReadRecentBuffer(view->locator, MAIN_FORKNUM, block, *recent))
 		return *recent;
-	buffer = ReadBuffer(rel, block);
+	/* a page that the server refuses to read is not one of the set then */
+	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, view->is_optional ? RBM_ZERO_ON_ERROR : RBM_NORMAL, NULL);
 	if (recent != NULL)
 		*recent = buffer;
 	return buffer;
@@ -138,18 +154,27 @@ void
 RereadSetView(SetView *view, Relation rel)
 {
 	PGAlignedBlock copy;
-	Buffer		buffer = ReadBuffer(rel, SET_META_BLOCK);
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 	const SetMeta *meta = SetMetaOf((Page) copy.data);
-	MemoryContext old = MemoryContextSwitchTo(view->memory);
+	MemoryContext old;
 	blx_identity identity;
-	const char *damage;
+	const char *damage = blocks == 0 ? "The file is empty." : NULL;
 
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
-	UnlockReleaseBuffer(buffer);
-	damage = DamageOf(&copy, RelationGetNumberOfBlocks(rel));
+	if (damage == NULL)
+	{
+		Buffer		buffer = ReadSetPage(view, rel, SET_META_BLOCK);
+
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
+		UnlockReleaseBuffer(buffer);
+		damage = DamageOf(&copy, blocks);
+	}
 	if (damage != NULL)
-		ReportSetDamage(rel, SET_META_BLOCK, damage);
+	{
+		FindDamage(view, rel, SET_META_BLOCK, damage);
+		return;
+	}
+	old = MemoryContextSwitchTo(view->memory);
 	memcpy(view->meta, meta, SetMetaBytes(meta->stages));
 	identity = (blx_identity) {.seed = meta->seed, .key_type = meta->key_type, .name_len = meta->name_len, .name = view->meta->name};
 	if (view->keys != NULL)
@@ -185,19 +210,30 @@ ForgetSetViews(Relation rel)
 	rel->rd_amcache = NULL;
 }
 
-SetView *
-OpenSetView(Relation rel)
+static SetView *
+MakeView(Relation rel, bool is_optional)
 {
 	SetView    *view = palloc0(sizeof(SetView));
 
 	view->memory = CurrentMemoryContext;
 	view->locator = LOCATOR_OF(rel);
 	view->number = NumberOf(rel);
+	view->is_optional = is_optional;
 	view->meta = palloc(SET_PAGE_BYTES);
-	if (RelationGetNumberOfBlocks(rel) == 0)
-		ReportSetDamage(rel, SET_META_BLOCK, "The file is empty.");
 	RereadSetView(view, rel);
 	return view;
+}
+
+SetView *
+OpenSetView(Relation rel)
+{
+	return MakeView(rel, false);
+}
+
+SetView *
+OpenOptionalSetView(Relation rel)
+{
+	return MakeView(rel, true);
 }
 
 bool
@@ -242,17 +278,17 @@ RefreshSetView(SetView *view, Relation rel)
 	if (stages == view->meta->stages)
 		return false;
 	RereadSetView(view, rel);
-	return true;
+	return !view->is_damaged;
 }
 
 /* ---- tests ---- */
 
 /* A "no" from a page that is not the stage's would be wrong. */
 static void
-CheckPage(Relation rel, BlockNumber block, Page page, uint32 stage)
+CheckPage(SetView *view, Relation rel, BlockNumber block, Page page, uint32 stage)
 {
 	if (!IsSetPage(page, stage))
-		ReportSetDamage(rel, block, psprintf("The page is not one of stage %u.", stage + 1));
+		FindDamage(view, rel, block, psprintf("The page is not one of stage %u.", stage + 1));
 }
 
 static bool
@@ -272,7 +308,7 @@ TestStage(SetView *view, Relation rel, uint32 i, uint64 hash, bool in_recovery)
 		found = blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, mixed);
 	}
 	if (!found)
-		CheckPage(rel, block, page, i);
+		CheckPage(view, rel, block, page, i);
 	if (!found && in_recovery)
 		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 	ReleaseBuffer(buffer);
@@ -303,7 +339,7 @@ TestSet(SetView *view, Relation rel, uint64 hash)
 				return true;
 		tested = view->meta->stages;
 	} while (RefreshSetView(view, rel));
-	return false;
+	return view->is_damaged;
 }
 
 /*
@@ -345,7 +381,7 @@ DropKnownOfStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 *
 				hashes[left++] = hashes[to];
 			}
 		if (left > before)
-			CheckPage(rel, block, page, i);
+			CheckPage(view, rel, block, page, i);
 		if (left - before < to - from)
 		{
 			/* until the bits are in the WAL */
@@ -395,7 +431,7 @@ CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
 		CHECK_FOR_INTERRUPTS();
 		if (in_recovery)
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-		CheckPage(rel, block, BufferGetPage(buffer), i);
+		CheckPage(view, rel, block, BufferGetPage(buffer), i);
 		memcpy(words, WordsOfPage(BufferGetPage(buffer)), n * sizeof(uint64));
 		if (in_recovery)
 			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);

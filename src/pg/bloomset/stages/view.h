@@ -25,10 +25,15 @@ typedef struct SetView
 	Buffer	   *recent;			/* where each block was last; NULL: not kept yet */
 	BlockNumber recent_blocks;
 	uint32		reads;
+	bool		is_optional;	/* damage is no error, but a warning */
+	bool		is_damaged;		/* of such a view: every test is "possibly" */
 } SetView;
 
 /* Reads the metapage, or raises an error that says what is wrong with it.  The view lives in the current context. */
 extern SetView *OpenSetView(Relation rel);
+
+/* The same for tests that one can do without: damage, then or later, is a warning, and sets is_damaged. */
+extern SetView *OpenOptionalSetView(Relation rel);
 
 /* False if the set has no metapage yet, as a table without keys. */
 extern bool HasMetaPage(Relation rel);
