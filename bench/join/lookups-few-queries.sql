@@ -13,10 +13,10 @@ SELECT count(*), sum(i.k2) FROM outr_30 o LEFT JOIN inr i ON o.k = i.k;
 SELECT count(*), sum(i.k2) FROM outr_100 o LEFT JOIN inr i ON o.k = i.k;
 -- 9 outer rows, 6,300 inner rows of 330 bytes
 SELECT count(*), max(length(i.t)) FROM outr_9 o LEFT JOIN wide i ON o.k = i.k;
--- 49 outer rows, 6,300 inner rows of 330 bytes
-SELECT count(*), max(length(i.t)) FROM outr_49 o LEFT JOIN wide i ON o.k = i.k;
--- 300 outer rows, 6,300 inner rows of 330 bytes
-SELECT count(*), max(length(i.t)) FROM outr_300 o LEFT JOIN wide i ON o.k = i.k;
+-- 137 outer rows, 6,300 inner rows of 330 bytes
+SELECT count(*), max(length(i.t)) FROM outr_137 o LEFT JOIN wide i ON o.k = i.k;
+-- 1,000 outer rows, 6,300 inner rows of 330 bytes
+SELECT count(*), max(length(i.t)) FROM outr_1000 o LEFT JOIN wide i ON o.k = i.k;
 -- 30 outer rows, 6,300 inner rows of 330 bytes
 SELECT count(*), max(length(i.t)) FROM outr_30 o LEFT JOIN wide i ON o.k = i.k;
 -- 9 outer rows, 6,300 inner rows, OR

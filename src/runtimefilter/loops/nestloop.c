@@ -41,7 +41,8 @@
  * twice as long, and as long again for each BYTES_PER_WAIT that a row has.
  */
 #define FIRST_PASSES 8
-#define BYTES_PER_WAIT 64
+#define BYTES_PER_WAIT 20
+#define MOST_FIRST_PASSES 256
 
 /* Where lookups did not pay, later; but not later than this. */
 #define LAST_PASSES 64
@@ -180,7 +181,7 @@ PrepareLookups(LookupLoop *loop)
 		loop->slot = ExecInitExtraTupleSlot(query->estate, desc, &TTSOpsVirtual);
 		memset(loop->slot->tts_isnull, true, desc->natts * sizeof(bool));
 		if (!loop->table->all_by_value && !IsForced())
-			loop->wait = loop->first_wait = Min(FIRST_PASSES * (2 + loop->inner->plan->plan_width / BYTES_PER_WAIT), LAST_PASSES);
+			loop->wait = loop->first_wait = Min(FIRST_PASSES * (2 + loop->inner->plan->plan_width / BYTES_PER_WAIT), MOST_FIRST_PASSES);
 		loop->codes = palloc0(loop->keys->n_arms * sizeof(ArmCode));
 		loop->outer_codes = palloc0(loop->keys->n_arms * sizeof(ArmCode));
 		loop->next = palloc0(loop->keys->n_arms * sizeof(KeptRow *));
@@ -207,7 +208,7 @@ LearnFromTable(LookupLoop *loop)
 	if (loop->stage != KEEPING_ROWS)
 		return;
 	if (loop->served < FEW_SERVED)
-		loop->wait = Min(loop->wait * 2 + 1, LAST_PASSES);
+		loop->wait = Max(loop->first_wait, Min(loop->wait * 2 + 1, LAST_PASSES));
 	else if (loop->served > MANY_SERVED)
 		loop->wait = loop->first_wait;
 }
