@@ -81,6 +81,7 @@ EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM tiny_filtered
 \echo 'the estimate of the join is too low, which can lead to a bad plan.'
 \set ECHO queries
 CREATE TABLE host_filter AS SELECT bloom_agg(addr) AS f FROM host WHERE cc IN ('DE', 'FR', 'NL');
+ANALYZE host_filter;
 EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
    AND addr <@ (SELECT f FROM host_filter);
 EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL')
@@ -88,10 +89,10 @@ EXPLAIN SELECT * FROM visit JOIN host USING (addr) WHERE cc IN ('DE', 'FR', 'NL'
 \set ECHO none
 
 \echo
-\echo 'E. The same without a change of the query: with this setting, joins have such filters by themselves.'
+\echo 'E. The same without a change of the query: with this setting, joins have runtime filters.'
 \set ECHO queries
 SET bloomx.runtime_filter = on;
-EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined;
+SELECT bloomx_explain('(ANALYZE, COSTS OFF, TIMING OFF, SUMMARY ON) SELECT * FROM joined') AS "QUERY PLAN";
 RESET bloomx.runtime_filter;
 \set ECHO none
 
@@ -123,7 +124,7 @@ SELECT CASE view WHEN 'totals' THEN 'A. aggregation below the join' WHEN 'joined
        round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY plain)::numeric) AS "as it is, ms",
        round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY filtered)::numeric) AS "with the filter, ms",
        'x' || round(percentile_cont(0.5) WITHIN GROUP (ORDER BY plain / filtered)::numeric, 2) AS gain,
-       round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY automatic)::numeric) AS "by itself, ms",
+       round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY automatic)::numeric) AS "runtime filter, ms",
        'x' || round(percentile_cont(0.5) WITHIN GROUP (ORDER BY plain / automatic)::numeric, 2) AS "its gain"
   FROM took GROUP BY view ORDER BY 1;
 SELECT must(bool_and(same), 'the results are the same with and without the filters') AS claim FROM took \gset

@@ -68,7 +68,7 @@ SELECT must(bool_and(on_each @> addr), 'a & b holds every host that came on both
 \echo 'Certainly disjoint: hosts of two countries share no address, and small filters can prove it without the rows.'
 \set ECHO queries
 SELECT a.cc AS a, b.cc AS b, commas(bloom_cardinality(a.filter)::bigint) AS hosts_a, commas(bloom_cardinality(b.filter)::bigint) AS hosts_b,
-       a.filter !&& b.filter AS "surely disjoint", a.filter && b.filter AS "perhaps overlapping"
+       a.filter !&& b.filter AS "surely disjoint", a.filter && b.filter AS "possibly overlapping"
   FROM (SELECT cc, bloom_agg(addr, 1000, 0.000001) AS filter FROM host WHERE cc IN ('AQ', 'VA', 'SM', 'TV') GROUP BY cc) a
   JOIN (SELECT cc, bloom_agg(addr, 1000, 0.000001) AS filter FROM host WHERE cc IN ('AQ', 'VA', 'SM', 'TV') GROUP BY cc) b ON a.cc <= b.cc
  ORDER BY 1, 2;

@@ -46,7 +46,7 @@ SELECT must(s.filter = d.filter, 'half the parts and half the blocks, built dire
 \echo :claim
 
 \echo
-\echo 'And filters of different sizes still combine: the copy with half the parts, united with a small filter of ten new words.'
+\echo 'And filters of different sizes still combine: the copy with half the parts, merged with a small filter of ten new words.'
 \echo '(A union has the larger number of blocks and the smaller number of parts, so its rate is that of the weaker filter.)'
 \set ECHO queries
 SELECT i.blocks, i.parts, percent(i.fpr) AS fpr, u @> 'bloomx' AS "bloomx?", u @> 'zyzzyvas' AS "zyzzyvas?"

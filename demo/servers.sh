@@ -1,6 +1,6 @@
 #!/bin/sh
 # A join with ten million rows of another server, without a filter, with one that is written into the query, and with one
-# that the join sends by itself: rows, bytes on the wire, and times.
+# that the join sends automatically: rows, bytes on the wire, and times.
 #
 #     scripts/demo-servers [--quick]
 #
@@ -84,4 +84,4 @@ measure() { # name, condition, settings
 
 measure "Without a filter:" "" ""
 measure "With a filter of the gold customers:" " AND customer <@ (SELECT bloom_agg(id, 1000, 0.001) FROM customers WHERE gold)" ""
-measure "By itself:" "" "LOAD '\$libdir/bloomx'; SET bloomx.runtime_filter = on"
+measure "With a runtime filter:" "" "LOAD '\$libdir/bloomx'; SET bloomx.runtime_filter = on"
