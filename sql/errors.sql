@@ -89,6 +89,15 @@ SELECT attempt('SELECT bloomx_agg_transfn(bloom_empty(10), 1, bloom_empty(10))')
 SELECT attempt('SELECT bloomx_union_transfn(bloom_empty(10), bloom_empty(10))');
 SELECT attempt('SELECT bloomx_intersection_transfn(bloom_empty(10), bloom_empty(10))');
 
+-- Calls that PostgreSQL refuses before bloomx sees them, in the words of docs/operations.md, and what it says to write
+SELECT line FROM (VALUES
+    ('SELECT bloom_agg(i, 0.001) FROM generate_series(1, 10) i'), ('SELECT bloom_agg(i, NULL, 0.001) FROM generate_series(1, 10) i'),
+    ('SELECT bloom_agg(i, 10, fpr => 0.001) FROM generate_series(1, 10) i'), ('SELECT bloom_agg(i, 10, 0.001) FROM generate_series(1, 10) i'),
+    ('SELECT bloom_empty(1000, ''scalable'')'), ('SELECT bloom_empty(1000, layout => ''scalable'')'),
+    ('SELECT bloom_agg(i) ?| ARRAY[7] FROM generate_series(1, 10) i'), ('SELECT bloom_contains_any(bloom_agg(i), ARRAY[7]) FROM generate_series(1, 10) i'),
+    ('SELECT ''x'' = ANY (SELECT bloom_agg(''x''::text))'), ('SELECT ''x'' <@ ANY (SELECT bloom_agg(''x''::text))')) s(statement), attempt(statement) line
+WHERE line !~ '^  (detail|hint)';	-- PostgreSQL's, which differ by version
+
 -- Filters that do not combine: the error names the field
 CREATE TABLE pairs (n int, what text, a bloomfilter, b bloomfilter);
 INSERT INTO pairs VALUES

@@ -137,6 +137,18 @@ def check_comments():
         check(f"{os.path.relpath(path, TOP)}: words of the field", ", ".join(found))
 
 
+def check_messages():
+    """Each message that the operations page explains is one that a test has seen, except of a server that lacks the library (58P01)."""
+    seen = ""
+    for path in glob.glob(os.path.join(TOP, "expected", "*.out")):
+        with open(path, encoding="utf-8") as file:
+            seen += file.read().replace("bloom filter ", "")
+    for line in re.findall(r"^\| (.*?) \| (?:notice|`(?!58)\d)", section(read("docs/operations.md"), "Messages"), re.M):
+        for message in line.replace("\\|", "|").split("; "):
+            words = re.sub(r"\bN\b|\bT\b|\\\.\\\.\\\.", ".+", re.escape(message))
+            check(f"message: {message}", "" if re.search(words, seen) else "no test has it")
+
+
 def check_mentions():
     """Comments, scripts and messages name pages that exist."""
     for folder, folders, files in os.walk(TOP):
@@ -162,6 +174,7 @@ def main():
     check_names(pages)
     check_language(pages)
     check_comments()
+    check_messages()
     check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")
