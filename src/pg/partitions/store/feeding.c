@@ -57,7 +57,7 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	if (!TryLockStore(rel))
 		return false;
 	store = ReadStore(rel);
-	slot = store != NULL ? FindLeaf(store, leaf) : NULL;
+	slot = FindLeaf(store, leaf);
 	if (slot != NULL && NewestOpenFilter(store, slot) == newest)
 	{
 		filter.owner = NumberOfSlot(store, slot);
@@ -106,17 +106,6 @@ TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 	return AddToOpenFilter(rel, store, newest, hash) ? ADDED : ASK_AGAIN;
 }
 
-/* The leaf may hold anything, if there is no room for its key. */
-static void
-GrowOrGiveUp(Relation rel, const Store *store, const StoreSlot *leaf)
-{
-	uint32		number = NumberOfSlot(store, leaf);
-	Oid			oid = leaf->leaf;
-
-	if (!Grow(rel, oid, NO_SLOT))
-		(void) ChangeLeafState(rel, number, oid, 0, LEAF_COMPLETE | LEAF_BUILDING);
-}
-
 static void
 AddToLeaf(Relation rel, Oid oid, uint64 hash)
 {
@@ -137,7 +126,13 @@ AddToLeaf(Relation rel, Oid oid, uint64 hash)
 		if (added == ADDED)
 			return;
 		if (added == NO_FILTER)
-			GrowOrGiveUp(rel, store, leaf);
+		{
+			uint32		number = NumberOfSlot(store, leaf);
+
+			/* the leaf may hold anything, if there is no room for its key */
+			if (!Grow(rel, oid, NO_SLOT))
+				GiveUpLeaf(rel, number, oid);
+		}
 		CHECK_FOR_INTERRUPTS();
 	}
 }
@@ -149,7 +144,7 @@ StartFeed(Relation heap, Relation index)
 {
 	Relation	rel = RelationIsPermanent(index) ? OpenStore(RowExclusiveLock) : NULL;
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
-	StoreSlot  *leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	StoreSlot  *leaf = FindLeaf(store, RelationGetRelid(index));
 	Feed	   *feed;
 	Oid			root;
 
@@ -165,13 +160,13 @@ StartFeed(Relation heap, Relation index)
 	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && index->rd_index->indisvalid && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
 	{
 		StoreEdit	edit;
-		StoreSlot  *slot;
+		StoreSlot  *slot = EditLeaf(&edit, rel, NumberOfSlot(store, leaf), RelationGetRelid(index));
 
-		StartEdit(&edit, rel);
-		slot = EditSlot(&edit, NumberOfSlot(store, leaf));
-		if (slot->kind == SLOT_LEAF && slot->leaf == RelationGetRelid(index))
+		if (slot != NULL)
+		{
 			slot->root = root;
-		FinishEdit(&edit);
+			FinishEdit(&edit);
+		}
 	}
 	feed = palloc(sizeof(Feed));
 	*feed = (Feed) {.store = RelationGetRelid(rel), .leaf = RelationGetRelid(index)};
@@ -201,16 +196,15 @@ FeedRow(void *arg, const KeyHashes *hashes)
 static void
 MarkOthersOfTable(Relation rel, Relation heap, Relation index)
 {
-	Store	   *store = ReadStore(rel);
-	uint32		nslots = store != NULL ? store->nslots : 0;
-	StoreSlot  *slots = palloc(nslots * sizeof(StoreSlot) + 1);
+	const Store *store = ReadStore(rel);
 
-	if (nslots > 0)
-		memcpy(slots, store->slots, nslots * sizeof(StoreSlot));
-	for (uint32 i = 0; i < nslots; i++)
-		if (slots[i].kind == SLOT_LEAF && slots[i].heap == RelationGetRelid(heap) && slots[i].leaf != RelationGetRelid(index))
-			(void) ChangeLeafState(rel, i, slots[i].leaf, 0, LEAF_COMPLETE | LEAF_BUILDING);
-	pfree(slots);
+	for (uint32 i = 0; store != NULL && i < store->nslots; i++)
+	{
+		const StoreSlot *slot = &store->slots[i];
+
+		if (slot->kind == SLOT_LEAF && slot->heap == RelationGetRelid(heap) && slot->leaf != RelationGetRelid(index))
+			GiveUpLeaf(rel, i, slot->leaf);
+	}
 }
 
 static void
@@ -248,11 +242,11 @@ BuildFeed(Relation heap, Relation index, IndexInfo *info)
 	if (info->ii_Concurrent)
 		MarkOthersOfTable(rel, heap, index);
 	store = ReadStore(rel);
-	leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	leaf = FindLeaf(store, RelationGetRelid(index));
 	/* a new index may have the OID of one that was dropped long ago, and one that CREATE INDEX CONCURRENTLY left behind lacks rows */
 	if (leaf != NULL && (!wanted || is_first || leaf->heap != RelationGetRelid(heap) || !index->rd_index->indisvalid))
 	{
-		(void) RemoveLeaf(rel, RelationGetRelid(index));
+		RemoveLeaf(rel, NumberOfSlot(store, leaf), RelationGetRelid(index));
 		leaf = NULL;
 	}
 	if (wanted && store != NULL && (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0) &&
@@ -277,7 +271,13 @@ VacuumFeed(IndexVacuumInfo *info)
 	if (rel == NULL)
 		return;
 	if (!HasPartitionLookup(index))
-		(void) RemoveLeaf(rel, RelationGetRelid(index));
+	{
+		Store	   *store = ReadStore(rel);
+		const StoreSlot *leaf = FindLeaf(store, RelationGetRelid(index));
+
+		if (leaf != NULL)
+			RemoveLeaf(rel, NumberOfSlot(store, leaf), RelationGetRelid(index));
+	}
 	else
 	{
 		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
@@ -305,7 +305,7 @@ static bool
 CheckRow(Relation rel, Relation index, const KeyHashes *hashes, const ItemPointerData *tid)
 {
 	Store	   *store = ReadStore(rel);
-	const StoreSlot *leaf = store != NULL ? FindLeaf(store, RelationGetRelid(index)) : NULL;
+	const StoreSlot *leaf = FindLeaf(store, RelationGetRelid(index));
 	bool		found = true;
 
 	if (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0)

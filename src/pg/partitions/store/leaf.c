@@ -113,7 +113,7 @@ StartBuild(Relation rel, Relation heap, Relation index, uint64 *generation)
 
 	LockStore(rel);
 	store = ReadStore(rel);
-	slot = store == NULL ? NULL : FindLeaf(store, leaf.leaf);
+	slot = FindLeaf(store, leaf.leaf);
 	number = slot != NULL ? NumberOfSlot(store, slot) : AddLeaf(rel, &leaf);
 	StartEdit(&edit, rel);
 	slot = EditSlot(&edit, number);
@@ -131,13 +131,11 @@ FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 fil
 {
 	StoreEdit	edit;
 	StoreSlot  *slot;
-	bool		valid;
 
 	StartEdit(&edit, rel);
 	slot = EditSlot(&edit, number);
 	/* an insert that found no room for its key has taken the mark off */
-	valid = edit.meta->fed_from == FED && slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation;
-	if (valid)
+	if (edit.meta->fed_from == FED && slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation)
 	{
 		slot->main = filter;
 		slot->column = 0;
@@ -167,9 +165,7 @@ BuildFilter(Relation rel, Relation heap, Relation index)
 	filter.blocks = BlocksForKeys((double) keys);
 	filter.root = RootOfLeaf(filter.leaf);
 
-	LockStore(rel);
 	number = ReserveFilter(rel, &filter);
-	UnlockStore(rel);
 	StartPages(rel, &filter);
 	bag.filter = &filter;
 	if (bag.overflowed)
@@ -181,10 +177,7 @@ BuildFilter(Relation rel, Relation heap, Relation index)
 	LogPages(rel, &filter);
 	FinishBuild(rel, filter.leaf, leaf, generation, number, keys);
 	UnlockReserved(rel, &filter);
-
-	LockStore(rel);
 	FreeUnused(rel);
-	UnlockStore(rel);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
 }
@@ -204,7 +197,7 @@ bool
 LeafIsDue(Relation rel, Oid leaf, bool any)
 {
 	Store	   *store = ReadStore(rel);
-	const StoreSlot *slot = store != NULL ? FindLeaf(store, leaf) : NULL;
+	const StoreSlot *slot = FindLeaf(store, leaf);
 	uint64		open = 0;
 
 	if (store == NULL)

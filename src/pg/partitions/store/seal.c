@@ -100,19 +100,16 @@ SwitchLeaves(Relation rel, const Columns *columns, uint32 number)
 	{
 		const StoreSlot *was = &columns->leaves[i];
 		StoreEdit	edit;
-		StoreSlot  *leaf;
+		StoreSlot  *leaf = EditLeaf(&edit, rel, columns->leaf[i], was->leaf);
 
-		StartEdit(&edit, rel);
-		leaf = EditSlot(&edit, columns->leaf[i]);
-		/* it has the same filter as long as nobody has finished to build it anew */
-		if (leaf->kind != SLOT_LEAF || leaf->leaf != was->leaf || leaf->main != was->main || leaf->column != was->column ||
-			leaf->generation != was->generation)
-		{
-			AbortEdit(&edit);
+		if (leaf == NULL)
 			continue;
+		/* it has the same filter as long as nobody has finished to build it anew */
+		if (leaf->main == was->main && leaf->column == was->column && leaf->generation == was->generation)
+		{
+			leaf->main = number;
+			leaf->column = i;
 		}
-		leaf->main = number;
-		leaf->column = i;
 		FinishEdit(&edit);
 	}
 }
@@ -126,9 +123,7 @@ SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 
 	while (filter.width < columns->n)
 		filter.width *= 2;
-	LockStore(rel);
 	number = ReserveFilter(rel, &filter);
-	UnlockStore(rel);
 	WriteColumns(rel, &filter, columns->sources, columns->from, columns->n);
 	LogPages(rel, &filter);
 	StartEdit(&edit, rel);
@@ -136,9 +131,7 @@ SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 	FinishEdit(&edit);
 	SwitchLeaves(rel, columns, number);
 	UnlockReserved(rel, &filter);
-	LockStore(rel);
 	FreeUnused(rel);
-	UnlockStore(rel);
 }
 
 void
@@ -182,32 +175,23 @@ void
 ForgetDroppedLeaves(Relation rel, bool all)
 {
 	const Store *store = ReadStore(rel);
-	List	   *leaves = NIL;
-	uint32		first,
-				n;
+	uint32		nslots = store != NULL ? store->nslots : 0,
+				n = all ? nslots : Min(LOOKED_FOR, nslots),
+				first = all || nslots == 0 ? 0 : pg_prng_uint32(&pg_global_prng_state) % nslots;
 	bool		found = false;
-	ListCell   *cell;
 
-	if (store == NULL || store->nslots == 0)
-		return;
-	n = all ? store->nslots : Min(LOOKED_FOR, store->nslots);
-	first = all ? 0 : (uint32) (pg_prng_uint32(&pg_global_prng_state) % store->nslots);
 	for (uint32 i = 0; i < n; i++)
 	{
-		const StoreSlot *slot = &store->slots[(first + i) % store->nslots];
+		uint32		number = (first + i) % nslots;
+		const StoreSlot *slot = &store->slots[number];
 
-		if (slot->kind == SLOT_LEAF)
-			leaves = lappend_oid(leaves, slot->leaf);
+		if (slot->kind != SLOT_LEAF || !IsGone(slot->leaf))
+			continue;
+		RemoveLeaf(rel, number, slot->leaf);
+		found = true;
 	}
-	foreach(cell, leaves)
-		if (IsGone(lfirst_oid(cell)))
-			found |= RemoveLeaf(rel, lfirst_oid(cell));
-	list_free(leaves);
-	if (!found)
-		return;
-	LockStore(rel);
-	FreeUnused(rel);
-	UnlockStore(rel);
+	if (found)
+		FreeUnused(rel);
 }
 
 /* ---- bloomx_seal ---- */

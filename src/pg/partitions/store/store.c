@@ -196,6 +196,8 @@ FindLeaf(Store *store, Oid leaf)
 {
 	LeafEntry  *entry;
 
+	if (store == NULL)
+		return NULL;
 	if (store->leaves == NULL)
 	{
 		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(LeafEntry), .hcxt = store->memory};
@@ -254,6 +256,19 @@ EditSlot(StoreEdit *edit, uint32 number)
 	return (StoreSlot *) StoreContents(edit->pages[i]) + number % SLOTS_PER_PAGE;
 }
 
+StoreSlot *
+EditLeaf(StoreEdit *edit, Relation rel, uint32 number, Oid leaf)
+{
+	StoreSlot  *slot;
+
+	StartEdit(edit, rel);
+	slot = EditSlot(edit, number);
+	if (slot->kind == SLOT_LEAF && slot->leaf == leaf)
+		return slot;
+	AbortEdit(edit);
+	return NULL;
+}
+
 static void
 ReleaseEdit(StoreEdit *edit)
 {
@@ -310,20 +325,16 @@ CloseStore(Relation rel)
 	edit.meta->fed_from = CLOSED;
 	n = edit.meta->slots;
 	FinishEdit(&edit);
-	for (uint32 i = 0; i < n; i++)
+	for (uint32 i = 0; i < n; i += SLOTS_PER_PAGE)
 	{
-		StoreSlot  *slot;
+		StoreSlot  *slots;
 
 		CHECK_FOR_INTERRUPTS();
 		StartEdit(&edit, rel);
-		slot = EditSlot(&edit, i);
-		if (slot->kind == SLOT_LEAF)
-		{
-			slot->state = 0;
-			FinishEdit(&edit);
-		}
-		else
-			AbortEdit(&edit);
+		slots = EditSlot(&edit, i);
+		for (uint32 j = 0; j < SLOTS_PER_PAGE; j++)
+			slots[j].state = 0;
+		FinishEdit(&edit);
 	}
 }
 
@@ -427,9 +438,11 @@ FreeSlot(Relation rel)
 uint32
 ReserveFilter(Relation rel, StoreSlot *filter)
 {
-	uint32		number = FreeSlot(rel);
+	uint32		number;
 	StoreEdit	edit;
 
+	LockStore(rel);
+	number = FreeSlot(rel);
 	filter->kind = SLOT_RESERVED;
 	filter->start = TakePages(rel, PagesOfFilter(filter));
 	LockPage(rel, filter->start, ExclusiveLock);
@@ -437,6 +450,7 @@ ReserveFilter(Relation rel, StoreSlot *filter)
 	filter->generation = edit.meta->next_generation++;
 	*EditSlot(&edit, number) = *filter;
 	FinishEdit(&edit);
+	UnlockStore(rel);
 	return number;
 }
 
@@ -458,41 +472,28 @@ AddLeaf(Relation rel, const StoreSlot *leaf)
 	return number;
 }
 
-bool
-ChangeLeafState(Relation rel, uint32 number, Oid leaf, uint16 set, uint16 clear)
+void
+GiveUpLeaf(Relation rel, uint32 number, Oid leaf)
 {
 	StoreEdit	edit;
-	StoreSlot  *slot;
-
-	StartEdit(&edit, rel);
-	slot = number < edit.meta->slots ? EditSlot(&edit, number) : NULL;
-	if (slot == NULL || slot->kind != SLOT_LEAF || slot->leaf != leaf)
-	{
-		AbortEdit(&edit);
-		return false;
-	}
-	slot->state = (slot->state & ~clear) | set;
-	FinishEdit(&edit);
-	return true;
-}
-
-bool
-RemoveLeaf(Relation rel, Oid leaf)
-{
-	Store	   *store = ReadStore(rel);
-	StoreSlot  *slot = store != NULL ? FindLeaf(store, leaf) : NULL;
-	StoreEdit	edit;
-	uint32		number;
+	StoreSlot  *slot = EditLeaf(&edit, rel, number, leaf);
 
 	if (slot == NULL)
-		return false;
-	number = NumberOfSlot(store, slot);
-	StartEdit(&edit, rel);
-	slot = EditSlot(&edit, number);
-	if (slot->kind == SLOT_LEAF && slot->leaf == leaf)
-		*slot = (StoreSlot) {.kind = SLOT_FREE};
+		return;
+	slot->state = 0;
 	FinishEdit(&edit);
-	return true;
+}
+
+void
+RemoveLeaf(Relation rel, uint32 number, Oid leaf)
+{
+	StoreEdit	edit;
+	StoreSlot  *slot = EditLeaf(&edit, rel, number, leaf);
+
+	if (slot == NULL)
+		return;
+	*slot = (StoreSlot) {.kind = SLOT_FREE};
+	FinishEdit(&edit);
 }
 
 /* ---- what is no longer used ---- */
@@ -543,39 +544,38 @@ FindUnused(Relation rel, const Store *directory)
 
 /*
  * Whoever made a filter may just have given it to a leaf, and released its lock.  So the
- * directory must still be the one in which nothing referred to the filter; otherwise it is
- * read again.
+ * directory must still be the one in which nothing referred to the filter.
  */
-void
-FreeUnused(Relation rel)
+static bool
+FreeThose(Relation rel, const Bitmapset *unused, uint64 changes)
 {
-	const Store *directory = ReadStore(rel);
-	uint64		changes = directory != NULL ? directory->changes : 0;
-	Bitmapset  *unused = directory != NULL ? FindUnused(rel, directory) : NULL;
-	StoreEdit	edit;
-
-	for (int i = -1; (i = bms_next_member(unused, i)) >= 0;)
+	for (int i = -1; (i = bms_next_member(unused, i)) >= 0; changes++)
 	{
+		StoreEdit	edit;
 		StoreSlot  *slot;
 
 		StartEdit(&edit, rel);
 		if (edit.meta->changes != changes)
 		{
 			AbortEdit(&edit);
-			CHECK_FOR_INTERRUPTS();
-			directory = ReadStore(rel);
-			bms_free(unused);
-			changes = directory != NULL ? directory->changes : 0;
-			unused = directory != NULL ? FindUnused(rel, directory) : NULL;
-			i = -1;
-			continue;
+			return false;
 		}
 		slot = EditSlot(&edit, i);
 		BloomxAddRun(edit.meta->free, &edit.meta->free_runs, STORE_FREE_RUNS,
 					 (BloomxRun) {.start = slot->start, .pages = PagesOfFilter(slot)}, false);
 		*slot = (StoreSlot) {.kind = SLOT_FREE};
 		FinishEdit(&edit);
-		changes++;
 	}
-	bms_free(unused);
+	return true;
+}
+
+void
+FreeUnused(Relation rel)
+{
+	const Store *directory;
+
+	LockStore(rel);
+	while ((directory = ReadStore(rel)) != NULL && !FreeThose(rel, FindUnused(rel, directory), directory->changes))
+		CHECK_FOR_INTERRUPTS();
+	UnlockStore(rel);
 }

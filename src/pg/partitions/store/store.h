@@ -45,7 +45,7 @@ extern bool StoreIsFed(Relation rel);
 /* Of one that is about to be replaced. */
 extern void CloseStore(Relation rel);
 
-/* The slot of a leaf, or NULL. */
+/* The slot of a leaf, or NULL.  There is none in a store that is NULL. */
 extern StoreSlot *FindLeaf(Store *store, Oid leaf);
 
 /*
@@ -79,6 +79,9 @@ extern StoreSlot *EditSlot(StoreEdit *edit, uint32 number);
 extern void FinishEdit(StoreEdit *edit);
 extern void AbortEdit(StoreEdit *edit);
 
+/* Starts an edit and returns the slot, if it is still that leaf's; otherwise NULL, and there is nothing to finish. */
+extern StoreSlot *EditLeaf(StoreEdit *edit, Relation rel, uint32 number, Oid leaf);
+
 /*
  * The lock of whoever takes pages or slots, or frees them: a heavyweight one, which nobody
  * keeps while it writes filters.  Under it, the slots that are free stay free.
@@ -89,8 +92,8 @@ extern void UnlockStore(Relation rel);
 
 /*
  * Makes room for a filter, whose width and blocks are set, and returns its slot, which is
- * reserved for this process until UnlockReserved or the end of the transaction.  Needs the
- * store's lock.  *filter gets the other fields.
+ * reserved for this process until UnlockReserved or the end of the transaction.  *filter gets
+ * the other fields.
  */
 extern uint32 ReserveFilter(Relation rel, StoreSlot *filter);
 extern void UnlockReserved(Relation rel, const StoreSlot *filter);
@@ -98,14 +101,12 @@ extern void UnlockReserved(Relation rel, const StoreSlot *filter);
 /* A new leaf.  Needs the store's lock. */
 extern uint32 AddLeaf(Relation rel, const StoreSlot *leaf);
 
-/* Frees what nothing refers to any more, and what was reserved by processes that are gone.  Needs the store's lock. */
+/* Frees what nothing refers to any more, and what was reserved by processes that are gone. */
 extern void FreeUnused(Relation rel);
 
-/* Changes the state of a leaf, if it is still that one. */
-extern bool ChangeLeafState(Relation rel, uint32 number, Oid leaf, uint16 set, uint16 clear);
-
-/* Takes a leaf out: it may hold anything from now on.  False if it had no slot. */
-extern bool RemoveLeaf(Relation rel, Oid leaf);
+/* A leaf may hold anything from now on, if the slot is still its own; it may be built again, or it is taken out. */
+extern void GiveUpLeaf(Relation rel, uint32 number, Oid leaf);
+extern void RemoveLeaf(Relation rel, uint32 number, Oid leaf);
 
 /* ---- for the access method ---- */
 

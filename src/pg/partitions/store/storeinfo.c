@@ -55,7 +55,7 @@ static void
 DescribeLeaf(Relation rel, Oid oid, Datum *values, bool *nulls)
 {
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
-	const StoreSlot *leaf = store != NULL ? FindLeaf(store, oid) : NULL;
+	const StoreSlot *leaf = FindLeaf(store, oid);
 	bool		complete = leaf != NULL && (leaf->state & LEAF_COMPLETE) != 0 && leaf->main < store->nslots;
 
 	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
