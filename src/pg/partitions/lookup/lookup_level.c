@@ -12,7 +12,7 @@
 #include "pg/partitions/lookup/lookup_plan.h"
 
 #include "access/htup_details.h"
-#include "access/table.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
@@ -189,14 +189,11 @@ LookupsOf(Oid table)
 void
 NumberColumns(Oid root_index, const NumberedLeaves *leaves, ColumnNumbers *result)
 {
-	bool		is_available;
-	const LookupMap *map = LookupMapOf(root_index, &is_available);
+	const LookupMap *map = LookupMapOf(root_index);
 	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = 2 * sizeof(Oid), .hcxt = CurrentMemoryContext};
 	HTAB	   *places = hash_create("bloomx leaves", leaves->n + 1, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	bool	   *has_column = palloc0(leaves->n + 1);
 
-	if (!is_available)
-		map = NULL;
 	result->n_columns = map == NULL ? 0 : map->ncolumns;
 	result->serial = map == NULL ? 0 : map->serial;
 	result->number = palloc(sizeof(int) * (result->n_columns + 1));
@@ -310,14 +307,13 @@ LevelIsCurrent(const Level *level, uint64 serial, PartitionDesc descriptor)
 }
 
 bool
-AskStore(LookupQuestion *question)
+AskStore(LookupQuestion *question, Snapshot snapshot)
 {
-	bool		is_available;
-
-	if (LookupMapOf(question->root_index, &is_available) == NULL || !is_available)
-		return false;
-	question->candidates = LookupCandidates(question->root_index, question->column, question->hashes, question->n_hashes, &question->serial);
-	return true;
+	/* a lock before the answer: who adds the key afterwards finds it */
+	if (IsolationIsSerializable() && snapshot != InvalidSnapshot)
+		LookupPredicateLocks(question->hashes, question->n_hashes, snapshot);
+	question->candidates = LookupCandidates(question->root_index, question->hashes, question->n_hashes, &question->serial);
+	return question->serial != 0;
 }
 
 bool

@@ -44,8 +44,11 @@ typedef struct LookupQuestion
 	int			kept;
 } LookupQuestion;
 
-/* Asks, and returns true if there is an answer; otherwise each partition is a candidate. */
-extern bool AskStore(LookupQuestion *question);
+/*
+ * Asks, and returns true if there is an answer; otherwise each partition is a candidate.  The snapshot is that with
+ * which the rows will be read, or InvalidSnapshot if it is not known yet: then the question is asked again.
+ */
+extern bool AskStore(LookupQuestion *question, Snapshot snapshot);
 
 /*
  * The children, as numbers of the descriptor, that may have rows with the question's keys.  *watched gets the partitioned tables
@@ -83,7 +86,7 @@ typedef struct LookupPlanning
 	Query	   *parse;			/* that the planner works on */
 	bool		may_be_stub;	/* parameters without a value may get their partitions later */
 	bool		is_disabled;	/* all partitions */
-	Snapshot	snapshot;		/* with which the plan will read, if that is known already and transactions are serializable */
+	Snapshot	snapshot;		/* with which the plan will read, if that is known already */
 	bool		is_stub;
 	bool		may_rescan;		/* there is an Append whose children could be chosen at each scan */
 	bool		hides_rows;		/* rows are hidden from the role somewhere */

@@ -119,11 +119,7 @@ AskAboutClause(const TableLookup *lookup, const LookupValue *value, Oid table)
 	before = AskedBefore(question);
 	if (before != NULL)
 		return before;
-
-	/* a lock before the answer: who adds the key afterwards finds it */
-	if (lookup_planning->snapshot != InvalidSnapshot)
-		LookupPredicateLocks(question->root_index, question->column, question->hashes, question->n_hashes, lookup_planning->snapshot);
-	if (!AskStore(question))
+	if (!AskStore(question, lookup_planning->snapshot))
 		return NULL;
 	CountLookups(LOOKUP_QUESTIONS, 1);
 	return question;

@@ -348,8 +348,7 @@ MakeNewPlan(const QueryDesc *query, int eflags, const RangeTblEntry *note, Looku
 		options |= CURSOR_OPT_SCROLL;
 	planning->parse = copyObject(note->subquery);
 	planning->is_disabled = !bloomx_partition_lookup;
-	if (IsolationIsSerializable())
-		planning->snapshot = query->snapshot;
+	planning->snapshot = query->snapshot;
 	if (push)
 		PushActiveSnapshot(query->snapshot);
 	result = PlanAgainAs(planning, query->sourceText, options, params);
@@ -364,10 +363,7 @@ StillHolds(const LookupQuestion *question, Snapshot snapshot)
 {
 	LookupQuestion now = *question;
 
-	/* a lock before the answer: who adds the key afterwards finds it */
-	if (IsolationIsSerializable())
-		LookupPredicateLocks(question->root_index, question->column, question->hashes, question->n_hashes, snapshot);
-	return AskStore(&now) && now.serial == question->serial && bms_is_subset(now.candidates, question->candidates);
+	return AskStore(&now, snapshot) && now.serial == question->serial && bms_is_subset(now.candidates, question->candidates);
 }
 
 /* The questions of a note, as they were answered; *holds tells whether they still are. */

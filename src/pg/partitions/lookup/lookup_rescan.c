@@ -148,10 +148,7 @@ AskForValue(LookupPoint *point, Bitmapset **numbers)
 	value = ExecEvalExprSwitchContext(point->state, point->expression, &is_null);
 	if (!HashLookupValue(&point->value, value, is_null, &question))
 		return false;
-	/* a lock before the answer: who adds the key afterwards finds it */
-	if (IsolationIsSerializable())
-		LookupPredicateLocks(question.root_index, question.column, question.hashes, question.n_hashes, point->ps->state->es_snapshot);
-	if (!AskStore(&question))
+	if (!AskStore(&question, point->ps->state->es_snapshot))
 		return false;
 	if (question.serial != point->columns.serial)
 	{

@@ -63,49 +63,41 @@ typedef struct AskedFilter
 typedef struct StoreRoot
 {
 	struct StoreRoot *next;
-	Oid			root;
-	LookupMap	map;
-	bool	   *may_be_anything;	/* of each column */
+	const LookupMap *map;
+	Bitmapset  *anything;		/* columns of leaves that may have any key */
 	int			nfilters;
 	AskedFilter **filters;
 } StoreRoot;
 
-/* The serial of a numbering stays the same while it is the same, whatever else changes. */
-typedef struct KnownMap
-{
-	Oid			root;
-	uint64		serial;
-	int			n;
-	Oid		   *leaf_index;
-} KnownMap;
+static HTAB *maps = NULL;
 
-static HTAB *known_maps = NULL;
-
-static uint64
-SerialOf(Oid root, const Oid *leaves, int n)
+/* The map of these leaves.  Its serial stays the same while they are the same, whatever else changes. */
+static const LookupMap *
+MapOf(Oid root, const Oid *leaves, int n)
 {
 	static uint64 last_serial = 0;
-	KnownMap   *known;
+	LookupMap  *map;
 	bool		found;
 
-	if (known_maps == NULL)
+	if (maps == NULL)
 	{
-		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(KnownMap)};
+		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(LookupMap)};
 
-		known_maps = hash_create("bloomx lookup maps", 16, &control, HASH_ELEM | HASH_BLOBS);
+		maps = hash_create("bloomx lookup maps", 16, &control, HASH_ELEM | HASH_BLOBS);
 	}
-	known = hash_search(known_maps, &root, HASH_ENTER, &found);
+	map = hash_search(maps, &root, HASH_ENTER, &found);
 	if (!found)
-		*known = (KnownMap) {.root = root};
-	if (found && known->leaf_index != NULL && known->n == n && memcmp(known->leaf_index, leaves, n * sizeof(Oid)) == 0)
-		return known->serial;
-	if (known->leaf_index != NULL)
-		pfree(known->leaf_index);
-	known->leaf_index = NULL;
-	known->leaf_index = MemoryContextAllocHuge(CacheMemoryContext, (n + 1) * sizeof(Oid));
-	memcpy(known->leaf_index, leaves, n * sizeof(Oid));
-	known->n = n;
-	return known->serial = ++last_serial;
+		map->leaf_index = NULL;
+	if (map->leaf_index != NULL && map->ncolumns == n && memcmp(map->leaf_index, leaves, n * sizeof(Oid)) == 0)
+		return map;
+	if (map->leaf_index != NULL)
+		pfree(map->leaf_index);
+	map->leaf_index = NULL;
+	map->leaf_index = MemoryContextAllocHuge(CacheMemoryContext, (n + 1) * sizeof(Oid));
+	memcpy(map->leaf_index, leaves, n * sizeof(Oid));
+	map->ncolumns = n;
+	map->serial = ++last_serial;
+	return map;
 }
 
 /* Filters by their slots; one that a question looks at is made when its first column is known. */
@@ -129,16 +121,15 @@ AddColumn(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 slo
 static void
 AddLeafColumns(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 number, int column)
 {
-	const StoreSlot *leaf = &store->slots[number];
+	const StoreSlot *leaf = &store->slots[number],
+			   *filter = leaf->main < store->nslots ? &store->slots[leaf->main] : NULL;
 
-	root->map.leaf_index[column] = leaf->leaf;
-	root->may_be_anything[column] = (leaf->state & LEAF_COMPLETE) == 0;
-	if (root->may_be_anything[column])
+	if ((leaf->state & LEAF_COMPLETE) == 0 || filter == NULL || filter->kind != SLOT_FILTER || leaf->column >= filter->width)
+	{
+		root->anything = bms_add_member(root->anything, column);
 		return;
-	if (leaf->main < store->nslots && store->slots[leaf->main].kind == SLOT_FILTER && leaf->column < store->slots[leaf->main].width)
-		AddColumn(root, by_slot, store, leaf->main, leaf->column, column);
-	else
-		root->may_be_anything[column] = true;
+	}
+	AddColumn(root, by_slot, store, leaf->main, leaf->column, column);
 	for (uint32 i = store->next[number]; i != NO_SLOT; i = store->next[i])
 		AddColumn(root, by_slot, store, i, 0, column);
 }
@@ -148,16 +139,19 @@ MakeRoot(Store *store, Oid oid)
 {
 	StoreRoot  *root = palloc0(sizeof(StoreRoot));
 	AskedFilter **by_slot = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	Oid		   *leaves = palloc_extended((store->nslots + 1) * sizeof(Oid), MCXT_ALLOC_HUGE);
+	int			n = 0;
 
-	root->root = oid;
-	root->map.leaf_index = palloc_extended((store->nslots + 1) * sizeof(Oid), MCXT_ALLOC_HUGE);
-	root->may_be_anything = palloc0(store->nslots + 1);
 	root->filters = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < store->nslots; i++)
 		if (store->slots[i].kind == SLOT_LEAF && store->slots[i].root == oid)
-			AddLeafColumns(root, by_slot, store, i, root->map.ncolumns++);
+		{
+			AddLeafColumns(root, by_slot, store, i, n);
+			leaves[n++] = store->slots[i].leaf;
+		}
+	root->map = MapOf(oid, leaves, n);
 	pfree(by_slot);
-	root->map.serial = SerialOf(oid, root->map.leaf_index, root->map.ncolumns);
+	pfree(leaves);
 	root->next = store->roots;
 	store->roots = root;
 	return root;
@@ -166,12 +160,13 @@ MakeRoot(Store *store, Oid oid)
 static StoreRoot *
 FindRoot(Store *store, Oid oid)
 {
-	StoreRoot  *root;
+	StoreRoot  *root = store->roots;
 	MemoryContext old;
 
-	for (root = store->roots; root != NULL; root = root->next)
-		if (root->root == oid)
-			return root;
+	while (root != NULL && root->map->root_index != oid)
+		root = root->next;
+	if (root != NULL)
+		return root;
 	old = MemoryContextSwitchTo(store->memory);
 	root = MakeRoot(store, oid);
 	MemoryContextSwitchTo(old);
@@ -179,14 +174,12 @@ FindRoot(Store *store, Oid oid)
 }
 
 const LookupMap *
-LookupMapOf(Oid root_index, bool *available)
+LookupMapOf(Oid root_index)
 {
-	static const LookupMap none;
 	Relation	rel = OpenStore(AccessShareLock);
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
-	const LookupMap *map = store != NULL ? &FindRoot(store, root_index)->map : &none;
+	const LookupMap *map = store != NULL ? FindRoot(store, root_index)->map : NULL;
 
-	*available = store != NULL;
 	if (rel != NULL)
 		relation_close(rel, NoLock);
 	return map;
@@ -194,55 +187,39 @@ LookupMapOf(Oid root_index, bool *available)
 
 /* ---- a question ---- */
 
-/* Marks the columns that may have the key; returns how many were not marked before. */
-static int
-AskFilter(Relation rel, const Store *store, const AskedFilter *asked, BlockNumber blocks, uint64 hash, bool *may_have)
+/* Adds the columns that may have the key. */
+static Bitmapset *
+AskFilter(Relation rel, const Store *store, const AskedFilter *asked, BlockNumber blocks, uint64 hash, Bitmapset *candidates)
 {
 	const StoreSlot *filter = &store->slots[asked->slot];
 	ColumnBits	bits = ~(ColumnBits) 0;
-	int			marked = 0;
 
 	/* a file that is too short is damaged: the columns may have anything */
 	if (filter->start + PagesOfFilter(filter) <= blocks)
 		bits = ColumnsWithKey(rel, filter, hash);
-	if (bits == 0)
-		return 0;
-	for (uint32 i = 0; i < filter->width; i++)
-		if (asked->column[i] >= 0 && HasColumn(bits, i) && !may_have[asked->column[i]])
-		{
-			may_have[asked->column[i]] = true;
-			marked++;
-		}
-	return marked;
+	for (uint32 i = 0; i < filter->width && bits != 0; i++)
+		if (asked->column[i] >= 0 && HasColumn(bits, i))
+			candidates = bms_add_member(candidates, asked->column[i]);
+	return candidates;
 }
 
 static Bitmapset *
 AskFilters(Relation rel, const Store *store, const StoreRoot *root, const uint64 *hashes, int nhashes)
 {
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
-	int			left = root->map.ncolumns;
-	bool	   *may_have = palloc(root->map.ncolumns + 1);
-	Bitmapset  *candidates = NULL;
+	Bitmapset  *candidates = bms_copy(root->anything);
 
-	memcpy(may_have, root->may_be_anything, root->map.ncolumns);
-	for (int i = 0; i < root->map.ncolumns; i++)
-		left -= may_have[i];
-	for (int i = 0; i < nhashes && left > 0; i++)
+	for (int i = 0; i < nhashes && bms_num_members(candidates) < root->map->ncolumns; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < root->nfilters; j++)
-			left -= AskFilter(rel, store, root->filters[j], blocks, hashes[i], may_have);
+			candidates = AskFilter(rel, store, root->filters[j], blocks, hashes[i], candidates);
 	}
-	/* from the last one on, so that the set is allocated once */
-	for (int i = root->map.ncolumns - 1; i >= 0; i--)
-		if (may_have[i])
-			candidates = bms_add_member(candidates, i);
-	pfree(may_have);
 	return candidates;
 }
 
 Bitmapset *
-LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nhashes, uint64 *serial)
+LookupCandidates(Oid root_index, const uint64 *hashes, int nhashes, uint64 *serial)
 {
 	Relation	rel = OpenStore(AccessShareLock);
 	Bitmapset  *candidates = NULL;
@@ -250,19 +227,16 @@ LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nh
 	*serial = 0;
 	if (rel == NULL)
 		return NULL;
-	for (;;)
+	for (Store *store = ReadStore(rel); store != NULL; store = ReadStore(rel))
 	{
-		Store	   *store = ReadStore(rel);
-		const StoreRoot *root;
+		const StoreRoot *root = FindRoot(store, root_index);
 
-		*serial = 0;
-		if (store == NULL)
-			break;
-		root = FindRoot(store, root_index);
-		*serial = root->map.serial;
 		candidates = AskFilters(rel, store, root, hashes, nhashes);
 		if (StoreIsCurrent(rel, store))
+		{
+			*serial = root->map->serial;
 			break;
+		}
 		bms_free(candidates);
 		candidates = NULL;
 	}
@@ -271,7 +245,7 @@ LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nh
 }
 
 void
-LookupPredicateLocks(Oid root_index, AttrNumber column, const uint64 *hashes, int n, Snapshot snapshot)
+LookupPredicateLocks(const uint64 *hashes, int n, Snapshot snapshot)
 {
 	Relation	rel = OpenStore(AccessShareLock);
 

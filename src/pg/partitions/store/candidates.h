@@ -19,6 +19,7 @@
 
 typedef struct LookupMap
 {
+	Oid			root_index;
 	uint64		serial;
 	int			ncolumns;
 	Oid		   *leaf_index;		/* of each column */
@@ -30,17 +31,17 @@ extern bool HasPartitionLookup(Relation index);
 /* Such an index, locked; an error if it is another one. */
 extern Relation OpenLookupIndex(Oid oid);
 
-/* The columns of the topmost partitioned index; valid until the next call of any of these functions.  No errors: without a store there are none. */
-extern const LookupMap *LookupMapOf(Oid root_index, bool *available);
+/* The columns of the topmost partitioned index; valid until the next call of any of these functions.  NULL without a store. */
+extern const LookupMap *LookupMapOf(Oid root_index);
 
 /*
  * The columns that may hold one of the keys, in the current memory context, and the
- * serial of the map that numbers them.  `column` is that of the index, from 1.
+ * serial of the map that numbers them; 0 if there is no answer.
  */
-extern Bitmapset *LookupCandidates(Oid root_index, AttrNumber column, const uint64 *hashes, int nhashes, uint64 *serial);
+extern Bitmapset *LookupCandidates(Oid root_index, const uint64 *hashes, int nhashes, uint64 *serial);
 
 /* A transaction that is serializable must say what it has asked before it believes the answer. */
-extern void LookupPredicateLocks(Oid root_index, AttrNumber column, const uint64 *hashes, int n, Snapshot snapshot);
+extern void LookupPredicateLocks(const uint64 *hashes, int n, Snapshot snapshot);
 
 /* A predicate lock on a key is one on a page of the store that has this number, whether there is such a page or not. */
 static inline BlockNumber

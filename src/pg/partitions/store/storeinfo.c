@@ -132,13 +132,12 @@ bloomx_possible_partitions(PG_FUNCTION_ARGS)
 				serial;
 	Oid			topmost = RootOfLeaf(RelationGetRelid(index)),
 				root = OidIsValid(topmost) ? topmost : RelationGetRelid(index);
-	Bitmapset  *candidates = LookupCandidates(root, PG_GETARG_INT32(2), &hash, 1, &serial);
-	bool		available;
-	const LookupMap *map = LookupMapOf(root, &available);
+	Bitmapset  *candidates = LookupCandidates(root, &hash, 1, &serial);
+	const LookupMap *map = LookupMapOf(root);
 	List	   *leaves = find_all_inheritors(RelationGetRelid(index), AccessShareLock, NULL);
 
 	InitMaterializedSRF(fcinfo, MAT_SRF_USE_EXPECTED_DESC);
-	if (available && map->serial == serial)
+	if (map != NULL && map->serial == serial)
 		for (int i = 0; i < map->ncolumns; i++)
 			if (!bms_is_member(i, candidates))
 				leaves = list_delete_oid(leaves, map->leaf_index[i]);
