@@ -46,7 +46,8 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		scan rebuild vacuum nulls cost handler) \
 	$(patsubst %,src/pg/partitions/%.o, \
 		$(patsubst %,store/%, store storeindex filters candidates leaf seal feeding storeinfo) \
-		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install)) \
+		$(patsubst %,lookup/lookup_%, level clause prune replan rescan attach cost counts explain install) \
+		unique/unique unique/unique_leaf) \
 	$(patsubst %,src/pg/bloomset/%.o, \
 		$(patsubst %,stages/%, stageplan view adding pending) \
 		keys/setkeys \
@@ -55,7 +56,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,functions/%, setcall setprobe setlookup setsupport setadd setclaim setvalue setinfo setcheck))
 
 REGRESS = install types build versions test_and_add maintain keys key_pairs rows seeds membership untyped stored simd probe aggregates open_sets overfill algebra inspect typmod theory \
-	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain runtime_lookup brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed partition_lookup bloomset bloomset_table partition_store errors golden \
+	planner hostile_names prefilter runtime_filter runtime_filter_more runtime_filter_pages runtime_filter_index runtime_filter_index_scans runtime_filter_parallel runtime_filter_harm runtime_filter_roles runtime_filter_explain runtime_lookup brin extract letters index_bloomx index_rows index_bounds index_parallel index_mixed partition_lookup partition_unique bloomset bloomset_table partition_store errors golden \
 	$(notdir $(basename $(sort $(wildcard $(srcdir)/sql/layout_*.sql))))
 REGRESS_OPTS = --inputdir=. --outputdir=.
 # The test database is the same on every machine, even on one without a locale.

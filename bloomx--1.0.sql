@@ -1503,6 +1503,68 @@ CREATE VIEW bloomx_stat_partition_lookups AS SELECT * FROM bloomx_partition_look
 COMMENT ON VIEW bloomx_stat_partition_lookups IS 'what lookups of partitions did: of this session and, if the library is preloaded, of the server';
 GRANT SELECT ON bloomx_stat_partition_lookups TO PUBLIC;
 
+CREATE FUNCTION bloomx_unique_check() RETURNS trigger
+	AS 'MODULE_PATHNAME', 'bloomx_unique_check'
+	LANGUAGE C;
+COMMENT ON FUNCTION bloomx_unique_check() IS 'looks in all partitions for the key of a new row; for the triggers that bloomx_unique makes';
+
+-- The table is locked against writers before its rows are read, until the trigger is committed; who has written has ended.  The trigger locks
+-- the table, too, so this holds for rows that are inserted into a partition.  A partition that the same transaction has attached is read here,
+-- and seen by whoever writes afterwards.
+CREATE FUNCTION bloomx_unique(source regclass, key name) RETURNS name
+	LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
+	SET search_path = pg_catalog, pg_temp
+	SET row_security = off
+	AS $unique$
+DECLARE
+	s CONSTANT pg_class := (SELECT c FROM pg_class c WHERE c.oid = source);
+	a CONSTANT pg_attribute := (SELECT a FROM pg_attribute a WHERE attrelid = source AND attname = key AND attnum > 0 AND NOT attisdropped);
+	own CONSTANT text := (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx');
+	check_function CONSTANT regprocedure := to_regprocedure(own || '.bloomx_unique_check()');
+	name name := (SELECT tgname FROM pg_trigger t JOIN pg_depend ON classid = 'pg_trigger'::regclass AND objid = t.oid
+		WHERE tgrelid = source AND tgfoid = check_function AND tgparentid = 0 AND refobjid = source AND refobjsubid = a.attnum);
+	duplicate text;
+BEGIN
+	IF source IS NULL OR key IS NULL THEN
+		RAISE null_value_not_allowed USING MESSAGE = 'source and key must not be null';
+	ELSIF s.relkind IS DISTINCT FROM 'p' THEN
+		RAISE wrong_object_type USING MESSAGE = format('%s is not a partitioned table', source),
+			HINT = CASE WHEN s.relispartition THEN 'Name the partitioned table.' ELSE format('ALTER TABLE %s ADD UNIQUE (%I);', source, key) END;
+	ELSIF a IS NULL THEN
+		RAISE undefined_column USING MESSAGE = format('table %s has no column "%s"', source, key), HINT = 'The name of the column is written here without double quotes.';
+	ELSIF NOT pg_has_role(s.relowner, 'USAGE') THEN
+		RAISE insufficient_privilege USING MESSAGE = format('must be owner of table %s', source);
+	ELSIF current_setting('transaction_isolation') NOT IN ('read committed', 'read uncommitted') THEN
+		RAISE feature_not_supported USING MESSAGE = 'bloomx_unique must run at READ COMMITTED',
+			DETAIL = 'An older snapshot lacks the latest rows of the table.';
+	END IF;
+	EXECUTE format('LOCK TABLE ONLY %s IN SHARE ROW EXCLUSIVE MODE', source);
+	IF NOT EXISTS (SELECT FROM pg_index JOIN pg_class c ON c.oid = indexrelid JOIN pg_opclass o ON o.oid = indclass[0]
+		WHERE indrelid = source AND indisvalid AND indkey[0] = a.attnum AND indcollation[0] = a.attcollation AND indpred IS NULL AND opcdefault
+			AND relam = (SELECT oid FROM pg_am WHERE amname = 'btree')) THEN
+		RAISE object_not_in_prerequisite_state USING MESSAGE = format('table %s has no btree index on column %I', source, key),
+			DETAIL = 'Keys are looked for in an index of each partition: its first column, of the default operator class and the column''s collation, without a condition.',
+			HINT = format('CREATE INDEX ON %s (%I);', source, key);
+	ELSIF EXISTS (SELECT FROM pg_partition_tree(source) JOIN pg_class c ON c.oid = relid WHERE relkind = 'f') THEN
+		RAISE feature_not_supported USING MESSAGE = format('table %s has foreign partitions', source),
+			DETAIL = 'Rows that another server inserts are not checked.', HINT = 'Detach the foreign partitions, or make the key unique where it is generated.';
+	END IF;
+	IF name IS NULL THEN
+		name := format('%s_%s_key', s.relname, key);
+		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT OR UPDATE ON %s DEFERRABLE FOR EACH ROW WHEN (NEW.%I IS DISTINCT FROM NULL) EXECUTE FUNCTION %s.bloomx_unique_check()', name, source, key, own);
+		-- in a replica, too, as a unique index is
+		EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', source, name);
+	END IF;
+	EXECUTE format('SELECT %1$I::text FROM (SELECT %1$I FROM %2$s WHERE %1$I IS DISTINCT FROM NULL GROUP BY %1$I HAVING count(*) > 1 LIMIT 1) d', key, source) INTO duplicate;
+	IF duplicate IS NOT NULL THEN
+		RAISE unique_violation USING MESSAGE = format('could not make column %I of table %s unique', key, source), DETAIL = format('Key (%I)=(%s) is duplicated.', key, duplicate),
+			HINT = format('SELECT %1$I FROM %2$s GROUP BY %1$I HAVING count(*) > 1;', key, source);
+	END IF;
+	RETURN name;
+END $unique$;
+COMMENT ON FUNCTION bloomx_unique(regclass, name) IS
+	'make a column unique across partitions by a constraint trigger, or check all rows again if it is there; returns its name';
+
 -- ---------------------------------------------------------------------------
 -- Filter columns that triggers keep current
 -- ---------------------------------------------------------------------------

@@ -776,13 +776,13 @@ def transition_statements(aggregate):
 
 # --------------------------------------------------------------------------
 
-# Not those that execute statements: sql/maintain.sql and sql/runtime_filter_explain.sql have them.
+# Not those that execute statements, nor triggers: sql/maintain.sql, sql/partition_unique.sql and sql/runtime_filter_explain.sql have them.
 CATALOG = """
 SELECT p.proname, n.nspname, p.prokind, p.prorettype::regtype, p.proisstrict, p.proretset, p.oid,
        ARRAY(SELECT t::regtype::text FROM unnest(p.proargtypes) t), coalesce(p.proargnames, '{}')
 FROM pg_depend d JOIN pg_proc p ON d.classid = 'pg_proc'::regclass AND d.objid = p.oid JOIN pg_namespace n ON n.oid = p.pronamespace
 WHERE d.refclassid = 'pg_extension'::regclass AND d.refobjid IN (SELECT oid FROM pg_extension WHERE extname LIKE 'bloomx%') AND d.deptype = 'e'
-  AND p.proname !~ '^bloomx?_(un)?maintain|^bloomx_explain$'
+  AND p.proname !~ '^bloomx?_(un)?maintain|^bloomx_(explain$|unique)'
 ORDER BY p.proname, p.oid"""
 
 # Functions with internal arguments, and how the statements above reach them.
