@@ -170,7 +170,7 @@ AskForPartitions(const UniqueColumn *column, Datum key, LookupQuestion *question
 			.hashes = palloc(sizeof(uint64))};
 		if (lookup->attribute == attribute &&
 			LookupHashOf(lookup->root_index, lookup->column, operator, column->type, column->collation, key, question->hashes))
-			return AskStore(question);
+			return AskStore(question, InvalidSnapshot);	/* it is kept by waiting, not by predicate locks */
 	}
 	return false;
 }
