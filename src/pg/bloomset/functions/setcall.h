@@ -21,7 +21,7 @@
 typedef struct SetCall
 {
 	MemoryContext memory;		/* of what follows; reset when the set becomes another one */
-	Relation	rel;			/* open during a call only */
+	Relation	rel;			/* open during a call only; NULL if it was not needed */
 	Oid			id;
 	SetView    *view;			/* NULL: a table without keys */
 	SetKeys    *keys;			/* of an index; NULL: the set is a table */
@@ -30,6 +30,7 @@ typedef struct SetCall
 	LocalTransactionId transaction;
 	SubTransactionId subtransaction;
 	bool		always_checked; /* the snapshot matters, too */
+	uint64		resets;			/* NumberOfResets() then */
 	/* the key argument */
 	MemoryContext row_memory;	/* reset with every row */
 	CallCache	argument;
@@ -41,6 +42,9 @@ typedef struct SetCall
  * (ACL_INSERT, only tables); an error says why it cannot be.
  */
 extern SetCall *OpenSet(FunctionCallInfo fcinfo, AclMode mode);
+
+/* The same to test keys: if nothing can have changed since the last call, the relation is not opened. */
+extern SetCall *OpenSetToTest(FunctionCallInfo fcinfo);
 
 /* To be called at the end, unless there was an error. */
 extern void CloseSet(SetCall *call);

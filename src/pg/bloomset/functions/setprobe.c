@@ -16,7 +16,7 @@ typedef enum Answer
 } Answer;
 
 static Answer
-TestKey(SetCall *call, Datum value)
+TestKey(SetCall *call, Datum value, bool (*test) (SetView *view, Relation rel, uint64 hash))
 {
 	MemoryContext old;
 	uint64		hash;
@@ -30,7 +30,7 @@ TestKey(SetCall *call, Datum value)
 	MemoryContextReset(call->row_memory);
 	if (!has_key)
 		return UNKNOWN;
-	return (call->keys != NULL && call->keys->lost_columns) || TestSet(call->view, call->rel, hash) ? POSSIBLY : DEFINITELY_NOT;
+	return (call->keys != NULL && call->keys->lost_columns) || test(call->view, call->rel, hash) ? POSSIBLY : DEFINITELY_NOT;
 }
 
 /* bloomset_contains(set regclass, key anycompatible) */
@@ -38,11 +38,11 @@ PG_FUNCTION_INFO_V1(bloomset_contains);
 Datum
 bloomset_contains(PG_FUNCTION_ARGS)
 {
-	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
+	SetCall    *call = OpenSetToTest(fcinfo);
 	Answer		answer;
 
 	LookupSetArgument(call, fcinfo, false);
-	answer = TestKey(call, PG_GETARG_DATUM(1));
+	answer = TestKey(call, PG_GETARG_DATUM(1), TestSet);
 	CloseSet(call);
 	if (answer == UNKNOWN)
 		PG_RETURN_NULL();
@@ -53,7 +53,7 @@ bloomset_contains(PG_FUNCTION_ARGS)
 static Datum
 ContainsArray(FunctionCallInfo fcinfo, Answer decisive)
 {
-	SetCall    *call = OpenSet(fcinfo, ACL_SELECT);
+	SetCall    *call = OpenSetToTest(fcinfo);
 	ArrayIterator iterator = array_create_iterator(PG_GETARG_ARRAYTYPE_P(1), 0, NULL);
 	Datum		value;
 	bool		isnull,
@@ -61,9 +61,11 @@ ContainsArray(FunctionCallInfo fcinfo, Answer decisive)
 				nulls = false;
 
 	LookupSetArgument(call, fcinfo, true);
+	if (call->view != NULL)
+		(void) RefreshSetView(call->view, call->rel);
 	while (!decided && array_iterate(iterator, &value, &isnull))
 	{
-		Answer		answer = isnull ? UNKNOWN : TestKey(call, value);
+		Answer		answer = isnull ? UNKNOWN : TestKey(call, value, TestStages);
 
 		CHECK_FOR_INTERRUPTS();
 		nulls |= answer == UNKNOWN;

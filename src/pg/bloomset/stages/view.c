@@ -20,10 +20,12 @@
 
 #include <math.h>
 
+#include "access/relation.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
 #include "port/pg_crc32c.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
 
 #include "core/base/base.h"
@@ -51,12 +53,29 @@ ReportSetDamage(Relation rel, BlockNumber block, const char *detail)
 	pg_unreachable();
 }
 
+/* Of a caller who has not opened the relation, it is opened for a moment. */
+static Relation
+OpenForNow(const SetView *view, Relation rel)
+{
+	return rel != NULL ? rel : relation_open(view->id, NoLock);
+}
+
+static void
+CloseForNow(Relation opened, Relation rel)
+{
+	if (rel == NULL)
+		relation_close(opened, NoLock);
+}
+
 /* Returns, with a warning, only if the view is of one who can do without. */
 static void
 FindDamage(SetView *view, Relation rel, BlockNumber block, const char *detail)
 {
+	Relation	opened = OpenForNow(view, rel);
+
 	view->is_damaged = true;
-	ReportDamage(view->is_optional ? WARNING : ERROR, rel, block, detail);
+	ReportDamage(view->is_optional ? WARNING : ERROR, opened, block, detail);
+	CloseForNow(opened, rel);
 }
 
 bool
@@ -118,12 +137,15 @@ Buffer
 ReadSetPage(SetView *view, Relation rel, BlockNumber block)
 {
 	Buffer	   *recent = block < view->recent_blocks ? &view->recent[block] : NULL;
+	Relation	opened;
 	Buffer		buffer;
 
 	if (recent != NULL && BufferIsValid(*recent) && ReadRecentBuffer(view->locator, MAIN_FORKNUM, block, *recent))
 		return *recent;
+	opened = OpenForNow(view, rel);
 	/* a page that the server refuses to read is not one of the set then */
-	buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, view->is_optional ? RBM_ZERO_ON_ERROR : RBM_NORMAL, NULL);
+	buffer = ReadBufferExtended(opened, MAIN_FORKNUM, block, view->is_optional ? RBM_ZERO_ON_ERROR : RBM_NORMAL, NULL);
+	CloseForNow(opened, rel);
 	if (recent != NULL)
 		*recent = buffer;
 	return buffer;
@@ -154,12 +176,14 @@ void
 RereadSetView(SetView *view, Relation rel)
 {
 	PGAlignedBlock copy;
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
+	Relation	opened = OpenForNow(view, rel);
+	BlockNumber blocks = RelationGetNumberOfBlocks(opened);
 	const SetMeta *meta = SetMetaOf((Page) copy.data);
 	MemoryContext old;
 	blx_identity identity;
 	const char *damage = blocks == 0 ? "The file is empty." : NULL;
 
+	CloseForNow(opened, rel);
 	if (damage == NULL)
 	{
 		Buffer		buffer = ReadSetPage(view, rel, SET_META_BLOCK);
@@ -202,9 +226,29 @@ NumberOf(Relation rel)
 	return *(uint64 *) rel->rd_amcache;
 }
 
+static uint64 resets = 0;
+
+static void
+CountReset(Datum arg, Oid relation)
+{
+	resets++;
+}
+
+uint64
+NumberOfResets(void)
+{
+	if (resets == 0)
+	{
+		CacheRegisterRelcacheCallback(CountReset, (Datum) 0);
+		resets = 1;
+	}
+	return resets;
+}
+
 void
 ForgetSetViews(Relation rel)
 {
+	resets++;
 	if (rel->rd_amcache != NULL)
 		pfree(rel->rd_amcache);
 	rel->rd_amcache = NULL;
@@ -216,6 +260,7 @@ MakeView(Relation rel, bool is_optional)
 	SetView    *view = palloc0(sizeof(SetView));
 
 	view->memory = CurrentMemoryContext;
+	view->id = RelationGetRelid(rel);
 	view->locator = LOCATOR_OF(rel);
 	view->number = NumberOf(rel);
 	view->is_optional = is_optional;
@@ -268,6 +313,9 @@ RefreshSetView(SetView *view, Relation rel)
 
 	if (add_pending_keys != NULL)
 		add_pending_keys();
+	/* a set with a capacity does not grow */
+	if (view->meta->capacity > 0 && view->meta->stages > 0)
+		return false;
 	buffer = ReadSetPage(view, rel, SET_META_BLOCK);
 	if (in_recovery)
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
@@ -322,10 +370,28 @@ CountReads(SetView *view, uint64 n)
 		KeepRecentBuffers(view);
 }
 
+/* The newest first: it has the most keys that came lately. */
+static bool
+TestStagesFrom(SetView *view, Relation rel, uint32 first, uint64 hash)
+{
+	bool		in_recovery = RecoveryInProgress();
+
+	for (uint32 i = view->meta->stages; i > first; i--)
+		if (TestStage(view, rel, i - 1, hash, in_recovery))
+			return true;
+	return false;
+}
+
+bool
+TestStages(SetView *view, Relation rel, uint64 hash)
+{
+	CountReads(view, 1);
+	return TestStagesFrom(view, rel, 0, hash);
+}
+
 bool
 TestSet(SetView *view, Relation rel, uint64 hash)
 {
-	bool		in_recovery = RecoveryInProgress();
 	uint32		tested = 0;
 
 	if (add_pending_keys != NULL)
@@ -333,10 +399,8 @@ TestSet(SetView *view, Relation rel, uint64 hash)
 	CountReads(view, 1);
 	do
 	{
-		/* the newest first: it has the most keys that came lately */
-		for (uint32 i = view->meta->stages; i > tested; i--)
-			if (TestStage(view, rel, i - 1, hash, in_recovery))
-				return true;
+		if (TestStagesFrom(view, rel, tested, hash))
+			return true;
 		tested = view->meta->stages;
 	} while (RefreshSetView(view, rel));
 	return view->is_damaged;

@@ -2,7 +2,7 @@
  * view.h - what a process knows of a set: its metapage as it was when last read, and
  * where its pages were in the buffer pool.  Tests need no more.
  *
- * Nothing is pinned or locked between calls.  The caller has the relation open.
+ * Nothing is pinned or locked between calls.  The caller has the relation open, if nothing else is said.
  */
 #ifndef BLOOMX_VIEW_H
 #define BLOOMX_VIEW_H
@@ -18,6 +18,7 @@
 typedef struct SetView
 {
 	MemoryContext memory;		/* of the view */
+	Oid			id;				/* of the relation */
 	RelationLocator locator;	/* of the pages; after TRUNCATE and the like the view is another one's */
 	uint64		number;			/* of the relation's cache entry, for the same reason */
 	SetMeta    *meta;			/* with room for all stages */
@@ -41,10 +42,13 @@ extern bool HasMetaPage(Relation rel);
 /* True if the view is of the relation's present file. */
 extern bool IsViewOf(const SetView *view, Relation rel);
 
+/* A number that changes when a view may have become another file's: as long as it does not, a test needs no open relation. */
+extern uint64 NumberOfResets(void);
+
 /* From now on no view is, although the file is the same. */
 extern void ForgetSetViews(Relation rel);
 
-/* Reads the metapage again if the set has other stages now.  Returns true if it has. */
+/* Reads the metapage again if the set has other stages now.  Returns true if it has.  rel as for TestSet. */
 extern bool RefreshSetView(SetView *view, Relation rel);
 extern void RereadSetView(SetView *view, Relation rel);
 
@@ -62,8 +66,14 @@ pg_noreturn extern void ReportSetDamage(Relation rel, BlockNumber block, const c
 /* Adds the keys that this session has not added yet (pending.h); NULL while there are none. */
 extern void (*add_pending_keys) (void);
 
-/* True if the key may be in the set.  False is final for every row that the caller's snapshot sees. */
+/*
+ * True if the key may be in the set.  False is final for every row that the caller's snapshot sees.  rel is NULL if the caller
+ * has the lock, but has not opened the relation.
+ */
 extern bool TestSet(SetView *view, Relation rel, uint64 hash);
+
+/* The same for one of many keys: since the snapshot was taken, the caller has refreshed the view. */
+extern bool TestStages(SetView *view, Relation rel, uint64 hash);
 
 /* The same for a transaction that adds the key, unless it is there: true only if its bits are in the WAL, and are on the disk when it commits. */
 extern bool TestSetToAdd(SetView *view, Relation rel, uint64 hash);
