@@ -152,6 +152,14 @@ def check_messages():
             check(f"message: {message}", "" if re.search(words, seen) else "no test has it")
 
 
+def check_map(pages):
+    """docs/README.md leads to every page."""
+    listed = links("docs/README.md")
+    inside = [os.path.relpath(path, TOP) for path in glob.glob(os.path.join(TOP, "docs", "internals", "**", "*.md"), recursive=True)]
+    for page in [*pages, *inside]:
+        check(f"docs/README.md lists {page}", "" if page in listed or page == "docs/README.md" else "it does not")
+
+
 def check_mentions():
     """Comments, scripts and messages name pages that exist."""
     for folder, folders, files in os.walk(TOP):
@@ -178,6 +186,7 @@ def main():
     check_language(pages + OTHER_PAGES)
     check_comments()
     check_messages()
+    check_map(pages)
     check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")
