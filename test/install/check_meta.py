@@ -9,7 +9,7 @@ and two more: every extension has an abstract and a docfile, and all files named
 
 These must name the same version: "version" in META.json and that of the extension that it provides (x.y.z);
 default_version in the control file and the name of the script (x.y); the versions in the Makefile; the version that
-the module reports in PostgreSQL 18 and later; the RPM and the Debian package; and the first section of CHANGELOG.md. (A section "Unreleased" above
+the module reports in PostgreSQL 18 and later; the RPM, the Debian package and those of npm and PyPI; and the first section of CHANGELOG.md. (A section "Unreleased" above
 it would mean that a published script was changed.)
 
 Prints one line per fault. The exit status is 0 if there is none.
@@ -209,7 +209,8 @@ def one_version(tree, meta):
                 faults.append(f"{source.name}: the module says version {number}, META.json has {version}")
 
     # The release archive does not have debian/, which belongs to the packagers.
-    for path, pattern in (("packaging/bloomx.spec", r"^Version:\s*(\S+)"), ("debian/changelog", r"^bloomx \(([^-)]+)-[^)]*\)")):
+    for path, pattern in (("packaging/bloomx.spec", r"^Version:\s*(\S+)"), ("debian/changelog", r"^bloomx \(([^-)]+)-[^)]*\)"),
+                          ("clients/js/package.json", r'^ *"version": "([^"]*)"'), ("clients/python/pyproject.toml", r'^version = "([^"]*)"')):
         file = tree / path
         number = re.search(pattern, file.read_text(encoding="utf-8"), re.M) if file.is_file() else None
         if file.is_file() and (not number or number.group(1) != version):
