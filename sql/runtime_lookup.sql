@@ -135,6 +135,8 @@ SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (30), (1)) z(a),
 SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a),
 	LATERAL (WITH c AS MATERIALIZED (SELECT * FROM i WHERE two = z.a) SELECT count(*), count(c.e), min(c.k) FROM o LEFT JOIN c ON o.id = c.k) s');
 SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (1), (3), (1)) z(a), LATERAL (SELECT count(*), count(x), min(x) FROM o LEFT JOIN generate_series(z.a, 30) x ON o.id = x) s');
+-- ... also where the last outer row had another match, which nobody asked for
+SELECT * FROM compared('SELECT z.*, s.* FROM (VALUES (0), (7), (1)) z(a), LATERAL (SELECT count(*) FROM (SELECT * FROM o WHERE k = 9 OFFSET 0) o WHERE EXISTS (SELECT FROM (SELECT * FROM i WHERE two = z.a OFFSET 0) x WHERE o.k8 = x.k2 AND (x.id > 1100 OR o.id <> 46))) s');
 SELECT * FROM compared('WITH RECURSIVE w(id, depth) AS (SELECT 1, 0 UNION ALL SELECT i.id - 1000, depth + 1 FROM w JOIN (SELECT * FROM i OFFSET 0) i ON w.id + 3 = i.k2 WHERE depth < 5) SELECT * FROM w');
 SELECT * FROM compared('SELECT o.id FROM o WHERE 3 < (SELECT count(*) FROM s JOIN (SELECT * FROM i WHERE two = o.three OFFSET 0) x ON s.id = x.k)');
 SET enable_material = off;

@@ -257,7 +257,6 @@ StartLookup(LookupLoop *loop)
 {
 	loop->served++;
 	loop->counts[LOOKUPS]++;
-	loop->has_outer_codes = false;
 	if (!loop->has_rows)
 		return;
 	SortIntoBuckets(loop->table);
@@ -432,8 +431,6 @@ NextWhileCollecting(LookupLoop *loop)
 	if (TupIsNull(slot))
 	{
 		FinishKeys(loop);
-		/* until the next outer row there is nothing */
-		loop->is_excluded = true;
 		return NULL;
 	}
 	loop->has_rows = true;
