@@ -62,7 +62,7 @@ SELECT o.oid::regoperator AS operator, oprcode AS function, oprcom::regoperator 
 SELECT typname, typstorage AS storage, typalign AS alignment, typlen, typbyval
     FROM pg_type WHERE oid = 'bloomfilter'::regtype;
 
--- The casts are explicit
+-- The casts are explicit, or made in assignments
 SELECT castsource::regtype AS source, casttarget::regtype AS target, castcontext AS context
     FROM members JOIN pg_cast c ON classid = 'pg_cast'::regclass AND objid = c.oid
     ORDER BY castsource::regtype::text COLLATE "C";

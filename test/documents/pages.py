@@ -152,6 +152,14 @@ def check_messages():
             check(f"message: {message}", "" if re.search(words, seen) else "no test has it")
 
 
+def check_settings():
+    """The operations page has every setting."""
+    table = section(read("docs/operations.md"), "Settings")
+    with open(os.path.join(TOP, "test", "documents", "surface.txt"), encoding="utf-8") as file:
+        for name in re.findall(r"^setting (\S+)", file.read(), re.M):
+            check(f"setting {name}", "" if f"\n| `{name}` |" in table else "docs/operations.md does not have it")
+
+
 def check_map(pages):
     """docs/README.md leads to every page."""
     listed = links("docs/README.md")
@@ -187,6 +195,7 @@ def main():
     check_comments()
     check_messages()
     check_map(pages)
+    check_settings()
     check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")
