@@ -189,14 +189,12 @@ LookupMapOf(Oid root_index)
 
 /* Adds the columns that may have the key. */
 static Bitmapset *
-AskFilter(Relation rel, const Store *store, const AskedFilter *asked, BlockNumber blocks, uint64 hash, Bitmapset *candidates)
+AskFilter(Relation rel, const Store *store, const AskedFilter *asked, uint64 hash, Bitmapset *candidates)
 {
 	const StoreSlot *filter = &store->slots[asked->slot];
-	ColumnBits	bits = ~(ColumnBits) 0;
+	bool		is_damaged = false;
+	ColumnBits	bits = ColumnsWithKey(rel, filter, hash, &is_damaged);
 
-	/* a file that is too short is damaged: the columns may have anything */
-	if (filter->start + PagesOfFilter(filter) <= blocks)
-		bits = ColumnsWithKey(rel, filter, hash);
 	for (uint32 i = 0; i < filter->width && bits != 0; i++)
 		if (asked->column[i] >= 0 && HasColumn(bits, i))
 			candidates = bms_add_member(candidates, asked->column[i]);
@@ -206,14 +204,13 @@ AskFilter(Relation rel, const Store *store, const AskedFilter *asked, BlockNumbe
 static Bitmapset *
 AskFilters(Relation rel, const Store *store, const StoreRoot *root, const uint64 *hashes, int nhashes)
 {
-	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 	Bitmapset  *candidates = bms_copy(root->anything);
 
 	for (int i = 0; i < nhashes && bms_num_members(candidates) < root->map->ncolumns; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < root->nfilters; j++)
-			candidates = AskFilter(rel, store, root->filters[j], blocks, hashes[i], candidates);
+			candidates = AskFilter(rel, store, root->filters[j], hashes[i], candidates);
 	}
 	return candidates;
 }

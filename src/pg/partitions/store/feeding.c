@@ -83,6 +83,7 @@ typedef enum Added
 {
 	ADDED,
 	NO_FILTER,
+	DAMAGED,
 	ASK_AGAIN
 } Added;
 
@@ -94,16 +95,17 @@ static Added
 TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 {
 	uint32		newest = NewestOpenFilter(store, leaf);
+	bool		is_damaged = false;
 
-	/* while the leaf is built, what it has does not count */
+	/* while the leaf is built, what it has does not count; nor does a damaged page, which a standby may have whole */
 	if ((leaf->state & LEAF_BUILDING) == 0 && leaf->main < store->nslots &&
-		HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column))
-		return StoreIsCurrent(rel, store) ? ADDED : ASK_AGAIN;
+		HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash, &is_damaged), leaf->column))
+		return !StoreIsCurrent(rel, store) ? ASK_AGAIN : is_damaged ? DAMAGED : ADDED;
 	if (newest == NO_SLOT)
 		return StoreIsCurrent(rel, store) ? NO_FILTER : ASK_AGAIN;
 	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, newest))
 		return ASK_AGAIN;
-	return AddToOpenFilter(rel, store, newest, hash) ? ADDED : ASK_AGAIN;
+	return AddToOpenFilter(rel, store, newest, hash, &is_damaged) ? ADDED : is_damaged ? DAMAGED : ASK_AGAIN;
 }
 
 static void
@@ -117,7 +119,10 @@ AddToLeaf(Relation rel, Oid oid, uint64 hash)
 		Added		added = ASK_AGAIN;
 
 		if (store == NULL)
-			BloomxReportCorruption(rel, META_BLOCK, "The store of partitions' keys is damaged.");
+		{
+			GiveUpStore(rel);
+			return;
+		}
 		leaf = FindLeaf(store, oid);
 		if (leaf != NULL && (leaf->state & (LEAF_COMPLETE | LEAF_BUILDING)) != 0)
 			added = TryAdd(rel, store, leaf, hash);
@@ -125,12 +130,12 @@ AddToLeaf(Relation rel, Oid oid, uint64 hash)
 			return;
 		if (added == ADDED)
 			return;
-		if (added == NO_FILTER)
+		if (added != ASK_AGAIN)
 		{
 			uint32		number = NumberOfSlot(store, leaf);
 
-			/* the leaf may hold anything, if there is no room for its key */
-			if (!Grow(rel, oid, NO_SLOT))
+			/* the leaf may hold anything, if there is no room for its key, or its filters are damaged */
+			if (added == DAMAGED || !Grow(rel, oid, NO_SLOT))
 				GiveUpLeaf(rel, number, oid);
 		}
 		CHECK_FOR_INTERRUPTS();
@@ -148,14 +153,20 @@ StartFeed(Relation heap, Relation index)
 	Feed	   *feed;
 	Oid			root;
 
-	if (leaf == NULL && !HasPartitionLookup(index))
-	{
-		if (rel != NULL)
-			relation_close(rel, RowExclusiveLock);
-		return NULL;
-	}
 	if (rel == NULL)
 		return NULL;
+	/* the lock is kept: if it is made anew meanwhile, this statement feeds nothing */
+	if (store == NULL)
+	{
+		GiveUpStore(rel);
+		relation_close(rel, NoLock);
+		return NULL;
+	}
+	if (leaf == NULL && !HasPartitionLookup(index))
+	{
+		relation_close(rel, RowExclusiveLock);
+		return NULL;
+	}
 	/* an index that was made before its table was attached; an invalid one may lack rows */
 	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && index->rd_index->indisvalid && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
 	{
@@ -264,15 +275,17 @@ VacuumFeed(IndexVacuumInfo *info)
 	Relation	index = info->index,
 				rel,
 				heap;
+	Store	   *store;
 
 	if (!RelationIsPermanent(index) || !index->rd_index->indisvalid)
 		return;
 	rel = OpenStore(RowExclusiveLock);
 	if (rel == NULL)
 		return;
-	if (!HasPartitionLookup(index))
+	if ((store = ReadStore(rel)) == NULL)
+		ReportDamage(rel, WARNING);
+	else if (!HasPartitionLookup(index))
 	{
-		Store	   *store = ReadStore(rel);
 		const StoreSlot *leaf = FindLeaf(store, RelationGetRelid(index));
 
 		if (leaf != NULL)
@@ -293,10 +306,11 @@ VacuumFeed(IndexVacuumInfo *info)
 static bool
 LeafHasKey(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 {
-	bool		found = leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash), leaf->column);
+	bool		is_damaged = false,
+				found = leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash, &is_damaged), leaf->column);
 
 	for (uint32 i = store->next[NumberOfSlot(store, leaf)]; i != NO_SLOT && !found; i = store->next[i])
-		found = ColumnsWithKey(rel, &store->slots[i], hash) != 0;
+		found = ColumnsWithKey(rel, &store->slots[i], hash, &is_damaged) != 0;
 	return found;
 }
 
@@ -334,6 +348,8 @@ CheckFeed(Relation heap, Relation index)
 
 	if (rel == NULL)
 		return;
+	if (HasPartitionLookup(index) && ReadStore(rel) == NULL)
+		ReportDamage(rel, ERROR);
 	snapshot = RegisterSnapshot(GetLatestSnapshot());
 	columns = BloomxOpenColumns(index);
 	rows = StartHeapRows(heap, index, snapshot);

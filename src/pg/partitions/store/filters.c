@@ -57,16 +57,19 @@ ColumnsOfRow(const uint8 *block, uint32 width, uint32 row)
 }
 
 ColumnBits
-ColumnsWithKey(Relation rel, const StoreSlot *filter, uint64 hash)
+ColumnsWithKey(Relation rel, const StoreSlot *filter, uint64 hash, bool *is_damaged)
 {
 	uint32		number = BlockOfKey(filter, hash);
-	Buffer		buffer = BloomxReadPage(rel, PageOfBlock(filter, number), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE, true);
+	Buffer		buffer = ReadStorePage(rel, PageOfBlock(filter, number), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE);
 	const uint8 *block;
 	uint16		rows[KEY_ROWS];
 	ColumnBits	bits = ~(ColumnBits) 0;
 
 	if (!BufferIsValid(buffer))
+	{
+		*is_damaged = true;
 		return bits;
+	}
 	block = BlockOnPage(filter, BufferGetPage(buffer), number);
 	RowsOfKey(hash, rows);
 	if (filter->width == 1)
@@ -107,10 +110,10 @@ AddKey(Relation rel, const StoreSlot *filter, Buffer buffer, uint64 hash)
  * of the leaf go into this filter, whoever supersedes it has not begun.
  */
 bool
-AddToOpenFilter(Relation rel, const Store *store, uint32 number, uint64 hash)
+AddToOpenFilter(Relation rel, const Store *store, uint32 number, uint64 hash, bool *is_damaged)
 {
 	const StoreSlot *filter = &store->slots[number];
-	Buffer		meta = ReadBuffer(rel, META_BLOCK),
+	Buffer		meta = ReadStoreMeta(rel),
 				buffer;
 	bool		current;
 
@@ -118,12 +121,17 @@ AddToOpenFilter(Relation rel, const Store *store, uint32 number, uint64 hash)
 	current = StoreMetaOf(BufferGetPage(meta))->changes == store->changes;
 	if (current)
 	{
-		buffer = BloomxReadPage(rel, PageOfBlock(filter, BlockOfKey(filter, hash)), FILTER_PAGE, filter->generation, BUFFER_LOCK_EXCLUSIVE, false);
-		AddKey(rel, filter, buffer, hash);
-		UnlockReleaseBuffer(buffer);
+		buffer = ReadStorePage(rel, PageOfBlock(filter, BlockOfKey(filter, hash)), FILTER_PAGE, filter->generation, BUFFER_LOCK_EXCLUSIVE);
+		if (!BufferIsValid(buffer))
+			*is_damaged = true;
+		else
+		{
+			AddKey(rel, filter, buffer, hash);
+			UnlockReleaseBuffer(buffer);
+		}
 	}
 	UnlockReleaseBuffer(meta);
-	return current;
+	return current && !*is_damaged;
 }
 
 static double
@@ -144,7 +152,7 @@ IsPageFull(Relation rel, const StoreSlot *filter, uint64 hash)
 {
 	uint32		first = BlockOfKey(filter, hash) / BlocksPerPage(filter) * BlocksPerPage(filter),
 				n = Min(BlocksPerPage(filter), filter->blocks - first);
-	Buffer		buffer = BloomxReadPage(rel, PageOfBlock(filter, first), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE, true);
+	Buffer		buffer = ReadStorePage(rel, PageOfBlock(filter, first), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE);
 	bool		full;
 
 	if (!BufferIsValid(buffer))
@@ -218,6 +226,12 @@ LogPages(Relation rel, const StoreSlot *filter)
 
 /* ---- transposing ---- */
 
+static inline bool
+HasBit(const uint8 *block, uint32 width, uint32 row, uint32 column)
+{
+	return width == 1 ? HasRow(block, row) : (block[row * (width / 8) + column / 8] >> column % 8 & 1) != 0;
+}
+
 /* Copies a column of the blocks from `first` on into another filter's page.  Each has as many rows. */
 static void
 CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, const StoreSlot *source, uint32 from_column, uint32 first, uint32 n)
@@ -225,18 +239,15 @@ CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, cons
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		number = first + i;
-		Buffer		buffer = BloomxReadPage(rel, PageOfBlock(source, number), FILTER_PAGE, source->generation, BUFFER_LOCK_SHARE, true);
-		const uint8 *from;
+		Buffer		buffer = ReadStorePage(rel, PageOfBlock(source, number), FILTER_PAGE, source->generation, BUFFER_LOCK_SHARE);
 		uint8	   *block = to + i * (BLOCK_ROWS / 8 * filter->width);
 
-		/* the leaf has got another filter meanwhile, so the column will have no leaf */
-		if (!BufferIsValid(buffer))
-			return;
-		from = BlockOnPage(source, BufferGetPage(buffer), number);
+		/* if the page is gone, the leaf has got another filter meanwhile, and the column will have no leaf; if it is damaged, it may have had any key */
 		for (uint32 row = 0; row < BLOCK_ROWS; row++)
-			if (source->width == 1 ? HasRow(from, row) : (from[row * (source->width / 8) + from_column / 8] >> from_column % 8 & 1) != 0)
+			if (!BufferIsValid(buffer) || HasBit(BlockOnPage(source, BufferGetPage(buffer), number), source->width, row, from_column))
 				block[row * (filter->width / 8) + column / 8] |= 1 << column % 8;
-		UnlockReleaseBuffer(buffer);
+		if (BufferIsValid(buffer))
+			UnlockReleaseBuffer(buffer);
 	}
 }
 
@@ -276,13 +287,13 @@ ShareOfColumn(Relation rel, const StoreSlot *filter, uint32 column, double *rate
 	*rate = 0;
 	for (uint32 number = 0; number < filter->blocks; number += step, n++)
 	{
-		Buffer		buffer = BloomxReadPage(rel, PageOfBlock(filter, number), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE, false);
-		const uint8 *block = BlockOnPage(filter, BufferGetPage(buffer), number);
+		Buffer		buffer = ReadStorePage(rel, PageOfBlock(filter, number), FILTER_PAGE, filter->generation, BUFFER_LOCK_SHARE);
 		uint32		set = 0;
 
 		for (uint32 row = 0; row < BLOCK_ROWS; row++)
-			set += filter->width == 1 ? HasRow(block, row) : block[row * (filter->width / 8) + column / 8] >> column % 8 & 1;
-		UnlockReleaseBuffer(buffer);
+			set += !BufferIsValid(buffer) || HasBit(BlockOnPage(filter, BufferGetPage(buffer), number), filter->width, row, column);
+		if (BufferIsValid(buffer))
+			UnlockReleaseBuffer(buffer);
 		sum += (double) set / BLOCK_ROWS;
 		*rate += pow((double) set / BLOCK_ROWS, KEY_ROWS);
 	}

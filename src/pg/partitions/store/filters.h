@@ -19,17 +19,17 @@ HasColumn(ColumnBits bits, uint32 column)
 	return HasRow((const uint8 *) &bits, column);
 }
 
-/* The columns of a filter that may have the key; all of them if the page is not the filter's. */
-extern ColumnBits ColumnsWithKey(Relation rel, const StoreSlot *filter, uint64 hash);
+/* The columns of a filter that may have the key.  If the page is not the filter's, *is_damaged becomes true, and all of them may. */
+extern ColumnBits ColumnsWithKey(Relation rel, const StoreSlot *filter, uint64 hash, bool *is_damaged);
 
 /* The blocks that a filter for that many keys has: one of eight sizes between two powers of two, so that leaves of about the same size share a segment. */
 extern uint32 BlocksForKeys(double keys);
 
 /*
  * Adds a key to a filter that inserts change, unless it is there.  False, with nothing
- * done, if the directory is no longer the one that the caller has read.
+ * done, if the directory is no longer the one that the caller has read, or, with *is_damaged, if the page is not the filter's.
  */
-extern bool AddToOpenFilter(Relation rel, const Store *store, uint32 number, uint64 hash);
+extern bool AddToOpenFilter(Relation rel, const Store *store, uint32 number, uint64 hash, bool *is_damaged);
 
 /* True if the page on which a key of an open filter is has as many bits as it should have at most. */
 extern bool IsPageFull(Relation rel, const StoreSlot *filter, uint64 hash);
@@ -42,7 +42,7 @@ extern void StartPages(Relation rel, const StoreSlot *filter);
 extern void FillPages(Relation rel, const StoreSlot *filter, const uint64 *hashes, uint64 n);
 extern void LogPages(Relation rel, const StoreSlot *filter);
 
-/* Writes the pages of a reserved filter from a column of each of some filters, all of as many blocks. */
+/* Writes the pages of a reserved filter from a column of each of some filters, all of as many blocks.  Of a damaged page all bits are set. */
 extern void WriteColumns(Relation rel, const StoreSlot *filter, const StoreSlot *sources, const uint16 *columns, int n);
 
 /* The share of a column's bits that are set, and the false positive rate that follows, from some of its blocks. */

@@ -242,11 +242,13 @@ bloomx_seal(PG_FUNCTION_ARGS)
 		aclcheck_error(ACLCHECK_NOT_OWNER, OBJECT_INDEX, RelationGetRelationName(index));
 	relation_close(index, AccessShareLock);
 	rel = OpenStore(RowExclusiveLock);
+	if (rel != NULL && ReadStore(rel) == NULL)
+		ReportDamage(rel, ERROR);
 	if (rel == NULL)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
-				 errmsg("the store of partitions' keys is missing or damaged"),
-				 errhint("REINDEX INDEX bloomx_partition_store_pages, in the schema of the extension.")));
+				 errmsg("there is no store of partitions' keys"),
+				 errhint("Drop the extension bloomx and create it again.")));
 	leaves = find_all_inheritors(oid, AccessShareLock, NULL);
 	foreach(cell, leaves)
 	{

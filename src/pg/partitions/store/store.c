@@ -13,6 +13,7 @@
 #include "catalog/index.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
+#include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/hsearch.h"
@@ -54,11 +55,53 @@ IsStore(Relation rel)
 static Store *store = NULL;
 static Oid	store_of = InvalidOid;
 
+/* Cheap, and enough for who compares the count of changes with one that was read together with a checksum. */
 static bool
 IsMeta(Page page)
 {
-	return BloomxPageIs(page, META_PAGE, 0) && StoreMetaOf(page)->magic == STORE_MAGIC && StoreMetaOf(page)->version == STORE_VERSION &&
-		StoreMetaOf(page)->slots <= STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE && StoreMetaOf(page)->free_runs <= STORE_FREE_RUNS;
+	return BloomxPageIs(page, META_PAGE, 0) && StoreMetaOf(page)->magic == STORE_MAGIC && StoreMetaOf(page)->version == STORE_VERSION;
+}
+
+static uint32
+Checksum(Page page)
+{
+	pg_crc32c	sum;
+
+	INIT_CRC32C(sum);
+	COMP_CRC32C(sum, StoreContents(page), PAGE_BYTES);
+	FIN_CRC32C(sum);
+	return sum;
+}
+
+void
+SetStoreChecksum(Page page)
+{
+	BloomxGetPageOpaque(page)->extra = Checksum(page);
+}
+
+static bool
+IsSound(Page page)
+{
+	return BloomxGetPageOpaque(page)->extra == Checksum(page);
+}
+
+/* A page whose checksum is wrong is read as an empty one, with a warning. */
+Buffer
+ReadStoreMeta(Relation rel)
+{
+	return ReadBufferExtended(rel, MAIN_FORKNUM, META_BLOCK, RBM_ZERO_ON_ERROR, NULL);
+}
+
+Buffer
+ReadStorePage(Relation rel, BlockNumber block, BloomxPageKind kind, uint64 generation, int mode)
+{
+	Buffer		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, block, RBM_ZERO_ON_ERROR, NULL);
+
+	LockBuffer(buffer, mode);
+	if (BloomxPageIs(BufferGetPage(buffer), kind, generation))
+		return buffer;
+	UnlockReleaseBuffer(buffer);
+	return InvalidBuffer;
 }
 
 Relation
@@ -79,7 +122,7 @@ OpenStore(LOCKMODE mode)
 	rel = OidIsValid(oid) ? try_relation_open(oid, mode) : NULL;
 	if (rel == NULL)
 		return NULL;
-	if (IsStore(rel) && RelationGetNumberOfBlocks(rel) > 0)
+	if (IsStore(rel))
 		return rel;
 	relation_close(rel, mode);
 	return NULL;
@@ -88,7 +131,7 @@ OpenStore(LOCKMODE mode)
 bool
 StoreIsCurrent(Relation rel, const Store *store)
 {
-	Buffer		buffer = ReadBuffer(rel, META_BLOCK);
+	Buffer		buffer = ReadStoreMeta(rel);
 	bool		same;
 
 	/* what the caller has read must not be read after this, nor what it reads next before */
@@ -99,6 +142,16 @@ StoreIsCurrent(Relation rel, const Store *store)
 	pg_memory_barrier();
 	ReleaseBuffer(buffer);
 	return same;
+}
+
+/* A file that is too short has been damaged. */
+static bool
+FiltersAreInFile(BlockNumber blocks)
+{
+	for (uint32 i = 0; i < store->nslots; i++)
+		if (store->slots[i].kind == SLOT_FILTER && (uint64) store->slots[i].start + PagesOfFilter(&store->slots[i]) > blocks)
+			return false;
+	return true;
 }
 
 /* Links the open filters of each leaf, the newest first. */
@@ -123,29 +176,37 @@ LinkOpenFilters(void)
 	}
 }
 
+/* The metapage is locked.  False if something is damaged. */
 static bool
-ReadDirectory(Relation rel, Buffer metabuffer)
+ReadDirectory(Relation rel, Page metapage)
 {
-	const StoreMeta *meta = StoreMetaOf(BufferGetPage(metabuffer));
+	const StoreMeta *meta = StoreMetaOf(metapage);
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 
-	if (!IsMeta(BufferGetPage(metabuffer)))
+	if (!IsMeta(metapage) || !IsSound(metapage))
 		return false;
-	store->changes = meta->changes;
 	store->next_generation = meta->next_generation;
 	store->nslots = meta->slots;
 	store->slots = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(StoreSlot));
 	store->next = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(uint32));
 	for (uint32 i = 0; i * SLOTS_PER_PAGE < store->nslots; i++)
 	{
-		Buffer		buffer = meta->directory[i] < RelationGetNumberOfBlocks(rel) ?
-			BloomxReadPage(rel, meta->directory[i], DIRECTORY_PAGE, i, BUFFER_LOCK_SHARE, true) : InvalidBuffer;
+		Buffer		buffer = meta->directory[i] < blocks ?
+			ReadStorePage(rel, meta->directory[i], DIRECTORY_PAGE, i, BUFFER_LOCK_SHARE) : InvalidBuffer;
+		bool		sound;
 
 		if (!BufferIsValid(buffer))
 			return false;
-		memcpy(store->slots + i * SLOTS_PER_PAGE, StoreContents(BufferGetPage(buffer)),
-			   Min(SLOTS_PER_PAGE, store->nslots - i * SLOTS_PER_PAGE) * sizeof(StoreSlot));
+		sound = IsSound(BufferGetPage(buffer));
+		memcpy(store->slots + i * SLOTS_PER_PAGE, StoreContents(BufferGetPage(buffer)), SLOTS_PER_PAGE * sizeof(StoreSlot));
 		UnlockReleaseBuffer(buffer);
+		if (!sound)
+			return false;
 	}
+	if (!FiltersAreInFile(blocks))
+		return false;
+	/* at the end: until it is complete nobody takes it, should there be an error */
+	store->changes = meta->changes;
 	return true;
 }
 
@@ -167,12 +228,14 @@ ReadStore(Relation rel)
 	if (store != NULL)
 		MemoryContextDelete(store->memory);
 	store = NULL;
+	if (RelationGetNumberOfBlocks(rel) == 0)
+		return NULL;
 	memory = AllocSetContextCreate(CacheMemoryContext, "bloomx partition store", ALLOCSET_DEFAULT_SIZES);
 	store = MemoryContextAllocZero(memory, sizeof(Store));
 	store->memory = memory;
-	buffer = ReadBuffer(rel, META_BLOCK);
+	buffer = ReadStoreMeta(rel);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	done = ReadDirectory(rel, buffer);
+	done = ReadDirectory(rel, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	if (!done)
 	{
@@ -220,21 +283,79 @@ NewestOpenFilter(const Store *directory, const StoreSlot *leaf)
 	return newest != NO_SLOT && directory->slots[newest].generation >= leaf->generation ? newest : NO_SLOT;
 }
 
+/* ---- damage ---- */
+
+static bool
+IsGivenUp(Page page)
+{
+	return BloomxPageIs(page, META_PAGE, 0) && StoreMetaOf(page)->magic == STORE_GIVEN_UP;
+}
+
+/*
+ * The whole page is in the WAL record: a standby's store may be sound, and it gets none of the keys
+ * that come from now on.
+ */
+void
+GiveUpStore(Relation rel)
+{
+	Buffer		buffer;
+	bool		before;
+
+	LockRelationForExtension(rel, ExclusiveLock);
+	buffer = RelationGetNumberOfBlocks(rel) > 0 ? ReadStoreMeta(rel) : ReadBufferExtended(rel, MAIN_FORKNUM, P_NEW, RBM_NORMAL, NULL);
+	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
+	UnlockRelationForExtension(rel, ExclusiveLock);
+	before = IsGivenUp(BufferGetPage(buffer));
+	if (!before)
+	{
+		GenericXLogState *state = GenericXLogStart(rel);
+		Page		page = GenericXLogRegisterBuffer(state, buffer, GENERIC_XLOG_FULL_IMAGE);
+
+		BloomxInitPage(page, META_PAGE, 0);
+		StoreMetaOf(page)->magic = STORE_GIVEN_UP;
+		GenericXLogFinish(state);
+	}
+	UnlockReleaseBuffer(buffer);
+	if (!before)
+		ReportDamage(rel, WARNING);
+}
+
+void
+ReportDamage(Relation rel, int level)
+{
+	ereport(level,
+			(errcode(ERRCODE_INDEX_CORRUPTED),
+			 errmsg("the store of partitions' keys is damaged"),
+			 errdetail("Queries read all partitions of indexes with partition_lookup."),
+			 errhint("REINDEX INDEX \"%s\", and call bloomx_seal for each such index.", RelationGetRelationName(rel))));
+}
+
 /* ---- changes ---- */
+
+/* An insert has looked at the page before, so that it fails in the first statement at most after a page has changed in memory. */
+pg_noreturn static void
+RefuseEdit(StoreEdit *edit, BlockNumber block)
+{
+	Relation	rel = edit->rel;
+
+	AbortEdit(edit);
+	GiveUpStore(rel);
+	BloomxReportCorruption(rel, block, "It is not as it was written.");
+}
 
 void
 StartEdit(StoreEdit *edit, Relation rel)
 {
 	edit->rel = rel;
 	edit->n = 1;
-	edit->buffers[0] = ReadBuffer(rel, META_BLOCK);
+	edit->buffers[0] = ReadStoreMeta(rel);
 	LockBuffer(edit->buffers[0], BUFFER_LOCK_EXCLUSIVE);
 	edit->state = GenericXLogStart(rel);
 	edit->pages[0] = GenericXLogRegisterBuffer(edit->state, edit->buffers[0], 0);
 	edit->directory[0] = NO_SLOT;
 	edit->meta = StoreMetaOf(edit->pages[0]);
-	if (!IsMeta(edit->pages[0]))
-		BloomxReportCorruption(rel, META_BLOCK, "It is not the first page of a store.");
+	if (!IsMeta(edit->pages[0]) || !IsSound(edit->pages[0]))
+		RefuseEdit(edit, META_BLOCK);
 }
 
 StoreSlot *
@@ -248,10 +369,14 @@ EditSlot(StoreEdit *edit, uint32 number)
 	if (i == edit->n)
 	{
 		Assert(i < MAX_GENERIC_XLOG_PAGES && number < edit->meta->slots);
-		edit->buffers[i] = BloomxReadPage(edit->rel, edit->meta->directory[page], DIRECTORY_PAGE, page, BUFFER_LOCK_EXCLUSIVE, false);
+		edit->buffers[i] = ReadStorePage(edit->rel, edit->meta->directory[page], DIRECTORY_PAGE, page, BUFFER_LOCK_EXCLUSIVE);
+		if (!BufferIsValid(edit->buffers[i]))
+			RefuseEdit(edit, edit->meta->directory[page]);
 		edit->pages[i] = GenericXLogRegisterBuffer(edit->state, edit->buffers[i], 0);
 		edit->directory[i] = page;
 		edit->n++;
+		if (!IsSound(edit->pages[i]))
+			RefuseEdit(edit, edit->meta->directory[page]);
 	}
 	return (StoreSlot *) StoreContents(edit->pages[i]) + number % SLOTS_PER_PAGE;
 }
@@ -280,6 +405,8 @@ void
 FinishEdit(StoreEdit *edit)
 {
 	edit->meta->changes++;
+	for (int i = 0; i < edit->n; i++)
+		SetStoreChecksum(edit->pages[i]);
 	GenericXLogFinish(edit->state);
 	ReleaseEdit(edit);
 }
@@ -411,8 +538,9 @@ ExtendDirectory(Relation rel)
 				 errmsg("index \"%s\" has too many partitions", RelationGetRelationName(rel)),
 				 errdetail("The limit is about %u.", (uint32) (STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE / 2))));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
-	edit.buffers[edit.n++] = buffer;
-	BloomxInitPage(GenericXLogRegisterBuffer(edit.state, buffer, GENERIC_XLOG_FULL_IMAGE), DIRECTORY_PAGE, page);
+	edit.buffers[edit.n] = buffer;
+	edit.pages[edit.n] = GenericXLogRegisterBuffer(edit.state, buffer, GENERIC_XLOG_FULL_IMAGE);
+	BloomxInitPage(edit.pages[edit.n++], DIRECTORY_PAGE, page);
 	edit.meta->directory[page] = block;
 	edit.meta->slots += SLOTS_PER_PAGE;
 	FinishEdit(&edit);

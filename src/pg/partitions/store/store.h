@@ -27,11 +27,22 @@ typedef struct Store
 	struct StoreRoot *roots;	/* candidates.c */
 } Store;
 
-/* The store, or NULL: there is none, or its first page is not one. */
+/* The store, or NULL if there is none. */
 extern Relation OpenStore(LOCKMODE mode);
 
 /* The directory as it is now, valid until the next call; NULL if it is damaged. */
 extern Store *ReadStore(Relation rel);
+
+/*
+ * From now on each partition is a candidate, on standbys, too, until somebody makes the store anew: for
+ * who has a key and finds a store that is damaged.
+ */
+extern void GiveUpStore(Relation rel);
+extern void ReportDamage(Relation rel, int level);
+
+/* The metapage; and a page, locked, or InvalidBuffer if it is not that one.  Neither fails because of wrong checksums. */
+extern Buffer ReadStoreMeta(Relation rel);
+extern Buffer ReadStorePage(Relation rel, BlockNumber block, BloomxPageKind kind, uint64 generation, int mode);
 
 /* The same as it was read last, or as it is now: for who looks whether it is current afterwards. */
 extern Store *LastStore(Relation rel);
@@ -77,6 +88,9 @@ typedef struct StoreEdit
 extern void StartEdit(StoreEdit *edit, Relation rel);
 extern StoreSlot *EditSlot(StoreEdit *edit, uint32 number);
 extern void FinishEdit(StoreEdit *edit);
+
+/* Of the metapage and of pages of the directory. */
+extern void SetStoreChecksum(Page page);
 extern void AbortEdit(StoreEdit *edit);
 
 /* Starts an edit and returns the slot, if it is still that leaf's; otherwise NULL, and there is nothing to finish. */

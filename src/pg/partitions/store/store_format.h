@@ -2,7 +2,8 @@
  * store_format.h - what is on the pages of the store (docs/internals/partitions.md).
  *
  * Block 0 is the metapage; it names the pages of the directory, which is an array of
- * slots.  All other pages are of filters, or free.
+ * slots.  All other pages are of filters, or free.  Pages of these two kinds have checksums of
+ * their own, because a server may run without those of pages: what has the right one is believed.
  *
  * A filter is of some columns: one, or 8 to 128.  It has blocks of BLOCK_ROWS rows, and a
  * row has a bit of each column, so that one page answers for all of them: of a key, all bits
@@ -19,6 +20,7 @@
 #include "pg/index/pages/runs.h"
 
 #define STORE_MAGIC 0x42585053	/* "BXPS" */
+#define STORE_GIVEN_UP 0x42585047	/* "BXPG": it was found damaged, and keys came that it does not have */
 #define STORE_VERSION 1
 
 #define MOST_COLUMNS 128

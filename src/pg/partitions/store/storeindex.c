@@ -35,6 +35,7 @@ CreateStore(Relation rel, ForkNumber fork, uint64 fed_from)
 	/* no count that a process may remember of an earlier store */
 	*StoreMetaOf(page) = (StoreMeta) {.magic = STORE_MAGIC, .version = STORE_VERSION, .changes = (uint64) GetCurrentTimestamp() << 8,
 		.next_generation = 1, .fed_from = fed_from};
+	SetStoreChecksum(page);
 	MarkBufferDirty(buffer);
 	if (fork == INIT_FORKNUM || RelationNeedsWAL(rel))
 		log_newpage_buffer(buffer, true);
