@@ -11,7 +11,6 @@
 #include "pg/bloomset/stages/pending.h"
 #include "pg/index/bloomx/bloomx.h"
 #include "pg/index/brin/opclass.h"
-#include "pg/planner/planner.h"
 
 BLOOMX_MODULE_MAGIC;
 

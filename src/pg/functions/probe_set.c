@@ -17,9 +17,7 @@
  */
 #include "pg/functions/functions.h"
 
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
 
 #include "core/base/base.h"
 #include "core/layouts/growing/hashes.h"

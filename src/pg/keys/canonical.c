@@ -14,7 +14,6 @@
 #include "catalog/pg_enum.h"
 #include "storage/itemptr.h"
 #include "utils/builtins.h"
-#include "utils/cash.h"
 #include "utils/date.h"
 #include "utils/inet.h"
 #include "utils/numeric.h"

@@ -12,7 +12,6 @@
 #include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
-#include "catalog/pg_collation.h"
 #include "catalog/pg_proc.h"
 #include "catalog/pg_range.h"
 #include "catalog/pg_type.h"

@@ -6,7 +6,6 @@
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 
-#include "core/base/base.h"
 #include "pg/base/objects.h"
 
 /* True if the keys of f are whole arrays. */

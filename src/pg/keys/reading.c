@@ -31,7 +31,6 @@
 #include "utils/syscache.h"
 
 #include "core/base/base.h"
-#include "core/base/words.h"
 
 struct KeyReader
 {

@@ -11,7 +11,6 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 
-#include "core/layouts/growing/hashes.h"
 #include "pg/functions/functions.h"
 #include "pg/value/value.h"
 

@@ -19,13 +19,10 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
-#include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/paths.h"
 #include "parser/parse_coerce.h"
 #include "utils/lsyscache.h"
-#include "utils/typcache.h"
 
 #include "core/filter/inline.h"
 #include "core/layouts/growing/hashes.h"

@@ -12,7 +12,6 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/pg_statistic.h"
 #include "commands/vacuum.h"
 #include "utils/lsyscache.h"

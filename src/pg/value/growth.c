@@ -6,7 +6,6 @@
 #include "pg/value/growth.h"
 
 #include "miscadmin.h"
-#include "nodes/execnodes.h"
 
 #include "core/layouts/growing/hashes.h"
 

@@ -33,8 +33,6 @@
 #include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
-#include "executor/executor.h"
-#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "pgstat.h"

@@ -52,7 +52,6 @@
 #include "runtimefilter/exec/budget.h"
 #include "runtimefilter/exec/rangeindex.h"
 #include "runtimefilter/query/volatility.h"
-#include "pg/base/objects.h"
 #include "pg/keys/keys.h"
 
 /*

@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "port/pg_bitutils.h"
-#include "utils/memutils.h"
 
 #include "runtimefilter/keys/keyset.h"
 

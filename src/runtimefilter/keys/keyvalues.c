@@ -9,7 +9,6 @@
 
 #include "access/detoast.h"
 #include "catalog/pg_type.h"
-#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/typcache.h"
 

@@ -18,9 +18,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_operator.h"
 #include "executor/executor.h"
-#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
 

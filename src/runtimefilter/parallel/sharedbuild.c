@@ -24,9 +24,7 @@
 #include <float.h>
 #include <sys/statvfs.h>
 
-#include "executor/executor.h"
 #include "executor/hashjoin.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "storage/dsm_impl.h"
 

@@ -36,7 +36,6 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "utils/fmgroids.h"
 #include "utils/syscache.h"
 

@@ -26,7 +26,6 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"

@@ -69,7 +69,6 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
-#include "optimizer/optimizer.h"
 
 #include "runtimefilter/plan/grouping.h"
 #include "runtimefilter/plan/pushdown.h"

@@ -36,10 +36,8 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_proc.h"
-#include "catalog/pg_type.h"
 #include "commands/defrem.h"
 #include "commands/extension.h"
 #include "executor/execExpr.h"
@@ -48,7 +46,6 @@
 #include "foreign/fdwapi.h"
 #include "foreign/foreign.h"
 #include "mb/pg_wchar.h"
-#include "nodes/makefuncs.h"
 #include "nodes/params.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"

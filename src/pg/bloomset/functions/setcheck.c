@@ -4,7 +4,6 @@
  */
 #include "pg/bloomset/functions/setcall.h"
 
-#include "access/genam.h"
 #include "access/table.h"
 #include "access/tableam.h"
 #include "catalog/index.h"

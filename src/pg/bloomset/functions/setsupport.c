@@ -16,7 +16,6 @@
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "optimizer/optimizer.h"
-#include "utils/lsyscache.h"
 #include "utils/syscache.h"
 
 #include "pg/planner/planner.h"

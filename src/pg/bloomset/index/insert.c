@@ -5,7 +5,6 @@
 
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/bloomset/keys/setkeys.h"
 #include "pg/bloomset/stages/pending.h"

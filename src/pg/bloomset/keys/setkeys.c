@@ -12,7 +12,6 @@
  */
 #include "pg/bloomset/keys/setkeys.h"
 
-#include "access/genam.h"
 #include "access/htup_details.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"

@@ -17,8 +17,6 @@
 
 #include <math.h>
 
-#include "port/pg_bitutils.h"
-
 #include "core/kernels/block.h"
 #include "core/theory/theory.h"
 

@@ -20,8 +20,6 @@
 #include "executor/tuptable.h"
 #include "miscadmin.h"
 #include "storage/smgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 

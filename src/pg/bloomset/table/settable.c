@@ -11,10 +11,7 @@
 
 #include "access/xact.h"
 #include "storage/lmgr.h"
-#include "utils/builtins.h"
-#include "utils/lsyscache.h"
 
-#include "core/base/base.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
 #include "core/layouts/growing/chain.h"

@@ -4,7 +4,6 @@
  */
 #include "pg/bloomset/table/stage.h"
 
-#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 
 extern Datum bloomfilter_in(PG_FUNCTION_ARGS);

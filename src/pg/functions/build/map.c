@@ -9,7 +9,6 @@
 #include "pg/functions/functions.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "core/base/base.h"
 #include "pg/value/growth.h"

@@ -24,7 +24,6 @@
 
 #include "core/layouts/growing/hashes.h"
 #include "pg/base/objects.h"
-#include "pg/functions/functions.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"

@@ -11,11 +11,8 @@
 #include "catalog/pg_opclass.h"
 #include "catalog/pg_type.h"
 #include "commands/vacuum.h"
-#include "utils/builtins.h"
 #include "utils/catcache.h"
-#include "utils/lsyscache.h"
 #include "utils/regproc.h"
-#include "utils/rel.h"
 #include "utils/syscache.h"
 
 #include "pg/base/objects.h"

@@ -9,7 +9,6 @@
 #include "pg/index/bloomx/bloomx.h"
 
 #include "nodes/pathnodes.h"
-#include "optimizer/pathnode.h"
 #include "optimizer/plancat.h"
 
 #include "pg/base/objects.h"

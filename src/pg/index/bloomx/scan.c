@@ -16,7 +16,6 @@
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
 #include "utils/array.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 

@@ -12,7 +12,6 @@
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/build/concurrent.h"

@@ -13,9 +13,7 @@
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "storage/procarray.h"
-#include "utils/rel.h"
 #include "utils/resowner.h"
-#include "utils/snapmgr.h"
 
 /* A row whose transaction failed, perhaps because its key could not be computed. */
 static bool

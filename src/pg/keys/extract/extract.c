@@ -6,7 +6,6 @@
 
 #include "catalog/pg_type.h"
 #include "fmgr.h"
-#include "utils/lsyscache.h"
 
 #include "core/base/base.h"
 

@@ -10,7 +10,6 @@
 
 #include "catalog/pg_type.h"
 #include "utils/array.h"
-#include "utils/builtins.h"
 
 #include "core/base/hash.h"
 #include "pg/base/objects.h"

@@ -16,10 +16,7 @@
  */
 #include "pg/keys/extract/extract.h"
 
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
-#include "utils/array.h"
-#include "utils/builtins.h"
 #include "utils/fmgrprotos.h"
 #include "utils/jsonb.h"
 #include "utils/jsonpath.h"

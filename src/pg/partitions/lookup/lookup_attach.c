@@ -3,14 +3,11 @@
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
-#include "access/genam.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-
-#include "pg/partitions/store/candidates.h"
 
 /* The attribute of a partition that has the table's attribute's name; partitions may have their columns in another order. */
 static AttrNumber

@@ -6,7 +6,6 @@
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
-#include "catalog/pg_type.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"

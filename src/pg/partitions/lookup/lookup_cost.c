@@ -7,9 +7,6 @@
 #include "pg/partitions/lookup/lookup_plan.h"
 
 #include "catalog/pg_class.h"
-#include "optimizer/cost.h"
-#include "optimizer/optimizer.h"
-#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
 static set_rel_pathlist_hook_type next_hook;

@@ -16,17 +16,13 @@
 
 #include "access/table.h"
 #include "catalog/pg_class.h"
-#include "optimizer/inherit.h"
-#include "optimizer/joininfo.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
-#include "optimizer/restrictinfo.h"
 #include "parser/parsetree.h"
 #include "utils/rel.h"
 
 #include "pg/base/compat_planner.h"
-#include "pg/partitions/store/candidates.h"
 
 LookupPlanning *lookup_planning;
 

@@ -18,19 +18,15 @@
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
-#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "storage/predicate.h"
-#include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
 #include "pg/base/compat_planner.h"
-#include "pg/partitions/store/candidates.h"
 
 #define NOTE_NAME "bloomx partition lookup"
 

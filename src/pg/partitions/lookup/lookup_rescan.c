@@ -13,16 +13,10 @@
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
-#include "access/xact.h"
-#include "catalog/pg_class.h"
 #include "executor/executor.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
-#include "utils/snapmgr.h"
 
 #include "pg/base/compat_planner.h"
-#include "pg/partitions/store/candidates.h"
 
 static dlist_head all_started = DLIST_STATIC_INIT(all_started);
 static LookupPoint *last_point;

@@ -12,7 +12,6 @@
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/relation.h"
-#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"

@@ -10,12 +10,9 @@
 
 #include "access/relation.h"
 #include "access/table.h"
-#include "access/xact.h"
 #include "catalog/index.h"
-#include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "storage/lmgr.h"
 #include "storage/predicate.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"

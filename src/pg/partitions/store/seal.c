@@ -8,17 +8,13 @@
  */
 #include "pg/partitions/store/leaf.h"
 
-#include "access/genam.h"
 #include "access/relation.h"
-#include "access/table.h"
 #include "catalog/index.h"
 #include "catalog/pg_inherits.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "utils/acl.h"
-#include "utils/guc.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
 

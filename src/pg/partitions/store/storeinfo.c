@@ -5,7 +5,6 @@
 
 #include <math.h>
 
-#include "access/genam.h"
 #include "access/relation.h"
 #include "catalog/index.h"
 #include "catalog/pg_inherits.h"

@@ -9,7 +9,6 @@
  */
 #include "pg/base/base.h"
 
-#include "miscadmin.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"

@@ -8,9 +8,7 @@
 #include "pg/base/base.h"
 
 #include "miscadmin.h"
-#include "storage/bufmgr.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"

@@ -6,7 +6,6 @@
 
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/build/feed.h"

@@ -14,7 +14,6 @@
 #include "utils/rel.h"
 
 #include "core/base/hash.h"
-#include "pg/base/objects.h"
 
 Oid
 BloomxTypeOfColumn(Relation index, int column)

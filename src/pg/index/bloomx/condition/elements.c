@@ -17,8 +17,6 @@
 
 #include "access/heapam.h"
 #include "access/htup_details.h"
-#include "access/table.h"
-#include "catalog/index.h"
 #include "catalog/pg_am.h"
 #include "executor/executor.h"
 #include "miscadmin.h"

@@ -12,7 +12,6 @@
 
 #include "miscadmin.h"
 #include "storage/lmgr.h"
-#include "utils/memutils.h"
 
 #include "pg/index/bloomx/pending/list.h"
 

@@ -16,7 +16,6 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "core/base/base.h"
 #include "pg/base/objects.h"
 #include "pg/index/bloomx/format/options.h"
 

@@ -11,7 +11,6 @@
  */
 #include "pg/base/base.h"
 
-#include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "access/tableam.h"

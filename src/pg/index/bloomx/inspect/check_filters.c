@@ -5,7 +5,6 @@
 #include "pg/base/base.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 
 #include "pg/index/bloomx/format/row.h"
 #include "pg/index/bloomx/inspect/check_places.h"

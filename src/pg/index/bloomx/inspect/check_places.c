@@ -4,7 +4,6 @@
 #include "pg/index/bloomx/inspect/check_places.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"

@@ -4,7 +4,6 @@
 
 #include "pg/index/bloomx/inspect/check_places.h"
 
-#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/index.h"
@@ -18,7 +17,6 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
-#include "pg/base/objects.h"
 #include "pg/index/bloomx/build/build.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/pending/list.h"

@@ -14,7 +14,6 @@
  */
 #include "pg/index/bloomx/pending/list.h"
 
-#include "miscadmin.h"
 #include "port/pg_crc32c.h"
 #include "storage/bufmgr.h"
 

@@ -4,8 +4,6 @@
 #include "pg/index/bloomx/pending/list.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
-
 
 /* Begins to read the first words of a list. */
 static void

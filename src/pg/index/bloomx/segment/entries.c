@@ -26,8 +26,6 @@
 #include <math.h>
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/bloomx/format/options.h"
 

@@ -18,7 +18,6 @@
 
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"

@@ -14,8 +14,6 @@
 #include "pg/index/bloomx/segment/segment.h"
 
 #include "miscadmin.h"
-#include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/pages/wal.h"
 
