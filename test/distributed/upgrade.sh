@@ -45,6 +45,8 @@ INSERT INTO log SELECT g, g FROM generate_series(1, 1000) g;
 CREATE INDEX log_id ON log USING bloomx (id) WITH (partition_lookup = on);
 SELECT bloomx_seal('log_id') AS sealed;
 INSERT INTO log SELECT g, g FROM generate_series(1001, 2000) g;
+CREATE INDEX ON log (id);
+SELECT bloomx_unique('log', 'id');
 SQL
 cat >show.sql <<'SQL'
 \pset format unaligned
@@ -56,6 +58,8 @@ SELECT encode(filter::bloomfilter::bytea, 'hex') FROM stream;
 -- the keys of partitions, and which partitions each may be in
 SELECT * FROM bloomx_partitions('log_id') ORDER BY 1;
 SELECT g, bloomx_possible_partitions('log_id', g) FROM generate_series(1, 2500) g ORDER BY 1, 2;
+-- a constraint that is a trigger
+SELECT tgenabled, pg_get_triggerdef(oid) FROM pg_trigger WHERE tgname = 'log_id_key' ORDER BY 2;
 -- what was stored is still what the type takes
 SELECT (f::text::bloomfilter(5000, 0.001)) = f AS f, (g::text::bloomfilter(20000, 0.01, blocked)) = g AS g FROM typed;
 SQL
