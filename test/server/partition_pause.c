@@ -2,7 +2,8 @@
  * partition_pause.c - a library that lets a plan wait before its statement takes a snapshot.
  *
  * Loaded after bloomx, it is the first that the planner calls.  If the setting pause.key is not zero, it waits for
- * the advisory lock of that number when a plan has been made; who holds it changes the table meanwhile.
+ * the advisory lock of that number when a plan has been made; who holds it changes the table meanwhile.  With
+ * pause.forget the plan is executed without its second question: rows must be lost then.
  */
 #include "postgres.h"
 
@@ -16,6 +17,7 @@ PG_MODULE_MAGIC;
 void		_PG_init(void);
 
 static int	pause_key;
+static bool pause_forget;
 static planner_hook_type next_planner;
 
 #if PG_VERSION_NUM >= 190000
@@ -25,6 +27,16 @@ static planner_hook_type next_planner;
 #define PARAMETERS Query *parse, const char *source, int options, ParamListInfo params
 #define ARGUMENTS parse, source, options, params
 #endif
+
+/* The note that plans with a lookup end with: lookup_replan.c. */
+static void
+ForgetQuestions(PlannedStmt *plan)
+{
+	const RangeTblEntry *last = llast_node(RangeTblEntry, plan->rtable);
+
+	if (last->rtekind == RTE_SUBQUERY && last->eref != NULL && strcmp(last->eref->aliasname, "bloomx partition lookup") == 0)
+		plan->rtable = list_truncate(plan->rtable, list_length(plan->rtable) - 1);
+}
 
 extern Datum pg_advisory_lock_int8(PG_FUNCTION_ARGS);
 extern Datum pg_advisory_unlock_int8(PG_FUNCTION_ARGS);
@@ -39,6 +51,8 @@ Pause(PARAMETERS)
 		DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(pause_key));
 		DirectFunctionCall1(pg_advisory_unlock_int8, Int64GetDatum(pause_key));
 	}
+	if (pause_forget && plan->rtable != NIL)
+		ForgetQuestions(plan);
 	return plan;
 }
 
@@ -47,6 +61,8 @@ _PG_init(void)
 {
 	DefineCustomIntVariable("pause.key", "The advisory lock that plans wait for.", NULL, &pause_key, 0, 0, 1000,
 							PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("pause.forget", "Takes away what the second question needs.", NULL, &pause_forget, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 	next_planner = planner_hook;
 	planner_hook = Pause;
 }

@@ -349,6 +349,7 @@ LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid 
 		return false;
 	if (HasPartitionLookup(index) && column > 0 && column <= IndexRelationGetNumberOfKeyAttributes(index))
 		found = HashInIndex(index, column, operator, key_type, collation, key, hash);
-	relation_close(index, NoLock);
+	/* the table's lock keeps it */
+	relation_close(index, AccessShareLock);
 	return found;
 }

@@ -1,7 +1,6 @@
 """A session by libpq, in each of its protocols, and the processor time that its server process takes."""
 import ctypes
 import ctypes.util
-import os
 import sys
 
 libpq = ctypes.CDLL(ctypes.util.find_library("pq") or "libpq.so.5")
@@ -59,11 +58,3 @@ class Session:
 
     def close(self):
         libpq.PQfinish(self.connection)
-
-
-def option(name, default):
-    return type(default)(sys.argv[sys.argv.index(name) + 1]) if name in sys.argv else default
-
-
-def load():
-    return f"load {os.getloadavg()[0]:.1f}"
