@@ -83,7 +83,6 @@ struct PageSearch
 	int16		length;			/* of the type */
 	bool		by_value;
 	char		alignment;
-	MemoryContext memory;
 };
 
 /* ---- which index ---- */

@@ -71,6 +71,7 @@ static int	is_on = PART_AUTO;
 typedef struct Candidate
 {
 	Oid			index;
+	AttrNumber	column;			/* of the table */
 	int			condition;
 	Oid			type;			/* of the value that is sought */
 	Oid			collation;
@@ -221,7 +222,7 @@ AddCandidates(List *candidates, Relation table, Oid index, int number, Node *con
 		if (!OidIsValid(type))
 			break;
 		candidate = palloc(sizeof(Candidate));
-		*candidate = (Candidate) {lfirst_oid(lc), number, type, equality->inputcollid};
+		*candidate = (Candidate) {lfirst_oid(lc), column, number, type, equality->inputcollid};
 		candidates = lappend(candidates, candidate);
 	}
 	list_free(indexes);
@@ -457,18 +458,6 @@ ExecKeyedScan(PlanState *ps)
 
 static OptionalPart inner;
 
-/* The name of the column in the first candidate's condition. */
-static void
-NameColumn(KeyedScan *scan)
-{
-	Oid			index = InvalidOid,
-				family;
-	OpExpr	   *equality = list_nth(ConditionsOf(scan->searches->plan, &index), ((Candidate *) linitial(scan->candidates))->condition);
-	AttrNumber	column = ColumnOfTable(index, PlainColumn(linitial(equality->args))->varattno, &family);
-
-	namestrcpy(&scan->column, get_attname(RelationGetRelid(((ScanState *) scan->point->ps)->ss_currentRelation), column, false));
-}
-
 static void
 Consider(FilteredQuery *query, PlanState *ps)
 {
@@ -479,7 +468,8 @@ Consider(FilteredQuery *query, PlanState *ps)
 	scan->candidates = FindCandidates(ps);
 	scan->own = scan->point->own;
 	scan->untested = bloomx_runtime_filter_min_removed == 0 ? 0 : SCANS_BEFORE;
-	NameColumn(scan);
+	namestrcpy(&scan->column, get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation),
+										  ((Candidate *) linitial(scan->candidates))->column, false));
 	if (query->is_shown_only && !OpenIndex(scan))
 		return;
 	scan->point->own = ExecKeyedScan;
