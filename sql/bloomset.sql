@@ -351,6 +351,30 @@ INSERT INTO emptied SELECT generate_series(1, 1000);
 SELECT count(*) FROM generate_series(1, 1000) k WHERE has_key('emptied_k', k);
 ROLLBACK;
 
+-- Calls that begin no query of their own: keys that are pending, and a stage that was added since the call before.
+CREATE FUNCTION has_any(set regclass, keys int[]) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN bloomset_contains_any(set, keys); END';
+CREATE FUNCTION has_in_value(set regclass, k int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN k <@ bloomset_value(set); END';
+CREATE TABLE called (k int);
+CREATE INDEX called_k ON called USING bloomset (k) WITH (stage_size = 64, fpr = 0.0001);
+CREATE INDEX called_one ON called USING bloomset (k) WITH (capacity = 1000, fpr = 0.001);
+DO $$
+BEGIN
+	INSERT INTO called SELECT generate_series(1, 100);
+	RAISE NOTICE 'array: %', has_any('called_k', ARRAY[100]);
+	INSERT INTO called SELECT generate_series(101, 500);
+	RAISE NOTICE 'array, set of one stage: %', has_any('called_one', ARRAY[500]);
+	INSERT INTO called SELECT generate_series(501, 900);
+	RAISE NOTICE 'value: %', has_in_value('called_k', 900);
+	INSERT INTO called SELECT generate_series(901, 1300);
+	RAISE NOTICE 'value, set of one stage: %', has_in_value('called_one', 1300);
+	INSERT INTO called SELECT generate_series(1301, 50000);
+	RAISE NOTICE 'a later stage: %', has_any('called_k', ARRAY[49999, 50000]);
+END $$;
+SELECT stages > 1 AS grown FROM bloomset_info('called_k');
+DROP TABLE called;
+DROP FUNCTION has_any;
+DROP FUNCTION has_in_value;
+
 -- A view keeps the OID of an index, and REINDEX CONCURRENTLY makes another one; a name that is text is looked up each time.
 CREATE VIEW by_oid AS SELECT bloomset_contains('numbers_renamed', 5) AS has;
 CREATE VIEW by_name AS SELECT bloomset_contains('numbers_renamed'::text::regclass, 5) AS has;

@@ -262,5 +262,22 @@ BEGIN;
 SELECT bloomset_add('temporary', 9);
 ROLLBACK;
 SELECT bloomset_contains('temporary', 9);
+-- an ALTER TABLE that copies the rows keeps a claim, though the set has no key yet; TRUNCATE forgets it
+BEGIN;
+CREATE TABLE rewritten (filter bloomset_stage(1000000, 0.001)) USING bloomset_table;
+SELECT bloomset_claim('rewritten', 5);
+ALTER TABLE rewritten SET UNLOGGED;
+SELECT count(*) AS empty_filters FROM rewritten;
+COMMIT;
+SELECT bloomset_claim('rewritten', 5), bloomset_claim('rewritten', 'five'::text);
+SELECT bloomset_claim('rewritten', 5), bloomset_contains('rewritten', 5), bloomset_contains('rewritten', 6);
+-- no larger than the expected keys need
+SELECT keys, capacity BETWEEN 1000000 AND 1100000 AS as_asked, stages, pg_size_pretty(bytes) FROM bloomset_info('rewritten');
+BEGIN;
+SELECT bloomset_claim('rewritten', 6);
+TRUNCATE rewritten;
+COMMIT;
+SELECT bloomset_contains('rewritten', 6);
+DROP TABLE rewritten;
 
 DROP TABLE seen, merged, copied, jobs, numbers, unlogged, temporary;

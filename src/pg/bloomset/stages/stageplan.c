@@ -6,8 +6,8 @@
  * be more pages to lock and to log for each key, so a lower rate takes eight parts and
  * more blocks, as many as it needs.
  *
- * A set without one is a chain that grows.  Stage i, counted from 1, may reach the rate
- * 6 / (pi^2 i^2) of the whole: these shares add up to 1 (Almeida, Baquero, Preguica,
+ * A set without one is a chain that grows.  If nothing is known of its keys, stage i, counted from 1, may reach the
+ * rate 6 / (pi^2 i^2) of the whole: these shares add up to 1 (Almeida, Baquero, Preguica,
  * Hutchison 2007 have a geometric series, which makes the later stages large).  Each new
  * stage is four times as large as the one before, up to a bound: only the pages of the
  * newest stage change, so that is what a checkpoint can cost in images of pages.
@@ -68,10 +68,39 @@ KeysAtRate(const SetStage *stage, double fpr)
 	return low;
 }
 
+/*
+ * The stages that the expected keys fill share three quarters of the rate equally: with a series, a billion keys would take a
+ * quarter more room.  What is left is for keys that were not expected.
+ */
+#define EXPECTED_SHARE 0.75
+#define MOST_EXPECTED_STAGES 100
+
+static uint32
+ExpectedStages(const SetMeta *meta)
+{
+	const SetStage largest = {.blocks = meta->stage_blocks, .parts = BLX_GROUP};
+	uint64		n = 1,
+				needed = 1;
+
+	/* more stages have a lower rate each, and fewer keys */
+	do
+	{
+		n = needed;
+		needed = meta->expected / Max(KeysAtRate(&largest, EXPECTED_SHARE * meta->fpr / n), 1) + 1;
+	} while (needed > n && n < MOST_EXPECTED_STAGES);
+	return Min(n, MOST_EXPECTED_STAGES);
+}
+
 static double
 ShareOfStage(const SetMeta *meta, uint32 i)
 {
-	return meta->fpr * 6 / (M_PI * M_PI * (i + 1.0) * (i + 1.0));
+	uint32		expected = meta->expected > 0 ? ExpectedStages(meta) : 0;
+	double		others = expected > 0 ? (1 - EXPECTED_SHARE) * meta->fpr : meta->fpr;
+
+	if (i < expected)
+		return EXPECTED_SHARE * meta->fpr / expected;
+	i -= expected;
+	return others * 6 / (M_PI * M_PI * (i + 1.0) * (i + 1.0));
 }
 
 /* Eight parts, and the fewest blocks with which `keys` keys have less than that rate. */
@@ -111,11 +140,11 @@ PlanOneStage(uint64 capacity, double fpr)
 	return stage;
 }
 
-/* A stage of 2^e blocks of eight parts with the rate of stage number i. */
+/* A stage of 2^e blocks of eight parts with that rate. */
 static SetStage
-StageOfBlocks(const SetMeta *meta, uint64 blocks)
+StageOfBlocks(uint64 blocks, double fpr)
 {
-	SetStage	stage = {.blocks = blocks, .fpr = ShareOfStage(meta, meta->stages), .parts = BLX_GROUP};
+	SetStage	stage = {.blocks = blocks, .fpr = fpr, .parts = BLX_GROUP};
 
 	stage.keys = Max(KeysAtRate(&stage, stage.fpr), 1);
 	return stage;
@@ -129,11 +158,12 @@ StageOfBlocks(const SetMeta *meta, uint64 blocks)
 SetStage
 PlanBuiltStage(const SetMeta *meta, uint64 keys)
 {
-	SetStage	stage = StageOfBlocks(meta, Min(FIRST_BLOCKS, meta->stage_blocks));
+	double		fpr = ShareOfStage(meta, meta->stages);
+	SetStage	stage = StageOfBlocks(Min(FIRST_BLOCKS, meta->stage_blocks), fpr);
 
 	for (;;)
 	{
-		SetStage	larger = StageOfBlocks(meta, 2 * stage.blocks);
+		SetStage	larger = StageOfBlocks(2 * stage.blocks, fpr);
 
 		if (stage.keys >= keys)
 			return stage;
@@ -143,15 +173,32 @@ PlanBuiltStage(const SetMeta *meta, uint64 keys)
 	}
 }
 
+/* The expected keys that the stages have no room for; not so few that the next key too many needs another stage. */
+#define LEAST_LEFT 16
+
+static uint64
+ExpectedKeysLeft(const SetMeta *meta)
+{
+	uint64		room = 0;
+
+	for (uint32 i = 0; i < meta->stages; i++)
+		room += meta->stage[i].keys;
+	return room < meta->expected ? Max(meta->expected - room, meta->expected / LEAST_LEFT) : 0;
+}
+
 /* The newest stage may be a small filter that was merged: the next one has at least the size of a first one. */
 SetStage
 PlanNextStage(const SetMeta *meta)
 {
-	uint64		blocks = meta->expected > 0 ? PlanBuiltStage(meta, meta->expected).blocks : FIRST_BLOCKS;
+	uint64		left = ExpectedKeysLeft(meta);
+	double		fpr = ShareOfStage(meta, meta->stages);
+	uint64		blocks = FIRST_BLOCKS;
 
+	if (meta->expected > 0)
+		blocks = PlanBuiltStage(meta, left > 0 ? left : meta->expected).blocks;
 	if (meta->stages >= SET_BOUNDED_STAGES)
-		return StageOfBlocks(meta, Max(Min(blocks, meta->stage_blocks), 2 * meta->stage[meta->stages - 1].blocks));
-	if (meta->stages > 0)
+		return StageOfBlocks(Max(Min(blocks, meta->stage_blocks), 2 * meta->stage[meta->stages - 1].blocks), fpr);
+	if (meta->stages > 0 && left == 0)
 		blocks = Max(blocks, GROWTH * meta->stage[meta->stages - 1].blocks);
-	return StageOfBlocks(meta, Min(blocks, meta->stage_blocks));
+	return StageOfBlocks(Min(blocks, meta->stage_blocks), fpr);
 }

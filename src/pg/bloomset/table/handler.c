@@ -136,6 +136,16 @@ Rescan(TableScanDesc base, struct ScanKeyData *key, bool set_params, bool allow_
 	((SetScan *) base)->next = 0;
 }
 
+/*
+ * A set without stages that has a key type has one row, an empty filter: what copies rows, as ALTER TABLE does
+ * and a dump, makes a set of that type, which the keys claimed by the transaction can go into.
+ */
+static uint32
+RowsOfSet(const SetView *view)
+{
+	return view == NULL ? 0 : Max(view->meta->stages, 1);
+}
+
 /* The next stage, of all processes of a parallel scan. */
 static uint32
 NextStage(SetScan *scan, ScanDirection direction)
@@ -164,7 +174,7 @@ static bool
 GetNextStage(TableScanDesc base, ScanDirection direction, TupleTableSlot *slot)
 {
 	SetScan    *scan = (SetScan *) base;
-	uint32		stages = scan->view != NULL ? scan->view->meta->stages : 0;
+	uint32		stages = RowsOfSet(scan->view);
 	uint32		i = NextStage(scan, direction);
 	MemoryContext old;
 
@@ -199,7 +209,7 @@ FetchStage(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slo
 	CheckSetTable(rel);
 	ExecClearTuple(slot);
 	view = HasMetaPage(rel) ? OpenSetView(rel) : NULL;
-	if (view != NULL && ItemPointerGetBlockNumber(tid) < view->meta->stages)
+	if (ItemPointerGetBlockNumber(tid) < RowsOfSet(view))
 	{
 		StoreStage(view, rel, ItemPointerGetBlockNumber(tid), slot);
 		ExecMaterializeSlot(slot);
@@ -214,7 +224,7 @@ IsStage(TableScanDesc base, ItemPointer tid)
 {
 	const SetView *view = ((SetScan *) base)->view;
 
-	return view != NULL && ItemPointerIsValid(tid) && ItemPointerGetBlockNumber(tid) < view->meta->stages &&
+	return ItemPointerIsValid(tid) && ItemPointerGetBlockNumber(tid) < RowsOfSet(view) &&
 		ItemPointerGetOffsetNumber(tid) == FirstOffsetNumber;
 }
 

@@ -33,7 +33,7 @@ BlocksOfStages(const SetMeta *meta)
 
 	if (meta->expected == 0)
 		return STAGE_BLOCKS;
-	unbounded.stage_blocks = PG_INT64_MAX;
+	unbounded.stage_blocks = UINT64CONST(1) << 40;
 	return Min(Max(PlanBuiltStage(&unbounded, meta->expected).blocks / 4, STAGE_BLOCKS), MOST_STAGE_BLOCKS);
 }
 
@@ -58,8 +58,11 @@ FilterOfStage(SetView *view, Relation rel, uint32 i)
 	const SetStage *stage = &view->meta->stage[i];
 	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = (uint32) stage->blocks, .parts = (uint16) stage->parts, .probes = 1, .part_bits = 64};
 	blx_identity identity = blx_identity_of(view->keys);
-	blx_filter *f = NewFilter(&geometry, &identity, stage->keys);
+	blx_filter *f;
 
+	if (view->meta->stages == 0)
+		return NewEmptyFilter(&identity);
+	f = NewFilter(&geometry, &identity, stage->keys);
 	CopyStage(view, rel, i, blx_words(f));
 	return f;
 }
