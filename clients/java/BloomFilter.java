@@ -255,7 +255,7 @@ public final class BloomFilter implements java.io.Serializable {
             valueBits = (int) parameter >> 8 & 255;
             size = bytes.getLong(bodyAt + 8);
             require(parameter >>> 16 == 0 && segment <= 18 && valueBits <= 24 && parts >= Math.max(valueBits, 1) && parts - valueBits <= 32
-                && (slots == 3 || slots == 4) && blocks >= 1 && blocks <= 1 << 20 && blockSlots < 1L << 32
+                && slots == 4 && blocks >= 1 && blocks <= 1 << 20 && blockSlots < 1L << 32
                 && blockSlots >= (long) slots << segment && blockSlots % (1L << segment) == 0 && size >= 0 && size <= blocks * blockSlots
                 && (size == 0 || keyCode != NONE));
             long bits = blocks * blockSlots * parts;

@@ -369,7 +369,7 @@ export class SealedFilter {
     filter.segment = filter.body.getUint8(0);
     filter.valueBits = filter.body.getUint8(1);
     filter.size = Number(read64(filter.body, 8));
-    const shape = [filter.slots === 3 || filter.slots === 4, filter.segment <= 18, filter.valueBits <= 24, filter.parts >= Math.max(filter.valueBits, 1),
+    const shape = [filter.slots === 4, filter.segment <= 18, filter.valueBits <= 24, filter.parts >= Math.max(filter.valueBits, 1),
       filter.parts - filter.valueBits <= 32, read64(filter.body, 0) >> 16n === 0n, filter.blockSlots % 2 ** filter.segment === 0,
       filter.blockSlots < 2 ** 32, filter.blockSlots >= filter.slots * 2 ** filter.segment, filter.blocks >= 1 && filter.blocks <= 2 ** 20,
       filter.size <= filter.blocks * filter.blockSlots, filter.keyCode in KEY_TYPES, (named !== 0) === (filter.keyCode === NAMED), named <= 63,

@@ -1,7 +1,7 @@
 # The files of the core, floor by floor: what the module, the library, tests and benchmarks are made of.
 CORE_SOURCES = \
 	base/base.c base/identity.c base/sort.c \
-	kernels/paths.c kernels/scalar.c kernels/avx2.c kernels/avx512.c kernels/avx512_vbmi.c kernels/neon.c kernels/fuse.c \
+	kernels/paths.c kernels/scalar.c kernels/avx2.c kernels/avx512.c kernels/avx512_vbmi.c kernels/neon.c \
 	theory/loads.c theory/occupancy.c theory/theory.c \
 	layouts/table.c layouts/geometry.c layouts/groups.c \
 	$(patsubst %,layouts/fixed/%.c, flat standard partitioned blocked grouped partitioned_blocked counting) \
@@ -13,9 +13,9 @@ CORE_SOURCES = \
 
 CORE_HEADERS = \
 	bloomx.h base/base.h base/hash.h base/words.h \
-	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h kernels/fuse.h \
+	kernels/kernels.h kernels/block.h kernels/template.h kernels/mulx.h kernels/avx512.h \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
 	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/growing/chain.h layouts/research/dynamic_stage.h \
-	layouts/sealed/fuse_sizes.h layouts/sealed/seal.h \
+	layouts/sealed/fuse_sizes.h layouts/sealed/fuse_slots.h layouts/sealed/seal.h \
 	filter/filter.h filter/growth.h filter/inline.h filter/slices.h

@@ -277,11 +277,10 @@ any_shape(void)
 {
 	unsigned	s = (unsigned) random_between(0, one_in(9) ? 10 : 5),
 				v = (unsigned) random_between(0, 24),
-				w = (unsigned) random_between(v == 0, 32),
-				h = (unsigned) random_between(3, 4);
+				w = (unsigned) random_between(v == 0, 32);
 
 	return (blx_geometry) {.layout = BLX_BINARY_FUSE, .blocks = (uint32_t) random_between(1, 9), .parts = (uint16_t) (v + w),
-		.probes = (uint16_t) h, .part_bits = random_between(h, h + 9) << s, .parameters = {s | v << 8}};
+		.probes = BLX_FUSE_SLOTS, .part_bits = random_between(4, 13) << s, .parameters = {s | v << 8}};
 }
 
 /* A filter of that shape whose slots are rubbish. */
@@ -359,7 +358,7 @@ bodies(void)
 						byte;
 			const char *message;
 		}			changes[] = {
-			{38, 5, "slots for each key"}, {38, 2, "slots for each key"}, {44, 19, "segments of 2^19"}, {44, 7, "segments of 2^7"},
+			{38, 5, "slots for each key"}, {38, 3, "slots for each key"}, {44, 19, "segments of 2^19"}, {44, 7, "segments of 2^7"},
 			{45, 9, "slots of 8 bits, 9 of them"}, {45, 25, "25 of them"}, {46, 1, "segments"}, {36, 33, "slots of 33 bits"}, {36, 57, "slots of 57 bits"},
 			{36, 9, "words"}, {28, 99, "segments"}, {8, 2, "words"}, {53, 99, "keys"}, {60, 2, "even salt"}, {5, 0, "without a key type"}, {43, 1, "wait for keys"},
 		};

@@ -562,7 +562,7 @@ BROKEN = [
     (FOUR, 44 + 31, 65, "impossible stage"),
     (FOUR, 44 + 31, 1, "does not count"),
     (FOUR, 42, 1, "doubled 1 times"),
-    (FUSE, 38, 2, "3 or 4 slots"),
+    (FUSE, 38, 3, "4 slots"),
     (FUSE, 36, 33, "32 of fingerprint"),
     (MAP, 36, 5, "32 of fingerprint"),
     (MAP, 45, 25, "24 bits of value"),

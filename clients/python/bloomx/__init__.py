@@ -594,7 +594,7 @@ def check_geometry(layout, g):
         require(1 <= keys <= 2**40 and g.part_bits <= 64 * (k * keys + 1), "generations must be at least a 64th of the slices' bits")
     elif layout == "binary_fuse":
         segment, value_bits = g.parameters[0] & 255, g.parameters[0] >> 8
-        require(g.probes in (3, 4), "a key has 3 or 4 slots")
+        require(g.probes == 4, "a key has 4 slots")
         require(value_bits <= 24 and 0 <= g.parts - value_bits <= 32, "a slot has at most 24 bits of value and 32 of fingerprint")
         require(segment <= 18 and g.part_bits % 2**segment == 0 and g.part_bits >= g.probes << segment, "slots must be whole segments, at least one for each slot of a key")
         require(g.part_bits < 2**32 and g.blocks <= 2**20, "at most 2^20 blocks of less than 2^32 slots")

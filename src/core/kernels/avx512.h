@@ -36,7 +36,6 @@
 #define batch_has batch_has
 #define batch_set batch_set
 #define deposit _pdep_u64
-#define FUSE_BATCH blx_fuse_batch_avx512
 
 /* How far each part's bit number lies above the lowest bits of a mixed hash. */
 static const uint64_t places[BLX_GROUP] __attribute__((aligned(64))) = {58, 52, 46, 40, 34, 28, 22, 16};

@@ -15,7 +15,6 @@
 #include <stdatomic.h>
 
 #include "core/bloomx.h"
-#include "core/kernels/fuse.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -63,9 +62,6 @@ typedef struct blx_kernels
 
 	/* Sets counts[i] to the number of set bits of words[i]; the two may be one array. */
 	void		(*count_words) (uint64_t *counts, const uint64_t *words, uint64_t n);
-
-	/* Tests n keys of a sealed filter (fuse.h). */
-	uint64_t	(*fuse_batch) (const blx_fuse *shape, const uint64_t *hashes, unsigned n);
 } blx_kernels;
 
 extern const blx_kernels blx_kernels_scalar;

@@ -18,7 +18,6 @@
  *   deposit(bits, places)                   bit i of bits, moved to the i-th set bit of places
  *   popcount(words, n)                      the number of set bits
  *   count_words(counts, words, n)           that of each word
- *   FUSE_BATCH                              the function that tests n keys of a sealed filter (fuse.h)
  *
  * Where speed matters, the functions of blocks are called with a constant 8 for
  * parts, so that the compiler drops the other cases.
@@ -57,10 +56,6 @@ typedef uint64_t vector __attribute__((vector_size(VECTOR), aligned(8), may_alia
 
 #ifndef scale
 #define scale blx_scale
-#endif
-
-#ifndef FUSE_BATCH
-#define FUSE_BATCH blx_fuse_batch_scalar
 #endif
 
 /*
@@ -574,5 +569,4 @@ const blx_kernels KERNELS = {
 	.words_meet = words_meet,
 	.popcount = popcount,
 	.count_words = count_words,
-	.fuse_batch = FUSE_BATCH,
 };

@@ -43,13 +43,13 @@ check(const blx_geometry *g, blx_error *error)
 	unsigned	value_bits = blx_fuse_value_bits(g),
 				segment = segment_of(g);
 
-	if (g->probes != 3 && g->probes != 4)
-		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a binary_fuse filter has 3 or 4 slots for each key, not %u", g->probes);
+	if (g->probes != BLX_FUSE_SLOTS)
+		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a binary_fuse filter has 4 slots for each key, not %u", g->probes);
 	if (value_bits > BLX_FUSE_MAX_VALUE || value_bits > g->parts || g->parts - value_bits > BLX_FUSE_MAX_FINGERPRINT)
 		return blx_fail(error, BLX_CORRUPT, "A slot has at most 32 bits of fingerprint and 24 of value.", NULL,
 						"a binary_fuse filter cannot have slots of %u bits, %u of them of a value", g->parts, value_bits);
 	if (g->parameters[BLX_FUSE_PARAMETER] >> 16 != 0 || segment > BLX_FUSE_MAX_SEGMENT ||
-		g->part_bits % (UINT64_C(1) << segment) != 0 || g->part_bits >> segment < g->probes || g->part_bits > UINT32_MAX)
+		g->part_bits % (UINT64_C(1) << segment) != 0 || g->part_bits >> segment < BLX_FUSE_SLOTS || g->part_bits > UINT32_MAX)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a binary_fuse filter cannot have blocks of %llu slots in segments of 2^%u",
 						(unsigned long long) g->part_bits, segment);
 	if (g->blocks > MAX_BLOCKS)
@@ -154,35 +154,15 @@ has_keys(const blx_filter *f)
 	return blx_cwords(f)[BLX_FUSE_KEYS] > 0;
 }
 
-/*
- * A test of one key in a large filter waits for memory, and how many of them wait
- * together depends on how few instructions each has: so filters without values, with
- * fingerprints of whole bytes and four slots, have functions of their own, in which all
- * of this is constant.  (In 10^7 keys they take half of the time of test_any.)
- */
 static inline __attribute__((always_inline)) bool
-test_shape(const blx_filter *f, uint64_t hash, unsigned slot_bits)
+has_hash(const blx_fuse *shape, uint64_t hash)
 {
-	blx_fuse	shape = blx_fuse_shape(f);
+	uint64_t	slots[BLX_FUSE_SLOTS],
+				block = blx_fuse_block(shape, hash);
 
-	shape.key_slots = BLX_FUSE_SLOTS;
-	shape.slot_bits = slot_bits;
-	shape.value_bits = 0;
-	shape.segment = (unsigned) blx_cwords(f)[BLX_FUSE_PARAMETER];
-	shape.first_slots = f->part_bits - (UINT64_C(3) << shape.segment);
-	return has_keys(f) && blx_fuse_has(&shape, hash, slot_bits);
-}
-
-static __attribute__((noinline)) bool
-test_8(const blx_filter *f, uint64_t hash)
-{
-	return test_shape(f, hash, 8);
-}
-
-static __attribute__((noinline)) bool
-test_16(const blx_filter *f, uint64_t hash)
-{
-	return test_shape(f, hash, 16);
+	hash *= shape->salts[block];
+	blx_fuse_slots(shape, block * shape->block_slots, hash, slots);
+	return blx_fuse_agrees(shape, blx_fuse_sum(shape, slots), hash);
 }
 
 static __attribute__((noinline)) bool
@@ -190,20 +170,66 @@ test_any(const blx_filter *f, uint64_t hash)
 {
 	blx_fuse	shape = blx_fuse_shape(f);
 
-	return has_keys(f) && blx_fuse_has(&shape, blx_spread_hash(f->key_type, hash), shape.slot_bits);
+	return has_keys(f) && has_hash(&shape, blx_spread_hash(f->key_type, hash));
+}
+
+/* Filters without values, with fingerprints of whole bytes, are the usual ones: all that they have in common is compiled in. */
+static inline __attribute__((always_inline)) bool
+test_usual(const blx_filter *f, uint64_t hash, unsigned slot_bits)
+{
+	blx_fuse	shape;
+
+	if (f->name_len > 0 || blx_cwords(f)[BLX_FUSE_PARAMETER] > BLX_FUSE_MAX_SEGMENT)
+		return test_any(f, hash);
+	shape = blx_fuse_shape(f);
+	shape.segment = (unsigned) blx_cwords(f)[BLX_FUSE_PARAMETER];
+	shape.slot_bits = slot_bits;
+	shape.value_bits = 0;
+	return has_keys(f) && has_hash(&shape, hash);
+}
+
+static __attribute__((noinline)) bool
+test_8(const blx_filter *f, uint64_t hash)
+{
+	return test_usual(f, hash, 8);
+}
+
+static __attribute__((noinline)) bool
+test_16(const blx_filter *f, uint64_t hash)
+{
+	return test_usual(f, hash, 16);
 }
 
 static bool
 test(const blx_filter *f, uint64_t hash)
 {
-	if (f->probes == BLX_FUSE_SLOTS && f->key_type != BLX_KEY_HASH && blx_cwords(f)[BLX_FUSE_PARAMETER] < 256)
+	if (f->key_type == BLX_KEY_HASH)
+		return test_any(f, hash);
+	return f->parts == 8 ? test_8(f, hash) : f->parts == 16 ? test_16(f, hash) : test_any(f, hash);
+}
+
+/* The slots of all keys are fetched before the first is looked at: of fewer at a time is slower. */
+static inline __attribute__((always_inline)) uint64_t
+batch_of(blx_fuse shape, unsigned slot_bits, const uint64_t *hashes, unsigned n)
+{
+	uint64_t	slots[BLX_BATCH][BLX_FUSE_SLOTS],
+				salted[BLX_BATCH],
+				found = 0;
+
+	shape.slot_bits = slot_bits;
+	for (unsigned i = 0; i < n; i++)
 	{
-		if (f->parts == 8)
-			return test_8(f, hash);
-		if (f->parts == 16)
-			return test_16(f, hash);
+		uint64_t	block = blx_fuse_block(&shape, hashes[i]);
+
+		salted[i] = hashes[i] * shape.salts[block];
+		blx_fuse_slots(&shape, block * shape.block_slots, salted[i], slots[i]);
+#pragma GCC unroll 4
+		for (unsigned j = 0; j < BLX_FUSE_SLOTS; j++)
+			__builtin_prefetch((const char *) shape.slots + slots[i][j] * slot_bits / 8, 0, 2);
 	}
-	return test_any(f, hash);
+	for (unsigned i = 0; i < n; i++)
+		found |= (uint64_t) blx_fuse_agrees(&shape, blx_fuse_sum(&shape, slots[i]), salted[i]) << i;
+	return found;
 }
 
 static uint64_t
@@ -220,7 +246,11 @@ test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 			spread[i] = blx_spread_hash(f->key_type, hashes[i]);
 		hashes = spread;
 	}
-	return blx_kernels_in_use()->fuse_batch(&shape, hashes, n);
+	if (shape.slot_bits == 8)
+		return batch_of(shape, 8, hashes, n);
+	if (shape.slot_bits == 16)
+		return batch_of(shape, 16, hashes, n);
+	return batch_of(shape, shape.slot_bits, hashes, n);
 }
 
 static bool
@@ -237,10 +267,10 @@ get_fetched(const blx_filter *header, uint64_t hash, blx_fetch fetch, void *arg,
 	hash = blx_spread_hash(header->key_type, hash);
 	block = blx_fuse_block(&shape, hash);
 	hash *= *fetch(arg, BLX_FUSE_SALTS + block, 1);
-	blx_fuse_slots(&shape, hash, slots);
-	for (unsigned i = 0; i < shape.key_slots; i++)
+	blx_fuse_slots(&shape, block * shape.block_slots, hash, slots);
+	for (unsigned i = 0; i < BLX_FUSE_SLOTS; i++)
 	{
-		uint64_t	bit = (block * shape.block_slots + slots[i]) * shape.slot_bits;
+		uint64_t	bit = slots[i] * shape.slot_bits;
 		const uint64_t *word = fetch(arg, first_word + bit / 64, 2);
 
 		sum ^= word[0] >> bit % 64 | word[1] << 1 << (63 - bit % 64);

@@ -5,6 +5,7 @@
 #define BLX_FUSE_SIZES_H
 
 #include "core/layouts/layout.h"
+#include "core/layouts/sealed/fuse_slots.h"
 
 #pragma GCC visibility push(hidden)
 
@@ -57,17 +58,13 @@ blx_fuse_shape(const blx_filter *f)
 {
 	const uint64_t *words = blx_cwords(f);
 	uint64_t	parameter = words[BLX_FUSE_PARAMETER];
-	unsigned	segment = (unsigned) (parameter & 255);
 
 	return (blx_fuse) {
 		.salts = words + BLX_FUSE_SALTS,
 		.slots = words + BLX_FUSE_SALTS + f->blocks,
 		.blocks = f->blocks,
 		.block_slots = f->part_bits,
-		.first_slots = f->part_bits - ((f->probes - UINT64_C(1)) << segment),
-		.bytes = f->blocks * f->part_bits * f->parts / 8,
-		.segment = segment,
-		.key_slots = f->probes,
+		.segment = (unsigned) (parameter & 255),
 		.slot_bits = f->parts,
 		.value_bits = (unsigned) (parameter >> 8),
 	};

@@ -114,7 +114,7 @@ count_slots(bench *b, const source *s)
 		{
 			uint64_t	salted = hashes[i] * b->salt;
 
-			blx_fuse_slots(&b->shape, salted, slots);
+			blx_fuse_slots(&b->shape, 0, salted, slots);
 			for (unsigned j = 0; j < BLX_FUSE_SLOTS; j++)
 			{
 				b->sums[slots[j]] ^= salted;
@@ -151,7 +151,7 @@ peel(bench *b)
 		if (b->counts[own] == 0)	/* its key has gone to another slot */
 			continue;
 		b->order[peeled++] = own;
-		blx_fuse_slots(&b->shape, salted, slots);
+		blx_fuse_slots(&b->shape, 0, salted, slots);
 		for (unsigned j = 0; j < BLX_FUSE_SLOTS; j++)
 		{
 			uint64_t	slot = slots[j];
@@ -172,15 +172,18 @@ peel(bench *b)
 static void
 fill_slots(bench *b, uint64_t peeled)
 {
-	uint64_t	base = b->block * b->shape.block_slots;
+	uint64_t	base = b->block * b->shape.block_slots,
+				slots[BLX_FUSE_SLOTS];
 	unsigned	slot_bits = b->shape.slot_bits;
 
 	while (peeled-- > 0)
 	{
 		uint32_t	own = b->order[peeled];
 		uint64_t	salted = b->sums[own],
-					slot = blx_fuse_sum(&b->shape, b->block, salted, slot_bits);
+					slot;
 
+		blx_fuse_slots(&b->shape, base, salted, slots);
+		slot = blx_fuse_sum(&b->shape, slots);
 		slot ^= blx_fuse_fingerprint(salted) << b->shape.value_bits;
 		if (b->values != NULL)
 			slot ^= b->values[own];

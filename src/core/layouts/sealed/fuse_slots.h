@@ -1,22 +1,24 @@
 /*
- * fuse.h - where the slots of a key lie in a sealed filter, and the tests of many
- * keys (layouts/sealed/binary_fuse.c says what they mean).
+ * fuse_slots.h - where the slots of a key lie in a sealed filter (binary_fuse.c says
+ * what they mean).
  *
  * B blocks of S slots, a slot is P bits; a block is segments of L = 2^s slots.  A
- * key has one slot in each of H consecutive segments.  Whatever the words are, and
+ * key has one slot in each of four consecutive segments.  Whatever the words are, and
  * whatever the salts, every slot is one of the block.
+ *
+ * A test of a key in a large filter waits for memory, and how many of them wait
+ * together depends on how few instructions each has: so what callers know to be
+ * constant, such as the bits of a slot, is to be compiled into these functions.
  */
-#ifndef BLX_FUSE_H
-#define BLX_FUSE_H
+#ifndef BLX_FUSE_SLOTS_H
+#define BLX_FUSE_SLOTS_H
 
 #include <stdbool.h>
 #include <string.h>
 
 #include "core/base/hash.h"
 
-#pragma GCC visibility push(hidden)
-
-/* The most slots that a key has. */
+/* The slots of a key. */
 #define BLX_FUSE_SLOTS 4
 
 typedef struct blx_fuse
@@ -25,19 +27,10 @@ typedef struct blx_fuse
 	const uint64_t *slots;		/* all slots, with a word of zeros after them */
 	uint64_t	blocks;			/* B */
 	uint64_t	block_slots;	/* S */
-	uint64_t	first_slots;	/* S - (H - 1) L: where the first slot of a key may be */
-	uint64_t	bytes;			/* of all slots */
 	unsigned	segment;		/* s */
-	unsigned	key_slots;		/* H */
 	unsigned	slot_bits;		/* P */
 	unsigned	value_bits;		/* v: the lowest bits of a slot; the others are the fingerprint */
 } blx_fuse;
-
-/* Bit i of the answer is the test of hash i; n is at most BLX_BATCH.  No filter without keys. */
-extern uint64_t blx_fuse_batch_scalar(const blx_fuse *shape, const uint64_t *hashes, unsigned n);
-#if defined(__x86_64__)
-extern uint64_t blx_fuse_batch_avx512(const blx_fuse *shape, const uint64_t *hashes, unsigned n);
-#endif
 
 /* Returns the block of a hash. */
 static inline uint64_t
@@ -46,17 +39,17 @@ blx_fuse_block(const blx_fuse *shape, uint64_t hash)
 	return blx_scale(hash, shape->blocks);
 }
 
-/* Sets slots[0 .. H-1] to the numbers, in its block, of the slots of a salted hash. */
+/* Sets slots to the numbers, from `base` on, of the slots of a salted hash. */
 static inline __attribute__((always_inline)) void
-blx_fuse_slots(const blx_fuse *shape, uint64_t salted, uint64_t *slots)
+blx_fuse_slots(const blx_fuse *shape, uint64_t base, uint64_t salted, uint64_t slots[BLX_FUSE_SLOTS])
 {
-	uint64_t	first = blx_scale(salted, shape->first_slots),
-				within = (UINT64_C(1) << shape->segment) - 1;
+	uint64_t	length = UINT64_C(1) << shape->segment,
+				first = blx_scale(salted, shape->block_slots - 3 * length);
 
-	slots[0] = first;
-#pragma GCC unroll 4
-	for (unsigned i = 1; i < shape->key_slots; i++)
-		slots[i] = (first + ((uint64_t) i << shape->segment)) ^ (salted >> (i - 1) * shape->segment & within);
+	slots[0] = base + first;
+#pragma GCC unroll 3
+	for (unsigned i = 1; i < BLX_FUSE_SLOTS; i++, salted >>= shape->segment)
+		slots[i] = base + ((first += length) ^ (salted & (length - 1)));
 }
 
 /* Returns the fingerprint of a salted hash: its lowest bits count, as many as a slot has. */
@@ -119,18 +112,15 @@ blx_put_slot(uint64_t *slots, uint64_t i, unsigned slot_bits, uint64_t slot)
 	slots[bit / 64 + 1] |= slot >> 1 >> (63 - bit % 64);
 }
 
-/* Returns the XOR of the slots of a salted hash of that block: value and fingerprint, with other bits above them. */
+/* Returns the XOR of the slots of those numbers: value and fingerprint, with other bits above them. */
 static inline __attribute__((always_inline)) uint64_t
-blx_fuse_sum(const blx_fuse *shape, uint64_t block, uint64_t salted, unsigned slot_bits)
+blx_fuse_sum(const blx_fuse *shape, const uint64_t slots[BLX_FUSE_SLOTS])
 {
-	uint64_t	slots[BLX_FUSE_SLOTS],
-				base = block * shape->block_slots,
-				sum = 0;
+	uint64_t	sum = 0;
 
-	blx_fuse_slots(shape, salted, slots);
 #pragma GCC unroll 4
-	for (unsigned i = 0; i < shape->key_slots; i++)
-		sum ^= blx_slot_at(shape->slots, base + slots[i], slot_bits);
+	for (unsigned i = 0; i < BLX_FUSE_SLOTS; i++)
+		sum ^= blx_slot_at(shape->slots, slots[i], shape->slot_bits);
 	return sum;
 }
 
@@ -141,16 +131,4 @@ blx_fuse_agrees(const blx_fuse *shape, uint64_t sum, uint64_t salted)
 	return blx_lowest_bits(sum >> shape->value_bits ^ blx_fuse_fingerprint(salted), shape->slot_bits - shape->value_bits) == 0;
 }
 
-/* True if the key may be in the filter, whose slots have slot_bits bits: compiled for the usual ones. */
-static inline __attribute__((always_inline)) bool
-blx_fuse_has(const blx_fuse *shape, uint64_t hash, unsigned slot_bits)
-{
-	uint64_t	block = blx_fuse_block(shape, hash),
-				salted = hash * shape->salts[block];
-
-	return blx_fuse_agrees(shape, blx_fuse_sum(shape, block, salted, slot_bits), salted);
-}
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_FUSE_H */
+#endif							/* BLX_FUSE_SLOTS_H */
