@@ -634,10 +634,45 @@ def locks(args):
     session.close()
 
 
+def is_pruned(session):
+    pruned = "SELECT partitions_pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session'"
+    before = int(session.run(pruned)[0])
+    session.run("SELECT * FROM log WHERE id = 14")
+    return int(session.run(pruned)[0]) > before
+
+
+def cancelled(args):
+    """A statement that is cancelled while it reads which lookups a table has leaves nothing wrong behind."""
+    holder, session = Session(DATABASE), Session(DATABASE)
+    session.run("SELECT partitions_pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session'")
+    session.run("SELECT * FROM keys WHERE k = 1")
+    holder.run("BEGIN")
+    holder.run("LOCK TABLE pg_index IN ACCESS EXCLUSIVE MODE")
+    session.run("SET statement_timeout = 100")
+    state = session.answer("SELECT * FROM log WHERE id = 14")[1]
+    holder.run("ROLLBACK")
+    session.run("SET statement_timeout = 0")
+    check("cancelled: lookups go on", state == "57014" and is_pruned(session), state)
+
+
+def old_snapshots(args):
+    """With old_snapshot_threshold rows may be gone that a snapshot sees, and the server notices it where they have been: nothing is left out."""
+    if server.psql("SELECT current_setting('server_version_num')::int >= 170000", DATABASE, stop=True).stdout == "t\n":
+        return
+    for value, expected in (("1h", False), ("-1", True)):
+        server.psql(f"ALTER SYSTEM SET old_snapshot_threshold = '{value}'", "postgres", stop=True)
+        server.as_server("pg_ctl", "-D", os.environ["PGDATA"], "-s", "-w", "-m", "fast", "stop")
+        if not server.start(os.environ["PGDATA"]):
+            sys.exit("the server does not start")
+        session = Session(DATABASE)
+        check(f"old_snapshot_threshold = {value}", is_pruned(session) == expected)
+        session.close()
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only")
-    parser.add_argument("--part", default="matrix,control,ddl,locks,skew,stress,crashes,random")
+    parser.add_argument("--part", default="matrix,control,ddl,cancelled,old_snapshots,locks,skew,stress,crashes,random")
     parser.add_argument("--statements", type=int, default=6000)
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
@@ -657,6 +692,10 @@ def main():
                 control(args, library)
             elif part == "ddl":
                 ddl(args, library)
+            elif part == "cancelled":
+                cancelled(args)
+            elif part == "old_snapshots":
+                old_snapshots(args)
             elif part == "crashes":
                 crashes(args)
             elif part == "locks":

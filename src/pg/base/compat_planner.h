@@ -61,6 +61,13 @@ PermissionsHold(List *infos)
 #define EXEC_FLAG_EXPLAIN_GENERIC 0
 #endif
 
+/* until 16, with old_snapshot_threshold */
+#if PG_VERSION_NUM >= 170000
+#define SNAPSHOTS_GROW_TOO_OLD false
+#else
+#define SNAPSHOTS_GROW_TOO_OLD (old_snapshot_threshold >= 0)
+#endif
+
 /* whether the valid children of an Append are known is told by a flag since 17 */
 #if PG_VERSION_NUM >= 170000
 #define SetValidChildren(append, set) ((append)->as_valid_subplans = (set), (append)->as_valid_subplans_identified = true)

@@ -23,7 +23,9 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
+#include "pg/base/compat_planner.h"
 #include "pg/partitions/store/candidates.h"
 
 bool		bloomx_partition_lookup = true;
@@ -33,7 +35,8 @@ bool		bloomx_partition_lookup = true;
 typedef struct KnownTable
 {
 	Oid			oid;			/* key */
-	bool		is_valid;
+	bool		is_valid;		/* no message came since it was begun to be read */
+	bool		is_read;		/* to the end: there may have been an error */
 	List	   *lookups;		/* of TableLookup, in TopMemoryContext */
 } KnownTable;
 
@@ -158,7 +161,7 @@ LookupsOf(Oid table)
 	MemoryContext old;
 	bool		found;
 
-	if (known != NULL && known->is_valid)
+	if (known != NULL && known->is_valid && known->is_read)
 		return known->lookups;
 
 	/* a message that comes while the catalogs are read finds the entry, and its mark is not overwritten */
@@ -166,6 +169,7 @@ LookupsOf(Oid table)
 	if (!found)
 		known->lookups = NIL;
 	known->is_valid = true;
+	known->is_read = false;
 	lookups = ReadLookups(table);
 	known = hash_search(known_tables, &table, HASH_FIND, NULL);
 
@@ -180,6 +184,7 @@ LookupsOf(Oid table)
 		known->lookups = lappend(known->lookups, copy);
 	}
 	MemoryContextSwitchTo(old);
+	known->is_read = true;
 	return known->lookups;
 }
 
@@ -308,6 +313,9 @@ LevelIsCurrent(const Level *level, uint64 serial, PartitionDesc descriptor)
 bool
 AskStore(LookupQuestion *question, Snapshot snapshot)
 {
+	/* VACUUM may have removed rows that the snapshot sees, and their keys: the server notices that when a partition is read */
+	if (SNAPSHOTS_GROW_TOO_OLD)
+		return false;
 	/* a lock before the answer: who adds the key afterwards finds it */
 	if (IsolationIsSerializable() && snapshot != InvalidSnapshot)
 		LookupPredicateLocks(question->hashes, question->n_hashes, snapshot);
