@@ -403,6 +403,8 @@ class Test:
                 term = f"({term} OR {g.condition(table, column, operator, wrap) or 'false'})"
             elif r.random() < 0.03:
                 term = f"NOT ({term})"
+            elif column in FILTERS and re.search(r"@> (ANY|ALL) ", term):
+                pass  # of filters, an index is asked by @> for one key, and by ?| and ?& for several
             elif not term.endswith(" NULL") or k.method == "bloomx" and column not in FILTERS:
                 top.append((index, column, k, operator))
             terms.append(term)
@@ -411,8 +413,8 @@ class Test:
         if r.random() < 0.15:
             terms.append(f"id % {r.choice([2, 5])} = 1")
         if r.random() < 0.05:
+            top = top if len(terms) == 1 else []
             terms = ["(" + " OR ".join(terms) + ")"]
-            top = [] if len(asked) > 1 else top
         return " AND ".join(terms), top if not index.predicate else []
 
     def compare(self, session, g, table):
@@ -450,16 +452,17 @@ class Test:
         with self.lock:
             self.queries += 1
             uses = {name: cond for name, cond in re.findall(r"Bitmap Index Scan on (\S+)\n\s*Index Cond: (.*)", "\n".join(plan))}
-            used = bool(top and uses)
+            should = any(c != "bo" for _, c, _, _ in top)  # the planner makes `bo = true` to `bo`, for which no index has an operator
+            used = bool(should and uses)
             self.indexed += used
-            if top and not used:
+            if should and not used:
                 self.by_scan.append(f"{top[0][0].method} {where}")
             for _, column, k, operator in top:
                 for index in table.indexes:
                     mine = index.name in uses and any(c == column and p.name == k.name for c, p, _ in index.parts)
                     if mine and f" {operator} " in uses[index.name] and column in uses[index.name]:
                         self.used[k.method, k.name, operator] = self.used.get((k.method, k.name, operator), 0) + 1
-            self.should += bool(top)
+            self.should += should
         if index_answer != scan_answer:
             missed = session.run(f"SELECT id FROM {table.name} WHERE ({where}) IS TRUE EXCEPT SELECT id FROM {table.name} WHERE {where} LIMIT 5")
             where_asked = "standby" if session.value("pg_is_in_recovery()") == "true" else "primary"
@@ -749,7 +752,7 @@ class Test:
                     passed += 1
                 else:
                     self.fail(f"no plan had {operator} of {k.method} {k.name} in an index condition")
-        if self.indexed < 0.9 * self.should:
+        if self.indexed < 0.97 * self.should:
             self.fail("too few conditions used an index; these did not:\n" + "\n".join(w[:200] for w in self.by_scan[-20:]))
         session.run("ALTER SYSTEM RESET wal_consistency_checking")
         session.run(DROP_SLOT)
