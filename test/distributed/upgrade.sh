@@ -38,6 +38,11 @@ CREATE INDEX keys_set ON keys USING bloomset (k) WITH (fpr = 0.0001);
 INSERT INTO keys SELECT 'k' || g FROM generate_series(5001, 6000) g;
 CREATE TABLE stream (filter bloomset_stage(5000, 0.0001)) USING bloomset_table;
 SELECT count(*) AS added FROM generate_series(1, 20000) g WHERE bloomset_add('stream', g);
+SELECT bloomset_claim('stream', 20001);
+CREATE UNLOGGED TABLE pairs AS SELECT g AS a, 'b' || g AS b FROM generate_series(1, 3000) g;
+CREATE INDEX pairs_one ON pairs USING bloomset (a, b) WITH (capacity = 5000);
+CREATE INDEX pairs_grown ON pairs USING bloomset (b) WITH (stage_size = 64, fpr = 0.0001);
+INSERT INTO pairs SELECT g, 'b' || g FROM generate_series(3001, 60000) g;
 CREATE TABLE log (id int, part int) PARTITION BY HASH (part);
 CREATE TABLE log_0 PARTITION OF log FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE log_1 PARTITION OF log FOR VALUES WITH (MODULUS 2, REMAINDER 1);
@@ -53,7 +58,8 @@ cat >show.sql <<'SQL'
 SELECT name, encode(f::bytea, 'hex') FROM filters ORDER BY name;
 SELECT format_type(atttypid, atttypmod) FROM pg_attribute WHERE attrelid = 'typed'::regclass AND attnum > 0 ORDER BY attnum;
 SELECT encode(f::bytea, 'hex'), encode(g::bytea, 'hex') FROM typed;
-SELECT encode(bloomset_value('keys_set')::bytea, 'hex');
+SELECT encode(bloomset_value(s::regclass)::bytea, 'hex') FROM unnest(ARRAY['keys_set', 'pairs_one', 'pairs_grown']) s;
+SELECT s, stages, capacity FROM unnest(ARRAY['keys_set', 'pairs_one', 'pairs_grown', 'stream']) s, bloomset_info(s::regclass);
 SELECT encode(filter::bloomfilter::bytea, 'hex') FROM stream;
 -- the keys of partitions, and which partitions each may be in
 SELECT * FROM bloomx_partitions('log_id') ORDER BY 1;
@@ -67,7 +73,8 @@ cat >probe.sql <<'SQL'
 \pset format unaligned
 \pset tuples_only on
 SELECT count(*) + bloomset_check('keys_set') - 6000 - (SELECT count(*) FROM keys WHERE NOT bloomset_contains('keys_set', k))
-  - (SELECT count(*) FROM generate_series(1, 20000) g WHERE NOT bloomset_contains('stream', g))
+  - (SELECT count(*) FROM generate_series(1, 20001) g WHERE NOT bloomset_contains('stream', g))
+  + bloomset_check('pairs_one') + bloomset_check('pairs_grown') - 120000
   FROM filters, generate_series(1, 5000) g
  WHERE CASE WHEN name LIKE '% integer' THEN f @> g::int8 WHEN name LIKE '% text' THEN f @> ('k' || g) ELSE f @> g::numeric END;
 SQL
