@@ -552,7 +552,11 @@ class Test(server.Checks):
         joined = server.psql(f"{self.JOINS}; SELECT count(*) FROM asked JOIN d0 USING (k); SELECT index_scans_skipped > 2000 FROM bloomx_last_runtime_filters()", DATABASE, stop=True).stdout.split()
         self.ok("a nested loop asks a set", None if joined == ["1000", "t"] else f"{joined}")
         paths = [self.path(f"d{i}_k") for i in range(sets)]
+        server.psql("CREATE TABLE zeroed (filter bloomset_stage) USING bloomset_table; SELECT bloomset_add('zeroed', 1)", DATABASE, stop=True)
+        zeroed = self.path("zeroed")
         stop("fast")
+        with open(zeroed, "r+b") as file:
+            file.write(bytes(BLOCK))
         for i, path in enumerate(paths):
             with open(path, "r+b") as file:
                 content = bytearray(file.read())
@@ -598,6 +602,12 @@ class Test(server.Checks):
                     break
             session.close()
         self.ok(f"damage is an error and no crash ({noticed} errors)", "; ".join(problems) or (None if noticed else "none was noticed"))
+        for statement in ("SELECT bloomset_contains('zeroed', 1)", "SELECT bloomset_add('zeroed', 2)", "SELECT count(*) FROM zeroed"):
+            try:
+                problem = str(self.one(statement))
+            except Failure as failure:
+                problem = None if failure.state == "XX001" else str(failure)
+            self.ok(f"a set without a table whose first page is lost is not empty: {statement}", problem)
         self.ok("a damaged set is no reason for a nested loop to fail", None if joins == {"1000"} else f"{joins}")
         self.ok("damage to what says where keys are is no wrong answer", None if wrong == 0 else f"{wrong} sets lack keys")
         configure(ignore_checksum_failure=None)

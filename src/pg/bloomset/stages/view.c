@@ -284,15 +284,18 @@ OpenOptionalSetView(Relation rel)
 bool
 HasMetaPage(Relation rel)
 {
+	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 	Buffer		buffer;
 	bool		is_new;
 
-	if (RelationGetNumberOfBlocks(rel) == 0)
+	if (blocks == 0)
 		return false;
 	buffer = ReadBuffer(rel, SET_META_BLOCK);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
 	is_new = PageIsNew(BufferGetPage(buffer));	/* a crash has come between the extension and the record */
 	UnlockReleaseBuffer(buffer);
+	if (is_new && blocks > 1)
+		ReportSetDamage(rel, SET_META_BLOCK, "The metapage is empty, but the set has other pages.");
 	return !is_new;
 }
 
