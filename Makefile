@@ -65,7 +65,8 @@ NO_LOCALE = 1
 
 # xxHash is inlined from its header: nothing to link
 PG_CPPFLAGS = -I$(srcdir)/src -DBLX_INSIDE
-PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement
+# What PostgreSQL does not look for by name stays within the library: no other one's symbols can replace it (compat.h, core/bloomx.h).
+PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement -fvisibility=hidden
 
 # the major version of PostgreSQL for which the objects were compiled
 BUILT_FOR = src/.built-for

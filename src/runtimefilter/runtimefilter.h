@@ -2,8 +2,7 @@
  * runtimefilter.h - joins that filter one side by the other: a filter, where it is applied, and what
  * state it is in.  README.md has the map of this room and the life of a filter.
  */
-#ifndef RUNTIMEFILTER_H
-#define RUNTIMEFILTER_H
+#pragma once
 
 #include "pg/base/compat.h"
 
@@ -13,8 +12,6 @@
 
 #include "runtimefilter/keys/keycode.h"
 #include "runtimefilter/keys/keyset.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct RuntimeFilter RuntimeFilter;
 typedef struct FilterPoint FilterPoint;
@@ -193,7 +190,3 @@ struct FilterPoint
 	bool		in_runs;		/* of pages (pageruns.c) */
 	TableScanDesc source;		/* that reads them: the node's own scan, or another */
 };
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_H */

@@ -2,12 +2,9 @@
  * base.h - what the core stands on, beyond what bloomx.h says: errors
  * (docs/internals/design.md, "Errors and messages"), memory, identities, sorting.
  */
-#ifndef BLX_BASE_H
-#define BLX_BASE_H
+#pragma once
 
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- base.c ---- */
 
@@ -47,7 +44,3 @@ extern void blx_sort_values(uint8_t *values, uint64_t n);
 
 /* The same with n pairs of 16 bytes, by the first 8.  poll (or NULL) is called now and then; if it does not return, the pairs are all there. */
 extern void blx_sort_pairs(uint8_t *pairs, uint64_t n, void (*poll) (void));
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_BASE_H */

@@ -10,8 +10,7 @@
  * These functions are part of the format: they never change.  Canonical bytes
  * are made elsewhere, in the SQL half.
  */
-#ifndef BLX_HASH_H
-#define BLX_HASH_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -73,5 +72,3 @@ blx_scale(uint64_t h, uint64_t n)
 
 	return (uint64_t) (((u128) h * n) >> 64);
 }
-
-#endif							/* BLX_HASH_H */

@@ -2,8 +2,7 @@
  * words.h - 64-bit words: those of a filter's body, and words as bytes, the
  * lowest first, wherever they stand.
  */
-#ifndef BLX_WORDS_H
-#define BLX_WORDS_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -55,5 +54,3 @@ blx_put_word(uint8_t *out, uint64_t word)
 	word = blx_to_le64(word);
 	memcpy(out, &word, 8);
 }
-
-#endif							/* BLX_WORDS_H */

@@ -2,13 +2,10 @@
  * filter.h - operations on filters in memory that the caller brings, and on
  * parts of filters: what the PostgreSQL half needs beyond bloomx.h.
  */
-#ifndef BLX_FILTER_H
-#define BLX_FILTER_H
+#pragma once
 
 #include "core/layouts/geometry.h"
 #include "core/layouts/layout.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- options.c ---- */
 
@@ -149,7 +146,3 @@ extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size,
  * left alone), and checks the body as no later reader will.
  */
 extern bool blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_FILTER_H */

@@ -2,12 +2,9 @@
  * growth.h - open sets that grow, within limits that the host sets, and unions, in
  * which they may.
  */
-#ifndef BLX_GROWTH_H
-#define BLX_GROWTH_H
+#pragma once
 
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * What an open set may become.  An unplanned set that would take more than
@@ -76,7 +73,3 @@ extern bool blx_check_blank(const blx_filter *f, const blx_filter *blank, blx_er
 
 /* blx_unite, with open sets growing within these limits. */
 extern blx_filter *blx_unite_within(const blx_filter *a, const blx_filter *b, const blx_growth *growth, blx_error *error);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_GROWTH_H */

@@ -7,16 +7,13 @@
  * test.  Most of these have eight parts, and a kernel of their own that has
  * nothing to decide.
  */
-#ifndef BLX_INLINE_H
-#define BLX_INLINE_H
+#pragma once
 
 #include <string.h>
 
 #include "core/bloomx.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Test and addition by the table of layouts. */
 extern bool blx_test_other(const blx_filter *f, uint64_t hash);
@@ -97,7 +94,3 @@ blx_add_inline(blx_filter *f, const uint64_t *hashes, size_t n)
 		atomic_load_explicit(&blx_add_default, memory_order_relaxed) (f, *hashes);
 	return 1;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_INLINE_H */

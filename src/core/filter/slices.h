@@ -9,12 +9,9 @@
  * does not have.  Slice s of many signatures is the string of their bits s.  The
  * AND of one slice per part of a key tells which of them may hold it.
  */
-#ifndef BLX_SLICES_H
-#define BLX_SLICES_H
+#pragma once
 
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * Sets *g to the geometry that an index of such filters should have: that of f,
@@ -70,7 +67,3 @@ extern void blx_transpose(uint64_t words[64]);
 
 /* ANDs n words of src into dst.  Returns the OR of the results: 0 if no bit is left. */
 extern uint64_t blx_and_slice(uint64_t *dst, const uint64_t *src, size_t n);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_SLICES_H */

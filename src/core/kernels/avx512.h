@@ -15,8 +15,7 @@
  * What a file defines itself is the test of a full block, full_has and
  * full_batch_has: block_has and batch_has for 8 parts.
  */
-#ifndef BLX_AVX512_H
-#define BLX_AVX512_H
+#pragma once
 
 /*
  * GCC clears the upper halves of the registers (vzeroupper) only from -O2 on.
@@ -144,5 +143,3 @@ blocks_meet(const uint64_t *a, const uint64_t *b)
 {
 	return _mm512_testn_epi64_mask(_mm512_loadu_si512(a), _mm512_loadu_si512(b)) == 0;
 }
-
-#endif							/* BLX_AVX512_H */

@@ -11,8 +11,7 @@
  * These formulas are part of the format: every path and every release computes
  * the same positions.
  */
-#ifndef BLX_BLOCK_H
-#define BLX_BLOCK_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ blx_parts_set(uint64_t *block, unsigned from, unsigned parts, uint64_t mixed)
 	for (unsigned j = from; j < parts; j++)
 		block[j] |= UINT64_C(1) << blx_group_bit(mixed, j);
 }
-
-#endif							/* BLX_BLOCK_H */

@@ -9,8 +9,7 @@
  * is that of block.h.  Sizes are the caller's to check: a kernel reads and writes exactly
  * the words that its arguments describe.
  */
-#ifndef BLX_KERNELS_H
-#define BLX_KERNELS_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -124,5 +123,3 @@ blx_words_meet(const uint64_t *a, const uint64_t *b, uint64_t n)
 }
 
 #pragma GCC visibility pop
-
-#endif							/* BLX_KERNELS_H */

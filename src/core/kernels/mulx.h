@@ -6,8 +6,7 @@
  * its choice and touches no flags; the compiler would take mul, which needs a
  * copy before.
  */
-#ifndef BLX_MULX_H
-#define BLX_MULX_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ scale(uint64_t n, uint64_t h)
 	__asm__("mulx %[h], %[high], %[high]" : [high] "=r"(high) : [h] "r"(h), "d"(n));
 	return high;
 }
-
-#endif							/* BLX_MULX_H */

@@ -12,8 +12,7 @@
  * bits are their choice, too: if half of the cells are set, a cell gets 16 keys
  * with a probability below 1.4e-15.
  */
-#ifndef BLX_COUNTERS_H
-#define BLX_COUNTERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ blx_counters_add(uint64_t *dst, size_t dst_stride, const uint64_t *src, size_t s
 	for (size_t p = 0; p < BLX_PLANES; p++)
 		dst[p * dst_stride] |= carry;	/* a carry out of the top plane: saturate */
 }
-
-#endif							/* BLX_COUNTERS_H */

@@ -5,8 +5,7 @@
  * base of the block's size.  How many digits a hash gives is the layout's choice
  * and part of the format (docs/internals/FORMAT.md).
  */
-#ifndef BLX_DIGITS_H
-#define BLX_DIGITS_H
+#pragma once
 
 #include "core/base/hash.h"
 
@@ -36,5 +35,3 @@ blx_next_digit(blx_digits *d)
 	d->fraction *= d->base;
 	return bit;
 }
-
-#endif							/* BLX_DIGITS_H */

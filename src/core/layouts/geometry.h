@@ -1,14 +1,11 @@
 /*
  * geometry.h - shapes and sizes, beyond what bloomx.h says.
  */
-#ifndef BLX_GEOMETRY_H
-#define BLX_GEOMETRY_H
+#pragma once
 
 #include "core/base/base.h"
 #include "core/base/words.h"
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /* True if the layout can have that geometry and a value can hold it. */
 extern bool blx_geometry_check(const blx_geometry *g, blx_error *error);
@@ -66,7 +63,3 @@ extern unsigned blx_most_k(double fpr);
 
 /* True if 0 < fpr < 1. */
 extern bool blx_check_rate(double fpr, blx_error *error);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_GEOMETRY_H */

@@ -15,16 +15,13 @@
  * These functions work on bare words and a shape.  They know nothing of headers;
  * the shape is the caller's to check.
  */
-#ifndef BLX_GROUPS_H
-#define BLX_GROUPS_H
+#pragma once
 
 #include "core/base/hash.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
 #include "core/layouts/counters.h"
 #include "core/layouts/layout.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct blx_groups
 {
@@ -147,7 +144,3 @@ extern void blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t
 
 /* True if no key can be in both. */
 extern bool blx_groups_disjoint(const uint64_t *a, blx_groups a_shape, const uint64_t *b, blx_groups b_shape);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_GROUPS_H */

@@ -9,8 +9,7 @@
  * n a number of keys.  Functions with an error argument return false when they
  * fail, and write the reason there.
  */
-#ifndef BLX_LAYOUT_H
-#define BLX_LAYOUT_H
+#pragma once
 
 #include "core/base/base.h"
 #include "core/base/words.h"
@@ -308,5 +307,3 @@ blx_filter_row(uint8_t layout)
 extern bool blx_same_name(const char *text, const char *name);
 
 #pragma GCC visibility pop
-
-#endif							/* BLX_LAYOUT_H */

@@ -1,12 +1,9 @@
 /*
  * traits.h - what the rest of the world must know of a layout (table.c).
  */
-#ifndef BLX_TRAITS_H
-#define BLX_TRAITS_H
+#pragma once
 
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Operations that a layout may not have. */
 enum blx_operation
@@ -55,7 +52,3 @@ blx_is_sealed(uint8_t layout)
 {
 	return (blx_traits(layout) & BLX_SEALED) != 0;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_TRAITS_H */

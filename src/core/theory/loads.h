@@ -1,13 +1,10 @@
 /*
  * loads.h - means over the number of keys that fall into one of many blocks.
  */
-#ifndef BLX_LOADS_H
-#define BLX_LOADS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#pragma GCC visibility push(hidden)
 
 /*
  * Returns the mean of f(i, arg) over the load i of one of `blocks` equally
@@ -35,7 +32,3 @@ blx_power(double x, unsigned k)
 			r *= x;
 	return r;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_LOADS_H */

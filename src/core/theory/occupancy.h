@@ -5,8 +5,7 @@
  * m is a number of bits, at least 1, and may be any double up to the size of
  * the largest filter.  Arguments are the caller's to check.
  */
-#ifndef BLX_OCCUPANCY_H
-#define BLX_OCCUPANCY_H
+#pragma once
 
 #include <math.h>
 
@@ -85,5 +84,3 @@ blx_hit(double x, double y, double *re, double *im)
  */
 #define BLX_CIRCLE_LEAST 64
 extern void blx_circle_init(blx_circle *circle, double t);
-
-#endif							/* BLX_OCCUPANCY_H */

@@ -8,8 +8,7 @@
  * and are rounded then.  Every result is a probability from 0 to 1.  Every
  * function takes milliseconds at most, whatever the numbers.
  */
-#ifndef BLX_THEORY_H
-#define BLX_THEORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -93,5 +92,3 @@ extern double blx_overlap_partitioned(double m, unsigned k, double a, double b);
  * result is 1 if k = 0.  Takes n k steps.
  */
 extern double blx_run_probability(const double *r, unsigned n, unsigned k);
-
-#endif							/* BLX_THEORY_H */

@@ -1,8 +1,7 @@
 /*
  * compat.h - every difference between the supported PostgreSQL versions.
  */
-#ifndef BLOOMX_COMPAT_H
-#define BLOOMX_COMPAT_H
+#pragma once
 
 #include "postgres.h"
 #include "fmgr.h"
@@ -36,19 +35,24 @@
 #define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
 #define ereturn(context, result, ...) do { errsave(context, __VA_ARGS__); return result; } while (0)
 #define NewSoftErrors() ((Node *) palloc0(sizeof(Node)))
-static inline bool
-InputFunctionCallSoftly(FmgrInfo *function, char *text, Oid io_param, int32 typmod, Node *soft, Datum *value)
-{
-	*value = InputFunctionCall(function, text, io_param, typmod);
-	return true;
-}
-
+#define InputFunctionCallSoftly(function, text, io_param, typmod, soft, value) \
+	((void) (soft), *(value) = InputFunctionCall(function, text, io_param, typmod), true)
 #define QUERY_RELIDS(root) ((root)->all_baserels)
 #define RelationLocator RelFileNode
 #define LOCATOR_OF(relation) ((relation)->rd_node)
 #define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
 #define OwnsRelation(id, user) pg_class_ownercheck(id, user)
+
+/* what PostgreSQL looks for by name must be visible, beside all that is hidden (Makefile) */
+#undef PGDLLEXPORT
+#define PGDLLEXPORT __attribute__((visibility("default")))
+#undef PG_FUNCTION_INFO_V1
+#define PG_FUNCTION_INFO_V1(function) \
+	extern PGDLLEXPORT Datum function(PG_FUNCTION_ARGS); \
+	extern PGDLLEXPORT const Pg_finfo_record *pg_finfo_##function(void); \
+	const Pg_finfo_record *pg_finfo_##function(void) {static const Pg_finfo_record info = {1}; return &info;} \
+	extern int	no_such_variable
 
 /* the phases in which a shared hash table is built have other names */
 #define PHJ_BUILD_HASH_INNER PHJ_BUILD_HASHING_INNER
@@ -125,9 +129,7 @@ ArgumentChangedInPlace(Node *request)
 	if (!IsA(request, SupportRequestModifyInPlace))
 		return NULL;
 	first = (Param *) linitial(in_place->args);
-	if (!IsA(first, Param) || first->paramkind != PARAM_EXTERN || first->paramid != in_place->paramid)
-		return NULL;
-	return (Node *) first;
+	return IsA(first, Param) && first->paramkind == PARAM_EXTERN && first->paramid == in_place->paramid ? (Node *) first : NULL;
 }
 #else
 #define VacuumDelayPoint() vacuum_delay_point()
@@ -196,5 +198,3 @@ ArgumentChangedInPlace(Node *request)
 
 /* The private data of postgres_fdw's scan of a table: query, columns, rows per fetch (runtimefilter/remote/remote.c); remote_filters.sh tries it. */
 #define POSTGRES_FDW_IS_KNOWN (PG_VERSION_NUM < 200000)
-
-#endif							/* BLOOMX_COMPAT_H */

@@ -4,8 +4,7 @@
 #ifndef BLOOMX_TOTALS_H
 #define BLOOMX_TOTALS_H
 
-#include "postgres.h"
-#include "fmgr.h"
+#include "pg/base/compat.h"
 
 #pragma GCC visibility push(hidden)
 

@@ -8,12 +8,9 @@
  *   match.c       whether keys are of the type that a filter has
  *   reading.c     constants of type text that are read as keys of another type
  */
-#ifndef BLOOMX_KEYS_H
-#define BLOOMX_KEYS_H
+#pragma once
 
 #include "pg/base/base.h"
-
-#pragma GCC visibility push(hidden)
 
 /* What is known of an SQL type whose values are keys. */
 typedef struct KeyType KeyType;
@@ -166,7 +163,3 @@ extern uint64 HashStoredRow(KeyType *key, Datum value, uint64 seed);	/* NULLs at
 extern uint64 HashRange(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashMultirange(KeyType *key, Datum value, uint64 seed);
 extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_KEYS_H */

@@ -1,8 +1,7 @@
 /*
  * budget.h - the time that a filter may spend.
  */
-#ifndef RUNTIMEFILTER_BUDGET_H
-#define RUNTIMEFILTER_BUDGET_H
+#pragma once
 
 #include "pg/base/compat.h"
 
@@ -26,5 +25,3 @@ NanosecondsSince(instr_time start)
 	INSTR_TIME_SUBTRACT(now, start);
 	return INSTR_TIME_GET_DOUBLE(now) * 1e9;
 }
-
-#endif							/* RUNTIMEFILTER_BUDGET_H */

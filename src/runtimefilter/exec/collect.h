@@ -1,13 +1,10 @@
 /*
  * collect.h - collects the keys of one join.
  */
-#ifndef RUNTIMEFILTER_COLLECT_H
-#define RUNTIMEFILTER_COLLECT_H
+#pragma once
 
 #include "runtimefilter/query/optional.h"
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- the life of a filter (README.md): each changes its state ---- */
 
@@ -65,7 +62,3 @@ CompleteShared(RuntimeFilter *filter)
 }
 
 extern void CompleteSharedFor(FilterPoint *point);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_COLLECT_H */

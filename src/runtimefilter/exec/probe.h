@@ -1,14 +1,11 @@
 /*
  * probe.h - tests the rows of a filter point.
  */
-#ifndef RUNTIMEFILTER_PROBE_H
-#define RUNTIMEFILTER_PROBE_H
+#pragma once
 
 #include "executor/tuptable.h"
 
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* True if the filter is to be asked now, about that number of rows. */
 extern bool FilterIsArmed(AppliedFilter *applied, uint32 rows);
@@ -55,7 +52,3 @@ extern bool RowPasses(FilterPoint *point, TupleTableSlot *slot);
 
 /* The method of a filter point, unless it is a scan of a heap. */
 extern TupleTableSlot *ExecPoint(PlanState *ps);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_PROBE_H */

@@ -1,12 +1,9 @@
 /*
  * rangeindex.h - asks a BRIN index whether a page range may hold a key of a set.
  */
-#ifndef RUNTIMEFILTER_RANGEINDEX_H
-#define RUNTIMEFILTER_RANGEINDEX_H
+#pragma once
 
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct RangeIndex RangeIndex;
 
@@ -44,7 +41,3 @@ extern bool RangeMayHold(RangeIndex *index, const KeySet *set, BlockNumber start
 /* What a question costs, in nanoseconds; infinite if the answer would always be yes. */
 extern double RangeQuestionCost(const RangeIndex *index, const KeySet *set);
 extern BlockNumber PagesPerRange(const RangeIndex *index);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_RANGEINDEX_H */

@@ -1,12 +1,9 @@
 /*
  * scans.h - scans that read less: rows of a page together, runs of pages, partitions.
  */
-#ifndef RUNTIMEFILTER_SCANS_H
-#define RUNTIMEFILTER_SCANS_H
+#pragma once
 
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- heapscan.c ---- */
 
@@ -37,7 +34,3 @@ extern void ConsiderPartition(FilterPoint *point);
 
 /* True if a filter says that the partition has no matching row. */
 extern bool PartitionIsExcluded(FilterPoint *point);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_SCANS_H */

@@ -2,12 +2,9 @@
  * keycode.h - from the values of a join key to 64-bit codes that are equal if the
  * join's operator says that the values are.
  */
-#ifndef RUNTIMEFILTER_KEYCODE_H
-#define RUNTIMEFILTER_KEYCODE_H
+#pragma once
 
 #include "pg/base/compat.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef enum CodeKind
 {
@@ -95,7 +92,3 @@ CodeOf(KeyCoder *coder, Datum value)
 {
 	return IsInteger(coder) ? (uint64) IntegerOf(coder->kind, value) : HashCode(coder, value);
 }
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_KEYCODE_H */

@@ -4,15 +4,12 @@
  * A key is a 64-bit code (keycode.h).  If keys are integers, the code is the
  * integer, and the set knows its lowest and highest one; otherwise it is a hash.
  */
-#ifndef RUNTIMEFILTER_KEYSET_H
-#define RUNTIMEFILTER_KEYSET_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "core/filter/inline.h"
 #include "runtimefilter/keys/keyvalues.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef enum KeySetForm
 {
@@ -159,7 +156,3 @@ KeySetMayHold(const KeySet *set, uint64 code)
 	}
 	return true;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_KEYSET_H */

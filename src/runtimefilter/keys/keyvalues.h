@@ -5,14 +5,11 @@
  * A set of keys has only hashes of such keys.  A BRIN index has to be asked about
  * the values themselves, so a few of them are kept.
  */
-#ifndef RUNTIMEFILTER_KEYVALUES_H
-#define RUNTIMEFILTER_KEYVALUES_H
+#pragma once
 
 #include "pg/base/compat.h"
 
 #include "runtimefilter/keys/keycode.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The order of a type's values. */
 typedef struct ValueOrder
@@ -62,7 +59,3 @@ extern void FinishKeyValues(KeyValues *values);
 
 /* False if no value is in [low, high].  There must not be too many. */
 extern bool KeyValuesMeetRange(const KeyValues *values, Datum low, Datum high);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_KEYVALUES_H */

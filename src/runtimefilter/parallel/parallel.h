@@ -1,16 +1,13 @@
 /*
  * parallel.h - filters of parallel queries: an optional part.
  */
-#ifndef RUNTIMEFILTER_PARALLEL_H
-#define RUNTIMEFILTER_PARALLEL_H
+#pragma once
 
 #include "storage/dsm.h"
 #include "storage/spin.h"
 #include "utils/dsa.h"
 
 #include "runtimefilter/exec/collect.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The filter of a Parallel Hash, in shared memory. */
 typedef struct PartsOfBuild
@@ -54,7 +51,3 @@ extern bool MayShare(uint64 bytes);
 
 /* The shared hash table will be built anew; no other process is at work. */
 extern void ForgetParts(RuntimeFilter *filter);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_PARALLEL_H */

@@ -1,14 +1,11 @@
 /*
  * grouping.h - filters below nodes that make groups of rows.
  */
-#ifndef RUNTIMEFILTER_GROUPING_H
-#define RUNTIMEFILTER_GROUPING_H
+#pragma once
 
 #include "runtimefilter/keys/keycode.h"
 
 #include "nodes/plannodes.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The nodes that take a row on its way up to the join, from the lowest on. */
 typedef struct ParentNode
@@ -26,7 +23,3 @@ extern bool IsGroupedBy(Plan *plan, AttrNumber column, const KeyCoder *coder);
 
 /* True if the node might throw an error because a group that it makes (the first one), or takes, lacks some of its rows. */
 extern bool PartOfGroupMightFail(const ParentNode *parent, bool is_first);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_GROUPING_H */

@@ -1,12 +1,9 @@
 /*
  * pushdown.h - which joins have filters, and where a key can be tested below a join.
  */
-#ifndef RUNTIMEFILTER_PUSHDOWN_H
-#define RUNTIMEFILTER_PUSHDOWN_H
+#pragma once
 
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* A key that a node's rows have: an expression over its columns, which are Vars of OUTER_VAR; and how to read it. */
 typedef struct PushdownTarget
@@ -35,7 +32,3 @@ extern bool BuildsAreAlike(const RuntimeFilter *filter);
 
 /* Gives filters to the joins of a query that has been started, if wanted, and optional parts what they want. */
 extern void AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_PUSHDOWN_H */

@@ -1,15 +1,12 @@
 /*
  * keyindex.h - indexes that can say which keys their table has.
  */
-#ifndef RUNTIMEFILTER_KEYINDEX_H
-#define RUNTIMEFILTER_KEYINDEX_H
+#pragma once
 
 #include "pg/base/compat.h"
 
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
-
-#pragma GCC visibility push(hidden)
 
 /* An access method of such indexes.  It registers itself, when the module is loaded, by a function that is a constructor. */
 typedef struct KeyIndexMethod
@@ -31,7 +28,3 @@ typedef struct KeyIndexMethod
 extern KeyIndexMethod *key_index_methods;
 
 extern void RegisterKeyIndexMethod(KeyIndexMethod *method);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_KEYINDEX_H */

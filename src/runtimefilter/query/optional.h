@@ -1,14 +1,11 @@
 /*
  * optional.h - parts of this room that can be left out.
  */
-#ifndef RUNTIMEFILTER_OPTIONAL_H
-#define RUNTIMEFILTER_OPTIONAL_H
+#pragma once
 
 #include "utils/guc.h"
 
 #include "runtimefilter/runtimefilter.h"
-
-#pragma GCC visibility push(hidden)
 
 struct FilterReport;
 
@@ -92,7 +89,3 @@ typedef struct SharedBuild
 	/* makes the filter from the keys of all processes, as soon as that is possible */
 	void		(*complete) (RuntimeFilter *filter);
 } SharedBuild;
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_OPTIONAL_H */

@@ -1,8 +1,7 @@
 /*
  * registry.h - what is known of running queries, and the way from a plan node to its point.
  */
-#ifndef RUNTIMEFILTER_REGISTRY_H
-#define RUNTIMEFILTER_REGISTRY_H
+#pragma once
 
 #include "access/xlogdefs.h"
 #include "datatype/timestamp.h"
@@ -101,5 +100,3 @@ extern bool IsOfServer(ExecProcNodeMtd method);
 extern bool VisitPlan(PlanState *ps, bool (*visit) (PlanState *ps, void *context), void *context);
 
 #pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_REGISTRY_H */

@@ -1,14 +1,11 @@
 /*
  * volatility.h - what a plan yields, each time that it runs.
  */
-#ifndef RUNTIMEFILTER_VOLATILITY_H
-#define RUNTIMEFILTER_VOLATILITY_H
+#pragma once
 
 #include "pg/base/compat.h"
 
 #include "nodes/execnodes.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The plain column behind relabelings that change nothing; NULL if the expression is something else. */
 extern Var *PlainColumn(Node *expression);
@@ -30,7 +27,3 @@ extern bool PlanIsStable(PlanState *ps);
 
 /* True if nobody feels it when the plan runs less often, or is not read to its end: it computes nothing volatile. */
 extern bool PlanHasNoSideEffect(PlanState *ps);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_VOLATILITY_H */

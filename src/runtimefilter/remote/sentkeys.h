@@ -2,13 +2,10 @@
  * sentkeys.h - the keys of a join as a value of type bloomfilter, to be sent to
  * another server.
  */
-#ifndef RUNTIMEFILTER_SENTKEYS_H
-#define RUNTIMEFILTER_SENTKEYS_H
+#pragma once
 
 #include "runtimefilter/runtimefilter.h"
 #include "pg/base/compat.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The setting bloomx.runtime_filter_remote_size, in kB. */
 extern int	bloomx_runtime_filter_remote_size;
@@ -45,7 +42,3 @@ extern bool TakesCondition(const char *query);
 
 /* Such a query with one more condition. */
 extern char *AddCondition(const char *query, const char *condition);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_SENTKEYS_H */

@@ -1,13 +1,10 @@
 /*
  * report.h - what filters did: in EXPLAIN, in the last statement, in all.
  */
-#ifndef RUNTIMEFILTER_REPORT_H
-#define RUNTIMEFILTER_REPORT_H
+#pragma once
 
 #include "pg/base/totals.h"
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* What a filter did at a point. */
 typedef struct FilterReport
@@ -52,7 +49,3 @@ extern void InstallExplain(void);
 
 /* What all filters did; bloomx_runtime_filter_totals() shows it. */
 extern TotalsGroup runtime_filter_totals;
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_REPORT_H */

@@ -7,8 +7,7 @@
  * sizing and the formula.  rational shares how it is folded.  The functions are
  * members of struct blx_layout, with the contracts that layout.h states.
  */
-#ifndef BLX_FLAT_H
-#define BLX_FLAT_H
+#pragma once
 
 #include "core/layouts/layout.h"
 
@@ -37,5 +36,3 @@ extern uint64_t blx_flat_folded_bits_set(const blx_filter *f, unsigned times);
 
 /* The option that chooses their hashing scheme. */
 #define BLX_FLAT_HASHING {BLX_OPT_HASHING, BLX_INDEPENDENT, BLX_TRIPLE, BLX_INDEPENDENT}
-
-#endif							/* BLX_FLAT_H */

@@ -2,12 +2,9 @@
  * grouped.h - the layouts whose body is one filter of groups (groups.h): of bits,
  * partitioned_blocked, and of counters, counting.
  */
-#ifndef BLX_GROUPED_H
-#define BLX_GROUPED_H
+#pragma once
 
 #include "core/layouts/groups.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Their groups, which follow the notes. */
 static inline blx_groups
@@ -42,7 +39,3 @@ extern bool blx_grouped_disjoint(const blx_filter *a, const blx_filter *b);
 	.folds = BLX_FOLDS_BLOCKS, \
 	.merge = blx_grouped_merge, \
 	.disjoint = blx_grouped_disjoint
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_GROUPED_H */

@@ -1,12 +1,9 @@
 /*
  * chain.h - the stages of a scalable filter, and one of stages that were filled elsewhere.
  */
-#ifndef BLX_CHAIN_H
-#define BLX_CHAIN_H
+#pragma once
 
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The most stages of a scalable filter. */
 #define BLX_MAX_CHAIN 200
@@ -32,7 +29,3 @@ extern void blx_chain_count(blx_filter *f);
 /* The stages of a scalable filter. */
 extern unsigned blx_chain_stages(const blx_filter *f);
 extern blx_stage blx_chain_stage(const blx_filter *f, unsigned i);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_CHAIN_H */

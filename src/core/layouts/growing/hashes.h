@@ -2,13 +2,10 @@
  * hashes.h - the open set: the distinct key hashes of a filter whose size is
  * not known yet (hashes.c).
  */
-#ifndef BLX_HASHES_H
-#define BLX_HASHES_H
+#pragma once
 
 #include "core/base/hash.h"
 #include "core/bloomx.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The memory of a set with `slots` slots. */
 extern uint64_t blx_hashes_bytes(uint64_t slots, unsigned name_len);
@@ -112,7 +109,3 @@ extern uint64_t blx_capacity_promised(const blx_filter *f);
 
 /* The capacity of a union: the larger one.  A rate is kept only if the union is open, too: of two rates the lower. */
 extern uint64_t blx_joint_capacity(const blx_filter *a, const blx_filter *b, bool open);
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_HASHES_H */

@@ -8,8 +8,7 @@
  * in integers, so every machine computes the same stages; they are part of the
  * format.
  */
-#ifndef BLX_DYNAMIC_STAGE_H
-#define BLX_DYNAMIC_STAGE_H
+#pragma once
 
 #include "core/layouts/layout.h"
 
@@ -99,5 +98,3 @@ extern bool blx_dynamic_plan(uint64_t capacity, double fpr, const blx_options *o
  * whose stages become half full.  False, with the reason, if there is none.
  */
 extern bool blx_dynamic_geometry(const blx_options *options, uint32_t blocks, unsigned probes, blx_geometry *g, blx_error *error);
-
-#endif							/* BLX_DYNAMIC_STAGE_H */

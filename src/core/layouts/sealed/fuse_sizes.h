@@ -1,13 +1,10 @@
 /*
  * fuse_sizes.h - the parts of a sealed filter's body (binary_fuse.c), and their sizes.
  */
-#ifndef BLX_FUSE_SIZES_H
-#define BLX_FUSE_SIZES_H
+#pragma once
 
 #include "core/layouts/layout.h"
 #include "core/layouts/sealed/fuse_slots.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The body: the parameter, the number of keys, the salt of each block, the slots, a word of zeros. */
 enum
@@ -69,7 +66,3 @@ blx_fuse_shape(const blx_filter *f)
 		.value_bits = (unsigned) (parameter >> 8),
 	};
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLX_FUSE_SIZES_H */

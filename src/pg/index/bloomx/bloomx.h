@@ -1,16 +1,13 @@
 /*
  * bloomx.h - what the access method offers to PostgreSQL, and at load time.
  */
-#ifndef BLOOMX_BLOOMX_H
-#define BLOOMX_BLOOMX_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/amapi.h"
 
 #include "pg/index/bloomx/format/options.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- rebuild.c ---- */
 
@@ -33,7 +30,3 @@ extern IndexBulkDeleteResult *bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkD
 extern IndexBulkDeleteResult *bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
 extern void bloomxcostestimate(struct PlannerInfo *root, struct IndexPath *path, double loops, Cost *startup, Cost *total,
 							   Selectivity *selectivity, double *correlation, double *pages);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_BLOOMX_H */

@@ -1,15 +1,12 @@
 /*
  * heaprows.h - all rows of a table, for something that is made of them beside its life.
  */
-#ifndef BLOOMX_HEAPROWS_H
-#define BLOOMX_HEAPROWS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/tableam.h"
 #include "executor/executor.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct HeapRows
 {
@@ -44,7 +41,3 @@ extern void EndHeapRows(HeapRows *rows);
 /* Computes what the index would have of the row, in the memory that is reset after it. */
 extern HeapRow ReadHeapRow(HeapRows *rows);
 #define HeapRowMemory(rows) GetPerTupleMemoryContext((rows)->estate)
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_HEAPROWS_H */

@@ -1,8 +1,7 @@
 /*
  * page.h - a page of an index: its kind, whom it belongs to, what is wrong with it.
  */
-#ifndef BLOOMX_PAGE_H
-#define BLOOMX_PAGE_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -10,8 +9,6 @@
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
 #include "utils/relcache.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The first metapage.  Its page lock is the directory lock of the index. */
 #define META_BLOCK 0
@@ -65,7 +62,3 @@ extern Buffer BloomxReadPage(Relation index, BlockNumber block, BloomxPageKind k
 
 /* Raises the error that a page contradicts the others, or itself; the detail is a sentence. */
 pg_noreturn extern void BloomxReportCorruption(Relation index, BlockNumber block, const char *detail);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_PAGE_H */

@@ -1,14 +1,11 @@
 /*
  * runs.h - free pages, as runs in a metapage.
  */
-#ifndef BLOOMX_RUNS_H
-#define BLOOMX_RUNS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "storage/block.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct BloomxRun
 {
@@ -24,7 +21,3 @@ extern BlockNumber BloomxTakeRun(BloomxRun *runs, uint32 *n, uint32 pages);
  * of all is forgotten; with `keep`, the smallest of the others.
  */
 extern void BloomxAddRun(BloomxRun *runs, uint32 *n, uint32 most, BloomxRun added, bool keep);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_RUNS_H */

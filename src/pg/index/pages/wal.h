@@ -1,16 +1,13 @@
 /*
  * wal.h - changes of pages, and their WAL records.
  */
-#ifndef BLOOMX_WAL_H
-#define BLOOMX_WAL_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/generic_xlog.h"
 
 #include "pg/index/pages/page.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * A change of one page by a caller who knows which bytes change.  Where the format
@@ -45,7 +42,3 @@ extern void BloomxChangeWords(BloomxChange *change, void *place, const void *wor
  * WAL record.  Nobody refers to them yet.
  */
 extern void BloomxWriteImages(Relation index, BlockNumber first, const PGAlignedBlock *images, int n);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_WAL_H */

@@ -6,12 +6,9 @@
  * keys: a scalar is one key, an array has its elements, a text its n-grams.  The
  * access method bloomx and the BRIN classes know no more of a type than this.
  */
-#ifndef BLOOMX_EXTRACT_H
-#define BLOOMX_EXTRACT_H
+#pragma once
 
 #include "pg/keys/keys.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Hashes of keys, in any order and perhaps more than once. */
 typedef struct KeyHashes
@@ -130,7 +127,3 @@ extern KeyCondition *ConditionOfKeys(KeyConditionKind kind, const KeyHashes *key
 
 /* True if a value may meet the condition, of which has_key tells whether it has, or may have, the key of a leaf. */
 extern bool MayMeet(KeyCondition *condition, bool (*has_key) (KeyCondition *leaf, void *arg), void *arg);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_EXTRACT_H */

@@ -5,8 +5,7 @@
  *   extract_text.c   the n-grams of a text, and of LIKE patterns
  *   extract_regex.c  the n-grams that every match of a regular expression has
  */
-#ifndef BLOOMX_NGRAM_H
-#define BLOOMX_NGRAM_H
+#pragma once
 
 #include "pg/keys/extract/extract.h"
 
@@ -109,5 +108,3 @@ extern bool IsCertainLetter(const LetterCase *of, pg_wchar letter);
 extern KeyCondition *ConditionOfRegex(text *pattern, bool ignore_case, Oid collation);
 
 #pragma GCC visibility pop
-
-#endif							/* BLOOMX_NGRAM_H */

@@ -1,8 +1,7 @@
 /*
  * builder.h - the parts of CREATE INDEX and INSERT.
  */
-#ifndef BLOOMX_BUILDER_H
-#define BLOOMX_BUILDER_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/entries.h"
-
-#pragma GCC visibility push(hidden)
 
 /* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
 typedef struct BloomxBuilder
@@ -51,7 +48,3 @@ extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct Inde
 
 /* Builds an index of values with workers.  False, with nothing done, if it may have none. */
 extern bool BloomxBuildInParallel(Relation heap, Relation index, struct IndexInfo *info, BufFile *tids, IndexBuildResult *result);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_BUILDER_H */

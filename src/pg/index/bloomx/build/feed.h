@@ -1,16 +1,13 @@
 /*
  * feed.h - somebody who wants the keys of rows that go into an index of values.
  */
-#ifndef BLOOMX_FEED_H
-#define BLOOMX_FEED_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/genam.h"
 
 #include "pg/keys/extract/extract.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * An optional folder sets this when the library is loaded, by a constructor.  A process
@@ -31,7 +28,3 @@ typedef struct BloomxFeed
 } BloomxFeed;
 
 extern const BloomxFeed *bloomx_feed;	/* NULL: nobody */
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_FEED_H */

@@ -1,16 +1,13 @@
 /*
  * columns.h - the keys of a row of values.
  */
-#ifndef BLOOMX_COLUMNS_H
-#define BLOOMX_COLUMNS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/genam.h"
 
 #include "pg/keys/extract/extract.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
 #define EXTRACT_FUNCTION 1
@@ -36,7 +33,3 @@ extern uint64 BloomxHashOfNull(int column);
 
 /* The type that an extractor is made for (pg/keys/extract/extract.h). */
 extern Oid	BloomxTypeOfColumn(Relation index, int column);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_COLUMNS_H */

@@ -1,8 +1,7 @@
 /*
  * elements.h - the elements of a long array, and the rows that have one of them.
  */
-#ifndef BLOOMX_ELEMENTS_H
-#define BLOOMX_ELEMENTS_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 #include "utils/snapshot.h"
 
 #include "pg/index/bloomx/condition/columns.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The elements of a long array, by the hashes of their keys. */
 typedef struct BloomxElements BloomxElements;
@@ -40,7 +37,3 @@ extern bool BloomxCanFindRows(Relation heap, Relation index, Snapshot snapshot, 
 
 /* Adds them to the bitmap; returns how many there are. */
 extern int64 BloomxFindRows(const BloomxRowsAsked *asked, TIDBitmap *bitmap);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_ELEMENTS_H */

@@ -1,8 +1,7 @@
 /*
  * scan_condition.h - what a scan asks of the keys of a row.
  */
-#ifndef BLOOMX_SCAN_CONDITION_H
-#define BLOOMX_SCAN_CONDITION_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 #include "pg/index/bloomx/condition/columns.h"
 #include "pg/index/bloomx/condition/elements.h"
 #include "pg/index/bloomx/format/metapage.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Strategies of the operator class of filters. */
 #define HOLDS_ALL_STRATEGY 1	/* ?& */
@@ -34,7 +31,3 @@ extern const uint32 *BloomxSlicesOfKey(const BloomxKeys *keys, KeyCondition *lea
 
 /* True if a pending row may meet the condition, which is HAS_ANY of the keys of these elements, if they are not NULL. */
 extern bool BloomxRowMeets(const BloomxKeys *keys, const uint64 *row, KeyCondition *condition, const BloomxElements *elements);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SCAN_CONDITION_H */

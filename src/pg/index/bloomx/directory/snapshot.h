@@ -1,16 +1,13 @@
 /*
  * snapshot.h - what the index consists of at one moment, and the directory lock.
  */
-#ifndef BLOOMX_SNAPSHOT_H
-#define BLOOMX_SNAPSHOT_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "utils/snapshot.h"
 
 #include "pg/index/bloomx/format/metapage.h"
-
-#pragma GCC visibility push(hidden)
 
 /* What the index consists of now, in the current memory context. */
 extern BloomxDirectory *BloomxReadDirectory(Relation index, Snapshot snapshot);
@@ -57,7 +54,3 @@ extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);
 
 /* Notes how many rows of a segment are dead.  Needs the directory lock. */
 extern void BloomxNoteDead(Relation index, uint32 slot, uint32 dead);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SNAPSHOT_H */

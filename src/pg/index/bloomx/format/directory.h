@@ -1,14 +1,11 @@
 /*
  * directory.h - what the directory has of a segment, and the pages that this takes.
  */
-#ifndef BLOOMX_DIRECTORY_H
-#define BLOOMX_DIRECTORY_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/index/pages/page.h"
-
-#pragma GCC visibility push(hidden)
 
 #define MAX_SEGMENT_ROWS (64 * PAGE_WORDS)	/* a slice fits a page */
 
@@ -54,7 +51,3 @@ BloomxSegmentPages(const BloomxSegment *segment)
 
 	return BloomxTidPages(segment->rows) + (segment->slices + per_page - 1) / per_page;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_DIRECTORY_H */

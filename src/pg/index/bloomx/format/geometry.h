@@ -1,16 +1,13 @@
 /*
  * geometry.h - the geometry of signatures, and the type of their keys.
  */
-#ifndef BLOOMX_GEOMETRY_H
-#define BLOOMX_GEOMETRY_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "port/pg_bitutils.h"
 
 #include "core/filter/slices.h"
-
-#pragma GCC visibility push(hidden)
 
 /* 128 kB: the INSERT that brings a row writes the whole signature to the pending rows. */
 #define MAX_SIGNATURE_BITS (1 << 20)
@@ -75,7 +72,3 @@ extern void BloomxMakeSignature(uint64 *words, const blx_geometry *geometry, con
 
 /* The same from a signature of another geometry, which may be of 0 parts. */
 extern void BloomxConvertSignature(uint64 *words, const blx_geometry *geometry, const uint64 *signature, const blx_geometry *from);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_GEOMETRY_H */

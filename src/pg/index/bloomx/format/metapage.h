@@ -1,8 +1,7 @@
 /*
  * metapage.h - the metapage: what an index consists of.
  */
-#ifndef BLOOMX_METAPAGE_H
-#define BLOOMX_METAPAGE_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 #include "pg/index/bloomx/format/geometry.h"
 #include "pg/index/bloomx/format/directory.h"
 #include "pg/index/pages/runs.h"
-
-#pragma GCC visibility push(hidden)
 
 #define BLOOMX_INDEX_MAGIC 0x42584958	/* "BXIX" */
 #define BLOOMX_INDEX_VERSION 1
@@ -158,7 +155,3 @@ extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
  */
 extern BloomxMeta *BloomxTryReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start);
 extern BloomxMeta *BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, uint32 extension, BlockNumber *start);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_METAPAGE_H */

@@ -1,15 +1,12 @@
 /*
  * options.h - the options of an index.
  */
-#ifndef BLOOMX_OPTIONS_H
-#define BLOOMX_OPTIONS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/amapi.h"
 #include "utils/relcache.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * kB.  Every scan reads all pending rows: a short list makes scans fast, a long
@@ -34,7 +31,3 @@ extern void BloomxInitOptions(void);
 extern BloomxOptions BloomxGetOptions(Relation index);
 
 extern bytea *bloomxoptions(Datum reloptions, bool validate);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_OPTIONS_H */

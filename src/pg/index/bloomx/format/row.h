@@ -1,16 +1,13 @@
 /*
  * row.h - a pending row.
  */
-#ifndef BLOOMX_ROW_H
-#define BLOOMX_ROW_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "storage/itemptr.h"
 
 #include "pg/index/bloomx/format/geometry.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * A pending row begins with this word.  That of a filter goes on with a signature of
@@ -63,7 +60,3 @@ BloomxRowWords(bool of_values, const uint64 *row)
 		return head.hashes == ANY_HASHES ? 1 : 1 + head.hashes;
 	return head.parts <= BLX_MAX_K && head.log2_blocks <= MAX_LOG2_BLOCKS ? 1 + ((uint32) head.parts << head.log2_blocks) : UINT32_MAX;
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_ROW_H */

@@ -6,15 +6,12 @@
  *   check_values.c   the bits of values
  *   check.c          the whole
  */
-#ifndef BLOOMX_CHECK_PLACES_H
-#define BLOOMX_CHECK_PLACES_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/index/bloomx/format/metapage.h"
 #include "utils/relcache.h"
-
-#pragma GCC visibility push(hidden)
 
 #define IN_PENDING PG_UINT32_MAX
 
@@ -79,7 +76,3 @@ extern void BloomxSortBatch(BloomxPlace *batch, Size n);
 
 /* An index that may be inspected, and its table, both locked. */
 extern Relation BloomxOpenIndex(Oid id, Relation *heap);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_CHECK_PLACES_H */

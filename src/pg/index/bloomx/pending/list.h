@@ -1,8 +1,7 @@
 /*
  * list.h - the lists of pending rows.
  */
-#ifndef BLOOMX_LIST_H
-#define BLOOMX_LIST_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -10,8 +9,6 @@
 
 #include "pg/index/bloomx/format/metapage.h"
 #include "pg/index/bloomx/format/row.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The words that are in use on a page of a list. */
 static inline uint32
@@ -124,7 +121,3 @@ extern uint64 *BloomxReadPendingRows(Relation index, const BloomxDirectory *dire
 
 /* The blocks of the first pages of a list. */
 extern BlockNumber *BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_LIST_H */

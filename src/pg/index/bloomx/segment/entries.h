@@ -1,8 +1,7 @@
 /*
  * entries.h - keys of values become size classes of signatures.
  */
-#ifndef BLOOMX_ENTRIES_H
-#define BLOOMX_ENTRIES_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 
 #include "pg/index/bloomx/condition/columns.h"
 #include "pg/index/bloomx/segment/segment.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The part that a process, or a index, has in CREATE INDEX. */
 typedef struct BloomxShare
@@ -62,7 +59,3 @@ extern void BloomxFinishEntries(BloomxEntries *entries);
 /* Writes all entries to the share's file; takes those in a file, of a process with the same keys, and may use that much memory from then on. */
 extern void BloomxHandOverEntries(BloomxEntries *entries);
 extern void BloomxTakeOverEntries(BloomxEntries *entries, BufFile *file, Size memory);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_ENTRIES_H */

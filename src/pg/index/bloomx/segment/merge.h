@@ -1,14 +1,11 @@
 /*
  * merge.h - from pending rows and small segments to larger ones.
  */
-#ifndef BLOOMX_MERGE_H
-#define BLOOMX_MERGE_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/index/bloomx/segment/segment.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * Phases in pg_stat_progress_create_index.  The server numbers the one before
@@ -52,7 +49,3 @@ extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSourc
 
 /* The memory that the settings allow to VACUUM. */
 extern Size BloomxVacuumMemory(void);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_MERGE_H */

@@ -1,16 +1,13 @@
 /*
  * segment.h - writes and reads a segment.
  */
-#ifndef BLOOMX_SEGMENT_H
-#define BLOOMX_SEGMENT_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "utils/snapshot.h"
 
 #include "pg/index/bloomx/format/metapage.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Rows to be written, from memory or from a segment.  Rows whose TID is invalid are left out. */
 typedef struct BloomxRowSource
@@ -83,7 +80,3 @@ extern bool BloomxFlushPending(Relation index, const BloomxDirectory *directory,
 
 /* Frees the pages of a flush that failed. */
 extern void BloomxFreeReserved(Relation index);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SEGMENT_H */
