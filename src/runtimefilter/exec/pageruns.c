@@ -452,15 +452,6 @@ PageMayMatch(PageSkip *pages, BlockNumber page, BlockNumber *until)
 	return true;
 }
 
-static void
-ReleaseQuestions(PageSkip *pages)
-{
-	ListCell   *lc;
-
-	foreach(lc, pages->questions)
-		ReleaseRangePage(((Question *) lfirst(lc))->index);
-}
-
 /* ---- runs of pages ---- */
 
 /* The scan counts already. */
@@ -561,12 +552,14 @@ NextRun(FilterPoint *point)
 	BlockNumber start,
 				n;
 	bool		found;
+	ListCell   *lc;
 
 	/* a serial scan has read its first pages: now it pays to open the indexes */
 	(void) ChooseQuestions(point);
 	SearchInTime(pages);
 	found = pages->mode == SCAN_SERIAL ? NextSerialRun(pages, &start, &n) : NextParallelRun(pages, &start, &n);
-	ReleaseQuestions(pages);
+	foreach(lc, pages->questions)
+		ReleaseRangePage(((Question *) lfirst(lc))->index);
 	pages->read += found ? n : 0;
 	if (found)
 		StartRun(pages->mode == SCAN_SERIAL ? pages->node->ss.ss_currentScanDesc : pages->private_scan, start, n);

@@ -288,105 +288,53 @@ ConsiderPartition(FilterPoint *point)
 	KeepValues(point);
 }
 
-/* ---- integers ---- */
+/* ---- questions ---- */
+
+static bool
+RangeMeets(const Bound *bound, const KeySet *set)
+{
+	if (bound->is_integer)
+		return KeySetMeetsRange(set, bound->low, bound->high);
+	/* the upper end is not in the range, but to take it for a part of it is right, too */
+	return set->values == NULL || KeyValuesMeetRange(set->values, bound->low_value->constvalue, bound->high_value->constvalue);
+}
+
+static bool
+ListMeets(const Bound *bound, const KeySet *set, KeyCoder *coder)
+{
+	ListCell   *lc;
+
+	foreach(lc, bound->values)
+	{
+		Const	   *constant = lfirst_node(Const, lc);
+		uint64		code;
+
+		if (constant->constisnull)
+			continue;
+		code = CodeOf(coder, constant->constvalue);
+		if (KeySetMayHold(set, code) && (!bound->is_integer || KeySetMeetsRange(set, (int64) code, (int64) code)))
+			return true;
+	}
+	return false;
+}
 
 static bool
 HashMeets(Bound *bound, const KeySet *set)
 {
-	if (KeySetIntegers(set) == NULL)
-		return !KeySetIsEmpty(set);
-	for (uint32 i = 0; i < set->n_sorted; i++)
-	{
-		Datum		value = DatumOfInteger(bound->kind, set->sorted[i]);
-		bool		is_null = false;
-		uint64		hash = compute_partition_hash_value(1, &bound->hash, &bound->collation, &value, &is_null);
+	uint32		n = KeySetKnownKeys(set);
 
-		if (hash % bound->modulus == bound->remainder)
-			return true;
-	}
-	return false;
-}
-
-static bool
-ListMeets(const Bound *bound, const KeySet *set)
-{
-	ListCell   *lc;
-
-	foreach(lc, bound->values)
-	{
-		Const	   *constant = lfirst_node(Const, lc);
-		int64		value;
-
-		if (constant->constisnull)
-			continue;
-		value = IntegerOf(bound->kind, constant->constvalue);
-		if (KeySetMeetsRange(set, value, value) && KeySetMayHold(set, (uint64) value))
-			return true;
-	}
-	return false;
-}
-
-static bool
-IntegersMeet(Bound *bound, const KeySet *set)
-{
-	switch (bound->strategy)
-	{
-		case PARTITION_STRATEGY_RANGE:
-			return KeySetMeetsRange(set, bound->low, bound->high);
-		case PARTITION_STRATEGY_LIST:
-			return ListMeets(bound, set);
-		default:
-			return HashMeets(bound, set);
-	}
-}
-
-/* ---- keys that are no integers ---- */
-
-static bool
-ListOfValuesMeets(const Bound *bound, const KeySet *set, KeyCoder *coder)
-{
-	ListCell   *lc;
-
-	foreach(lc, bound->values)
-	{
-		Const	   *constant = lfirst_node(Const, lc);
-
-		if (!constant->constisnull && KeySetMayHold(set, HashCode(coder, constant->constvalue)))
-			return true;
-	}
-	return false;
-}
-
-static bool
-HashOfValuesMeets(Bound *bound, const KeyValues *values)
-{
-	for (uint32 i = 0; i < values->n; i++)
-	{
-		bool		is_null = false;
-
-		if (compute_partition_hash_value(1, &bound->hash, &bound->collation, &values->values[i], &is_null) % bound->modulus ==
-			bound->remainder)
-			return true;
-	}
-	return false;
-}
-
-static bool
-ValuesMeet(Bound *bound, const KeySet *set, KeyCoder *coder)
-{
-	if (KeySetIsEmpty(set))
-		return false;
-	if (bound->strategy == PARTITION_STRATEGY_LIST)
-		return ListOfValuesMeets(bound, set, coder);
-	if (set->values == NULL)
+	if (n == UINT32_MAX)
 		return true;
-	if (bound->strategy == PARTITION_STRATEGY_HASH)
-		return HashOfValuesMeets(bound, set->values);
-	/* the upper end is not in the range, but to take it for a part of it is right, too */
-	return KeyValuesMeetRange(set->values, bound->low_value->constvalue, bound->high_value->constvalue);
-}
+	for (uint32 i = 0; i < n; i++)
+	{
+		Datum		key = KeySetKnownKey(set, bound->kind, i);
+		bool		is_null = false;
 
-/* ---- questions ---- */
+		if (compute_partition_hash_value(1, &bound->hash, &bound->collation, &key, &is_null) % bound->modulus == bound->remainder)
+			return true;
+	}
+	return false;
+}
 
 /* True if a key of the filter may lie within the bound. */
 static bool
@@ -396,10 +344,11 @@ BoundMeets(Bound *bound, const AppliedFilter *applied, int i)
 	MemoryContext old;
 	bool		meets;
 
-	if (bound->is_integer)
-		return IntegersMeet(bound, set);
+	if (KeySetIsEmpty(set))
+		return false;
 	old = MemoryContextSwitchTo(applied->filter->scratch);
-	meets = ValuesMeet(bound, set, &applied->coders[i]);
+	meets = bound->strategy == PARTITION_STRATEGY_RANGE ? RangeMeets(bound, set) :
+		bound->strategy == PARTITION_STRATEGY_LIST ? ListMeets(bound, set, &applied->coders[i]) : HashMeets(bound, set);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(applied->filter->scratch);
 	return meets;

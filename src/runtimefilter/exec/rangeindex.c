@@ -316,36 +316,19 @@ PagesPerRange(const RangeIndex *index)
 	return index->pages_per_range;
 }
 
-/* True if the keys of the set are known one by one. */
-static bool
-KnowsKeys(const RangeIndex *index, const KeySet *set)
-{
-	return index->is_integer ? KeySetIntegers(set) != NULL : set->values != NULL;
-}
-
-static uint32
-NumberOfKeys(const RangeIndex *index, const KeySet *set)
-{
-	return index->is_integer ? set->n_sorted : set->values->n;
-}
-
-static Datum
-KeyOfSet(const RangeIndex *index, const KeySet *set, uint32 i)
-{
-	return index->is_integer ? DatumOfInteger(index->kind, set->sorted[i]) : set->values->values[i];
-}
-
 double
 RangeQuestionCost(const RangeIndex *index, const KeySet *set)
 {
+	uint32		keys;
+
 	if (KeySetIsEmpty(set) || (index->method == BY_BOUNDS && index->is_integer))
 		return SUMMARY_COST;
-	if (!KnowsKeys(index, set))
+	keys = KeySetKnownKeys(set);
+	if (keys == UINT32_MAX)
 		return INFINITY;
 	if (index->method == BY_BOUNDS)
 		return SUMMARY_COST + VALUE_SEARCH_COST;
-	return SUMMARY_COST +
-		(double) NumberOfKeys(index, set) * (index->method == BY_FILTER ? FILTER_KEY_COST : FUNCTION_KEY_COST);
+	return SUMMARY_COST + (double) keys * (index->method == BY_FILTER ? FILTER_KEY_COST : FUNCTION_KEY_COST);
 }
 
 /* The values of the index's column in that range; NULL if nothing is known of it. */
@@ -374,9 +357,9 @@ HashesOf(RangeIndex *index, const KeySet *set)
 		return index->hashes;
 	if (index->hashes != NULL)
 		pfree(index->hashes);
-	index->hashes = MemoryContextAlloc(index->context, NumberOfKeys(index, set) * sizeof(uint64));
-	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
-		index->hashes[i] = HashKey(&index->key_type, KeyOfSet(index, set, i), 0);
+	index->hashes = MemoryContextAlloc(index->context, KeySetKnownKeys(set) * sizeof(uint64));
+	for (uint32 i = 0; i < KeySetKnownKeys(set); i++)
+		index->hashes[i] = HashKey(&index->key_type, KeySetKnownKey(set, index->kind, i), 0);
 	index->serial = set->serial;
 	return index->hashes;
 }
@@ -387,6 +370,7 @@ FilterMayHold(RangeIndex *index, const KeySet *set, Datum value)
 {
 	const blx_filter *f = (const blx_filter *) PG_DETOAST_DATUM(value);
 	const uint64 *hashes = HashesOf(index, set);
+	uint32		n = KeySetKnownKeys(set);
 	blx_identity identity;
 
 	if (!blx_check(f, VARSIZE(f), NULL))
@@ -394,7 +378,7 @@ FilterMayHold(RangeIndex *index, const KeySet *set, Datum value)
 	identity = blx_identity_of(f);
 	if (!blx_key_check(&identity, &index->key_type.identity, NULL))
 		return true;
-	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
+	for (uint32 i = 0; i < n; i++)
 		if (blx_test_inline(f, hashes[i]))
 			return true;
 	return false;
@@ -412,12 +396,11 @@ FunctionMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double
 	instr_time	start;
 
 	INSTR_TIME_SET_CURRENT(start);
-
-	for (uint32 i = 0; i < NumberOfKeys(index, set); i++)
+	for (uint32 i = 0; i < KeySetKnownKeys(set); i++)
 	{
 		Datum		answer;
 
-		index->key.sk_argument = KeyOfSet(index, set, i);
+		index->key.sk_argument = KeySetKnownKey(set, index->kind, i);
 		if (index->consistent.fn_nargs >= 4)
 			answer = FunctionCall4Coll(&index->consistent, index->key.sk_collation, PointerGetDatum(index->desc),
 									   PointerGetDatum(values), PointerGetDatum(&keys), Int32GetDatum(1));
@@ -451,7 +434,7 @@ SummaryMayHold(RangeIndex *index, const KeySet *set, BrinValues *values, double 
 	if (index->method == BY_BOUNDS && index->is_integer)
 		return KeySetMeetsRange(set, IntegerOf(index->kind, values->bv_values[0]),
 								IntegerOf(index->kind, values->bv_values[1]));
-	if (!KnowsKeys(index, set))
+	if (KeySetKnownKeys(set) == UINT32_MAX)
 		return true;
 	if (index->method == BY_BOUNDS)
 		return KeyValuesMeetRange(set->values, values->bv_values[0], values->bv_values[1]);

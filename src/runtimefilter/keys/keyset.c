@@ -718,6 +718,14 @@ KeySetCountIntegers(const KeySet *set)
 	return KeySetIsEmpty(set) ? 0 : are_known ? (uint32) set->n_distinct : UINT32_MAX;
 }
 
+uint32
+KeySetKnownKeys(const KeySet *set)
+{
+	if (set->is_integer)
+		return KeySetIntegers(set) != NULL ? set->n_sorted : UINT32_MAX;
+	return set->values != NULL ? set->values->n : UINT32_MAX;
+}
+
 bool
 KeySetMeetsRange(const KeySet *set, int64 low, int64 high)
 {

@@ -103,6 +103,15 @@ extern const int64 *KeySetIntegers(const KeySet *set);
 /* How many these are, without making them; UINT32_MAX if they are not known. */
 extern uint32 KeySetCountIntegers(const KeySet *set);
 
+/* How many keys of a complete set, of any type, are known one by one: all of them, or UINT32_MAX.  And the i-th of these, ascending. */
+extern uint32 KeySetKnownKeys(const KeySet *set);
+
+static inline Datum
+KeySetKnownKey(const KeySet *set, CodeKind kind, uint32 i)
+{
+	return set->is_integer ? DatumOfInteger(kind, set->sorted[i]) : set->values->values[i];
+}
+
 /* False if no key is in [low, high].  The keys must be integers. */
 extern bool KeySetMeetsRange(const KeySet *set, int64 low, int64 high);
 

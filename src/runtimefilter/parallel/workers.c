@@ -410,16 +410,6 @@ VisitGather(PlanState *ps, void *query)
 	return false;
 }
 
-/* Prepares a query whose points are known to share: as a worker, if there is a leader's segment. */
-static void
-ShareQuery(FilteredQuery *query, PlanState *top, dsm_handle leader)
-{
-	if (leader != DSM_HANDLE_INVALID)
-		JoinSegment(query, top, leader);
-	else
-		(void) VisitPlan(top, VisitGather, query);
-}
-
 /* ---- reports ---- */
 
 static void
@@ -494,7 +484,10 @@ StartHook(QueryDesc *desc, int eflags)
 	if (query == NULL || query->is_shown_only)
 		return;
 	old = MemoryContextSwitchTo(query->context);
-	ShareQuery(query, desc->planstate, leader);
+	if (leader != DSM_HANDLE_INVALID)
+		JoinSegment(query, desc->planstate, leader);
+	else
+		(void) VisitPlan(desc->planstate, VisitGather, query);
 	MemoryContextSwitchTo(old);
 }
 

@@ -70,16 +70,6 @@ MergeJoinIsEligible(const MergeJoinState *join)
 		(type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_LEFT || type == JOIN_ANTI);
 }
 
-/*
- * The keys of a filter can be collected.  The method of a parallel hash join is set
- * anew when its shared memory is, so it cannot be a filter point.
- */
-static bool
-InputIsEligible(PlanState *input)
-{
-	return !(IsA(input, HashJoinState) && input->plan->parallel_aware);
-}
-
 /* True if the input of the join has nearly all rows of its table, as far as the planner knows. */
 static bool
 IsUnrestricted(PlanState *input)
@@ -278,8 +268,6 @@ typedef struct JoinClause
 	Oid			collation;
 	Node	   *built;			/* over the rows of the filter's input */
 	Node	   *filtered;		/* over the rows of the other side */
-	bool		built_is_left;	/* of the operator */
-	int			filtered_side;	/* OUTER_VAR or INNER_VAR */
 } JoinClause;
 
 static JoinClause
@@ -307,8 +295,6 @@ GetClause(const RuntimeFilter *filter, int i)
 		clause.built = linitial(equality->args);
 		clause.filtered = lsecond(equality->args);
 	}
-	clause.built_is_left = filter->hash_join == NULL;
-	clause.filtered_side = filter->hash_join != NULL ? OUTER_VAR : INNER_VAR;
 	return clause;
 }
 
@@ -323,19 +309,19 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used, List **way)
 	JoinClause	clause = GetClause(filter, i);
 	BuildKey   *key = &filter->keys[i];
 	Var		   *built = PlainColumn(clause.built);
+	bool		is_hash_join = filter->hash_join != NULL;	/* which filters its outer side; a merge join filters the inner one */
 	KeyCoder	coder;
 
-	if (!MakeKeyCoders(clause.operator, clause.collation,
-						 clause.built_is_left ? &key->coder : &coder, clause.built_is_left ? &coder : &key->coder) ||
+	if (!MakeKeyCoders(clause.operator, clause.collation, is_hash_join ? &coder : &key->coder, is_hash_join ? &key->coder : &coder) ||
 		!HasCodes(&key->coder, exprType(clause.built)) || !HasCodes(&coder, exprType(clause.filtered)))
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
 		key->attno = built->varattno;
-	else if (IsVolatile(clause.built) || (!(filter->hash_join != NULL && are_used) && contain_leaked_vars(clause.built)))
+	else if (IsVolatile(clause.built) || (!(is_hash_join && are_used) && contain_leaked_vars(clause.built)))
 		return NIL;
 	else
 		key->expr = PrepareExpression(filter, clause.built);
-	return UsefulTargets(filter, FindTargets(filter, clause.filtered, clause.filtered_side, filter->hash_join != NULL && i == 0, &coder, way));
+	return UsefulTargets(filter, FindTargets(filter, clause.filtered, is_hash_join ? OUTER_VAR : INNER_VAR, is_hash_join && i == 0, &coder, way));
 }
 
 /* How a filter is built whose keys several processes read; NULL if nobody knows. */
@@ -379,7 +365,8 @@ NewRuntimeFilter(FilteredQuery *query, PlanState *join)
 	}
 	filter->keys = palloc0(filter->n_keys * sizeof(BuildKey));
 	filter->expected = filter->input->plan->plan_rows;
-	filter->reads_table = !InputIsEligible(filter->input);
+	/* the method of a parallel hash join is set anew when its shared memory is, so it cannot be a filter point */
+	filter->reads_table = IsA(filter->input, HashJoinState) && filter->input->plan->parallel_aware;
 	if (join->plan->parallel_aware)
 	{
 		/* of all processes */

@@ -18,9 +18,6 @@
 
 #include "runtimefilter/report/report.h"
 
-/* The longest line. */
-#define NOTE_BYTES 512
-
 #ifdef HAS_EXPLAIN_NODE_HOOK
 
 #include "commands/defrem.h"
@@ -60,11 +57,10 @@ ReadOption(ExplainState *es, DefElem *option, ParseState *pstate)
 static void
 ExplainFilter(const FilterReport *r, ExplainState *es)
 {
-	char		line[NOTE_BYTES];
-
 	if (es->format == EXPLAIN_FORMAT_TEXT)
 	{
-		DescribeFilter(r, es->analyze, line, sizeof(line));
+		char	   *line = DescribeFilter(r, es->analyze);
+
 		line[0] = pg_toupper(line[0]);
 		ExplainIndentText(es);
 		appendStringInfo(es->str, "%s\n", line);
@@ -162,12 +158,7 @@ AddNotes(FilteredQuery *query)
 		if (n > 0)
 			point->ps->plan = copyObject(point->ps->plan);
 		for (int i = 0; i < n; i++)
-		{
-			char		line[NOTE_BYTES];
-
-			DescribeFilter(&found[i], !query->is_shown_only, line, sizeof(line));
-			AddNote(point->ps, line);
-		}
+			AddNote(point->ps, DescribeFilter(&found[i], !query->is_shown_only));
 	}
 	foreach(lc, query->unfiltered)
 	{

@@ -36,26 +36,19 @@ NamePoint(FilterReport *report, const AppliedFilter *applied)
 				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), applied->columns[0], false));
 }
 
-static void
-NameIndex(FilterReport *report, Oid index)
-{
-	char	   *name = OidIsValid(index) ? get_rel_name(index) : NULL;
-
-	if (name != NULL)
-		namestrcpy(&report->index, name);
-}
-
 FilterReport
 MakeOwnReport(const AppliedFilter *applied)
 {
 	const RuntimeFilter *filter = applied->filter;
+	char	   *index = OidIsValid(applied->searched) ? get_rel_name(applied->searched) : NULL;
 	FilterReport report = {0};
 
 	report.role = filter->query->role;
 	report.join_node = filter->join->plan->plan_node_id;
 	report.site_node = applied->point->ps->plan->plan_node_id;
 	NamePoint(&report, applied);
-	NameIndex(&report, applied->searched);
+	if (index != NULL)
+		namestrcpy(&report.index, index);
 	report.n_keys = applied->n_keys;
 	strlcpy(report.kind, filter->state == FILTER_COMPLETE ? KeySetFormName(applied->set) : "not built", sizeof(report.kind));
 	report.build_rows = filter->rows;
@@ -88,15 +81,6 @@ AddReport(FilterReport *report, const FilterReport *other)
 /* Filters, and then what is counted of them. */
 TotalsGroup runtime_filter_totals = {.name = "bloomx runtime filters", .n = 1 + N_COUNTS};
 
-static void
-AddReportToTotals(const FilterReport *report)
-{
-	uint64		counts[1 + N_COUNTS] = {1};
-
-	memcpy(counts + 1, report->counts, sizeof(report->counts));
-	AddToTotals(&runtime_filter_totals, report->role, counts);
-}
-
 PG_FUNCTION_INFO_V1(bloomx_runtime_filter_totals);
 Datum
 bloomx_runtime_filter_totals(PG_FUNCTION_ARGS)
@@ -115,15 +99,6 @@ AddShared(const FilteredQuery *query, int shared_report, FilterReport *report)
 			part->add_to_report(query, shared_report, report);
 }
 
-FilterReport
-MakeFilterReport(const AppliedFilter *applied)
-{
-	FilterReport report = MakeOwnReport(applied);
-
-	AddShared(applied->point->query, applied->shared_report, &report);
-	return report;
-}
-
 FilterReport *
 ReportsOfPoint(const FilterPoint *point, int *n)
 {
@@ -133,10 +108,10 @@ ReportsOfPoint(const FilterPoint *point, int *n)
 	if (point->n_filters == 0 && point->part == NULL)
 		return NULL;
 	found = palloc0((point->n_filters + 1) * sizeof(FilterReport));
-	while (*n < point->n_filters)
+	for (; *n < point->n_filters; ++*n)
 	{
-		found[*n] = MakeFilterReport(point->filters[*n]);
-		(*n)++;
+		found[*n] = MakeOwnReport(point->filters[*n]);
+		AddShared(point->query, point->filters[*n]->shared_report, &found[*n]);
 	}
 	if (point->part != NULL)
 	{
@@ -150,35 +125,23 @@ ReportsOfPoint(const FilterPoint *point, int *n)
 	return found;
 }
 
-static void
-DescribeLookup(const FilterReport *r, bool has_run, char *line, size_t size)
-{
-	int			written;
-
-	if (!has_run)
-	{
-		strlcpy(line, "runtime lookup, once the loop has read enough rows", size);
-		return;
-	}
-	written = snprintf(line, size, "runtime lookup: %s, " UINT64_FORMAT " inner rows, " UINT64_FORMAT " bytes; "
-					   UINT64_FORMAT " outer rows looked up", r->kind, r->build_rows, r->bytes, r->counts[LOOKUPS]);
-
-	if (r->counts[ROWS_CHECKED] > 0)
-		snprintf(line + written, size - written, "; inner side not read for " UINT64_FORMAT " of " UINT64_FORMAT " outer rows",
-				 r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
-}
-
-void
-DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
+char *
+DescribeFilter(const FilterReport *r, bool has_run)
 {
 	StringInfoData s;
 
+	initStringInfo(&s);
 	if (r->is_lookup)
 	{
-		DescribeLookup(r, has_run, line, size);
-		return;
+		if (!has_run)
+			return pstrdup("runtime lookup, once the loop has read enough rows");
+		appendStringInfo(&s, "runtime lookup: %s, " UINT64_FORMAT " inner rows, " UINT64_FORMAT " bytes; " UINT64_FORMAT " outer rows looked up",
+						 r->kind, r->build_rows, r->bytes, r->counts[LOOKUPS]);
+		if (r->counts[ROWS_CHECKED] > 0)
+			appendStringInfo(&s, "; inner side not read for " UINT64_FORMAT " of " UINT64_FORMAT " outer rows",
+							 r->counts[ROWS_REMOVED], r->counts[ROWS_CHECKED]);
+		return s.data;
 	}
-	initStringInfo(&s);
 	if (r->is_index)
 		appendStringInfoString(&s, "runtime filter by an index");
 	else
@@ -188,11 +151,7 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 	if (r->n_keys > 1)
 		appendStringInfo(&s, " and %d more", r->n_keys - 1);
 	if (!has_run)
-	{
-		strlcpy(line, s.data, size);
-		pfree(s.data);
-		return;
-	}
+		return s.data;
 	if (r->is_index)
 		appendStringInfo(&s, ": " UINT64_FORMAT " of " UINT64_FORMAT " index scans skipped",
 						 r->counts[INDEX_SCANS_SKIPPED], r->counts[INDEX_SCANS]);
@@ -214,8 +173,7 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 		appendStringInfo(&s, "; " UINT64_FORMAT " bytes sent", r->counts[BYTES_SENT]);
 	if (r->processes > 1)
 		appendStringInfo(&s, "; in %d processes", r->processes);
-	strlcpy(line, s.data, size);
-	pfree(s.data);
+	return s.data;
 }
 
 /* ---- the last statement ---- */
@@ -223,26 +181,9 @@ DescribeFilter(const FilterReport *r, bool has_run, char *line, size_t size)
 /* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
 #define MOST_REPORTS 1000
 
-static FilterReport *reports;
-static int	n_reports,
-			n_allocated;
+static List *reports;			/* of FilterReport */
+static MemoryContext report_memory; /* theirs */
 static TimestampTz statement;	/* that they are of */
-
-static void
-KeepReport(const FilterReport *r)
-{
-	if (n_reports >= MOST_REPORTS)
-		return;
-	if (n_reports == n_allocated)
-	{
-		int			n = n_allocated == 0 ? 16 : n_allocated * 2;
-
-		reports = reports == NULL ? MemoryContextAlloc(TopMemoryContext, n * sizeof(FilterReport)) :
-			repalloc(reports, n * sizeof(FilterReport));
-		n_allocated = n;
-	}
-	reports[n_reports++] = *r;
-}
 
 void
 ReportQuery(FilteredQuery *query)
@@ -251,19 +192,28 @@ ReportQuery(FilteredQuery *query)
 
 	if (query->statement != statement)
 	{
-		n_reports = 0;
+		if (report_memory == NULL)
+			report_memory = AllocSetContextCreate(TopMemoryContext, "runtime filter reports", ALLOCSET_SMALL_SIZES);
+		MemoryContextReset(report_memory);
+		reports = NIL;
 		statement = query->statement;
 	}
 	foreach(lc, query->points)
 	{
 		int			n;
 		FilterReport *found = ReportsOfPoint(lfirst(lc), &n);
+		MemoryContext old = MemoryContextSwitchTo(report_memory);
 
 		for (int i = 0; i < n; i++)
 		{
-			AddReportToTotals(&found[i]);
-			KeepReport(&found[i]);
+			uint64		counts[1 + N_COUNTS] = {1};
+
+			memcpy(counts + 1, found[i].counts, sizeof(found[i].counts));
+			AddToTotals(&runtime_filter_totals, found[i].role, counts);
+			if (list_length(reports) < MOST_REPORTS)
+				reports = lappend(reports, memcpy(palloc(sizeof(FilterReport)), &found[i], sizeof(FilterReport)));
 		}
+		MemoryContextSwitchTo(old);
 	}
 }
 
@@ -272,11 +222,12 @@ Datum
 bloomx_last_runtime_filters(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
+	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
-	for (int i = 0; i < n_reports; i++)
+	foreach(lc, reports)
 	{
-		FilterReport *r = &reports[i];
+		FilterReport *r = lfirst(lc);
 		bool		has_table = NameStr(r->table)[0] != '\0',
 					has_column = NameStr(r->column)[0] != '\0';
 		Datum		values[] = {

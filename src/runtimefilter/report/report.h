@@ -25,9 +25,8 @@ typedef struct FilterReport
 	bool		is_index;		/* it is of an index that says which keys there are */
 } FilterReport;
 
-/* In this process; in all. */
+/* In this process. */
 extern FilterReport MakeOwnReport(const AppliedFilter *applied);
-extern FilterReport MakeFilterReport(const AppliedFilter *applied);
 
 /* What was done at a point: *n reports, one of each filter, and one of the optional part that has the point. */
 extern FilterReport *ReportsOfPoint(const FilterPoint *point, int *n);
@@ -36,7 +35,7 @@ extern FilterReport *ReportsOfPoint(const FilterPoint *point, int *n);
 extern void AddReport(FilterReport *report, const FilterReport *other);
 
 /* One line; of what it did only if it has run. */
-extern void DescribeFilter(const FilterReport *report, bool has_run, char *line, size_t size);
+extern char *DescribeFilter(const FilterReport *report, bool has_run);
 
 /* A query ends: keeps what its filters did. */
 extern void ReportQuery(FilteredQuery *query);
