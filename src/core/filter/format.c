@@ -149,13 +149,6 @@ copy_numbers(uint8_t *to, const uint8_t *from, bool to_wire)
 		}
 }
 
-static void
-put_words(uint8_t *out, const uint64_t *words, uint64_t n)
-{
-	for (uint64_t i = 0; i < n; i++)
-		blx_put_word(out + 8 * i, words[i]);
-}
-
 uint64_t
 blx_export_bytes(const blx_filter *f)
 {
@@ -170,6 +163,7 @@ void
 blx_export(const blx_filter *f, uint8_t *out)
 {
 	size_t		name_bytes = blx_header_bytes(f->name_len) - sizeof(blx_filter);
+	uint64_t	size = blx_size(f);
 
 	memcpy(out, f->magic, 4);
 	copy_numbers(out, (const uint8_t *) f, true);
@@ -180,7 +174,8 @@ blx_export(const blx_filter *f, uint8_t *out)
 	if (blx_layout_row(f->layout)->to_wire != NULL)
 		blx_layout_row(f->layout)->to_wire(f, out);
 	else
-		put_words(out, blx_cwords(f), (blx_size(f) - blx_header_bytes(f->name_len)) / 8);
+		for (uint64_t i = 0; i < (size - blx_header_bytes(f->name_len)) / 8; i++)
+			blx_put_word(out + 8 * i, blx_cwords(f)[i]);
 }
 
 /* Reads an interchange header into a native one.  Nothing is checked yet. */

@@ -125,17 +125,6 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 					(unsigned) p < BLX_SIMD_PATHS ? paths[p].name : "unknown kernels");
 }
 
-/* The kernels of a path that runs here. */
-static const blx_kernels *
-kernels_of(enum blx_simd_path p)
-{
-	/* Automatic: the fastest path that runs here.  Scalar always does. */
-	if (p == BLX_SIMD_AUTO)
-		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
-			p--;
-	return paths[p].kernels;
-}
-
 void
 blx_simd_set(enum blx_simd_path p)
 {
@@ -143,7 +132,11 @@ blx_simd_set(enum blx_simd_path p)
 
 	if (!runs(p))
 		return;
-	kernels = kernels_of(p);
+	/* Automatic: the fastest path that runs here.  Scalar always does. */
+	if (p == BLX_SIMD_AUTO)
+		for (p = BLX_SIMD_PATHS - 1; !runs(p);)
+			p--;
+	kernels = paths[p].kernels;
 	atomic_store_explicit(&blx_path, kernels, memory_order_relaxed);
 	atomic_store_explicit(&blx_test_default, kernels->test_default, memory_order_relaxed);
 	atomic_store_explicit(&blx_test_plain, kernels->test_plain, memory_order_relaxed);

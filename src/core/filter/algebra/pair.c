@@ -77,13 +77,6 @@ share_unset(const blx_filter *f)
 	return 1 - (double) blx_bits_set(f) / (double) blx_bits_in(f);
 }
 
-/* Nothing is known of the keys in both; there are at most as many in either. */
-static void
-set_unknown(double keys, blx_pair *pair)
-{
-	*pair = (blx_pair) {.in_either = keys, .in_either_error = NAN, .in_both = NAN, .in_both_error = NAN, .jaccard = NAN, .jaccard_error = NAN};
-}
-
 /* A filter beside an empty one of no size. */
 static void
 beside_blank(const blx_filter *f, blx_pair *pair)
@@ -122,8 +115,8 @@ compare_parts(blx_filter *a, blx_filter *b, blx_pair *pair)
 	share[C] = share_unset(finer);
 	if (share[C] > 0)
 		estimate(&coarse, &fine, share, pair);
-	else
-		set_unknown(keys, pair);
+	else						/* nothing is known of the keys in both; there are at most as many in either */
+		*pair = (blx_pair) {.in_either = keys, .in_either_error = NAN, .in_both = NAN, .in_both_error = NAN, .jaccard = NAN, .jaccard_error = NAN};
 	return true;
 }
 

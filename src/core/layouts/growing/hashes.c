@@ -164,12 +164,6 @@ find_from(const uint64_t *slots, uint64_t size, uint64_t home, uint64_t hash)
 	return NOWHERE;
 }
 
-static inline uint64_t
-find_slot(const blx_filter *f, const uint64_t *words, uint64_t hash)
-{
-	return find_from(words + PREFIX_WORDS, words[SLOTS], home_slot(f, words, hash), hash);
-}
-
 void
 blx_hashes_prefetch(const blx_filter *f, uint64_t hash)
 {
@@ -242,7 +236,7 @@ test(const blx_filter *f, uint64_t hash)
 
 	if (hash == 0)
 		return has_zero(words);
-	slot = find_slot(f, words, hash);
+	slot = find_from(words + PREFIX_WORDS, words[SLOTS], home_slot(f, words, hash), hash);
 	return slot != NOWHERE && words[PREFIX_WORDS + slot] == hash;
 }
 

@@ -73,12 +73,6 @@ stage_of(uint64_t record)
 	return (unsigned) (record >> STAGE_SHIFT) % 32;
 }
 
-static inline uint64_t
-link_of(uint64_t record)
-{
-	return record >> LINK_SHIFT;
-}
-
 /* Returns the words of a home block, the record included. */
 static inline uint64_t
 block_words(const blx_filter *f)
@@ -130,7 +124,7 @@ static inline step
 follow(const blx_filter *f, place *p)
 {
 	const uint64_t *words = blx_cwords(f);
-	uint64_t	next = link_of(words[p->at]);
+	uint64_t	next = words[p->at] >> LINK_SHIFT;
 	uint64_t	at;
 
 	if (next == 0)
@@ -552,14 +546,6 @@ unite(blx_filter *dst, const blx_filter *a, const blx_filter *b)
 
 /* ---- what the filter knows about itself ---- */
 
-static double
-fill_of(const blx_filter *f, const place *p)
-{
-	double		fill = (double) bits_set_of(blx_cwords(f)[p->at]) / (double) p->stage.bits;
-
-	return fill < 1 ? fill : 1;
-}
-
 /* Sums over all chains. */
 typedef struct totals
 {
@@ -584,10 +570,11 @@ count_chain(const blx_filter *f, uint64_t block, totals *t)
 
 	do
 	{
-		double		fill = fill_of(f, &p);
+		uint64_t	set = bits_set_of(blx_cwords(f)[p.at]);
+		double		fill = fmin((double) set / (double) p.stage.bits, 1);
 
 		t->bits += p.stage.bits;
-		t->bits_set += bits_set_of(blx_cwords(f)[p.at]);
+		t->bits_set += set;
 		t->keys += log1p(-fill) / (p.stage.probes * log1p(-1 / (double) p.stage.bits)) / (1 - rate);
 		rate += (1 - rate) * blx_power(fill, p.stage.probes);
 		length++;
