@@ -41,7 +41,7 @@ OBJS = $(CORE_SOURCES:%.c=src/core/%.o) \
 		$(patsubst %,pending/%, list reader append) \
 		$(patsubst %,directory/%, snapshot update space) \
 		$(patsubst %,segment/%, segment entries flush merge) \
-		$(patsubst %,build/%, feed concurrent build_filters build_values build_scan build_parallel build insert) \
+		$(patsubst %,build/%, concurrent build_filters build_values build_scan build_parallel build insert) \
 		$(patsubst %,inspect/%, info check_places check_filters check_values check) \
 		scan rebuild vacuum nulls cost handler) \
 	$(patsubst %,src/pg/partitions/%.o, \

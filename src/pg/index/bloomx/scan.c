@@ -56,15 +56,6 @@ typedef struct BloomxSearch
 
 /* ---- one segment ---- */
 
-/* All rows: n ones. */
-static void
-SetRows(uint64 *rows, uint32 n)
-{
-	memset(rows, 0xff, BloomxSliceWords(n) * sizeof(uint64));
-	if (n % 64 != 0)
-		rows[n / 64] = ~UINT64CONST(0) >> (64 - n % 64);
-}
-
 /*
  * Takes out the rows that do not have the key, or the bit; *left tells whether some are left.
  * False if the segment is gone.  The parts of a key are independent, so most rows
@@ -292,20 +283,16 @@ PrefetchCondition(BloomxSearch *search, const BloomxSegment *segment, KeyConditi
 		PrefetchBuffer(search->index, MAIN_FORKNUM, BloomxSliceBlock(segment, slices[part]));
 }
 
-static void
-PrefetchSegment(BloomxSearch *search, const BloomxSegment *segment)
-{
-	for (int i = 0; i < search->nconditions; i++)
-		PrefetchCondition(search, segment, search->conditions[i]);
-}
-
 static bool
 SearchSegment(BloomxSearch *search, const BloomxSegment *segment)
 {
 	uint64		rows[PAGE_WORDS];
 	bool		left = true;
 
-	SetRows(rows, segment->rows);
+	/* all rows */
+	memset(rows, 0xff, BloomxSliceWords(segment->rows) * sizeof(uint64));
+	if (segment->rows % 64 != 0)
+		rows[segment->rows / 64] = ~UINT64CONST(0) >> (64 - segment->rows % 64);
 	for (int i = 0; i < search->nconditions && left; i++)
 	{
 		KeyCondition *condition = search->conditions[i];
@@ -364,7 +351,8 @@ SearchIndex(BloomxSearch *search)
 		if (directory->segments[i].rows == 0)
 			continue;
 		next = &directory->segments[i];
-		PrefetchSegment(search, next);
+		for (int j = 0; j < search->nconditions; j++)
+			PrefetchCondition(search, next, search->conditions[j]);
 		if (segment != NULL && !SearchSegment(search, segment))
 			return false;
 		CHECK_FOR_INTERRUPTS();

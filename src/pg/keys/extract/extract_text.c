@@ -137,12 +137,6 @@ AddLetter(PatternGrams *pattern, pg_wchar letter)
 		AddOnce(&pattern->longs, HashLongGram(&pattern->window));
 }
 
-static void
-EndPiece(PatternGrams *pattern)
-{
-	pattern->window.letters = 0;
-}
-
 /* The long ones first: they are rarer, so a search ends sooner. */
 static KeyCondition *
 ConditionOfPattern(const PatternGrams *pattern)
@@ -194,7 +188,7 @@ ConditionOfLike(const text *string, bool wildcards, bool ignore_case, Oid collat
 			is_wild = false;
 		}
 		if (is_wild || (ignore_case && !IsCertainLetter(&letter_case, letter)))
-			EndPiece(&pattern);
+			pattern.window.letters = 0; /* the piece ends */
 		else
 			AddLetter(&pattern, letter);
 	}

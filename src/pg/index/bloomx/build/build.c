@@ -16,7 +16,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
 #include "pg/base/objects.h"
 #include "pg/index/bloomx/build/builder.h"

@@ -8,7 +8,6 @@
 #include "nodes/execnodes.h"
 #include "pgstat.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/build/concurrent.h"

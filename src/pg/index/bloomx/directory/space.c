@@ -84,16 +84,6 @@ ReadWholeIndex(Relation index)
 	return directory;
 }
 
-static uint32
-CountFreePages(const BloomxMeta *meta)
-{
-	uint32		pages = 0;
-
-	for (uint32 i = 0; i < meta->free_runs; i++)
-		pages += meta->free[i].pages;
-	return pages;
-}
-
 /*
  * Makes a run that nothing refers to free pages.  If the run ends the file, at
  * block `last`, that page is written as well: after a crash recovery must find
@@ -124,7 +114,7 @@ BloomxCollectFreePages(Relation index)
 	const BloomxDirectory *directory = ReadWholeIndex(index);
 	BlockNumber blocks = directory->blocks;
 	bool	   *used = BloomxMapPages(index, directory);
-	uint32		free = CountFreePages(&directory->meta);
+	uint32		free = BloomxCountFreePages(&directory->meta);
 
 	/* each pass finds the next run [start, end) of unused pages, empty if `start` is used; block `end` is used */
 	for (BlockNumber start = 0, end; start < blocks; start = end + 1)

@@ -210,6 +210,16 @@ BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages)
 	BloomxAddRun(meta->free, &meta->free_runs, MAX_FREE_RUNS, (BloomxRun) {start, pages}, false);
 }
 
+uint32
+BloomxCountFreePages(const BloomxMeta *meta)
+{
+	uint32		pages = 0;
+
+	for (uint32 i = 0; i < meta->free_runs; i++)
+		pages += meta->free[i].pages;
+	return pages;
+}
+
 /*
  * One WAL record makes the new pages free pages and writes the last of them, so
  * that the file has its length after a crash and on a standby, too.  Interrupts

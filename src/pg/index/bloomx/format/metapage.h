@@ -146,6 +146,7 @@ extern void BloomxExtendIndex(Relation index, uint32 pages);
 /* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
 extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
 extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
+extern uint32 BloomxCountFreePages(const BloomxMeta *meta);
 
 /*
  * Begin a change of the metapage that takes consecutive free pages, from *start on; the

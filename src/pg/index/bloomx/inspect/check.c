@@ -33,6 +33,23 @@
 
 /* ---- a batch ---- */
 
+/* By segment, the pending rows last, and then by row. */
+static inline int
+CompareSegments(const BloomxPlace *a, const BloomxPlace *b)
+{
+	if (a->segment != b->segment)
+		return a->segment > b->segment ? 1 : -1;
+	return (a->row > b->row) - (a->row < b->row);
+}
+
+#define ST_SORT SortBatch
+#define ST_ELEMENT_TYPE BloomxPlace
+#define ST_COMPARE(a, b) CompareSegments(a, b)
+#define ST_CHECK_FOR_INTERRUPTS
+#define ST_SCOPE static
+#define ST_DEFINE
+#include "lib/sort_template.h"
+
 static void
 CheckPending(BloomxCheck *check, BloomxPlace *places, Size n)
 {
@@ -54,7 +71,7 @@ CheckBatch(BloomxCheck *check)
 	Size		n;
 
 	/* the places of each segment together, since a page of it has bits of all its rows */
-	BloomxSortBatch(check->batch, check->nbatch);
+	SortBatch(check->batch, check->nbatch);
 	for (Size first = 0; first < check->nbatch; first += n)
 	{
 		uint32		segment = check->batch[first].segment;

@@ -27,27 +27,10 @@ ComparePlaces(const BloomxPlace *a, const BloomxPlace *b)
 	return ItemPointerCompare((ItemPointer) &a->tid, (ItemPointer) &b->tid);
 }
 
-/* By segment, the pending rows last, and then by row. */
-static inline int
-CompareSegments(const BloomxPlace *a, const BloomxPlace *b)
-{
-	if (a->segment != b->segment)
-		return a->segment > b->segment ? 1 : -1;
-	return (a->row > b->row) - (a->row < b->row);
-}
-
 /* There may be hundreds of millions of places: sorting them must react to a cancel. */
 #define ST_SORT SortPlaces
 #define ST_ELEMENT_TYPE BloomxPlace
 #define ST_COMPARE(a, b) ComparePlaces(a, b)
-#define ST_CHECK_FOR_INTERRUPTS
-#define ST_SCOPE static
-#define ST_DEFINE
-#include "lib/sort_template.h"
-
-#define ST_SORT SortBatch
-#define ST_ELEMENT_TYPE BloomxPlace
-#define ST_COMPARE(a, b) CompareSegments(a, b)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
 #define ST_DEFINE
@@ -70,12 +53,6 @@ BloomxFindPlace(const BloomxCheck *check, const ItemPointerData *tid)
 			to = middle;
 	}
 	return from;
-}
-
-void
-BloomxSortBatch(BloomxPlace *batch, Size n)
-{
-	SortBatch(batch, n);
 }
 
 static void

@@ -69,9 +69,6 @@ extern void BloomxReadPlaces(BloomxCheck *check);
 /* The first place of a TID, or the place after it. */
 extern Size BloomxFindPlace(const BloomxCheck *check, const ItemPointerData *tid);
 
-/* Sorts by segment, the pending rows last, and then by row. */
-extern void BloomxSortBatch(BloomxPlace *batch, Size n);
-
 /* ---- info.c ---- */
 
 /* An index that may be inspected, and its table, both locked. */

@@ -78,22 +78,6 @@ CountUsedPages(const BloomxDirectory *directory)
 	return pages;
 }
 
-static int64
-CountMergingPages(const BloomxDirectory *directory)
-{
-	return directory->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&directory->meta.merge.segment) : 0;
-}
-
-static int64
-CountFreePages(const BloomxDirectory *directory)
-{
-	int64		pages = 0;
-
-	for (uint32 i = 0; i < directory->meta.free_runs; i++)
-		pages += directory->meta.free[i].pages;
-	return pages;
-}
-
 static Datum
 ColumnNames(Relation index)
 {
@@ -116,8 +100,8 @@ Describe(Relation index, const BloomxDirectory *directory, Datum *values, bool *
 				rows = 0,
 				entries = 0,
 				removed = 0,
-				merging = CountMergingPages(directory),
-				free = CountFreePages(directory);
+				merging = directory->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&directory->meta.merge.segment) : 0,
+				free = BloomxCountFreePages(&directory->meta);
 
 	for (uint32 i = 0; i < directory->meta.segments; i++)
 	{

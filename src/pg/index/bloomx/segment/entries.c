@@ -98,15 +98,6 @@ ResizeSet(KeySet *set, uint32 size)
 	set->hash = repalloc_huge(set->hash, size / 2 * sizeof(uint64));
 }
 
-static void
-InitSet(KeySet *set)
-{
-	set->n = 0;
-	set->size = 64;
-	set->table = palloc0(set->size * sizeof(uint64));
-	set->hash = palloc(set->size / 2 * sizeof(uint64));
-}
-
 /* Takes out the keys that came after the first n: in the opposite order, each leaves the slots as it found them. */
 static void
 TruncateSet(KeySet *set, uint32 n)
@@ -214,7 +205,6 @@ typedef struct SizeClass
 
 struct BloomxEntries
 {
-	Relation	index;
 	BloomxKeys *keys;			/* parts and width are set when they are chosen */
 	double		rate;
 	uint32		most_keys;		/* of an entry of several rows */
@@ -629,7 +619,6 @@ BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, B
 	BloomxOptions options = BloomxGetOptions(index);
 	blx_partitioned largest = LargestShape(keys->parts);
 
-	entries->index = index;
 	entries->keys = keys;
 	entries->rate = options.fpr > 0 ? options.fpr : pow(0.5, keys->parts);
 	entries->most_keys = (uint32) CapacityOf(&largest, entries->rate);
@@ -641,7 +630,9 @@ BloomxStartEntries(Relation index, BloomxKeys *keys, const BloomxShare *share, B
 	entries->share = *share;
 	entries->write = write;
 	entries->arg = arg;
-	InitSet(&entries->set);
+	entries->set.size = 64;
+	entries->set.table = palloc0(entries->set.size * sizeof(uint64));
+	entries->set.hash = palloc(entries->set.size / 2 * sizeof(uint64));
 	if (keys->width > 0)
 		InitClasses(entries);
 	return entries;

@@ -96,14 +96,6 @@ NextPage(BloomxPageWriter *writer)
 	return PageGetContents(page);
 }
 
-/* Writes pages from .. to - 1 of the TIDs. */
-static void
-WriteTids(BloomxPageWriter *writer, const ItemPointerData *tids, uint32 rows, uint32 from, uint32 to)
-{
-	for (uint32 page = from; page < to; page++)
-		memcpy(NextPage(writer), tids + page * PAGE_TIDS, Min(PAGE_TIDS, rows - page * PAGE_TIDS) * sizeof(ItemPointerData));
-}
-
 /* ---- collecting and transposing ---- */
 
 /* Locks the page of a slice; *on_page of n slices, from that one on, are there, one after the other. */
@@ -164,24 +156,6 @@ typedef struct Collector
 	uint64	   *slices;
 	uint64	   *scratch;
 } Collector;
-
-static void
-StartCollector(Collector *collector)
-{
-	/* a cache line more: columns at distances of whole pages would drive each other out of the cache */
-	collector->room = 64 * BloomxSliceWords(collector->rows) + 8;
-	collector->columns = palloc(COLLECTED_COLUMNS * collector->room * sizeof(uint64));
-	collector->slices = palloc(SLICES_BYTES);
-	collector->scratch = palloc(COLUMN_BYTES);
-}
-
-static void
-EndCollector(Collector *collector)
-{
-	pfree(collector->columns);
-	pfree(collector->slices);
-	pfree(collector->scratch);
-}
 
 /* Copies the columns of a source's live rows, after those of `before` rows; returns how many rows there are. */
 static uint32
@@ -337,7 +311,11 @@ WriteSlices(BloomxPageWriter *writer, Collector *collector, uint32 from, uint32 
 	uint64	   *slices = palloc(SLICES_BYTES);
 	char	   *page = NULL;
 
-	StartCollector(collector);
+	/* a cache line more: columns at distances of whole pages would drive each other out of the cache */
+	collector->room = 64 * BloomxSliceWords(collector->rows) + 8;
+	collector->columns = palloc(COLLECTED_COLUMNS * collector->room * sizeof(uint64));
+	collector->slices = palloc(SLICES_BYTES);
+	collector->scratch = palloc(COLUMN_BYTES);
 	/* one word of the signatures at a time: `number` of all rows makes slices 64 * number and the next 63 */
 	for (uint32 number = slice / 64; slice < end; number++)
 	{
@@ -351,7 +329,9 @@ WriteSlices(BloomxPageWriter *writer, Collector *collector, uint32 from, uint32 
 			memcpy(page + slice % per_page * words * sizeof(uint64), slices + slice % 64 * words, words * sizeof(uint64));
 		}
 	}
-	EndCollector(collector);
+	pfree(collector->columns);
+	pfree(collector->slices);
+	pfree(collector->scratch);
 	pfree(slices);
 }
 
@@ -431,7 +411,8 @@ BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const Bl
 	{
 		ItemPointerData *tids = CollectTids(collector.sources, n, segment->rows);
 
-		WriteTids(writer, tids, segment->rows, from, Min(to, tid_pages));
+		for (uint32 page = from; page < Min(to, tid_pages); page++)
+			memcpy(NextPage(writer), tids + page * PAGE_TIDS, Min(PAGE_TIDS, segment->rows - page * PAGE_TIDS) * sizeof(ItemPointerData));
 		pfree(tids);
 	}
 	if (to > tid_pages)
