@@ -67,31 +67,27 @@ always(void)
 	return true;
 }
 
-typedef struct path
-{
-	const char *name;
-	bool		(*runs) (void);	/* NULL if the path belongs to another architecture */
-	const blx_kernels *kernels;
-} path;
+static const char *const names[BLX_SIMD_PATHS] = {
+	[BLX_SIMD_SCALAR] = "scalar",
+	[BLX_SIMD_AVX2] = "avx2",
+	[BLX_SIMD_AVX512] = "avx512",
+	[BLX_SIMD_AVX512_VBMI] = "avx512_vbmi",
+	[BLX_SIMD_NEON] = "neon",
+};
 
-/* In order of speed: the automatic choice is the last path that runs here. */
-static const path paths[BLX_SIMD_PATHS] = {
-	[BLX_SIMD_SCALAR] = {"scalar", always, &blx_kernels_scalar},
+/* Those of this architecture, in order of speed: the automatic choice is the last path that runs here. */
+static const struct
+{
+	bool		(*runs) (void);	/* NULL: it belongs to another one */
+	const blx_kernels *kernels;
+}			paths[BLX_SIMD_PATHS] = {
+	[BLX_SIMD_SCALAR] = {always, &blx_kernels_scalar},
 #if defined(__x86_64__)
-	[BLX_SIMD_AVX2] = {"avx2", has_avx2, &blx_kernels_avx2},
-	[BLX_SIMD_AVX512] = {"avx512", has_avx512, &blx_kernels_avx512},
-	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", has_avx512_vbmi, &blx_kernels_avx512_vbmi},
-	[BLX_SIMD_NEON] = {"neon", NULL, NULL},
+	[BLX_SIMD_AVX2] = {has_avx2, &blx_kernels_avx2},
+	[BLX_SIMD_AVX512] = {has_avx512, &blx_kernels_avx512},
+	[BLX_SIMD_AVX512_VBMI] = {has_avx512_vbmi, &blx_kernels_avx512_vbmi},
 #elif defined(__aarch64__)
-	[BLX_SIMD_AVX2] = {"avx2", NULL, NULL},
-	[BLX_SIMD_AVX512] = {"avx512", NULL, NULL},
-	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", NULL, NULL},
-	[BLX_SIMD_NEON] = {"neon", always, &blx_kernels_neon},
-#else
-	[BLX_SIMD_AVX2] = {"avx2", NULL, NULL},
-	[BLX_SIMD_AVX512] = {"avx512", NULL, NULL},
-	[BLX_SIMD_AVX512_VBMI] = {"avx512_vbmi", NULL, NULL},
-	[BLX_SIMD_NEON] = {"neon", NULL, NULL},
+	[BLX_SIMD_NEON] = {always, &blx_kernels_neon},
 #endif
 };
 
@@ -119,10 +115,10 @@ blx_simd_check(enum blx_simd_path p, blx_error *error)
 		return true;
 	for (enum blx_simd_path other = BLX_SIMD_SCALAR + 1; other < BLX_SIMD_PATHS; other++)
 		if (runs(other))
-			snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ", %s", paths[other].name);
+			snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ", %s", names[other]);
 	snprintf(hint + strlen(hint), sizeof hint - strlen(hint), ".");
 	return blx_fail(error, BLX_UNSUPPORTED, NULL, hint, "this processor does not run %s",
-					(unsigned) p < BLX_SIMD_PATHS ? paths[p].name : "unknown kernels");
+					(unsigned) p < BLX_SIMD_PATHS ? names[p] : "unknown kernels");
 }
 
 void

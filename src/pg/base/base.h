@@ -76,6 +76,9 @@ CheckResult(blx_filter *f)
 	return f;
 }
 
+/* What functions of the core call now and then: a statement can be cancelled there. */
+extern void PollInterrupts(void);
+
 /* Memory for a filter of `size` bytes, with its varlena length set. */
 extern blx_filter *AllocFilter(uint64 size);
 

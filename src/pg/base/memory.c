@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "miscadmin.h"
 #include "utils/memutils.h"
 
 StaticAssertDecl(BLX_MAX_BYTES <= MaxAllocSize, "a filter must fit a palloc chunk");
@@ -45,6 +46,12 @@ AskForHugePages(void *memory, uint64 size)
 
 /* A line to move by, and one for palloc's header, which GetMemoryChunkSpace counts. */
 #define ROOM_TO_ALIGN (2 * CACHE_LINE)
+
+void
+PollInterrupts(void)
+{
+	CHECK_FOR_INTERRUPTS();
+}
 
 blx_filter *
 AllocFilter(uint64 size)

@@ -52,12 +52,6 @@ BuildMemory(void)
  */
 #define PENDING_FACTOR 8
 
-static void
-Poll(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 blx_growth
 GrowthFor(double expected)
 {
@@ -69,7 +63,7 @@ GrowthFor(double expected)
 		.set_bytes = least,
 		.filter_bytes = bloomx_build_mem >= 0 ? least : Min(PENDING_FACTOR * least, BLX_MAX_BYTES),
 		.expected = expected,
-		.poll = Poll,
+		.poll = PollInterrupts,
 	};
 }
 
@@ -129,7 +123,7 @@ FinishFilter(const blx_filter *open)
 			return NewEmptyFilter(&identity);
 		geometry = PlanDefaultLayout(blx_hashes_count(open), fpr);
 	}
-	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, Poll, &core_error));
+	return CheckResult(blx_finish_as(open, &geometry, fpr, &FilterMemory, PollInterrupts, &core_error));
 }
 
 /* ---- filters made of others ---- */

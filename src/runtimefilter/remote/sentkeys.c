@@ -14,7 +14,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type.h"
-#include "miscadmin.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/typcache.h"
@@ -79,12 +78,6 @@ KeysDependOnEncoding(const SentKeys *keys)
 
 /* ---- collecting ---- */
 
-static void
-Poll(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 /*
  * The set of hashes takes as much memory as a set of codes may.  Then the largest
  * filter that may be sent takes over.
@@ -98,7 +91,7 @@ AddBatch(SentKeys *keys)
 		.set_bytes = keys->filter->budget,
 		.filter_bytes = Max(keys->filter->budget, (uint64) bloomx_runtime_filter_remote_size * 1024),
 		.expected = keys->filter->expected,
-		.poll = Poll
+		.poll = PollInterrupts
 	};
 	MemoryContext old = MemoryContextSwitchTo(keys->filter->sets);
 	blx_filter *grown = CheckResult(blx_add_growing(keys->set, keys->hashes, keys->n_hashes, &growth, &core_error));

@@ -8,8 +8,6 @@
  */
 #include "pg/functions/functions.h"
 
-#include "miscadmin.h"
-
 #include "core/base/base.h"
 #include "pg/value/growth.h"
 
@@ -23,17 +21,11 @@ typedef struct MapState
 	uint64		room;
 } MapState;
 
-static void
-Poll(void)
-{
-	CHECK_FOR_INTERRUPTS();
-}
-
 /* The map of n entries, whose fingerprints are as planned. */
 static blx_filter *
 BuildMap(const blx_geometry *planned, const blx_identity *identity, blx_entry *entries, uint64 n)
 {
-	blx_filter *map = blx_build_map(planned, identity, entries, n, &FilterMemory, Poll, &core_error);
+	blx_filter *map = blx_build_map(planned, identity, entries, n, &FilterMemory, PollInterrupts, &core_error);
 
 	if (map == NULL && core_error.code == BLX_AMBIGUOUS)
 		snprintf(core_error.hint, sizeof core_error.hint, "Choose one value for each key first, as in SELECT key, max(value) ... GROUP BY key.");
