@@ -108,31 +108,6 @@ BloomxChangeSomeBytes(BloomxChange *change, void *place, const void *bytes, uint
 	}
 }
 
-/* Some words at a time: what is equal is passed by as fast as memcmp goes. */
-#define CHUNK 8
-
-void
-BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n)
-{
-	uint64	   *old = place;
-	const uint64 *new = words;
-
-	for (uint32 chunk = 0; chunk < n; chunk += CHUNK)
-	{
-		uint32		end = Min(n, chunk + CHUNK);
-
-		if (memcmp(old + chunk, new + chunk, (end - chunk) * sizeof(uint64)) == 0)
-			continue;
-		for (uint32 from = chunk, to; from < end; from = to + 1)
-		{
-			for (to = from; to < end && old[to] != new[to]; to++)
-				;
-			if (to > from)
-				BloomxChangeBytes(change, old + from, new + from, (to - from) * sizeof(uint64));
-		}
-	}
-}
-
 void
 BloomxFinishChanges(BloomxChange *changes, int n, Relation index)
 {

@@ -34,9 +34,6 @@ extern void BloomxChangeBytes(BloomxChange *change, void *place, const void *byt
 /* The same for those of the bytes that differ, and short gaps between them. */
 extern void BloomxChangeSomeBytes(BloomxChange *change, void *place, const void *bytes, uint32 length);
 
-/* The same for those of n words that differ. */
-extern void BloomxChangeWords(BloomxChange *change, void *place, const void *words, uint32 n);
-
 /*
  * Writes n pages, at most MAX_GENERIC_XLOG_PAGES, from `first` on, as a whole, in one
  * WAL record.  Nobody refers to them yet.

@@ -20,7 +20,6 @@
 #include "pg/index/bloomx/format/options.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
-StaticAssertDecl(sizeof(BloomxMeta) % sizeof(uint64) == 0, "the metapage is compared by words");
 StaticAssertDecl(sizeof(BloomxKeys) == 16 + BLX_MAX_NAME + 1, "what is on disk has no gaps");
 
 /* ---- the metapage ---- */

@@ -242,7 +242,7 @@ NameNewPages(Relation index, Buffer buffer, const BloomxMeta *meta, Buffer last,
 	changes[0].buffer = buffer;
 	changes[1].buffer = last;
 	BloomxStartChanges(changes, n, index);
-	BloomxChangeWords(&changes[0], PageGetContents(changes[0].page), meta, sizeof(BloomxMeta) / sizeof(uint64));
+	BloomxChangeSomeBytes(&changes[0], PageGetContents(changes[0].page), meta, sizeof(BloomxMeta));
 	if (n > 1)
 	{
 		AppendWords(&changes[1], row, PAGE_WORDS - BloomxWordsOnPage(changes[1].page));
