@@ -25,6 +25,8 @@
 #include "pg/index/bloomx/format/options.h"
 #include "pg/index/bloomx/segment/merge.h"
 
+const BloomxFeed *bloomx_feed = NULL;
+
 char *
 bloomxbuildphasename(int64 phase)
 {

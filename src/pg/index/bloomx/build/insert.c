@@ -12,8 +12,6 @@
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/segment/merge.h"
 
-const BloomxFeed *bloomx_feed = NULL;
-
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
 typedef struct InsertState
 {
