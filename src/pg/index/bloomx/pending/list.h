@@ -86,7 +86,6 @@ typedef struct BloomxPendingReader
 	bool		may_be_gone;	/* the pages of the lists, as the reader does not have the directory lock */
 	const BloomxPending *pending;	/* the list that is being read */
 	int			next_list;		/* lists still to be read: from this one on */
-	int			lists;			/* up to this one; 0: none */
 	uint64		left;			/* words of this list that are still to come */
 	uint32		pages;			/* of it, read so far */
 	BlockNumber next;			/* the page to be read next */

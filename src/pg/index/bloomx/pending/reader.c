@@ -15,8 +15,8 @@ StartList(BloomxPendingReader *reader, int list, uint64 words)
 	reader->pages = reader->place = reader->end = 0;
 }
 
-static BloomxPendingReader *
-NewReader(Relation index, const BloomxDirectory *directory)
+BloomxPendingReader *
+BloomxStartPending(Relation index, const BloomxDirectory *directory)
 {
 	BloomxPendingReader *reader = palloc0(sizeof(BloomxPendingReader));
 
@@ -28,19 +28,11 @@ NewReader(Relation index, const BloomxDirectory *directory)
 }
 
 BloomxPendingReader *
-BloomxStartPending(Relation index, const BloomxDirectory *directory)
-{
-	BloomxPendingReader *reader = NewReader(index, directory);
-
-	reader->lists = PENDING_LISTS;
-	return reader;
-}
-
-BloomxPendingReader *
 BloomxStartPendingList(Relation index, const BloomxDirectory *directory, int list)
 {
-	BloomxPendingReader *reader = NewReader(index, directory);
+	BloomxPendingReader *reader = BloomxStartPending(index, directory);
 
+	reader->next_list = PENDING_LISTS;
 	StartList(reader, list, directory->list_words[list]);
 	return reader;
 }
@@ -124,7 +116,7 @@ BloomxNextPending(BloomxPendingReader *reader)
 	uint32		words;
 
 	reader->n = 0;
-	for (; reader->left == 0 && reader->next_list < reader->lists; reader->next_list++)
+	for (; reader->left == 0 && reader->next_list < PENDING_LISTS; reader->next_list++)
 		StartList(reader, reader->next_list, reader->directory->list_words[reader->next_list]);
 	if (reader->left == 0 || reader->gone)
 		return NULL;
@@ -179,7 +171,7 @@ BloomxReadPendingRows(Relation index, const BloomxDirectory *directory, int list
 BlockNumber *
 BloomxPendingBlocks(Relation index, const BloomxDirectory *directory, int list, uint32 pages)
 {
-	BloomxPendingReader *reader = NewReader(index, directory);
+	BloomxPendingReader *reader = BloomxStartPending(index, directory);
 	BlockNumber *blocks = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, pages) * sizeof(BlockNumber));
 
 	StartList(reader, list, 0);
