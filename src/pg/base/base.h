@@ -9,14 +9,11 @@
  *   objects.c   the OIDs of the extension's own objects (objects.h)
  *   compat.h    every difference between the supported versions of PostgreSQL
  */
-#ifndef BLOOMX_BASE_H
-#define BLOOMX_BASE_H
+#pragma once
 
 #include "pg/base/compat.h"
 
 #include "core/filter/filter.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- settings.c ---- */
 
@@ -103,7 +100,3 @@ extern blx_filter *CopyFilter(const blx_filter *f);
 
 /* The keys of f in another geometry, one that a function of the core gave for f. */
 extern blx_filter *ResizeFilter(const blx_filter *f, const blx_geometry *geometry);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_BASE_H */

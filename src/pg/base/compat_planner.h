@@ -2,8 +2,7 @@
  * compat_planner.h - differences between the supported PostgreSQL versions that only
  * those meet who plan a statement again.
  */
-#ifndef BLOOMX_COMPAT_PLANNER_H
-#define BLOOMX_COMPAT_PLANNER_H
+#pragma once
 
 #include "pg/base/compat.h"
 
@@ -74,5 +73,3 @@ PermissionsHold(List *infos)
 #else
 #define SetValidChildren(append, set) ((append)->as_valid_subplans = (set))
 #endif
-
-#endif							/* BLOOMX_COMPAT_PLANNER_H */

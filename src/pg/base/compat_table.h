@@ -2,8 +2,7 @@
  * compat_table.h - differences between the supported PostgreSQL versions that only a
  * table access method meets, and who looks at a table's files.
  */
-#ifndef BLOOMX_COMPAT_TABLE_H
-#define BLOOMX_COMPAT_TABLE_H
+#pragma once
 
 #include "pg/base/compat.h"
 
@@ -38,5 +37,3 @@
 #define InsertOptions int
 #define CLUSTER_PARAMETERS bool sort, TransactionId oldest
 #endif
-
-#endif							/* BLOOMX_COMPAT_TABLE_H */

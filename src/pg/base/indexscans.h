@@ -1,8 +1,7 @@
 /*
  * indexscans.h - scans of indexes, as the supported PostgreSQL versions begin them and walk through bitmaps.
  */
-#ifndef BLOOMX_INDEXSCANS_H
-#define BLOOMX_INDEXSCANS_H
+#pragma once
 
 #include "access/genam.h"
 #include "access/tableam.h"
@@ -46,5 +45,3 @@ NextBitmapPage(BitmapPages *pages, BlockNumber *page)
 	return result != NULL;
 #endif
 }
-
-#endif							/* BLOOMX_INDEXSCANS_H */

@@ -1,12 +1,9 @@
 /*
  * objects.h - the OIDs of the extension's own objects.
  */
-#ifndef BLOOMX_OBJECTS_H
-#define BLOOMX_OBJECTS_H
+#pragma once
 
 #include "pg/base/compat.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The extension's functions that other code has to recognise. */
 typedef enum OwnFunction
@@ -65,7 +62,3 @@ extern bool IsFilterType(Oid type);
  * has none: then the type is not its own, but only has the same name.
  */
 extern Oid	FunctionOfExtension(const char *extension, const char *function, Oid argument);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_OBJECTS_H */

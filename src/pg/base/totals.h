@@ -1,12 +1,9 @@
 /*
  * totals.h - what something did, counted for the session and for the server.
  */
-#ifndef BLOOMX_TOTALS_H
-#define BLOOMX_TOTALS_H
+#pragma once
 
 #include "pg/base/compat.h"
-
-#pragma GCC visibility push(hidden)
 
 #define MOST_TOTALS 16
 
@@ -27,7 +24,3 @@ extern void AddToTotals(TotalsGroup *group, Oid role, const uint64 *counts);
 
 /* The result of a function: scope, the counts, since when; a row for the session and perhaps one for the server. */
 extern Datum ReturnTotals(TotalsGroup *group, FunctionCallInfo fcinfo);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_TOTALS_H */

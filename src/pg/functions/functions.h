@@ -18,16 +18,13 @@
  * An SQL function takes its arguments and the cache of its call site out of
  * fcinfo, and hands these down: no lower floor knows an fcinfo.
  */
-#ifndef BLOOMX_FUNCTIONS_H
-#define BLOOMX_FUNCTIONS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/value/callsite.h"
 #include "pg/value/expanded.h"
 #include "pg/value/value.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- arguments ---- */
 
@@ -149,7 +146,3 @@ extern bool ProbeSaysNothing(const blx_filter *f, const blx_filter *probe);
 
 /* False if f certainly lacks one of the keys (all), or every one of them (not all).  True if probe is NULL: nothing is known. */
 extern bool FilterMayHold(const blx_filter *f, const blx_filter *probe, bool all);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_FUNCTIONS_H */

@@ -9,8 +9,7 @@
  *   overlap.c           the share of rows whose filters may overlap
  *   support.c           what PostgreSQL calls: selectivity, cost, index conditions
  */
-#ifndef BLOOMX_PLANNER_H
-#define BLOOMX_PLANNER_H
+#pragma once
 
 #include "pg/base/objects.h"
 
@@ -18,8 +17,6 @@
 #include "nodes/pathnodes.h"
 #include "nodes/supportnodes.h"
 #include "utils/selfuncs.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- membership.c ---- */
 
@@ -131,7 +128,3 @@ extern double MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, 
 
 /* The selectivity of a && b, or of a !&& b; semijoin is NULL unless it is the condition of a semijoin or an antijoin. */
 extern double OverlapSelectivity(PlannerInfo *root, List *args, bool overlap, const SpecialJoinInfo *semijoin);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_PLANNER_H */

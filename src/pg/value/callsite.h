@@ -2,8 +2,7 @@
  * callsite.h - what a call site keeps between rows: the type of its keys and the
  * last filter, checked and detoasted.
  */
-#ifndef BLOOMX_CALLSITE_H
-#define BLOOMX_CALLSITE_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 
 #include "pg/keys/keys.h"
 #include "pg/value/stored.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The last filters of a call site. */
 typedef struct FilterCache
@@ -96,7 +93,3 @@ extern TestedFilter GetTestedFilter(CallCache *cache, Datum datum, int keys);
 
 /* The slow way of a row, for one without a prepared filter: checks it against the call site's key type, and tests the key. */
 extern bool CheckAndTestKey(CallCache *cache, Datum filter, Datum key);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_CALLSITE_H */

@@ -4,14 +4,11 @@
  * An expanded object is a version of a filter that a variable of a function holds
  * (bloom_add), or the state of an aggregate (bloom_agg).
  */
-#ifndef BLOOMX_EXPANDED_H
-#define BLOOMX_EXPANDED_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/keys/keys.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * The size from which a filter that changes becomes an expanded object.  The object
@@ -63,7 +60,3 @@ extern blx_filter *SetState(Datum state, blx_filter *f);
 /* Adds a hash, or a key of the filter's type.  AddKeyToState returns false, and does nothing, if it is no state. */
 extern void AddToState(Datum state, uint64 hash);
 extern bool AddKeyToState(Datum datum, KeyType *type, Datum key);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_EXPANDED_H */

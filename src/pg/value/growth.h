@@ -2,16 +2,13 @@
  * growth.h - filters that grow within PostgreSQL's memory or are made of others,
  * and the complaint if they are too full.
  */
-#ifndef BLOOMX_GROWTH_H
-#define BLOOMX_GROWTH_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "datatype/timestamp.h"
 
 #include "core/filter/growth.h"
-
-#pragma GCC visibility push(hidden)
 
 /* ---- growth.c ---- */
 
@@ -76,7 +73,3 @@ extern bool FirstInStatement(TimestampTz *last);
 
 /* ERROR, NOTICE, or 0 if nothing is to be said: a notice comes once per statement and kind of cause, and again of a filter that is much worse. */
 extern int	OverfillLevel(OverfillCause cause, double fpr);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_GROWTH_H */

@@ -2,14 +2,11 @@
  * stored.h - a filter in a TOAST table: its header, its beginning and single
  * words are read as pieces, without the rest.
  */
-#ifndef BLOOMX_STORED_H
-#define BLOOMX_STORED_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "core/filter/inline.h"
-
-#pragma GCC visibility push(hidden)
 
 /*
  * A stored filter of this size or more is tested by reading two pieces of it,
@@ -54,7 +51,3 @@ TestFilter(const TestedFilter *tested, uint64 hash)
 {
 	return tested->stored == NULL ? blx_test_inline(tested->filter, hash) : TestStoredFilter(tested, hash);
 }
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_STORED_H */

@@ -8,12 +8,9 @@
  *   growth.c    filters whose size is not known yet, and filters made of others (growth.h)
  *   estimate.c  how full a filter is, and the complaint if it is too full (growth.h)
  */
-#ifndef BLOOMX_VALUE_H
-#define BLOOMX_VALUE_H
+#pragma once
 
 #include "pg/base/base.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Throws an error unless the memory is a filter; returns it. */
 extern blx_filter *CheckFilter(blx_filter *f);
@@ -30,7 +27,3 @@ extern const blx_filter *DatumGetFilterForTests(Datum datum);
 
 #define PG_GETARG_FILTER(n) DatumGetFilter(PG_GETARG_DATUM(n))
 #define PG_RETURN_FILTER(f) PG_RETURN_POINTER(f)
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_VALUE_H */
