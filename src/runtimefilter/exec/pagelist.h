@@ -1,12 +1,9 @@
 /*
  * pagelist.h - the pages on which an index finds the keys of a set.
  */
-#ifndef RUNTIMEFILTER_PAGELIST_H
-#define RUNTIMEFILTER_PAGELIST_H
+#pragma once
 
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 /* A key of a filter, for which an index can be searched; and the pages of the last search. */
 typedef struct PageSearch PageSearch;
@@ -40,7 +37,3 @@ extern bool PagesAreListed(const PageSearch *search);
 
 /* True if the page may have a key.  The answer holds up to the page *until. */
 extern bool PageIsListed(const PageSearch *search, BlockNumber page, BlockNumber *until);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_PAGELIST_H */

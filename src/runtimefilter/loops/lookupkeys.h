@@ -1,13 +1,10 @@
 /*
  * lookupkeys.h - by which keys the inner rows of a nested loop can be looked up.
  */
-#ifndef RUNTIMEFILTER_LOOKUPKEYS_H
-#define RUNTIMEFILTER_LOOKUPKEYS_H
+#pragma once
 
 #include "runtimefilter/loops/rowtable.h"
 #include "runtimefilter/query/registry.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef enum LoopSide
 {
@@ -65,7 +62,3 @@ ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *cod
 	else
 		ReadAllCodes(keys, side, slot, codes);
 }
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_LOOKUPKEYS_H */

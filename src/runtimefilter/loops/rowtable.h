@@ -2,15 +2,12 @@
  * rowtable.h - rows of a loop's inner side, kept in the order in which they came, and found by codes of
  * their keys.
  */
-#ifndef RUNTIMEFILTER_ROWTABLE_H
-#define RUNTIMEFILTER_ROWTABLE_H
+#pragma once
 
 #include "pg/base/compat.h"
 
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The code of a row's keys in one arm of the join condition; is_null: it matches nothing there. */
 typedef struct ArmCode
@@ -77,7 +74,3 @@ extern KeptRow *NextKeptRow(const KeptRow *row, int arm);
 
 /* Puts a row into a virtual slot; columns that are not kept stay as they are. */
 extern TupleTableSlot *ShowKeptRow(const RowTable *table, KeptRow *row, TupleTableSlot *slot);
-
-#pragma GCC visibility pop
-
-#endif							/* RUNTIMEFILTER_ROWTABLE_H */

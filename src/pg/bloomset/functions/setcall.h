@@ -2,8 +2,7 @@
  * setcall.h - a function is called for a set: whether it may be, and what the call site
  * keeps between rows.
  */
-#ifndef BLOOMX_SETCALL_H
-#define BLOOMX_SETCALL_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -14,8 +13,6 @@
 #include "pg/bloomset/keys/setkeys.h"
 #include "pg/bloomset/stages/view.h"
 #include "pg/value/callsite.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Stands in fn_extra. */
 typedef struct SetCall
@@ -69,7 +66,3 @@ extern SetCall *OpenSetToAdd(FunctionCallInfo fcinfo, const char *function);
 
 /* As HashSetArgument; the first key fixes the type of the set's keys. */
 extern bool HashKeyToAdd(SetCall *call, Datum value, uint64 *hash);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SETCALL_H */

@@ -2,15 +2,12 @@
  * bloomset.h - the index access method bloomset: what it offers to PostgreSQL, and at
  * load time.
  */
-#ifndef BLOOMX_BLOOMSET_H
-#define BLOOMX_BLOOMSET_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "access/amapi.h"
 #include "utils/relcache.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Options of an index (CREATE INDEX ... WITH). */
 typedef struct BloomsetOptions
@@ -36,7 +33,3 @@ extern bool bloomsetinsert(Relation index, Datum *values, bool *isnull, ItemPoin
 extern IndexBulkDeleteResult *bloomsetbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats,
 												 IndexBulkDeleteCallback callback, void *state);
 extern IndexBulkDeleteResult *bloomsetvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_BLOOMSET_H */

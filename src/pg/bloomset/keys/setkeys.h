@@ -2,14 +2,11 @@
  * setkeys.h - the keys of a set that is an index: of the rows of its table, and of the
  * arguments of functions.
  */
-#ifndef BLOOMX_SETKEYS_H
-#define BLOOMX_SETKEYS_H
+#pragma once
 
 #include "pg/keys/keys.h"
 
 #include "utils/relcache.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct SetColumn
 {
@@ -53,7 +50,3 @@ extern bool CanBeArgument(const SetKeys *keys, Oid type);
  * may stand for a value of any type.  False if a column of a row is NULL.
  */
 extern bool HashArgument(SetKeys *keys, Oid type, bool untyped, Datum value, uint64 *hash);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SETKEYS_H */

@@ -14,12 +14,9 @@
  * of stages until the bits are set.  So a stage is never added in between, and of two
  * sessions that add one key, only one finds it new.
  */
-#ifndef BLOOMX_ADDING_H
-#define BLOOMX_ADDING_H
+#pragma once
 
 #include "pg/bloomset/stages/view.h"
-
-#pragma GCC visibility push(hidden)
 
 /* Writes the metapage of a set without stages, into an empty fork. */
 extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
@@ -59,7 +56,3 @@ extern void LogBuiltSet(Relation rel);
 
 /* From now on, only snapshots that see all that is committed now can use the set on a standby. */
 extern void MoveHorizon(SetView *view, Relation rel);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_ADDING_H */

@@ -11,8 +11,7 @@
  * would move the blocks of eight parts off the cache lines.  The header of a page says
  * whose it is and which stage it belongs to.
  */
-#ifndef BLOOMX_SET_FORMAT_H
-#define BLOOMX_SET_FORMAT_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -114,5 +113,3 @@ SetMetaBytes(uint32 stages)
 {
 	return offsetof(SetMeta, stage) + stages * sizeof(SetStage);
 }
-
-#endif							/* BLOOMX_SET_FORMAT_H */

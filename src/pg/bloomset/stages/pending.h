@@ -2,12 +2,9 @@
  * pending.h - keys of inserted rows that are to go into a set before anybody needs them
  * there.
  */
-#ifndef BLOOMX_PENDING_H
-#define BLOOMX_PENDING_H
+#pragma once
 
 #include "pg/bloomset/stages/view.h"
-
-#pragma GCC visibility push(hidden)
 
 /* At load time. */
 extern void InitPendingKeys(void);
@@ -17,7 +14,3 @@ extern void AddKeyOfRow(SetView *view, Relation index, uint64 hash);
 
 /* The index is built anew, from all rows that the transaction has inserted. */
 extern void ForgetPendingKeys(Oid set);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_PENDING_H */

@@ -1,12 +1,9 @@
 /*
  * stageplan.h - the shapes of stages.
  */
-#ifndef BLOOMX_STAGEPLAN_H
-#define BLOOMX_STAGEPLAN_H
+#pragma once
 
 #include "pg/bloomset/stages/format.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The most keys that a set is planned for: numbers up to there are exact as double. */
 #define SET_MAX_CAPACITY (UINT64CONST(1) << 53)
@@ -29,7 +26,3 @@ extern double KeysOfShare(const SetStage *stage, double share);
 
 /* The rate of a stage with n keys. */
 extern double RateOfStage(const SetStage *stage, double n);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_STAGEPLAN_H */

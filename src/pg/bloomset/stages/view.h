@@ -4,16 +4,13 @@
  *
  * Nothing is pinned or locked between calls.  The caller has the relation open, if nothing else is said.
  */
-#ifndef BLOOMX_VIEW_H
-#define BLOOMX_VIEW_H
+#pragma once
 
 #include "pg/bloomset/stages/format.h"
 
 #include "access/xlog.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct SetView
 {
@@ -118,7 +115,3 @@ extern double ShareOfBits(SetView *view, Relation rel, uint32 stage, uint64 page
 
 /* That of the one page, which the caller has pinned. */
 extern double ShareOnPage(const SetStage *stage, BlockNumber block, Page page);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_VIEW_H */

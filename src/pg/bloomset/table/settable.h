@@ -1,16 +1,13 @@
 /*
  * settable.h - a set without a table of rows: the table access method bloomset_table.
  */
-#ifndef BLOOMX_SETTABLE_H
-#define BLOOMX_SETTABLE_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "utils/rel.h"
 
 #include "pg/bloomset/stages/view.h"
-
-#pragma GCC visibility push(hidden)
 
 /* True if the relation is such a table, of any shape. */
 extern bool IsSetTable(Relation rel);
@@ -26,7 +23,3 @@ extern blx_filter *FilterOfStage(SetView *view, Relation rel, uint32 stage);
  * stage of their geometry if its rate allows, else as stages of their own.
  */
 extern void MergeIntoSetTable(Relation rel, const blx_filter *f);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_SETTABLE_H */

@@ -1,8 +1,7 @@
 /*
  * lookup_plan.h - statements that are planned for the partitions which may have a key.
  */
-#ifndef BLOOMX_LOOKUP_PLAN_H
-#define BLOOMX_LOOKUP_PLAN_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -12,8 +11,6 @@
 #include "nodes/pathnodes.h"
 #include "partitioning/partdesc.h"
 #include "utils/snapshot.h"
-
-#pragma GCC visibility push(hidden)
 
 extern bool bloomx_partition_lookup;
 
@@ -197,7 +194,3 @@ extern void InitLookupReplans(void);
 /* ---- lookup_explain.c ---- */
 
 extern void InitLookupExplain(void);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_LOOKUP_PLAN_H */

@@ -5,8 +5,7 @@
  * numbered from 0, by this backend, as it last saw them: the serial tells one numbering
  * from another.  A leaf that has no column may hold any key.
  */
-#ifndef BLOOMX_CANDIDATES_H
-#define BLOOMX_CANDIDATES_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -14,8 +13,6 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
-
-#pragma GCC visibility push(hidden)
 
 typedef struct LookupMap
 {
@@ -52,7 +49,3 @@ LookupLockOf(uint64 hash)
 
 /* The hash of a key that is not NULL; false if `column operator key` cannot be looked up. */
 extern bool LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_CANDIDATES_H */

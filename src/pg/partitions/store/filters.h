@@ -1,14 +1,11 @@
 /*
  * filters.h - the filters in the store's pages.
  */
-#ifndef BLOOMX_FILTERS_H
-#define BLOOMX_FILTERS_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/partitions/store/store.h"
-
-#pragma GCC visibility push(hidden)
 
 /* A bit for each column of a filter, in the order of the bytes and of the bits in each. */
 __extension__ typedef unsigned __int128 ColumnBits;
@@ -47,7 +44,3 @@ extern void WriteColumns(Relation rel, const StoreSlot *filter, const StoreSlot 
 
 /* The share of a column's bits that are set, and the false positive rate that follows, from some of its blocks. */
 extern double ShareOfColumn(Relation rel, const StoreSlot *filter, uint32 column, double *rate);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_FILTERS_H */

@@ -1,14 +1,11 @@
 /*
  * leaf.h - the filters of a leaf: made, kept current, and transposed with others'.
  */
-#ifndef BLOOMX_LEAF_H
-#define BLOOMX_LEAF_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "pg/partitions/store/store.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The topmost partitioned index of a leaf index, or InvalidOid. */
 extern Oid	RootOfLeaf(Oid leaf);
@@ -35,7 +32,3 @@ extern void SealLeaves(Relation store, Oid root, int least);
 
 /* Looks whether some leaves still exist, or all. */
 extern void ForgetDroppedLeaves(Relation store, bool all);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_LEAF_H */

@@ -1,8 +1,7 @@
 /*
  * store.h - the relation, its directory, and changes of it.
  */
-#ifndef BLOOMX_STORE_H
-#define BLOOMX_STORE_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -11,8 +10,6 @@
 #include "nodes/bitmapset.h"
 
 #include "pg/partitions/store/store_format.h"
-
-#pragma GCC visibility push(hidden)
 
 /* The directory, as this backend last read it. */
 typedef struct Store
@@ -128,7 +125,3 @@ extern void RemoveLeaf(Relation rel, uint32 number, Oid leaf);
 pg_noreturn extern void RefuseRows(Relation index);
 extern bool bloomx_storeinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Relation heap,
 							   IndexUniqueCheck unique, bool unchanged, struct IndexInfo *info);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_STORE_H */

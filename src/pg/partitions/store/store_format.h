@@ -10,8 +10,7 @@
  * are in one block, and a block is on one page.  A filter of one column is a Bloom filter
  * of a leaf; others are such filters transposed.
  */
-#ifndef BLOOMX_STORE_FORMAT_H
-#define BLOOMX_STORE_FORMAT_H
+#pragma once
 
 #include "pg/base/base.h"
 
@@ -145,5 +144,3 @@ HasRow(const uint8 *block, uint32 row)
 {
 	return (block[row / 8] >> row % 8 & 1) != 0;
 }
-
-#endif							/* BLOOMX_STORE_FORMAT_H */

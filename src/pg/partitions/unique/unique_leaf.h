@@ -1,14 +1,11 @@
 /*
  * unique_leaf.h - rows of a partition that have a key which another row has.
  */
-#ifndef BLOOMX_UNIQUE_LEAF_H
-#define BLOOMX_UNIQUE_LEAF_H
+#pragma once
 
 #include "pg/base/base.h"
 
 #include "storage/itemptr.h"
-
-#pragma GCC visibility push(hidden)
 
 /* A key, and the row that has it. */
 typedef struct UniqueKey
@@ -25,7 +22,3 @@ typedef struct UniqueKey
  * taken one away.
  */
 extern bool AnotherRowHasKey(const UniqueKey *key, Oid leaf);
-
-#pragma GCC visibility pop
-
-#endif							/* BLOOMX_UNIQUE_LEAF_H */
