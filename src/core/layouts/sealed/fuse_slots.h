@@ -10,8 +10,7 @@
  * together depends on how few instructions each has: so what callers know to be
  * constant, such as the bits of a slot, is to be compiled into these functions.
  */
-#ifndef BLX_FUSE_SLOTS_H
-#define BLX_FUSE_SLOTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -130,5 +129,3 @@ blx_fuse_agrees(const blx_fuse *shape, uint64_t sum, uint64_t salted)
 {
 	return blx_lowest_bits(sum >> shape->value_bits ^ blx_fuse_fingerprint(salted), shape->slot_bits - shape->value_bits) == 0;
 }
-
-#endif							/* BLX_FUSE_SLOTS_H */
