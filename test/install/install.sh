@@ -84,6 +84,7 @@ sed -i "/\"meta-spec\"/,/}/!s/\"version\": \"$now\.[0-9]*\"/\"version\": \"$next
 sed -i "s/\.version = \"$now\.[0-9]*\"/.version = \"$next.0\"/" src/pg/base/compat.h
 sed -i "0,/^## /s//## $next.0\n\n- A function.\n\n## /" CHANGELOG.md
 sed -i "s/^Version: .*/Version:        $next.0/" packaging/bloomx.spec
+sed -i "s/\(\"version\": \"\|^version = \"\)$now\.[0-9]*\"/\\1$next.0\"/" clients/js/package.json clients/python/pyproject.toml
 [ ! -d debian ] || printf 'bloomx (%s.0-1) UNRELEASED; urgency=medium\n\n  * Next release.\n\n -- The bloomx developers <maintainers@bloomx.example>  Mon, 23 Nov 2026 12:00:00 +0000\n\n' "$next" |
 	cat - debian/changelog >changelog && mv changelog debian/changelog
 cat >"bloomx--$now--$next.sql" <<SQL
