@@ -120,6 +120,28 @@ ALTER TABLE log ATTACH PARTITION log_10 FOR VALUES FROM (10) TO (11);
 SELECT count(*) FROM bloomx_possible_partitions('log_id', 123456789::bigint);
 INSERT INTO log VALUES (-10, 'ten', 10);
 SELECT count(*) FROM bloomx_possible_partitions('log_id', 123456789::bigint);
+-- nobody inserts into it, or it comes from another table: VACUUM and bloomx_seal notice
+CREATE TABLE old (id bigint, word text, ts int) PARTITION BY RANGE (ts);
+CREATE INDEX old_id ON old USING bloomx (id, word) WITH (partition_lookup = on);
+CREATE TABLE old_0 (LIKE old INCLUDING ALL);
+CREATE TABLE old_1 (LIKE old INCLUDING ALL);
+INSERT INTO old_0 VALUES (1, 'one', 0);
+INSERT INTO old_1 VALUES (2, 'two', 1);
+ALTER TABLE old ATTACH PARTITION old_0 FOR VALUES FROM (0) TO (1);
+VACUUM old_0;
+ALTER TABLE old ATTACH PARTITION old_1 FOR VALUES FROM (1) TO (2);
+SELECT bloomx_possible_partitions('old_id', 123456789::bigint);
+SELECT bloomx_seal('old_id');
+SELECT count(*) FROM bloomx_possible_partitions('old_id', 123456789::bigint);
+ALTER TABLE old DETACH PARTITION old_0;
+CREATE TABLE older (LIKE old) PARTITION BY RANGE (ts);
+CREATE INDEX older_id ON older USING bloomx (id, word) WITH (partition_lookup = on);
+ALTER TABLE older ATTACH PARTITION old_0 FOR VALUES FROM (0) TO (1);
+SELECT bloomx_possible_partitions('older_id', 123456789::bigint);
+VACUUM older;
+SELECT count(*) FROM bloomx_possible_partitions('older_id', 123456789::bigint);
+SELECT bloomx_possible_partitions('older_id', 1::bigint);
+DROP TABLE old, older;
 -- without the option: always a candidate, and the option can come later
 CREATE TABLE log_11 (LIKE log);
 CREATE INDEX ON log_11 USING bloomx (id, word);

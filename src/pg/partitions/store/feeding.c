@@ -148,7 +148,6 @@ StartFeed(Relation heap, Relation index)
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
 	StoreSlot  *leaf = FindLeaf(store, RelationGetRelid(index));
 	Feed	   *feed;
-	Oid			root;
 
 	if (rel == NULL)
 		return NULL;
@@ -164,18 +163,9 @@ StartFeed(Relation heap, Relation index)
 		relation_close(rel, RowExclusiveLock);
 		return NULL;
 	}
-	/* an index that was made before its table was attached; an invalid one may lack rows */
-	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && index->rd_index->indisvalid && OidIsValid(root = RootOfLeaf(RelationGetRelid(index))))
-	{
-		StoreEdit	edit;
-		StoreSlot  *slot = EditLeaf(&edit, rel, NumberOfSlot(store, leaf), RelationGetRelid(index));
-
-		if (slot != NULL)
-		{
-			slot->root = root;
-			FinishEdit(&edit);
-		}
-	}
+	/* an index that was made before its table was attached */
+	if (leaf != NULL && !OidIsValid(leaf->root) && index->rd_rel->relispartition && index->rd_index->indisvalid)
+		NoteRoot(rel, RelationGetRelid(index));
 	feed = palloc(sizeof(Feed));
 	*feed = (Feed) {.store = RelationGetRelid(rel), .leaf = RelationGetRelid(index)};
 	relation_close(rel, NoLock);
@@ -291,6 +281,7 @@ VacuumFeed(IndexVacuumInfo *info)
 	else
 	{
 		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
+		NoteRoot(rel, RelationGetRelid(index));
 		if (LeafIsDue(rel, RelationGetRelid(index), false))
 			BuildLeaf(rel, heap, index);
 		ForgetDroppedLeaves(rel, false);

@@ -34,6 +34,21 @@ RootOfLeaf(Oid leaf)
 	return ancestors == NIL ? InvalidOid : llast_oid(ancestors);
 }
 
+void
+NoteRoot(Relation rel, Oid leaf)
+{
+	Store	   *store = ReadStore(rel);
+	const StoreSlot *slot = FindLeaf(store, leaf);
+	Oid			root = RootOfLeaf(leaf);
+	StoreEdit	edit;
+	StoreSlot  *edited;
+
+	if (slot == NULL || slot->root == root || (edited = EditLeaf(&edit, rel, NumberOfSlot(store, slot), leaf)) == NULL)
+		return;
+	edited->root = root;
+	FinishEdit(&edit);
+}
+
 bool
 IsOlderThanTransaction(Relation heap)
 {

@@ -10,6 +10,9 @@
 /* The topmost partitioned index of a leaf index, or InvalidOid. */
 extern Oid	RootOfLeaf(Oid leaf);
 
+/* Notes it, if the leaf has come to another table since.  An invalid index may lack rows: it is not for that. */
+extern void NoteRoot(Relation store, Oid leaf);
+
 /*
  * Reads the table and makes a filter of all of its rows, which takes the place of all
  * others.  The caller has a lock on the table that keeps others from doing the same.

@@ -203,14 +203,17 @@ BuildIfDue(Relation rel, Oid leaf)
 	Oid			user;
 	int			context;
 
-	if (index != NULL && index->rd_rel->relkind == RELKIND_INDEX && HasPartitionLookup(index) && index->rd_index->indisvalid &&
-		RelationIsPermanent(index) && IsOlderThanTransaction(heap) && LeafIsDue(rel, leaf, true))
+	if (index != NULL && index->rd_rel->relkind == RELKIND_INDEX && HasPartitionLookup(index) && index->rd_index->indisvalid)
+	{
+		NoteRoot(rel, leaf);
+		due = RelationIsPermanent(index) && IsOlderThanTransaction(heap) && LeafIsDue(rel, leaf, true);
+	}
+	if (due)
 	{
 		GetUserIdAndSecContext(&user, &context);
 		SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
 		BuildLeaf(rel, heap, index);
 		SetUserIdAndSecContext(user, context);
-		due = true;
 	}
 	if (index != NULL)
 		relation_close(index, RowExclusiveLock);
