@@ -210,13 +210,14 @@ test(const blx_filter *f, uint64_t hash)
 
 /* The slots of all keys are fetched before the first is looked at: of fewer at a time is slower. */
 static inline __attribute__((always_inline)) uint64_t
-batch_of(blx_fuse shape, unsigned slot_bits, const uint64_t *hashes, unsigned n)
+batch_of(blx_fuse shape, unsigned slot_bits, unsigned value_bits, const uint64_t *hashes, unsigned n)
 {
 	uint64_t	slots[BLX_BATCH][BLX_FUSE_SLOTS],
 				salted[BLX_BATCH],
 				found = 0;
 
 	shape.slot_bits = slot_bits;
+	shape.value_bits = value_bits;
 	for (unsigned i = 0; i < n; i++)
 	{
 		uint64_t	block = blx_fuse_block(&shape, hashes[i]);
@@ -225,7 +226,7 @@ batch_of(blx_fuse shape, unsigned slot_bits, const uint64_t *hashes, unsigned n)
 		blx_fuse_slots(&shape, block * shape.block_slots, salted[i], slots[i]);
 #pragma GCC unroll 4
 		for (unsigned j = 0; j < BLX_FUSE_SLOTS; j++)
-			__builtin_prefetch((const char *) shape.slots + slots[i][j] * slot_bits / 8, 0, 2);
+			__builtin_prefetch(blx_slot_byte(shape.slots, slots[i][j], slot_bits), 0, 2);
 	}
 	for (unsigned i = 0; i < n; i++)
 		found |= (uint64_t) blx_fuse_agrees(&shape, blx_fuse_sum(&shape, slots[i]), salted[i]) << i;
@@ -246,11 +247,11 @@ test_batch(const blx_filter *f, const uint64_t *hashes, unsigned n)
 			spread[i] = blx_spread_hash(f->key_type, hashes[i]);
 		hashes = spread;
 	}
-	if (shape.slot_bits == 8)
-		return batch_of(shape, 8, hashes, n);
-	if (shape.slot_bits == 16)
-		return batch_of(shape, 16, hashes, n);
-	return batch_of(shape, shape.slot_bits, hashes, n);
+	if (shape.slot_bits == 8 && shape.value_bits == 0)
+		return batch_of(shape, 8, 0, hashes, n);
+	if (shape.slot_bits == 16 && shape.value_bits == 0)
+		return batch_of(shape, 16, 0, hashes, n);
+	return batch_of(shape, shape.slot_bits, shape.value_bits, hashes, n);
 }
 
 static bool

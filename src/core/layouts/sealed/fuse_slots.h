@@ -65,6 +65,13 @@ blx_lowest_bits(uint64_t word, unsigned bits)
 	return word & ((UINT64_C(1) << bits) - 1);
 }
 
+/* Returns where the byte is at which slot number i begins. */
+static inline __attribute__((always_inline)) const uint8_t *
+blx_slot_byte(const uint64_t *slots, uint64_t i, unsigned slot_bits)
+{
+	return (const uint8_t *) slots + (slot_bits % 8 == 0 ? i * (slot_bits / 8) : i * slot_bits / 8);
+}
+
 /*
  * Returns slot number i, with other bits above it.  A load of
  * more bytes than it needs would cross the end of its cache line more often, and
@@ -75,16 +82,16 @@ blx_slot_at(const uint64_t *slots, uint64_t i, unsigned slot_bits)
 {
 	uint64_t	bit = i * slot_bits;
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-	const uint8_t *byte = (const uint8_t *) slots + bit / 8;
+	const uint8_t *byte = blx_slot_byte(slots, i, slot_bits);
 	uint64_t	eight;
 	uint32_t	four;
 	uint16_t	two;
 
 	if (slot_bits == 8)
-		return ((const uint8_t *) slots)[i];
+		return *byte;
 	if (slot_bits == 16)
 	{
-		memcpy(&two, (const uint8_t *) slots + 2 * i, sizeof two);
+		memcpy(&two, byte, sizeof two);
 		return two;
 	}
 	if (slot_bits <= 25)
