@@ -151,12 +151,12 @@ class Extended(libpq.Session):
 
 class Pause:
     """Two sessions: one plans and waits, the other writes meanwhile."""
+    key = 100000                # none twice: its bits stay
 
     def __init__(self, library):
         self.library = library
         self.writer = Session(DATABASE)
         self.watcher = Session(DATABASE)
-        self.key = 100000
 
     def reader(self, lookups, mode, before="", protocol=None):
         reader = Extended(protocol) if protocol else Session(DATABASE)
@@ -167,8 +167,8 @@ class Pause:
         return reader
 
     def new_key(self):
-        self.key += 1
-        return self.key
+        Pause.key += 1
+        return Pause.key
 
     def meanwhile(self, reader, statement, write, isolation=""):
         """What the statement returns if the other session writes between its plan and its snapshot."""
