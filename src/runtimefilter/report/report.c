@@ -181,9 +181,24 @@ DescribeFilter(const FilterReport *r, bool has_run)
 /* A function called for each row of a table may run a query each time.  So many reports are kept, and no more. */
 #define MOST_REPORTS 1000
 
-static List *reports;			/* of FilterReport */
-static MemoryContext report_memory; /* theirs */
+static FilterReport *reports;
+static int	n_reports,
+			room;
 static TimestampTz statement;	/* that they are of */
+
+static void
+KeepReport(const FilterReport *r)
+{
+	if (n_reports == MOST_REPORTS)
+		return;
+	if (n_reports == room)
+	{
+		room = Max(16, 2 * room);
+		reports = reports == NULL ? MemoryContextAlloc(TopMemoryContext, room * sizeof(FilterReport)) :
+			repalloc(reports, room * sizeof(FilterReport));
+	}
+	reports[n_reports++] = *r;
+}
 
 void
 ReportQuery(FilteredQuery *query)
@@ -192,17 +207,13 @@ ReportQuery(FilteredQuery *query)
 
 	if (query->statement != statement)
 	{
-		if (report_memory == NULL)
-			report_memory = AllocSetContextCreate(TopMemoryContext, "runtime filter reports", ALLOCSET_SMALL_SIZES);
-		MemoryContextReset(report_memory);
-		reports = NIL;
+		n_reports = 0;
 		statement = query->statement;
 	}
 	foreach(lc, query->points)
 	{
 		int			n;
 		FilterReport *found = ReportsOfPoint(lfirst(lc), &n);
-		MemoryContext old = MemoryContextSwitchTo(report_memory);
 
 		for (int i = 0; i < n; i++)
 		{
@@ -210,10 +221,8 @@ ReportQuery(FilteredQuery *query)
 
 			memcpy(counts + 1, found[i].counts, sizeof(found[i].counts));
 			AddToTotals(&runtime_filter_totals, found[i].role, counts);
-			if (list_length(reports) < MOST_REPORTS)
-				reports = lappend(reports, memcpy(palloc(sizeof(FilterReport)), &found[i], sizeof(FilterReport)));
+			KeepReport(&found[i]);
 		}
-		MemoryContextSwitchTo(old);
 	}
 }
 
@@ -222,12 +231,11 @@ Datum
 bloomx_last_runtime_filters(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *result = (ReturnSetInfo *) fcinfo->resultinfo;
-	ListCell   *lc;
 
 	InitMaterializedSRF(fcinfo, 0);
-	foreach(lc, reports)
+	for (int i = 0; i < n_reports; i++)
 	{
-		FilterReport *r = lfirst(lc);
+		FilterReport *r = &reports[i];
 		bool		has_table = NameStr(r->table)[0] != '\0',
 					has_column = NameStr(r->column)[0] != '\0';
 		Datum		values[] = {
