@@ -155,7 +155,6 @@ AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, Plan
 			return;
 	point = palloc0(sizeof(LookupPoint));
 	point->ps = ps;
-	point->started = started;
 	point->n = n;
 	point->children = children;
 	point->chosen = palloc(sizeof(PlanState *) * n);

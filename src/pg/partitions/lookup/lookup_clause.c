@@ -20,12 +20,9 @@
 static bool
 IsColumn(Node *node, Index relid, AttrNumber attribute)
 {
-	const Var  *var;
+	const Var  *var = (const Var *) WithoutRelabels(node);
 
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	var = (const Var *) node;
-	return node != NULL && IsA(node, Var) && var->varno == (int) relid && var->varattno == attribute && var->varlevelsup == 0;
+	return IsA(var, Var) && var->varno == (int) relid && var->varattno == attribute && var->varlevelsup == 0;
 }
 
 /* What is on the other side of the column, or NULL. */
@@ -120,19 +117,11 @@ FindValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value)
 	return OidIsValid(value->operator);
 }
 
-/* A constant or a parameter: its value cannot fail, and is the same for all rows. */
-static bool
-IsGiven(const Expr *expr)
-{
-	while (IsA(expr, RelabelType))
-		expr = ((const RelabelType *) expr)->arg;
-	return IsA(expr, Const) || IsA(expr, Param);
-}
-
 bool
 FindLookupValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value)
 {
-	return FindValue(clause, relid, attribute, value) && IsGiven(value->expr);
+	/* its value cannot fail, and is the same for all rows */
+	return FindValue(clause, relid, attribute, value) && (IsA(WithoutRelabels(value->expr), Const) || IsA(WithoutRelabels(value->expr), Param));
 }
 
 bool
@@ -147,12 +136,6 @@ FindComputedValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *
 bool
 FindOuterValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value)
 {
-	const Expr *expr;
-
-	if (!FindValue(clause, relid, attribute, value))
-		return false;
-	expr = value->expr;
-	while (IsA(expr, RelabelType))
-		expr = ((const RelabelType *) expr)->arg;
-	return IsA(expr, Var) && ((const Var *) expr)->varno != (int) relid;
+	return FindValue(clause, relid, attribute, value) && IsA(WithoutRelabels(value->expr), Var) &&
+		((const Var *) WithoutRelabels(value->expr))->varno != (int) relid;
 }

@@ -124,13 +124,16 @@ AddLookups(List *lookups, Oid oid)
 		root = ancestors == NIL ? oid : llast_oid(ancestors);
 		for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
 		{
+			MemoryContext old;
 			TableLookup *lookup;
 
 			if (index->rd_index->indkey.values[i] <= 0)
 				continue;
+			old = MemoryContextSwitchTo(TopMemoryContext);
 			lookup = palloc(sizeof(TableLookup));
 			*lookup = (TableLookup) {.root_index = root, .attribute = index->rd_index->indkey.values[i], .column = i + 1};
 			lookups = lappend(lookups, lookup);
+			MemoryContextSwitchTo(old);
 		}
 	}
 	RelationClose(index);
@@ -158,7 +161,6 @@ LookupsOf(Oid table)
 {
 	KnownTable *known = hash_search(known_tables, &table, HASH_FIND, NULL);
 	List	   *lookups;
-	MemoryContext old;
 	bool		found;
 
 	if (known != NULL && known->is_valid && known->is_read)
@@ -174,18 +176,9 @@ LookupsOf(Oid table)
 	known = hash_search(known_tables, &table, HASH_FIND, NULL);
 
 	/* who asked before may still read the old list: it has few bytes, and changes of indexes are rare */
-	old = MemoryContextSwitchTo(TopMemoryContext);
-	known->lookups = NIL;
-	for (int i = 0; i < list_length(lookups); i++)
-	{
-		TableLookup *copy = palloc(sizeof(TableLookup));
-
-		*copy = *(TableLookup *) list_nth(lookups, i);
-		known->lookups = lappend(known->lookups, copy);
-	}
-	MemoryContextSwitchTo(old);
+	known->lookups = lookups;
 	known->is_read = true;
-	return known->lookups;
+	return lookups;
 }
 
 /* ---- columns ---- */

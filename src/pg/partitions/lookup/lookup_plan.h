@@ -73,8 +73,6 @@ typedef struct ColumnNumbers
 extern void NumberColumns(Oid root_index, const NumberedLeaves *leaves, ColumnNumbers *result);
 extern Bitmapset *NumbersOfCandidates(const ColumnNumbers *numbers, const Bitmapset *candidates);
 
-extern void InitLookupLevels(void);
-
 /* ---- lookup_prune.c: while a statement is planned ---- */
 
 /* A statement that is being planned. */
@@ -93,8 +91,6 @@ typedef struct LookupPlanning
 
 extern LookupPlanning *lookup_planning; /* NULL: nothing that could use it */
 
-extern void InitLookupPruning(void);
-
 /* ---- lookup_clause.c: which keys a condition has ---- */
 
 /* The value that a column must equal, or the array in which its value must be. */
@@ -105,6 +101,15 @@ typedef struct LookupValue
 	Oid			operator;		/* with the column on its left */
 	Oid			collation;
 } LookupValue;
+
+/* The expression below casts that only change the type. */
+static inline const Node *
+WithoutRelabels(const void *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = ((const RelabelType *) expr)->arg;
+	return expr;
+}
 
 /* False if the condition does not compare the column with a constant or parameter. */
 extern bool FindLookupValue(Node *clause, Index relid, AttrNumber attribute, LookupValue *value);
@@ -124,7 +129,6 @@ extern bool HashLookupValue(const LookupValue *value, Datum datum, bool is_null,
 typedef struct LookupPoint
 {
 	PlanState  *ps;
-	struct StartedLookup *started;
 	ExecProcNodeMtd own;		/* the node's method before */
 	int			n;
 	PlanState **children;		/* all of them */
@@ -168,10 +172,6 @@ extern TupleTableSlot *ExecLookupPoint(PlanState *ps);
 /* The executor has started a statement. */
 extern void StartLookups(QueryDesc *query, List *questions, bool may_rescan);
 
-/* ---- lookup_cost.c ---- */
-
-extern void InitLookupCosts(void);
-
 /* ---- lookup_counts.c ---- */
 
 typedef enum LookupCount
@@ -185,12 +185,12 @@ typedef enum LookupCount
 } LookupCount;
 
 extern void CountLookups(LookupCount which, uint64 n);
-extern void InitLookupCounts(void);
 
-/* ---- lookup_replan.c ---- */
+/* ---- what each file does at load time ---- */
 
+extern void InitLookupLevels(void);
+extern void InitLookupPruning(void);
 extern void InitLookupReplans(void);
-
-/* ---- lookup_explain.c ---- */
-
+extern void InitLookupCosts(void);
+extern void InitLookupCounts(void);
 extern void InitLookupExplain(void);

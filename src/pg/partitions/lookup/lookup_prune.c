@@ -134,10 +134,10 @@ typedef struct TableSearch
 
 /* A parameter of the statement, perhaps of a type that is read as the column's. */
 static bool
-IsExternParameter(const Expr *expr)
+IsExternParameter(const Expr *value)
 {
-	while (IsA(expr, RelabelType))
-		expr = ((const RelabelType *) expr)->arg;
+	const Node *expr = WithoutRelabels(value);
+
 	return IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN;
 }
 

@@ -166,14 +166,12 @@ AskForValue(LookupPoint *point, Bitmapset **numbers)
 static bool
 MayAsk(const LookupPoint *point)
 {
-	Node	   *expr = (Node *) point->value.expr;
+	const Node *expr = WithoutRelabels(point->value.expr);
 
-	while (IsA(expr, RelabelType))
-		expr = (Node *) ((RelabelType *) expr)->arg;
 	if (point->is_searched)
 		return true;
-	return IsA(expr, Param) && (((Param *) expr)->paramkind != PARAM_EXEC ||
-								point->ps->state->es_param_exec_vals[((Param *) expr)->paramid].execPlan == NULL);
+	return IsA(expr, Param) && (((const Param *) expr)->paramkind != PARAM_EXEC ||
+								point->ps->state->es_param_exec_vals[((const Param *) expr)->paramid].execPlan == NULL);
 }
 
 static void
