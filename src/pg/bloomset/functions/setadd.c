@@ -9,7 +9,6 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
-#include "pg/bloomset/functions/setclaim.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/table/settable.h"
 #include "pg/value/value.h"

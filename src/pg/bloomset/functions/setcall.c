@@ -30,7 +30,6 @@
 
 #include "pg/bloomset/index/bloomset.h"
 #include "pg/bloomset/table/settable.h"
-#include "pg/bloomset/table/stage.h"
 
 /* ---- what is refused ---- */
 

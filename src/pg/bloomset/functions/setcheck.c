@@ -27,13 +27,11 @@ CheckPages(SetCall *call)
 	for (uint32 i = 0; i < meta->stages; i++)
 		for (BlockNumber j = 0; j < SetPagesOf(&meta->stage[i]); j++)
 		{
-			BlockNumber block = meta->stage[i].first + j;
-			Buffer		buffer = ReadSetPage(call->view, call->rel, block);
+			Buffer		buffer = ReadSetPage(call->view, call->rel, meta->stage[i].first + j);
 
 			CHECK_FOR_INTERRUPTS();
 			LockBuffer(buffer, BUFFER_LOCK_SHARE);
-			if (!IsSetPage(BufferGetPage(buffer), i))
-				ReportSetDamage(call->rel, block, psprintf("The page is not one of stage %u.", i + 1));
+			CheckSetPage(call->rel, buffer, i);
 			UnlockReleaseBuffer(buffer);
 		}
 }

@@ -10,13 +10,12 @@
  * If an error comes between these bits and the commit record (a serialization failure,
  * say), or a prepared transaction is rolled back, the key stays remembered.
  */
-#include "pg/bloomset/functions/setclaim.h"
+#include "pg/bloomset/functions/setcall.h"
 
 #include "access/relation.h"
 #include "access/xact.h"
 #include "utils/memutils.h"
 
-#include "pg/bloomset/functions/setcall.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/table/settable.h"
 

@@ -8,12 +8,11 @@
 
 #include <math.h>
 
-#include "access/htup_details.h"
 #include "access/table.h"
 #include "common/pg_prng.h"
-#include "funcapi.h"
 
 #include "pg/bloomset/stages/stageplan.h"
+#include "pg/functions/functions.h"
 
 /* Of each stage; eight times as many as decide whether one is full. */
 #define PAGES 512
@@ -52,7 +51,6 @@ bloomset_info(PG_FUNCTION_ARGS)
 	const SetMeta none = {0},
 			   *meta = call->view != NULL ? call->view->meta : &none;
 	Relation	table = OpenTableOfSet(call);
-	TupleDesc	columns;
 	double		keys = 0,
 				miss = 1,
 				rows = table->rd_rel->reltuples,
@@ -70,8 +68,6 @@ bloomset_info(PG_FUNCTION_ARGS)
 		capacity += meta->stage[i].keys;
 		miss *= 1 - RateOfStage(&meta->stage[i], rint(of_stage));
 	}
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	values[0] = Int64GetDatum((int64) rint(keys));
 	values[1] = Float8GetDatum(1 - miss);
 	nulls[2] = rows < 0 || call->keys == NULL;
@@ -82,5 +78,5 @@ bloomset_info(PG_FUNCTION_ARGS)
 	values[6] = Int64GetDatum(meta->stages == 0 ? 0 : (int64) SetPagesOf(&meta->stage[meta->stages - 1]) * BLCKSZ);
 	table_close(table, NoLock);
 	CloseSet(call);
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	return MakeRow(fcinfo, values, nulls);
 }

@@ -8,6 +8,7 @@
 
 #include "core/base/words.h"
 #include "core/layouts/growing/chain.h"
+#include "pg/bloomset/table/settable.h"
 
 static void
 RefuseValue(SetCall *call, const char *detail, const char *hint)
@@ -40,18 +41,6 @@ CheckHasValue(SetCall *call)
 		RefuseValue(call, "A filter has at most 1 GB.", "Use bloomset_contains.");
 	if (meta->stages > BLX_MAX_CHAIN)
 		RefuseValue(call, psprintf("It has %u stages, a filter at most %d.", meta->stages, BLX_MAX_CHAIN), "Use bloomset_contains, or REINDEX the set.");
-}
-
-static blx_filter *
-OneStage(SetCall *call, const blx_identity *identity)
-{
-	const SetMeta *meta = call->view->meta;
-	const SetStage *stage = &meta->stage[0];
-	blx_geometry geometry = {.layout = BLX_PARTITIONED_BLOCKED, .blocks = (uint32) stage->blocks, .parts = (uint16) stage->parts, .probes = 1, .part_bits = 64};
-	blx_filter *f = NewFilter(&geometry, identity, meta->capacity);
-
-	CopyStage(call->view, call->rel, 0, blx_words(f));
-	return f;
 }
 
 /* The stages of a scalable filter are in the order of their sizes, the largest first. */
@@ -102,7 +91,7 @@ bloomset_value(PG_FUNCTION_ARGS)
 	if (call->view->meta->stages == 0)
 		f = NewEmptyFilter(&identity);
 	else if (call->view->meta->capacity > 0 && call->view->meta->stages == 1)
-		f = OneStage(call, &identity);
+		f = FilterOfStage(call->view, call->rel, 0);
 	else
 		f = Chain(call, &identity);
 	CloseSet(call);

@@ -12,7 +12,6 @@
 #include "access/transam.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
-#include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
 #include "storage/lock.h"
 
@@ -31,17 +30,6 @@ InitSetPage(Page page, uint32 stage, uint16 lower)
 	((PageHeader) page)->pd_lower = lower;
 }
 
-static uint32
-ChecksumOf(const SetMeta *meta)
-{
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
-	FIN_CRC32C(crc);
-	return crc;
-}
-
 void
 CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
 {
@@ -53,7 +41,7 @@ CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
 	START_CRIT_SECTION();
 	InitSetPage(page, SET_NO_STAGE, BLCKSZ);
 	memcpy(SetMetaOf(page), meta, SetMetaBytes(0));
-	SetHeaderOf(page)->checksum = ChecksumOf(meta);
+	SetHeaderOf(page)->checksum = SetMetaChecksum(meta);
 	MarkBufferDirty(buffer);
 	/* an init fork is copied after a crash, whatever the table's persistence */
 	if (fork == INIT_FORKNUM || RelationNeedsWAL(rel))
@@ -67,7 +55,7 @@ static void
 WriteMeta(SetView *view, Relation rel)
 {
 	const SetMeta *meta = view->meta;
-	uint32		checksum = ChecksumOf(meta);
+	uint32		checksum = SetMetaChecksum(meta);
 	BloomxChange change = {.buffer = ReadBuffer(rel, SET_META_BLOCK)};
 	SetMeta    *stored;
 
@@ -148,11 +136,9 @@ MakePages(Relation rel, const SetStage *stage, uint32 number, const uint64 *word
 {
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel),
 				end = stage->first + SetPagesOf(stage);
-	uint64		left = stage->blocks * stage->parts;
 
 	for (BlockNumber block = stage->first; block < end; block++)
 	{
-		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
 		Buffer		buffer;
 
 		CHECK_FOR_INTERRUPTS();
@@ -163,9 +149,8 @@ MakePages(Relation rel, const SetStage *stage, uint32 number, const uint64 *word
 		InitSetPage(BufferGetPage(buffer), number, words != NULL ? BLCKSZ : SET_PAGE_START);
 		if (words != NULL)
 		{
-			memcpy(WordsOfPage(BufferGetPage(buffer)), words, n * sizeof(uint64));
-			words += n;
-			left -= n;
+			memcpy(WordsOfPage(BufferGetPage(buffer)), words, WordsOnPage(stage, block) * sizeof(uint64));
+			words += WordsOnPage(stage, block);
 		}
 		MarkBufferDirty(buffer);
 		UnlockReleaseBuffer(buffer);
@@ -290,8 +275,7 @@ LockPages(const SetView *view, Relation rel, uint32 i, const uint64 *hashes, Pag
 		PageOfKeys	swapped;
 
 		BloomxLockExclusively(pages[p].buffer);
-		if (!IsSetPage(page, i))
-			ReportSetDamage(rel, BufferGetBlockNumber(pages[p].buffer), psprintf("The page is not one of stage %u.", i + 1));
+		CheckSetPage(rel, pages[p].buffer, i);
 		for (uint64 k = pages[p].from; k < pages[p].to && !pages[p].changed; k++)
 			pages[p].changed = !HasKey(stage, page, hashes[k]);
 		if (!pages[p].changed)
@@ -313,7 +297,7 @@ LockPages(const SetView *view, Relation rel, uint32 i, const uint64 *hashes, Pag
 #define FEW_KEYS_ON_PAGE 16
 
 static uint64
-ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, const PageOfKeys *keys, bool *is_new)
+ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, const uint64 *numbers, const PageOfKeys *keys, bool *is_new)
 {
 	const uint16 full = BLCKSZ;
 	uint64	   *words = WordsOfPage(change->page);
@@ -341,7 +325,7 @@ ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, co
 			BloomxChangeSomeBytes(change, words + place, changed + place, stage->parts * sizeof(uint64));
 		added += !is_known;
 		if (is_new != NULL)
-			is_new[i] = !is_known;
+			is_new[numbers[i]] = !is_known;
 	}
 	if (!one_by_one)
 		BloomxChangeSomeBytes(change, words, changed, SET_PAGE_BYTES);
@@ -350,10 +334,11 @@ ChangePage(BloomxChange *change, const SetStage *stage, const uint64 *hashes, co
 
 /*
  * Adds the keys of up to four pages to the newest stage, in one WAL record.  Sets *done
- * to how many keys that were: none if the set has grown since the caller tested them.
+ * to how many keys that were: none if the set has grown since the caller tested them.  Their
+ * numbers are places in is_new, unless that is NULL.
  */
 static uint64
-AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new, uint64 *done)
+AddSome(SetView *view, Relation rel, const uint64 *hashes, const uint64 *numbers, uint64 n, bool *is_new, uint64 *done)
 {
 	uint32		newest = view->meta->stages - 1;
 	const SetStage *stage = &view->meta->stage[newest];
@@ -376,7 +361,7 @@ AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_ne
 				changes[p].buffer = pages[p].buffer;
 			BloomxStartChanges(changes, changed, rel);
 			for (int p = 0; p < changed; p++)
-				added += ChangePage(&changes[p], stage, hashes, &pages[p], is_new);
+				added += ChangePage(&changes[p], stage, hashes, numbers, &pages[p], is_new);
 			BloomxFinishChanges(changes, changed, rel);
 		}
 		for (int p = 0; p < count; p++)
@@ -387,26 +372,6 @@ AddSome(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_ne
 	for (int p = 0; p < count; p++)
 		ReleaseBuffer(pages[p].buffer);
 	return added;
-}
-
-/*
- * Adds keys that the set, as the view has it, does not have.  Returns how many of them were
- * dealt with: all, unless the set has grown.
- */
-static uint64
-AddUnknown(SetView *view, Relation rel, const uint64 *hashes, uint64 n, bool *is_new, uint64 *added)
-{
-	uint64		done = 0,
-				some;
-
-	for (; done < n; done += some)
-	{
-		CHECK_FOR_INTERRUPTS();
-		*added += AddSome(view, rel, hashes + done, n - done, is_new + done, &some);
-		if (some == 0)
-			break;
-	}
-	return done;
 }
 
 /* After these keys were added: adds a stage if the newest one is full. */
@@ -445,7 +410,7 @@ AddKeyToSet(SetView *view, Relation rel, uint64 hash)
 		may_be_claimed = view->meta->has_claims;
 		if (may_be_claimed)
 			(void) LockKey(rel, hash);
-		added = AddSome(view, rel, &hash, 1, NULL, &done);
+		added = AddSome(view, rel, &hash, NULL, 1, NULL, &done);
 		if (may_be_claimed)
 			UnlockKey(rel, hash);
 		if (done == 0)
@@ -522,8 +487,8 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
 {
 	uint64		added = 0,
 				left = n,
-				done;
-	bool	   *news = palloc(Max(n, 1));
+				done,
+				some;
 
 	for (;;)
 	{
@@ -532,10 +497,11 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
 		if (left == 0 || view->meta->has_claims)
 			break;
 		SortByPage(&view->meta->stage[view->meta->stages - 1], hashes, numbers, left);
-		memset(news, 0, left);
-		done = AddUnknown(view, rel, hashes, left, news, &added);
-		for (uint64 i = 0; i < done && is_new != NULL; i++)
-			is_new[numbers[i]] = news[i];
+		for (done = 0, some = 1; done < left && some > 0; done += some)
+		{
+			CHECK_FOR_INTERRUPTS();
+			added += AddSome(view, rel, hashes + done, numbers + done, left - done, is_new, &some);
+		}
 		if (done == left)
 			break;
 		/* somebody else has added a stage, and perhaps keys */
@@ -544,7 +510,6 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
 		memmove(numbers, numbers + done, left * sizeof(uint64));
 		RereadSetView(view, rel);
 	}
-	pfree(news);
 	if (view->meta->has_claims)
 		return added + AddOneByOne(view, rel, hashes, numbers, left, is_new);
 	if (left > 0)
@@ -637,20 +602,18 @@ OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
 {
 	const SetStage *stage = &view->meta->stage[i];
 	const uint16 full = BLCKSZ;
-	uint64		left = stage->blocks * stage->parts;
 	uint64		merged[SET_PAGE_WORDS];
 	BloomxChange change;
 
-	for (BlockNumber block = stage->first; left > 0; block++)
+	for (BlockNumber block = stage->first; block < stage->first + SetPagesOf(stage); block++)
 	{
-		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
+		uint64		n = WordsOnPage(stage, block);
 		const uint64 *place;
 
 		CHECK_FOR_INTERRUPTS();
 		change.buffer = ReadSetPage(view, rel, block);
 		BloomxLockExclusively(change.buffer);
-		if (!IsSetPage(BufferGetPage(change.buffer), i))
-			ReportSetDamage(rel, block, psprintf("The page is not one of stage %u.", i + 1));
+		CheckSetPage(rel, change.buffer, i);
 		place = WordsOfPage(BufferGetPage(change.buffer));
 		for (uint64 j = 0; j < n; j++)
 			merged[j] = place[j] | words[j];
@@ -663,7 +626,6 @@ OrIntoStage(SetView *view, Relation rel, uint32 i, const uint64 *words)
 		}
 		UnlockReleaseBuffer(change.buffer);
 		words += n;
-		left -= n;
 	}
 }
 

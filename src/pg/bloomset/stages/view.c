@@ -78,12 +78,30 @@ FindDamage(SetView *view, Relation rel, BlockNumber block, const char *detail)
 	CloseForNow(opened, rel);
 }
 
+uint32
+SetMetaChecksum(const SetMeta *meta)
+{
+	pg_crc32c	crc;
+
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
+	FIN_CRC32C(crc);
+	return crc;
+}
+
 bool
 IsSetPage(Page page, uint32 stage)
 {
 	const SetPageHeader *header = SetHeaderOf(page);
 
 	return header->magic == SET_MAGIC && header->version == SET_VERSION && header->stage == stage;
+}
+
+void
+CheckSetPage(Relation rel, Buffer buffer, uint32 stage)
+{
+	if (!IsSetPage(BufferGetPage(buffer), stage))
+		ReportSetDamage(rel, BufferGetBlockNumber(buffer), psprintf("The page is not one of stage %u.", stage + 1));
 }
 
 static const char *
@@ -108,16 +126,12 @@ DamageOf(const PGAlignedBlock *copy, BlockNumber blocks)
 	Page		page = (Page) copy->data;
 	const SetMeta *meta = SetMetaOf(page);
 	blx_identity identity = {.key_type = meta->key_type, .name_len = meta->name_len, .name = meta->name};
-	pg_crc32c	crc;
 
 	if (PageIsNew(page) || !IsSetPage(page, SET_NO_STAGE))
 		return "The page is not the metapage of a bloomset of this version.";
 	if (meta->stages > SET_MAX_STAGES)
 		return "The set has an impossible number of stages.";
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
-	FIN_CRC32C(crc);
-	if (crc != SetHeaderOf(page)->checksum)
+	if (SetMetaChecksum(meta) != SetHeaderOf(page)->checksum)
 		return "The checksum of the metapage is wrong.";
 	if (!blx_identity_valid(&identity, NULL) || !(meta->fpr > 0 && meta->fpr < 1))
 		return "The set has an impossible rate or key type.";
@@ -488,12 +502,11 @@ CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
 {
 	const SetStage *stage = &view->meta->stage[i];
 	bool		in_recovery = RecoveryInProgress();
-	uint64		left = stage->blocks * stage->parts;
 
-	for (BlockNumber block = stage->first; left > 0; block++)
+	for (BlockNumber block = stage->first; block < stage->first + SetPagesOf(stage); block++)
 	{
 		Buffer		buffer = ReadSetPage(view, rel, block);
-		uint64		n = Min(left, SetBlocksPerPage(stage) * stage->parts);
+		uint64		n = WordsOnPage(stage, block);
 
 		CHECK_FOR_INTERRUPTS();
 		if (in_recovery)
@@ -504,21 +517,10 @@ CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
 			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		ReleaseBuffer(buffer);
 		words += n;
-		left -= n;
 	}
 }
 
 /* ---- how full a stage is ---- */
-
-/* The words of a page that belong to blocks. */
-static uint64
-WordsOnPage(const SetStage *stage, BlockNumber block)
-{
-	uint64		per_page = SetBlocksPerPage(stage),
-				before = (uint64) (block - stage->first) * per_page;
-
-	return Min(per_page, stage->blocks - before) * stage->parts;
-}
 
 double
 ShareOnPage(const SetStage *stage, BlockNumber block, Page page)

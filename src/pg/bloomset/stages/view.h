@@ -58,6 +58,12 @@ extern Buffer ReadSetPage(SetView *view, Relation rel, BlockNumber block);
 /* True if the page can be one of that stage, or of SET_NO_STAGE the metapage. */
 extern bool IsSetPage(Page page, uint32 stage);
 
+/* An error unless it is one of that stage. */
+extern void CheckSetPage(Relation rel, Buffer buffer, uint32 stage);
+
+/* What the header of a metapage with these contents has. */
+extern uint32 SetMetaChecksum(const SetMeta *meta);
+
 pg_noreturn extern void ReportSetDamage(Relation rel, BlockNumber block, const char *detail);
 
 /* Adds the keys that this session has not added yet (pending.h); NULL while there are none. */
@@ -98,6 +104,16 @@ FindBlock(const SetStage *stage, uint64 hash, uint32 *place)
 
 	*place = (uint32) (block - (uint64) page * per_page) * stage->parts;
 	return stage->first + page;
+}
+
+/* The words of a page of a stage that belong to blocks: how many, and where. */
+static inline uint64
+WordsOnPage(const SetStage *stage, BlockNumber block)
+{
+	uint64		per_page = SetBlocksPerPage(stage),
+				before = (uint64) (block - stage->first) * per_page;
+
+	return Min(per_page, stage->blocks - before) * stage->parts;
 }
 
 static inline uint64 *
