@@ -220,12 +220,9 @@ PG_FUNCTION_INFO_V1(bloom_test_and_add);
 Datum
 bloom_test_and_add(PG_FUNCTION_ARGS)
 {
-	TupleDesc	columns;
 	Datum		values[2] = {PG_GETARG_DATUM(0), BoolGetDatum(false)};
 	bool		nulls[2] = {PG_ARGISNULL(0), PG_ARGISNULL(0) || PG_ARGISNULL(1)};
 
-	if (get_call_result_type(fcinfo, NULL, &columns) != TYPEFUNC_COMPOSITE)
-		elog(ERROR, "return type must be a row type");
 	if (!HasNothingToChange(fcinfo))
 	{
 		KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
@@ -237,7 +234,7 @@ bloom_test_and_add(PG_FUNCTION_ARGS)
 		values[1] = BoolGetDatum(!blx_test_inline(f, hash));
 		values[0] = WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1);
 	}
-	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(columns), values, nulls)));
+	return MakeRow(fcinfo, values, nulls);
 }
 
 /*

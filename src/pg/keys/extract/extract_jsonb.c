@@ -38,26 +38,6 @@ typedef struct JsonbExtractor
 	bool		names;			/* those at the top are keys */
 } JsonbExtractor;
 
-/* The paths of the containers around the present value. */
-typedef struct JsonbPaths
-{
-	uint64	   *path;
-	uint32		depth;
-	uint32		room;
-} JsonbPaths;
-
-static void
-Enter(JsonbPaths *around, uint64 path)
-{
-	if (around->depth == around->room)
-	{
-		around->room = Max(16, 2 * around->room);
-		around->path = around->path == NULL ? palloc(around->room * sizeof(uint64)) :
-			repalloc(around->path, around->room * sizeof(uint64));
-	}
-	around->path[around->depth++] = path;
-}
-
 static uint64
 HashString(const char *string, int length, uint64 path)
 {
@@ -97,7 +77,7 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 	JsonbIterator *iterator = JsonbIteratorInit(&document->root);
 	JsonbIteratorToken token;
 	JsonbValue	item;
-	JsonbPaths	around = {0};
+	KeyHashes	around = {0};		/* the paths of the containers around the present value */
 	uint64		path = TOP_PATH;	/* of the next value */
 	bool		names = ((JsonbExtractor *) extractor)->names;
 
@@ -108,17 +88,17 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 		{
 			case WJB_BEGIN_ARRAY:
 			case WJB_BEGIN_OBJECT:
-				Enter(&around, path);
+				AddKeyHash(&around, path);
 				break;
 			case WJB_END_ARRAY:
 			case WJB_END_OBJECT:
-				around.depth--;
-				if (around.depth > 0)
-					path = around.path[around.depth - 1];
+				around.n--;
+				if (around.n > 0)
+					path = around.hash[around.n - 1];
 				break;
 			case WJB_KEY:
-				path = blx_hash_bytes(item.val.string.val, item.val.string.len, around.path[around.depth - 1]);
-				if (names && around.depth == 1)
+				path = blx_hash_bytes(item.val.string.val, item.val.string.len, around.hash[around.n - 1]);
+				if (names && around.n == 1)
 					AddKeyHash(keys, HashTopKey(item.val.string.val, item.val.string.len));
 				break;
 			case WJB_VALUE:
@@ -129,8 +109,8 @@ ExtractJsonb(KeyExtractor *extractor, Datum value, KeyHashes *keys)
 				elog(ERROR, "unexpected jsonb token: %d", (int) token);
 		}
 	}
-	if (around.path != NULL)
-		pfree(around.path);
+	if (around.hash != NULL)
+		pfree(around.hash);
 	FreeIfDetoasted(document, value);
 }
 
