@@ -30,6 +30,7 @@
 
 #include "pg/bloomset/index/bloomset.h"
 #include "pg/bloomset/table/settable.h"
+#include "pg/bloomset/table/stage.h"
 
 /* ---- what is refused ---- */
 

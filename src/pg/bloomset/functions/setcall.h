@@ -66,6 +66,6 @@ extern SetCall *OpenSetToAdd(FunctionCallInfo fcinfo, const char *function);
 
 /* As HashSetArgument; the first key fixes the type of the set's keys. */
 extern bool HashKeyToAdd(SetCall *call, Datum value, uint64 *hash);
+
 /* True if this transaction has claimed the key (setclaim.c). */
 extern bool IsClaimedHere(Oid set, uint64 hash);
-

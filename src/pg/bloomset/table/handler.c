@@ -24,6 +24,7 @@
 #include "utils/snapmgr.h"
 
 #include "pg/base/compat_table.h"
+#include "pg/bloomset/table/stage.h"
 #include "pg/value/value.h"
 
 static TableAmRoutine routine;

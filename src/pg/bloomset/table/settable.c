@@ -18,6 +18,7 @@
 #include "core/layouts/growing/hashes.h"
 #include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/stages/stageplan.h"
+#include "pg/bloomset/table/stage.h"
 #include "pg/functions/functions.h"
 
 /* 64 MB; and 512, which can still be dumped and restored. */

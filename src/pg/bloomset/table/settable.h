@@ -12,9 +12,6 @@
 /* True if the relation is such a table, of any shape. */
 extern bool IsSetTable(Relation rel);
 
-/* An error unless the table has one column, of type bloomset_stage (stage.c). */
-extern void CheckSetTable(Relation rel);
-
 /* Of a table without keys, makes the metapage: these are its keys. */
 extern void BeginSetTable(Relation rel, const blx_identity *keys);
 

@@ -2,7 +2,7 @@
  * stage.c - the type bloomset_stage: a filter, whose type modifier is that of the set; which
  * tables can be sets.
  */
-#include "pg/bloomset/table/settable.h"
+#include "pg/bloomset/table/stage.h"
 
 #include "utils/lsyscache.h"
 
