@@ -1550,7 +1550,8 @@ BEGIN
 			DETAIL = 'Rows that another server inserts are not checked.', HINT = 'Detach the foreign partitions, or make the key unique where it is generated.';
 	END IF;
 	IF name IS NULL THEN
-		name := format('%s_%s_key', s.relname, key);
+		-- both parts stay in a name that is too long
+		name := CASE WHEN octet_length(s.relname) + octet_length(key) < 59 THEN format('%s_%s_key', s.relname, key) ELSE format('%s_%s_key', left(s.relname, 29), left(key, 29)) END;
 		EXECUTE format('CREATE CONSTRAINT TRIGGER %I AFTER INSERT OR UPDATE ON %s DEFERRABLE FOR EACH ROW WHEN (NEW.%I IS DISTINCT FROM NULL) EXECUTE FUNCTION %s.bloomx_unique_check()', name, source, key, own);
 		-- in a replica, too, as a unique index is
 		EXECUTE format('ALTER TABLE %s ENABLE ALWAYS TRIGGER %I', source, name);

@@ -233,3 +233,12 @@ DROP TRIGGER log_id_key ON "Log";
 SELECT try('INSERT INTO "Log" VALUES (8, 2)'), count(*) FROM pg_trigger WHERE tgname = 'log_id_key';
 DROP SCHEMA uniques CASCADE;
 DROP ROLE regress_bloomx_writer;
+
+-- names that are too long
+CREATE TABLE a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther (a int, b int, at int) PARTITION BY RANGE (at);
+CREATE TABLE a_leaf PARTITION OF a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther DEFAULT;
+CREATE INDEX ON a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther (a);
+CREATE INDEX ON a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther (b);
+SELECT bloomx_unique('a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther', 'a');
+SELECT bloomx_unique('a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther', 'b');
+DROP TABLE a_table_with_a_name_of_sixty_three_bytes_which_is_the_most_ther;

@@ -552,11 +552,13 @@ class Test(server.Checks):
         joined = server.psql(f"{self.JOINS}; SELECT count(*) FROM asked JOIN d0 USING (k); SELECT index_scans_skipped > 2000 FROM bloomx_last_runtime_filters()", DATABASE, stop=True).stdout.split()
         self.ok("a nested loop asks a set", None if joined == ["1000", "t"] else f"{joined}")
         paths = [self.path(f"d{i}_k") for i in range(sets)]
-        server.psql("CREATE TABLE zeroed (filter bloomset_stage) USING bloomset_table; SELECT bloomset_add('zeroed', 1)", DATABASE, stop=True)
-        zeroed = self.path("zeroed")
+        server.psql("CREATE TABLE zeroed (filter bloomset_stage) USING bloomset_table; SELECT bloomset_add('zeroed', 1); CREATE TABLE extended (filter bloomset_stage) USING bloomset_table", DATABASE, stop=True)
+        zeroed, extended = self.path("zeroed"), self.path("extended")
         stop("fast")
         with open(zeroed, "r+b") as file:
             file.write(bytes(BLOCK))
+        with open(extended, "r+b") as file:  # as a crash leaves it that came before the set's first record
+            file.write(bytes(10 * BLOCK))
         for i, path in enumerate(paths):
             with open(path, "r+b") as file:
                 content = bytearray(file.read())
@@ -608,6 +610,8 @@ class Test(server.Checks):
             except Failure as failure:
                 problem = None if failure.state == "XX001" else str(failure)
             self.ok(f"a set without a table whose first page is lost is not empty: {statement}", problem)
+        found = [self.one(f"SELECT {call}") for call in ("bloomset_contains('extended', 1)", "bloomset_add('extended', 1)", "bloomset_contains('extended', 1)")]
+        self.ok("a set whose file was extended before a crash is empty", None if found == ["f", "t", "t"] else f"{found}")
         self.ok("a damaged set is no reason for a nested loop to fail", None if joins == {"1000"} else f"{joins}")
         self.ok("damage to what says where keys are is no wrong answer", None if wrong == 0 else f"{wrong} sets lack keys")
         configure(ignore_checksum_failure=None)

@@ -33,6 +33,8 @@
 #include "access/heapam.h"
 #include "access/relscan.h"
 #include "access/tableam.h"
+#include "executor/executor.h"		/* BeginSeqScan of PostgreSQL 19 */
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "pgstat.h"

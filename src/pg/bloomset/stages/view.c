@@ -251,10 +251,12 @@ CountReset(Datum arg, Oid relation)
 uint64
 NumberOfResets(void)
 {
-	if (resets == 0)
+	static bool is_registered = false;
+
+	if (!is_registered)
 	{
 		CacheRegisterRelcacheCallback(CountReset, (Datum) 0);
-		resets = 1;
+		is_registered = true;
 	}
 	return resets;
 }
@@ -295,22 +297,34 @@ OpenOptionalSetView(Relation rel)
 	return MakeView(rel, true);
 }
 
+static bool
+IsNewPage(Relation rel, BlockNumber block)
+{
+	Buffer		buffer = ReadBuffer(rel, block);
+	bool		is_new;
+
+	LockBuffer(buffer, BUFFER_LOCK_SHARE);
+	is_new = PageIsNew(BufferGetPage(buffer));
+	UnlockReleaseBuffer(buffer);
+	return is_new;
+}
+
+/*
+ * A crash may come between the extension of the file and the first record.  All pages are new then, for those of
+ * the first stage are logged after the metapage.
+ */
 bool
 HasMetaPage(Relation rel)
 {
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
-	Buffer		buffer;
-	bool		is_new;
 
 	if (blocks == 0)
 		return false;
-	buffer = ReadBuffer(rel, SET_META_BLOCK);
-	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	is_new = PageIsNew(BufferGetPage(buffer));	/* a crash has come between the extension and the record */
-	UnlockReleaseBuffer(buffer);
-	if (is_new && blocks > 1)
+	if (!IsNewPage(rel, SET_META_BLOCK))
+		return true;
+	if (blocks > SET_META_BLOCK + 1 && !IsNewPage(rel, SET_META_BLOCK + 1))
 		ReportSetDamage(rel, SET_META_BLOCK, "The metapage is empty, but the set has other pages.");
-	return !is_new;
+	return false;
 }
 
 bool

@@ -9,6 +9,7 @@
 #include "pg/index/bloomx/bloomx.h"
 
 #include "nodes/pathnodes.h"
+#include "optimizer/pathnode.h"		/* the hook of PostgreSQL 19 */
 #include "optimizer/plancat.h"
 
 #include "pg/base/objects.h"

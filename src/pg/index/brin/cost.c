@@ -21,6 +21,7 @@
 #include "catalog/pg_am.h"
 #include "nodes/pathnodes.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"		/* the hook of PostgreSQL 19 */
 #include "optimizer/plancat.h"
 #include "utils/index_selfuncs.h"
 #include "utils/rel.h"
