@@ -1,5 +1,6 @@
 """psql, databases and servers, for the tests that make random statements."""
 
+import contextlib
 import json
 import os
 import select
@@ -101,6 +102,17 @@ def make(database, setup, *roles, options=""):
     drop(database, *roles)
     psql(f"CREATE DATABASE {database} TEMPLATE template0 {options};", "postgres", stop=True)
     psql("SET client_min_messages = warning;\n" + setup, database, stop=True)
+
+
+@contextlib.contextmanager
+def compiled(source):
+    """A library for LOAD or CREATE FUNCTION, made of one file in C, while it is needed."""
+    with tempfile.TemporaryDirectory(prefix="bloomx_library.") as directory:
+        os.chmod(directory, 0o755)
+        library = os.path.join(directory, os.path.basename(source).replace(".c", ".so"))
+        include = subprocess.run([os.environ.get("PG_CONFIG", "pg_config"), "--includedir-server"], capture_output=True, text=True, check=True).stdout.strip()
+        subprocess.run(["cc", "-fPIC", "-shared", "-D_GNU_SOURCE", f"-I{include}", "-o", library, source], check=True)
+        yield library
 
 
 def as_server(*command):

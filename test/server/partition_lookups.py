@@ -241,8 +241,8 @@ def run_case(pause, reader, statement, write, isolation):
     return normalized(answer, key), left
 
 
-def matrix(args, library):
-    pause = Pause(library)
+def matrix(args):
+    pause = Pause(args.library)
     lost = []
     cases = [(r, w, m, "") for r in READERS for w in WRITERS for m in MODES
              if (w == "insert" or r in ("simple", "update", "execute of a constant")) and (m == "auto" or any(p in r for p in ("execute", "sql", "function")))]
@@ -266,9 +266,9 @@ def matrix(args, library):
     print(f"# matrix: {len(cases)} cases, {len(lost)} differ")
 
 
-def control(args, library):
+def control(args):
     """Without the second question each of these loses the row."""
-    pause = Pause(library)
+    pause = Pause(args.library)
     for r in ("simple", "rows", "IN", "for update", "update", "delete", "view", "cte", "nullable side", "insert select"):
         answers = []
         for forget in ("off", "on"):
@@ -300,9 +300,9 @@ DDL = {
 }
 
 
-def ddl(args, library):
+def ddl(args):
     """A key is committed, and then partitions change, while a statement waits that was planned before; and plans that are kept."""
-    pause = Pause(library)
+    pause = Pause(args.library)
     kept = [pause.reader("on", mode) for mode in MODES]
     for name, (change, undo) in DDL.items():
         if args.only and not re.search(args.only, name):
@@ -669,46 +669,24 @@ def old_snapshots(args):
         session.close()
 
 
+PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew,
+         "stress": stress, "crashes": crashes, "random": random_queries}
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--only")
-    parser.add_argument("--part", default="matrix,control,ddl,cancelled,old_snapshots,locks,skew,stress,crashes,random")
+    parser.add_argument("--part", default=",".join(PARTS))
     parser.add_argument("--statements", type=int, default=6000)
     parser.add_argument("--queries", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=2)
     args = parser.parse_args()
-    directory = tempfile.mkdtemp(prefix="bloomx_pause.")
-    try:
-        os.chmod(directory, 0o755)
-        library = os.path.join(directory, "partition_pause.so")
-        include = subprocess.run([os.environ.get("PG_CONFIG", "pg_config"), "--includedir-server"], capture_output=True, text=True, check=True).stdout.strip()
-        subprocess.run(["cc", "-fPIC", "-shared", "-D_GNU_SOURCE", f"-I{include}", "-o", library, os.path.join(HERE, "partition_pause.c")], check=True)
+    with server.compiled(os.path.join(HERE, "partition_pause.c")) as args.library:
         server.make(DATABASE, SETUP)
         for part in args.part.split(","):
-            if part == "matrix":
-                matrix(args, library)
-            elif part == "control":
-                control(args, library)
-            elif part == "ddl":
-                ddl(args, library)
-            elif part == "cancelled":
-                cancelled(args)
-            elif part == "old_snapshots":
-                old_snapshots(args)
-            elif part == "crashes":
-                crashes(args)
-            elif part == "locks":
-                locks(args)
-            elif part == "skew":
-                skew(args)
-            elif part == "stress":
-                stress(args)
-            elif part == "random":
-                random_queries(args)
+            PARTS[part](args)
         server.drop(DATABASE)
-    finally:
-        shutil.rmtree(directory)
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed > 0)
 

@@ -17,10 +17,8 @@ cc.  Restarts that server; makes and drops databases.  The last line is "N passe
 import argparse
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 
@@ -183,12 +181,7 @@ class Test(server.Checks):
         two.close()
 
     def paused(self):
-        directory = tempfile.mkdtemp(prefix="bloomx_paused.")
-        try:
-            os.chmod(directory, 0o755)
-            library = os.path.join(directory, "paused_heap.so")
-            include = subprocess.run([os.environ.get("PG_CONFIG", "pg_config"), "--includedir-server"], capture_output=True, text=True, check=True).stdout.strip()
-            subprocess.run(["cc", "-fPIC", "-shared", "-D_GNU_SOURCE", f"-I{include}", "-o", library, os.path.join(HERE, "paused_heap.c")], check=True)
+        with server.compiled(os.path.join(HERE, "paused_heap.c")) as library:
             server.make(DATABASE, SETUP + f"""
                 CREATE FUNCTION paused_heap(internal) RETURNS table_am_handler LANGUAGE c AS '{library}';
                 CREATE ACCESS METHOD paused TYPE TABLE HANDLER paused_heap;
@@ -210,8 +203,6 @@ class Test(server.Checks):
             self.ok("a row that is updated while it is looked for", None if answer == (True, "23505", "0") else str(answer))
             for session in (one, two, watcher):
                 session.close()
-        finally:
-            shutil.rmtree(directory)
 
     def attach(self):
         for writer_first in (True, False):

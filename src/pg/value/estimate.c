@@ -152,20 +152,22 @@ DescribeOverfill(const blx_filter *f)
 void
 ReportOverfill(const blx_filter *f, OverfillCause cause)
 {
+	double		fpr;
 	int			level;
 
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
-	level = OverfillLevel(cause, blx_fpr(f));
+	fpr = blx_fpr(f);
+	level = OverfillLevel(cause, fpr);
 	if (level == ERROR)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("%s", DescribeOverfill(f)),
-				 errdetail("Its false positive rate is %.2g now.", blx_fpr(f)),
+				 errdetail("Its false positive rate is %.2g now.", fpr),
 				 errhint("%s", OverfillHint(cause))));
 	else if (level != 0)
 		ereport(level,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("%s; its false positive rate is %.2g", DescribeOverfill(f), blx_fpr(f)),
+				 errmsg("%s; its false positive rate is %.2g", DescribeOverfill(f), fpr),
 				 errhint("%s", OverfillHint(cause))));
 }

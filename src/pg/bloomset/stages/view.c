@@ -24,13 +24,13 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "port/pg_crc32c.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 
 #include "core/base/base.h"
 #include "core/kernels/block.h"
 #include "core/kernels/kernels.h"
+#include "pg/index/pages/page.h"
 
 void		(*add_pending_keys) (void) = NULL;
 
@@ -81,12 +81,7 @@ FindDamage(SetView *view, Relation rel, BlockNumber block, const char *detail)
 uint32
 SetMetaChecksum(const SetMeta *meta)
 {
-	pg_crc32c	crc;
-
-	INIT_CRC32C(crc);
-	COMP_CRC32C(crc, meta, SetMetaBytes(meta->stages));
-	FIN_CRC32C(crc);
-	return crc;
+	return BloomxChecksum(meta, SetMetaBytes(meta->stages));
 }
 
 bool

@@ -369,17 +369,19 @@ AtEndOfTuple(void *notice)
 static void
 ReportSummary(BrinDesc *desc, const blx_filter *f, MemoryContext of_tuple)
 {
+	double		fpr;
 	int			level;
 	char	   *message;
 	LateNotice *late;
 
 	if (bloomx_overfill == OVERFILL_OFF || !FilterIsOverfilled(f))
 		return;
-	level = OverfillLevel(VALUES_SUMMARISED, blx_fpr(f));
+	fpr = blx_fpr(f);
+	level = OverfillLevel(VALUES_SUMMARISED, fpr);
 	if (level == 0)
 		return;
 	message = MemoryContextStrdup(of_tuple, psprintf("a page range of index \"%s\" has too many values for its summary, whose false positive rate is %.2g",
-													 RelationGetRelationName(desc->bd_index), blx_fpr(f)));
+													 RelationGetRelationName(desc->bd_index), fpr));
 	/* VACUUM gets a notice instead of the error */
 	if (level == ERROR && (MyProc->statusFlags & PROC_IN_VACUUM) == 0 && MyBackendType != B_AUTOVAC_WORKER)
 		ereport(ERROR,

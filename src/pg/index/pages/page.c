@@ -4,6 +4,7 @@
  */
 #include "pg/index/pages/page.h"
 
+#include "port/pg_crc32c.h"
 #include "storage/s_lock.h"
 #include "utils/rel.h"
 
@@ -20,6 +21,17 @@ BloomxInitPage(Page page, BloomxPageKind kind, uint64 generation)
 	/* all of it is data; only a page of pending rows is filled little by little */
 	if (kind != PENDING_PAGE)
 		((PageHeader) page)->pd_lower = ((PageHeader) page)->pd_upper;
+}
+
+uint32
+BloomxChecksum(const void *bytes, Size n)
+{
+	pg_crc32c	sum;
+
+	INIT_CRC32C(sum);
+	COMP_CRC32C(sum, bytes, n);
+	FIN_CRC32C(sum);
+	return sum;
 }
 
 /* What lies between pd_lower and pd_upper does not survive a WAL record. */

@@ -50,6 +50,9 @@ BloomxGetPageOpaque(Page page)
 	return (BloomxPageOpaque *) PageGetSpecialPointer(page);
 }
 
+/* Of bytes that are to be believed only as they were written (CRC-32C). */
+extern uint32 BloomxChecksum(const void *bytes, Size n);
+
 /* Spins before it sleeps: inserts hold this lock only briefly. */
 extern void BloomxLockExclusively(Buffer buffer);
 

@@ -13,7 +13,6 @@
 #include "catalog/index.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
-#include "port/pg_crc32c.h"
 #include "storage/lmgr.h"
 #include "storage/procarray.h"
 #include "utils/hsearch.h"
@@ -62,27 +61,16 @@ IsMeta(Page page)
 	return BloomxPageIs(page, META_PAGE, 0) && StoreMetaOf(page)->magic == STORE_MAGIC && StoreMetaOf(page)->version == STORE_VERSION;
 }
 
-static uint32
-Checksum(Page page)
-{
-	pg_crc32c	sum;
-
-	INIT_CRC32C(sum);
-	COMP_CRC32C(sum, StoreContents(page), PAGE_BYTES);
-	FIN_CRC32C(sum);
-	return sum;
-}
-
 void
 SetStoreChecksum(Page page)
 {
-	BloomxGetPageOpaque(page)->extra = Checksum(page);
+	BloomxGetPageOpaque(page)->extra = BloomxChecksum(StoreContents(page), PAGE_BYTES);
 }
 
 static bool
 IsSound(Page page)
 {
-	return BloomxGetPageOpaque(page)->extra == Checksum(page);
+	return BloomxGetPageOpaque(page)->extra == BloomxChecksum(StoreContents(page), PAGE_BYTES);
 }
 
 /* A page whose checksum is wrong is read as an empty one, with a warning. */

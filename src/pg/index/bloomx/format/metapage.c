@@ -63,14 +63,10 @@ DirectoryChecksum(Page page)
 {
 	const uint64 *words = (const uint64 *) PageGetContents(page);
 	uint32		n = DIRECTORY_SEGMENTS * sizeof(BloomxSegment) / sizeof(uint64);
-	pg_crc32c	sum;
 
 	while (n >= 4 && (words[n - 1] | words[n - 2] | words[n - 3] | words[n - 4]) == 0)
 		n -= 4;
-	INIT_CRC32C(sum);
-	sum = Checksum(sum, words, n * sizeof(uint64));
-	FIN_CRC32C(sum);
-	return sum;
+	return BloomxChecksum(words, n * sizeof(uint64));
 }
 
 void
