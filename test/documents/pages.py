@@ -186,6 +186,14 @@ def check_mentions():
                 check(f"{os.path.relpath(path, TOP)} names pages that exist", ", ".join(sorted(missing)))
 
 
+def check_walks():
+    """Each step of the walks of CONTRIBUTING.md names functions that a file has which the step links."""
+    for step in re.split(r"\n(?=\d\. |\*\*)", section(read("CONTRIBUTING.md"), "Four walks")):
+        texts = [read(file) for file in re.findall(r"\]\(([^)#]+\.[ch])\)", step)]
+        for name in re.findall(r"`(\w*(?:[a-z][A-Z]|_)\w+|bloomx[a-z]+)`", step):
+            check(f"CONTRIBUTING.md: {name}", "" if any(re.search(rf"^{name}\(", text, re.M) for text in texts) else "no file that its step links has such a function")
+
+
 def main():
     pages = ["README.md"] + sorted(os.path.relpath(path, TOP) for path in glob.glob(os.path.join(TOP, "docs", "*.md")))
     total = check_words(pages)
@@ -196,6 +204,7 @@ def main():
     check_messages()
     check_map(pages)
     check_settings()
+    check_walks()
     check_mentions()
     print(f"# {total} words in {len(pages)} pages")
     print(f"{passed} passed, {failed} failed")
