@@ -73,6 +73,9 @@ check "EXPLAIN ANALYZE" "$(run -c "$settings SELECT explained('$query') -> 0 -> 
 check "the server's totals are those of all sessions" \
 	"$(run -c "SELECT scope, filters, rows_checked, rows_removed FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
 	"session|0|0|0 server|4|240000|236000 "
+check "since the server's start, and that of the session" \
+	"$(run -c "SELECT bool_and(stats_reset BETWEEN pg_postmaster_start_time() - interval '1 minute' AND clock_timestamp())
+		FROM (SELECT stats_reset FROM bloomx_stat_runtime_filters UNION ALL SELECT stats_reset FROM bloomx_stat_partition_lookups) AS both_views")" t
 check "a session has its own" "$(run -c "$settings SET max_parallel_workers_per_gather = 0; $query; SELECT scope, filters, rows_removed FROM bloomx_stat_runtime_filters ORDER BY scope DESC" | tr '\n' ' ')" \
 	"1000 session|1|59000 server|5|295000 "
 check "a statement that fails does not count" "$(run -c "$settings SELECT count(1 / (k - 75)) FROM fact JOIN dim USING (k) WHERE grp = 7" 2>&1 | grep -c 'division by zero')" 1
@@ -98,6 +101,7 @@ done
 check "a $victim was killed, and the server restarted" "$(grep -c "all server processes terminated; reinitializing" "$BLOOMX_LOG")" 1
 check "the server's totals begin anew" "$(run -c "SELECT scope, filters, rows_checked, rows_removed, pages FROM bloomx_stat_runtime_filters" | tr '\n' ' ')" \
 	"session|0|0|0|0 server|0|0|0|0 "
+check "since then" "$(run -c "SELECT stats_reset > pg_postmaster_start_time() FROM bloomx_stat_runtime_filters WHERE scope = 'server'")" t
 check "and count" "$(run -c "$settings $query" -c "SELECT filters, rows_removed FROM bloomx_stat_runtime_filters WHERE scope = 'server'" | tr '\n' ' ')" "1000 1|59000 "
 check "nothing else crashed" "$(grep -cE 'was terminated by signal|TRAP: ' "$BLOOMX_LOG")" 1
 : >"$BLOOMX_LOG" # scripts/throwaway would take this for a fault

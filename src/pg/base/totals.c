@@ -109,7 +109,7 @@ StartupHook(void)
 			continue;
 		memset(group->server, 0, sizeof(ServerTotals));
 		SpinLockInit(&group->server->mutex);
-		group->server->totals.since = PgStartTime;
+		group->server->totals.since = GetCurrentTimestamp();
 	}
 	LWLockRelease(AddinShmemInitLock);
 }
