@@ -2,11 +2,11 @@
  * vacuum.c - VACUUM: TIDs of removed rows become invalid, segments that are
  * mostly dead are rewritten, pages that nothing refers to become free.
  *
- * The directory lock is held for one segment at a time, or for some pages of
- * the list of pending rows, and never while VACUUM sleeps: inserts do not need
- * it, but merges do.  No TID is overlooked: a row that a merge moves comes into a
- * segment of a higher generation than any before, and VACUUM goes over the pending
- * rows first, and then over the segments in the order of their generations.
+ * The directory lock is held for the lists of pending rows, and then for one segment
+ * at a time, and never while VACUUM sleeps: inserts do not need it, but merges do.
+ * No TID is overlooked: a row that a merge moves comes into a segment of a higher
+ * generation than any before, and VACUUM goes over the pending rows first, and then
+ * over the segments in the order of their generations.
  */
 #include "pg/index/bloomx/bloomx.h"
 
@@ -28,13 +28,6 @@
  * them: 40,000 rows in 128 pages took 1 ms, in a segment 0.02.
  */
 #define VACUUM_PENDING 1
-
-/*
- * Pages of pending rows that are looked at before others may have the directory
- * lock: a merge waits for this quarter of a megabyte.  Each step reads the
- * metapage and the directory again, which forbids very small steps.
- */
-#define PENDING_STEP 32
 
 typedef struct BloomxRemoval
 {
@@ -90,40 +83,17 @@ RemoveFromTidPage(BloomxRemoval *removal, const BloomxSegment *segment, uint32 p
 	return before + n;
 }
 
-/*
- * Goes over the pending rows that begin on page `number` of the list, the first one
- * at word *place of it; *place becomes that of the next one on the page after it,
- * which is returned.
- */
-static BlockNumber
-RemoveFromPendingPage(BloomxRemoval *removal, const BloomxDirectory *directory, int list, uint32 number, BlockNumber block, uint64 *place)
+/* Makes the rows at n places of a page of pending rows invalid. */
+static void
+RemoveFromPendingPage(Relation index, BlockNumber block, uint64 generation, const uint32 *places, uint32 n)
 {
-	const BloomxPending *pending = &directory->meta.pending[list];
-	uint32		dead[PAGE_WORDS],
-				n = 0;
-	/* the end of the list, as if this page went on to there */
-	uint64		end = pending->skip + directory->list_words[list] - number * (uint64) PAGE_WORDS;
-	Buffer		buffer = BloomxReadPage(removal->index, block, PENDING_PAGE, pending->generation + number, BUFFER_LOCK_EXCLUSIVE, false);
-	const uint64 *words = (const uint64 *) PageGetContents(BufferGetPage(buffer));
-	BlockNumber next;
+	Buffer		buffer;
 
-	while (*place < Min(end, PAGE_WORDS))
-	{
-		const uint64 *row = words + *place;
-		ItemPointerData tid = BloomxPendingTid(row);
-
-		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
-			dead[n++] = (uint32) *place;
-		*place += BloomxRowWords(directory->meta.keys.of_values, row);
-		if (*place > end)
-			BloomxReportCorruption(removal->index, block, "A pending row is longer than its list.");
-	}
-	*place -= Min(*place, PAGE_WORDS);
-	if (n > 0)
-		ClearTids(removal->index, buffer, dead, n, sizeof(uint64));
-	next = BloomxGetPageOpaque(BufferGetPage(buffer))->extra;
+	if (n == 0)
+		return;
+	buffer = BloomxReadPage(index, block, PENDING_PAGE, generation, BUFFER_LOCK_EXCLUSIVE, false);
+	ClearTids(index, buffer, places, n, sizeof(uint64));
 	UnlockReleaseBuffer(buffer);
-	return next;
 }
 
 /* ---- the pass ---- */
@@ -149,42 +119,35 @@ RepeatStep(Relation index, bool (*step) (Relation index, void *arg), void *arg)
 	} while (more);
 }
 
-/* How far the pass has come in a list. */
-typedef struct ListPass
-{
-	BloomxRemoval *removal;
-	int			list;
-	uint64		generation;		/* of the next page */
-	uint64		end;			/* pages appended later have higher generations */
-	BlockNumber block;			/* that page; not known at first */
-	uint64		place;			/* of the next row on it */
-} ListPass;
-
-/*
- * Goes over some pages of a list.  Since the last step the first pages may have become
- * part of a segment, and the others have another number in the list.  Their
- * generations, however, stay.
- */
+/* Goes over the pending rows, of which those that come later are alive. */
 static bool
-RemoveFromPages(Relation index, void *arg)
+RemoveFromPending(Relation index, void *arg)
 {
-	ListPass   *pass = arg;
-	const BloomxDirectory *directory = PrepareRemoval(index);
-	const BloomxPending *pending = &directory->meta.pending[pass->list];
+	BloomxRemoval *removal = arg;
+	BloomxPendingReader *reader = BloomxStartPending(index, PrepareRemoval(index));
+	BlockNumber block = InvalidBlockNumber;
+	uint64		generation = 0;
+	uint32		dead[PAGE_WORDS],
+				n = 0;
+	const uint64 *row;
 
-	pass->end = Min(pass->end, pending->generation + pending->pages);
-	/* begin, or go on with the first page that is still pending */
-	if (pass->generation < pending->generation || pass->block == InvalidBlockNumber)
+	while ((row = BloomxNextPending(reader)) != NULL)
 	{
-		pass->generation = pending->generation;
-		pass->block = pending->first;
-		pass->place = 0;
+		ItemPointerData tid = BloomxPendingTid(row);
+
+		/* the rows that begin on one page are removed together */
+		if (reader->row_block != block)
+		{
+			RemoveFromPendingPage(index, block, generation, dead, n);
+			block = reader->row_block;
+			generation = reader->row_generation;
+			n = 0;
+		}
+		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
+			dead[n++] = reader->row_place;
 	}
-	if (pass->generation == pending->generation)
-		pass->place = Max(pass->place, pending->skip);
-	for (int i = 0; i < PENDING_STEP && pass->generation < pass->end; i++, pass->generation++)
-		pass->block = RemoveFromPendingPage(pass->removal, directory, pass->list, (uint32) (pass->generation - pending->generation), pass->block, &pass->place);
-	return pass->generation < pass->end;
+	RemoveFromPendingPage(index, block, generation, dead, n);
+	return false;
 }
 
 /* The slot of the first segment of a generation from that one on, or the number of slots. */
@@ -244,12 +207,7 @@ bloomxbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkD
 
 	if (stats == NULL)
 		stats = palloc0(sizeof(IndexBulkDeleteResult));
-	for (int list = 0; list < PENDING_LISTS; list++)
-	{
-		ListPass	pass = {.removal = &removal, .list = list, .end = PG_UINT64_MAX, .block = InvalidBlockNumber};
-
-		RepeatStep(index, RemoveFromPages, &pass);
-	}
+	RepeatStep(index, RemoveFromPending, &removal);
 	RepeatStep(index, RemoveFromNextSegment, &removal);
 	stats->tuples_removed += removal.removed;
 	if (!index->rd_index->indisvalid)
@@ -275,37 +233,14 @@ FlushNextPending(Relation index, void *arg)
 	return BloomxMergeStep(index, VACUUM_STEP, pages, VACUUM_PENDING) && --*left > 0;
 }
 
-/*
- * Rewrites the next segment, from *number on, of which more than half is dead.
- * False if there is none.  At half, a rewrite frees at least as many pages as it
- * writes; a lower bound would write more to free less.
- */
-static bool
-CompactNext(Relation index, void *arg)
-{
-	uint32	   *number = arg;
-	const BloomxDirectory *directory = PrepareRemoval(index);
-
-	while (*number < directory->meta.segments && directory->segments[*number].dead <= directory->segments[*number].rows / 2)
-		++*number;
-	if (*number == directory->meta.segments)
-		return false;
-	/* it keeps its number, and is looked at again: after a rewrite nothing in it is dead */
-	if (BloomxStartCompaction(index, directory, *number))
-		BloomxFinishMerge(index);
-	else
-		BloomxExtendIndex(index, EXTENSION_PAGES);
-	return true;
-}
-
-/* Merges segments, no more often than there were some at first: inserts may bring others. */
+/* Rewrites or merges segments, each no more often than there were some at first: inserts may bring others. */
 static bool
 MergeNextSegments(Relation index, void *arg)
 {
 	uint32	   *left = arg;
 
 	if (*left == PG_UINT32_MAX)
-		*left = BloomxReadDirectory(index, NULL)->meta.segments + 1;
+		*left = 2 * BloomxReadDirectory(index, NULL)->meta.segments + 1;
 	return BloomxMergeSegments(index) && --*left > 0;
 }
 
@@ -343,8 +278,7 @@ IndexBulkDeleteResult *
 bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 {
 	Relation	index = info->index;
-	uint32		number = 0,
-				flushes = PG_UINT32_MAX,
+	uint32		flushes = PG_UINT32_MAX,
 				merges = PG_UINT32_MAX;
 
 	if (info->analyze_only)
@@ -354,7 +288,6 @@ bloomxvacuumcleanup(IndexVacuumInfo *info, IndexBulkDeleteResult *stats)
 	RepeatStep(index, FlushNextPending, &flushes);
 	if (info->num_heap_tuples >= 0)
 		BloomxRebuildEntries(index, info->num_heap_tuples);
-	RepeatStep(index, CompactNext, &number);
 	RepeatStep(index, MergeNextSegments, &merges);
 	(void) BloomxRunStep(index, FinishCleanup, &(Cleanup) {.info = info, .stats = stats});
 	if (bloomx_feed != NULL && !BloomxIsOfFilters(index))

@@ -88,6 +88,7 @@ typedef struct BloomxPendingReader
 	int			next_list;		/* lists still to be read: from this one on */
 	uint64		left;			/* words of this list that are still to come */
 	uint32		pages;			/* of it, read so far */
+	BlockNumber block;			/* of the page in memory */
 	BlockNumber next;			/* the page to be read next */
 	uint32		place;			/* of the next word on the page in memory */
 	uint32		end;			/* of the words on it */
@@ -95,6 +96,9 @@ typedef struct BloomxPendingReader
 	uint64	   *row;
 	uint32		room;			/* for words of it */
 	uint32		n;				/* words of it */
+	BlockNumber row_block;		/* where it begins */
+	uint64		row_generation;
+	uint32		row_place;
 	uint64		words[PAGE_WORDS];
 } BloomxPendingReader;
 

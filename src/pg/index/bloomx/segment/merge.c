@@ -166,6 +166,20 @@ PlanMergeOfSegments(const BloomxDirectory *directory, uint32 fan_out)
 	return merge;
 }
 
+/*
+ * What VACUUM merges: one segment is written again, without its dead rows, if more than
+ * half of them are dead; then others become one.  At half, a rewrite frees at least as
+ * many pages as it writes; a lower bound would write more to free less.
+ */
+static BloomxMerge
+PlanMergeOfVacuum(const BloomxDirectory *directory)
+{
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+		if (directory->segments[i].dead > directory->segments[i].rows / 2)
+			return (BloomxMerge) {.sources = 1, .source = {i}};
+	return PlanMergeOfSegments(directory, FAN_OUT_OF_VACUUM);
+}
+
 /* ---- sources ---- */
 
 /* The sources of a merge, in the order in which it names them, which is the same in each step. */
@@ -305,7 +319,7 @@ BloomxMergeSegments(Relation index)
 
 	BloomxFinishMerge(index);
 	directory = BloomxReadDirectory(index, NULL);
-	merge = PlanMergeOfSegments(directory, FAN_OUT_OF_VACUUM);
+	merge = PlanMergeOfVacuum(directory);
 	if (merge.sources == 0)
 		return false;
 	while (!StartMerge(index, directory, &merge))
@@ -331,14 +345,6 @@ BloomxFinishMerge(Relation index)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
-}
-
-bool
-BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 number)
-{
-	BloomxMerge merge = {.sources = 1, .source = {number}};
-
-	return StartMerge(index, directory, &merge);
 }
 
 /* ---- CREATE INDEX ---- */

@@ -22,17 +22,14 @@
  */
 extern bool BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit);
 
-/* Merges some segments into one.  False if a lookup would not gain enough.  Needs the directory lock, and keeps it. */
+/*
+ * Rewrites a segment of which most is dead, or merges some into one.  False if a lookup
+ * would not gain enough.  Needs the directory lock, and keeps it.
+ */
 extern bool BloomxMergeSegments(Relation index);
 
 /* Continues the merge under way to its end.  Needs the directory lock, and keeps it. */
 extern void BloomxFinishMerge(Relation index);
-
-/*
- * Begins to rewrite a segment with its live rows only, or frees it if there are
- * none.  False if the index must be extended first.
- */
-extern bool BloomxStartCompaction(Relation index, const BloomxDirectory *directory, uint32 number);
 
 /*
  * Adds a segment of that number of slices to an index that only its builders know,
