@@ -66,6 +66,28 @@ SELECT * FROM filtered_tables('SELECT f.id, g.id, h.id FROM (f JOIN (g JOIN (SEL
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM (SELECT id, (i4 - 100)::int4 AS k FROM f OFFSET 0) f JOIN g ON f.k::oid = g.o JOIN (SELECT i4 - 100 AS k FROM seven) s ON f.k = s.k');
 -- Another collation may hold other texts for equal.
 SELECT * FROM filtered_tables('SELECT f.id, g.id FROM f JOIN g ON f.t COLLATE "POSIX" = g.t JOIN seven ON f.t = seven.t COLLATE "C"');
+-- ... or strings of other lengths; and names, whose hash is that of their bytes, wherever they are.
+CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TYPE named AS (dropped int, i int, names name[] COLLATE caseless);
+ALTER TYPE named DROP ATTRIBUTE dropped;
+CREATE TYPE names AS RANGE (subtype = name, collation = caseless);
+CREATE TABLE small AS SELECT g AS id, ('key ' || g % 300)::char(12) AS b, ('key ' || g % 300)::name AS n FROM generate_series(0, 5999) g;
+CREATE TABLE capital AS SELECT ('KEY ' || g)::char(10) AS b, ('KEY ' || g)::name AS n, 'KEY ' || g AS t FROM generate_series(1, 7) g;
+ANALYZE small, capital;
+SELECT * FROM filtered_tables('SELECT s.id FROM small s JOIN capital c ON s.b = c.b COLLATE caseless');
+SET enable_hashjoin = off;
+SET enable_mergejoin = on;
+SELECT * FROM filtered_tables('SELECT s.id FROM capital c JOIN small s ON s.b = c.b COLLATE caseless');
+SELECT * FROM filtered_tables('SELECT s.id FROM capital c JOIN small s ON s.n = c.n COLLATE caseless');
+SELECT * FROM filtered_tables('SELECT s.id FROM capital c JOIN small s ON s.n = c.t COLLATE caseless');
+SELECT * FROM filtered_tables('SELECT s.id FROM capital c JOIN small s ON ROW(1, ARRAY[s.n])::named = ROW(1, ARRAY[c.n])::named');
+SELECT * FROM filtered_tables('SELECT s.id FROM capital c JOIN small s ON multirange(names(s.n, s.n, ''[]'')) = multirange(names(c.n, c.n, ''[]''))');
+SELECT * FROM filtered_tables('SELECT s.id FROM small c JOIN small s ON s.n = c.n WHERE c.id < 7');
+SET enable_mergejoin = off;
+SET enable_hashjoin = on;
+DROP TABLE small, capital;
+DROP TYPE named, names;
+DROP COLLATION caseless;
 -- Semijoins: what is looked at is filtered.
 SELECT * FROM filtered_tables('SELECT f.id FROM (SELECT * FROM f WHERE EXISTS (SELECT FROM g WHERE f.i4 = g.i4)) f JOIN seven ON f.i4 = seven.i4');
 -- Left joins and antijoins: fewer rows of g would make rows that were not there, and of which something might fail to be computed.

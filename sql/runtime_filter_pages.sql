@@ -368,6 +368,15 @@ SELECT * FROM skipped('SELECT f.id FROM by_varchar f JOIN words w USING (v) WHER
 SELECT * FROM skipped('SELECT f.id FROM by_numeric f JOIN words w USING (n) WHERE w.id >= 300');
 SELECT * FROM skipped('SELECT f.id FROM by_posix f JOIN words w ON f.t COLLATE "C" = w.t WHERE w.id = 7');
 SELECT * FROM skipped('SELECT f.id FROM by_posix f JOIN words w ON f.t = w.t COLLATE "POSIX" WHERE w.id = 7');
+-- ... or by one that calls different ones equal, whose hashes need not be.
+CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+CREATE TABLE by_caseless (id int, b char(12) COLLATE caseless) PARTITION BY HASH (b);
+CREATE TABLE by_caseless_1 PARTITION OF by_caseless FOR VALUES WITH (MODULUS 2, REMAINDER 0);
+CREATE TABLE by_caseless_2 PARTITION OF by_caseless FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+INSERT INTO by_caseless SELECT id, t FROM words;
+ANALYZE by_caseless;
+SELECT * FROM skipped('SELECT f.id FROM by_caseless f JOIN (SELECT upper(t)::char(10) COLLATE caseless AS b FROM words WHERE id = 7) w USING (b)');
+SELECT * FROM skipped('SELECT f.id FROM by_caseless f JOIN (SELECT upper(t)::char(10) COLLATE caseless AS b FROM words WHERE id = 8) w USING (b)');
 -- In order, and in parallel.
 SELECT * FROM skipped('SELECT f.id FROM (SELECT * FROM by_range ORDER BY id) f JOIN dim USING (d) WHERE dim.i4 < 50');
 SET max_parallel_workers_per_gather = 2;
@@ -375,4 +384,5 @@ SET enable_parallel_append = on;
 SELECT same, count FROM skipped('SELECT f.id FROM by_range f JOIN dim USING (d) WHERE dim.i4 < 50');
 SELECT same, count FROM skipped('SELECT f.id FROM by_varchar f JOIN words w USING (v) WHERE w.id < 1000');
 RESET ALL;
-DROP TABLE fact, dim, account, by_range, by_hash, by_two, words, by_text, by_varchar, by_numeric, by_uuid, by_posix CASCADE;
+DROP TABLE fact, dim, account, by_range, by_hash, by_two, words, by_text, by_varchar, by_numeric, by_uuid, by_posix, by_caseless CASCADE;
+DROP COLLATION caseless;

@@ -67,6 +67,13 @@ SELECT * FROM compared('SELECT o.id, i.id, i.pad, i.t FROM o JOIN i ON initcap(i
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.n = i.n');
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.f = i.f');
 SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.k + 1 = i.k * 2');
+-- ... under a collation that calls different ones equal: strings of other lengths, and names, which have no lookups.
+CREATE COLLATION caseless (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.t = i.t COLLATE caseless');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.t::char(9) = i.t::char(11) COLLATE caseless');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.t::name = i.t COLLATE caseless');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON ARRAY[o.t::name] = ARRAY[i.t::name COLLATE caseless]');
+SELECT * FROM compared('SELECT o.id, i.id FROM o JOIN i ON o.t::name = initcap(i.t)');
 -- Join types, several clauses, a condition above the join.
 SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k');
 SELECT * FROM compared('SELECT o.id, x.id FROM o LEFT JOIN i x ON o.k = x.k AND x.id > o.id + 1000 WHERE x.two IS NULL OR o.id % 2 = x.two');

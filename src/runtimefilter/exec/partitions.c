@@ -184,6 +184,9 @@ ReadBound(Oid leaf, Relation parent, const PartitionBoundSpec *spec)
 			bound->modulus = spec->modulus;
 			bound->remainder = spec->remainder;
 			fmgr_info(key->partsupfunc[0].fn_oid, &bound->hash);
+			/* strings that it calls equal may be in different partitions */
+			if (OidIsValid(bound->collation) && !get_collation_isdeterministic(bound->collation))
+				return NULL;
 			return key->partnatts == 1 ? bound : NULL;
 	}
 	return NULL;

@@ -12,6 +12,11 @@
  * agree with the join, so the hash functions are those of the join's operator:
  * they know about collations, numeric scales and minus zero, and functions of two
  * types in one operator family agree.  The bytes of a value are never hashed here.
+ *
+ * Two of the server's do not agree with their operator, if a nondeterministic collation
+ * calls strings equal that differ: the hash of a name is that of its bytes, so names have no
+ * codes then; and the extended one of a char(n) is, before PostgreSQL 18, that of its blanks
+ * as well, so such strings have the hash that hash joins use.
  */
 #include "postgres.h"
 
@@ -84,6 +89,13 @@ IsContainer(Oid type)
 	return IsPolymorphicType(type) || type == RECORDOID;
 }
 
+/* True if strings of different bytes may be equal. */
+static bool
+IsNondeterministic(Oid collation)
+{
+	return OidIsValid(collation) && !get_collation_isdeterministic(collation);
+}
+
 /*
  * The extended hash functions of both sides, from the operator family in which
  * the operator is the equality.  Containers have one even if the type of their
@@ -132,7 +144,7 @@ MakeKeyCoders(Oid operator, Oid collation, KeyCoder *outer, KeyCoder *inner)
 
 	op_input_types(operator, &outer->type, &inner->type);
 	kind = CODE_HASH64;
-	if (!ExtendedHashFunctions(operator, outer->type, inner->type, &outer_hash, &inner_hash))
+	if (IsNondeterministic(collation) || !ExtendedHashFunctions(operator, outer->type, inner->type, &outer_hash, &inner_hash))
 	{
 		kind = CODE_HASH32;
 		if (!get_op_hash_functions(operator, &outer_hash, &inner_hash))
@@ -146,6 +158,34 @@ MakeKeyCoders(Oid operator, Oid collation, KeyCoder *outer, KeyCoder *inner)
 	return true;
 }
 
+/* True if the type is, or is made of, names that may be equal under the collation, or their own, though their hashes are not. */
+static bool
+HasUnequalHashes(Oid type, Oid collation)
+{
+	TypeCacheEntry *entry;
+	Oid			element;
+
+	type = getBaseType(type);
+	if (type == NAMEOID)
+		return IsNondeterministic(collation);
+	element = get_element_type(type);
+	if (OidIsValid(element))
+		return HasUnequalHashes(element, collation);
+	entry = lookup_type_cache(type, TYPECACHE_TUPDESC | TYPECACHE_RANGE_INFO | TYPECACHE_MULTIRANGE_INFO);
+	if (entry->rngtype != NULL)
+		entry = entry->rngtype;
+	if (entry->rngelemtype != NULL)
+		return HasUnequalHashes(entry->rngelemtype->type_id, entry->rng_collation);
+	for (int i = 0; entry->tupDesc != NULL && i < entry->tupDesc->natts; i++)
+	{
+		Form_pg_attribute attribute = TupleDescAttr(entry->tupDesc, i);
+
+		if (!attribute->attisdropped && HasUnequalHashes(attribute->atttypid, attribute->attcollation))
+			return true;
+	}
+	return false;
+}
+
 /*
  * The planner asks that of hash joins, but not of merge joins, and of arrays and rows only.  Where sides of different collations leave
  * none, to hash a value is an error, and the query may never get so far as to compare two.
@@ -153,7 +193,11 @@ MakeKeyCoders(Oid operator, Oid collation, KeyCoder *outer, KeyCoder *inner)
 bool
 HasCodes(const KeyCoder *coder, Oid type)
 {
+	if (IsInteger(coder))
+		return true;
 	if (!OidIsValid(coder->collation) && type_is_collatable(type))
+		return false;
+	if (HasUnequalHashes(type, coder->collation))
 		return false;
 	return !IsContainer(coder->type) || OidIsValid(lookup_type_cache(type, TYPECACHE_HASH_PROC)->hash_proc);
 }
