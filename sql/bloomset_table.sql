@@ -63,6 +63,10 @@ TRUNCATE grown;
 INSERT INTO grown SELECT bloom_agg('few' || i) FROM generate_series(1, 100) i;
 SELECT cardinality(bloomset_add_new('grown', array_agg('array' || i))) > 980 AS new FROM generate_series(1, 1000) i;
 SELECT stages, round(keys, -2) AS keys, fpr < 0.012 AS kept FROM bloomset_info('grown');
+TRUNCATE grown;
+INSERT INTO grown SELECT bloom_agg(i, 1000, 0.001) FROM generate_series(1, 10) i;
+SELECT cardinality(bloomset_add_new('grown', array_agg(i))) > 195000 AS new FROM generate_series(1, 200000) i;
+SELECT fpr < 0.006 AS "kept in one large array" FROM bloomset_info('grown');
 DROP TABLE grown;
 
 -- A copy of the stages, by a query or by COPY, answers alike and has the same rate.

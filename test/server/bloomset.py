@@ -173,36 +173,59 @@ class Test(server.Checks):
                             "SELECT count(*) FROM twice WHERE NOT bloomset_contains('twice_k', k)")
         self.one_before_wal("nor is a merge", "SELECT bloomset_add('twice_s', 7)", "INSERT INTO twice_s TABLE other_s", "SELECT (NOT bloomset_contains('twice_s', 7))::int")
 
-    def one_before_wal(self, what, statement, same, lost):
-        first, second = self.session(), self.session()
-        pid = first.run("SELECT pg_backend_pid() FROM bloomset_info('twice_k')")[0]
-        gdb = subprocess.Popen(["gdb", "-q", "-batch", "-p", pid, "-ex", "break BloomxFinishChanges", "-ex", "echo =waits=\\n", "-ex", "continue",
-                                "-ex", "echo =stopped=\\n", "-ex", "shell sleep 600"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        output = b""
-        inserts = []
+    def stopped(self, session, function, statement, answers):
+        """Starts a statement that gdb stops in that function; gdb, until it is told to go on, and the thread that waits for the answer; or None."""
+        pid = session.run("SELECT pg_backend_pid() FROM bloomset_info('growing_k')")[0]
+        gdb = subprocess.Popen(["gdb", "-q", "-batch", "-p", pid, "-ex", f"break {function}", "-ex", "echo =waits=\\n", "-ex", "continue",
+                                "-ex", "echo =stopped=\\n", "-ex", "shell read line"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        output, thread = b"", threading.Thread(target=self.try_one, args=(session, statement, answers))
         for line in gdb.stdout:
             output += line
             if line.startswith(b"=waits="):
-                inserts.append(threading.Thread(target=self.try_one, args=(first, statement)))
-                inserts[0].start()
+                thread.start()
             if line.startswith(b"=stopped="):
                 break
-        if not inserts or b"hit Breakpoint" not in output and b"\nBreakpoint 1, " not in output:
-            gdb.kill()
-            print(f"skipped: {what}: gdb cannot stop the server: {output[-300:].decode('utf-8', 'replace')}")
+        if b"hit Breakpoint" in output or b"\nBreakpoint 1, " in output:
+            return gdb, thread
+        gdb.kill()
+        print(f"skipped: {statement}: gdb cannot stop the server: {output[-300:].decode('utf-8', 'replace')}")
+        return None
+
+    def one_before_wal(self, what, statement, same, lost):
+        first, second = self.session(), self.session()
+        stopped = self.stopped(first, "BloomxFinishChanges", statement, [])
+        if stopped is None:
             return
+        gdb, thread = stopped
         other = second.run("SELECT pg_backend_pid()")[0]
         ended = []
-        inserts.append(threading.Thread(target=self.try_one, args=(second, same, ended)))
-        inserts[1].start()
-        while inserts[1].is_alive() and self.one(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {other}") != "LWLock":
+        insert = threading.Thread(target=self.try_one, args=(second, same, ended))
+        insert.start()
+        while insert.is_alive() and self.one(f"SELECT wait_event_type FROM pg_stat_activity WHERE pid = {other}") != "LWLock":
             time.sleep(0.05)
         server.kill()
         gdb.kill()
-        for insert in inserts:
-            insert.join()
+        thread.join()
+        insert.join()
         start()
         self.ok(what, "it was" if ended and self.one(lost) != "0" else None)
+
+    def grown(self):
+        """A set gets its first stage just when another session begins to read what stages it has."""
+        if not shutil.which("gdb"):
+            print("skipped: a set that grows while it is read: there is no gdb")
+            return
+        server.psql("DROP TABLE IF EXISTS grown; CREATE TABLE grown (k int); CREATE INDEX grown_k ON grown USING bloomset (k)", DATABASE, stop=True)
+        reader, answers = self.session(), []
+        stopped = self.stopped(reader, "ReadSetPage", "SELECT bloomset_contains('grown_k', 1)", answers)
+        if stopped is None:
+            return
+        gdb, thread = stopped
+        self.one("INSERT INTO grown VALUES (1) RETURNING 1")
+        gdb.communicate(b"\n")
+        thread.join()
+        reader.close()
+        self.ok("a set may grow while its stages are read", None if answers == [["t"]] else f"{answers}")
 
     def known(self):
         """A key is added by a transaction that stays open, and another one is told that it is known: that is so after a crash."""
@@ -270,13 +293,13 @@ class Test(server.Checks):
         done = server.as_server("pg_checksums", what, "-D", os.environ["PGDATA"])
         return done.stdout if done.returncode else None
 
-    def try_one(self, session, statement, ended=None):
+    def try_one(self, session, statement, answers):
         try:
-            session.run(statement)
-            if ended is not None:
-                ended.append(True)
+            answers.append(session.run(statement))
         except Lost:
             pass
+        except Failure as failure:
+            answers.append(str(failure))
 
     def put(self, content):
         """Writes the file of growing_k while the server is down.  Returns what it was."""
@@ -628,6 +651,7 @@ class Test(server.Checks):
         self.ok("so is an unlogged set without a table", None if self.one("SELECT bloomset_contains('unlogged_stream', 1)::text || bloomset_add('unlogged_stream', 1)") == "falsetrue" else "it is not")
         self.format()
         self.before_wal()
+        self.grown()
         self.known()
         self.prepared()
         self.file = self.one("SELECT pg_relation_filepath('growing_k')")
@@ -653,7 +677,7 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["crashes", "before_wal", "format", "known", "prepared", "checksums", "snapshots", "together", "reread", "restored", "concurrently", "standby", "damage"])
+    parser.add_argument("--only", choices=["crashes", "before_wal", "grown", "format", "known", "prepared", "checksums", "snapshots", "together", "reread", "restored", "concurrently", "standby", "damage"])
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     test = Test(arguments)

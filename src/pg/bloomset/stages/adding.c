@@ -523,7 +523,7 @@ AddBatch(SetView *view, Relation rel, uint64 *hashes, uint64 *numbers, uint64 n,
  */
 #define MOST_IN_BATCH (4 * 1024 * 1024)
 #define LEAST_IN_BATCH 4
-#define BATCHES_PER_STAGE 32
+#define BATCHES_PER_STAGE 64
 
 static uint64
 KeysPerBatch(const SetMeta *meta)
@@ -533,62 +533,36 @@ KeysPerBatch(const SetMeta *meta)
 	return meta->capacity > 0 ? MOST_IN_BATCH : Max(Min(keys, MOST_IN_BATCH), LEAST_IN_BATCH);
 }
 
-/* Of the mixed hash, bits that choose neither a block nor a bit. */
-#define BATCH_OF(hash, batches) ((blx_group_mix(hash) % MOST_BATCHES) * (batches) / MOST_BATCHES)
-#define MOST_BATCHES UINT64CONST(65536)
-
 /*
- * Hashes in their order would fill the first blocks of a stage until it is full on
- * average, and the last blocks of the next one.  So each batch takes keys from anywhere.
- * ends[i] becomes the end of batch i.
+ * Batches are taken in the order in which the keys were given, and each looks how full the
+ * stage is.  Their hashes come from anywhere: in the order of hashes, they would fill one end of it.
  */
-static void
-SplitIntoBatches(const uint64 *given, uint64 n, uint64 batches, uint64 *hashes, uint64 *numbers, uint64 *ends)
-{
-	uint64		start = 0;
-
-	memset(ends, 0, batches * sizeof(uint64));
-	for (uint64 i = 0; i < n; i++)
-		ends[BATCH_OF(given[i], batches)]++;
-	for (uint64 i = 0; i < batches; i++)
-	{
-		uint64		count = ends[i];
-
-		ends[i] = start;
-		start += count;
-	}
-	for (uint64 i = 0; i < n; i++)
-	{
-		uint64		place = ends[BATCH_OF(given[i], batches)]++;
-
-		hashes[place] = given[i];
-		numbers[place] = i;
-	}
-}
-
 uint64
 AddToSet(SetView *view, Relation rel, const uint64 *given, uint64 n, bool *is_new)
 {
-	uint64		batches,
-				added = 0,
-			   *hashes,
-			   *numbers,
-			   *ends;
+	uint64		added = 0,
+				done = 0;
 
 	if (is_new != NULL)
 		memset(is_new, 0, n);
 	if (view->meta->stages == 0)
 		Grow(view, rel, 0);
-	batches = Min(n / KeysPerBatch(view->meta) + 1, MOST_BATCHES);
-	hashes = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
-	numbers = MemoryContextAllocHuge(CurrentMemoryContext, n * sizeof(uint64));
-	ends = palloc(batches * sizeof(uint64));
-	SplitIntoBatches(given, n, batches, hashes, numbers, ends);
-	for (uint64 i = 0, start = 0; i < batches; start = ends[i++])
-		added += AddBatch(view, rel, hashes + start, numbers + start, ends[i] - start, is_new);
-	pfree(hashes);
-	pfree(numbers);
-	pfree(ends);
+	while (done < n)
+	{
+		uint64		batch = Min(n - done, KeysPerBatch(view->meta));
+		uint64	   *hashes = MemoryContextAllocHuge(CurrentMemoryContext, batch * sizeof(uint64)),
+				   *numbers = MemoryContextAllocHuge(CurrentMemoryContext, batch * sizeof(uint64));
+
+		for (uint64 i = 0; i < batch; i++)
+		{
+			hashes[i] = given[done + i];
+			numbers[i] = done + i;
+		}
+		added += AddBatch(view, rel, hashes, numbers, batch, is_new);
+		pfree(hashes);
+		pfree(numbers);
+		done += batch;
+	}
 	return added;
 }
 

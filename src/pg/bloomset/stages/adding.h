@@ -22,7 +22,7 @@
 extern void CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta);
 
 /*
- * Adds n keys, in any order.
+ * Adds n keys, in any order but that of their hashes.
  * is_new, unless NULL, gets whether each was new: no transaction ever, committed or
  * not, had added it; of equal ones the first is.  Returns how many were.
  */

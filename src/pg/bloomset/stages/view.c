@@ -186,22 +186,22 @@ RereadSetView(SetView *view, Relation rel)
 {
 	PGAlignedBlock copy;
 	Relation	opened = OpenForNow(view, rel);
-	BlockNumber blocks = RelationGetNumberOfBlocks(opened);
 	const SetMeta *meta = SetMetaOf((Page) copy.data);
 	MemoryContext old;
 	blx_identity identity;
-	const char *damage = blocks == 0 ? "The file is empty." : NULL;
+	const char *damage = "The file is empty.";
 
-	CloseForNow(opened, rel);
-	if (damage == NULL)
+	if (RelationGetNumberOfBlocks(opened) > 0)
 	{
-		Buffer		buffer = ReadSetPage(view, rel, SET_META_BLOCK);
+		Buffer		buffer = ReadSetPage(view, opened, SET_META_BLOCK);
 
 		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		memcpy(copy.data, BufferGetPage(buffer), BLCKSZ);
 		UnlockReleaseBuffer(buffer);
-		damage = DamageOf(&copy, blocks);
+		/* not before: another session may be adding pages, and then a stage */
+		damage = DamageOf(&copy, RelationGetNumberOfBlocks(opened));
 	}
+	CloseForNow(opened, rel);
 	if (damage != NULL)
 	{
 		FindDamage(view, rel, SET_META_BLOCK, damage);
