@@ -271,6 +271,8 @@ SELECT statement, substring(lower(line) FROM '(?:no runtime filter|runtime looku
 SET enable_material = off;
 SELECT substring(lower(line) FROM '(?:no runtime filter|runtime lookup)[^'']*') AS note
 FROM bloomx_explain('SELECT FROM o LEFT JOIN (SELECT * FROM i WHERE random() < 2 OFFSET 0) i ON o.k = i.k') line WHERE line ~* 'runtime (lookup|filter)';
+SELECT substring(lower(line) FROM '(?:no runtime filter|runtime lookup)[^'']*') AS note
+FROM bloomx_explain('ANALYZE SELECT o.id, i.id FROM o LEFT JOIN i ON o.k = i.k AND random() < 2') line WHERE line ~* 'runtime (lookup|filter)';
 RESET enable_material;
 SET bloomx.runtime_filter = off;
 -- ... by its own switch alone, and not unless asked for

@@ -549,13 +549,28 @@ WantsLoop(PlanState *ps)
 	return IsA(ps, NestLoopState) && plan->nestParams == NIL && MayHaveLookupKeys(plan);
 }
 
+/* Finds out why a loop will have no lookups, if that is to be shown.  False if there is a reason. */
+static bool
+HasNoReason(FilteredQuery *query, NestLoopState *node)
+{
+	if (!WantsReasons(query->estate))
+		return true;
+	if (!PlanIsStable(innerPlanState(node)))
+		NoFilter(query, &node->js.ps, "a nested loop whose inner side may differ each time");
+	else if (FindLookupKeys(query, node) == NULL)
+		NoFilter(query, &node->js.ps, "a nested loop whose condition has no keys to look rows up by");
+	else
+		return true;
+	return false;
+}
+
 static void
 ConsiderLoop(FilteredQuery *query, PlanState *ps)
 {
 	FilterPoint *point = FindPoint(ps);
 	LookupLoop *loop;
 
-	if (!IsOfServer(point == NULL ? ps->ExecProcNodeReal : point->own))
+	if (!HasNoReason(query, (NestLoopState *) ps) || !IsOfServer(point == NULL ? ps->ExecProcNodeReal : point->own))
 		return;
 	point = GetPoint(query, ps, ExecPoint);
 	loop = palloc0(sizeof(LookupLoop));
@@ -564,8 +579,8 @@ ConsiderLoop(FilteredQuery *query, PlanState *ps)
 	loop->inner = innerPlanState(ps);
 	loop->servers = point->own;
 	loop->wait = loop->first_wait = IsForced() ? 0 : FIRST_PASSES;
-	if (query->is_shown_only && !PrepareLookups(loop))
-		return;
+	if (query->is_shown_only)
+		(void) PrepareLookups(loop);
 	point->part = &part;
 	point->of_part = loop;
 }

@@ -452,25 +452,6 @@ StartFilter(RuntimeFilter *filter)
 		filter->hash_join->hj_OuterNotEmpty = true;
 }
 
-/* Reasons are shown by EXPLAIN before a query runs, and by bloomx.explain_conditions after it has. */
-static bool
-WantsReasons(const EState *estate)
-{
-	return (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || (bloomx_explain_conditions && estate->es_instrument != 0);
-}
-
-static void
-NoFilter(FilteredQuery *query, PlanState *join, const char *reason)
-{
-	UnfilteredJoin *unfiltered;
-
-	if (!WantsReasons(query->estate))
-		return;
-	unfiltered = palloc(sizeof(UnfilteredJoin));
-	*unfiltered = (UnfilteredJoin) {join, reason};
-	query->unfiltered = lappend(query->unfiltered, unfiltered);
-}
-
 static void
 ConsiderJoin(FilteredQuery *query, PlanState *join)
 {
@@ -546,7 +527,7 @@ HasPart(PlanState *ps)
 	return point != NULL && point->part != NULL;
 }
 
-/* What parts do at a loop, or where its inner side is searched, is known now. */
+/* What parts do at a loop, or where its inner side is searched, is known now; and they may have said why not. */
 static bool
 ExplainLoop(PlanState *ps, void *query)
 {

@@ -127,6 +127,28 @@ FindFilteredQuery(EState *estate)
 	return NULL;
 }
 
+bool
+WantsReasons(const EState *estate)
+{
+	return (estate->es_top_eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || (bloomx_explain_conditions && estate->es_instrument != 0);
+}
+
+void
+NoFilter(FilteredQuery *query, PlanState *join, const char *reason)
+{
+	UnfilteredJoin *unfiltered;
+	ListCell   *lc;
+
+	if (!WantsReasons(query->estate))
+		return;
+	foreach(lc, query->unfiltered)
+		if (((UnfilteredJoin *) lfirst(lc))->ps == join)
+			return;
+	unfiltered = palloc(sizeof(UnfilteredJoin));
+	*unfiltered = (UnfilteredJoin) {join, reason};
+	query->unfiltered = lappend(query->unfiltered, unfiltered);
+}
+
 FilterPoint *
 GetPoint(FilteredQuery *query, PlanState *ps, ExecProcNodeMtd method)
 {

@@ -43,6 +43,12 @@ typedef struct UnfilteredJoin
 	const char *reason;
 } UnfilteredJoin;
 
+/* True if reasons are shown: by EXPLAIN before a query runs, and by bloomx.explain_conditions after it has. */
+extern bool WantsReasons(const EState *estate);
+
+/* Keeps the first reason of a join, if it will be shown. */
+extern void NoFilter(FilteredQuery *query, PlanState *join, const char *reason);
+
 /*
  * True if a key may be tested before, or below, the conditions of the filtered side:
  * no condition hides rows from the user, or the equality is leakproof.
