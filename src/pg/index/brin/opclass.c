@@ -42,6 +42,7 @@
 #include "access/table.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_am.h"			/* for assertions of access/brin.h */
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
