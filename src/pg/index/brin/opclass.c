@@ -48,8 +48,6 @@
 #include "port/pg_bitutils.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
-#include "utils/datum.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
@@ -114,25 +112,12 @@ typedef struct BloomxBrinPlan
 	uint64		capacity;		/* values that it carries at the wanted rate */
 } BloomxBrinPlan;
 
-/* A condition of the present scan, or of the last one: an argument that is equal has the same condition. */
-typedef struct BloomxBrinCondition
-{
-	MemoryContext context;		/* of all below */
-	int			strategy;		/* 0 = none yet */
-	Oid			type;
-	int16		length;			/* of the type */
-	bool		by_value;
-	Datum		argument;
-	KeyCondition *keys;
-} BloomxBrinCondition;
-
 /* What an index's column keeps between calls. */
 typedef struct BloomxBrinOpaque
 {
 	KeyExtractor *extractor;
 	KeyHashes	keys;			/* of the present value */
-	BloomxBrinCondition *conditions;
-	int			n_conditions;
+	MemoryContext conditions;	/* of the present scan, or of the last one */
 	int			shares;			/* processes that may share a range in this build; 0 = not looked up yet */
 	BloomxBrinPlan *plans;		/* of new summaries' filters */
 	uint64		last_count;		/* values of the last range that was summarised */
@@ -605,57 +590,24 @@ SummaryHasKey(KeyCondition *leaf, void *summary)
 }
 
 /*
- * What scan key number j of column i asks for.  It is found out for the first
- * range of a scan.  Nothing tells that another scan has begun, so the argument
- * is compared.
+ * What a scan key of column i asks for.  It is found out for the first range of a scan,
+ * and kept with the key's operator, which is not called.
  */
 static KeyCondition *
-ConditionOf(BrinDesc *desc, int i, int j, ScanKey key)
+ConditionOf(BrinDesc *desc, int i, ScanKey key)
 {
 	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
 	KeyExtractor *extractor = ExtractorOf(desc, i, key->sk_collation);
-	BloomxBrinCondition *condition = &opaque->conditions[j];
 	Oid			type = OidIsValid(key->sk_subtype) ? key->sk_subtype : desc->bd_index->rd_opcintype[i];
-	Datum		argument = key->sk_argument;
-	MemoryContext old;
 
-	if (condition->type != type)
+	if (key->sk_func.fn_extra == NULL)
 	{
-		condition->strategy = 0;
-		get_typlenbyval(type, &condition->length, &condition->by_value);
-		condition->type = type;
+		MemoryContext old = MemoryContextSwitchTo(opaque->conditions);
+
+		key->sk_func.fn_extra = extractor->query(extractor, key->sk_strategy, type, key->sk_argument);
+		MemoryContextSwitchTo(old);
 	}
-	/* an array of PL/pgSQL may change where it stands */
-	if (condition->length == -1)
-		argument = PointerGetDatum(PG_DETOAST_DATUM_PACKED(argument));
-	if (condition->strategy == key->sk_strategy &&
-		datumIsEqual(condition->argument, argument, condition->by_value, condition->length))
-		return condition->keys;
-
-	if (condition->context == NULL)
-		condition->context = AllocSetContextCreate(desc->bd_context, "bloomx brin condition", ALLOCSET_SMALL_SIZES);
-	condition->strategy = 0;
-	MemoryContextReset(condition->context);
-	old = MemoryContextSwitchTo(condition->context);
-	condition->argument = datumCopy(argument, condition->by_value, condition->length);
-	condition->keys = extractor->query(extractor, key->sk_strategy, type, condition->argument);
-	condition->strategy = key->sk_strategy;
-	MemoryContextSwitchTo(old);
-	return condition->keys;
-}
-
-static void
-MakeRoomForConditions(BrinDesc *desc, BloomxBrinOpaque *opaque, int n)
-{
-	BloomxBrinCondition *more;
-
-	if (n <= opaque->n_conditions)
-		return;
-	more = MemoryContextAllocZero(desc->bd_context, sizeof(BloomxBrinCondition) * n);
-	for (int i = 0; i < opaque->n_conditions; i++)
-		more[i] = opaque->conditions[i];
-	opaque->conditions = more;
-	opaque->n_conditions = n;
+	return key->sk_func.fn_extra;
 }
 
 PG_FUNCTION_INFO_V1(bloomx_brin_consistent);
@@ -667,11 +619,16 @@ bloomx_brin_consistent(PG_FUNCTION_ARGS)
 	ScanKey    *keys = (ScanKey *) PG_GETARG_POINTER(2);
 	int			n = PG_GETARG_INT32(3);
 	int			i = column->bv_attno - 1;
+	BloomxBrinOpaque *opaque = desc->bd_info[i]->oi_opaque;
 	blx_filter *f = DatumGetFilter(column->bv_values[0]);
 
-	MakeRoomForConditions(desc, desc->bd_info[i]->oi_opaque, n);
+	if (opaque->conditions == NULL)
+		opaque->conditions = AllocSetContextCreate(desc->bd_context, "bloomx brin conditions", ALLOCSET_SMALL_SIZES);
+	/* another scan begins with other copies of its keys */
+	if (keys[0]->sk_func.fn_extra == NULL)
+		MemoryContextReset(opaque->conditions);
 	for (int j = 0; j < n; j++)
-		if (!MayMeet(ConditionOf(desc, i, j, keys[j]), SummaryHasKey, f))
+		if (!MayMeet(ConditionOf(desc, i, keys[j]), SummaryHasKey, f))
 			PG_RETURN_BOOL(false);
 	PG_RETURN_BOOL(true);
 }
