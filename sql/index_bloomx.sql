@@ -421,3 +421,10 @@ SELECT count(*) FROM docs WHERE f && bloom_add(bloom_empty(10, 0.01, 'standard')
 RESET enable_seqscan;
 DROP TABLE docs, late, sought;
 DROP FUNCTION overlapping, found;
+
+-- Inserts alone keep segments few, however many pages a merge takes: eight of one size become one.
+CREATE TABLE wide (f bloomfilter) WITH (autovacuum_enabled = off);
+CREATE INDEX wide_f ON wide USING bloomx (f) WITH (signature_bits = 65536, hash_functions = 8, pending_limit = 300);
+INSERT INTO wide SELECT bloom_add(bloom_empty(10), i) FROM generate_series(1, 1500) i;
+SELECT segments < 16 AS few, bloomx_check_index('wide_f') FROM bloomx_index_info('wide_f');
+DROP TABLE wide;

@@ -20,7 +20,7 @@
  * its TOASTed values.  The entry of a row whose values are gone may hold anything.
  *
  * The rows that wait for their segment take as much memory as CREATE INDEX would have,
- * and the segments are as large.  The directory lock is held only while one is added or dropped.  If VACUUM is
+ * and the segments are as large.  The directory lock is held only while the old ones are dropped.  If VACUUM is
  * interrupted, the index has even more rows, so the next one begins again, and what was
  * made is old by then.
  */
@@ -33,8 +33,8 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
+#include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/segment/entries.h"
 #include "pg/index/bloomx/segment/merge.h"
 #include "pg/index/pages/heaprows.h"
 
@@ -45,77 +45,34 @@
  */
 #define TOO_MANY 2
 
-typedef struct Rebuild
-{
-	Relation	index;
-	BloomxColumns *columns;
-	BloomxEntries *entries;
-	MemoryContext entry_memory;
-	MemoryContext segment_memory;
-	HeapRows   *rows;
-} Rebuild;
-
-/* ---- rows of the table ---- */
-
 /* Adds the row that was read, if it belongs into the index. */
 static void
-AddRow(Rebuild *rebuild)
+AddRow(BloomxBuilder *builder, HeapRows *rows)
 {
-	HeapRows   *rows = rebuild->rows;
 	MemoryContext old = MemoryContextSwitchTo(HeapRowMemory(rows));
 	HeapRow		found = ReadHeapRow(rows);
-	const KeyHashes *hashes = found == ROW_HAS_VALUES ? BloomxHashesOfRow(rebuild->columns, rows->values, rows->isnull) : NULL;
 	ItemPointerData tid = rows->slot->tts_tid;
 
 	if (rows->is_heap_only)		/* a scan asks for the first of its chain */
 		ItemPointerSetOffsetNumber(&tid, WHOLE_BLOCK);
-	MemoryContextSwitchTo(rebuild->entry_memory);
 	if (found != ROW_NOT_INDEXED)
-		BloomxAddToEntries(rebuild->entries, &tid, hashes == NULL ? NULL : hashes->hash, hashes == NULL ? 0 : hashes->n);
+		builder->add_row(builder, &tid, found == ROW_HAS_VALUES ? rows->values : NULL, rows->isnull);
 	MemoryContextSwitchTo(old);
-}
-
-/* ---- segments ---- */
-
-/* A BloomxWriteSegment: adds it to the index, and frees the memory of its rows. */
-static void
-WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
-{
-	Rebuild    *rebuild = arg;
-	MemoryContext old = MemoryContextSwitchTo(rebuild->segment_memory);
-	BloomxSegments *segments = BloomxNewSegments();
-	BloomxDirectory *directory;
-
-	BloomxKeepSegment(segments, slices, source);
-	BloomxLockDirectory(rebuild->index);
-	BloomxFinishMerge(rebuild->index);
-	directory = BloomxReadDirectory(rebuild->index, NULL);
-	(void) BloomxAddSegments(rebuild->index, directory, &directory->meta.keys, segments, 0, 0);
-	BloomxUnlockDirectory(rebuild->index);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(rebuild->segment_memory);
-	pfree((void *) source->tids);
-	if (source->signatures != NULL)
-		pfree((void *) source->signatures);
 }
 
 /* Makes segments of all rows.  Half of the memory is for those that wait: the other half is for the segment that is written. */
 static void
-RebuildRows(Rebuild *rebuild, BloomxKeys keys)
+RebuildRows(Relation index, Relation heap)
 {
 	BloomxShare share = {.memory = BloomxVacuumMemory() / 2};
-	MemoryContext old;
+	BloomxBuilder *builder = BloomxStartValues(index, &share);
+	HeapRows   *rows = StartHeapRows(heap, index, SnapshotAny);
 
-	rebuild->entry_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild entries", ALLOCSET_DEFAULT_SIZES);
-	rebuild->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild segment", ALLOCSET_DEFAULT_SIZES);
-	old = MemoryContextSwitchTo(rebuild->entry_memory);
-	rebuild->entries = BloomxStartEntries(rebuild->index, &keys, &share, WriteSegment, rebuild);
-	MemoryContextSwitchTo(old);
-	while (NextHeapRow(rebuild->rows))
-		AddRow(rebuild);
-	MemoryContextSwitchTo(rebuild->entry_memory);
-	BloomxFinishEntries(rebuild->entries);
-	MemoryContextSwitchTo(old);
+	builder->in_vacuum = true;
+	while (NextHeapRow(rows))
+		AddRow(builder, rows);
+	builder->finish(builder);
+	EndHeapRows(rows);
 }
 
 /* Drops the old segments, one after the other. */
@@ -155,9 +112,8 @@ BloomxRebuildEntries(Relation index, double tuples)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx rebuild", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
-	Rebuild		rebuild = {.index = index};
 	Relation	heap;
-	BloomxMeta	meta;
+	uint64		first;			/* generation that is not old */
 
 	if (BloomxIsOfFilters(index) || !index->rd_index->indisvalid || !HasTooMany(index, tuples))
 	{
@@ -167,15 +123,12 @@ BloomxRebuildEntries(Relation index, double tuples)
 	}
 	BloomxLockDirectory(index);
 	BloomxFinishMerge(index);
-	meta = BloomxReadDirectory(index, NULL)->meta;
+	first = BloomxReadDirectory(index, NULL)->meta.next_generation;
 	BloomxUnlockDirectory(index);
 
 	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
-	rebuild.columns = BloomxOpenColumns(index);
-	rebuild.rows = StartHeapRows(heap, index, SnapshotAny);
-	RebuildRows(&rebuild, meta.keys);
-	EndHeapRows(rebuild.rows);
-	DropOldSegments(index, meta.next_generation);
+	RebuildRows(index, heap);
+	DropOldSegments(index, first);
 	table_close(heap, ShareUpdateExclusiveLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);

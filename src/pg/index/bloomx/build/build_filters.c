@@ -17,7 +17,6 @@
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"
 #include "pg/index/bloomx/format/options.h"
-#include "pg/index/bloomx/segment/merge.h"
 #include "pg/value/value.h"
 
 /*
@@ -57,7 +56,7 @@ FlushRows(FilterBuilder *state)
 	BloomxRowSource source = {.tids = state->tids, .rows = state->rows, .signatures = state->signatures, .stride = state->stride, .tuples = state->rows};
 	MemoryContext old = MemoryContextSwitchTo(state->segment_memory);
 
-	BloomxAddSegment(state->builder.index, (uint32) blx_bits(&geometry), &source);
+	BloomxAddSegment(&state->builder, (uint32) blx_bits(&geometry), &source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	state->rows = 0;
@@ -198,7 +197,7 @@ ReadKeys(Relation index, BloomxKeys *keys)
 	Buffer		buffer = ReadBuffer(index, META_BLOCK);
 
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	*keys = BloomxGetMetaForInsert(index, BufferGetPage(buffer))->keys;
+	*keys = BloomxGetMeta(index, BufferGetPage(buffer))->keys;
 	UnlockReleaseBuffer(buffer);
 }
 

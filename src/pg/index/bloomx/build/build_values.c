@@ -12,7 +12,6 @@
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/directory/snapshot.h"
-#include "pg/index/bloomx/segment/merge.h"
 
 typedef struct ValueBuilder
 {
@@ -32,7 +31,7 @@ WriteSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 
 	/* the metapage must say how signatures are before there is one */
 	BloomxWriteKeys(state->builder.index, &state->keys);
-	BloomxAddSegment(state->builder.index, slices, source);
+	BloomxAddSegment(&state->builder, slices, source);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->segment_memory);
 	pfree((void *) source->tids);
@@ -44,10 +43,10 @@ static void
 BuildRow(BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull)
 {
 	ValueBuilder *state = (ValueBuilder *) builder;
-	const KeyHashes *hashes = BloomxHashesOfRow(state->columns, values, isnull);
+	const KeyHashes *hashes = values == NULL ? NULL : BloomxHashesOfRow(state->columns, values, isnull);
 	MemoryContext old = MemoryContextSwitchTo(state->memory);
 
-	BloomxAddToEntries(state->entries, tid, hashes->hash, hashes->n);
+	BloomxAddToEntries(state->entries, tid, hashes == NULL ? NULL : hashes->hash, hashes == NULL ? 0 : hashes->n);
 	MemoryContextSwitchTo(old);
 	builder->indexed++;
 }
@@ -92,7 +91,8 @@ BloomxStartValues(Relation index, const BloomxShare *share)
 	state->keys = BloomxReadDirectory(index, NULL)->meta.keys;
 	state->columns = BloomxOpenColumns(index);
 	/* of an empty table the number of blocks tells nothing: the first pending rows decide */
-	state->keys.parts = BloomxChooseParts(index, state->columns, share->blocks);
+	if (state->keys.parts == 0)
+		state->keys.parts = BloomxChooseParts(index, state->columns, share->blocks);
 	state->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build entries", ALLOCSET_DEFAULT_SIZES);
 	state->segment_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx build segment", ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(state->memory);

@@ -11,14 +11,23 @@
 #include "pg/index/bloomx/pending/list.h"
 #include "pg/index/bloomx/segment/entries.h"
 
-/* What CREATE INDEX does with each row, in memory that is reset after it, and at the end. */
+/*
+ * What CREATE INDEX does with each row, in memory that is reset after it, and at the end.
+ * A row of values may have none that are known (NULL): it may hold anything.
+ */
 typedef struct BloomxBuilder
 {
 	Relation	index;
 	int64		indexed;		/* rows */
+	bool		in_vacuum;		/* which shows no phases of CREATE INDEX */
 	void		(*add_row) (struct BloomxBuilder *builder, const ItemPointerData *tid, const Datum *values, const bool *isnull);
 	void		(*finish) (struct BloomxBuilder *builder);
 } BloomxBuilder;
+
+/* ---- build.c ---- */
+
+/* Adds a segment of that number of slices.  Several processes may do so at the same time. */
+extern void BloomxAddSegment(BloomxBuilder *builder, uint32 slices, const BloomxRowSource *source);
 
 /* ---- build_filters.c ---- */
 

@@ -32,8 +32,8 @@ extern uint32 BloomxCollectFreePages(Relation index);
 
 /* ---- update.c ---- */
 
-/* Finds n free slots on one page of the directory.  False if no page has as many, and none may be added. */
-extern bool BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots);
+/* True if n segments have room on one page of the directory, or it may have another page. */
+extern bool BloomxHasRoom(Relation index, const BloomxDirectory *directory, uint32 n);
 
 /* New segments, and what goes for them: other segments, or the rows on the first words of a list. */
 typedef struct BloomxUpdate
@@ -46,11 +46,11 @@ typedef struct BloomxUpdate
 	uint64		pending;		/* words of it */
 } BloomxUpdate;
 
-/* Makes the update true.  Needs the directory lock. */
+/*
+ * Makes the update true.  Needs the directory lock if something goes; of what only comes, several
+ * processes may do so at the same time.  The directory says where pending rows are.
+ */
 extern void BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxUpdate *update);
-
-/* Adds a segment that is written, in CREATE INDEX: the metapage's lock suffices, since nothing is removed. */
-extern void BloomxAppendSegment(Relation index, const BloomxSegment *segment);
 
 /* Notes how many rows of a segment are dead.  Needs the directory lock. */
 extern void BloomxNoteDead(Relation index, uint32 slot, uint32 dead);

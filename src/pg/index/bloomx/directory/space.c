@@ -61,7 +61,6 @@ BloomxMapPages(Relation index, const BloomxDirectory *directory)
 	/* the segment in the making, and the free pages, which the metapage owns */
 	if (meta->merge.segment.rows > 0)
 		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
-	MarkUsed(index, used, blocks, meta->merge.reserved.start, meta->merge.reserved.pages);
 	for (uint32 i = 0; i < meta->free_runs; i++)
 		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);
 	return used;

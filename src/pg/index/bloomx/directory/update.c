@@ -8,20 +8,29 @@
 
 #include "pg/index/bloomx/pending/list.h"
 
-bool
-BloomxFindSlots(const BloomxDirectory *directory, uint32 n, uint32 *slots)
+/* The first page of the directory that has n free entries, or the page after the last one. */
+static uint32
+PageWithRoom(Relation index, const BloomxMeta *meta, uint32 n)
 {
-	for (uint32 page = 0; page <= directory->meta.directory_pages && page < MAX_DIRECTORY_PAGES; page++)
+	for (uint32 number = 0; number < meta->directory_pages; number++)
 	{
+		Buffer		buffer = BloomxReadPage(index, meta->directory[number], DIRECTORY_PAGE, number, BUFFER_LOCK_SHARE, false);
+		const BloomxSegment *segments = (BloomxSegment *) PageGetContents(BufferGetPage(buffer));
 		uint32		found = 0;
 
-		for (uint32 slot = page * DIRECTORY_SEGMENTS; slot < (page + 1) * DIRECTORY_SEGMENTS && found < n; slot++)
-			if (slot >= directory->meta.segments || directory->segments[slot].rows == 0)
-				slots[found++] = slot;
-		if (found == n)
-			return true;
+		for (uint32 i = 0; i < DIRECTORY_SEGMENTS; i++)
+			found += segments[i].rows == 0;
+		UnlockReleaseBuffer(buffer);
+		if (found >= n)
+			return number;
 	}
-	return false;
+	return meta->directory_pages;
+}
+
+bool
+BloomxHasRoom(Relation index, const BloomxDirectory *directory, uint32 n)
+{
+	return PageWithRoom(index, &directory->meta, n) < MAX_DIRECTORY_PAGES;
 }
 
 pg_noreturn static void
@@ -33,12 +42,11 @@ ReportTooManySegments(Relation index)
 			 errhint("REINDEX it with more maintenance_work_mem, or partition the table.")));
 }
 
-/* Locks the directory page of a slot, which may be a new page.  False if there is no free page for it. */
+/* Locks a page of the directory, which may be a new one.  False if there is no free page for it. */
 static bool
-LockDirectoryPage(Relation index, const BloomxMetaChange *change, uint32 slot, Buffer *buffer, Page *page)
+LockDirectoryPage(Relation index, const BloomxMetaChange *change, uint32 number, Buffer *buffer, Page *page)
 {
 	BloomxMeta *meta = change->meta;
-	uint32		number = slot / DIRECTORY_SEGMENTS;
 	bool		new = number == meta->directory_pages;
 
 	if (new)
@@ -63,27 +71,20 @@ LockDirectoryPage(Relation index, const BloomxMetaChange *change, uint32 slot, B
 	return true;
 }
 
-/*
- * The one WAL record that ends a merge.  Without slots the only result comes behind the
- * last segment.  False, with nothing changed, if the directory needs another page and
- * none is free.
- */
+/* The one WAL record that ends a merge.  False, with nothing changed, if the directory needs another page and none is free. */
 static bool
-TryUpdate(Relation index, const BloomxUpdate *update, const uint32 *slots, BlockNumber *pending_blocks)
+TryUpdate(Relation index, const BloomxUpdate *update, BlockNumber *pending_blocks)
 {
 	bool		in_directory = update->n > 0 || update->nsources > 0;
 	BloomxMetaChange change;
 	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-	uint32		last = meta->segments;
+	uint32		number = update->nsources > 0 ? update->sources[0] / DIRECTORY_SEGMENTS : PageWithRoom(index, meta, update->n);
 	Buffer		buffer = InvalidBuffer,
 				closed = InvalidBuffer;
 	Page		page;
 
-	if (slots == NULL)
-		slots = &last;
-
 	/* lock all that may be missing before anything changes */
-	if (in_directory && !LockDirectoryPage(index, &change, update->n > 0 ? slots[0] : update->sources[0], &buffer, &page))
+	if (in_directory && !LockDirectoryPage(index, &change, number, &buffer, &page))
 	{
 		BloomxAbortMetaChange(&change);
 		return false;
@@ -101,18 +102,21 @@ TryUpdate(Relation index, const BloomxUpdate *update, const uint32 *slots, Block
 			BloomxFreePages(meta, old->start, BloomxSegmentPages(old));
 			memset(old, 0, sizeof *old);
 		}
-		for (uint32 i = 0; i < update->n; i++)
+		for (uint32 i = 0, slot = 0; i < update->n; slot++)
 		{
-			segments[slots[i] % DIRECTORY_SEGMENTS] = update->results[i];
-			meta->segments = Max(meta->segments, slots[i] + 1);
+			if (segments[slot].rows > 0)
+				continue;
+			segments[slot] = update->results[i++];
+			meta->segments = Max(meta->segments, number * DIRECTORY_SEGMENTS + slot + 1);
 		}
 		BloomxSealDirectory(page);
 	}
 
-	/* the metapage: the pending rows go, and no merge is under way */
+	/* the metapage: the pending rows go, and no merge of the sources is under way */
 	if (update->pending > 0)
 		closed = BloomxDropPending(index, change.state, meta, update->list, update->pending, pending_blocks);
-	memset(&meta->merge, 0, sizeof meta->merge);
+	if (update->nsources > 0)
+		memset(&meta->merge, 0, sizeof meta->merge);
 	meta->changes++;
 	BloomxFinishMetaChange(&change);
 	if (BufferIsValid(closed))
@@ -125,24 +129,13 @@ TryUpdate(Relation index, const BloomxUpdate *update, const uint32 *slots, Block
 void
 BloomxUpdateDirectory(Relation index, const BloomxDirectory *directory, const BloomxUpdate *update)
 {
-	uint32		found[DIRECTORY_SEGMENTS];
-	const uint32 *slots = update->nsources > 0 ? update->sources : found;	/* the result of a merge takes the first one's */
 	BlockNumber *pending = NULL;
 
-	if (update->nsources == 0 && update->n > 0 && !BloomxFindSlots(directory, update->n, found))
-		ReportTooManySegments(index);
 	/* the pages to be freed are read now: under the metapage's lock that would take too long */
 	if (update->pending > 0)
 		pending = BloomxPendingBlocks(index, directory, update->list,
 									  BloomxPendingPages(&directory->meta.pending[update->list], update->pending));
-	while (!TryUpdate(index, update, slots, pending))
-		BloomxExtendIndex(index, 1);
-}
-
-void
-BloomxAppendSegment(Relation index, const BloomxSegment *segment)
-{
-	while (!TryUpdate(index, &(BloomxUpdate) {.results = segment, .n = 1}, NULL, NULL))
+	while (!TryUpdate(index, update, pending))
 		BloomxExtendIndex(index, 1);
 }
 
@@ -154,7 +147,7 @@ BloomxNoteDead(Relation index, uint32 slot, uint32 dead)
 	Page		page;
 
 	BloomxStartMetaChange(&change, index);
-	(void) LockDirectoryPage(index, &change, slot, &buffer, &page);
+	(void) LockDirectoryPage(index, &change, slot / DIRECTORY_SEGMENTS, &buffer, &page);
 	((BloomxSegment *) PageGetContents(page))[slot % DIRECTORY_SEGMENTS].dead = dead;
 	BloomxSealDirectory(page);
 	BloomxFinishMetaChange(&change);

@@ -24,35 +24,16 @@ StaticAssertDecl(sizeof(BloomxKeys) == 16 + BLX_MAX_NAME + 1, "what is on disk h
 
 /* ---- the metapage ---- */
 
-static uint32
-Checksum(pg_crc32c so_far, const void *from, Size bytes)
-{
-	COMP_CRC32C(so_far, from, bytes);
-	return so_far;
-}
-
-/* Covers only the entries in use: an index of few segments is summed up quickly. */
+/* Covers only the entries in use: an index of few segments is summed up quickly, by every lookup and INSERT. */
 static uint32
 MetaChecksum(const BloomxMeta *meta)
 {
 	pg_crc32c	sum;
 
 	INIT_CRC32C(sum);
-	sum = Checksum(sum, &meta->segments, offsetof(BloomxMeta, directory) - offsetof(BloomxMeta, segments));
-	sum = Checksum(sum, meta->directory, meta->directory_pages * sizeof(BlockNumber));
-	sum = Checksum(sum, meta->free, meta->free_runs * sizeof(BloomxRun));
-	FIN_CRC32C(sum);
-	return sum;
-}
-
-static uint32
-AppendChecksum(const BloomxMeta *meta)
-{
-	pg_crc32c	sum;
-
-	INIT_CRC32C(sum);
-	sum = Checksum(sum, meta->pending, sizeof meta->pending);
-	sum = Checksum(sum, &meta->keys, offsetof(BloomxKeys, name) + meta->keys.name_len);
+	COMP_CRC32C(sum, &meta->segments, offsetof(BloomxMeta, directory) - offsetof(BloomxMeta, segments));
+	COMP_CRC32C(sum, meta->directory, meta->directory_pages * sizeof(BlockNumber));
+	COMP_CRC32C(sum, meta->free, meta->free_runs * sizeof(BloomxRun));
 	FIN_CRC32C(sum);
 	return sum;
 }
@@ -73,7 +54,6 @@ void
 BloomxSealMeta(BloomxMeta *meta)
 {
 	meta->checksum = MetaChecksum(meta);
-	meta->append_checksum = AppendChecksum(meta);
 }
 
 void
@@ -88,19 +68,11 @@ BloomxDirectoryIsSound(Page page)
 	return BloomxGetPageOpaque(page)->extra == DirectoryChecksum(page);
 }
 
-/* True if what an insert reads is as it was written. */
+/* Counts that are too large would lead the checksum beyond the page. */
 static bool
-AppendIsSound(const BloomxMeta *meta)
+IsSound(const BloomxMeta *meta)
 {
-	return meta->keys.name_len <= BLX_MAX_NAME && meta->append_checksum == AppendChecksum(meta);
-}
-
-/* The same for all that is in use.  Counts that are too large would lead the checksum beyond the page. */
-static bool
-MetaIsSound(const BloomxMeta *meta)
-{
-	return AppendIsSound(meta) && meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->free_runs <= MAX_FREE_RUNS &&
-		meta->checksum == MetaChecksum(meta);
+	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->free_runs <= MAX_FREE_RUNS && meta->checksum == MetaChecksum(meta);
 }
 
 bool
@@ -109,28 +81,16 @@ BloomxIsOfFilters(Relation index)
 	return index->rd_opcintype[0] == FilterTypeOid();
 }
 
-static BloomxMeta *
-GetCheckedMeta(Relation index, Page page, bool (*is_sound) (const BloomxMeta *))
+BloomxMeta *
+BloomxGetMeta(Relation index, Page page)
 {
 	BloomxMeta *meta = (BloomxMeta *) PageGetContents(page);
 
 	if (!BloomxPageIs(page, META_PAGE, 0) || meta->magic != BLOOMX_INDEX_MAGIC || meta->version != BLOOMX_INDEX_VERSION)
 		BloomxReportCorruption(index, META_BLOCK, "It is not the metapage of a bloomx index.");
-	if (!is_sound(meta) || meta->keys.of_values != !BloomxIsOfFilters(index))
+	if (!IsSound(meta) || meta->keys.of_values != !BloomxIsOfFilters(index))
 		BloomxReportCorruption(index, META_BLOCK, "The metapage has a wrong checksum.");
 	return meta;
-}
-
-BloomxMeta *
-BloomxGetMeta(Relation index, Page page)
-{
-	return GetCheckedMeta(index, page, MetaIsSound);
-}
-
-const BloomxMeta *
-BloomxGetMetaForInsert(Relation index, Page page)
-{
-	return GetCheckedMeta(index, page, AppendIsSound);
 }
 
 BloomxMeta *
@@ -186,8 +146,14 @@ void
 BloomxWriteKeys(Relation index, const BloomxKeys *keys)
 {
 	BloomxMetaChange change;
+	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
 
-	BloomxStartMetaChange(&change, index)->keys = *keys;
+	/* an INSERT may have set the type since the caller read it */
+	if (meta->keys.key_type == BLX_KEY_NONE)
+		meta->keys = *keys;
+	meta->keys.parts = keys->parts;
+	meta->keys.log2_blocks = keys->log2_blocks;
+	meta->keys.width = keys->width;
 	BloomxFinishMetaChange(&change);
 }
 
@@ -214,6 +180,9 @@ BloomxCountFreePages(const BloomxMeta *meta)
 		pages += meta->free[i].pages;
 	return pages;
 }
+
+/* 128 pages, one megabyte: other backends wait for the extension lock meanwhile, and interrupts are held off. */
+#define EXTENSION_PAGES 128
 
 /*
  * One WAL record makes the new pages free pages and writes the last of them, so
@@ -255,23 +224,16 @@ BloomxExtendIndex(Relation index, uint32 pages)
 }
 
 BloomxMeta *
-BloomxTryReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start)
+BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start)
 {
-	BloomxMeta *meta = BloomxStartMetaChange(change, index);
+	for (;;)
+	{
+		BloomxMeta *meta = BloomxStartMetaChange(change, index);
 
-	*start = BloomxTakeFreePages(meta, pages);
-	if (*start != InvalidBlockNumber)
-		return meta;
-	BloomxAbortMetaChange(change);
-	return NULL;
-}
-
-BloomxMeta *
-BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, uint32 extension, BlockNumber *start)
-{
-	BloomxMeta *meta;
-
-	while ((meta = BloomxTryReserve(change, index, pages, start)) == NULL)
-		BloomxExtendIndex(index, extension);
-	return meta;
+		*start = BloomxTakeFreePages(meta, pages);
+		if (*start != InvalidBlockNumber)
+			return meta;
+		BloomxAbortMetaChange(change);
+		BloomxExtendIndex(index, pages);
+	}
 }

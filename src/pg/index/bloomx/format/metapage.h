@@ -60,7 +60,6 @@ typedef struct BloomxPending
 typedef struct BloomxMerge
 {
 	BloomxSegment segment;		/* 0 rows: no merge is under way */
-	BloomxRun	reserved;		/* pages of segments that a flush makes in one step; if there are any between two steps, it failed */
 	uint32		written;		/* pages of the segment that are written */
 	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
 	uint32		source[MAX_MERGED];
@@ -70,13 +69,11 @@ typedef struct BloomxMeta
 {
 	uint32		magic;
 	uint32		version;
-	uint32		checksum;		/* of what follows `pending` */
-	uint32		append_checksum;	/* of keys and pending: all that an insert reads, so it need not sum up the rest */
+	uint32		checksum;		/* of what follows */
+	uint32		segments;		/* entries of the directory, free ones included */
 	BloomxPending pending[PENDING_LISTS];
 	BloomxKeys	keys;
 
-	uint32		segments;		/* entries of the directory, free ones included */
-	uint32		unused;
 	uint64		changes;		/* how often the directory has changed; appending pending rows does not count */
 	uint64		next_generation;		/* of the next segment */
 	uint32		directory_pages;
@@ -105,12 +102,6 @@ extern bool BloomxIsOfFilters(Relation index);
 extern BloomxMeta *BloomxGetMeta(Relation index, Page page);
 extern void BloomxInitMetaPage(Relation index, Page page);
 
-/*
- * The same for an insert, which believes only keys and pending: only these are
- * checked.  Any lock will do.
- */
-extern const BloomxMeta *BloomxGetMetaForInsert(Relation index, Page page);
-
 /* A change of the metapage alone, in a WAL record of its own. */
 typedef struct BloomxMetaChange
 {
@@ -122,25 +113,20 @@ typedef struct BloomxMetaChange
 /* Locks the metapage exclusively and returns its contents, to be changed. */
 extern BloomxMeta *BloomxStartMetaChange(BloomxMetaChange *change, Relation index);
 
-/* Writes the record, with new checksums, or leaves the metapage as it was; unlocks it. */
+/* Writes the record, with a new checksum, or leaves the metapage as it was; unlocks it. */
 extern void BloomxFinishMetaChange(const BloomxMetaChange *change);
 extern void BloomxAbortMetaChange(const BloomxMetaChange *change);
 
-/* Computes the checksums after a change: to the metapage, to a page of the directory. */
+/* Computes the checksum after a change: to the metapage, to a page of the directory. */
 extern void BloomxSealMeta(BloomxMeta *meta);
 extern void BloomxSealDirectory(Page page);
 
 extern bool BloomxDirectoryIsSound(Page page);
 
-/* Writes keys to the metapage. */
+/* Writes keys to the metapage; a type of keys that is there already stays. */
 extern void BloomxWriteKeys(Relation index, const BloomxKeys *keys);
 
-/*
- * Makes the index longer, by at most EXTENSION_PAGES; the new pages become free
- * pages of the metapage.  128 pages, one megabyte: other backends wait for the
- * extension lock meanwhile, and interrupts are held off.
- */
-#define EXTENSION_PAGES 128
+/* Makes the index longer, by at most a megabyte; the new pages become free pages of the metapage. */
 extern void BloomxExtendIndex(Relation index, uint32 pages);
 
 /* Takes consecutive free pages out of meta and returns the first, or InvalidBlockNumber if there are none. */
@@ -148,11 +134,5 @@ extern BlockNumber BloomxTakeFreePages(BloomxMeta *meta, uint32 pages);
 extern void BloomxFreePages(BloomxMeta *meta, BlockNumber start, uint32 pages);
 extern uint32 BloomxCountFreePages(const BloomxMeta *meta);
 
-/*
- * Begin a change of the metapage that takes consecutive free pages, from *start on; the
- * caller notes there whose they are, and finishes it.  If too few pages are free, the
- * first one returns NULL, with nothing changed, and the second one extends the index, by
- * that many pages at a time.
- */
-extern BloomxMeta *BloomxTryReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start);
-extern BloomxMeta *BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, uint32 extension, BlockNumber *start);
+/* Begins a change of the metapage that takes consecutive free pages, from *start on; the caller finishes it. */
+extern BloomxMeta *BloomxReserve(BloomxMetaChange *change, Relation index, uint32 pages, BlockNumber *start);

@@ -70,7 +70,7 @@ static int64
 CountUsedPages(const BloomxDirectory *directory)
 {
 	const BloomxMeta *meta = &directory->meta;
-	int64		pages = 1 + meta->directory_pages + BloomxAllPendingPages(meta) + meta->merge.reserved.pages;
+	int64		pages = 1 + meta->directory_pages + BloomxAllPendingPages(meta);
 
 	for (uint32 i = 0; i < meta->segments; i++)
 		if (directory->segments[i].rows > 0)

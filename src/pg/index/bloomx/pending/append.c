@@ -82,7 +82,7 @@ TryAppend(Relation index, Buffer buffer, int mode, BloomxTarget *target, const u
 		BloomxLockExclusively(buffer);
 	else
 		LockBuffer(buffer, mode);
-	meta = BloomxGetMetaForInsert(index, BufferGetPage(buffer));
+	meta = BloomxGetMeta(index, BufferGetPage(buffer));
 	done = BloomxAppendToLastPage(index, meta, target->list, row, n, &words) ||
 		(mode == BUFFER_LOCK_EXCLUSIVE && BloomxAppendToNewPages(index, buffer, target->list, row, n, &words));
 	if (done)

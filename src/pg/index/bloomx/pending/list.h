@@ -111,7 +111,7 @@ extern BloomxPendingReader *BloomxStartPendingUnlocked(Relation index, const Blo
 extern const uint64 *BloomxNextPending(BloomxPendingReader *reader);
 extern void BloomxEndPending(BloomxPendingReader *reader);
 
-/* The number of all pending rows, without the lock. */
+/* The number of all pending rows that VACUUM has not removed, without the lock. */
 extern int64 BloomxCountPendingRows(Relation index, const BloomxDirectory *directory);
 
 /* What follows needs the directory lock. */

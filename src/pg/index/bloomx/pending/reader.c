@@ -139,10 +139,15 @@ int64
 BloomxCountPendingRows(Relation index, const BloomxDirectory *directory)
 {
 	BloomxPendingReader *reader = BloomxStartPendingUnlocked(index, directory, NULL);
+	const uint64 *row;
 	int64		rows = 0;
 
-	while (BloomxNextPending(reader) != NULL)
-		rows++;
+	while ((row = BloomxNextPending(reader)) != NULL)
+	{
+		ItemPointerData tid = BloomxPendingTid(row);
+
+		rows += ItemPointerIsValid(&tid);
+	}
 	BloomxEndPending(reader);
 	return rows;
 }

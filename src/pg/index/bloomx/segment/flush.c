@@ -2,9 +2,9 @@
  * flush.c - pending rows become segments: of filters one, of values one for each size
  * class that they have entries of (entries.c).
  *
- * This is done in one step, since there are few rows.  The pages are reserved first, in
- * the metapage.  If the step fails, the next one frees them.  At the end one WAL record
- * puts all segments into the directory and drops the rows.
+ * This is done in one step, since there are few rows.  At the end one WAL record puts all
+ * segments into the directory and drops the rows.  A crash before that leaves pages
+ * without an owner, but a cancel waits: VACUUM may be far away.
  *
  * The first segment chooses what all signatures have in common, if CREATE INDEX found
  * too few rows for that.  Until then each filter's pending row has a signature of the
@@ -45,31 +45,23 @@ CompareRows(const PendingRow *a, const PendingRow *b)
 #include "lib/sort_template.h"
 
 /* Segments in memory. */
-struct BloomxSegments
+typedef struct Segments
 {
 	uint32		n;
-	uint32		pages;
 	BloomxSegment segments[DIRECTORY_SEGMENTS];
 	BloomxRowSource sources[DIRECTORY_SEGMENTS];
-};
+} Segments;
 
-BloomxSegments *
-BloomxNewSegments(void)
+/* A BloomxWriteSegment. */
+static void
+KeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
 {
-	return palloc0(sizeof(BloomxSegments));
-}
-
-void
-BloomxKeepSegment(void *arg, uint32 slices, const BloomxRowSource *source)
-{
-	BloomxSegments *segments = arg;
-	BloomxSegment *segment = &segments->segments[segments->n];
+	Segments   *segments = arg;
 
 	if (segments->n == DIRECTORY_SEGMENTS)
 		elog(ERROR, "rows of a bloomx index make too many segments at once");
-	*segment = (BloomxSegment) {.rows = source->rows, .slices = slices, .tuples = source->tuples};
+	segments->segments[segments->n] = (BloomxSegment) {.rows = source->rows, .slices = slices, .tuples = source->tuples};
 	segments->sources[segments->n++] = *source;
-	segments->pages += BloomxSegmentPages(segment);
 }
 
 /* ---- filters ---- */
@@ -110,7 +102,7 @@ ChooseByRows(Relation index, const BloomxDirectory *directory, int list, BloomxK
 /* Makes a segment of the filters that take some pages, at least LEAST_FILTERS; *taken is the words of their rows. */
 static void
 MakeSegmentOfFilters(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, int list, uint32 most,
-					 BloomxSegments *segments, uint64 *taken)
+					 Segments *segments, uint64 *taken)
 {
 	BloomxPendingReader *reader = BloomxStartPendingList(index, directory, list);
 	blx_geometry geometry = BloomxGeometryOf(keys);
@@ -134,7 +126,7 @@ MakeSegmentOfFilters(Relation index, const BloomxDirectory *directory, const Blo
 	}
 	BloomxEndPending(reader);
 	if (rows > 0)
-		BloomxKeepSegment(segments, (uint32) blx_bits(&geometry), &(BloomxRowSource) {
+		KeepSegment(segments, (uint32) blx_bits(&geometry), &(BloomxRowSource) {
 			.tids = tids, .rows = rows, .signatures = signatures, .stride = stride, .tuples = rows});
 }
 
@@ -142,10 +134,10 @@ MakeSegmentOfFilters(Relation index, const BloomxDirectory *directory, const Blo
 
 /* Makes segments of n rows that stand one after the other. */
 static void
-MakeSegmentsOfValues(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n, BloomxSegments *segments)
+MakeSegmentsOfValues(Relation index, BloomxKeys *keys, const uint64 *rows, uint32 n, Segments *segments)
 {
 	BloomxShare share = {.memory = MaxAllocHugeSize / 2};
-	BloomxEntries *entries = BloomxStartEntries(index, keys, &share, BloomxKeepSegment, segments);
+	BloomxEntries *entries = BloomxStartEntries(index, keys, &share, KeepSegment, segments);
 	PendingRow *sorted = MemoryContextAllocHuge(CurrentMemoryContext, Max(1, n) * sizeof(PendingRow));
 
 	for (uint32 i = 0; i < n; i++, rows += BloomxRowWords(true, rows))
@@ -162,60 +154,13 @@ MakeSegmentsOfValues(Relation index, BloomxKeys *keys, const uint64 *rows, uint3
 
 /* ---- the step ---- */
 
-/* Reserves the pages of all segments, one after the other, and gives these their generations. */
-static void
-Reserve(Relation index, const BloomxKeys *keys, BloomxSegments *segments)
-{
-	BloomxMetaChange change;
-	BlockNumber start;
-	BloomxMeta *meta = BloomxReserve(&change, index, segments->pages, segments->pages, &start);
-
-	/* if the step fails from here on, BloomxFreeReserved gives the pages back */
-	meta->merge.reserved = (BloomxRun) {.start = start, .pages = segments->pages};
-	/* not the type of the keys, which an INSERT may have set since */
-	meta->keys.parts = keys->parts;
-	meta->keys.log2_blocks = keys->log2_blocks;
-	meta->keys.width = keys->width;
-	for (uint32 i = 0; i < segments->n; i++)
-	{
-		segments->segments[i].start = start;
-		segments->segments[i].generation = meta->next_generation++;
-		start += BloomxSegmentPages(&segments->segments[i]);
-	}
-	BloomxFinishMetaChange(&change);
-}
-
-void
-BloomxFreeReserved(Relation index)
-{
-	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxStartMetaChange(&change, index);
-
-	BloomxFreePages(meta, meta->merge.reserved.start, meta->merge.reserved.pages);
-	meta->merge.reserved = (BloomxRun) {0};
-	BloomxFinishMetaChange(&change);
-}
-
-void
-BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments, int list, uint64 pending)
-{
-	BloomxUpdate update = {.results = segments->segments, .n = segments->n, .list = list, .pending = pending};
-
-	if (segments->n > 0)
-		Reserve(index, keys, segments);
-	for (uint32 i = 0; i < segments->n; i++)
-		BloomxWritePages(index, &segments->sources[i], 1, &segments->segments[i], 0, BloomxSegmentPages(&segments->segments[i]));
-	BloomxUpdateDirectory(index, directory, &update);
-}
-
 bool
 BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most)
 {
 	BloomxKeys	keys = directory->meta.keys;
-	BloomxSegments *segments = BloomxNewSegments();
+	Segments   *segments = palloc0(sizeof(Segments));
 	int			list = BloomxLongestList(directory);
 	uint64		taken = 0;
-	uint32		slots[DIRECTORY_SEGMENTS];
 
 	if (!keys.of_values)
 	{
@@ -233,8 +178,14 @@ BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most
 		MakeSegmentsOfValues(index, &keys, rows, n, segments);
 	}
 	/* with a full directory rows stay pending until segments have been merged */
-	if (!BloomxFindSlots(directory, segments->n, slots))
+	if (!BloomxHasRoom(index, directory, segments->n))
 		return false;
-	BloomxAddSegments(index, directory, &keys, segments, list, taken);
+	HOLD_INTERRUPTS();
+	if (segments->n > 0)
+		BloomxWriteKeys(index, &keys);
+	for (uint32 i = 0; i < segments->n; i++)
+		BloomxCreateSegment(index, &segments->segments[i], &segments->sources[i]);
+	BloomxUpdateDirectory(index, directory, &(BloomxUpdate) {.results = segments->segments, .n = segments->n, .list = list, .pending = taken});
+	RESUME_INTERRUPTS();
 	return true;
 }

@@ -200,27 +200,13 @@ Sources(Relation index, const BloomxDirectory *directory, const BloomxMerge *mer
 
 /* ---- steps ---- */
 
-/* Reserves the pages of the new segment and writes the merge to the metapage.  False if too few pages are free. */
-static bool
-ReservePages(Relation index, BloomxMerge *merge)
-{
-	BloomxMetaChange change;
-	BloomxMeta *meta = BloomxTryReserve(&change, index, BloomxSegmentPages(&merge->segment), &merge->segment.start);
-
-	if (meta == NULL)
-		return false;
-	/* from now on a merge is under way, whoever continues it */
-	merge->segment.generation = meta->next_generation++;
-	meta->merge = *merge;
-	BloomxFinishMetaChange(&change);
-	return true;
-}
-
-/* Begins a merge, or ends it at once if no row is alive.  False if too few pages are free. */
-static bool
+/* Begins a merge, or ends it at once if no row is alive. */
+static void
 StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 {
 	BloomxRowSource *sources = Sources(index, directory, merge);
+	BloomxMetaChange change;
+	BloomxMeta *meta;
 
 	merge->segment.rows = BloomxCountLive(sources, merge->sources);
 	merge->segment.slices = directory->segments[merge->source[0]].slices;
@@ -228,10 +214,16 @@ StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 	merge->segment.tuples = directory->meta.keys.of_values ? 0 : merge->segment.rows;
 	for (uint32 i = 0; i < merge->sources && directory->meta.keys.of_values; i++)
 		merge->segment.tuples += sources[i].tuples;
-	if (merge->segment.rows > 0)
-		return ReservePages(index, merge);
-	EndMerge(index, directory, merge);
-	return true;
+	if (merge->segment.rows == 0)
+	{
+		EndMerge(index, directory, merge);
+		return;
+	}
+	meta = BloomxReserve(&change, index, BloomxSegmentPages(&merge->segment), &merge->segment.start);
+	/* from now on a merge is under way, whoever continues it */
+	merge->segment.generation = meta->next_generation++;
+	meta->merge = *merge;
+	BloomxFinishMetaChange(&change);
 }
 
 static void
@@ -269,21 +261,6 @@ ListIsTooLong(Relation index, const BloomxDirectory *directory, uint32 limit)
 	return BloomxListIsTooLong(&directory->meta, list, directory->list_words[list], open ? BloomxPendingLimit(index) : limit);
 }
 
-/* Begins a merge that is planned; if pages are missing, getting them is the step. */
-static void
-BeginMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge, uint32 pages)
-{
-	if (!StartMerge(index, directory, merge))
-	{
-		BloomxExtendIndex(index, pages);
-		return;
-	}
-	/* a merge that fits into one step is done in this one */
-	directory = BloomxReadDirectory(index, NULL);
-	if (directory->meta.merge.segment.rows > 0 && BloomxSegmentPages(&directory->meta.merge.segment) <= pages)
-		ContinueMerge(index, directory, pages);
-}
-
 bool
 BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
@@ -291,11 +268,6 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 	BloomxMerge merge;
 
 	/* what somebody has begun comes first */
-	if (directory->meta.merge.reserved.pages > 0)
-	{
-		BloomxFreeReserved(index);
-		directory = BloomxReadDirectory(index, NULL);
-	}
 	if (directory->meta.merge.segment.rows > 0)
 	{
 		ContinueMerge(index, directory, pages);
@@ -306,8 +278,12 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 		return false;
 	directory = BloomxReadDirectory(index, NULL);
 	merge = PlanMergeOfSegments(directory, FAN_OUT);
-	if (merge.sources > 0)
-		BeginMerge(index, directory, &merge, pages);
+	if (merge.sources == 0)
+		return true;
+	StartMerge(index, directory, &merge);
+	/* a merge that fits into one step is done in this one */
+	if (merge.segment.rows > 0 && BloomxSegmentPages(&merge.segment) <= pages)
+		ContinueMerge(index, BloomxReadDirectory(index, NULL), pages);
 	return true;
 }
 
@@ -322,8 +298,7 @@ BloomxMergeSegments(Relation index)
 	merge = PlanMergeOfVacuum(directory);
 	if (merge.sources == 0)
 		return false;
-	while (!StartMerge(index, directory, &merge))
-		BloomxExtendIndex(index, EXTENSION_PAGES);
+	StartMerge(index, directory, &merge);
 	BloomxFinishMerge(index);
 	return true;
 }
@@ -345,23 +320,4 @@ BloomxFinishMerge(Relation index)
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
-}
-
-/* ---- CREATE INDEX ---- */
-
-void
-BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source)
-{
-	BloomxSegment segment = {.rows = BloomxCountLive(source, 1), .slices = slices, .tuples = source->tuples};
-	BloomxMetaChange change;
-
-	if (segment.rows == 0)
-		return;
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	/* if CREATE INDEX fails, the pages go with the index: nobody need know whose they are */
-	segment.generation = BloomxReserve(&change, index, BloomxSegmentPages(&segment), EXTENSION_PAGES, &segment.start)->next_generation++;
-	BloomxFinishMetaChange(&change);
-	BloomxWritePages(index, source, 1, &segment, 0, BloomxSegmentPages(&segment));
-	BloomxAppendSegment(index, &segment);
-	pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }

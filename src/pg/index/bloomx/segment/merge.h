@@ -8,13 +8,6 @@
 #include "pg/index/bloomx/segment/segment.h"
 
 /*
- * Phases in pg_stat_progress_create_index.  The server numbers the one before
- * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
- */
-#define SCANNING_PHASE 2
-#define WRITING_PHASE 3
-
-/*
  * Does one step of the merge under way, which writes about `pages` pages.  If there is
  * none, but a list of more than `limit` pages, makes the rows on at most `most` of them
  * segments, and begins the merge that is due then.  False if there was nothing to do.
@@ -30,12 +23,6 @@ extern bool BloomxMergeSegments(Relation index);
 
 /* Continues the merge under way to its end.  Needs the directory lock, and keeps it. */
 extern void BloomxFinishMerge(Relation index);
-
-/*
- * Adds a segment of that number of slices to an index that only its builders know,
- * and shows that in the progress.  Several of them may do so at the same time.
- */
-extern void BloomxAddSegment(Relation index, uint32 slices, const BloomxRowSource *source);
 
 /*
  * The pages that a step of VACUUM writes.  Each step reads the TIDs of the sources

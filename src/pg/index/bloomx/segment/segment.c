@@ -421,3 +421,15 @@ BloomxWritePages(Relation index, const BloomxRowSource *sources, int n, const Bl
 	pfree(writer);
 	pfree((void *) collector.sources);
 }
+
+void
+BloomxCreateSegment(Relation index, BloomxSegment *segment, const BloomxRowSource *source)
+{
+	uint32		pages = BloomxSegmentPages(segment);
+	BloomxMetaChange change;
+
+	segment->generation = BloomxReserve(&change, index, pages, &segment->start)->next_generation++;
+	BloomxFinishMetaChange(&change);
+	/* until the directory names them, the pages have no owner */
+	BloomxWritePages(index, source, 1, segment, 0, pages);
+}

@@ -49,22 +49,10 @@ extern ItemPointerData *BloomxReadAllTids(Relation index, const BloomxSegment *s
 #define SLICES_BYTES (64 * PAGE_WORDS * sizeof(uint64))
 extern void BloomxReadColumn(Relation index, const BloomxSegment *segment, uint32 number, uint64 *slices, uint64 *column);
 
+/* Writes a segment to free pages, which nobody refers to yet. */
+extern void BloomxCreateSegment(Relation index, BloomxSegment *segment, const BloomxRowSource *source);
+
 /* ---- flush.c ---- */
-
-/* Segments that are in memory, and are added to the index at once. */
-typedef struct BloomxSegments BloomxSegments;
-
-extern BloomxSegments *BloomxNewSegments(void);
-
-/* A BloomxWriteSegment. */
-extern void BloomxKeepSegment(void *segments, uint32 slices, const BloomxRowSource *source);
-
-/*
- * Puts them in the place of the first words of a list of pending rows; from now on the
- * signatures are as keys say.  Needs the directory lock; no merge may be under way.
- */
-extern void BloomxAddSegments(Relation index, const BloomxDirectory *directory, const BloomxKeys *keys, BloomxSegments *segments,
-							  int list, uint64 pending);
 
 /*
  * The most pages of pending rows that become segments at once.  They, and what is made of
@@ -77,6 +65,3 @@ extern void BloomxAddSegments(Relation index, const BloomxDirectory *directory, 
  * nothing to be made of them yet.  Needs the directory lock.
  */
 extern bool BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most);
-
-/* Frees the pages of a flush that failed. */
-extern void BloomxFreeReserved(Relation index);
