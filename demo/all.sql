@@ -6,5 +6,6 @@
 \ir 4_union_over_days.sql
 \ir 5_smaller_filters.sql
 \ir 6_logs.sql
+\ir 7_partitions.sql
 \echo
 \echo 'All checks of the demo hold.'
