@@ -92,6 +92,20 @@ CLUSTER log_8 USING log_8_ts;
 ALTER TABLE log ADD COLUMN extra timestamptz DEFAULT clock_timestamp();
 SELECT * FROM lost('log_id', 'log', 'id');
 SELECT * FROM states('log_id');
+-- REINDEX reads the table again
+DELETE FROM log_9 WHERE id < 900;
+VACUUM log_9;
+SELECT keys FROM bloomx_partitions('log_id') WHERE partition = 'log_9'::regclass;
+REINDEX INDEX log_9_id_word_idx;
+SELECT keys FROM bloomx_partitions('log_id') WHERE partition = 'log_9'::regclass;
+-- rows that are frozen when they come
+BEGIN;
+TRUNCATE log_9;
+COPY log_9 (id, word, ts) FROM STDIN (FREEZE);
+-9	frozen	9
+\.
+COMMIT;
+SELECT bloomx_possible_partitions('log_id', -9::bigint), bloomx_possible_partitions('log_id', 'frozen'::text, 2);
 REINDEX TABLE CONCURRENTLY log_3;
 SELECT partition, complete FROM bloomx_partitions('log_id') WHERE NOT complete OR partition = 'log_3'::regclass;
 INSERT INTO log VALUES (-3, NULL, 3);

@@ -148,6 +148,28 @@ ROLLBACK TO a;
 SELECT try('INSERT INTO log VALUES (5, 2)');
 COMMIT;
 SELECT id, part FROM log ORDER BY 1;
+-- a name reaches the partitions of one schema
+CREATE SCHEMA archive;
+CREATE TABLE archive.log_4 PARTITION OF log_34 FOR VALUES IN (4);
+CREATE FUNCTION deferred(names text, part int) RETURNS text LANGUAGE plpgsql AS $$
+BEGIN
+	EXECUTE format('SET CONSTRAINTS %s DEFERRED', names);
+	INSERT INTO log VALUES (5, part);
+	DELETE FROM log WHERE id = 5 AND log.part = deferred.part;
+	RETURN 'deferred';
+END $$;
+SELECT format('SELECT %L, %s, left(try($$SELECT uniques.deferred(%1$L, %2$s)$$), 5)', names, part)
+FROM unnest('{log_id_key,uniques.log_id_key,archive.log_id_key,ALL}'::text[]) names, unnest('{2,4}'::int[]) part \gexec
+SELECT left(try('SET CONSTRAINTS public.log_id_key DEFERRED'), 5);
+DROP FUNCTION deferred;
+DROP SCHEMA archive CASCADE;
+-- a row that is frozen when it comes is checked
+BEGIN;
+TRUNCATE log_2;
+COPY log_2 (id, part) FROM STDIN (FREEZE);
+5	2
+\.
+ROLLBACK;
 
 -- New partitions; one that is attached with rows; one that is detached.
 CREATE TABLE log_4 PARTITION OF log_34 FOR VALUES IN (4);

@@ -84,6 +84,32 @@ class File:
             file.truncate(len(self.data))
 
 
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def fill(file):
+    """No damage: all slots that a directory can have are there, and those that were free have leaves of other tables."""
+    leaf = struct.pack("<HHHHIIIIIIIQQ4x", LEAF, 0, 0, 0, 1, 1259, 1259, NO_SLOT, NO_SLOT, 0, 0, 0, 0)[:SLOT]
+    slots = (PAGE - HEAD - TAIL) // SLOT
+    for place in file.slots(0):
+        file.put(place, f"{SLOT}s", leaf)
+    page = bytearray(file.data[file.directory[-1] * PAGE:][:PAGE])
+    page[HEAD:HEAD + slots * SLOT] = leaf * slots
+    for i in range(len(file.directory), PAGE // 8):
+        file.put(HEAD + 40 + 4 * i, "I", len(file.data) // PAGE)
+        struct.pack_into("<QI", page, PAGE - TAIL, i, crc32c(page[HEAD:PAGE - TAIL]) if i == len(file.directory) else struct.unpack_from("<I", page, PAGE - 8)[0])
+        file.data += page
+    file.put(HEAD + 32, "I", PAGE // 8 * slots)
+    for block in [0, *file.directory]:
+        file.put(block * PAGE + PAGE - 8, "I", crc32c(file.data[block * PAGE + HEAD:block * PAGE + PAGE - TAIL]))
+
+
 def each(places, offset, form, change):
     def apply(file):
         for place in places(file):
@@ -111,6 +137,7 @@ def blank(file):
 
 DAMAGES = {
     "nothing": lambda file: None,
+    "no room for another slot": fill,
     "the first page is empty": blank,
     "the first page is of another kind": lambda file: file.put(PAGE - 4, "H", 3),
     "the magic number": lambda file: file.put(HEAD, "I", 0),

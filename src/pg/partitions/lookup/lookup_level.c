@@ -13,7 +13,6 @@
 
 #include "access/htup_details.h"
 #include "access/xact.h"
-#include "catalog/index.h"
 #include "catalog/partition.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_inherits.h"
@@ -24,6 +23,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "pg/base/compat_planner.h"
 #include "pg/partitions/store/candidates.h"
@@ -183,6 +183,21 @@ LookupsOf(Oid table)
 
 /* ---- columns ---- */
 
+/* Of an index that is not valid: InvalidOid.  Rows may come into the table without it. */
+static Oid
+TableOfIndex(Oid index)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index));
+	Oid			table = InvalidOid;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	if (((Form_pg_index) GETSTRUCT(tuple))->indisvalid)
+		table = ((Form_pg_index) GETSTRUCT(tuple))->indrelid;
+	ReleaseSysCache(tuple);
+	return table;
+}
+
 void
 NumberColumns(Oid root_index, const NumberedLeaves *leaves, ColumnNumbers *result)
 {
@@ -199,7 +214,7 @@ NumberColumns(Oid root_index, const NumberedLeaves *leaves, ColumnNumbers *resul
 		((Oid *) hash_search(places, &leaves->tables[i], HASH_ENTER, NULL))[1] = i;
 	for (int i = 0; i < result->n_columns; i++)
 	{
-		Oid			table = OidIsValid(map->leaf_index[i]) ? IndexGetRelation(map->leaf_index[i], true) : InvalidOid;
+		Oid			table = TableOfIndex(map->leaf_index[i]);
 		const Oid  *place = OidIsValid(table) ? hash_search(places, &table, HASH_FIND, NULL) : NULL;
 
 		result->number[i] = place == NULL ? -1 : leaves->numbers[place[1]];

@@ -38,9 +38,12 @@ typedef struct Feed
 #define GROWTH 4
 #define MOST_OPEN_BLOCKS (8192 * MOST_COLUMNS)
 
+/* So many milliseconds may others change the directory before an insert that has no filter for its key does without. */
+#define PATIENCE 100
+
 /*
- * Makes the leaf's next open filter, unless somebody else has.  False if others are
- * changing the directory for a longer time: nobody waits for that here.
+ * Makes the leaf's next open filter, unless somebody else has.  False if there is no room, or
+ * if others are changing the directory for a longer time: nobody waits for that here.
  */
 static bool
 Grow(Relation rel, Oid leaf, uint32 newest)
@@ -49,9 +52,9 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	StoreSlot  *slot;
 	StoreEdit	edit;
 	Store	   *store;
-	uint32		number;
+	uint32		number = 0;
 
-	if (!TryLockStore(rel))
+	if (!TryLockStore(rel, newest == NO_SLOT ? PATIENCE : 0))
 		return false;
 	store = ReadStore(rel);
 	slot = FindLeaf(store, leaf);
@@ -62,15 +65,18 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 		if (newest != NO_SLOT)
 			filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[newest].blocks);
 		number = ReserveFilter(rel, &filter);
-		StartPages(rel, &filter);
-		LogPages(rel, &filter);
-		StartEdit(&edit, rel);
-		EditSlot(&edit, number)->kind = SLOT_FILTER;
-		FinishEdit(&edit);
-		UnlockReserved(rel, &filter);
+		if (number != NO_SLOT)
+		{
+			StartPages(rel, &filter);
+			LogPages(rel, &filter);
+			StartEdit(&edit, rel);
+			EditSlot(&edit, number)->kind = SLOT_FILTER;
+			FinishEdit(&edit);
+			UnlockReserved(rel, &filter);
+		}
 	}
 	UnlockStore(rel);
-	return true;
+	return number != NO_SLOT;
 }
 
 /* One key in 128 looks whether its page is full. */
@@ -218,10 +224,10 @@ CheckIndexForLookup(Relation index, IndexInfo *info)
 }
 
 /*
- * REINDEX, CLUSTER and the like change no key, so a leaf that is complete stays so.  The
- * keys of a table that is truncated stay, too: this may be rolled back.  For the same
- * reason the rows of a table that this transaction has written anew are not believed to be
- * all, unless the index is gone then.
+ * REINDEX reads the table anew: the functions of a type may have changed.  CLUSTER and the like
+ * change no key, so a leaf that is complete stays so.  The keys of a table that is truncated
+ * stay, too: this may be rolled back.  For the same reason the rows of a table that this
+ * transaction has written anew are not believed to be all, unless the index is gone then.
  */
 static void
 BuildFeed(Relation heap, Relation index, IndexInfo *info)
@@ -243,14 +249,10 @@ BuildFeed(Relation heap, Relation index, IndexInfo *info)
 	leaf = FindLeaf(store, RelationGetRelid(index));
 	/* a new index may have the OID of one that was dropped long ago, and one that CREATE INDEX CONCURRENTLY left behind lacks rows */
 	if (leaf != NULL && (!wanted || is_first || leaf->heap != RelationGetRelid(heap) || !index->rd_index->indisvalid))
-	{
 		RemoveLeaf(rel, NumberOfSlot(store, leaf), RelationGetRelid(index));
-		leaf = NULL;
-	}
-	if (wanted && store != NULL && (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0) &&
-		(is_first || IsOlderThanTransaction(heap)))
+	if (wanted && store != NULL && (is_first || IsOlderThanTransaction(heap)))
 	{
-		BuildLeaf(rel, heap, index);
+		(void) BuildLeaf(rel, heap, index);
 		ForgetDroppedLeaves(rel, false);
 	}
 	relation_close(rel, NoLock);
@@ -282,8 +284,8 @@ VacuumFeed(IndexVacuumInfo *info)
 	{
 		heap = table_open(IndexGetRelation(RelationGetRelid(index), false), ShareUpdateExclusiveLock);
 		NoteRoot(rel, RelationGetRelid(index));
-		if (LeafIsDue(rel, RelationGetRelid(index), false))
-			BuildLeaf(rel, heap, index);
+		if (LeafIsDue(rel, index, false))
+			(void) BuildLeaf(rel, heap, index);
 		ForgetDroppedLeaves(rel, false);
 		SealLeaves(rel, RootOfLeaf(RelationGetRelid(index)), LEAST_COLUMNS);
 		table_close(heap, ShareUpdateExclusiveLock);

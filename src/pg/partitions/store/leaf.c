@@ -16,6 +16,7 @@
 #include "catalog/partition.h"
 #include "lib/hyperloglog.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -116,7 +117,7 @@ CountDistinct(KeyBag *bag)
 	return bag->n = n;
 }
 
-/* Marks the leaf, which is added if there is none; returns its slot. */
+/* Marks the leaf, which is added if there is none; returns its slot, or NO_SLOT. */
 static uint32
 StartBuild(Relation rel, Relation heap, Relation index, uint64 *generation)
 {
@@ -130,27 +131,34 @@ StartBuild(Relation rel, Relation heap, Relation index, uint64 *generation)
 	store = ReadStore(rel);
 	slot = FindLeaf(store, leaf.leaf);
 	number = slot != NULL ? NumberOfSlot(store, slot) : AddLeaf(rel, &leaf);
-	StartEdit(&edit, rel);
-	slot = EditSlot(&edit, number);
-	slot->root = RootOfLeaf(leaf.leaf);
-	slot->state |= LEAF_BUILDING;
-	slot->generation = *generation = edit.meta->next_generation++;
-	FinishEdit(&edit);
+	if (number != NO_SLOT)
+	{
+		Oid			root = RootOfLeaf(leaf.leaf);
+
+		StartEdit(&edit, rel);
+		slot = EditSlot(&edit, number);
+		slot->root = root;
+		slot->state |= LEAF_BUILDING;
+		slot->generation = *generation = edit.meta->next_generation++;
+		FinishEdit(&edit);
+	}
 	UnlockStore(rel);
 	return number;
 }
 
-/* The filter takes the place of those before the mark. */
-static void
+/* The filter takes the place of those before the mark; false if an insert that found no room for its key has taken the mark off. */
+static bool
 FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 filter, uint64 keys)
 {
 	StoreEdit	edit;
 	StoreSlot  *slot;
+	bool		done;
 
 	StartEdit(&edit, rel);
 	slot = EditSlot(&edit, number);
-	/* an insert that found no room for its key has taken the mark off */
-	if (edit.meta->fed_from == FED && slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 && slot->generation == generation)
+	done = edit.meta->fed_from == FED && slot->kind == SLOT_LEAF && slot->leaf == leaf && (slot->state & LEAF_BUILDING) != 0 &&
+		slot->generation == generation;
+	if (done)
 	{
 		slot->main = filter;
 		slot->column = 0;
@@ -159,9 +167,10 @@ FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 fil
 	}
 	EditSlot(&edit, filter)->kind = SLOT_FILTER;
 	FinishEdit(&edit);
+	return done;
 }
 
-static void
+static bool
 BuildFilter(Relation rel, Relation heap, Relation index)
 {
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx leaf", ALLOCSET_DEFAULT_SIZES),
@@ -171,53 +180,78 @@ BuildFilter(Relation rel, Relation heap, Relation index)
 	uint64		generation,
 				keys;
 	uint32		leaf = StartBuild(rel, heap, index, &generation),
-				number;
+				number = NO_SLOT;
+	bool		done = false;
 
 	bag.hashes = MemoryContextAllocHuge(memory, bag.room * sizeof(uint64));
 	initHyperLogLog(&bag.distinct, 14);
-	ReadTable(&bag, heap, index);
-	keys = CountDistinct(&bag);
-	filter.blocks = BlocksForKeys((double) keys);
-	filter.root = RootOfLeaf(filter.leaf);
-
-	number = ReserveFilter(rel, &filter);
-	StartPages(rel, &filter);
-	bag.filter = &filter;
-	if (bag.overflowed)
+	if (leaf != NO_SLOT)
 	{
-		bag.n = 0;
 		ReadTable(&bag, heap, index);
+		keys = CountDistinct(&bag);
+		filter.blocks = BlocksForKeys((double) keys);
+		filter.root = RootOfLeaf(filter.leaf);
+		number = ReserveFilter(rel, &filter);
 	}
-	EmptyBag(&bag);
-	LogPages(rel, &filter);
-	FinishBuild(rel, filter.leaf, leaf, generation, number, keys);
-	UnlockReserved(rel, &filter);
-	FreeUnused(rel);
+	if (number != NO_SLOT)
+	{
+		StartPages(rel, &filter);
+		bag.filter = &filter;
+		if (bag.overflowed)
+		{
+			bag.n = 0;
+			ReadTable(&bag, heap, index);
+		}
+		EmptyBag(&bag);
+		LogPages(rel, &filter);
+		done = FinishBuild(rel, filter.leaf, leaf, generation, number, keys);
+		UnlockReserved(rel, &filter);
+		FreeUnused(rel);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(memory);
+	return done;
 }
 
-void
+bool
 BuildLeaf(Relation rel, Relation heap, Relation index)
 {
-	/* the next VACUUM will do it */
-	if (StoreIsFed(rel))
-		BuildFilter(rel, heap, index);
+	return StoreIsFed(rel) && BuildFilter(rel, heap, index);
 }
 
 /* Open filters beside a main one that has eight times as many pages cost little more than it does. */
 #define DUE_SHARE 8
 
+/* Later statements know the index as we do. */
+static bool
+NobodyInserts(Relation index)
+{
+	for (int tries = 0; tries < 100; tries++)
+	{
+		if (ConditionalLockRelation(index, ShareLock))
+		{
+			UnlockRelation(index, ShareLock);
+			return true;
+		}
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+	return false;
+}
+
 bool
-LeafIsDue(Relation rel, Oid leaf, bool any)
+LeafIsDue(Relation rel, Relation index, bool any)
 {
 	Store	   *store = ReadStore(rel);
-	const StoreSlot *slot = FindLeaf(store, leaf);
+	const StoreSlot *slot = FindLeaf(store, RelationGetRelid(index));
 	uint64		open = 0;
 
-	if (store == NULL)
+	if (store == NULL || RelationGetIndexExpressions(index) != NIL || RelationGetIndexPredicate(index) != NIL)
 		return false;
-	if (slot == NULL || (slot->state & LEAF_COMPLETE) == 0 || slot->main >= store->nslots)
+	/* the option may be new, and ALTER INDEX does not wait for statements that insert: they feed nothing */
+	if (slot == NULL)
+		return NobodyInserts(index);
+	if ((slot->state & LEAF_COMPLETE) == 0 || slot->main >= store->nslots)
 		return true;
 	for (uint32 i = NewestOpenFilter(store, slot); i != NO_SLOT && store->slots[i].generation >= slot->generation; i = store->next[i])
 		open += PagesOfFilter(&store->slots[i]);

@@ -15,15 +15,16 @@ extern void NoteRoot(Relation store, Oid leaf);
 
 /*
  * Reads the table and makes a filter of all of its rows, which takes the place of all
- * others.  The caller has a lock on the table that keeps others from doing the same.
+ * others.  The caller has a lock on the table that keeps others from doing the same.  False
+ * if the next VACUUM must try again.
  */
-extern void BuildLeaf(Relation store, Relation heap, Relation index);
+extern bool BuildLeaf(Relation store, Relation heap, Relation index);
 
 /* False if this transaction has made the table's file: when it is rolled back there are other rows. */
 extern bool IsOlderThanTransaction(Relation heap);
 
 /* True if keys that came since the leaf was built take so many pages that it should be built anew; with any, if there are some. */
-extern bool LeafIsDue(Relation store, Oid leaf, bool any);
+extern bool LeafIsDue(Relation store, Relation index, bool any);
 
 /* ---- seal.c ---- */
 

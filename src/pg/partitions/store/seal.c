@@ -110,7 +110,7 @@ SwitchLeaves(Relation rel, const Columns *columns, uint32 number)
 	}
 }
 
-static void
+static bool
 SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 {
 	StoreSlot	filter = {.width = 8, .owner = NO_SLOT, .root = root, .blocks = blocks};
@@ -120,6 +120,8 @@ SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 	while (filter.width < columns->n)
 		filter.width *= 2;
 	number = ReserveFilter(rel, &filter);
+	if (number == NO_SLOT)
+		return false;
 	WriteColumns(rel, &filter, columns->sources, columns->from, columns->n);
 	LogPages(rel, &filter);
 	StartEdit(&edit, rel);
@@ -128,6 +130,7 @@ SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 	SwitchLeaves(rel, columns, number);
 	UnlockReserved(rel, &filter);
 	FreeUnused(rel);
+	return true;
 }
 
 void
@@ -139,13 +142,10 @@ SealLeaves(Relation rel, Oid root, int least)
 	if (!OidIsValid(root))
 		return;
 	columns = palloc(sizeof(Columns));
-	while ((blocks = NextBlocks(rel, root, blocks, least, columns)) > 0)
-	{
-		SealColumns(rel, root, blocks, columns);
+	while ((blocks = NextBlocks(rel, root, blocks, least, columns)) > 0 && SealColumns(rel, root, blocks, columns))
 		/* more of the same size than columns */
 		if (columns->alone == MOST_COLUMNS)
 			blocks--;
-	}
 	pfree(columns);
 }
 
@@ -206,13 +206,13 @@ BuildIfDue(Relation rel, Oid leaf)
 	if (index != NULL && index->rd_rel->relkind == RELKIND_INDEX && HasPartitionLookup(index) && index->rd_index->indisvalid)
 	{
 		NoteRoot(rel, leaf);
-		due = RelationIsPermanent(index) && IsOlderThanTransaction(heap) && LeafIsDue(rel, leaf, true);
+		due = RelationIsPermanent(index) && IsOlderThanTransaction(heap) && LeafIsDue(rel, index, true);
 	}
 	if (due)
 	{
 		GetUserIdAndSecContext(&user, &context);
 		SetUserIdAndSecContext(heap->rd_rel->relowner, context | SECURITY_RESTRICTED_OPERATION);
-		BuildLeaf(rel, heap, index);
+		due = BuildLeaf(rel, heap, index);
 		SetUserIdAndSecContext(user, context);
 	}
 	if (index != NULL)

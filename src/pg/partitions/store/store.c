@@ -10,6 +10,7 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/transam.h"
+#include "access/xloginsert.h"
 #include "catalog/index.h"
 #include "miscadmin.h"
 #include "port/atomics.h"
@@ -134,50 +135,50 @@ StoreIsCurrent(Relation rel, const Store *store)
 
 /* A file that is too short has been damaged. */
 static bool
-FiltersAreInFile(BlockNumber blocks)
+FiltersAreInFile(const Store *read, BlockNumber blocks)
 {
-	for (uint32 i = 0; i < store->nslots; i++)
-		if (store->slots[i].kind == SLOT_FILTER && (uint64) store->slots[i].start + PagesOfFilter(&store->slots[i]) > blocks)
+	for (uint32 i = 0; i < read->nslots; i++)
+		if (read->slots[i].kind == SLOT_FILTER && (uint64) read->slots[i].start + PagesOfFilter(&read->slots[i]) > blocks)
 			return false;
 	return true;
 }
 
 /* Links the open filters of each leaf, the newest first. */
 static void
-LinkOpenFilters(void)
+LinkOpenFilters(Store *read)
 {
-	for (uint32 i = 0; i < store->nslots; i++)
-		store->next[i] = NO_SLOT;
-	for (uint32 i = 0; i < store->nslots; i++)
+	for (uint32 i = 0; i < read->nslots; i++)
+		read->next[i] = NO_SLOT;
+	for (uint32 i = 0; i < read->nslots; i++)
 	{
-		const StoreSlot *filter = &store->slots[i];
+		const StoreSlot *filter = &read->slots[i];
 		uint32	   *link;
 
 		/* the slot of a leaf that was removed may be another leaf's by now */
-		if (filter->kind != SLOT_FILTER || filter->owner >= store->nslots || store->slots[filter->owner].kind != SLOT_LEAF ||
-			store->slots[filter->owner].leaf != filter->leaf)
+		if (filter->kind != SLOT_FILTER || filter->owner >= read->nslots || read->slots[filter->owner].kind != SLOT_LEAF ||
+			read->slots[filter->owner].leaf != filter->leaf)
 			continue;
-		for (link = &store->next[filter->owner]; *link != NO_SLOT && store->slots[*link].generation > filter->generation; link = &store->next[*link])
+		for (link = &read->next[filter->owner]; *link != NO_SLOT && read->slots[*link].generation > filter->generation; link = &read->next[*link])
 			;
-		store->next[i] = *link;
+		read->next[i] = *link;
 		*link = i;
 	}
 }
 
 /* The metapage is locked.  False if something is damaged. */
 static bool
-ReadDirectory(Relation rel, Page metapage)
+ReadDirectory(Store *read, Relation rel, Page metapage)
 {
 	const StoreMeta *meta = StoreMetaOf(metapage);
 	BlockNumber blocks = RelationGetNumberOfBlocks(rel);
 
 	if (!IsMeta(metapage) || !IsSound(metapage))
 		return false;
-	store->next_generation = meta->next_generation;
-	store->nslots = meta->slots;
-	store->slots = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(StoreSlot));
-	store->next = MemoryContextAllocHuge(store->memory, (store->nslots + 1) * sizeof(uint32));
-	for (uint32 i = 0; i * SLOTS_PER_PAGE < store->nslots; i++)
+	read->next_generation = meta->next_generation;
+	read->nslots = meta->slots;
+	read->slots = MemoryContextAllocHuge(read->memory, (read->nslots + 1) * sizeof(StoreSlot));
+	read->next = MemoryContextAllocHuge(read->memory, (read->nslots + 1) * sizeof(uint32));
+	for (uint32 i = 0; i * SLOTS_PER_PAGE < read->nslots; i++)
 	{
 		Buffer		buffer = meta->directory[i] < blocks ?
 			ReadStorePage(rel, meta->directory[i], DIRECTORY_PAGE, i, BUFFER_LOCK_SHARE) : InvalidBuffer;
@@ -186,15 +187,14 @@ ReadDirectory(Relation rel, Page metapage)
 		if (!BufferIsValid(buffer))
 			return false;
 		sound = IsSound(BufferGetPage(buffer));
-		memcpy(store->slots + i * SLOTS_PER_PAGE, StoreContents(BufferGetPage(buffer)), SLOTS_PER_PAGE * sizeof(StoreSlot));
+		memcpy(read->slots + i * SLOTS_PER_PAGE, StoreContents(BufferGetPage(buffer)), SLOTS_PER_PAGE * sizeof(StoreSlot));
 		UnlockReleaseBuffer(buffer);
 		if (!sound)
 			return false;
 	}
-	if (!FiltersAreInFile(blocks))
+	if (!FiltersAreInFile(read, blocks))
 		return false;
-	/* at the end: until it is complete nobody takes it, should there be an error */
-	store->changes = meta->changes;
+	read->changes = meta->changes;
 	return true;
 }
 
@@ -208,6 +208,7 @@ Store *
 ReadStore(Relation rel)
 {
 	MemoryContext memory;
+	Store	   *read;
 	Buffer		buffer;
 	bool		done;
 
@@ -218,22 +219,22 @@ ReadStore(Relation rel)
 	store = NULL;
 	if (RelationGetNumberOfBlocks(rel) == 0)
 		return NULL;
-	memory = AllocSetContextCreate(CacheMemoryContext, "bloomx partition store", ALLOCSET_DEFAULT_SIZES);
-	store = MemoryContextAllocZero(memory, sizeof(Store));
-	store->memory = memory;
+	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx partition store", ALLOCSET_DEFAULT_SIZES);
+	read = MemoryContextAllocZero(memory, sizeof(Store));
+	read->memory = memory;
 	buffer = ReadStoreMeta(rel);
 	LockBuffer(buffer, BUFFER_LOCK_SHARE);
-	done = ReadDirectory(rel, BufferGetPage(buffer));
+	done = ReadDirectory(read, rel, BufferGetPage(buffer));
 	UnlockReleaseBuffer(buffer);
 	if (!done)
 	{
-		store = NULL;
 		MemoryContextDelete(memory);
 		return NULL;
 	}
+	LinkOpenFilters(read);
+	MemoryContextSetParent(memory, CacheMemoryContext);
 	store_of = RelationGetRelid(rel);
-	LinkOpenFilters();
-	return store;
+	return store = read;
 }
 
 typedef struct LeafEntry
@@ -409,6 +410,10 @@ AbortEdit(StoreEdit *edit)
 bool
 StoreIsFed(Relation rel)
 {
+	Oid			table = rel->rd_index->indrelid;
+	/* nobody is about to replace a store: if it is still the one in use, whoever has closed it has failed */
+	bool		is_locked = ConditionalLockRelationOid(table, ShareUpdateExclusiveLock),
+				is_kept = is_locked && PartitionStoreOid() == RelationGetRelid(rel);
 	StoreEdit	edit;
 	uint64		from;
 
@@ -417,16 +422,18 @@ StoreIsFed(Relation rel)
 	/* who has opened the old store has a number below this one by now */
 	if (from == SWAPPED)
 		edit.meta->fed_from = U64FromFullTransactionId(ReadNextFullTransactionId());
-	else if (from > CLOSED && !TransactionIdPrecedes(GetOldestNonRemovableTransactionId(NULL),
-													 XidFromFullTransactionId(FullTransactionIdFromU64(from))))
+	else if (from == CLOSED ? is_kept : from != FED && !TransactionIdPrecedes(GetOldestNonRemovableTransactionId(NULL),
+															   XidFromFullTransactionId(FullTransactionIdFromU64(from))))
 		edit.meta->fed_from = FED;
 	if (edit.meta->fed_from == from)
-	{
 		AbortEdit(&edit);
-		return from == FED;
+	else
+	{
+		from = edit.meta->fed_from;
+		FinishEdit(&edit);
 	}
-	from = edit.meta->fed_from;
-	FinishEdit(&edit);
+	if (is_locked)
+		UnlockRelationOid(table, ShareUpdateExclusiveLock);
 	return from == FED;
 }
 
@@ -460,9 +467,16 @@ LockStore(Relation rel)
 }
 
 bool
-TryLockStore(Relation rel)
+TryLockStore(Relation rel, int milliseconds)
 {
-	return ConditionalLockPage(rel, META_BLOCK, ExclusiveLock);
+	while (!ConditionalLockPage(rel, META_BLOCK, ExclusiveLock))
+	{
+		if (milliseconds-- <= 0)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		pg_usleep(1000);
+	}
+	return true;
 }
 
 void
@@ -489,6 +503,9 @@ ExtendStore(Relation rel, uint32 pages)
 		UnlockReleaseBuffer(buffer);
 		CHECK_FOR_INTERRUPTS();
 	}
+	/* recovery, and a standby, make the file as long: one that takes over has no pages beyond its end */
+	if (RelationNeedsWAL(rel))
+		log_newpage_range(rel, MAIN_FORKNUM, first + pages - 1, first + pages, true);
 	return first;
 }
 
@@ -520,11 +537,6 @@ ExtendDirectory(Relation rel)
 
 	StartEdit(&edit, rel);
 	page = edit.meta->slots / SLOTS_PER_PAGE;
-	if (page == STORE_DIRECTORY_PAGES)
-		ereport(ERROR,
-				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
-				 errmsg("index \"%s\" has too many partitions", RelationGetRelationName(rel)),
-				 errdetail("The limit is about %u.", (uint32) (STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE / 2))));
 	LockBuffer(buffer, BUFFER_LOCK_EXCLUSIVE);
 	edit.buffers[edit.n] = buffer;
 	edit.pages[edit.n] = GenericXLogRegisterBuffer(edit.state, buffer, GENERIC_XLOG_FULL_IMAGE);
@@ -534,7 +546,7 @@ ExtendDirectory(Relation rel)
 	FinishEdit(&edit);
 }
 
-/* A slot that is free, and stays so under the store's lock. */
+/* A slot that is free, and stays so under the store's lock; NO_SLOT if there are too many. */
 static uint32
 FreeSlot(Relation rel)
 {
@@ -547,6 +559,15 @@ FreeSlot(Relation rel)
 		for (uint32 i = 0; i < store->nslots; i++)
 			if (store->slots[i].kind == SLOT_FREE)
 				return i;
+		if (store->nslots >= STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE)
+		{
+			ereport(WARNING,
+					(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+					 errmsg("the store of partitions' keys has room for no more partitions"),
+					 errdetail("Queries read the partitions that are not in it.  There is room for about %u.", (uint32) (STORE_DIRECTORY_PAGES * SLOTS_PER_PAGE / 2)),
+					 errhint("Drop indexes with partition_lookup that are not needed.")));
+			return NO_SLOT;
+		}
 		ExtendDirectory(rel);
 	}
 }
@@ -559,13 +580,16 @@ ReserveFilter(Relation rel, StoreSlot *filter)
 
 	LockStore(rel);
 	number = FreeSlot(rel);
-	filter->kind = SLOT_RESERVED;
-	filter->start = TakePages(rel, PagesOfFilter(filter));
-	LockPage(rel, filter->start, ExclusiveLock);
-	StartEdit(&edit, rel);
-	filter->generation = edit.meta->next_generation++;
-	*EditSlot(&edit, number) = *filter;
-	FinishEdit(&edit);
+	if (number != NO_SLOT)
+	{
+		filter->kind = SLOT_RESERVED;
+		filter->start = TakePages(rel, PagesOfFilter(filter));
+		LockPage(rel, filter->start, ExclusiveLock);
+		StartEdit(&edit, rel);
+		filter->generation = edit.meta->next_generation++;
+		*EditSlot(&edit, number) = *filter;
+		FinishEdit(&edit);
+	}
 	UnlockStore(rel);
 	return number;
 }
@@ -582,6 +606,8 @@ AddLeaf(Relation rel, const StoreSlot *leaf)
 	uint32		number = FreeSlot(rel);
 	StoreEdit	edit;
 
+	if (number == NO_SLOT)
+		return NO_SLOT;
 	StartEdit(&edit, rel);
 	*EditSlot(&edit, number) = *leaf;
 	FinishEdit(&edit);

@@ -98,18 +98,18 @@ extern StoreSlot *EditLeaf(StoreEdit *edit, Relation rel, uint32 number, Oid lea
  * keeps while it writes filters.  Under it, the slots that are free stay free.
  */
 extern void LockStore(Relation rel);
-extern bool TryLockStore(Relation rel);
+extern bool TryLockStore(Relation rel, int milliseconds);
 extern void UnlockStore(Relation rel);
 
 /*
  * Makes room for a filter, whose width and blocks are set, and returns its slot, which is
- * reserved for this process until UnlockReserved or the end of the transaction.  *filter gets
- * the other fields.
+ * reserved for this process until UnlockReserved or the end of the transaction; NO_SLOT if there
+ * is none.  *filter gets the other fields.
  */
 extern uint32 ReserveFilter(Relation rel, StoreSlot *filter);
 extern void UnlockReserved(Relation rel, const StoreSlot *filter);
 
-/* A new leaf.  Needs the store's lock. */
+/* A new leaf; NO_SLOT if there is no room.  Needs the store's lock. */
 extern uint32 AddLeaf(Relation rel, const StoreSlot *leaf);
 
 /* Frees what nothing refers to any more, and what was reserved by processes that are gone. */

@@ -60,8 +60,8 @@ typedef struct StoreSlot
 
 #define SLOTS_PER_PAGE (PAGE_BYTES / sizeof(StoreSlot))
 
-#define STORE_DIRECTORY_PAGES 1024
-#define STORE_FREE_RUNS 256
+#define STORE_DIRECTORY_PAGES (BLCKSZ / 8)
+#define STORE_FREE_RUNS (BLCKSZ / 32)
 
 /*
  * REINDEX CONCURRENTLY puts a store in the place of one that others have open: inserts go
@@ -85,7 +85,7 @@ typedef struct StoreMeta
 	BloomxRun	free[STORE_FREE_RUNS];
 } StoreMeta;
 
-StaticAssertDecl(BLCKSZ < 8192 || sizeof(StoreMeta) <= PAGE_BYTES, "the metapage has room");
+StaticAssertDecl(sizeof(StoreMeta) <= PAGE_BYTES, "the metapage has room");
 
 static inline char *
 StoreContents(Page page)

@@ -10,6 +10,7 @@
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "funcapi.h"
+#include "miscadmin.h"
 #include "parser/parse_coerce.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
@@ -84,6 +85,7 @@ bloomx_partitions(PG_FUNCTION_ARGS)
 		Datum		values[INFO_COLUMNS];
 		bool		nulls[INFO_COLUMNS];
 
+		CHECK_FOR_INTERRUPTS();
 		if (get_rel_relkind(lfirst_oid(cell)) != RELKIND_INDEX)
 			continue;
 		DescribeLeaf(rel, lfirst_oid(cell), values, nulls);
