@@ -106,7 +106,37 @@ UPDATE log SET note = 'current' WHERE CURRENT OF c;
 DECLARE d CURSOR FOR SELECT * FROM log WHERE id = 404;
 FETCH d;
 DELETE FROM log WHERE CURRENT OF d RETURNING id;
+DECLARE e CURSOR FOR SELECT * FROM log WHERE id = 505 LIMIT 1;
+FETCH e;
+DELETE FROM log WHERE CURRENT OF e RETURNING id;
+DECLARE f CURSOR FOR SELECT * FROM log WHERE id = 606 UNION ALL SELECT 0, 0, NULL;
+FETCH f;
+DELETE FROM log WHERE CURRENT OF f RETURNING id;
+DECLARE g CURSOR FOR SELECT log.* FROM log LEFT JOIN keys ON k = id, (SELECT 1) one WHERE id = 707;
+FETCH g;
+DELETE FROM log WHERE CURRENT OF g RETURNING id;
 ROLLBACK;
+-- A join of tables has no such row.
+BEGIN;
+SELECT partitions_pruned AS before FROM bloomx_stat_partition_lookups WHERE scope = 'session' \gset
+DECLARE c CURSOR FOR SELECT note FROM log, keys WHERE id = 808 AND k = 800;
+FETCH c;
+SELECT partitions_pruned > :before AS pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session';
+ROLLBACK;
+
+-- Values of parameters are not looked at before a row needs them.
+CREATE FUNCTION needs_no_division(k bigint, b int) RETURNS bigint LANGUAGE sql VOLATILE AS
+	'SELECT count(*) FROM log WHERE id = k AND CASE WHEN ts >= 0 THEN true ELSE 10 / b = 1 END';
+CREATE FUNCTION needs_no_record(k bigint, b bool) RETURNS bigint LANGUAGE plpgsql SET plan_cache_mode = force_generic_plan AS $$
+DECLARE
+	r record;
+BEGIN
+	IF b THEN
+		SELECT 1 AS x INTO r;
+	END IF;
+	RETURN (SELECT count(*) FROM log WHERE id = k AND CASE WHEN b THEN r.x = 1 ELSE true END);
+END $$;
+SELECT needs_no_division(303, 0), needs_no_record(303, true), needs_no_record(303, false);
 
 -- Nested loops ask at each scan.
 CREATE INDEX ON log (id);
@@ -131,6 +161,10 @@ SELECT k, (SELECT note FROM log WHERE id = k) FROM keys ORDER BY k;
 SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id, ts LIMIT 1) l ORDER BY k;
 SELECT scans FROM scanned('SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k ORDER BY id LIMIT 1) l');
 SELECT scans FROM scanned('SELECT * FROM log WHERE id = (SELECT k FROM keys WHERE k = 500)');
+-- together with pruning by the partition key at run time
+SELECT scans FROM scanned('SELECT * FROM keys JOIN log ON id = k AND ts >= k - 50');
+SELECT scans FROM scanned('SELECT * FROM keys JOIN log ON id = k AND ts >= (extract(epoch FROM now()) * 0 + 350)::int');
+SELECT k, ts FROM keys JOIN log ON id = k AND ts >= k - 50 AND ts < (extract(epoch FROM now()) * 0 + 350)::int ORDER BY k;
 -- what is computed of a parameter; it fails as without lookups, and not where nothing is searched
 SELECT scans FROM scanned('SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k + 5 OFFSET 0) l');
 SELECT k, l.note FROM keys, LATERAL (SELECT * FROM log WHERE id = k + 5 OFFSET 0) l ORDER BY k LIMIT 3;

@@ -8,6 +8,7 @@
   statements and of writers, in all protocols.
 - control: the same without the second question, which must lose rows.
 - ddl: partitions come and go between plan and snapshot, and between executions of a plan that is kept.
+- detached: a snapshot from before a partition was detached still sees its rows.
 - stress: writers commit a row and a mark together, readers compare both in one statement, on a standby, too.
 - crashes: after SIGKILL in the middle of this, rows and marks agree.
 - skew: transactions that are serializable conflict by keys that are not there.
@@ -634,6 +635,32 @@ def locks(args):
     session.close()
 
 
+def detached(args):
+    """A snapshot from before a partition of a partition was detached sees its rows; a newer one has been used meanwhile."""
+    session, other = Session(DATABASE), Session(DATABASE)
+    for statement in ("CREATE TABLE tree (a int, b int, id bigint) PARTITION BY LIST (a)", "CREATE TABLE tree_0 PARTITION OF tree FOR VALUES IN (0)",
+                      "CREATE TABLE tree_1 PARTITION OF tree FOR VALUES IN (1) PARTITION BY RANGE (b)",
+                      "CREATE TABLE tree_1_0 PARTITION OF tree_1 FOR VALUES FROM (0) TO (10)", "CREATE TABLE tree_1_1 PARTITION OF tree_1 FOR VALUES FROM (10) TO (20)",
+                      "CREATE INDEX ON tree USING bloomx (id) WITH (partition_lookup = on)", "INSERT INTO tree VALUES (0, 1, 1), (1, 1, 2), (1, 11, 7)",
+                      "CREATE FUNCTION in_tree() RETURNS bigint LANGUAGE plpgsql STABLE AS 'BEGIN RETURN (SELECT count(*) FROM tree WHERE id = 7); END'"):
+        other.run(statement)
+    session.run("SELECT 1 FROM bloomx_stat_partition_lookups")
+    session.run("BEGIN")
+    session.run("LOCK TABLE tree_1 IN ACCESS SHARE MODE")
+    session.run("DECLARE old CURSOR FOR SELECT in_tree()")
+    thread = threading.Thread(target=lambda: other.run("ALTER TABLE tree_1 DETACH PARTITION tree_1_1 CONCURRENTLY"))
+    thread.start()
+    while session.run("SELECT count(*) FROM pg_inherits WHERE inhdetachpending") == ["0"]:
+        time.sleep(0.01)
+    rows = session.run("SELECT count(*) FROM tree WHERE id = 7") + session.run("FETCH old")
+    session.run("COMMIT")
+    thread.join()
+    check("detached: the old snapshot", rows == ["0", "1"], rows)
+    other.run("DROP TABLE tree, tree_1_1")
+    for each in (session, other):
+        each.close()
+
+
 def is_pruned(session):
     pruned = "SELECT partitions_pruned FROM bloomx_stat_partition_lookups WHERE scope = 'session'"
     before = int(session.run(pruned)[0])
@@ -669,7 +696,7 @@ def old_snapshots(args):
         session.close()
 
 
-PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew,
+PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "detached": detached, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew,
          "stress": stress, "crashes": crashes, "random": random_queries}
 
 

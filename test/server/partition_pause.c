@@ -4,9 +4,12 @@
  * Loaded after bloomx, it is the first that the planner calls.  If the setting pause.key is not zero, it waits for
  * the advisory lock of that number when a plan has been made; who holds it changes the table meanwhile.  With
  * pause.forget the plan is executed without its second question: rows must be lost then.
+ *
+ * It also watches permissions, as extensions for audits do: they are to be checked once, when a statement starts.
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "fmgr.h"
 #include "optimizer/planner.h"
 #include "utils/builtins.h"
@@ -19,6 +22,9 @@ void		_PG_init(void);
 static int	pause_key;
 static bool pause_forget;
 static planner_hook_type next_planner;
+static ExecutorStart_hook_type next_start;
+static bool is_planning;
+static int	checks;
 
 #if PG_VERSION_NUM >= 190000
 #define PARAMETERS Query *parse, const char *source, int options, ParamListInfo params, struct ExplainState *es
@@ -44,8 +50,18 @@ extern Datum pg_advisory_unlock_int8(PG_FUNCTION_ARGS);
 static PlannedStmt *
 Pause(PARAMETERS)
 {
-	PlannedStmt *plan = next_planner != NULL ? next_planner(ARGUMENTS) : standard_planner(ARGUMENTS);
+	PlannedStmt *plan;
 
+	is_planning = true;
+	PG_TRY();
+	{
+		plan = next_planner != NULL ? next_planner(ARGUMENTS) : standard_planner(ARGUMENTS);
+	}
+	PG_FINALLY();
+	{
+		is_planning = false;
+	}
+	PG_END_TRY();
 	if (pause_key != 0)
 	{
 		DirectFunctionCall1(pg_advisory_lock_int8, Int64GetDatum(pause_key));
@@ -54,6 +70,37 @@ Pause(PARAMETERS)
 	if (pause_forget && plan->rtable != NIL)
 		ForgetQuestions(plan);
 	return plan;
+}
+
+static void
+Start(QueryDesc *query, int eflags)
+{
+	bool		planning = is_planning;
+	int			before = checks;
+
+	is_planning = false;
+	checks = 0;
+	if (next_start != NULL)
+		next_start(query, eflags);
+	else
+		standard_ExecutorStart(query, eflags);
+	if (checks > 1)
+		elog(ERROR, "permissions are checked twice");
+	is_planning = planning;
+	checks = before;
+}
+
+static bool
+#if PG_VERSION_NUM >= 160000
+Watch(List *tables, List *infos, bool fail)
+#else
+Watch(List *tables, bool fail)
+#endif
+{
+	if (is_planning)
+		elog(ERROR, "permissions are checked while a statement is planned");
+	checks++;
+	return true;
 }
 
 void
@@ -65,4 +112,7 @@ _PG_init(void)
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	next_planner = planner_hook;
 	planner_hook = Pause;
+	next_start = ExecutorStart_hook;
+	ExecutorStart_hook = Start;
+	ExecutorCheckPerms_hook = Watch;
 }

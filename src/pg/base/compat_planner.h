@@ -6,6 +6,7 @@
 
 #include "pg/base/compat.h"
 
+#include "executor/execPartition.h"
 #include "executor/executor.h"
 #include "nodes/execnodes.h"
 #include "optimizer/optimizer.h"
@@ -27,12 +28,12 @@
  * a copy of the query from the start, which has the same list.
  */
 #if PG_VERSION_NUM >= 160000
-#define QueryIsPermitted(query) PermissionsHold((query)->rteperminfos)
-#define CheckPermissions(statement) ((void) ExecCheckPermissions((statement)->rtable, (statement)->permInfos, true))
 #define IsSameQuery(a, b) ((a) == (b) || ((a)->rteperminfos != NIL && (a)->rteperminfos == (b)->rteperminfos))
+#define PermissionsOfQuery(query) (query)->rteperminfos
+#define PermissionsOfPlan(plan) (plan)->permInfos
 
 static inline bool
-PermissionsHold(List *infos)
+CheckPermissions(List *infos, bool fail)
 {
 	List	   *tables = NIL;
 	ListCell   *lc;
@@ -47,12 +48,13 @@ PermissionsHold(List *infos)
 		rte->perminfoindex = foreach_current_index(lc) + 1;
 		tables = lappend(tables, rte);
 	}
-	return ExecCheckPermissions(tables, infos, false);
+	return ExecCheckPermissions(tables, infos, fail);
 }
 #else
-#define QueryIsPermitted(query) ExecCheckRTPerms((query)->rtable, false)
-#define CheckPermissions(statement) ((void) ExecCheckRTPerms((statement)->rtable, true))
 #define IsSameQuery(a, b) ((a) == (b))
+#define PermissionsOfQuery(query) (query)->rtable
+#define PermissionsOfPlan(plan) (plan)->rtable
+#define CheckPermissions(tables, fail) ExecCheckRTPerms(tables, fail)
 #endif
 
 /* EXPLAIN of a statement whose parameters have no values */
@@ -72,4 +74,11 @@ PermissionsHold(List *infos)
 #define SetValidChildren(append, set) ((append)->as_valid_subplans = (set), (append)->as_valid_subplans_identified = true)
 #else
 #define SetValidChildren(append, set) ((append)->as_valid_subplans = (set))
+#endif
+
+/* the children of an Append that its run-time pruning leaves */
+#if PG_VERSION_NUM >= 180000
+#define UnprunedChildren(pruning) ExecFindMatchingSubPlans(pruning, false, NULL)
+#else
+#define UnprunedChildren(pruning) ExecFindMatchingSubPlans(pruning, false)
 #endif

@@ -1,7 +1,7 @@
 /*
  * lookup_attach.c - finds the nodes whose children can be chosen at each scan.
  */
-#include "pg/partitions/lookup/lookup_plan.h"
+#include "pg/partitions/lookup/lookup_point.h"
 
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
@@ -114,7 +114,7 @@ FindConditions(LookupPoint *point, const char *name)
 		point->value = value;
 		found = true;
 		if (i == 0)
-			point->is_searched = BeginsWithSearch(point->children[0]) && FindInSearch(point->children[0], attribute, &searched) &&
+			point->is_searched = point->pruning == NULL && BeginsWithSearch(point->children[0]) && FindInSearch(point->children[0], attribute, &searched) &&
 				equal(searched.expr, value.expr);
 	}
 	return found;
@@ -142,7 +142,7 @@ FindLookup(LookupPoint *point)
 }
 
 static void
-AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, PlanState **children, int n)
+AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, PlanState **children, int n, PartitionPruneState **pruning)
 {
 	EState	   *estate = started->estate;
 	RangeTblEntry *rte = bms_membership(relids) == BMS_SINGLETON ? exec_rt_fetch(bms_singleton_member(relids), estate) : NULL;
@@ -159,6 +159,7 @@ AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, Plan
 	point->children = children;
 	point->chosen = palloc(sizeof(PlanState *) * n);
 	point->table = rte->relid;
+	point->pruning = *pruning != NULL && (*pruning)->do_exec_prune ? *pruning : NULL;
 	point->leaves = (NumberedLeaves) {.n = n, .tables = palloc(sizeof(Oid) * n), .numbers = palloc(sizeof(int) * n)};
 	if (!FindLookup(point))
 		return;
@@ -167,6 +168,7 @@ AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, Plan
 	point->state = ExecInitExpr(point->value.expr, NULL);
 	point->expression = CreateExprContext(estate);
 	point->own = ps->ExecProcNodeReal;
+	*pruning = NULL;
 	started->points = lappend(started->points, point);
 	ExecSetExecProcNode(ps, ExecLookupPoint);
 }
@@ -178,15 +180,14 @@ AttachPoints(PlanState *ps, void *arg)
 	{
 		AppendState *append = (AppendState *) ps;
 
-		if (append->as_prune_state == NULL && append->as_nasyncplans == 0 && !ps->plan->parallel_aware)
-			AttachPoint(arg, ps, ((Append *) ps->plan)->apprelids, append->appendplans, append->as_nplans);
+		if (append->as_nasyncplans == 0 && !ps->plan->parallel_aware)
+			AttachPoint(arg, ps, ((Append *) ps->plan)->apprelids, append->appendplans, append->as_nplans, &append->as_prune_state);
 	}
 	else if (IsA(ps, MergeAppendState))
 	{
 		MergeAppendState *append = (MergeAppendState *) ps;
 
-		if (append->ms_prune_state == NULL)
-			AttachPoint(arg, ps, ((MergeAppend *) ps->plan)->apprelids, append->mergeplans, append->ms_nplans);
+		AttachPoint(arg, ps, ((MergeAppend *) ps->plan)->apprelids, append->mergeplans, append->ms_nplans, &append->ms_prune_state);
 	}
 	return planstate_tree_walker(ps, AttachPoints, arg);
 }

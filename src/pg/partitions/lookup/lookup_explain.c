@@ -1,7 +1,7 @@
 /*
  * lookup_explain.c - in EXPLAIN, which lookups a plan has used.  Since PostgreSQL 18, which asks extensions for more about a node.
  */
-#include "pg/partitions/lookup/lookup_plan.h"
+#include "pg/partitions/lookup/lookup_point.h"
 
 #include "commands/explain.h"
 

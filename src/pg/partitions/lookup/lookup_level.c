@@ -254,6 +254,24 @@ AddLeaf(NumberedLeaves *leaves, int *size, Oid table, int number)
 	leaves->numbers[leaves->n++] = number;
 }
 
+/*
+ * The leaves below a partitioned table have the number of the child.  A leaf that is being detached counts, as it does for
+ * older snapshots.
+ */
+static void
+AddLeavesBelow(NumberedLeaves *leaves, int *size, Oid table, int number, List **watched)
+{
+	ListCell   *lc;
+
+	*watched = lappend_oid(*watched, table);
+	(void) hash_search(watched_tables, &table, HASH_ENTER, NULL);
+	foreach(lc, find_inheritance_children_extended(table, false, NoLock, NULL, NULL))
+		if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_PARTITIONED_TABLE)
+			AddLeavesBelow(leaves, size, lfirst_oid(lc), number, watched);
+		else
+			AddLeaf(leaves, size, lfirst_oid(lc), number);
+}
+
 /* The leaves of a table, each with the number of the child that it belongs to. */
 static NumberedLeaves
 LeavesOf(PartitionDesc descriptor, List **watched)
@@ -262,25 +280,10 @@ LeavesOf(PartitionDesc descriptor, List **watched)
 	NumberedLeaves leaves = {.n = 0, .tables = palloc(size * sizeof(Oid)), .numbers = palloc(size * sizeof(int))};
 
 	for (int i = 0; i < descriptor->nparts; i++)
-	{
-		List	   *below;
-		ListCell   *lc;
-
 		if (descriptor->is_leaf[i])
-		{
 			AddLeaf(&leaves, &size, descriptor->oids[i], i);
-			continue;
-		}
-		below = find_all_inheritors(descriptor->oids[i], NoLock, NULL);
-		foreach(lc, below)
-			if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_PARTITIONED_TABLE)
-			{
-				*watched = lappend_oid(*watched, lfirst_oid(lc));
-				(void) hash_search(watched_tables, &lfirst_oid(lc), HASH_ENTER, NULL);
-			}
-			else
-				AddLeaf(&leaves, &size, lfirst_oid(lc), i);
-	}
+		else
+			AddLeavesBelow(&leaves, &size, descriptor->oids[i], i, watched);
 	return leaves;
 }
 

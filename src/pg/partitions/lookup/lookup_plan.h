@@ -6,8 +6,6 @@
 #include "pg/base/base.h"
 
 #include "executor/execdesc.h"
-#include "lib/ilist.h"
-#include "nodes/execnodes.h"
 #include "nodes/pathnodes.h"
 #include "partitioning/partdesc.h"
 #include "utils/snapshot.h"
@@ -82,6 +80,7 @@ typedef struct LookupPlanning
 	bool		may_be_stub;	/* parameters without a value may get their partitions later */
 	bool		is_disabled;	/* all partitions */
 	Snapshot	snapshot;		/* with which the plan will read, if that is known already */
+	ParamListInfo params;		/* the values it will read with, if they are known; the planner may not know them */
 	bool		is_stub;
 	bool		may_rescan;		/* there is an Append whose children could be chosen at each scan */
 	bool		hides_rows;		/* rows are hidden from the role somewhere */
@@ -90,6 +89,12 @@ typedef struct LookupPlanning
 } LookupPlanning;
 
 extern LookupPlanning *lookup_planning; /* NULL: nothing that could use it */
+
+/*
+ * True if the role may read and write these tables; an error if it may not and `fail` is true.  Extensions that watch such
+ * checks are not told: this one is not that of the executor, and what they need is not there before a statement starts.
+ */
+extern bool IsPermitted(List *permissions, bool fail);
 
 /* ---- lookup_clause.c: which keys a condition has ---- */
 
@@ -123,54 +128,13 @@ extern bool FindOuterValue(Node *clause, Index relid, AttrNumber attribute, Look
 /* Sets the question's hashes; false if the store has none for such values, or if they are too many. */
 extern bool HashLookupValue(const LookupValue *value, Datum datum, bool is_null, LookupQuestion *question);
 
-/* ---- lookup_rescan.c: while it is executed ---- */
-
-/* An Append or MergeAppend that asks at each scan. */
-typedef struct LookupPoint
-{
-	PlanState  *ps;
-	ExecProcNodeMtd own;		/* the node's method before */
-	int			n;
-	PlanState **children;		/* all of them */
-	PlanState **chosen;			/* room for those that the node has now */
-	Bitmapset  *always;			/* children without the condition */
-	const TableLookup *lookup;
-	Oid			table;
-	LookupValue value;
-	bool		is_searched;	/* the value, in an index, when the first child begins */
-	ExprState  *state;
-	ExprContext *expression;
-	NumberedLeaves leaves;
-	ColumnNumbers columns;
-	MemoryContext of_columns,
-				of_question;	/* reset before they are made again, and before each question */
-	Bitmapset  *valid;			/* the children's numbers in the node's array, as it is now */
-	uint64		scans,
-				scanned;		/* children of all scans */
-} LookupPoint;
-
-/* A statement that is being executed. */
-typedef struct StartedLookup
-{
-	EState	   *estate;
-	List	   *questions;		/* of its plan */
-	List	   *points;
-	dlist_node	node;
-	MemoryContextCallback at_end;
-} StartedLookup;
-
-extern StartedLookup *NewStartedLookup(EState *estate);
-extern StartedLookup *FindStartedLookup(const EState *estate);
-
-/* Gives all nodes their children back: others go through them. */
-extern void EndLookups(EState *estate);
-
-extern TupleTableSlot *ExecLookupPoint(PlanState *ps);
-
-/* ---- lookup_attach.c ---- */
+/* ---- lookup_attach.c: while it is executed ---- */
 
 /* The executor has started a statement. */
 extern void StartLookups(QueryDesc *query, List *questions, bool may_rescan);
+
+/* Gives all nodes their children back: others go through them. */
+extern void EndLookups(EState *estate);
 
 /* ---- lookup_counts.c ---- */
 

@@ -69,15 +69,34 @@ HidesRows(const PlannerInfo *root)
 	return false;
 }
 
+bool
+IsPermitted(List *permissions, bool fail)
+{
+	ExecutorCheckPerms_hook_type volatile hook = ExecutorCheckPerms_hook;
+	volatile bool result = false;
+
+	ExecutorCheckPerms_hook = NULL;
+	PG_TRY();
+	{
+		result = CheckPermissions(permissions, fail);
+	}
+	PG_FINALLY();
+	{
+		ExecutorCheckPerms_hook = hook;
+	}
+	PG_END_TRY();
+	return result;
+}
+
 /*
  * True if the role may do what the statement does.  That was looked at before it was planned, but the planner has put the
  * bodies of functions into it since.
  */
 static bool
-IsPermitted(PlannerInfo *root)
+StatementIsPermitted(const PlannerInfo *root)
 {
 	for (; root != NULL; root = root->parent_root)
-		if (!QueryIsPermitted(root->parse))
+		if (!IsPermitted(PermissionsOfQuery(root->parse), false))
 			return false;
 	return true;
 }
@@ -101,16 +120,15 @@ AskedBefore(const LookupQuestion *question)
 
 /* Asks about a condition of the table; NULL if all its children must be read as far as that condition goes. */
 static LookupQuestion *
-AskAboutClause(const TableLookup *lookup, const LookupValue *value, Oid table)
+AskAboutClause(const TableLookup *lookup, const LookupValue *value, Datum datum, bool is_null, Oid table)
 {
 	LookupQuestion *question = palloc0(sizeof(LookupQuestion)),
 			   *before;
-	const Const *constant = (const Const *) value->expr;
 
 	question->root_index = lookup->root_index;
 	question->column = lookup->column;
 	question->table = table;
-	if (!HashLookupValue(value, constant->constvalue, constant->constisnull, question))
+	if (!HashLookupValue(value, datum, is_null, question))
 		return NULL;
 	before = AskedBefore(question);
 	if (before != NULL)
@@ -132,13 +150,39 @@ typedef struct TableSearch
 	bool		has_parameter;	/* some value is not known yet */
 } TableSearch;
 
-/* A parameter of the statement, perhaps of a type that is read as the column's. */
-static bool
-IsExternParameter(const Expr *value)
+/* The parameter of the statement, perhaps of a type that is read as the column's; or NULL. */
+static const Param *
+ExternParameter(const Expr *value)
 {
-	const Node *expr = WithoutRelabels(value);
+	const Param *param = (const Param *) WithoutRelabels(value);
 
-	return IsA(expr, Param) && ((const Param *) expr)->paramkind == PARAM_EXTERN;
+	return IsA(param, Param) && param->paramkind == PARAM_EXTERN ? param : NULL;
+}
+
+/*
+ * True if the value is known.  A stub is planned again without the values, as the server plans for any values: with them the
+ * planner would compute what may fail, and what no row may need.
+ */
+static bool
+FindDatum(const Expr *value, Datum *datum, bool *is_null)
+{
+	const Param *param = ExternParameter(value);
+	ParamListInfo params = lookup_planning->params;
+	ParamExternData room,
+			   *data;
+
+	if (IsA(value, Const))
+	{
+		*datum = ((const Const *) value)->constvalue;
+		*is_null = ((const Const *) value)->constisnull;
+		return true;
+	}
+	if (param == NULL || params == NULL || param->paramid > params->numParams)
+		return false;
+	data = params->paramFetch != NULL ? params->paramFetch(params, param->paramid, true, &room) : &params->params[param->paramid - 1];
+	*datum = data->value;
+	*is_null = data->isnull;
+	return data->ptype == param->paramtype;
 }
 
 static void
@@ -146,17 +190,19 @@ SearchClause(TableSearch *search, const TableLookup *lookup, Node *clause)
 {
 	LookupQuestion *question;
 	LookupValue value;
+	Datum		datum;
+	bool		is_null;
 	Bitmapset  *children;
 	List	   *watched;
 
 	if (!FindLookupValue(clause, search->rel->relid, lookup->attribute, &value))
 		return;
-	if (!IsA(value.expr, Const))
+	if (!FindDatum(value.expr, &datum, &is_null))
 	{
-		search->has_parameter |= IsExternParameter(value.expr);
+		search->has_parameter |= ExternParameter(value.expr) != NULL;
 		return;
 	}
-	question = AskAboutClause(lookup, &value, search->rte->relid);
+	question = AskAboutClause(lookup, &value, datum, is_null, search->rte->relid);
 	if (question == NULL || !ChildrenToKeep(question, search->rte->relid, search->descriptor, &children, &watched))
 		return;
 	if (question->partitions == 0)
@@ -237,7 +283,7 @@ PruneByLookups(PlannerInfo *root, RelOptInfo *child)
 	if (lookups == NIL)
 		return;
 	/* or it will be refused, and until then nothing is told */
-	if (HidesRows(root) || !IsPermitted(root))
+	if (HidesRows(root) || !StatementIsPermitted(root))
 	{
 		lookup_planning->hides_rows = true;
 		return;

@@ -23,6 +23,7 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
+#include "parser/parsetree.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
 
@@ -51,7 +52,7 @@ enum
 
 enum
 {
-	IS_STUB = 1, MAY_RESCAN = 2
+	IS_STUB = 1, MAY_RESCAN = 2, HAD_VALUES = 4
 };
 
 enum
@@ -112,10 +113,11 @@ QuestionOfLists(const List *lists)
 
 /* The statement is NULL if it has no question. */
 static void
-AddNote(PlannedStmt *plan, const LookupPlanning *planning, Query *statement, int options)
+AddNote(PlannedStmt *plan, const LookupPlanning *planning, Query *statement, int options, bool had_values)
 {
 	RangeTblEntry *note = makeNode(RangeTblEntry);
-	int			flags = (planning->is_stub ? IS_STUB : 0) | (planning->may_rescan && !planning->hides_rows ? MAY_RESCAN : 0);
+	int			flags = (planning->is_stub ? IS_STUB : 0) | (planning->may_rescan && !planning->hides_rows ? MAY_RESCAN : 0) |
+		(had_values ? HAD_VALUES : 0);
 	ListCell   *lc;
 
 	note->rtekind = RTE_SUBQUERY;
@@ -214,10 +216,27 @@ NamesLookup(Query *query, bool *is_permitted)
 		search.found |= NamesLookup((Query *) lfirst_node(CommonTableExpr, lc)->ctequery, &search.is_permitted);
 	if (query->hasSubLinks)
 		(void) query_tree_walker(query, SearchExpression, &search, QTW_IGNORE_RC_SUBQUERIES);
-	if (search.found && !QueryIsPermitted(query))
+	if (search.found && !IsPermitted(PermissionsOfQuery(query), false))
 		search.is_permitted = false;
 	*is_permitted &= search.is_permitted;
 	return search.found;
+}
+
+/* How many tables of an inner join there are: more than one are joined in any plan, but an outer join may turn out to be none. */
+static int
+CountTables(const Query *query, const Node *item)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	if (IsA(item, RangeTblRef))
+		return rt_fetch(((const RangeTblRef *) item)->rtindex, query->rtable)->rtekind == RTE_RELATION;
+	if (IsA(item, FromExpr))
+		foreach(lc, ((const FromExpr *) item)->fromlist)
+			n += CountTables(query, lfirst(lc));
+	else if (((const JoinExpr *) item)->jointype == JOIN_INNER)
+		n = CountTables(query, ((const JoinExpr *) item)->larg) + CountTables(query, ((const JoinExpr *) item)->rarg);
+	return n;
 }
 
 /*
@@ -230,13 +249,13 @@ IsUpdatableCursor(const Query *query, int options)
 	if ((options & CURSOR_OPT_FAST_PLAN) == 0 || query->commandType != CMD_SELECT)
 		return false;
 	return query->rowMarks != NIL ||
-		(list_length(query->jointree->fromlist) == 1 && IsA(linitial(query->jointree->fromlist), RangeTblRef) && !query->hasAggs && !query->hasWindowFuncs &&
-		 query->groupClause == NIL && query->groupingSets == NIL && query->distinctClause == NIL && query->setOperations == NULL && query->limitCount == NULL);
+		(!query->hasAggs && !query->hasWindowFuncs && query->groupClause == NIL && query->groupingSets == NIL && query->distinctClause == NIL &&
+		 CountTables(query, (const Node *) query->jointree) < 2);
 }
 
 /* What the plan cache must know of a plan with questions. */
 static void
-FinishPlan(PlannedStmt *plan, LookupPlanning *planning, Query *statement, int options)
+FinishPlan(PlannedStmt *plan, LookupPlanning *planning, Query *statement, int options, bool had_values)
 {
 	if (planning->is_stub)
 	{
@@ -248,7 +267,7 @@ FinishPlan(PlannedStmt *plan, LookupPlanning *planning, Query *statement, int op
 	if (planning->questions == NIL && !planning->is_stub)
 		statement = NULL;
 	if (statement != NULL || (planning->may_rescan && !planning->hides_rows))
-		AddNote(plan, planning, statement, options);
+		AddNote(plan, planning, statement, options, had_values);
 }
 
 /* While a statement is planned that has nothing in common with one whose planning called this, `planning` is NULL. */
@@ -293,22 +312,11 @@ PlanHook(PLANNER_PARAMETERS)
 		again = &first;
 	}
 	result = PlanAs(again, PLANNER_ARGUMENTS);
-	FinishPlan(result, again, statement, options);
+	FinishPlan(result, again, statement, options, params != NULL);
 	return result;
 }
 
 /* ---- execution ---- */
-
-/* The parameters as the planner takes them for constants: their values do not change while a plan is executed. */
-static ParamListInfo
-ConstantParameters(ParamListInfo params)
-{
-	ParamListInfo result = copyParamList(params);
-
-	for (int i = 0; result != NULL && i < result->numParams; i++)
-		result->params[i].pflags |= PARAM_FLAG_CONST;
-	return result;
-}
 
 static PlannedStmt *
 PlanAgainAs(LookupPlanning *planning, const char *source, int options, ParamListInfo params)
@@ -334,8 +342,8 @@ PlanAgainAs(LookupPlanning *planning, const char *source, int options, ParamList
 static PlannedStmt *
 MakeNewPlan(const QueryDesc *query, int eflags, const RangeTblEntry *note, LookupPlanning *planning)
 {
-	int			options = list_nth_int(linitial(note->securityQuals), NOTE_OPTIONS);
-	ParamListInfo params = (eflags & EXEC_FLAG_EXPLAIN_GENERIC) ? query->params : ConstantParameters(query->params);
+	int			options = list_nth_int(linitial(note->securityQuals), NOTE_OPTIONS),
+				flags = list_nth_int(linitial(note->securityQuals), NOTE_FLAGS);
 	bool		push = !ActiveSnapshotSet();
 	PlannedStmt *result;
 
@@ -345,9 +353,10 @@ MakeNewPlan(const QueryDesc *query, int eflags, const RangeTblEntry *note, Looku
 	planning->parse = copyObject(note->subquery);
 	planning->is_disabled = !bloomx_partition_lookup;
 	planning->snapshot = query->snapshot;
+	planning->params = query->params;
 	if (push)
 		PushActiveSnapshot(query->snapshot);
-	result = PlanAgainAs(planning, query->sourceText, options, params);
+	result = PlanAgainAs(planning, query->sourceText, options, flags & HAD_VALUES ? query->params : NULL);
 	if (push)
 		PopActiveSnapshot();
 	return result;
@@ -390,7 +399,7 @@ ChoosePlan(QueryDesc *query, int eflags, const RangeTblEntry *note, int *flags)
 	if (!holds)
 	{
 		/* the role is checked before the time that planning takes can tell anything */
-		CheckPermissions(plan);
+		(void) IsPermitted(PermissionsOfPlan(plan), true);
 		planning.questions = NIL;
 		plan = MakeNewPlan(query, eflags, note, &planning);
 		note = FindNote(plan);

@@ -11,7 +11,7 @@
  * the end of the executor do, finds the whole array (EndLookups).  Only scans are chosen among: whatever else has to be
  * shut down when a query has been run.
  */
-#include "pg/partitions/lookup/lookup_plan.h"
+#include "pg/partitions/lookup/lookup_point.h"
 
 #include "executor/executor.h"
 #include "utils/memutils.h"
@@ -177,17 +177,18 @@ MayAsk(const LookupPoint *point)
 static void
 ChooseChildren(LookupPoint *point, PlanState **chosen)
 {
-	Bitmapset  *numbers = NULL;
-	bool		has_answer;
+	Bitmapset  *numbers,
+			   *candidates;
 	int			n = 0;
 	MemoryContext old;
 
 	MemoryContextReset(point->of_question);
 	old = MemoryContextSwitchTo(point->of_question);
-	has_answer = MayAsk(point) && AskForValue(point, &numbers);
-	for (int i = 0; i < point->n; i++)
-		if (!has_answer || bms_is_member(i, numbers))
-			chosen[n++] = point->children[i];
+	numbers = point->pruning != NULL ? UnprunedChildren(point->pruning) : bms_add_range(NULL, 0, point->n - 1);
+	if (numbers != NULL && MayAsk(point) && AskForValue(point, &candidates))
+		numbers = bms_int_members(numbers, candidates);
+	for (int i = -1; (i = bms_next_member(numbers, i)) >= 0;)
+		chosen[n++] = point->children[i];
 	MemoryContextSwitchTo(old);
 	for (int i = 0; i < n; i++)
 		TellChild(chosen[i]);
