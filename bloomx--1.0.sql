@@ -269,7 +269,7 @@ CREATE FUNCTION bloom_test_and_add(f bloomfilter, v anycompatible, OUT filter bl
 	AS 'MODULE_PATHNAME', 'bloom_test_and_add'
 	LANGUAGE C IMMUTABLE PARALLEL SAFE COST 50;
 COMMENT ON FUNCTION bloom_test_and_add(f bloomfilter, v anycompatible) IS
-	'add a key to a filter, and say whether it was certainly new; null keys are ignored';
+	'add a key to a filter, and say whether it was definitely new; null keys are ignored';
 
 CREATE FUNCTION bloom_add_hash(f bloomfilter, hash bigint) RETURNS bloomfilter
 	AS 'MODULE_PATHNAME', 'bloom_add_hash'
@@ -359,7 +359,7 @@ CREATE FUNCTION bloom_contains(f bloomfilter, v anycompatible) RETURNS boolean
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains(f bloomfilter, v anycompatible) IS
-	'false if the filter certainly lacks the key';
+	'false if the filter definitely lacks the key';
 
 CREATE FUNCTION bloom_contained(v anycompatible, f bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contained'
@@ -380,21 +380,21 @@ CREATE FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) RETURNS
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_any(f bloomfilter, vs anycompatiblearray) IS
-	'false if the filter certainly lacks every element of the array';
+	'false if the filter definitely lacks every element of the array';
 
 CREATE FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_all'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 10
 	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_all(f bloomfilter, vs anycompatiblearray) IS
-	'false if the filter certainly lacks some element of the array';
+	'false if the filter definitely lacks some element of the array';
 
 CREATE FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_contains_hash'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 2
 	SUPPORT bloomx_contains_support;
 COMMENT ON FUNCTION bloom_contains_hash(f bloomfilter, hash bigint) IS
-	'false if the filter certainly lacks the key, given by its bloom_hash';
+	'false if the filter definitely lacks the key, given by its bloom_hash';
 
 CREATE OPERATOR @> (
 	LEFTARG = bloomfilter, RIGHTARG = anycompatible, FUNCTION = bloom_contains,
@@ -507,13 +507,13 @@ CREATE FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_disjoint'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_disjoint(a bloomfilter, b bloomfilter) IS
-	'true if the filters certainly have no key in common';
+	'true if the filters definitely have no key in common';
 
 CREATE FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) RETURNS boolean
 	AS 'MODULE_PATHNAME', 'bloom_overlaps'
 	LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE COST 100;
 COMMENT ON FUNCTION bloom_overlaps(a bloomfilter, b bloomfilter) IS
-	'false if the filters certainly have no key in common';
+	'false if the filters definitely have no key in common';
 
 CREATE OPERATOR | (LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_union, COMMUTATOR = |);
 COMMENT ON OPERATOR | (bloomfilter, bloomfilter) IS 'union';
@@ -528,7 +528,7 @@ CREATE OPERATOR !&& (
 	LEFTARG = bloomfilter, RIGHTARG = bloomfilter, FUNCTION = bloom_disjoint,
 	COMMUTATOR = !&&, NEGATOR = &&, RESTRICT = bloomx_contains_sel, JOIN = bloomx_contains_joinsel
 );
-COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'certainly does not overlap';
+COMMENT ON OPERATOR !&& (bloomfilter, bloomfilter) IS 'definitely does not overlap';
 
 -- ---------------------------------------------------------------------------
 -- Size reduction
@@ -1485,7 +1485,7 @@ GRANT SELECT ON bloomx_stat_runtime_filters TO PUBLIC;
 CREATE FUNCTION bloomx_stat_reset() RETURNS void
 	AS 'MODULE_PATHNAME'
 	LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION bloomx_stat_reset() IS 'sets the totals of runtime filters and of lookups of partitions, of this session and of the server, to zero';
+COMMENT ON FUNCTION bloomx_stat_reset() IS 'set the totals of runtime filters and of lookups of partitions, of this session and of the server, to zero';
 REVOKE ALL ON FUNCTION bloomx_stat_reset() FROM PUBLIC;
 
 -- ---------------------------------------------------------------------------
@@ -1506,7 +1506,7 @@ GRANT SELECT ON bloomx_stat_partition_lookups TO PUBLIC;
 CREATE FUNCTION bloomx_unique_check() RETURNS trigger
 	AS 'MODULE_PATHNAME', 'bloomx_unique_check'
 	LANGUAGE C;
-COMMENT ON FUNCTION bloomx_unique_check() IS 'looks in all partitions for the key of a new row; for the triggers that bloomx_unique makes';
+COMMENT ON FUNCTION bloomx_unique_check() IS 'look in all partitions for the key of a new row; for the triggers that bloomx_unique makes';
 
 -- The table is locked against writers before its rows are read, until the trigger is committed; who has written has ended.  The trigger locks
 -- the table, too, so this holds for rows that are inserted into a partition.  A partition that the same transaction has attached is read here,

@@ -826,7 +826,7 @@ class BloomFilter:
         self.add_hash(key.hash(self.seed))
 
     def contains(self, key):
-        """False if the key was certainly not added; True if it probably was."""
+        """False if the key was definitely not added; True if it possibly was."""
         self._check_key(key.code, key.name, key.type_name())
         return self.contains_hash(key.hash(self.seed))
 
@@ -1827,7 +1827,7 @@ def _info(arguments):
 
 
 def _contains(arguments):
-    """Prints true or false for each key.  The exit status is 1 if one is certainly absent."""
+    """Prints true or false for each key.  The exit status is 1 if one is definitely absent."""
     f = _read_filter(arguments.filter)
     parse = PARSERS.get(arguments.type or f.key_type())
     if parse is None:
