@@ -45,25 +45,6 @@ bloomset_add(PG_FUNCTION_ARGS)
 	PG_RETURN_BOOL(is_new);
 }
 
-/* Sets is_new of each of the values. */
-static void
-AddValues(SetCall *call, const Datum *values, const bool *nulls, int n, bool *is_new)
-{
-	uint64	   *hashes = palloc(Max(n, 1) * sizeof(uint64));
-	int		   *places = palloc(Max(n, 1) * sizeof(int));
-	bool	   *news = palloc(Max(n, 1));
-	int			count = 0;
-
-	memset(is_new, 0, n);
-	for (int i = 0; i < n; i++)
-		if (!nulls[i] && HashKeyToAdd(call, values[i], &hashes[count]))
-			places[count++] = i;
-	if (count > 0)
-		MakeDurable(AddToSet(call->view, call->rel, hashes, count, news));
-	for (int i = 0; i < count; i++)
-		is_new[places[i]] = news[i] && !IsClaimedHere(call->id, hashes[i]);
-}
-
 /* bloomset_add_new(set regclass, keys anycompatiblearray): those that were new, in their order; NULLs are left out */
 PG_FUNCTION_INFO_V1(bloomset_add_new);
 Datum
@@ -78,19 +59,28 @@ bloomset_add_new(PG_FUNCTION_ARGS)
 	bool		by_value;
 	char		align;
 	Datum	   *values;
-	bool	   *nulls,
-			   *is_new;
+	uint64	   *hashes;
+	bool	   *nulls;
 	int			n,
+				count = 0,
 				left = 0;
 
 	LookupSetArgument(call, fcinfo, true);
 	get_typlenbyvalalign(element, &length, &by_value, &align);
 	deconstruct_array(array, element, length, by_value, align, &values, &nulls, &n);
-	is_new = palloc(Max(n, 1));
-	AddValues(call, values, nulls, n, is_new);
+	hashes = palloc(Max(n, 1) * sizeof(uint64));
 	for (int i = 0; i < n; i++)
-		if (is_new[i])
-			values[left++] = values[i];
+		if (!nulls[i] && HashKeyToAdd(call, values[i], &hashes[count]))
+			values[count++] = values[i];
+	if (count > 0)
+	{
+		bool	   *is_new = palloc(count);
+
+		MakeDurable(AddToSet(call->view, call->rel, hashes, count, is_new));
+		for (int i = 0; i < count; i++)
+			if (is_new[i] && !IsClaimedHere(call->id, hashes[i]))
+				values[left++] = values[i];
+	}
 	MemoryContextSwitchTo(old);
 	result = construct_array(values, left, element, length, by_value, align);
 	MemoryContextReset(call->row_memory);

@@ -85,7 +85,7 @@ CheckState(Relation index)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("bloomset \"%s\" is not complete", RelationGetRelationName(index)),
-				 errhint("If CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY has failed, REINDEX it.")));
+				 errhint("If CREATE INDEX CONCURRENTLY or REINDEX CONCURRENTLY is running, try again with the index of that name; if it has failed, REINDEX it.")));
 }
 
 /* A 32-bit transaction ID of the last two thousand million, as a 64-bit one. */
@@ -210,7 +210,7 @@ MakeView(SetCall *call, Oid id)
 	else
 		ReportOtherRelation(call->rel); /* ALTER TABLE has changed it, in the transaction that has the lock */
 	if (call->keys != NULL || HasMetaPage(call->rel))
-		call->view = OpenSetView(call->rel);
+		call->view = OpenSetView(call->rel, false);
 	MemoryContextSwitchTo(old);
 }
 
@@ -227,16 +227,17 @@ OpenSet(FunctionCallInfo fcinfo, AclMode mode)
 {
 	SetCall    *call = fcinfo->flinfo->fn_extra != NULL ? fcinfo->flinfo->fn_extra : MakeSetCall(fcinfo->flinfo);
 	Oid			id = PG_GETARG_OID(0);
-	bool		is_allowed = IsAllowed(call, id);
+	bool		is_allowed = IsAllowed(call, id),
+				is_known;
 
 	if (is_allowed)
 		call->rel = relation_open(id, NoLock);
 	else
 		LockSet(call, id, mode);
-	call->resets = NumberOfResets();
-	if (call->view == NULL || !is_allowed || !IsViewOf(call->view, call->rel))
+	is_known = is_allowed && call->view != NULL && IsPresent(call->view);
+	if (!is_known)
 		MakeView(call, id);
-	if (mode == ACL_SELECT && (!is_allowed || call->always_checked))
+	if (mode == ACL_SELECT && (!is_known || call->always_checked))
 		CheckSnapshot(call);
 	call->user = GetUserId();
 	call->transaction = LOCAL_TRANSACTION();
@@ -249,7 +250,7 @@ OpenSetToTest(FunctionCallInfo fcinfo)
 {
 	SetCall    *call = fcinfo->flinfo->fn_extra;
 
-	if (call == NULL || call->view == NULL || call->always_checked || !IsAllowed(call, PG_GETARG_OID(0)) || call->resets != NumberOfResets())
+	if (call == NULL || call->view == NULL || call->always_checked || !IsAllowed(call, PG_GETARG_OID(0)) || !IsPresent(call->view))
 		return OpenSet(fcinfo, ACL_SELECT);
 	call->rel = NULL;
 	return call;
@@ -317,7 +318,7 @@ BeginSet(SetCall *call, Datum value)
 
 	BeginSetTable(call->rel, &TypeInTable(call, value, none)->identity);
 	old = MemoryContextSwitchTo(call->memory);
-	call->view = OpenSetView(call->rel);
+	call->view = OpenSetView(call->rel, false);
 	MemoryContextSwitchTo(old);
 	pfree(none);
 }

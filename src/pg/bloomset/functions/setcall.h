@@ -27,7 +27,6 @@ typedef struct SetCall
 	LocalTransactionId transaction;
 	SubTransactionId subtransaction;
 	bool		always_checked; /* the snapshot matters, too */
-	uint64		resets;			/* NumberOfResets() then */
 	/* the key argument */
 	MemoryContext row_memory;	/* reset with every row */
 	CallCache	argument;

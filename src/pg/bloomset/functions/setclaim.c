@@ -46,7 +46,7 @@ AddClaims(void)
 			rel = try_relation_open(claims[i].set, RowExclusiveLock);
 			if (rel == NULL)
 				continue;
-			view = IsSetTable(rel) && HasMetaPage(rel) ? OpenSetView(rel) : NULL;
+			view = IsSetTable(rel) && HasMetaPage(rel) ? OpenSetView(rel, false) : NULL;
 		}
 		if (view != NULL)
 			(void) AddKeyToSet(view, rel, claims[i].hash);

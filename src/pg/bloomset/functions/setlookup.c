@@ -29,7 +29,7 @@ typedef struct SetLookup
  * collation that is so of strings, if they are equal only when their bytes are.
  */
 static bool
-AgreeWith(const SetKeys *keys, Oid type, Oid collation)
+AgreeWith(SetKeys *keys, Oid type, Oid collation)
 {
 	const SetColumn *column = &keys->columns[0];
 
@@ -55,7 +55,7 @@ ViewSet(SetLookup *lookup, Relation index)
 	old = MemoryContextSwitchTo(lookup->memory);
 	lookup->keys = OpenSetKeys(index, NewSoftErrors());
 	if (lookup->keys != NULL && !lookup->keys->lost_columns && AgreeWith(lookup->keys, lookup->type, lookup->collation))
-		view = OpenOptionalSetView(index);
+		view = OpenSetView(index, true);
 	MemoryContextSwitchTo(old);
 	if (view != NULL && !view->is_damaged && !IsTooNewFor(index, view, lookup->snapshot))
 	{
@@ -92,7 +92,7 @@ MayHaveKey(void *opened, Relation index, Datum key)
 	uint64		hash;
 
 	/* once it knows nothing, that may stay so: the caller's tests are in vain, and he stops them */
-	if (lookup->view == NULL || lookup->view->is_damaged || (!IsViewOf(lookup->view, index) && !ViewSet(lookup, index)))
+	if (lookup->view == NULL || lookup->view->is_damaged || (!IsPresent(lookup->view) && !ViewSet(lookup, index)))
 		return true;
 	if (lookup->type == lookup->keys->columns[0].type)
 		(void) HashIndexedRow(lookup->keys, &key, &is_null, &hash);

@@ -205,7 +205,7 @@ bloomsetbuild(Relation heap, Relation index, IndexInfo *info)
 	/* nothing must go into it but by this build, whatever an expression of the index does */
 	ForgetPendingKeys(RelationGetRelid(index));
 	CreateSet(index, MAIN_FORKNUM, &meta);
-	build.view = OpenSetView(index);
+	build.view = OpenSetView(index, false);
 	build.keys = OpenSetKeys(index, NULL);
 	build.row_memory = AllocSetContextCreate(CurrentMemoryContext, "bloomset build row", ALLOCSET_DEFAULT_SIZES);
 	build.room = maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 3;	/* the batch, those of a stage, and those sorted */

@@ -29,7 +29,7 @@ GetInsertState(Relation index, IndexInfo *info)
 		state = palloc0(sizeof(InsertState));
 		state->memory = AllocSetContextCreate(info->ii_Context, "bloomset insert", ALLOCSET_DEFAULT_SIZES);
 		state->keys = OpenSetKeys(index, NULL);
-		state->view = OpenSetView(index);
+		state->view = OpenSetView(index, false);
 		MemoryContextSwitchTo(old);
 		info->ii_AmCache = state;
 	}

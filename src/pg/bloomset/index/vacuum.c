@@ -18,7 +18,7 @@ IndexBulkDeleteResult *
 bloomsetbulkdelete(IndexVacuumInfo *info, IndexBulkDeleteResult *stats, IndexBulkDeleteCallback callback, void *state)
 {
 	if (!info->index->rd_index->indisvalid)
-		MoveHorizon(OpenSetView(info->index), info->index);
+		MoveHorizon(OpenSetView(info->index, false), info->index);
 	return stats != NULL ? stats : palloc0(sizeof(IndexBulkDeleteResult));
 }
 

@@ -133,32 +133,25 @@ ReportOtherType(const SetColumn *column, Oid type)
 			 errhint("Cast the key to type %s.", name)));
 }
 
-/* Looks the type of an argument up, or raises an error if its values are no keys of the column. */
-static void
-LookupGiven(SetKeys *keys, SetColumn *column, Oid type)
+/* Looks the type of an argument up.  False if its values are no keys of the column. */
+static bool
+LookupGiven(SetKeys *keys, SetColumn *column, Oid type, Node *soft)
 {
 	/* the hash of an enum or a row differs between a column and a value by itself */
-	if (!column->portable || type == RECORDOID)
-		ReportOtherType(column, type);
-	LookupKeyType(&column->given, type, column->collation, keys->memory);
-	if (!blx_key_check(&column->stored.identity, &column->given.identity, NULL))
-	{
-		column->given.type = InvalidOid;
-		ReportOtherType(column, type);
-	}
+	if (column->portable && type != RECORDOID &&
+		LookupKeyTypeSoftly(&column->given, type, column->collation, keys->memory, soft) &&
+		blx_key_check(&column->stored.identity, &column->given.identity, NULL))
+		return true;
+	column->given.type = InvalidOid;
+	return false;
 }
 
 bool
-CanBeArgument(const SetKeys *keys, Oid type)
+CanBeArgument(SetKeys *keys, Oid type)
 {
-	const SetColumn *column = &keys->columns[0];
-	KeyType		given;
+	SetColumn  *column = &keys->columns[0];
 
-	if (getBaseType(type) == column->type)
-		return true;
-	return column->portable && type != RECORDOID &&
-		LookupKeyTypeSoftly(&given, type, column->collation, keys->memory, NewSoftErrors()) &&
-		blx_key_check(&column->stored.identity, &given.identity, NULL);
+	return getBaseType(type) == column->type || LookupGiven(keys, column, type, NewSoftErrors());
 }
 
 /* The hash of a column's value, or the value itself as one of the column's type, and by what it is hashed. */
@@ -180,7 +173,8 @@ TypeOfArgument(SetKeys *keys, SetColumn *column, Oid type, bool untyped, Datum *
 		*value = ReadKey(keys, column, base == UNKNOWNOID ? DatumGetCString(*value) : TextDatumGetCString(*value));
 		return &column->stored;
 	}
-	LookupGiven(keys, column, type);
+	if (!LookupGiven(keys, column, type, NULL))
+		ReportOtherType(column, type);
 	return &column->given;
 }
 

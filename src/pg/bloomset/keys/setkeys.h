@@ -43,7 +43,7 @@ extern bool ArePortable(const SetKeys *keys);
 extern bool HashIndexedRow(SetKeys *keys, const Datum *values, const bool *isnull, uint64 *hash);
 
 /* True if values of that type can be arguments; the key must have one column. */
-extern bool CanBeArgument(const SetKeys *keys, Oid type);
+extern bool CanBeArgument(SetKeys *keys, Oid type);
 
 /*
  * The hash of an argument of that type; `untyped` says that it is a constant text, which

@@ -50,26 +50,17 @@ CreateSet(Relation rel, ForkNumber fork, const SetMeta *meta)
 	UnlockReleaseBuffer(buffer);
 }
 
-/* Writes the metapage of the view, which differs from the one on disk in the last stage, in the horizon or in the claims. */
+/* Writes the metapage of the view. */
 static void
 WriteMeta(SetView *view, Relation rel)
 {
 	const SetMeta *meta = view->meta;
 	uint32		checksum = SetMetaChecksum(meta);
 	BloomxChange change = {.buffer = ReadBuffer(rel, SET_META_BLOCK)};
-	SetMeta    *stored;
 
 	LockBuffer(change.buffer, BUFFER_LOCK_EXCLUSIVE);
 	BloomxStartChanges(&change, 1, rel);
-	stored = SetMetaOf(change.page);
-	/* the stage before the number of stages: that is what others read without a lock */
-	if (stored->stages < meta->stages)
-	{
-		BloomxChangeBytes(&change, &stored->stage[meta->stages - 1], &meta->stage[meta->stages - 1], sizeof(SetStage));
-		BloomxChangeBytes(&change, &stored->stages, &meta->stages, sizeof meta->stages);
-	}
-	BloomxChangeBytes(&change, &stored->horizon, &meta->horizon, sizeof meta->horizon);
-	BloomxChangeBytes(&change, &stored->has_claims, &meta->has_claims, sizeof meta->has_claims);
+	BloomxChangeSomeBytes(&change, SetMetaOf(change.page), meta, SetMetaBytes(meta->stages));
 	BloomxChangeBytes(&change, &SetHeaderOf(change.page)->checksum, &checksum, sizeof checksum);
 	BloomxFinishChanges(&change, 1, rel);
 	UnlockReleaseBuffer(change.buffer);

@@ -85,7 +85,7 @@ OpenAndAddPending(PendingKeys *pending)
 
 	if (index != NULL)
 	{
-		AddPending(pending, OpenSetView(index), index);
+		AddPending(pending, OpenSetView(index, false), index);
 		relation_close(index, NoLock);
 	}
 	pending->n = 0;

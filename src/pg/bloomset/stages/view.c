@@ -218,78 +218,31 @@ RereadSetView(SetView *view, Relation rel)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * A number that the relation has until its cache entry is reset, as TRUNCATE does: of a table
- * of the same transaction it empties the file and keeps it.
- */
-static uint64
-NumberOf(Relation rel)
-{
-	static uint64 last = 0;
-
-	if (rel->rd_amcache == NULL)
-	{
-		rel->rd_amcache = MemoryContextAlloc(rel->rd_indexcxt != NULL ? rel->rd_indexcxt : CacheMemoryContext, sizeof(uint64));
-		*(uint64 *) rel->rd_amcache = ++last;
-	}
-	return *(uint64 *) rel->rd_amcache;
-}
-
-static uint64 resets = 0;
+uint64		number_of_resets = 0;
 
 static void
 CountReset(Datum arg, Oid relation)
 {
-	resets++;
+	number_of_resets++;
 }
 
-uint64
-NumberOfResets(void)
+SetView *
+OpenSetView(Relation rel, bool is_optional)
 {
 	static bool is_registered = false;
-
-	if (!is_registered)
-	{
-		CacheRegisterRelcacheCallback(CountReset, (Datum) 0);
-		is_registered = true;
-	}
-	return resets;
-}
-
-void
-ForgetSetViews(Relation rel)
-{
-	resets++;
-	if (rel->rd_amcache != NULL)
-		pfree(rel->rd_amcache);
-	rel->rd_amcache = NULL;
-}
-
-static SetView *
-MakeView(Relation rel, bool is_optional)
-{
 	SetView    *view = palloc0(sizeof(SetView));
 
+	if (!is_registered)
+		CacheRegisterRelcacheCallback(CountReset, (Datum) 0);
+	is_registered = true;
 	view->memory = CurrentMemoryContext;
 	view->id = RelationGetRelid(rel);
 	view->locator = LOCATOR_OF(rel);
-	view->number = NumberOf(rel);
+	view->resets = number_of_resets;
 	view->is_optional = is_optional;
 	view->meta = palloc(SET_PAGE_BYTES);
 	RereadSetView(view, rel);
 	return view;
-}
-
-SetView *
-OpenSetView(Relation rel)
-{
-	return MakeView(rel, false);
-}
-
-SetView *
-OpenOptionalSetView(Relation rel)
-{
-	return MakeView(rel, true);
 }
 
 static bool
@@ -320,14 +273,6 @@ HasMetaPage(Relation rel)
 	if (blocks > SET_META_BLOCK + 1 && !IsNewPage(rel, SET_META_BLOCK + 1))
 		ReportSetDamage(rel, SET_META_BLOCK, "The metapage is empty, but the set has other pages.");
 	return false;
-}
-
-bool
-IsViewOf(const SetView *view, Relation rel)
-{
-	RelationLocator now = LOCATOR_OF(rel);
-
-	return view->number == NumberOf(rel) && memcmp(&view->locator, &now, sizeof now) == 0;
 }
 
 bool
@@ -510,7 +455,6 @@ void
 CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
 {
 	const SetStage *stage = &view->meta->stage[i];
-	bool		in_recovery = RecoveryInProgress();
 
 	for (BlockNumber block = stage->first; block < stage->first + SetPagesOf(stage); block++)
 	{
@@ -518,13 +462,10 @@ CopyStage(SetView *view, Relation rel, uint32 i, uint64 *words)
 		uint64		n = WordsOnPage(stage, block);
 
 		CHECK_FOR_INTERRUPTS();
-		if (in_recovery)
-			LockBuffer(buffer, BUFFER_LOCK_SHARE);
+		LockBuffer(buffer, BUFFER_LOCK_SHARE);
 		CheckPage(view, rel, block, BufferGetPage(buffer), i);
 		memcpy(words, WordsOfPage(BufferGetPage(buffer)), n * sizeof(uint64));
-		if (in_recovery)
-			LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-		ReleaseBuffer(buffer);
+		UnlockReleaseBuffer(buffer);
 		words += n;
 	}
 }

@@ -16,8 +16,8 @@ typedef struct SetView
 {
 	MemoryContext memory;		/* of the view */
 	Oid			id;				/* of the relation */
-	RelationLocator locator;	/* of the pages; after TRUNCATE and the like the view is another one's */
-	uint64		number;			/* of the relation's cache entry, for the same reason */
+	RelationLocator locator;	/* of the pages */
+	uint64		resets;			/* number_of_resets then */
 	SetMeta    *meta;			/* with room for all stages */
 	blx_filter *keys;			/* an empty filter of the set's keys, to check key types against */
 	Buffer	   *recent;			/* where each block was last; NULL: not kept yet */
@@ -27,23 +27,24 @@ typedef struct SetView
 	bool		is_damaged;		/* of such a view: every test is "possibly" */
 } SetView;
 
-/* Reads the metapage, or raises an error that says what is wrong with it.  The view lives in the current context. */
-extern SetView *OpenSetView(Relation rel);
-
-/* The same for tests that one can do without: damage, then or later, is a warning, and sets is_damaged. */
-extern SetView *OpenOptionalSetView(Relation rel);
+/*
+ * Reads the metapage, or raises an error that says what is wrong with it.  The view lives in the current context.
+ * For tests that one can do without, damage, then or later, is a warning, and sets is_damaged.
+ */
+extern SetView *OpenSetView(Relation rel, bool is_optional);
 
 /* False if the set has no metapage yet, as a table without keys. */
 extern bool HasMetaPage(Relation rel);
 
-/* True if the view is of the relation's present file. */
-extern bool IsViewOf(const SetView *view, Relation rel);
+/* Changes when a view may have become another file's, as after TRUNCATE. */
+extern uint64 number_of_resets;
 
-/* A number that changes when a view may have become another file's: as long as it does not, a test needs no open relation. */
-extern uint64 NumberOfResets(void);
-
-/* From now on no view is, although the file is the same. */
-extern void ForgetSetViews(Relation rel);
+/* True if the view is of the present file: as long as it is, a test needs no open relation. */
+static inline bool
+IsPresent(const SetView *view)
+{
+	return view->resets == number_of_resets;
+}
 
 /* Reads the metapage again if the set has other stages now.  Returns true if it has.  rel as for TestSet. */
 extern bool RefreshSetView(SetView *view, Relation rel);

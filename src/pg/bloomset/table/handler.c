@@ -114,7 +114,7 @@ BeginScan(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key, P
 	scan->base.rs_parallel = shared;
 	scan->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomset row", ALLOCSET_SMALL_SIZES);
 	if (HasMetaPage(rel))
-		scan->view = OpenSetView(rel);
+		scan->view = OpenSetView(rel, false);
 	return &scan->base;
 }
 
@@ -208,7 +208,7 @@ FetchStage(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slo
 	old = MemoryContextSwitchTo(memory);
 	CheckSetTable(rel);
 	ExecClearTuple(slot);
-	view = HasMetaPage(rel) ? OpenSetView(rel) : NULL;
+	view = HasMetaPage(rel) ? OpenSetView(rel, false) : NULL;
 	if (ItemPointerGetBlockNumber(tid) < RowsOfSet(view))
 	{
 		StoreStage(view, rel, ItemPointerGetBlockNumber(tid), slot);
@@ -291,7 +291,7 @@ static void
 TruncateFile(Relation rel)
 {
 	RelationTruncate(rel, 0);
-	ForgetSetViews(rel);		/* which the server does for an index, but not for a table */
+	number_of_resets++;			/* for an index the server sees to that, but not for a table */
 }
 
 /* VACUUM FULL: the pages as they are. */

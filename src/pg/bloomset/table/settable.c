@@ -208,7 +208,7 @@ MergeIntoSetTable(Relation rel, const blx_filter *f)
 		ReportParts(f->layout, f->parts);
 	if (!HasMetaPage(rel))
 		BeginSetTable(rel, &keys);
-	view = OpenSetView(rel);
+	view = OpenSetView(rel, false);
 	of_set = blx_identity_of(view->keys);
 	CheckCore(blx_identity_check(&of_set, "The set", &keys, "the filter", &core_error));
 	if (f->layout == BLX_HASHES)
