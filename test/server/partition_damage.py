@@ -169,6 +169,8 @@ class Test(server.Checks):
     def __init__(self, only):
         super().__init__(DATABASE, "")
         self.names = [name for name in DAMAGES if not only or re.search(only, name)]
+        if not self.names:
+            sys.exit(f"no damage is called {only}")
 
     def stop(self):
         server.as_server("pg_ctl", "-D", os.environ["PGDATA"], "-s", "-w", "-m", "fast", "stop")
