@@ -10,8 +10,8 @@ RUN apt-get update \
 	&& rm -rf /var/lib/apt/lists/*
 WORKDIR /bloomx
 COPY . .
-RUN make -s -j "$(nproc)" with_llvm=no PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" \
-	&& make -s with_llvm=no PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" DESTDIR=/stage install
+RUN make -s -j "$(nproc)" PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" \
+	&& make -s PG_CONFIG="/usr/lib/postgresql/$PG_MAJOR/bin/pg_config" DESTDIR=/stage install
 
 FROM postgres:${PG_MAJOR}-bookworm
 COPY --from=build /stage /

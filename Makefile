@@ -67,6 +67,9 @@ NO_LOCALE = 1
 PG_CPPFLAGS = -I$(srcdir)/src -DBLX_INSIDE
 # What PostgreSQL does not look for by name stays within the library: no other one's symbols can replace it (compat.h, core/bloomx.h).
 PG_CFLAGS = -std=gnu11 -Wno-declaration-after-statement -fvisibility=hidden
+# No bitcode for the JIT compiler: a function inlined from it calls others by names that the library hides, and the
+# server ends the session.  It calls functions instead, as without inlining; and no clang is needed.
+override with_llvm := no
 
 # the major version of PostgreSQL for which the objects were compiled
 BUILT_FOR = src/.built-for

@@ -25,7 +25,7 @@ trap 'rm -rf -- "$work"' EXIT
 trap 'exit 130' HUP INT TERM
 chmod 755 "$work" # the server must read the stages in it
 
-build() { make -s -C "$1" -j "$(getconf _NPROCESSORS_ONLN)" with_llvm=no PG_CONFIG="${2:-$pg_config}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }; }
+build() { make -s -C "$1" -j "$(getconf _NPROCESSORS_ONLN)" PG_CONFIG="${2:-$pg_config}" >"$work/log" 2>&1 || { cat "$work/log"; return 1; }; }
 files() { (cd "$1" && find . ! -type d | sort); }
 
 # ---- make install ----
@@ -34,7 +34,7 @@ files() { (cd "$1" && find . ! -type d | sort); }
 build "$work/now"
 ok "this version compiles" $?
 now=$(sed -n "s/^default_version = '\(.*\)'/\1/p" "$top/bloomx.control")
-make -s -C "$work/now" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-now" install >"$work/log" 2>&1
+make -s -C "$work/now" PG_CONFIG="$pg_config" DESTDIR="$work/stage-now" install >"$work/log" 2>&1
 ok "make install DESTDIR=" $?
 others="bloomx_citext bloomx_hstore bloomx_theory"
 expected() { # prefix, version: the files of an installation
@@ -56,10 +56,10 @@ case \${1-} in
 esac
 SCRIPT
 chmod 755 "$work/pg_config"
-make -s -C "$work/now" with_llvm=no PG_CONFIG="$work/pg_config" DESTDIR="$work/stage-other" install >"$work/log" 2>&1
+make -s -C "$work/now" PG_CONFIG="$work/pg_config" DESTDIR="$work/stage-other" install >"$work/log" 2>&1
 ok "make install PG_CONFIG=" $?
 same "its files" "$(expected /elsewhere "$now" | sed "s|/elsewhere\(.*bloomx\.h\)|\1|" | sort)" "$(files "$work/stage-other")"
-make -s -C "$work/now" with_llvm=no PG_CONFIG="$work/pg_config" DESTDIR="$work/stage-other" uninstall >"$work/log" 2>&1
+make -s -C "$work/now" PG_CONFIG="$work/pg_config" DESTDIR="$work/stage-other" uninstall >"$work/log" 2>&1
 ok "make uninstall" $?
 same "leaves nothing, not even its folder" "none" "$(files "$work/stage-other")$(find "$work/stage-other" -name bloomx)none"
 
@@ -118,7 +118,7 @@ cd / || exit 1
 ok "all files name the next version" $?
 build "$work/next"
 ok "the next version compiles" $?
-make -s -C "$work/next" with_llvm=no PG_CONFIG="$pg_config" DESTDIR="$work/stage-next" install >"$work/log" 2>&1
+make -s -C "$work/next" PG_CONFIG="$pg_config" DESTDIR="$work/stage-next" install >"$work/log" 2>&1
 ok "and installs" $?
 same "with the scripts of both versions and the way between them" "$(for name in bloomx $others; do echo "$name--$now--$next.sql $name--$now.sql $name--$next.sql"; done)" \
 	"$(cd "$work/stage-next$("$pg_config" --sharedir)/extension" && printf '%s %s %s\n' *.sql)"
@@ -193,7 +193,7 @@ same "is of the new version" "$next" "$(cat "$work/restored-version")"
 
 # ---- two versions of PostgreSQL from one tree ----
 
-fresh() { make -s -q -C "$work/now" with_llvm=no PG_CONFIG="$pg_config" all "$@" >"$work/log" 2>&1; }
+fresh() { make -s -q -C "$work/now" PG_CONFIG="$pg_config" all "$@" >"$work/log" 2>&1; }
 fresh
 ok "what is compiled is not compiled again" $?
 fresh MAJORVERSION=99
