@@ -77,30 +77,6 @@ KeysOf(PlannerInfo *root, const RestrictInfo *qual)
 	return IsA(probe, FuncExpr) && WhichFunction(((FuncExpr *) probe)->funcid) == BLOOMX_PROBE_ALL ? UNKNOWN_KEYS : 1;
 }
 
-/* The pages that are read: of slices, of TIDs, of pending rows; *slices is the number of slices, in full pages. */
-static double
-PagesRead(const BloomxDirectory *directory, uint32 parts, double keys, double matches, double *slices)
-{
-	double		tids = 0,
-				pages = 1 + directory->meta.directory_pages + BloomxAllPendingPages(&directory->meta);
-
-	*slices = 0;
-	for (uint32 i = 0; i < directory->meta.segments; i++)
-	{
-		const BloomxSegment *segment = &directory->segments[i];
-		double		share = segment->rows / (double) MAX_SEGMENT_ROWS,
-					read = keys * parts;
-
-		if (segment->rows == 0)
-			continue;
-		tids += BloomxTidPages(segment->rows);
-		*slices += read * share;
-		pages += Min(read, BloomxSegmentPages(segment));
-	}
-	/* matches are thought to be spread evenly: a page of TIDs is read unless none of its rows matches */
-	return pages + tids * (1 - exp(-matches / Max(tids, 1)));
-}
-
 /* What a scan costs. */
 typedef struct Estimate
 {
@@ -109,29 +85,52 @@ typedef struct Estimate
 	double		found;			/* rows, or entries */
 } Estimate;
 
+/*
+ * A scan that looks up keys, and finds some of an index's entries: the pages of slices, of TIDs,
+ * and of pending rows, which take a number of words for each operator.  A hypothetical index
+ * (NULL) has no segments to look at: as if they were full.
+ */
+static Estimate
+EstimateScan(const BloomxDirectory *directory, uint32 parts, double entries, double keys, double found, double words)
+{
+	Estimate	estimate = {.found = found};
+	double		tids = 0;
+
+	if (directory == NULL)
+	{
+		estimate.pages = keys * parts * (1 + entries / MAX_SEGMENT_ROWS);
+		return estimate;
+	}
+	estimate.pages = 1 + directory->meta.directory_pages + BloomxAllPendingPages(&directory->meta);
+	estimate.operators = directory->pending_words / words * Max(keys, 1);
+	for (uint32 i = 0; i < directory->meta.segments; i++)
+	{
+		const BloomxSegment *segment = &directory->segments[i];
+
+		if (segment->rows == 0)
+			continue;
+		tids += BloomxTidPages(segment->rows);
+		estimate.operators += SLICE_OPERATORS * keys * parts * segment->rows / MAX_SEGMENT_ROWS;
+		estimate.pages += Min(keys * parts, BloomxSegmentPages(segment));
+	}
+	/* matches are thought to be spread evenly: a page of TIDs is read unless none of its rows matches */
+	estimate.pages += tids * (1 - exp(-found / Max(tids, 1)));
+	return estimate;
+}
+
 /* What the conditions on filters cost.  The directory of a hypothetical index is NULL. */
 static Estimate
 EstimateFilters(PlannerInfo *root, const IndexPath *path, const BloomxDirectory *directory, double share)
 {
 	IndexOptInfo *info = path->indexinfo;
-	double		keys = 0,
-				slices;
-	Estimate	estimate = {.found = share * info->rel->tuples};
+	double		keys = 0;
 	ListCell   *lc,
 			   *qual;
 
 	foreach(lc, path->indexclauses)
 		foreach(qual, lfirst_node(IndexClause, lc)->indexquals)
 			keys += KeysOf(root, lfirst_node(RestrictInfo, qual));
-	/* a hypothetical index has no segments to look at: as if they were full, of default signatures */
-	if (directory == NULL)
-		estimate.pages = keys * DEFAULT_PARTS * (1 + info->tuples / MAX_SEGMENT_ROWS);
-	else
-	{
-		estimate.pages = PagesRead(directory, directory->geometry.parts, keys, estimate.found, &slices);
-		estimate.operators = SLICE_OPERATORS * slices + directory->pending_words * Max(keys, 1);
-	}
-	return estimate;
+	return EstimateScan(directory, directory == NULL ? DEFAULT_PARTS : directory->geometry.parts, info->tuples, keys, share * info->rel->tuples, 1);
 }
 
 /* ---- values ---- */
@@ -281,26 +280,17 @@ static Estimate
 EstimateValues(PlannerInfo *root, const IndexPath *path, Relation index, const BloomxDirectory *directory, double *share)
 {
 	IndexOptInfo *info = path->indexinfo;
-	double		blocks = Max(info->rel->pages, 1),
-				slices;
+	double		blocks = Max(info->rel->pages, 1);
+	uint32		parts = directory == NULL ? LEAST_PARTS : directory->meta.keys.parts;
 	ValueConditions conditions = {.index = index, .share = 1, .rows_per_block = Max(info->rel->tuples, 1) / blocks};
-	Estimate	estimate = {0};
 	ListCell   *lc;
 
 	conditions.columns = index == NULL ? NULL : BloomxOpenColumns(index);
-	conditions.rate = pow(0.5, directory == NULL || directory->meta.keys.parts == 0 ? LEAST_PARTS : directory->meta.keys.parts);
+	conditions.rate = pow(0.5, parts == 0 ? LEAST_PARTS : parts);
 	foreach(lc, path->indexclauses)
 		AddClause(root, info, &conditions, lfirst_node(IndexClause, lc));
-	if (directory == NULL)
-		estimate.pages = conditions.keys * LEAST_PARTS * (1 + blocks / MAX_SEGMENT_ROWS);
-	else
-	{
-		estimate.pages = PagesRead(directory, directory->meta.keys.parts, conditions.keys, conditions.share * blocks, &slices);
-		estimate.operators = SLICE_OPERATORS * slices + directory->pending_words / (double) WORDS_PER_ROW * Max(conditions.keys, 1);
-	}
-	estimate.found = conditions.share * blocks;
 	*share = conditions.share;
-	return estimate;
+	return EstimateScan(directory, parts, blocks, conditions.keys, conditions.share * blocks, WORDS_PER_ROW);
 }
 
 /*

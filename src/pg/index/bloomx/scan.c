@@ -11,7 +11,6 @@
 #include "access/htup_details.h"
 #include "access/relscan.h"
 #include "access/table.h"
-#include "catalog/index.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
@@ -29,8 +28,15 @@
 /* What a scan keeps from its beginning to its end. */
 typedef struct BloomxScan
 {
+	Relation	heap;
 	BloomxColumns *columns;		/* of values; NULL: the index is of filters */
-	BlockNumber blocks;			/* of the table */
+
+	/*
+	 * The length of the table, for the whole scan: nobody shortens the table while it is
+	 * locked for the scan, and rows that come later are not those of its snapshot.  A
+	 * serializable transaction has locked the index against these already.
+	 */
+	BlockNumber blocks;
 	MemoryContext memory;		/* of one search */
 } BloomxScan;
 
@@ -499,10 +505,10 @@ TakeBlocks(BloomxSearch *search, Relation heap)
 }
 
 static void
-FindRows(BloomxSearch *search, const BloomxScan *scan, Relation heap)
+FindRows(BloomxSearch *search, const BloomxScan *scan)
 {
 	BloomxRowsAsked asked = {
-		.heap = heap, .index = search->index, .snapshot = search->snapshot, .columns = scan->columns,
+		.heap = scan->heap, .index = search->index, .snapshot = search->snapshot, .columns = scan->columns,
 		.nkeys = search->nconditions, .keys = search->keys,
 		.elements = search->elements, .in = search->in, .blocks = search->blocks
 	};
@@ -518,7 +524,6 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 	BloomxSearch search = {.index = scan->indexRelation, .snapshot = scan->xs_snapshot, .blocks = ours->blocks, .bitmap = bitmap};
 	uint64		changes = 0;
 	bool		again = false;	/* true if a page has been used for something else: from the metapage again */
-	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(scan->indexRelation), false), NoLock);
 
 	pgstat_count_index_scan(scan->indexRelation);
 	/* TIDs found twice do no harm */
@@ -531,36 +536,20 @@ bloomxgetbitmap(IndexScanDesc scan, TIDBitmap *bitmap)
 			BloomxReportCorruption(search.index, META_BLOCK, "The directory names pages that belong to something else.");
 		changes = search.directory->meta.changes;
 		MakeConditions(&search, scan);
-		TakeBlocks(&search, heap);
+		TakeBlocks(&search, ours->heap);
 		again = !SearchIndex(&search);
 		if (again)
 			continue;
 		if (search.in != NULL)
-			FindRows(&search, ours, heap);
+			FindRows(&search, ours);
 		search.first = search.next;
 	} while (again || search.first > 0);
-	table_close(heap, NoLock);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(ours->memory);
 	return search.found;
 }
 
 /* ---- begin, restart, end ---- */
-
-/*
- * The length of the table, for the whole scan: nobody shortens the table while it is
- * locked for the scan, and rows that come later are not those of its snapshot.  A
- * serializable transaction has locked the index against these already.
- */
-static BlockNumber
-BlocksOfTable(Relation index)
-{
-	Relation	heap = table_open(IndexGetRelation(RelationGetRelid(index), false), NoLock);
-	BlockNumber blocks = RelationGetNumberOfBlocks(heap);
-
-	table_close(heap, NoLock);
-	return blocks;
-}
 
 IndexScanDesc
 bloomxbeginscan(Relation index, int keys, int orderbys)
@@ -569,7 +558,8 @@ bloomxbeginscan(Relation index, int keys, int orderbys)
 	BloomxScan *ours = palloc0(sizeof(BloomxScan));
 
 	ours->columns = BloomxIsOfFilters(index) ? NULL : BloomxOpenColumns(index);
-	ours->blocks = BlocksOfTable(index);
+	ours->heap = table_open(index->rd_index->indrelid, NoLock);
+	ours->blocks = RelationGetNumberOfBlocks(ours->heap);
 	ours->memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx scan", ALLOCSET_DEFAULT_SIZES);
 	scan->opaque = ours;
 	return scan;
@@ -585,6 +575,9 @@ bloomxrescan(IndexScanDesc scan, ScanKey keys, int nkeys, ScanKey orderbys, int 
 void
 bloomxendscan(IndexScanDesc scan)
 {
-	MemoryContextDelete(((BloomxScan *) scan->opaque)->memory);
-	pfree(scan->opaque);
+	BloomxScan *ours = scan->opaque;
+
+	table_close(ours->heap, NoLock);
+	MemoryContextDelete(ours->memory);
+	pfree(ours);
 }

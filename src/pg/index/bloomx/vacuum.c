@@ -119,14 +119,14 @@ RepeatStep(Relation index, bool (*step) (Relation index, void *arg), void *arg)
 	} while (more);
 }
 
-/* Goes over the pending rows, of which those that come later are alive. */
-static bool
-RemoveFromPending(Relation index, void *arg)
+/* Goes over the rows of a list; those that begin on one page of it are removed together. */
+static void
+RemoveFromList(BloomxRemoval *removal, const BloomxDirectory *directory, int list)
 {
-	BloomxRemoval *removal = arg;
-	BloomxPendingReader *reader = BloomxStartPending(index, PrepareRemoval(index));
-	BlockNumber block = InvalidBlockNumber;
-	uint64		generation = 0;
+	const BloomxPending *pending = &directory->meta.pending[list];
+	BlockNumber *blocks = BloomxPendingBlocks(removal->index, directory, list, pending->pages);
+	BloomxPendingReader *reader = BloomxStartPendingList(removal->index, directory, list);
+	uint64		number = 0;		/* of the page of the last row */
 	uint32		dead[PAGE_WORDS],
 				n = 0;
 	const uint64 *row;
@@ -134,19 +134,29 @@ RemoveFromPending(Relation index, void *arg)
 	while ((row = BloomxNextPending(reader)) != NULL)
 	{
 		ItemPointerData tid = BloomxPendingTid(row);
+		uint64		place = pending->skip + directory->list_words[list] - reader->left - reader->n;	/* in words of the pages */
 
-		/* the rows that begin on one page are removed together */
-		if (reader->row_block != block)
+		if (place / PAGE_WORDS != number)
 		{
-			RemoveFromPendingPage(index, block, generation, dead, n);
-			block = reader->row_block;
-			generation = reader->row_generation;
+			RemoveFromPendingPage(removal->index, blocks[number], pending->generation + number, dead, n);
+			number = place / PAGE_WORDS;
 			n = 0;
 		}
 		if (ItemPointerIsValid(&tid) && IsDead(removal, tid))
-			dead[n++] = reader->row_place;
+			dead[n++] = place % PAGE_WORDS;
 	}
-	RemoveFromPendingPage(index, block, generation, dead, n);
+	RemoveFromPendingPage(removal->index, blocks[number], pending->generation + number, dead, n);
+}
+
+/* The pending rows in one step.  Those that come later are alive. */
+static bool
+RemoveFromPending(Relation index, void *arg)
+{
+	const BloomxDirectory *directory = PrepareRemoval(index);
+
+	for (int list = 0; list < PENDING_LISTS; list++)
+		if (directory->meta.pending[list].pages > 0)
+			RemoveFromList(arg, directory, list);
 	return false;
 }
 

@@ -26,13 +26,6 @@
 
 const BloomxFeed *bloomx_feed = NULL;
 
-/*
- * Phases in pg_stat_progress_create_index.  The server numbers the one before
- * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
- */
-#define SCANNING_PHASE 2
-#define WRITING_PHASE 3
-
 char *
 bloomxbuildphasename(int64 phase)
 {
@@ -47,19 +40,6 @@ bloomxbuildphasename(int64 phase)
 		default:
 			return NULL;
 	}
-}
-
-void
-BloomxAddSegment(BloomxBuilder *builder, uint32 slices, const BloomxRowSource *source)
-{
-	BloomxSegment segment = {.rows = source->rows, .slices = slices, .tuples = source->tuples};
-
-	if (!builder->in_vacuum)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
-	BloomxCreateSegment(builder->index, &segment, source);
-	BloomxUpdateDirectory(builder->index, NULL, &(BloomxUpdate) {.results = &segment, .n = 1});
-	if (!builder->in_vacuum)
-		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }
 
 static void

@@ -86,10 +86,13 @@ ChooseByType(Relation index, const BloomxOptions *options, BloomxKeys *keys)
 	BloomxGeometrySample sample = {0};
 
 	(void) getBaseTypeAndTypmod(column->atttypid, &typmod);	/* that of a domain */
-	if (LookupFilterType(typmod, &type) && BloomxSampleType(&sample, &type.geometry))
+	if (LookupFilterType(typmod, &type) && type.geometry.layout == BLX_PARTITIONED_BLOCKED)
 	{
-		blx_geometry geometry = BloomxChooseGeometry(options->signature_bits, options->hash_functions, &sample);
+		blx_geometry geometry;
 
+		sample.planned = true;
+		BloomxAddToSample(&sample, &type.geometry);
+		geometry = BloomxChooseGeometry(options->signature_bits, options->hash_functions, &sample);
 		BloomxSetGeometry(keys, &geometry);
 	}
 }

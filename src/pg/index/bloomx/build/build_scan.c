@@ -1,5 +1,5 @@
 /*
- * build_scan.c - CREATE INDEX reads the rows of the table, alone or with others.
+ * build_scan.c - CREATE INDEX reads the rows of the table and adds segments, alone or with others.
  */
 #include "pg/base/base.h"
 
@@ -11,6 +11,7 @@
 
 #include "pg/index/bloomx/build/builder.h"
 #include "pg/index/bloomx/build/concurrent.h"
+#include "pg/index/bloomx/directory/snapshot.h"
 
 typedef struct BuildState
 {
@@ -45,4 +46,17 @@ BloomxScanTable(BloomxBuilder *builder, Relation heap, IndexInfo *info, BufFile 
 	tuples = table_index_build_scan(heap, builder->index, info, true, progress, BuildRow, &state, scan);
 	MemoryContextDelete(state.row_memory);
 	return tuples;
+}
+
+void
+BloomxAddSegment(BloomxBuilder *builder, uint32 slices, const BloomxRowSource *source)
+{
+	BloomxSegment segment = {.rows = source->rows, .slices = slices, .tuples = source->tuples};
+
+	if (!builder->in_vacuum)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, WRITING_PHASE);
+	BloomxCreateSegment(builder->index, &segment, source);
+	BloomxUpdateDirectory(builder->index, NULL, &(BloomxUpdate) {.results = &segment, .n = 1});
+	if (!builder->in_vacuum)
+		pgstat_progress_update_param(PROGRESS_CREATEIDX_SUBPHASE, SCANNING_PHASE);
 }

@@ -24,11 +24,6 @@ typedef struct BloomxBuilder
 	void		(*finish) (struct BloomxBuilder *builder);
 } BloomxBuilder;
 
-/* ---- build.c ---- */
-
-/* Adds a segment of that number of slices.  Several processes may do so at the same time. */
-extern void BloomxAddSegment(BloomxBuilder *builder, uint32 slices, const BloomxRowSource *source);
-
 /* ---- build_filters.c ---- */
 
 extern BloomxBuilder *BloomxStartFilters(Relation index, const BloomxShare *share);
@@ -48,6 +43,16 @@ extern void BloomxTakeOverValues(BloomxBuilder *builder, BufFile *file);
 extern uint32 BloomxInsertValues(Relation index, BloomxTarget *target, BloomxColumns *columns, const Datum *values, const bool *isnull, ItemPointer tid);
 
 /* ---- build_scan.c ---- */
+
+/*
+ * Phases in pg_stat_progress_create_index.  The server numbers the one before
+ * them, in which the scan of the table begins (PROGRESS_CREATEIDX_SUBPHASE_INITIALIZE).
+ */
+#define SCANNING_PHASE 2
+#define WRITING_PHASE 3
+
+/* Adds a segment of that number of slices.  Several processes may do so at the same time. */
+extern void BloomxAddSegment(BloomxBuilder *builder, uint32 slices, const BloomxRowSource *source);
 
 /* Reads the table, or the blocks that a parallel scan gives, and adds the rows; returns how many there were, indexed or not.  tids: takes theirs, or NULL. */
 extern double BloomxScanTable(BloomxBuilder *builder, Relation heap, struct IndexInfo *info, BufFile *tids,

@@ -33,16 +33,6 @@ BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f)
 	sample->planned = f->capacity > 0;
 }
 
-bool
-BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry)
-{
-	if (geometry->layout != BLX_PARTITIONED_BLOCKED)
-		return false;
-	BloomxAddToSample(sample, geometry);
-	sample->planned = true;
-	return true;
-}
-
 /* The smallest value that all but `others` of the filters do not exceed. */
 static unsigned
 MostHave(const uint32 *counts, uint32 filters, uint32 others)

@@ -61,9 +61,6 @@ typedef struct BloomxGeometrySample
 extern void BloomxSampleGeometry(BloomxGeometrySample *sample, const blx_filter *f);
 extern void BloomxAddToSample(BloomxGeometrySample *sample, const blx_geometry *geometry);
 
-/* The same for a filter that a column's type is declared for; false if it can have no signature. */
-extern bool BloomxSampleType(BloomxGeometrySample *sample, const blx_geometry *geometry);
-
 /* The geometry that the options ask for, 0 bits or probes if they do not; what they leave open is taken from the filters. */
 extern blx_geometry BloomxChooseGeometry(int32 bits, int32 probes, const BloomxGeometrySample *sample);
 

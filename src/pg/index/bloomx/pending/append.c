@@ -53,7 +53,7 @@ InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, Relation in
 	uint64		pages = meta->pending[list].generation % (UINT64CONST(1) << LIST_SHIFT),	/* that the list had before */
 				end = pages * PAGE_WORDS + meta->pending[list].skip + words;
 
-	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(meta, list, words, BloomxPendingLimit(index)))
+	if (meta->merge.segment.rows == 0 && !BloomxListIsTooLong(index, meta, list, words, BloomxPendingLimit(index)))
 		return 0;
 	if (BloomxAllPendingPages(meta) > LONG_LISTS * BloomxPendingLimit(index))
 	{
@@ -62,7 +62,7 @@ InsertStep(const BloomxMeta *meta, int list, uint64 words, uint32 n, Relation in
 	}
 	if (due >= INSERT_STEP * PAGE_WORDS)
 		return due / PAGE_WORDS;
-	if (end / period != (end - n) / period || !BloomxListIsTooLong(meta, list, words - n, BloomxPendingLimit(index)))
+	if (end / period != (end - n) / period || !BloomxListIsTooLong(index, meta, list, words - n, BloomxPendingLimit(index)))
 		return INSERT_STEP;
 	return 0;
 }

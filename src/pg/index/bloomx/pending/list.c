@@ -99,12 +99,15 @@ BloomxPendingLimit(Relation index)
 	return (uint32) BloomxGetOptions(index).pending_limit / (BLCKSZ / 1024);
 }
 
+/* From few filters no geometry can be chosen: until there is one, the list may be as long as INSERT lets it be. */
 bool
-BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages)
+BloomxListIsTooLong(Relation index, const BloomxMeta *meta, int list, uint64 words, uint32 pages)
 {
 	blx_geometry geometry = BloomxGeometryOf(&meta->keys);
 	uint64		least = meta->keys.of_values ? 0 : LEAST_FILTERS * (1 + blx_body_words(&geometry));
 
+	if (meta->keys.parts == 0 && !meta->keys.of_values)
+		pages = BloomxPendingLimit(index);
 	return words >= least && BloomxPendingPages(&meta->pending[list], words) > pages;
 }
 

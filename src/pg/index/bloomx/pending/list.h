@@ -29,7 +29,7 @@ extern uint32 BloomxAllPendingPages(const BloomxMeta *meta);
 
 /* The pages that a list should have at most; true if a list of that number of words takes more than some, and can become a segment. */
 extern uint32 BloomxPendingLimit(Relation index);
-extern bool BloomxListIsTooLong(const BloomxMeta *meta, int list, uint64 words, uint32 pages);
+extern bool BloomxListIsTooLong(Relation index, const BloomxMeta *meta, int list, uint64 words, uint32 pages);
 
 /* The number of words of a list, under any lock of the metapage. */
 extern uint64 BloomxCountPending(Relation index, const BloomxMeta *meta, int list);
@@ -88,7 +88,6 @@ typedef struct BloomxPendingReader
 	int			next_list;		/* lists still to be read: from this one on */
 	uint64		left;			/* words of this list that are still to come */
 	uint32		pages;			/* of it, read so far */
-	BlockNumber block;			/* of the page in memory */
 	BlockNumber next;			/* the page to be read next */
 	uint32		place;			/* of the next word on the page in memory */
 	uint32		end;			/* of the words on it */
@@ -96,9 +95,6 @@ typedef struct BloomxPendingReader
 	uint64	   *row;
 	uint32		room;			/* for words of it */
 	uint32		n;				/* words of it */
-	BlockNumber row_block;		/* where it begins */
-	uint64		row_generation;
-	uint32		row_place;
 	uint64		words[PAGE_WORDS];
 } BloomxPendingReader;
 

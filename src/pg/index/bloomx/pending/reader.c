@@ -78,7 +78,6 @@ NextPage(BloomxPendingReader *reader)
 	if (reader->end < PAGE_WORDS && reader->pages + 1 < reader->pending->pages)
 		BloomxReportCorruption(reader->index, block, "A page of pending rows with a successor is not full.");
 	memcpy(reader->words, PageGetContents(page), reader->end * sizeof(uint64));
-	reader->block = block;
 	reader->next = BloomxGetPageOpaque(page)->extra;
 	UnlockReleaseBuffer(buffer);
 	reader->place = reader->pages++ == 0 ? reader->pending->skip : 0;
@@ -124,9 +123,6 @@ BloomxNextPending(BloomxPendingReader *reader)
 	reader->gone = !ReadWords(reader, 1);
 	if (reader->gone)
 		return NULL;
-	reader->row_block = reader->block;
-	reader->row_generation = reader->pending->generation + reader->pages - 1;
-	reader->row_place = reader->place - 1;
 	words = BloomxRowWords(reader->directory->meta.keys.of_values, reader->row);
 	if (words > Min(reader->left, MAX_ROW_WORDS))
 		BloomxReportCorruption(reader->index, reader->pending->last, "A pending row is longer than its list.");

@@ -155,11 +155,10 @@ MakeSegmentsOfValues(Relation index, BloomxKeys *keys, const uint64 *rows, uint3
 /* ---- the step ---- */
 
 bool
-BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most)
+BloomxFlushPending(Relation index, const BloomxDirectory *directory, int list, uint32 most)
 {
 	BloomxKeys	keys = directory->meta.keys;
 	Segments   *segments = palloc0(sizeof(Segments));
-	int			list = BloomxLongestList(directory);
 	uint64		taken = 0;
 
 	if (!keys.of_values)

@@ -251,21 +251,12 @@ ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 		EndMerge(index, directory, merge);
 }
 
-/* From few filters no geometry can be chosen: until there is one, the list may be as long as INSERT lets it be. */
-static bool
-ListIsTooLong(Relation index, const BloomxDirectory *directory, uint32 limit)
-{
-	int			list = BloomxLongestList(directory);
-	bool		open = directory->meta.keys.parts == 0 && !directory->meta.keys.of_values;
-
-	return BloomxListIsTooLong(&directory->meta, list, directory->list_words[list], open ? BloomxPendingLimit(index) : limit);
-}
-
 bool
 BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 {
 	BloomxDirectory *directory = BloomxReadDirectory(index, NULL);
 	BloomxMerge merge;
+	int			list = BloomxLongestList(directory);
 
 	/* what somebody has begun comes first */
 	if (directory->meta.merge.segment.rows > 0)
@@ -274,7 +265,8 @@ BloomxMergeStep(Relation index, uint32 pages, uint32 most, uint32 limit)
 		return true;
 	}
 	/* the list becomes segments; then a merge of those that are due begins */
-	if (!ListIsTooLong(index, directory, limit) || !BloomxFlushPending(index, directory, most))
+	if (!BloomxListIsTooLong(index, &directory->meta, list, directory->list_words[list], limit) ||
+		!BloomxFlushPending(index, directory, list, most))
 		return false;
 	directory = BloomxReadDirectory(index, NULL);
 	merge = PlanMergeOfSegments(directory, FAN_OUT);

@@ -61,7 +61,7 @@ extern void BloomxCreateSegment(Relation index, BloomxSegment *segment, const Bl
 #define FLUSH_PAGES 1024
 
 /*
- * Makes the rows on that many pages of the longest list segments.  False if there is
+ * Makes the rows on that many pages of a list segments.  False if there is
  * nothing to be made of them yet.  Needs the directory lock.
  */
-extern bool BloomxFlushPending(Relation index, const BloomxDirectory *directory, uint32 most);
+extern bool BloomxFlushPending(Relation index, const BloomxDirectory *directory, int list, uint32 most);
