@@ -447,19 +447,33 @@ identical(const blx_filter *a, const blx_filter *b)
 		bytes_equal(exported(a), exported(b));
 }
 
+/* blx_memory by take(), and what was asked for last. */
+static uint64_t asked_bytes;
+
+static inline void *
+take_for_core(void *arg, size_t bytes)
+{
+	(void) arg;
+	asked_bytes = bytes;
+	return take(bytes);
+}
+
+static inline void
+leave_to_release(void *arg, void *memory)
+{
+	(void) arg, (void) memory;
+}
+
+static const blx_memory memory_of_tests = {take_for_core, leave_to_release, NULL};
+
 /* A filter from interchange bytes; NULL and the error if they are refused. */
 static inline blx_filter *
 imported(const uint8_t *data, uint64_t length, blx_error *error)
 {
-	uint64_t	size;
-	blx_filter *f;
+	blx_filter *f = blx_import(data, length, &memory_of_tests, error);
 
-	if (!blx_import_check(data, length, &size, error))
-		return NULL;
-	f = take(size);
-	if (!blx_import_into(data, length, f, error))
-		return NULL;
-	CHECK(blx_size(f) == size, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", size, blx_size(f));
+	if (f != NULL)
+		CHECK(blx_size(f) == asked_bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", asked_bytes, blx_size(f));
 	return f;
 }
 
@@ -467,9 +481,7 @@ imported(const uint8_t *data, uint64_t length, blx_error *error)
 static inline bool
 acceptable(const uint8_t *data, uint64_t length, blx_error *error)
 {
-	uint64_t	size;
-
-	return blx_import_check(data, length, &size, error) && blx_import_into(data, length, take(size), error);
+	return blx_import(data, length, &memory_of_tests, error) != NULL;
 }
 
 /* The number of times that f can be folded. */

@@ -135,14 +135,3 @@ extern uint64_t blx_faster_size(uint64_t smallest);
 
 /* The partitioned_blocked geometry that carries the most keys at rate fpr in at most `bytes` bytes. */
 extern bool blx_plan_bytes(uint64_t bytes, double fpr, blx_geometry *g, blx_error *error);
-
-/* ---- format.c ---- */
-
-/* Validates interchange bytes; *size is the memory that blx_import_into needs. */
-extern bool blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error);
-
-/*
- * Reads bytes that passed blx_import_check into that much memory (`host` is
- * left alone), and checks the body as no later reader will.
- */
-extern bool blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error);

@@ -178,14 +178,6 @@ blx_export(const blx_filter *f, uint8_t *out)
 			blx_put_word(out + 8 * i, blx_cwords(f)[i]);
 }
 
-/* Reads an interchange header into a native one.  Nothing is checked yet. */
-static void
-read_header(const uint8_t *in, blx_filter *h)
-{
-	memcpy(h->magic, in, 4);
-	copy_numbers((uint8_t *) h, in, false);
-}
-
 /* True if the name has no zero byte and is padded with zeros. */
 static bool
 check_name(const uint8_t *name, unsigned name_len, size_t padded, blx_error *error)
@@ -211,58 +203,57 @@ wire_geometry(const blx_filter *header, const uint8_t *body)
 	return g;
 }
 
-bool
-blx_import_check(const uint8_t *in, uint64_t length, uint64_t *size, blx_error *error)
+/* Reads the header of interchange bytes into a native one, and finds the geometry and the body.  False if they belong to no filter. */
+static bool
+read_header(const uint8_t *in, uint64_t length, blx_filter *h, blx_geometry *g, const uint8_t **body, blx_error *error)
 {
-	blx_filter	header = {0};
 	size_t		name_bytes;
-	blx_geometry g;
-	const uint8_t *body;
-	uint64_t	body_bytes;
-	const blx_layout *row;
 
-	/* The header and the name, and where the body lies. */
 	if (length < WIRE_HEADER)
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "bloom filter is shorter than its header");
-	read_header(in, &header);
-	if (!check_header(&header, length + sizeof header.host, error))
+	memcpy(h->magic, in, 4);
+	copy_numbers((uint8_t *) h, in, false);
+	if (!check_header(h, length + sizeof h->host, error))
 		return false;
-	name_bytes = blx_header_bytes(header.name_len) - sizeof(blx_filter);
-	body = in + WIRE_HEADER + name_bytes;
-	body_bytes = length - WIRE_HEADER - name_bytes;
-	g = wire_geometry(&header, body);
-	if (!check_geometry(&header, &g, error) ||
-		!check_name(in + WIRE_HEADER, header.name_len, name_bytes, error))
-		return false;
+	name_bytes = blx_header_bytes(h->name_len) - sizeof(blx_filter);
+	*body = in + WIRE_HEADER + name_bytes;
+	*g = wire_geometry(h, *body);
+	return check_geometry(h, g, error) && check_name(in + WIRE_HEADER, h->name_len, name_bytes, error);
+}
 
-	/* The size in memory: computed from a body of another form, otherwise that of the bytes. */
-	row = blx_layout_row(header.layout);
+/* Sets *size to the size in memory: computed from a body of another form, otherwise that of the bytes. */
+static bool
+size_in_memory(const blx_filter *h, const blx_geometry *g, const uint8_t *body, uint64_t body_bytes, uint64_t *size, blx_error *error)
+{
+	const blx_layout *row = blx_layout_row(h->layout);
+
 	if (row->wire_check != NULL)
 	{
-		*size = 0;
 		if (!row->wire_check(body, body_bytes, error))
 			return false;
-		*size = blx_header_bytes(header.name_len) + 8 * row->wire_words(body);
+		*size = blx_header_bytes(h->name_len) + 8 * row->wire_words(body);
 		return true;
 	}
-	*size = length + sizeof header.host;
+	*size = blx_header_bytes(h->name_len) + body_bytes;
 	if (*size > BLX_MAX_BYTES)
 		return blx_fail(error, BLX_LIMIT, NULL, NULL, "a bloom filter of %llu bytes exceeds the limit of 1 GB",
 						(unsigned long long) *size);
-	if (row->check_body == NULL && *size != blx_bytes(&g, header.name_len))
-		return wrong_length(blx_bytes(&g, header.name_len) - sizeof header.host, length, error);
+	if (row->check_body == NULL && *size != blx_bytes(g, h->name_len))
+		return wrong_length(blx_bytes(g, h->name_len) - sizeof h->host, *size - sizeof h->host, error);
 	return true;
 }
 
 /*
- * Checks the body of an import.  Bits outside the parts would be counted as
- * set; a body that is more than bits has its own rules.
+ * Reads a body of words and checks it as no later reader will.  Bits outside the
+ * parts would be counted as set; a body that is more than bits has its own rules.
  */
 static bool
-check_imported(blx_filter *f, uint64_t size, blx_error *error)
+read_words(blx_filter *f, const uint8_t *body, uint64_t size, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
+	for (uint64_t i = 0; i < (size - blx_header_bytes(f->name_len)) / 8; i++)
+		blx_words(f)[i] = blx_get_word(body + 8 * i);
 	if (row->check_body != NULL && !(check_body(f, size, error) && check_linear(f, error)))
 		return false;
 	if (row->check_contents != NULL)
@@ -270,48 +261,31 @@ check_imported(blx_filter *f, uint64_t size, blx_error *error)
 	return blx_check_spare_bits(blx_cwords(f), (uint64_t) f->blocks * f->parts, f->part_bits, error);
 }
 
-bool
-blx_import_into(const uint8_t *in, uint64_t length, blx_filter *f, blx_error *error)
-{
-	blx_filter	header = {0};
-	blx_identity id;
-	blx_geometry g;
-	const uint8_t *body;
-	uint64_t   *words;
-	const blx_layout *row;
-
-	/* The header, which blx_import_check has checked. */
-	read_header(in, &header);
-	row = blx_layout_row(header.layout);
-	id = blx_identity_of(&header);
-	id.name = (const char *) in + WIRE_HEADER;
-	body = in + WIRE_HEADER + blx_header_bytes(header.name_len) - sizeof(blx_filter);
-	g = wire_geometry(&header, body);
-	blx_init_sized(f, &g, &id, header.capacity,
-				   row->wire_words != NULL ? blx_header_bytes(header.name_len) + 8 * row->wire_words(body) : length + sizeof header.host);
-	f->layout = header.layout;
-	f->expanded = header.expanded;
-	f->pending = header.pending;
-	if (row->from_wire != NULL)
-		return row->from_wire(f, body, error);
-
-	/* Otherwise the body is words. */
-	words = blx_words(f);
-	for (uint64_t i = 0; i < (uint64_t) (in + length - body) / 8; i++)
-		words[i] = blx_get_word(body + 8 * i);
-	return check_imported(f, length + sizeof header.host, error);
-}
-
 blx_filter *
 blx_import(const uint8_t *bytes, uint64_t length, const blx_memory *memory, blx_error *error)
 {
+	blx_filter	header = {0},
+			   *f;
+	blx_identity id;
+	blx_geometry g;
+	const uint8_t *body;
 	uint64_t	size;
-	blx_filter *f;
+	const blx_layout *row;
 
-	if (!blx_import_check(bytes, length, &size, error))
+	if (!read_header(bytes, length, &header, &g, &body, error) ||
+		!size_in_memory(&header, &g, body, (uint64_t) (bytes + length - body), &size, error))
 		return NULL;
 	f = blx_alloc(memory, size, error);
-	if (f == NULL || blx_import_into(bytes, length, f, error))
+	if (f == NULL)
+		return NULL;
+	id = blx_identity_of(&header);
+	id.name = (const char *) bytes + WIRE_HEADER;
+	blx_init_sized(f, &g, &id, header.capacity, size);
+	f->layout = header.layout;
+	f->expanded = header.expanded;
+	f->pending = header.pending;
+	row = blx_layout_row(header.layout);
+	if (row->from_wire != NULL ? row->from_wire(f, body, error) : read_words(f, body, size, error))
 		return f;
 	blx_free(f, memory);
 	return NULL;

@@ -16,12 +16,9 @@ static blx_filter *
 ImportFilter(const uint8 *bytes, uint64 length, int sqlstate, Node *context)
 {
 	blx_error	error;
-	uint64		size;
-	blx_filter *f = NULL;
+	blx_filter *f = blx_import(bytes, length, &FilterMemory, &error);
 
-	if (blx_import_check(bytes, length, &size, &error))
-		f = AllocFilter(size);
-	if (f == NULL || !blx_import_into(bytes, length, f, &error))
+	if (f == NULL)
 		errsave(context,
 				(errcode(error.code == BLX_LIMIT ? ERRCODE_PROGRAM_LIMIT_EXCEEDED : sqlstate),
 				 errmsg("%s", error.message),
