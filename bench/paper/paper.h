@@ -84,6 +84,23 @@ blank(blx_filter *f, const blx_geometry *g)
 	blx_init(f, g, &id, 0);
 }
 
+/* blx_memory for filters whose words begin at a cache line. */
+static inline void *
+alloc_aligned(void *arg, size_t bytes)
+{
+	(void) arg;
+	return (char *) must_alloc(64 + bytes) + 64 - sizeof(blx_filter);
+}
+
+static inline void
+free_aligned(void *arg, void *f)
+{
+	(void) arg;
+	free((char *) f + sizeof(blx_filter) - 64);
+}
+
+static const blx_memory aligned_memory = {alloc_aligned, free_aligned, NULL};
+
 /* An empty filter whose words begin at a cache line. */
 static inline blx_filter *
 new_filter(const blx_geometry *g)
@@ -93,7 +110,7 @@ new_filter(const blx_geometry *g)
 
 	if (!blx_geometry_check(g, &error))
 		die("%s: %s", blx_layout_name(g->layout), error.message);
-	f = (blx_filter *) (void *) ((char *) must_alloc(64 + blx_bytes(g, 0)) + 64 - sizeof(blx_filter));
+	f = alloc_aligned(NULL, blx_bytes(g, 0));
 	blank(f, g);
 	return f;
 }
@@ -101,7 +118,7 @@ new_filter(const blx_geometry *g)
 static inline void
 free_filter(blx_filter *f)
 {
-	free((char *) f + sizeof(blx_filter) - 64);
+	free_aligned(NULL, f);
 }
 
 /* Adds hashes.  A filter that grows is replaced. */
@@ -110,14 +127,11 @@ add_hashes(blx_filter **f, const uint64_t *hashes, size_t n)
 {
 	for (size_t done = blx_add(*f, hashes, n); done < n; done += blx_add(*f, hashes + done, n - done))
 	{
-		blx_filter *grown;
 		blx_error	error;
-		uint64_t	bytes;
+		blx_filter *grown = blx_grown(*f, &aligned_memory, &error);
 
-		if (!blx_grown_bytes(*f, &bytes, &error))
+		if (grown == NULL)
 			die("%s", error.message);
-		grown = (blx_filter *) (void *) ((char *) must_alloc(64 + bytes) + 64 - sizeof(blx_filter));
-		blx_grow(grown, *f);
 		free_filter(*f);
 		*f = grown;
 	}

@@ -91,7 +91,7 @@ exercise_chain(blx_filter *f)
 
 	for (size_t i = 0; i < LENGTH(hashes); i++)
 		hashes[i] = i == 0 ? 0 : i == 1 ? UINT64_MAX : random64();
-	if (blx_add(f, hashes, 1) == 0 && !blx_grown_bytes(f, &bytes, &error))
+	if (blx_add(f, hashes, 1) == 0 && blx_grown(f, &memory_of_tests, &error) == NULL)
 		return;
 	blx_details(f, ignore_detail, NULL);
 	f = with_keys(f, hashes, LENGTH(hashes));

@@ -39,6 +39,25 @@ release(void)
 		free(taken[--taken_count]);
 }
 
+/* blx_memory by take(), and what was asked for last. */
+static uint64_t asked_bytes;
+
+static inline void *
+take_for_core(void *arg, size_t bytes)
+{
+	(void) arg;
+	asked_bytes = bytes;
+	return take(bytes);
+}
+
+static inline void
+leave_to_release(void *arg, void *memory)
+{
+	(void) arg, (void) memory;
+}
+
+static const blx_memory memory_of_tests = {take_for_core, leave_to_release, NULL};
+
 static const blx_identity no_identity = {0, BLX_KEY_NONE, 0, NULL};
 
 static const uint8_t static_layouts[] = {BLX_STANDARD, BLX_PARTITIONED, BLX_BLOCKED, BLX_PARTITIONED_BLOCKED, BLX_HYBRID,
@@ -237,19 +256,16 @@ built(const blx_geometry *g, uint64_t capacity, const uint64_t *hashes, size_t n
 	return f;
 }
 
-/* f, whose layout grows, in the memory that it grows to. */
+/* f, whose layout grows, grown. */
 static inline blx_filter *
 grown(const blx_filter *f)
 {
-	uint64_t	bytes = 0;
 	blx_error	error;
-	blx_filter *larger;
+	blx_filter *larger = blx_grown(f, &memory_of_tests, &error);
 
-	if (!CHECK(blx_grown_bytes(f, &bytes, &error), "%s", error.message))
+	if (!CHECK(larger != NULL, "%s", error.message))
 		exit(1);
-	larger = take(bytes);
-	blx_grow(larger, f);
-	CHECK(blx_size(larger) == bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", bytes, blx_size(larger));
+	CHECK(blx_size(larger) == asked_bytes, "%" PRIu64 " bytes were announced, %" PRIu64 " are used", asked_bytes, blx_size(larger));
 	return larger;
 }
 
@@ -446,25 +462,6 @@ identical(const blx_filter *a, const blx_filter *b)
 		blx_value_hash(a, 7) == blx_value_hash(b, 7) &&
 		bytes_equal(exported(a), exported(b));
 }
-
-/* blx_memory by take(), and what was asked for last. */
-static uint64_t asked_bytes;
-
-static inline void *
-take_for_core(void *arg, size_t bytes)
-{
-	(void) arg;
-	asked_bytes = bytes;
-	return take(bytes);
-}
-
-static inline void
-leave_to_release(void *arg, void *memory)
-{
-	(void) arg, (void) memory;
-}
-
-static const blx_memory memory_of_tests = {take_for_core, leave_to_release, NULL};
 
 /* A filter from interchange bytes; NULL and the error if they are refused. */
 static inline blx_filter *

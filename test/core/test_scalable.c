@@ -390,12 +390,11 @@ test_refusals(void)
 	{
 		blx_geometry g = {BLX_SCALABLE, 1, 1, 1, 64, .parameters = {16, 32768}};
 		blx_filter *f = built(&g, 0, NULL, 0);
-		uint64_t	bytes,
-				   *stages = blx_words(f) + 2;
+		uint64_t   *stages = blx_words(f) + 2;
 		blx_error	error;
 
 		stages[1] |= UINT64_C(26) << 48;	/* only the record is read */
-		CHECK(!blx_grown_bytes(f, &bytes, &error) && error.code == BLX_LIMIT, "%s", error.message);
+		CHECK(blx_grown(f, NULL, &error) == NULL && error.code == BLX_LIMIT, "%s", error.message);
 		release();
 	}
 }

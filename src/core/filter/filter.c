@@ -35,38 +35,33 @@ blx_add(blx_filter *f, const uint64_t *hashes, size_t n)
 
 static const char sealed[] = "It is sealed: it was made of all its keys at once.";
 
-bool
-blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error)
-{
-	const blx_layout *row = blx_layout_row(f->layout);
-
-	if (row->traits & BLX_SEALED)
-		return blx_fail(error, BLX_UNSUPPORTED, sealed,
-						"Build it again of all keys, or put new keys into a second filter.",
-						"a filter of layout %s takes no more keys", row->name);
-	if (row->grown_words == NULL)
-		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s does not grow", row->name);
-	*bytes = blx_header_bytes(f->name_len) + 8 * row->grown_words(f);
-	if (*bytes > BLX_MAX_BYTES)
-		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
-						"the bloom filter would grow beyond the limit of 1 GB");
-	return true;
-}
-
-bool
-blx_grow(blx_filter *dst, const blx_filter *f)
+blx_filter *
+blx_grown(const blx_filter *f, const blx_memory *memory, blx_error *error)
 {
 	blx_geometry g = blx_geometry_of(f);
 	blx_identity id = blx_identity_of(f);
 	const blx_layout *row = blx_layout_row(f->layout);
 	uint64_t	bytes;
+	blx_filter *result;
 
-	if (!blx_grown_bytes(f, &bytes, NULL))
-		return false;
-	blx_init_sized(dst, &g, &id, f->capacity, bytes);
-	dst->layout = f->layout;
-	dst->pending = f->pending;
-	return row->grow(dst, f);
+	if (row->traits & BLX_SEALED)
+		return blx_fail(error, BLX_UNSUPPORTED, sealed,
+						"Build it again of all keys, or put new keys into a second filter.",
+						"a filter of layout %s takes no more keys", row->name), NULL;
+	if (row->grown_words == NULL)
+		return blx_fail(error, BLX_UNSUPPORTED, NULL, NULL, "a filter of layout %s does not grow", row->name), NULL;
+	bytes = blx_header_bytes(f->name_len) + 8 * row->grown_words(f);
+	if (bytes > BLX_MAX_BYTES)
+		return blx_fail(error, BLX_LIMIT, NULL, "Split the keys among several filters.",
+						"the bloom filter would grow beyond the limit of 1 GB"), NULL;
+	result = blx_alloc(memory, bytes, error);
+	if (result != NULL)
+	{
+		blx_init_sized(result, &g, &id, f->capacity, bytes);
+		result->pending = f->pending;
+		row->grow(result, f);
+	}
+	return result;
 }
 
 size_t

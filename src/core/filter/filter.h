@@ -26,16 +26,13 @@ extern bool blx_capacity_valid(uint64_t capacity, blx_error *error);
 
 /*
  * Adds key hashes, in order; returns how many it took.  Fewer than n: the
- * filter must grow (blx_grow) before it takes the next.  Layouts of a fixed
+ * filter must grow (blx_grown) before it takes the next.  Layouts of a fixed
  * size take all.
  */
 extern size_t blx_add(blx_filter *f, const uint64_t *hashes, size_t n);
 
-/* The size that f must grow to; BLX_LIMIT when that is larger than a filter can be. */
-extern bool blx_grown_bytes(const blx_filter *f, uint64_t *bytes, blx_error *error);
-
-/* Writes f, grown, into that much memory, except `host`.  False if f does not grow, or is a set that must grow more. */
-extern bool blx_grow(blx_filter *dst, const blx_filter *f);
+/* f, of a layout that grows, with room for the next key.  NULL and BLX_LIMIT if that is larger than a filter can be. */
+extern blx_filter *blx_grown(const blx_filter *f, const blx_memory *memory, blx_error *error);
 
 /*
  * The test, if only the header of a filter is in memory, or its head (enum

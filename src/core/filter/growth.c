@@ -340,20 +340,6 @@ grow_set(const blx_filter *set, const blx_growth *growth, blx_error *error)
 	return result;
 }
 
-static blx_filter *
-grow_filter(const blx_filter *f, const blx_memory *memory, blx_error *error)
-{
-	uint64_t	bytes;
-	blx_filter *result;
-
-	if (!blx_grown_bytes(f, &bytes, error))
-		return NULL;
-	result = blx_alloc(memory, bytes, error);
-	if (result != NULL)
-		blx_grow(result, f);
-	return result;
-}
-
 /* ---- growing ---- */
 
 /* Frees f, which has grown, unless the caller owns it.  Returns what it grew into; NULL if that failed. */
@@ -390,7 +376,7 @@ blx_add_growing(blx_filter *f, const uint64_t *hashes, size_t n, const blx_growt
 			continue;
 		f = replace(f, f->layout == BLX_HASHES
 					? grow_set(f, growth, error)
-					: grow_filter(f, growth->memory, error), callers, growth->memory);
+					: blx_grown(f, growth->memory, error), callers, growth->memory);
 		if (f == NULL)
 			return NULL;
 	}

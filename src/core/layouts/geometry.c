@@ -219,7 +219,7 @@ blx_size(const blx_filter *f)
 void
 blx_init(blx_filter *f, const blx_geometry *g, const blx_identity *id, uint64_t capacity)
 {
-	const blx_layout *row = blx_layout_row(g->layout);
+	const blx_layout *row = blx_filter_row(g->layout);
 
 	if (row == NULL)
 		return;

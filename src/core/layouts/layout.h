@@ -199,11 +199,10 @@ typedef struct blx_layout
 
 	/*
 	 * Growing, after add took fewer keys than it was given.  grown_words returns
-	 * the words of the next size; grow copies f into a dst of that size.  False
-	 * if dst must be larger still.
+	 * the words of the next size; grow copies f into a dst of that size.
 	 */
 	uint64_t	(*grown_words) (const blx_filter *f);
-	bool		(*grow) (blx_filter *dst, const blx_filter *f);
+	void		(*grow) (blx_filter *dst, const blx_filter *f);
 
 	/* The union, if it is not a merge.  dst has a's header and *words words, which are zeros after the parameters. */
 	bool		(*union_words) (const blx_filter *a, const blx_filter *b, uint64_t *words, blx_error *error);

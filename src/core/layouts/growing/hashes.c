@@ -651,35 +651,6 @@ words(const blx_filter *f)
 	return PREFIX_WORDS + blx_hashes_slots(f);
 }
 
-/* The slots of an empty set that is made from a geometry.  Few, since nothing is known of its keys, and it grows. */
-#define FIRST_SLOTS 8
-
-static uint64_t
-body_words_of(const blx_geometry *g)
-{
-	(void) g;
-	return PREFIX_WORDS + FIRST_SLOTS;
-}
-
-static void
-init(blx_filter *f)
-{
-	blx_words(f)[SLOTS] = FIRST_SLOTS;
-}
-
-static uint64_t
-grown_words(const blx_filter *f)
-{
-	return PREFIX_WORDS + 2 * blx_hashes_slots(f);
-}
-
-static bool
-grow(blx_filter *dst, const blx_filter *f)
-{
-	blx_words(dst)[SLOTS] = 2 * blx_hashes_slots(f);
-	return blx_hashes_copy(dst, f);
-}
-
 /* The header of a planned set has the geometry of the filter that it will become, with the layout in `pending`. */
 static bool
 check_header(const blx_filter *h, blx_error *error)
@@ -843,9 +814,7 @@ const blx_layout blx_layout_hashes = {
 	},
 	.add = add_some,
 	.test = test,
-	.body_words = body_words_of,
 	.words = words,
-	.init = init,
 	.check_header = check_header,
 	.check_body = check_body,
 	.check_linear = check_table,
@@ -856,8 +825,6 @@ const blx_layout blx_layout_hashes = {
 	.wire_check = wire_check,
 	.wire_words = wire_words,
 	.from_wire = from_wire,
-	.grown_words = grown_words,
-	.grow = grow,
 	.bits_in = no_bits,
 	.bits_set = no_bits,
 	.cardinality = cardinality,

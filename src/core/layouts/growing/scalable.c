@@ -474,7 +474,7 @@ grown_words(const blx_filter *f)
 }
 
 /* Adds an empty stage in front, and copies the records and the words of the others behind it. */
-static bool
+static void
 grow(blx_filter *dst, const blx_filter *f)
 {
 	const uint64_t *from = blx_cwords(f);
@@ -486,7 +486,6 @@ grow(blx_filter *dst, const blx_filter *f)
 	memcpy(to + RECORDS + 1, from + RECORDS, 8 * from[STAGES]);
 	memcpy(to + RECORDS + to[STAGES] + blx_groups_words(newest.shape), from + RECORDS + from[STAGES],
 		   8 * (words(f) - RECORDS - from[STAGES]));
-	return true;
 }
 
 /* ---- a chain that was made elsewhere (filter/growth.h) ---- */

@@ -303,14 +303,13 @@ grown_words(const blx_filter *f)
 	return block_at(f, total + more);
 }
 
-static bool
+static void
 grow(blx_filter *dst, const blx_filter *f)
 {
 	uint64_t	words = grown_words(f);
 
 	memcpy(blx_words(dst), blx_cwords(f), 8 * words_of(f));
 	blx_words(dst)[TOTAL] = (words - FIRST_BLOCK) / block_words(f);
-	return true;
 }
 
 /* ---- validation ---- */

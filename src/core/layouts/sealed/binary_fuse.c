@@ -331,7 +331,7 @@ check_contents(blx_filter *f, blx_error *error)
 	return blx_check_spare_bits(shape.slots, 1, blx_bits(&g), error);
 }
 
-/* Nothing can be added: the message is that of blx_grown_bytes. */
+/* Nothing can be added: the message is that of blx_grown. */
 static size_t
 add(blx_filter *f, const uint64_t *hashes, size_t n)
 {
