@@ -199,19 +199,11 @@ HashBpchar(KeyType *key, Datum value, uint64 seed)
 	return hash;
 }
 
-/* unknown */
+/* unknown, name */
 uint64
 HashCString(KeyType *key, Datum value, uint64 seed)
 {
 	return blx_hash_bytes(DatumGetCString(value), strlen(DatumGetCString(value)), seed);
-}
-
-uint64
-HashName(KeyType *key, Datum value, uint64 seed)
-{
-	const char *name = NameStr(*DatumGetName(value));
-
-	return blx_hash_bytes(name, strlen(name), seed);
 }
 
 /* uuid, macaddr, macaddr8: fixed-length arrays of bytes */

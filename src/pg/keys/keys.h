@@ -18,11 +18,13 @@ typedef struct KeyType KeyType;
 /* How a text is read as a key of another type (reading.c). */
 typedef struct KeyReader KeyReader;
 
+typedef uint64 KeyHashFunction(KeyType *key, Datum value, uint64 seed);
+
 struct KeyType
 {
 	Oid			type;			/* as the call passes it; InvalidOid = not looked up yet */
 	blx_identity identity;		/* its seed is unused */
-	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
+	KeyHashFunction *hash;
 	int16		length;			/* of the base type, for arrays of it */
 	bool		by_value;
 	char		align;
@@ -135,31 +137,11 @@ typedef struct NumericText
 
 extern void MakeNumericText(NumericText *text, const struct varlena *number);
 
-extern uint64 HashInt2(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashInt4(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashInt8(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashFloat4(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashFloat8(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashNumeric(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashVarlena(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashBpchar(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashCString(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashName(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashFixedBytes(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashBool(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashChar(KeyType *key, Datum value, uint64 seed);
-extern uint64 Hash32Bits(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashTimeTz(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashTid(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashInterval(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashInet(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashEnum(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashByType(KeyType *key, Datum value, uint64 seed);
+extern KeyHashFunction HashInt2, HashInt4, HashInt8, HashFloat4, HashFloat8, HashNumeric;
+extern KeyHashFunction HashVarlena, HashBpchar, HashCString, HashFixedBytes;
+extern KeyHashFunction HashBool, HashChar, Hash32Bits, HashTimeTz, HashTid, HashInterval, HashInet;
+extern KeyHashFunction HashEnum, HashByType;
 
 /* ---- containers.c: key->parts must be set, except for jsonb ---- */
-extern uint64 HashArrayValue(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashRow(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashStoredRow(KeyType *key, Datum value, uint64 seed);	/* NULLs at the end make no difference */
-extern uint64 HashRange(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashMultirange(KeyType *key, Datum value, uint64 seed);
-extern uint64 HashJsonb(KeyType *key, Datum value, uint64 seed);
+extern KeyHashFunction HashArrayValue, HashRow, HashRange, HashMultirange, HashJsonb;
+extern KeyHashFunction HashStoredRow;	/* NULLs at the end make no difference */

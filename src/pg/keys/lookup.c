@@ -34,7 +34,7 @@ static const struct
 {
 	Oid			type;
 	uint8		code;			/* BLX_KEY_NAMED: known by its SQL name */
-	uint64		(*hash) (KeyType *key, Datum value, uint64 seed);
+	KeyHashFunction *hash;
 }			key_types[] =
 {
 	{INT2OID, BLX_KEY_INTEGER, HashInt2},
@@ -44,7 +44,7 @@ static const struct
 	{FLOAT8OID, BLX_KEY_FLOAT, HashFloat8},
 	{NUMERICOID, BLX_KEY_NUMERIC, HashNumeric},
 	{UNKNOWNOID, BLX_KEY_TEXT, HashCString},	/* a literal inside ROW(...) */
-	{NAMEOID, BLX_KEY_TEXT, HashName},
+	{NAMEOID, BLX_KEY_TEXT, HashCString},
 	{VARCHAROID, BLX_KEY_TEXT, HashVarlena},
 	{TEXTOID, BLX_KEY_TEXT, HashVarlena},
 	{BPCHAROID, BLX_KEY_BPCHAR, HashBpchar},
@@ -258,7 +258,7 @@ LookupRowColumn(KeyType *part, Form_pg_attribute column, Datum value, bool isnul
 			 errhint("Cast it to a composite type.")));
 }
 
-/* The values matter only for columns that are rows without a named type. */
+/* Frees the description of the columns.  The values matter only for columns that are rows without a named type. */
 static bool
 LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *nulls, MemoryContext context, Node *soft)
 {
@@ -287,26 +287,8 @@ LookupColumns(KeyType *key, TupleDesc columns, const Datum *values, const bool *
 	SetKeyTypeName(key, name.data, NULL, context);
 	key->hash = HashRow;
 	pfree(name.data);
-	return true;
-}
-
-static bool
-LookupRow(KeyType *key, Oid type, MemoryContext context, Node *soft)
-{
-	TupleDesc	columns = lookup_rowtype_tupdesc_copy(type, -1);
-	bool		found = LookupColumns(key, columns, NULL, NULL, context, soft);
-
 	FreeTupleDesc(columns);
-	return found;
-}
-
-/* The columns are not known yet. */
-static void
-LookupAnonymousRow(KeyType *key, MemoryContext context)
-{
-	key->row_context = AllocSetContextCreate(context, "bloom filter key row", ALLOCSET_SMALL_SIZES);
-	key->row_type = InvalidOid;
-	key->hash = HashRow;
+	return true;
 }
 
 static bool
@@ -344,7 +326,6 @@ LookupRowOf(KeyType *key, Datum value, Node *soft)
 		found = SetRow(key, type, typmod, values, nulls, columns, soft);
 		pfree(values);
 		pfree(nulls);
-		FreeTupleDesc(columns);
 	}
 	FreeIfDetoasted(row, value);
 	return found;
@@ -366,11 +347,7 @@ LookupRowOfArray(KeyType *key, Datum array)
 bool
 LookupRowOfTypmod(KeyType *key, int32 typmod, Node *soft)
 {
-	TupleDesc	columns = lookup_rowtype_tupdesc_copy(RECORDOID, typmod);
-	bool		found = SetRow(key, RECORDOID, typmod, NULL, NULL, columns, soft);
-
-	FreeTupleDesc(columns);
-	return found;
+	return SetRow(key, RECORDOID, typmod, NULL, NULL, lookup_rowtype_tupdesc_copy(RECORDOID, typmod), soft);
 }
 
 /* ---- ranges ---- */
@@ -434,9 +411,10 @@ LookupOther(KeyType *key, Oid base, Oid collation, MemoryContext context, Node *
 	check_stack_depth();
 	if (OidIsValid(element))
 		return LookupArray(key, element, collation, context, soft);
-	if (base == RECORDOID)
+	if (base == RECORDOID)		/* the columns are not known yet */
 	{
-		LookupAnonymousRow(key, context);
+		key->row_context = AllocSetContextCreate(context, "bloom filter key row", ALLOCSET_SMALL_SIZES);
+		key->hash = HashRow;
 		return true;
 	}
 	switch (get_typtype(base))
@@ -446,7 +424,7 @@ LookupOther(KeyType *key, Oid base, Oid collation, MemoryContext context, Node *
 			key->hash = HashEnum;
 			return true;
 		case TYPTYPE_COMPOSITE:
-			return LookupRow(key, base, context, soft);
+			return LookupColumns(key, lookup_rowtype_tupdesc_copy(base, -1), NULL, NULL, context, soft);
 		case TYPTYPE_RANGE:
 		case TYPTYPE_MULTIRANGE:
 			return LookupRange(key, base, context, soft);
