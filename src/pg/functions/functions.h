@@ -50,6 +50,27 @@ ElementKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 	return key;
 }
 
+/* The hash of argument n, a key, in f; an error if it does not belong there. */
+static inline uint64
+HashArgument(FunctionCallInfo fcinfo, int n, const blx_filter *f)
+{
+	KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), n);
+
+	CheckKeyType(f, key);
+	return HashKey(key, PG_GETARG_DATUM(n), f->seed);
+}
+
+/* The same of the elements of argument n that are not NULL, *count of them. */
+static inline uint64 *
+HashElements(FunctionCallInfo fcinfo, int n, const blx_filter *f, int *count)
+{
+	KeyType    *key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), n);
+	bool		nulls;
+
+	CheckKeyType(f, key);
+	return HashArray(key, PG_GETARG_DATUM(n), f->seed, count, &nulls);
+}
+
 /*
  * Functions that change a filter by keys are not strict, for a NULL key must not
  * wipe the filter: if one of the first two arguments is NULL, the result is

@@ -156,20 +156,16 @@ MakeVersions(const blx_filter *f, const blx_identity *keys, const uint64 *hashes
 
 /* ---- one object ---- */
 
+/* Also as the end of its memory context. */
 static void
-Leave(ExpandedFilter *object)
+Leave(void *arg)
 {
+	ExpandedFilter *object = arg;
 	Versions   *shared = object->shared;
 
 	dlist_delete(&object->node);
 	if (--shared->alive == 0)
 		MemoryContextDelete(shared->context);
-}
-
-static void
-AtEnd(void *object)
-{
-	Leave(object);
 }
 
 static void
@@ -270,7 +266,7 @@ NewVersion(void)
 	EOH_init_header(&object->header, &methods, context);
 	object->magic = EXPANDED_MAGIC;
 	object->is_state = false;
-	object->at_end.func = AtEnd;
+	object->at_end.func = Leave;
 	object->at_end.arg = object;
 	return object;
 }
@@ -358,8 +354,8 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 	return datum;
 }
 
-static pg_attribute_always_inline Datum
-Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+Datum
+NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
 	ExpandedFilter *old = GetExpanded(datum);
 	ExpandedFilter *object;
@@ -377,23 +373,6 @@ Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 	CheckOverfill(shared, n);
 	Extend(shared, hashes, n);
 	return Publish(object, shared, shared->newest);
-}
-
-Datum
-NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
-{
-	return Succeed(datum, keys, hashes, n);
-}
-
-Datum
-NextVersionWithKey(Datum datum, KeyType *type, Datum key)
-{
-	const blx_filter *f = ExpandedHeaderOf(datum);
-	uint64		hash;
-
-	CheckKeyType(f, type);
-	hash = HashKey(type, key, f->seed);
-	return Succeed(datum, &type->identity, &hash, 1);
 }
 
 /* ---- states ---- */

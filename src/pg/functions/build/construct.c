@@ -153,6 +153,13 @@ HeaderOf(Datum datum)
 	return DatumIsExpanded(datum) ? ExpandedHeaderOf(datum) : DatumGetFilter(datum);
 }
 
+/* Whose keys HashArgument and HashElements have hashed. */
+static const blx_identity *
+KeysOfCall(FunctionCallInfo fcinfo)
+{
+	return &GetCallCache(fcinfo->flinfo)->key.identity;
+}
+
 /* The filter, whose header HeaderOf gave, and more keys, as a new value. */
 static Datum
 WithHashes(Datum datum, const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n)
@@ -178,18 +185,13 @@ Datum
 bloom_add(PG_FUNCTION_ARGS)
 {
 	const blx_filter *f;
-	KeyType    *key;
 	uint64		hash;
 
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
-	key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
-	if (DatumIsExpanded(PG_GETARG_DATUM(0)))
-		return NextVersionWithKey(PG_GETARG_DATUM(0), key, PG_GETARG_DATUM(1));
-	f = DatumGetFilter(PG_GETARG_DATUM(0));
-	CheckKeyType(f, key);
-	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
-	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1));
+	f = HeaderOf(PG_GETARG_DATUM(0));
+	hash = HashArgument(fcinfo, 1, f);
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), &hash, 1));
 }
 
 /* bloom_add_all(f bloomfilter, vs anycompatiblearray): NULL elements are skipped */
@@ -198,18 +200,14 @@ Datum
 bloom_add_all(PG_FUNCTION_ARGS)
 {
 	const blx_filter *f;
-	KeyType    *key;
 	uint64	   *hashes;
 	int			n;
-	bool		nulls;
 
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = HeaderOf(PG_GETARG_DATUM(0));
-	key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
-	CheckKeyType(f, key);
-	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
-	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, &key->identity, hashes, n));
+	hashes = HashElements(fcinfo, 1, f, &n);
+	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), hashes, n));
 }
 
 /*
@@ -225,14 +223,11 @@ bloom_test_and_add(PG_FUNCTION_ARGS)
 
 	if (!HasNothingToChange(fcinfo))
 	{
-		KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
 		const blx_filter *f = DatumGetFilter(PG_GETARG_DATUM(0));
-		uint64		hash;
+		uint64		hash = HashArgument(fcinfo, 1, f);
 
-		CheckKeyType(f, key);
-		hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
 		values[1] = BoolGetDatum(!blx_test_inline(f, hash));
-		values[0] = WithHashes(PG_GETARG_DATUM(0), f, &key->identity, &hash, 1);
+		values[0] = WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), &hash, 1);
 	}
 	return MakeRow(fcinfo, values, nulls);
 }

@@ -161,13 +161,10 @@ PG_FUNCTION_INFO_V1(bloom_get);
 Datum
 bloom_get(PG_FUNCTION_ARGS)
 {
-	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	KeyType    *key = ArgumentKeyType(fcinfo, cache, 1);
-	TestedFilter tested = GetTestedFilter(cache, PG_GETARG_DATUM(0), 1);
+	TestedFilter tested = GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0), 1);
 	uint32		value;
 
-	CheckKeyType(tested.filter, key);
-	if (!GetValue(&tested, HashKey(key, PG_GETARG_DATUM(1), tested.filter->seed), &value))
+	if (!GetValue(&tested, HashArgument(fcinfo, 1, tested.filter), &value))
 		PG_RETURN_NULL();
 	PG_RETURN_INT32((int32) value);
 }

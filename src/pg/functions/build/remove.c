@@ -34,15 +34,12 @@ Datum
 bloom_remove(PG_FUNCTION_ARGS)
 {
 	blx_filter *f;
-	KeyType    *key;
 	uint64		hash;
 
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
-	CheckKeyType(f, key);
-	hash = HashKey(key, PG_GETARG_DATUM(1), f->seed);
+	hash = HashArgument(fcinfo, 1, f);
 	PG_RETURN_FILTER(WithoutHashes(f, &hash, 1));
 }
 
@@ -52,17 +49,13 @@ Datum
 bloom_remove_all(PG_FUNCTION_ARGS)
 {
 	blx_filter *f;
-	KeyType    *key;
 	uint64	   *hashes;
 	int			n;
-	bool		nulls;
 
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1);
-	CheckKeyType(f, key);
-	hashes = HashArray(key, PG_GETARG_DATUM(1), f->seed, &n, &nulls);
+	hashes = HashElements(fcinfo, 1, f, &n);
 	PG_RETURN_FILTER(WithoutHashes(f, hashes, n));
 }
 
@@ -81,9 +74,9 @@ bloom_remove_hash(PG_FUNCTION_ARGS)
 
 /* A block has as many planes as a counter has bits, so the filter is read whole. */
 static const blx_filter *
-FilterToCount(CallCache *cache, Datum datum)
+FilterToCount(FunctionCallInfo fcinfo)
 {
-	return GetTestedFilter(cache, datum, PG_INT32_MAX).filter;
+	return GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0), PG_INT32_MAX).filter;
 }
 
 /* The least of a key's counters. */
@@ -101,12 +94,9 @@ PG_FUNCTION_INFO_V1(bloom_key_count);
 Datum
 bloom_key_count(PG_FUNCTION_ARGS)
 {
-	CallCache  *cache = GetCallCache(fcinfo->flinfo);
-	const blx_filter *f = FilterToCount(cache, PG_GETARG_DATUM(0));
-	KeyType    *key = ArgumentKeyType(fcinfo, cache, 1);
+	const blx_filter *f = FilterToCount(fcinfo);
 
-	CheckKeyType(f, key);
-	return CountOf(f, HashKey(key, PG_GETARG_DATUM(1), f->seed));
+	return CountOf(f, HashArgument(fcinfo, 1, f));
 }
 
 /* bloom_key_count_hash(f bloomfilter, hash bigint) */
@@ -114,9 +104,7 @@ PG_FUNCTION_INFO_V1(bloom_key_count_hash);
 Datum
 bloom_key_count_hash(PG_FUNCTION_ARGS)
 {
-	const blx_filter *f = FilterToCount(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0));
-
-	return CountOf(f, (uint64) PG_GETARG_INT64(1));
+	return CountOf(FilterToCount(fcinfo), (uint64) PG_GETARG_INT64(1));
 }
 
 /* bloom_drop_counters(f bloomfilter) */
