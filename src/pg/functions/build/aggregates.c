@@ -25,6 +25,7 @@ typedef struct Transition
 	MemoryContext context;		/* the aggregate's */
 	blx_filter *filter;			/* NULL before the first row */
 	Datum		object;			/* the expanded object that holds filter, or 0 when it is flat */
+	MemoryContext outside;		/* what SetFilter switches back to */
 } Transition;
 
 /* The state in argument 0, which the aggregate owns: it may be changed in place. */
@@ -52,19 +53,20 @@ OpenState(FunctionCallInfo fcinfo)
 	return state;
 }
 
-/* Where a filter of that size is to be made that becomes the state. */
-static MemoryContext
-ContextFor(Transition *state, uint64 size)
+/* Switches to where a filter of that size is to be made that becomes the state.  SetFilter switches back. */
+static void
+EnterContextFor(Transition *state, uint64 size)
 {
 	if (state->object == (Datum) 0 && size >= EXPANDED_BYTES)
 		state->object = MakeState(state->context, ExpectedKeys(state->call, 0));
-	return state->object ? StateContext(state->object) : CurrentMemoryContext;
+	state->outside = MemoryContextSwitchTo(state->object ? StateContext(state->object) : CurrentMemoryContext);
 }
 
 static void
 SetFilter(Transition *state, blx_filter *f)
 {
 	state->filter = state->object ? SetState(state->object, f) : f;
+	MemoryContextSwitchTo(state->outside);
 }
 
 static Datum
@@ -76,10 +78,8 @@ CloseState(Transition *state)
 static void
 SetStateToCopy(Transition *state, const blx_filter *f)
 {
-	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(f)));
-
+	EnterContextFor(state, blx_size(f));
 	SetFilter(state, CopyFilter(f));
-	MemoryContextSwitchTo(old);
 }
 
 /* Makes room for `count` hashes in the set, or makes it a filter. */
@@ -88,10 +88,9 @@ GrowState(Transition *state, uint64 count)
 {
 	blx_geometry planned = blx_geometry_of(state->filter);
 	uint64		size = Max(2 * blx_size(state->filter), state->filter->pending ? blx_bytes(&planned, 0) : 0);
-	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, Max(size, 2 * sizeof(uint64) * count)));
 
+	EnterContextFor(state, Max(size, 2 * sizeof(uint64) * count));
 	SetFilter(state, MakeRoomForHashes(state->filter, count, ExpectedKeys(state->call, count)));
-	MemoryContextSwitchTo(old);
 }
 
 static void
@@ -120,24 +119,12 @@ StartState(Transition *state, const blx_identity *keys, const blx_geometry *plan
 	identity.seed = seed;
 	if (planned == NULL || blx_is_sealed(planned->layout) ||
 		(blx_takes_sets(planned->layout) && !BeginsAsFilter(state->call, planned)))
-		SetFilter(state, NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(state->call)));
+		state->filter = NewHashes(planned, &identity, capacity, planned ? 0 : ExpectedRows(state->call));
 	else
 	{
-		MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_bytes(planned, identity.name_len)));
-
+		EnterContextFor(state, blx_bytes(planned, identity.name_len));
 		SetFilter(state, NewFilter(planned, &identity, capacity));
-		MemoryContextSwitchTo(old);
 	}
-}
-
-/* The state takes the key type of its first key. */
-static void
-SetStateToCopyFor(Transition *state, const blx_identity *keys)
-{
-	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(state->filter)));
-
-	SetFilter(state, CopyForKeys(state->filter, keys));
-	MemoryContextSwitchTo(old);
 }
 
 static Datum
@@ -149,7 +136,10 @@ AddRow(FunctionCallInfo fcinfo, Transition *state)
 
 		CheckKeyType(state->filter, key);
 		if (state->filter->key_type == BLX_KEY_NONE)	/* INITCOND of somebody's own aggregate */
-			SetStateToCopyFor(state, &key->identity);
+		{
+			EnterContextFor(state, blx_size(state->filter));
+			SetFilter(state, CopyForKeys(state->filter, &key->identity));
+		}
 		AddHash(state, HashKey(key, PG_GETARG_DATUM(1), state->filter->seed));
 	}
 	return CloseState(state);
@@ -297,7 +287,6 @@ UniteState(Transition *state, const blx_filter *other)
 	blx_identity my_identity = blx_identity_of(f),
 				their_identity = blx_identity_of(other);
 	bool		same_keys = f->key_type != BLX_KEY_NONE && blx_same_keys(&my_identity, &their_identity);
-	MemoryContext old;
 
 	/* a set: add its hashes one by one, after making room for all of them */
 	if (same_keys && other->layout == BLX_HASHES && !blx_is_blank(f) && (blx_traits(f->layout) & (BLX_STREAM | BLX_SEALED)) == 0)
@@ -324,18 +313,15 @@ UniteState(Transition *state, const blx_filter *other)
 		return;
 	}
 	/* anything else: a new filter */
-	old = MemoryContextSwitchTo(ContextFor(state, Max(blx_size(f), blx_size(other))));
+	EnterContextFor(state, Max(blx_size(f), blx_size(other)));
 	SetFilter(state, UnionFilters(f, other));
-	MemoryContextSwitchTo(old);
 }
 
 static void
 IntersectState(Transition *state, const blx_filter *other)
 {
-	MemoryContext old = MemoryContextSwitchTo(ContextFor(state, blx_size(state->filter) + blx_size(other)));
-
+	EnterContextFor(state, blx_size(state->filter) + blx_size(other));
 	SetFilter(state, IntersectFilters(state->filter, other));
-	MemoryContextSwitchTo(old);
 }
 
 /*
