@@ -105,7 +105,7 @@ intersect(FILE *csv, const blx_geometry *g, uint64_t n)
 	blx_geometry both;
 	blx_error	error;
 
-	if (blx_intersection_geometry(a, b, &both, &error))
+	if (blx_combined_geometry(BLX_INTERSECTION, a, b, &both, &error))
 	{
 		blx_filter *f = new_filter(&both);
 

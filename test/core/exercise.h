@@ -139,7 +139,7 @@ exercise_sealed(const blx_filter *f)
 		CHECK(!blx_test(f, hash) || blx_test(small, hash), "a prefix that says no");
 	}
 	CHECK(!blx_fold_geometry(f, 1, &g, &error), "folded");
-	blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &g, &error);
+	blx_shrink_geometry(f, 0.5, false, take(blx_shrink_scratch(f)), &g, &error);
 }
 
 static inline void
@@ -209,7 +209,7 @@ exercise_filter(blx_filter *f, bool tidy)
 	if (counting)
 	{
 		CHECK(blx_compare(bits_of(union_of(f, f)), bits_of(f)) == 0, "%s: f | f", describe(&g));
-		CHECK(!blx_intersection_geometry(f, f, &h, &error), "%s: f & f", describe(&g));
+		CHECK(!blx_combined_geometry(BLX_INTERSECTION, f, f, &h, &error), "%s: f & f", describe(&g));
 		exercise_counters(f, hashes, LENGTH(hashes));
 		blx_add(f, hashes, LENGTH(hashes));
 	}
@@ -221,7 +221,7 @@ exercise_filter(blx_filter *f, bool tidy)
 	CHECK(blx_disjoint(f, f, &certain, &error) && !certain, "%s is not disjoint from itself", describe(&g));
 	if (!resizes(&g) && g.hashing == BLX_INDEPENDENT)
 	{
-		CHECK(!blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &h, &error), "shrink %s", describe(&g));
+		CHECK(!blx_shrink_geometry(f, 0.5, false, take(blx_shrink_scratch(f)), &h, &error), "shrink %s", describe(&g));
 		return;
 	}
 
@@ -239,7 +239,7 @@ exercise_filter(blx_filter *f, bool tidy)
 			for (size_t j = 0; j < LENGTH(hashes); j++)
 				CHECK(blx_test(joint, hashes[j]), "%s lost a key", describe(&g));
 		}
-		if (blx_shrink_geometry(f, 0.5, take(blx_shrink_scratch(f)), &h, &error))
+		if (blx_shrink_geometry(f, 0.5, false, take(blx_shrink_scratch(f)), &h, &error))
 			CHECK(blx_fpr(resized(f, &h)) <= 0.5, "shrink %s", describe(&g));
 	}
 }

@@ -381,7 +381,7 @@ union_of(const blx_filter *a, const blx_filter *b)
 	blx_error	error;
 	blx_filter *f;
 
-	if (!CHECK(blx_union_geometry(a, b, &g, &error), "%s", error.message))
+	if (!CHECK(blx_combined_geometry(BLX_UNION, a, b, &g, &error), "%s", error.message))
 		exit(1);
 	f = blank(&g, &id, 0);
 	blx_or_into(f, a);
@@ -397,7 +397,7 @@ intersection_of(const blx_filter *a, const blx_filter *b)
 	blx_error	error;
 	blx_filter *f;
 
-	if (!CHECK(blx_intersection_geometry(a, b, &g, &error), "%s", error.message))
+	if (!CHECK(blx_combined_geometry(BLX_INTERSECTION, a, b, &g, &error), "%s", error.message))
 		exit(1);
 	f = blank(&g, &id, 0);
 	blx_set_all(f);

@@ -287,7 +287,7 @@ unions(void)
 
 		/* three random part sizes are not always related by powers of two */
 		c = built(&i, 8, random_hashes(50), 50);
-		if (!blx_union_geometry(b, c, &joint, &error))
+		if (!blx_combined_geometry(BLX_UNION, b, c, &joint, &error))
 			continue;
 		CHECK(identical(union_of(s.f, b), union_of(b, s.f)), "%s | %s", describe(&s.g), describe(&h));
 		CHECK(identical(union_of(union_of(s.f, b), c), union_of(s.f, union_of(b, c))),
@@ -338,7 +338,7 @@ intersections(void)
 		blx_error	error;
 		bytes		wire;
 
-		if (!blx_union_geometry(b, c, &joint, &error))
+		if (!blx_combined_geometry(BLX_UNION, b, c, &joint, &error))
 			continue;
 		CHECK(identical(intersection_of(s.f, b), intersection_of(b, s.f)), "%s & %s", describe(&s.g), describe(&h));
 		CHECK(identical(intersection_of(intersection_of(s.f, b), c), intersection_of(s.f, intersection_of(b, c))),
@@ -501,8 +501,8 @@ refuse(const blx_filter *a, const blx_filter *b, blx_code code, const char *word
 	for (int i = 0; i < 4; i++)
 	{
 		memset(&error, 0, sizeof error);
-		bool		accepted = i == 0 ? blx_union_geometry(a, b, &g, &error)
-			: i == 1 ? blx_intersection_geometry(a, b, &g, &error)
+		bool		accepted = i == 0 ? blx_combined_geometry(BLX_UNION, a, b, &g, &error)
+			: i == 1 ? blx_combined_geometry(BLX_INTERSECTION, a, b, &g, &error)
 			: i == 2 ? blx_common_geometry(a, b, &g, &error)
 			: blx_disjoint(a, b, &certain, &error);
 
@@ -571,10 +571,10 @@ refusals(void)
 		refuse(with[3], with[4], BLX_MISMATCH, "integer[] and text[]");
 		refuse(with[3], with[5], BLX_MISMATCH, "integer[] and integer][");
 		refuse(with[0], with[6], BLX_MISMATCH, "integer and hash");
-		CHECK(blx_union_geometry(with[3], blank(&partitioned_blocked, &ids[3], 0), &g, &error), "%s", error.message);
+		CHECK(blx_combined_geometry(BLX_UNION, with[3], blank(&partitioned_blocked, &ids[3], 0), &g, &error), "%s", error.message);
 		for (size_t i = 0; i < LENGTH(ids); i++)
 			if (ids[i].seed == 0)
-				CHECK(blx_union_geometry(with[i], none, &g, &error) && blx_union_geometry(none, with[i], &g, &error),
+				CHECK(blx_combined_geometry(BLX_UNION, with[i], none, &g, &error) && blx_combined_geometry(BLX_UNION, none, with[i], &g, &error),
 					  "%s", error.message);
 		refuse(none, with[1], BLX_MISMATCH, "seed");
 		release();
@@ -591,8 +591,8 @@ refusals(void)
 
 		b.blocks = 1;
 		b.parts = 64;
-		CHECK(!blx_intersection_geometry(&a, &b, &g, &error) && error.code == BLX_LIMIT, "2 GB");
-		CHECK(blx_union_geometry(&a, &b, &g, &error), "32 MB: %s", error.message);
+		CHECK(!blx_combined_geometry(BLX_INTERSECTION, &a, &b, &g, &error) && error.code == BLX_LIMIT, "2 GB");
+		CHECK(blx_combined_geometry(BLX_UNION, &a, &b, &g, &error), "32 MB: %s", error.message);
 	}
 
 	TEST("an open set of hashes has no algebra of filters")
@@ -614,7 +614,7 @@ refusals(void)
 
 			CHECK(!blx_fold_geometry(open, 0, &g, &error) && error.code == BLX_UNSUPPORTED, "fold");
 			CHECK(!blx_prefix_geometry(open, open->parts, &g, &error), "prefix of %s set", i == 0 ? "a" : "a planned");
-			CHECK(!blx_shrink_geometry(open, 0.1, scratch, &g, &error), "shrink");
+			CHECK(!blx_shrink_geometry(open, 0.1, false, scratch, &g, &error), "shrink");
 		}
 		release();
 	}
@@ -647,7 +647,7 @@ shrinking(void)
 					smallest = blx_body_words(&h);
 			}
 		}
-		found = blx_shrink_geometry(s.f, target, take(blx_shrink_scratch(s.f)), &chosen, &error);
+		found = blx_shrink_geometry(s.f, target, false, take(blx_shrink_scratch(s.f)), &chosen, &error);
 		CHECK(found == (smallest < UINT64_MAX), "%s to %g: %s", describe(&s.g), target, found ? "found" : error.message);
 		if (found)
 		{
@@ -679,7 +679,7 @@ shrinking(void)
 			CHECK(need <= scratch, "%s: %llu bytes of folds, %llu of scratch", describe(&g),
 				  (unsigned long long) need, (unsigned long long) scratch);
 			if (need <= scratch)
-				CHECK(blx_shrink_geometry(f, 0.5, room, &chosen, &error) && chosen.parts == 1, "%s", describe(&g));
+				CHECK(blx_shrink_geometry(f, 0.5, false, room, &chosen, &error) && chosen.parts == 1, "%s", describe(&g));
 			release();
 		}
 	}
@@ -694,9 +694,9 @@ shrinking(void)
 		blx_error	error;
 
 		for (size_t i = 0; i < LENGTH(wrong); i++)
-			CHECK(!blx_shrink_geometry(f, wrong[i], take(blx_shrink_scratch(f)), &g, &error) &&
+			CHECK(!blx_shrink_geometry(f, wrong[i], false, take(blx_shrink_scratch(f)), &g, &error) &&
 				  error.code == BLX_INVALID_PARAMETER, "%g", wrong[i]);
-		CHECK(!blx_shrink_geometry(variable, 0.1, take(blx_shrink_scratch(variable)), &g, &error) &&
+		CHECK(!blx_shrink_geometry(variable, 0.1, false, take(blx_shrink_scratch(variable)), &g, &error) &&
 			  error.code == BLX_UNSUPPORTED, "variable_blocked");
 		release();
 	}

@@ -506,10 +506,10 @@ algebra(void)
 				   *plain_b = plain_of(&h, keys2, n2);
 		double		rate = pow(10, -(double) random_between(1, 60) / 10);
 		blx_error	error;
-		bool		found = blx_shrink_geometry(a, rate, take(blx_shrink_scratch(a)), &small, &error);
+		bool		found = blx_shrink_geometry(a, rate, false, take(blx_shrink_scratch(a)), &small, &error);
 
 		CHECK(certainly_disjoint(a, b) == certainly_disjoint(plain_a, plain_b), "%s !&& %s", describe(&g), describe(&h));
-		CHECK(found == blx_shrink_geometry(plain_a, rate, take(blx_shrink_scratch(plain_a)), &plain_small, &error), "%s to %g", describe(&g), rate);
+		CHECK(found == blx_shrink_geometry(plain_a, rate, false, take(blx_shrink_scratch(plain_a)), &plain_small, &error), "%s to %g", describe(&g), rate);
 		plain_small.layout = BLX_COUNTING;
 		CHECK(!found || blx_geometry_equal(&small, &plain_small), "%s to %g: %s", describe(&g), rate, describe(&small));
 
@@ -530,9 +530,9 @@ algebra(void)
 		blx_filter *f = blank(&g, &no_identity, 0);
 		blx_error	error;
 
-		CHECK(!blx_intersection_geometry(f, f, &out, &error) && error.code == BLX_UNSUPPORTED && strstr(error.detail, "counters"), "%s", error.detail);
-		CHECK(!blx_union_geometry(f, bits_of(f), &out, &error) && error.code == BLX_MISMATCH && strstr(error.hint, "counters"), "%s", error.hint);
-		CHECK(!blx_union_geometry(bits_of(f), f, &out, &error) && strstr(error.hint, "counters"), "%s", error.hint);
+		CHECK(!blx_combined_geometry(BLX_INTERSECTION, f, f, &out, &error) && error.code == BLX_UNSUPPORTED && strstr(error.detail, "counters"), "%s", error.detail);
+		CHECK(!blx_combined_geometry(BLX_UNION, f, bits_of(f), &out, &error) && error.code == BLX_MISMATCH && strstr(error.hint, "counters"), "%s", error.hint);
+		CHECK(!blx_combined_geometry(BLX_UNION, bits_of(f), f, &out, &error) && strstr(error.hint, "counters"), "%s", error.hint);
 		release();
 	}
 }

@@ -359,7 +359,7 @@ test_unions(void)
 		h.blocks++;
 		CHECK(!blx_union_bytes(f, blank(&h, &no_identity, 0), 0, &bytes, &error) && error.code == BLX_MISMATCH, "blocks");
 		CHECK(!blx_union_bytes(f, blank(&g, &seeded, 0), 0, &bytes, &error) && error.code == BLX_MISMATCH, "seeds");
-		CHECK(!blx_intersection_geometry(f, f, &h, &error) && error.code == BLX_UNSUPPORTED && error.detail[0], "&");
+		CHECK(!blx_combined_geometry(BLX_INTERSECTION, f, f, &h, &error) && error.code == BLX_UNSUPPORTED && error.detail[0], "&");
 		CHECK(!blx_disjoint(f, f, &certain, &error) && error.code == BLX_UNSUPPORTED && error.detail[0], "!&&");
 		CHECK(!blx_common_geometry(f, f, &h, &error) && error.code == BLX_UNSUPPORTED && error.detail[0], "estimates");
 		CHECK(!blx_prefix_geometry(f, 1, &h, &error) && error.code == BLX_UNSUPPORTED && error.detail[0], "prefix");

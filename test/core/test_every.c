@@ -204,7 +204,7 @@ change(const blx_filter *f)
 	}
 	CHECK(blx_to_bits(copy, f) == (f->layout == BLX_COUNTING), "only counters can be dropped");
 	for (unsigned i = 0; i < LENGTH(rates); i++)
-		if (blx_shrink_geometry(f, rates[i], scratch, &other, &error))
+		if (blx_shrink_geometry(f, rates[i], false, scratch, &other, &error))
 			CHECK(blx_geometry_check(&other, &error), "%s", error.message);
 	copy = imported(exported(f).data, exported(f).length, &error);
 	CHECK(copy != NULL && blx_compare(copy, f) == 0, "not the same when it comes back");
@@ -246,9 +246,9 @@ pair(const blx_filter *a, const blx_filter *b)
 
 	blx_identity_check(&id, "a", &other, "b", &error);
 	CHECK((blx_compare(a, b) > 0) == (blx_compare(b, a) < 0), "an order");
-	if (blx_union_geometry(a, b, &g, &error))
+	if (blx_combined_geometry(BLX_UNION, a, b, &g, &error))
 		CHECK(blx_geometry_check(&g, &error), "%s", error.message);
-	if (blx_intersection_geometry(a, b, &g, &error))
+	if (blx_combined_geometry(BLX_INTERSECTION, a, b, &g, &error))
 		CHECK(blx_geometry_check(&g, &error), "%s", error.message);
 	blx_common_geometry(a, b, &g, &error);
 	blx_disjoint(a, b, &certain, &error);

@@ -369,14 +369,14 @@ refusals(void)
 		options.value[BLX_OPT_HASHING] = hashing;
 		CHECK(!blx_plan(BLX_STANDARD, 100, 0.01, &options, &g, &error) && strstr(error.message, blx_hashing_name(hashing)), "%s", error.message);
 		CHECK(!blx_fold_geometry(f, 1, &g, &error) && error.code == BLX_UNSUPPORTED, "%s", error.message);
-		CHECK(!blx_union_geometry(f, blank(&finer, &no_identity, 0), &g, &error) && error.code == BLX_MISMATCH, "%s", error.message);
+		CHECK(!blx_combined_geometry(BLX_UNION, f, blank(&finer, &no_identity, 0), &g, &error) && error.code == BLX_MISMATCH, "%s", error.message);
 		parts.hashing = BLX_INDEPENDENT;
-		CHECK(!blx_union_geometry(f, blank(&parts, &no_identity, 0), &g, &error) && strstr(error.message, "hashing"), "%s", error.message);
+		CHECK(!blx_combined_geometry(BLX_UNION, f, blank(&parts, &no_identity, 0), &g, &error) && strstr(error.message, "hashing"), "%s", error.message);
 		CHECK(identical(prefix(f, 5), built(&fewer, 0, keys, 60)), "prefix");
 		CHECK(identical(union_of(prefix(f, 5), half), prefix(f, 5)), "union");
 		CHECK(identical(intersection_of(prefix(f, 5), half), half), "intersection");
 		CHECK(!certainly_disjoint(f, half), "disjoint");
-		CHECK(blx_shrink_geometry(f, 0.01, take(blx_shrink_scratch(f)), &g, &error) && g.part_bits == 512 && g.parts < 8, "%s", describe(&g));
+		CHECK(blx_shrink_geometry(f, 0.01, false, take(blx_shrink_scratch(f)), &g, &error) && g.part_bits == 512 && g.parts < 8, "%s", describe(&g));
 	}
 
 	TEST("hybrid filters of different probes do not combine")
@@ -384,7 +384,7 @@ refusals(void)
 		blx_geometry two = {BLX_HYBRID, 1, 4, 2, 512},
 					four = {BLX_HYBRID, 1, 2, 4, 512};
 
-		CHECK(!blx_union_geometry(blank(&two, &no_identity, 0), blank(&four, &no_identity, 0), &g, &error) &&
+		CHECK(!blx_combined_geometry(BLX_UNION, blank(&two, &no_identity, 0), blank(&four, &no_identity, 0), &g, &error) &&
 			  strstr(error.message, "probes"), "%s", error.message);
 		release();
 	}

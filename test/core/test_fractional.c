@@ -323,8 +323,8 @@ algebra(void)
 			bool		certain;
 			blx_error	error;
 
-			CHECK(!blx_union_geometry(a, b, &g, &error) && strstr(error.message, cases[i].word), "%s", error.message);
-			CHECK(!blx_intersection_geometry(b, a, &g, &error) && strstr(error.message, cases[i].word), "%s", error.message);
+			CHECK(!blx_combined_geometry(BLX_UNION, a, b, &g, &error) && strstr(error.message, cases[i].word), "%s", error.message);
+			CHECK(!blx_combined_geometry(BLX_INTERSECTION, b, a, &g, &error) && strstr(error.message, cases[i].word), "%s", error.message);
 			CHECK(!blx_disjoint(a, b, &certain, &error), "disjoint");
 			CHECK(a->layout == BLX_RATIONAL || (!blx_fold_geometry(a, 1, &g, &error) && error.code == BLX_UNSUPPORTED), "fold");
 		}

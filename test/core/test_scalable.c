@@ -376,11 +376,11 @@ test_refusals(void)
 		blx_error	error;
 		uint64_t	bytes;
 
-		CHECK(!blx_intersection_geometry(a, a, &g, &error) && error.code == BLX_UNSUPPORTED && error.detail[0] != '\0', "%s", error.message);
+		CHECK(!blx_combined_geometry(BLX_INTERSECTION, a, a, &g, &error) && error.code == BLX_UNSUPPORTED && error.detail[0] != '\0', "%s", error.message);
 		CHECK(!blx_common_geometry(a, a, &g, &error) && error.code == BLX_UNSUPPORTED && error.detail[0] != '\0', "%s", error.message);
 		CHECK(!blx_prefix_geometry(a, 1, &g, &error) && error.code == BLX_UNSUPPORTED && error.detail[0] != '\0', "%s", error.message);
 		CHECK(!blx_fold_geometry(a, 1, &g, &error) && error.code == BLX_UNSUPPORTED && error.detail[0] != '\0', "%s", error.message);
-		CHECK(!blx_shrink_geometry(a, 0.5, NULL, &g, &error) && error.code == BLX_UNSUPPORTED, "%s", error.message);
+		CHECK(!blx_shrink_geometry(a, 0.5, false, NULL, &g, &error) && error.code == BLX_UNSUPPORTED, "%s", error.message);
 		CHECK(blx_shrink_scratch(a) == 0, "nothing to fold");
 		CHECK(!blx_union_bytes(a, plain, 0, &bytes, &error) && error.code == BLX_MISMATCH, "%s", error.message);
 		CHECK(!blx_union_bytes(plain, a, 0, &bytes, &error) && error.code == BLX_MISMATCH, "%s", error.message);

@@ -74,8 +74,7 @@ extern void blx_union(blx_filter *dst, uint64_t bytes, const blx_filter *a, cons
  * The geometries of a | b and a & b (docs/internals/FORMAT.md, "Combining filters"); the error names what differs.
  * Only layouts whose union has a size that follows from the two sizes.
  */
-extern bool blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
-extern bool blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
+extern bool blx_combined_geometry(enum blx_operation operation, const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
 
 /* The largest geometry that both fold and prefix to exactly: where estimates compare them. */
 extern bool blx_common_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error);
@@ -90,7 +89,7 @@ extern blx_geometry blx_unexpanded_geometry(const blx_filter *f);
 extern bool blx_or_into(blx_filter *dst, const blx_filter *src);
 
 /*
- * a & b: set all bits of an empty filter of blx_intersection_geometry(a, b),
+ * a & b: set all bits of an empty filter of their geometry,
  * then and both into it.  A filter of that geometry may itself be dst.
  */
 extern bool blx_set_all(blx_filter *dst);
@@ -98,13 +97,14 @@ extern bool blx_and_into(blx_filter *dst, const blx_filter *src);
 
 /*
  * The smallest prefix and fold of f whose false positive rate, with f's
- * present contents, is at most fpr.  scratch: blx_shrink_scratch(f) bytes.
+ * present contents, is at most fpr; or, for speed, the one of these that a plan
+ * prefers.  scratch: blx_shrink_scratch(f) bytes.
  */
 extern uint64_t blx_shrink_scratch(const blx_filter *f);
-extern bool blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch,
+extern bool blx_shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scratch,
 								blx_geometry *g, blx_error *error);
 
-/* As blx_shrink, with the geometry that a plan prefers among those that keep the rate. */
+/* As blx_shrink, for_speed. */
 extern blx_filter *blx_shrink_for_speed(const blx_filter *f, double fpr, const blx_memory *memory, blx_error *error);
 
 /* f at a geometry that one of the functions above gave. */

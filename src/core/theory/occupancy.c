@@ -45,7 +45,7 @@ many_throws(unsigned k)
 
 /* With d bits hit so far, a throw hits one of them with probability d/m, and another bit otherwise. */
 void
-blx_distinct(double m, unsigned k, double distinct[BLX_MAX_K + 1])
+blx_distinct(double m, unsigned k, double distinct[])
 {
 	distinct[0] = 1;
 	for (unsigned t = 0; t < k; t++)

@@ -13,9 +13,9 @@
 
 /*
  * Sets distinct[d] to the probability that k throws into m bits hit exactly d
- * different bits, d = 0 .. k.  k is 0 .. BLX_MAX_K.
+ * different bits, d = 0 .. k.
  */
-extern void blx_distinct(double m, unsigned k, double distinct[BLX_MAX_K + 1]);
+extern void blx_distinct(double m, unsigned k, double distinct[]);
 
 /* The probabilities that j given bits of m are all set, j = 0 .. k.  They follow the throws one by one. */
 typedef struct blx_cover

@@ -252,17 +252,10 @@ blx_collisions(double m, unsigned k, unsigned c)
 static double
 overlap_of_few(double bits, unsigned few, double many)
 {
-	double		distinct[MANY_THROWS + 1] = {1};
+	double		distinct[MANY_THROWS + 1];
 	double		sum = 0;
 
-	/* The distribution of d: the walk of blx_distinct. */
-	for (unsigned t = 0; t < few; t++)
-	{
-		for (unsigned d = t + 1; d > 0; d--)
-			distinct[d] = distinct[d] * (d / bits) + distinct[d - 1] * fmax(0, 1 - (d - 1) / bits);
-		distinct[0] = 0;
-	}
-
+	blx_distinct(bits, few, distinct);
 	/* The mean over d of the chance that a throw of the larger set hits one of them. */
 	for (unsigned d = 1; d <= few && d <= bits; d++)
 		sum += distinct[d] * -expm1(many * log1p(-(d / bits)));

@@ -105,8 +105,8 @@ joint_geometry(const blx_geometry *a, const blx_geometry *b, bool finer, bool mo
 	return g;
 }
 
-static bool
-combined_geometry(const blx_filter *a, const blx_filter *b, enum blx_operation operation, blx_geometry *g, blx_error *error)
+bool
+blx_combined_geometry(enum blx_operation operation, const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
 {
 	blx_geometry ga = blx_geometry_of(a),
 				gb = blx_geometry_of(b);
@@ -118,18 +118,6 @@ combined_geometry(const blx_filter *a, const blx_filter *b, enum blx_operation o
 }
 
 bool
-blx_union_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
-{
-	return combined_geometry(a, b, BLX_UNION, g, error);
-}
-
-bool
-blx_intersection_geometry(const blx_filter *a, const blx_filter *b, blx_geometry *g, blx_error *error)
-{
-	return combined_geometry(a, b, BLX_INTERSECTION, g, error);
-}
-
-bool
 blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uint64_t *bytes, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(a->layout);
@@ -138,7 +126,7 @@ blx_union_bytes(const blx_filter *a, const blx_filter *b, unsigned name_len, uin
 
 	if (a->layout != b->layout || row->unite == NULL)
 	{
-		if (!blx_union_geometry(a, b, &g, error))
+		if (!blx_combined_geometry(BLX_UNION, a, b, &g, error))
 			return false;
 		*bytes = blx_bytes(&g, name_len);
 		return true;

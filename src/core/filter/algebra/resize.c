@@ -29,8 +29,7 @@ bool
 blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
-	uint64_t	resolution;
-	int			possible = 0;
+	int			possible;
 
 	*g = blx_geometry_of(f);
 	if (!blx_check_operation(f->layout, BLX_FOLD, error))
@@ -39,12 +38,7 @@ blx_fold_geometry(const blx_filter *f, int64_t times, blx_geometry *g, blx_error
 		return blx_fail(error, BLX_UNSUPPORTED, "Its positions are computed modulo the size of a part.", NULL,
 						"a filter of %s hashing cannot be folded", blx_hashing_name(f->hashing));
 	/* Every factor of two in the resolution is one fold. */
-	resolution = row->folds != BLX_FOLDS_NOTHING ? blx_resolution(row, g) : 1;
-	while (resolution > 1 && resolution % 2 == 0)
-	{
-		resolution /= 2;
-		possible++;
-	}
+	possible = row->folds != BLX_FOLDS_NOTHING ? __builtin_ctzll(blx_resolution(row, g)) : 0;
 	if (times != 0 && possible == 0)
 		return blx_fail(error, BLX_INVALID_PARAMETER, NULL, NULL, "this filter has nothing left to fold");
 	if (times < 0 || times > possible)
@@ -76,8 +70,8 @@ blx_shrink_scratch(const blx_filter *f)
  */
 #define TOO_FULL 1.5
 
-static bool
-shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scratch, blx_geometry *g, blx_error *error)
+bool
+blx_shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scratch, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 	const blx_identity anonymous = {0};
@@ -124,25 +118,16 @@ shrink_geometry(const blx_filter *f, double fpr, bool for_speed, blx_filter *scr
 	return true;
 }
 
-bool
-blx_shrink_geometry(const blx_filter *f, double fpr, blx_filter *scratch, blx_geometry *g, blx_error *error)
-{
-	return shrink_geometry(f, fpr, false, scratch, g, error);
-}
-
 /* ---- new filters ---- */
 
 blx_filter *
 blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error)
 {
 	blx_identity id = blx_identity_of(f);
-	blx_filter *result = blx_alloc(memory, blx_bytes(g, f->name_len), error);
+	blx_filter *result = blx_new(g, &id, f->capacity, memory, error);
 
 	if (result != NULL)
-	{
-		blx_init(result, g, &id, f->capacity);
 		blx_or_into(result, f);
-	}
 	return result;
 }
 
@@ -167,7 +152,7 @@ shrink(const blx_filter *f, double fpr, bool for_speed, const blx_memory *memory
 {
 	blx_filter *scratch = blx_alloc(memory, sizeof(blx_filter) + blx_shrink_scratch(f), error);
 	blx_geometry g;
-	bool		shrinks = scratch != NULL && shrink_geometry(f, fpr, for_speed, scratch, &g, error);
+	bool		shrinks = scratch != NULL && blx_shrink_geometry(f, fpr, for_speed, scratch, &g, error);
 
 	blx_free(scratch, memory);
 	return shrinks ? blx_resize(f, &g, memory, error) : NULL;

@@ -121,17 +121,15 @@ unite_with_set(const blx_filter *f, const blx_filter *set, const blx_growth *gro
 static blx_filter *
 unite_uncut(const blx_filter *a, const blx_filter *b, const blx_identity *joint, const blx_memory *memory, blx_error *error)
 {
-	uint64_t	capacity = blx_joint_capacity(a, b, true);
 	blx_geometry g;
 	blx_filter *result;
 
 	if (!blx_is_uncut(a) || !blx_is_uncut(b) || !blx_common_geometry(a, b, &g, NULL) ||
 		blx_cardinality(a) + blx_cardinality(b) > (double) blx_capacity(&g, fmin(blx_rate_wanted(a), blx_rate_wanted(b))))
 		return NULL;
-	result = blx_alloc(memory, blx_bytes(&g, joint->name_len), error);
+	result = blx_new(&g, joint, blx_joint_capacity(a, b, true), memory, error);
 	if (result != NULL)
 	{
-		blx_init(result, &g, joint, capacity);
 		result->pending = 1;
 		blx_or_into(result, a);
 		blx_or_into(result, b);
@@ -203,12 +201,11 @@ blx_intersect(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 
 	if (blx_is_blank(a) || blx_is_blank(b))
 		return blx_check_blank(a, b, error) ? blx_copy_for(blx_is_blank(a) ? a : b, &joint, memory, error) : NULL;
-	if (!blx_intersection_geometry(a, b, &g, error))
+	if (!blx_combined_geometry(BLX_INTERSECTION, a, b, &g, error))
 		return NULL;
-	result = blx_alloc(memory, blx_bytes(&g, joint.name_len), error);
+	result = blx_new(&g, &joint, 0, memory, error);
 	if (result != NULL)
 	{
-		blx_init(result, &g, &joint, 0);
 		blx_set_all(result);
 		blx_and_into(result, a);
 		blx_and_into(result, b);
