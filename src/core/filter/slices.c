@@ -42,17 +42,6 @@ blx_signature_of_anything(uint64_t *words, const blx_geometry *g)
 	memset(words, 0xff, 8 * blx_body_words(g));
 }
 
-static void
-add_hashes(uint64_t *words, blx_groups shape, const blx_filter *f)
-{
-	uint64_t	batch[BLX_BATCH],
-				cursor = 0;
-	size_t		n;
-
-	while ((n = blx_hashes_next(f, &cursor, batch, BLX_BATCH)) > 0)
-		blx_groups_add(words, shape, batch, n);
-}
-
 /* Sets all bits of the parts from number `first` on. */
 static void
 fill_parts(uint64_t *words, blx_groups shape, unsigned first)
@@ -80,19 +69,20 @@ void
 blx_signature(uint64_t *words, const blx_geometry *g, const blx_filter *f)
 {
 	blx_geometry of_f = blx_geometry_of(f);
+	uint64_t	batch[BLX_BATCH],
+				cursor = 0;
+	size_t		n;
 
-	if (f->layout != BLX_HASHES && f->layout != BLX_PARTITIONED_BLOCKED)
-	{
-		blx_signature_of_anything(words, g);
-		return;
-	}
 	if (f->layout == BLX_PARTITIONED_BLOCKED)
-	{
 		blx_signature_convert(words, g, blx_cwords(f), &of_f);
-		return;
+	else if (f->layout != BLX_HASHES)
+		blx_signature_of_anything(words, g);
+	else
+	{
+		memset(words, 0, 8 * blx_body_words(g));
+		while ((n = blx_hashes_next(f, &cursor, batch, BLX_BATCH)) > 0)
+			blx_groups_add(words, shape_of(g), batch, n);
 	}
-	memset(words, 0, 8 * blx_body_words(g));
-	add_hashes(words, shape_of(g), f);
 }
 
 void

@@ -231,13 +231,6 @@ HashTextSoftly(KeyType *key, Datum value, uint64 seed, uint64 *hash)
 
 /* ---- the type of an untyped key ---- */
 
-static void
-BeText(KeyType *key)
-{
-	key->identity = (blx_identity) {.key_type = BLX_KEY_TEXT};
-	key->hash = HashVarlena;
-}
-
 void
 LookupTextKey(KeyType *key, Oid collation, MemoryContext context)
 {
@@ -267,7 +260,8 @@ ReadAs(KeyType *key, const blx_identity *keys)
 	/* as it is, and a text for a filter without a key type */
 	if (keys->key_type != BLX_KEY_NONE && AreSame(&key->identity, keys))
 		return true;
-	BeText(key);
+	key->identity = (blx_identity) {.key_type = BLX_KEY_TEXT};
+	key->hash = HashVarlena;
 	if (AreSame(&key->identity, keys))
 		return true;
 	type = FindType(keys);

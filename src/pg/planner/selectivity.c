@@ -191,16 +191,6 @@ ArraySelectivity(PlannerInfo *root, const FilterFacts *facts, Node *array, bool 
 	return selectivity;
 }
 
-static double
-SelectivityOf(PlannerInfo *root, const FilterFacts *facts, KeysForm form, Node *keys, bool all)
-{
-	if (form == KEY_ARRAY)
-		return ArraySelectivity(root, facts, keys, all);
-	if (form == PROBE_SET)		/* the number of keys is not known: as for one */
-		return WithFalsePositives(facts, facts->chance);
-	return KeySelectivity(root, facts, keys);
-}
-
 /* Tests the filters of the column that ANALYZE kept: adds their number, and that of those which may hold the keys. */
 static void
 TestSample(const VariableStatData *column, int kind, const blx_filter *probe, bool all, double *filters, double *found)
@@ -247,23 +237,23 @@ static double
 FilterSelectivity(PlannerInfo *root, const FilterFacts *facts, const Membership *m)
 {
 	Node	   *keys = estimate_expression_value(root, m->keys);
-	KeysForm	form = m->form;
 	const blx_filter *probe = NULL;
-	double		expected;
+	double		expected,
+				chance = WithFalsePositives(facts, facts->chance);
 
 	/* constant keys can be tested */
 	if (IsA(keys, Const))
 	{
 		if (((Const *) keys)->constisnull)
 			return 0;
-		probe = ProbeOfConstant((Const *) keys, form);
+		probe = ProbeOfConstant((Const *) keys, m->form);
 	}
 
 	/* from the numbers of keys, then from samples */
-	if (form == PROBE_SET && probe != NULL)
-		expected = Combine(WithFalsePositives(facts, facts->chance), (double) blx_hashes_count(probe), m->all);
+	if (m->form == PROBE_SET)	/* if the number of keys is not known, as for one */
+		expected = probe != NULL ? Combine(chance, (double) blx_hashes_count(probe), m->all) : chance;
 	else
-		expected = SelectivityOf(root, facts, form, keys, m->all);
+		expected = m->form == KEY_ARRAY ? ArraySelectivity(root, facts, keys, m->all) : KeySelectivity(root, facts, keys);
 	if (probe != NULL)
 		expected = SampledSelectivity(facts, probe, m->all, expected);
 	return (1 - facts->nulls) * expected;

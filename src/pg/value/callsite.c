@@ -211,24 +211,18 @@ GetTestedFilter(CallCache *cache, Datum datum, int keys)
 	return DetoastIntoCache(cache, value);
 }
 
-/* From now on f is prepared, unless more than its header decides whether it is valid and takes these keys. */
-static void
-SetPrepared(CallCache *cache, const blx_filter *f)
-{
-	if ((blx_traits(f->layout) & BLX_FETCHABLE) && f->key_type != BLX_KEY_NAMED)
-		cache->prepared = *f;
-}
-
 bool
 CheckAndTestKey(CallCache *cache, Datum filter, Datum key)
 {
 	TestedFilter tested = GetTestedFilter(cache, filter, 1);
+	const blx_filter *f = tested.filter;
 
 	/* a filter is prepared for the key's type, which an untyped key may change now */
 	if (cache->key.reader != NULL)
 		memset(&cache->prepared, 0, sizeof cache->prepared);
-	CheckKeyType(tested.filter, &cache->key);
-	if (tested.stored == NULL)
-		SetPrepared(cache, tested.filter);
-	return TestFilter(&tested, HashKey(&cache->key, key, tested.filter->seed));
+	CheckKeyType(f, &cache->key);
+	/* from now on it is prepared, unless more than its header decides whether it is valid and takes these keys */
+	if (tested.stored == NULL && (blx_traits(f->layout) & BLX_FETCHABLE) && f->key_type != BLX_KEY_NAMED)
+		cache->prepared = *f;
+	return TestFilter(&tested, HashKey(&cache->key, key, f->seed));
 }

@@ -10,13 +10,6 @@
 #include "core/base/hash.h"
 #include "core/layouts/layout.h"
 
-/* True if word i of a body says nothing about the keys. */
-static inline bool
-is_note(const blx_layout *row, uint64_t i)
-{
-	return i < row->parameters + row->notes && i >= row->parameters;
-}
-
 static int
 order(uint64_t a, uint64_t b)
 {
@@ -60,6 +53,7 @@ order_headers(const blx_filter *a, const blx_filter *b)
 	return result != 0 ? result : order_fields(shapes, sizeof shapes / sizeof shapes[0]);
 }
 
+/* By the words but the notes, which say nothing about the keys. */
 static int
 order_words(const blx_filter *a, const blx_filter *b)
 {
@@ -67,7 +61,7 @@ order_words(const blx_filter *a, const blx_filter *b)
 	uint64_t	words = (blx_size(a) - blx_header_bytes(a->name_len)) / 8;
 
 	for (uint64_t i = 0; i < words; i++)
-		if (!is_note(row, i) && blx_cwords(a)[i] != blx_cwords(b)[i])
+		if ((i < row->parameters || i >= row->parameters + row->notes) && blx_cwords(a)[i] != blx_cwords(b)[i])
 			return order(blx_cwords(a)[i], blx_cwords(b)[i]);
 	return 0;
 }

@@ -58,21 +58,14 @@ at_step(unsigned k, uint64_t step, const blx_options *options, blx_geometry *g)
 	.part_bits = (uint64_t) options->value[BLX_OPT_BLOCK_BITS]};
 }
 
-/* Returns how many positions one derived hash gives (docs/internals/FORMAT.md). */
-static inline unsigned
-positions_a_hash(uint64_t block_bits)
-{
-	unsigned	width = block_bits <= 2 ? 1 : 64 - (unsigned) __builtin_clzll(block_bits - 1);	/* log2, rounded up */
-
-	if ((block_bits & (block_bits - 1)) == 0)
-		return 64 / width;
-	return (64 - SPARE) / width;	/* at least 1: the width is at most 32 */
-}
-
+/* FORMAT.md says how many positions one derived hash gives: at least 1, for the width is at most 32. */
 static inline blx_digits
 probes_of(uint64_t hash, uint64_t block_bits)
 {
-	return (blx_digits) {.hash = hash, .base = block_bits, .derived = 1, .each = positions_a_hash(block_bits)};
+	unsigned	width = block_bits <= 2 ? 1 : 64 - (unsigned) __builtin_clzll(block_bits - 1);	/* log2, rounded up */
+	unsigned	spare = (block_bits & (block_bits - 1)) == 0 ? 0 : SPARE;
+
+	return (blx_digits) {.hash = hash, .base = block_bits, .derived = 1, .each = (64 - spare) / width};
 }
 
 static inline uint64_t

@@ -240,17 +240,6 @@ test(const blx_filter *f, uint64_t hash)
 	return slot != NOWHERE && words[PREFIX_WORDS + slot] == hash;
 }
 
-/* True if the table holds the number of hashes that it says, and has a free slot. */
-static bool
-count_is_sound(const uint64_t *words)
-{
-	uint64_t	used = 0;
-
-	for (uint64_t i = 0; i < words[SLOTS]; i++)
-		used += words[PREFIX_WORDS + i] != 0;
-	return used + has_zero(words) == words[COUNT] && used < words[SLOTS];
-}
-
 /*
  * True if every hash is where a search finds it: no free slot lies between its
  * home and its slot, and it is not too far from home.  One pass, which counts
@@ -289,13 +278,18 @@ places_are_sound(const blx_filter *f)
 }
 
 /*
- * Takes time linear in the number of slots.  A hash that is there twice is not
- * refused: it only makes the count too high.
+ * Takes time linear in the number of slots.  There must be a free one, where a search
+ * ends.  A hash that is there twice is not refused: it only makes the count too high.
  */
 static bool
 check_table(const blx_filter *f, blx_error *error)
 {
-	if (!count_is_sound(blx_cwords(f)))
+	const uint64_t *words = blx_cwords(f);
+	uint64_t	used = 0;
+
+	for (uint64_t i = 0; i < words[SLOTS]; i++)
+		used += words[PREFIX_WORDS + i] != 0;
+	if (used + has_zero(words) != words[COUNT] || used == words[SLOTS])
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes does not have the number of hashes it says");
 	if (!places_are_sound(f))
 		return blx_fail(error, BLX_CORRUPT, NULL, NULL, "a set of hashes has a hash in the wrong place");

@@ -191,13 +191,6 @@ fill_slots(bench *b, uint64_t peeled)
 	}
 }
 
-/* Returns salt number t.  One block begins without one: most small filters need none. */
-static uint64_t
-salt_number(unsigned t, uint64_t blocks)
-{
-	return t == 0 && blocks == 1 ? 1 : blx_hash_int64(t, 0) | 1;
-}
-
 /* Fills the slots of a block, and sets its salt.  False if no salt does. */
 static bool
 seal_block(bench *b, const source *s, uint64_t *salt)
@@ -206,7 +199,8 @@ seal_block(bench *b, const source *s, uint64_t *salt)
 
 	for (unsigned t = 0; t < ATTEMPTS; t++)
 	{
-		b->salt = salt_number(t, s->blocks);
+		/* one block begins without a salt: most small filters need none */
+		b->salt = t == 0 && s->blocks == 1 ? 1 : blx_hash_int64(t, 0) | 1;
 		if (!count_slots(b, s) || peel(b) < keys)
 			continue;
 		*salt = b->salt;

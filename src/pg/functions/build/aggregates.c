@@ -236,21 +236,9 @@ bloom_agg_capacity_transfn(PG_FUNCTION_ARGS)
 }
 
 /*
- * The geometry of filters made after the template.  An open set has the geometry
- * of the filter that it is to become.  A set that is to be sized by its keys has
- * none, for the template's keys do not count.
+ * An open set has the geometry of the filter that it is to become.  A set that is
+ * to be sized by its keys has none, for the template's keys do not count.
  */
-static blx_geometry
-TemplateGeometry(const blx_filter *template)
-{
-	if (template->layout == BLX_HASHES && !blx_is_planned(template))
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("a set of keys without a planned size cannot be the template of bloom_agg"),
-				 errhint("Use a filter, such as bloom_empty(capacity), or give bloom_agg the capacity.")));
-	return blx_geometry_of(template);
-}
-
 static void
 StartByTemplate(FunctionCallInfo fcinfo, Transition *state)
 {
@@ -263,7 +251,12 @@ StartByTemplate(FunctionCallInfo fcinfo, Transition *state)
 	RequireArgument(fcinfo, 2, "template");
 	template = PG_GETARG_FILTER(2);
 	CheckKeyType(template, key);
-	planned = TemplateGeometry(template);
+	if (template->layout == BLX_HASHES && !blx_is_planned(template))
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("a set of keys without a planned size cannot be the template of bloom_agg"),
+				 errhint("Use a filter, such as bloom_empty(capacity), or give bloom_agg the capacity.")));
+	planned = blx_geometry_of(template);
 	of_template = blx_identity_of(template);
 	joint = blx_joint_identity(&key->identity, &of_template);	/* a null row has no key type */
 	StartState(state, &joint, &planned, template->seed, template->capacity);

@@ -77,13 +77,6 @@ typedef struct ScalarExtractor
 	KeyType		asked;			/* of the last condition's */
 } ScalarExtractor;
 
-/* Conditions on enums, ranges and rows have the type of the column. */
-static Oid
-KeyTypeOf(const KeyExtractor *extractor, Oid type)
-{
-	return IsPolymorphicType(type) || type == RECORDOID ? extractor->type : type;
-}
-
 /* Of a type that has lost columns no condition asks for keys, and those of old rows have changed. */
 static void
 ExtractScalar(KeyExtractor *extractor, Datum value, KeyHashes *hashes)
@@ -98,7 +91,7 @@ static KeyCondition *
 ScalarCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 {
 	KeyType    *asked = &((ScalarExtractor *) extractor)->asked;
-	Oid			of_keys = KeyTypeOf(extractor, type);
+	Oid			of_keys = IsPolymorphicType(type) || type == RECORDOID ? extractor->type : type;	/* conditions on enums, ranges and rows */
 
 	/* a row with other columns equals none, or is an error of the operator's */
 	if (type == RECORDOID && !HasColumnsOf(&((ScalarExtractor *) extractor)->stored, query))
