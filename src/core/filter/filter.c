@@ -159,10 +159,11 @@ blx_to_bits_geometry(const blx_filter *f, blx_geometry *g, blx_error *error)
 {
 	const blx_layout *row = blx_layout_row(f->layout);
 
-	if (row->to_bits_geometry == NULL)
+	if (row->to_bits == NULL)
 		return blx_fail(error, BLX_UNSUPPORTED, "Only filters of layout counting have counters.", "Use the filter as it is.",
 						"a filter of layout %s has no counters to drop", blx_layout_name(f->layout));
-	row->to_bits_geometry(f, g);
+	*g = blx_geometry_of(f);
+	g->layout = row->bits_layout;
 	return true;
 }
 

@@ -268,7 +268,7 @@ blx_import(const uint8_t *bytes, uint64_t length, const blx_memory *memory, blx_
 			   *f;
 	blx_identity id;
 	blx_geometry g;
-	const uint8_t *body;
+	const uint8_t *body = NULL;
 	uint64_t	size;
 	const blx_layout *row;
 

@@ -89,6 +89,21 @@ largest_step(const blx_layout *row, const blx_options *options, unsigned k, uint
 	return largest_step_of(row, options, k, blx_body_words, words);
 }
 
+/* Sets *g to the largest geometry of k probes.  False if there is none. */
+static bool
+largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint64_t max_words, blx_geometry *g)
+{
+	uint64_t	step;
+
+	if (!has_k(row, options, k))
+		return false;
+	step = largest_step(row, options, k, max_words);
+	if (step == 0)
+		return false;
+	row->at_step(k, step, options, g);
+	return true;
+}
+
 /* Returns the memory in which k probes have that rate, up to a factor: (1 - e^(-kn/m))^k solved for m. */
 static double
 memory_of_rate(double rate, unsigned k)
@@ -174,17 +189,12 @@ blx_faster_size(uint64_t smallest)
 static void
 prefer_lines(const blx_layout *row, const blx_options *options, uint64_t n, double fpr, uint64_t max_words, blx_geometry *best)
 {
-	uint64_t	bound = blx_faster_size(blx_body_words(best)),
-				step;
+	uint64_t	bound = blx_faster_size(blx_body_words(best));
 	blx_geometry g;
 
 	if (row->line_k == 0)
 		return;
-	step = largest_step(row, options, row->line_k, bound < max_words ? bound : max_words);
-	if (step == 0)
-		return;
-	row->at_step(row->line_k, step, options, &g);
-	if (rate_of(row, &g, n) < fpr)
+	if (largest_of_k(row, options, row->line_k, bound < max_words ? bound : max_words, &g) && rate_of(row, &g, n) < fpr)
 		*best = g;
 }
 
@@ -263,21 +273,6 @@ largest_load(const blx_layout *row, const blx_geometry *g, double fpr, uint64_t 
 			high = middle - 1;
 	}
 	return low;
-}
-
-/* Sets *g to the largest geometry of k probes.  False if there is none. */
-static bool
-largest_of_k(const blx_layout *row, const blx_options *options, unsigned k, uint64_t max_words, blx_geometry *g)
-{
-	uint64_t	step;
-
-	if (!has_k(row, options, k))
-		return false;
-	step = largest_step(row, options, k, max_words);
-	if (step == 0)
-		return false;
-	row->at_step(k, step, options, g);
-	return true;
 }
 
 /*

@@ -228,8 +228,8 @@ typedef struct blx_layout
 	 */
 	unsigned	(*count) (const blx_filter *f, uint64_t hash);
 
-	/* The filter of bits that answers as f does: its geometry, and the conversion into an empty one. */
-	void		(*to_bits_geometry) (const blx_filter *f, blx_geometry *g);
+	/* The filter of bits that answers as f does: its layout, of f's sizes, and the conversion into an empty one. */
+	uint8_t		bits_layout;
 	void		(*to_bits) (blx_filter *dst, const blx_filter *f);
 
 	/*

@@ -40,6 +40,15 @@ struct KeyReader
 	Oid			io_param;
 };
 
+static bool
+AreSame(const blx_identity *a, const blx_identity *b)
+{
+	blx_identity of_a = *a;
+
+	of_a.seed = b->seed;
+	return blx_same_keys(&of_a, b);
+}
+
 /* ---- from the name of a key type to an SQL type ---- */
 
 /* True if keys of that SQL type are such keys. */
@@ -49,8 +58,7 @@ HasKeys(Oid type, const blx_identity *keys)
 	KeyType		key;
 
 	return LookupKeyTypeSoftly(&key, type, InvalidOid, CurrentMemoryContext, NewSoftErrors()) &&
-		key.identity.key_type == keys->key_type && key.identity.name_len == keys->name_len &&
-		memcmp(key.identity.name, keys->name, keys->name_len) == 0;
+		key.identity.key_type == keys->key_type && AreSame(&key.identity, keys);
 }
 
 /*
@@ -240,15 +248,6 @@ LookupTextKey(KeyType *key, Oid collation, MemoryContext context)
 	LookupKeyType(key, TEXTOID, collation, context);
 	key->reader = reader;
 	key->read_as = ReadAs;
-}
-
-static bool
-AreSame(const blx_identity *a, const blx_identity *b)
-{
-	blx_identity of_a = *a;
-
-	of_a.seed = b->seed;
-	return blx_same_keys(&of_a, b);
 }
 
 bool

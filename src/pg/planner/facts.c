@@ -266,51 +266,33 @@ FindSubplanRoot(PlannerInfo *root, int plan_id)
 	return list_nth(root->glob->subroots, plan_id - 1);
 }
 
-/* The planned query of the InitPlan that sets a parameter, and the number of the column that does; or NULL. */
-static PlannerInfo *
-FindInitPlanRoot(PlannerInfo *root, const Param *param, int *column)
+/* What a parameter stands for: a column of an InitPlan of this query or an outer one, or an expression of an outer query. */
+static bool
+FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
 {
 	ListCell   *cell,
 			   *set;
 
 	if (param->paramkind != PARAM_EXEC)
-		return NULL;
-	for (; root != NULL; root = root->parent_root)
-		foreach(cell, root->init_plans)
+		return false;
+	for (PlannerInfo *query = root; query != NULL; query = query->parent_root)
+	{
+		foreach(cell, query->init_plans)
 		{
 			SubPlan    *plan = lfirst(cell);
 
-			*column = 0;
 			foreach(set, plan->setParam)
-			{
-				++*column;
 				if (lfirst_int(set) == param->paramid)
-					return FindSubplanRoot(root, plan->plan_id);
-			}
+					return FactsOfOutput(FindSubplanRoot(root, plan->plan_id), foreach_current_index(set) + 1, facts);
 		}
-	return NULL;
-}
-
-/* What a parameter stands for: a column of an InitPlan, or an expression of an outer query. */
-static bool
-FactsOfParam(PlannerInfo *root, const Param *param, FilterFacts *facts)
-{
-	int			column;
-	PlannerInfo *source = FindInitPlanRoot(root, param, &column);
-	ListCell   *cell;
-
-	if (source != NULL)
-		return FactsOfOutput(source, column, facts);
-	if (param->paramkind != PARAM_EXEC)
-		return false;
-	for (PlannerInfo *outer = root->parent_root; outer != NULL; outer = outer->parent_root)
-		foreach(cell, outer->plan_params)
+		foreach(cell, query->plan_params)
 		{
 			PlannerParamItem *item = lfirst(cell);
 
-			if (item->paramId == param->paramid)
-				return GatherFilterFacts(outer, item->item, facts);
+			if (query != root && item->paramId == param->paramid)
+				return GatherFilterFacts(query, item->item, facts);
 		}
+	}
 	return false;
 }
 

@@ -52,7 +52,7 @@ typedef struct Versions
 	uint64		newest;			/* applied .. applied + QUEUE */
 	uint64		unchecked;		/* keys added by bloom_add since the last check for an overfill */
 	int			alive;
-	dlist_head	versions;
+	dlist_head	versions;		/* the living ones, the newest first */
 	uint64		queue[QUEUE];	/* the hashes of versions applied + 1 .. newest */
 } Versions;
 
@@ -75,28 +75,6 @@ typedef struct State
 } State;
 
 /* ---- the filter that versions share ---- */
-
-static uint64
-OldestAlive(Versions *shared)
-{
-	uint64		oldest = shared->newest;
-	dlist_iter	i;
-
-	dlist_foreach(i, &shared->versions)
-		oldest = Min(oldest, dlist_container(ExpandedFilter, node, i.cur)->number);
-	return oldest;
-}
-
-static uint64
-NewestAlive(Versions *shared)
-{
-	uint64		newest = shared->applied;
-	dlist_iter	i;
-
-	dlist_foreach(i, &shared->versions)
-		newest = Max(newest, dlist_container(ExpandedFilter, node, i.cur)->number);
-	return newest;
-}
 
 /* f, allocated in the shared context, takes the place of the filter before. */
 static void
@@ -127,7 +105,7 @@ AddToFilter(Versions *shared, const uint64 *hashes, size_t n)
 static void
 Apply(Versions *shared)
 {
-	uint64		n = OldestAlive(shared) - shared->applied;
+	uint64		n = dlist_tail_element(ExpandedFilter, node, &shared->versions)->number - shared->applied;
 
 	if (n == 0)
 		return;
@@ -312,7 +290,7 @@ CanExtend(ExpandedFilter *object, size_t n)
 	Versions   *shared = object->shared;
 
 	if (object->number < shared->newest)
-		shared->newest = NewestAlive(shared);	/* forget the hashes of a dead successor */
+		shared->newest = dlist_head_element(ExpandedFilter, node, &shared->versions)->number;	/* forget the hashes of a dead successor */
 	if (object->number < shared->newest || shared->alive >= MAX_ALIVE)
 		return false;
 	if (shared->newest - shared->applied + n > QUEUE)
@@ -349,6 +327,7 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 		}
 		Extend(object->shared, hashes + i, batch);
 		object->number = object->shared->newest;
+		dlist_move_head(&object->shared->versions, &object->node);
 		i += batch;
 	}
 	return datum;

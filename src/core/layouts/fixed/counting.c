@@ -117,13 +117,6 @@ details(const blx_filter *f, blx_emit emit, void *arg)
 /* ---- without the counters ---- */
 
 static void
-to_bits_geometry(const blx_filter *f, blx_geometry *g)
-{
-	*g = blx_geometry_of(f);
-	g->layout = BLX_PARTITIONED_BLOCKED;
-}
-
-static void
 to_bits(blx_filter *dst, const blx_filter *f)
 {
 	pick(f, blx_counters_nonzero, blx_words(dst));
@@ -143,7 +136,7 @@ const blx_layout blx_layout_counting = {
 	.body_words = body_words,
 	.remove = remove_key,
 	.count = count,
-	.to_bits_geometry = to_bits_geometry,
+	.bits_layout = BLX_PARTITIONED_BLOCKED,
 	.to_bits = to_bits,
 	.bits_set = bits_set,
 	.details = details,
