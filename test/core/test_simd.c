@@ -290,10 +290,10 @@ compare_arrays(enum blx_simd_path path)
 		CHECK(equal(a2, other, n + 1), "%" PRIu64 " words |", n);
 		use(path);
 		memcpy(a2, a, 8 * n);
-		blx_and_words(a2, b, n);
+		blx_combine_words(a2, b, n, BLX_AND);
 		use(BLX_SIMD_SCALAR);
 		memcpy(other, a, 8 * n);
-		blx_and_words(other, b, n);
+		blx_combine_words(other, b, n, BLX_AND);
 		CHECK(equal(a2, other, n + 1), "%" PRIu64 " words &", n);
 		release();
 	}

@@ -17,6 +17,13 @@
 
 #pragma GCC visibility push(hidden)
 
+/* How words are combined. */
+typedef enum blx_op
+{
+	BLX_OR,
+	BLX_AND
+} blx_op;
+
 typedef struct blx_kernels
 {
 	const char *name;
@@ -42,20 +49,18 @@ typedef struct blx_kernels
 
 	/*
 	 * One group of BLX_GROUP parts at two resolutions.  fold ORs src into dst,
-	 * which has fewer blocks.  expand_or and expand_and combine src with dst,
-	 * which has more blocks or as many: a block of src counts for all the
-	 * blocks of dst that share its number's top bits.
+	 * which has fewer blocks.  expand combines src with dst, which has more blocks
+	 * or as many: a block of src counts for all the blocks of dst that share its
+	 * number's top bits.
 	 */
 	void		(*fold) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
-	void		(*expand_or) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
-	void		(*expand_and) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2);
+	void		(*expand) (uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op);
 
 	/* True if every block has a part in which a and b have no common bit.  a_log2 >= b_log2. */
 	bool		(*disjoint) (const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2);
 
 	/* Arrays of n words that do not overlap.  words_meet is true if a & b has a set bit; popcount counts set bits. */
-	void		(*or_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
-	void		(*and_words) (uint64_t *dst, const uint64_t *src, uint64_t n);
+	void		(*combine_words) (uint64_t *dst, const uint64_t *src, uint64_t n, blx_op op);
 	bool		(*words_meet) (const uint64_t *a, const uint64_t *b, uint64_t n);
 	uint64_t	(*popcount) (const uint64_t *words, uint64_t n);
 
@@ -98,15 +103,15 @@ blx_popcount(const uint64_t *words, uint64_t n)
 }
 
 static inline void
-blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+blx_combine_words(uint64_t *dst, const uint64_t *src, uint64_t n, blx_op op)
 {
-	blx_kernels_in_use()->or_words(dst, src, n);
+	blx_kernels_in_use()->combine_words(dst, src, n, op);
 }
 
 static inline void
-blx_and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+blx_or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
 {
-	blx_kernels_in_use()->and_words(dst, src, n);
+	blx_combine_words(dst, src, n, BLX_OR);
 }
 
 static inline void

@@ -352,7 +352,7 @@ fold(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
 
 /* Each block of src is combined with the `ratio` adjacent blocks of dst that it stands for. */
 TARGET static inline __attribute__((always_inline)) void
-expand(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, bool or)
+expand_by(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
 {
 	const uint64_t ratio = UINT64_C(1) << (dst_log2 - src_log2);
 
@@ -362,20 +362,17 @@ expand(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2,
 			{
 				vector	   *d = (vector *) (dst + BLX_GROUP * r + w);
 
-				*d = or ? *d | *(const vector *) (src + w) : *d & *(const vector *) (src + w);
+				*d = op == BLX_OR ? *d | *(const vector *) (src + w) : *d & *(const vector *) (src + w);
 			}
 }
 
 TARGET static void
-expand_or(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
+expand(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
 {
-	expand(dst, dst_log2, src, src_log2, true);
-}
-
-TARGET static void
-expand_and(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2)
-{
-	expand(dst, dst_log2, src, src_log2, false);
+	if (op == BLX_OR)
+		expand_by(dst, dst_log2, src, src_log2, BLX_OR);
+	else
+		expand_by(dst, dst_log2, src, src_log2, BLX_AND);
 }
 
 /* A common key would leave one block of a that meets its block of b in every part. */
@@ -396,7 +393,7 @@ disjoint(const uint64_t *a, unsigned a_log2, const uint64_t *b, unsigned b_log2)
  */
 
 TARGET static inline __attribute__((always_inline)) void
-combine_words(uint64_t *dst, const uint64_t *src, uint64_t n, bool or)
+combine_words_by(uint64_t *dst, const uint64_t *src, uint64_t n, blx_op op)
 {
 	for (; n >= 4 * VECTOR_WORDS; n -= 4 * VECTOR_WORDS, dst += 4 * VECTOR_WORDS, src += 4 * VECTOR_WORDS)
 	{
@@ -404,22 +401,19 @@ combine_words(uint64_t *dst, const uint64_t *src, uint64_t n, bool or)
 		const vector *s = (const vector *) src;
 
 		for (unsigned i = 0; i < 4; i++)
-			d[i] = or ? d[i] | s[i] : d[i] & s[i];
+			d[i] = op == BLX_OR ? d[i] | s[i] : d[i] & s[i];
 	}
 	for (uint64_t i = 0; i < n; i++)
-		dst[i] = or ? dst[i] | src[i] : dst[i] & src[i];
+		dst[i] = op == BLX_OR ? dst[i] | src[i] : dst[i] & src[i];
 }
 
 TARGET static void
-or_words(uint64_t *dst, const uint64_t *src, uint64_t n)
+combine_words(uint64_t *dst, const uint64_t *src, uint64_t n, blx_op op)
 {
-	combine_words(dst, src, n, true);
-}
-
-TARGET static void
-and_words(uint64_t *dst, const uint64_t *src, uint64_t n)
-{
-	combine_words(dst, src, n, false);
+	if (op == BLX_OR)
+		combine_words_by(dst, src, n, BLX_OR);
+	else
+		combine_words_by(dst, src, n, BLX_AND);
 }
 
 TARGET static bool
@@ -561,11 +555,9 @@ const blx_kernels KERNELS = {
 	.add_default = add_default,
 	.add_plain = add_plain,
 	.fold = fold,
-	.expand_or = expand_or,
-	.expand_and = expand_and,
+	.expand = expand,
 	.disjoint = disjoint,
-	.or_words = or_words,
-	.and_words = and_words,
+	.combine_words = combine_words,
 	.words_meet = words_meet,
 	.popcount = popcount,
 	.count_words = count_words,

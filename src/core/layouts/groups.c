@@ -255,18 +255,6 @@ common_groups(blx_groups a, blx_groups b)
 	return blx_groups_count(a.parts < b.parts ? a : b);
 }
 
-/* Combines full groups of bits of two resolutions, by the kernels. */
-static void
-merge_full_group(uint64_t *dst, unsigned dst_log2, const uint64_t *src, unsigned src_log2, blx_op op)
-{
-	if (dst_log2 < src_log2)
-		blx_kernels_in_use()->fold(dst, dst_log2, src, src_log2);
-	else if (op == BLX_OR)
-		blx_kernels_in_use()->expand_or(dst, dst_log2, src, src_log2);
-	else
-		blx_kernels_in_use()->expand_and(dst, dst_log2, src, src_log2);
-}
-
 /* True if group `number` is a full group of bits in both. */
 static bool
 both_full(blx_groups a, blx_groups b, unsigned number)
@@ -282,11 +270,14 @@ blx_groups_merge(uint64_t *dst, blx_groups dst_shape, const uint64_t *src, blx_g
 		uint64_t	words = blx_group_words(dst_shape, g);
 
 		if (!dst_shape.counting && dst_shape.log2 == src_shape.log2 && words == blx_group_words(src_shape, g))
-			(op == BLX_OR ? blx_or_words : blx_and_words) (dst, src, words);
-		else if (both_full(dst_shape, src_shape, g))
-			merge_full_group(dst, dst_shape.log2, src, src_shape.log2, op);
-		else
+			blx_combine_words(dst, src, words, op);
+		else if (!both_full(dst_shape, src_shape, g))
 			merge_group(dst, dst_shape, src, src_shape, g, op);
+		/* the kernels have full groups of bits */
+		else if (dst_shape.log2 < src_shape.log2)
+			blx_kernels_in_use()->fold(dst, dst_shape.log2, src, src_shape.log2);
+		else
+			blx_kernels_in_use()->expand(dst, dst_shape.log2, src, src_shape.log2, op);
 		dst += words;
 		src += blx_group_words(src_shape, g);
 	}

@@ -25,12 +25,6 @@
 
 typedef const uint64_t *(*blx_fetch) (void *arg, uint64_t first, unsigned n);
 
-typedef enum blx_op
-{
-	BLX_OR,
-	BLX_AND
-} blx_op;
-
 /* An option that a layout has, with its range and its value if it is not given (filter/options.c). */
 typedef struct blx_option_range
 {

@@ -173,16 +173,15 @@ merge(blx_filter *dst, const blx_filter *src, blx_op op)
 				finer = more_blocks(dst, src);
 	unsigned	d = coarser_by(dst, finer),
 				s = coarser_by(src, finer);
-	void		(*combine) (uint64_t *, const uint64_t *, uint64_t) = op == BLX_OR ? blx_or_words : blx_and_words;
 
 	/* equal filters are one array of words */
 	if (dst->blocks == src->blocks)
 	{
-		combine(blx_words(dst), blx_cwords(src), finer * words);
+		blx_combine_words(blx_words(dst), blx_cwords(src), finer * words, op);
 		return;
 	}
 	for (uint64_t b = 0; b < finer; b++)
-		combine(blx_words(dst) + (b >> d) * words, blx_cwords(src) + (b >> s) * words, words);
+		blx_combine_words(blx_words(dst) + (b >> d) * words, blx_cwords(src) + (b >> s) * words, words, op);
 }
 
 /* A common key would leave a common bit in its block. */

@@ -259,7 +259,7 @@ blx_flat_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 	/* Parts of one size are one array of words. */
 	if (dst->part_bits == src->part_bits)
 	{
-		(op == BLX_OR ? blx_or_words : blx_and_words) (d, s, parts * dst_words);
+		blx_combine_words(d, s, parts * dst_words, op);
 		return;
 	}
 	for (unsigned j = 0; j < parts; j++, d += dst_words, s += src_words)

@@ -304,7 +304,7 @@ variable_merge(blx_filter *dst, const blx_filter *src, blx_op op)
 {
 	uint64_t	words = blx_words_for_bits(dst->part_bits);
 
-	(op == BLX_OR ? blx_or_words : blx_and_words) (blx_words(dst), blx_cwords(src), words);
+	blx_combine_words(blx_words(dst), blx_cwords(src), words, op);
 	if (dst->part_bits % 64 != 0)
 		blx_words(dst)[words - 1] &= ~UINT64_C(0) >> (64 - dst->part_bits % 64);
 }
