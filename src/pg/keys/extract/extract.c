@@ -105,11 +105,9 @@ PG_FUNCTION_INFO_V1(bloomx_extract_scalar);
 Datum
 bloomx_extract_scalar(PG_FUNCTION_ARGS)
 {
-	ScalarExtractor *scalar = NewKeyExtractor(fcinfo, sizeof(ScalarExtractor));
+	ScalarExtractor *scalar = NewKeyExtractor(fcinfo, sizeof(ScalarExtractor), (blx_identity) {0}, ExtractScalar, ScalarCondition);
 	KeyExtractor *extractor = &scalar->extractor;
 
-	extractor->value = ExtractScalar;
-	extractor->query = ScalarCondition;
 	LookupIndexedType(&scalar->stored, extractor->type, extractor->collation, extractor->memory);
 	extractor->identity = scalar->stored.identity;
 	PG_RETURN_POINTER(extractor);

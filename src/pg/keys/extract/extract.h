@@ -88,6 +88,14 @@ typedef enum KeyStrategy
  */
 typedef struct KeyExtractor KeyExtractor;
 
+typedef void (*KeysOfValue) (KeyExtractor *extractor, Datum value, KeyHashes *hashes);
+
+/*
+ * Of `column operator query`, where the query is not NULL and of that type, which
+ * is what the operator has on its right side; in the current memory context.
+ */
+typedef KeyCondition *(*KeysOfQuery) (KeyExtractor *extractor, int strategy, Oid type, Datum query);
+
 struct KeyExtractor
 {
 	Oid			type;
@@ -95,21 +103,20 @@ struct KeyExtractor
 	MemoryContext memory;		/* lives as long as the extractor */
 	blx_identity identity;		/* of the keys */
 	double		rate;			/* of false positives per key, if conditions mostly ask for many keys at once; 0 = the index's default */
-	void		(*value) (KeyExtractor *extractor, Datum value, KeyHashes *hashes);
-	/*
-	 * Of `column operator query`, where the query is not NULL and of that type, which
-	 * is what the operator has on its right side; in the current memory context.
-	 */
-	KeyCondition *(*query) (KeyExtractor *extractor, int strategy, Oid type, Datum query);
+	KeysOfValue value;
+	KeysOfQuery query;
 };
 
-/* What a support function returns: its own structure of that size, whose beginning is filled in. */
+/* What a support function returns: its own structure of that size, which begins with these members. */
 static inline void *
-NewKeyExtractor(FunctionCallInfo fcinfo, Size size)
+NewKeyExtractor(FunctionCallInfo fcinfo, Size size, blx_identity identity, KeysOfValue value, KeysOfQuery query)
 {
 	KeyExtractor *extractor = palloc0(size);
 
 	*extractor = *(KeyExtractor *) PG_GETARG_POINTER(0);
+	extractor->identity = identity;
+	extractor->value = value;
+	extractor->query = query;
 	return extractor;
 }
 

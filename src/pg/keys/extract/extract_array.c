@@ -76,10 +76,5 @@ PG_FUNCTION_INFO_V1(bloomx_extract_array);
 Datum
 bloomx_extract_array(PG_FUNCTION_ARGS)
 {
-	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(ArrayExtractor));
-
-	extractor->identity = KEYS_NAMED("elements");
-	extractor->value = ExtractArray;
-	extractor->query = ArrayCondition;
-	PG_RETURN_POINTER(extractor);
+	PG_RETURN_POINTER(NewKeyExtractor(fcinfo, sizeof(ArrayExtractor), KEYS_NAMED("elements"), ExtractArray, ArrayCondition));
 }

@@ -94,12 +94,9 @@ PG_FUNCTION_INFO_V1(bloomx_extract_hstore);
 Datum
 bloomx_extract_hstore(PG_FUNCTION_ARGS)
 {
-	HstoreExtractor *hstore = NewKeyExtractor(fcinfo, sizeof(HstoreExtractor));
+	HstoreExtractor *hstore = NewKeyExtractor(fcinfo, sizeof(HstoreExtractor), KEYS_NAMED("pairs"), ExtractHstore, HstoreCondition);
 	KeyExtractor *extractor = &hstore->extractor;
 
 	fmgr_info_cxt(FunctionOfExtension("hstore", "hstore_to_array", extractor->type), &hstore->to_array, extractor->memory);
-	extractor->identity = KEYS_NAMED("pairs");
-	extractor->value = ExtractHstore;
-	extractor->query = HstoreCondition;
 	PG_RETURN_POINTER(extractor);
 }

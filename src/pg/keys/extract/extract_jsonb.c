@@ -316,16 +316,12 @@ JsonbCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 	}
 }
 
-static KeyExtractor *
+static JsonbExtractor *
 MakeJsonbExtractor(FunctionCallInfo fcinfo, bool names)
 {
-	JsonbExtractor *of_documents = NewKeyExtractor(fcinfo, sizeof(JsonbExtractor));
-	KeyExtractor *extractor = &of_documents->extractor;
+	JsonbExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(JsonbExtractor), KEYS_NAMED("members"), ExtractJsonb, JsonbCondition);
 
-	extractor->identity = KEYS_NAMED("members");
-	extractor->value = ExtractJsonb;
-	extractor->query = JsonbCondition;
-	of_documents->names = names;
+	extractor->names = names;
 	return extractor;
 }
 

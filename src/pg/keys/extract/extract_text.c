@@ -218,16 +218,13 @@ TextCondition(KeyExtractor *extractor, int strategy, Oid type, Datum query)
 static KeyExtractor *
 MakeTextExtractor(FunctionCallInfo fcinfo)
 {
-	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor));
+	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor), KEYS_NAMED("n-grams"), ExtractText, TextCondition);
 	KeyType		key;
 
 	/* refuses nondeterministic collations: texts that differ in their bytes may be equal, and since PostgreSQL 18 LIKE finds them */
 	LookupKeyType(&key, extractor->type, extractor->collation, extractor->memory);
 	PrepareLetters();
-	extractor->identity = KEYS_NAMED("n-grams");
 	extractor->rate = GRAM_RATE;
-	extractor->value = ExtractText;
-	extractor->query = TextCondition;
 	return extractor;
 }
 

@@ -60,10 +60,5 @@ PG_FUNCTION_INFO_V1(bloomx_extract_tsvector);
 Datum
 bloomx_extract_tsvector(PG_FUNCTION_ARGS)
 {
-	KeyExtractor *extractor = NewKeyExtractor(fcinfo, sizeof(KeyExtractor));
-
-	extractor->identity = KEYS_NAMED("lexemes");
-	extractor->value = ExtractTsvector;
-	extractor->query = TsvectorCondition;
-	PG_RETURN_POINTER(extractor);
+	PG_RETURN_POINTER(NewKeyExtractor(fcinfo, sizeof(KeyExtractor), KEYS_NAMED("lexemes"), ExtractTsvector, TsvectorCondition));
 }
