@@ -97,11 +97,6 @@ FreeIfCopy(FunctionCallInfo fcinfo, blx_filter *f, int n)
 		PG_FREE_IF_COPY(f, n);
 }
 
-/* ---- build/construct.c ---- */
-
-/* The geometry in the default layout for these arguments, or an error. */
-extern blx_geometry PlanDefaultGeometry(int64 capacity, double fpr);
-
 /* ---- build/aggplan.c ---- */
 
 /* The planner's guess of the rows that an aggregate's state gets; 0 = none. */

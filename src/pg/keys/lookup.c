@@ -97,22 +97,6 @@ AllowCollation(Oid type, Oid collation, Node *soft)
 }
 
 /*
- * A regclass or an aclitem shows a name but is an OID: after a dump and restore
- * the same name is another value.
- */
-static bool
-AllowHashFunction(Oid base, Oid hash_function, Node *soft)
-{
-	if (hash_function == F_HASHOIDEXTENDED || hash_function == F_HASH_ACLITEM_EXTENDED)
-		ereturn(soft, false,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
-				 errdetail("Its values are object identifiers, which differ after a dump and restore."),
-				 errhint("Cast the key to text, or a single identifier to oid.")));
-	return true;
-}
-
-/*
  * ---- names ----
  *
  * The name of a container's key type says what it consists of, not what it is
@@ -209,8 +193,13 @@ LookupHashedType(KeyType *key, Oid base, MemoryContext context, Node *soft)
 				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
 				 errdetail("The type has no hash operator class with an extended hash function."),
 				 errhint("Cast the key to a type that has one, for example to text.")));
-	if (!AllowHashFunction(base, function, soft))
-		return false;
+	/* a regclass or an aclitem shows a name but is an OID: after a dump and restore the same name is another value */
+	if (function == F_HASHOIDEXTENDED || function == F_HASH_ACLITEM_EXTENDED)
+		ereturn(soft, false,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("type %s cannot be a bloom filter key", format_type_be(base)),
+				 errdetail("Its values are object identifiers, which differ after a dump and restore."),
+				 errhint("Cast the key to text, or a single identifier to oid.")));
 	SetKeyTypeName(key, NameOfType(base), base < FirstUnpinnedObjectId ? NULL : DescribeFunction(function), context);
 	key->hash = HashByType;
 	fmgr_info_copy(&key->hash_function, &entry->hash_extended_proc_finfo, context);

@@ -217,7 +217,7 @@ StartPlanned(FunctionCallInfo fcinfo, Transition *state)
 	}
 	if (!PG_ARGISNULL(2))
 	{
-		planned = PlanDefaultGeometry(PG_GETARG_INT64(2), fpr);
+		planned = PlanDefaultLayout((uint64) PG_GETARG_INT64(2), fpr);
 		StartState(state, &key->identity, &planned, 0, (uint64) PG_GETARG_INT64(2));
 	}
 	else

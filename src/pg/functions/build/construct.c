@@ -19,15 +19,6 @@ ParseLayout(const char *name, const char *text, blx_options *options)
 	return layout;
 }
 
-static void
-CheckCapacity(int64 capacity)
-{
-	if (capacity < 1)
-		ereport(ERROR,
-				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-				 errmsg("capacity must be at least 1, not " INT64_FORMAT, capacity)));
-}
-
 /* The geometry for these arguments, or an error.  options as in blx_parse_options. */
 static blx_geometry
 PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options)
@@ -35,15 +26,7 @@ PlanGeometry(int64 capacity, double fpr, const char *layout, const char *options
 	blx_options parsed;
 	uint8		number = ParseLayout(layout, options, &parsed);
 
-	CheckCapacity(capacity);
 	return PlanLayout(number, (uint64) capacity, fpr, &parsed);
-}
-
-blx_geometry
-PlanDefaultGeometry(int64 capacity, double fpr)
-{
-	CheckCapacity(capacity);
-	return PlanDefaultLayout((uint64) capacity, fpr);
 }
 
 /* bloom_plan(capacity bigint, fpr float8, layout text, options text): as bloom_empty's */
