@@ -52,7 +52,7 @@ ElementKeyType(FunctionCallInfo fcinfo, CallCache *cache, int n)
 
 /* The hash of argument n, a key, in f; an error if it does not belong there. */
 static inline uint64
-HashArgument(FunctionCallInfo fcinfo, int n, const blx_filter *f)
+KeyArgumentHash(FunctionCallInfo fcinfo, int n, const blx_filter *f)
 {
 	KeyType    *key = ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), n);
 
@@ -62,7 +62,7 @@ HashArgument(FunctionCallInfo fcinfo, int n, const blx_filter *f)
 
 /* The same of the elements of argument n that are not NULL, *count of them. */
 static inline uint64 *
-HashElements(FunctionCallInfo fcinfo, int n, const blx_filter *f, int *count)
+ElementHashes(FunctionCallInfo fcinfo, int n, const blx_filter *f, int *count)
 {
 	KeyType    *key = ElementKeyType(fcinfo, GetCallCache(fcinfo->flinfo), n);
 	bool		nulls;

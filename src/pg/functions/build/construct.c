@@ -136,7 +136,7 @@ HeaderOf(Datum datum)
 	return DatumIsExpanded(datum) ? ExpandedHeaderOf(datum) : DatumGetFilter(datum);
 }
 
-/* Whose keys HashArgument and HashElements have hashed. */
+/* Whose keys KeyArgumentHash and ElementHashes have hashed. */
 static const blx_identity *
 KeysOfCall(FunctionCallInfo fcinfo)
 {
@@ -173,7 +173,7 @@ bloom_add(PG_FUNCTION_ARGS)
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = HeaderOf(PG_GETARG_DATUM(0));
-	hash = HashArgument(fcinfo, 1, f);
+	hash = KeyArgumentHash(fcinfo, 1, f);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), &hash, 1));
 }
 
@@ -189,7 +189,7 @@ bloom_add_all(PG_FUNCTION_ARGS)
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = HeaderOf(PG_GETARG_DATUM(0));
-	hashes = HashElements(fcinfo, 1, f, &n);
+	hashes = ElementHashes(fcinfo, 1, f, &n);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), hashes, n));
 }
 
@@ -207,7 +207,7 @@ bloom_test_and_add(PG_FUNCTION_ARGS)
 	if (!HasNothingToChange(fcinfo))
 	{
 		const blx_filter *f = DatumGetFilter(PG_GETARG_DATUM(0));
-		uint64		hash = HashArgument(fcinfo, 1, f);
+		uint64		hash = KeyArgumentHash(fcinfo, 1, f);
 
 		values[1] = BoolGetDatum(!blx_test_inline(f, hash));
 		values[0] = WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), &hash, 1);

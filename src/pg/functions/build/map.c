@@ -164,7 +164,7 @@ bloom_get(PG_FUNCTION_ARGS)
 	TestedFilter tested = GetTestedFilter(GetCallCache(fcinfo->flinfo), PG_GETARG_DATUM(0), 1);
 	uint32		value;
 
-	if (!GetValue(&tested, HashArgument(fcinfo, 1, tested.filter), &value))
+	if (!GetValue(&tested, KeyArgumentHash(fcinfo, 1, tested.filter), &value))
 		PG_RETURN_NULL();
 	PG_RETURN_INT32((int32) value);
 }

@@ -39,7 +39,7 @@ bloom_remove(PG_FUNCTION_ARGS)
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	hash = HashArgument(fcinfo, 1, f);
+	hash = KeyArgumentHash(fcinfo, 1, f);
 	PG_RETURN_FILTER(WithoutHashes(f, &hash, 1));
 }
 
@@ -55,7 +55,7 @@ bloom_remove_all(PG_FUNCTION_ARGS)
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
 	f = PG_GETARG_FILTER(0);
-	hashes = HashElements(fcinfo, 1, f, &n);
+	hashes = ElementHashes(fcinfo, 1, f, &n);
 	PG_RETURN_FILTER(WithoutHashes(f, hashes, n));
 }
 
@@ -96,7 +96,7 @@ bloom_key_count(PG_FUNCTION_ARGS)
 {
 	const blx_filter *f = FilterToCount(fcinfo);
 
-	return CountOf(f, HashArgument(fcinfo, 1, f));
+	return CountOf(f, KeyArgumentHash(fcinfo, 1, f));
 }
 
 /* bloom_key_count_hash(f bloomfilter, hash bigint) */
