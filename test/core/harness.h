@@ -34,14 +34,6 @@ static int	harness_tests,
 static long harness_complaints;
 
 static inline bool
-harness_begin(const char *name)
-{
-	harness_name = name;
-	harness_complaints = 0;
-	return true;
-}
-
-static inline bool
 harness_finish(void)
 {
 	harness_tests++;
@@ -50,7 +42,25 @@ harness_finish(void)
 		printf("# ... %ld failed checks in all\n", harness_complaints);
 	printf("%s %d - %s\n", harness_complaints > 0 ? "not ok" : "ok", harness_tests, harness_name);
 	fflush(stdout);
+	harness_name = NULL;
 	return false;
+}
+
+/* Also of a test that left its function before its end. */
+static inline void
+harness_close(void)
+{
+	if (harness_name != NULL)
+		harness_finish();
+}
+
+static inline bool
+harness_begin(const char *name)
+{
+	harness_close();
+	harness_name = name;
+	harness_complaints = 0;
+	return true;
 }
 
 static inline __attribute__((format(printf, 5, 6))) bool
@@ -91,6 +101,7 @@ note(const char *format,...)
 static inline int
 report(void)
 {
+	harness_close();
 	printf("%d passed, %d failed\n", harness_tests - harness_failed, harness_failed);
 	return harness_failed > 0;
 }

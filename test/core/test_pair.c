@@ -35,10 +35,6 @@ static const comparison comparisons[] = {
 	{{BLX_HYBRID, 1, 4, 2, 512}, {BLX_HYBRID, 1, 4, 2, 2048}, 100, 300, 100, 0.7, 1.3},
 	{{BLX_STANDARD, 1, 1, 7, 8192}, {BLX_STANDARD, 1, 1, 7, 8192}, 400, 200, 300, 0.7, 1.3},
 	{{BLX_BLOCKED, 16, 1, 8, 512}, {BLX_BLOCKED, 16, 1, 8, 512}, 200, 300, 200, 0.7, 1.3},
-	/* blocks of which some have a bit of only a fraction of the keys: also few keys, and all of them in both */
-	{{BLX_VARIABLE_BLOCKED, 1, 1, 6, 9600}, {BLX_VARIABLE_BLOCKED, 1, 1, 6, 9600}, 300, 300, 200, 0.7, 1.3},
-	{{BLX_VARIABLE_BLOCKED, 1, 1, 5, 9600, 0, BLX_FRACTION_ONE / 2}, {BLX_VARIABLE_BLOCKED, 1, 1, 5, 9600, 0, BLX_FRACTION_ONE / 2}, 900, 0, 100, 0.7, 1.3},
-	{{BLX_VARIABLE_BLOCKED, 1, 1, 1, 7000, 0, BLX_FRACTION_ONE / 3}, {BLX_VARIABLE_BLOCKED, 1, 1, 1, 7000, 0, BLX_FRACTION_ONE / 3}, 600, 500, 300, 0.7, 1.3},
 	{{BLX_RATIONAL, 1, 1, 6, 8192, 0, BLX_FRACTION_ONE / 2}, {BLX_RATIONAL, 1, 1, 6, 8192, 0, BLX_FRACTION_ONE / 2}, 400, 200, 300, 0.7, 1.3},
 };
 
