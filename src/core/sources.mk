@@ -17,5 +17,5 @@ CORE_HEADERS = \
 	theory/loads.h theory/occupancy.h theory/theory.h \
 	layouts/layout.h layouts/geometry.h layouts/traits.h layouts/groups.h layouts/digits.h \
 	layouts/fixed/flat.h layouts/fixed/grouped.h layouts/counters.h layouts/growing/hashes.h layouts/growing/chain.h layouts/research/dynamic_stage.h \
-	layouts/sealed/fuse_sizes.h layouts/sealed/fuse_slots.h layouts/sealed/seal.h \
+	layouts/sealed/fuse_sizes.h layouts/sealed/fuse_slots.h \
 	filter/filter.h filter/growth.h filter/inline.h filter/slices.h

@@ -28,19 +28,6 @@ blx_fail(blx_error *error, blx_code code, const char *detail, const char *hint, 
 	return false;
 }
 
-static void *
-allocate(const blx_memory *memory, uint64_t bytes)
-{
-	blx_filter *f;
-
-	if (memory != NULL)
-		return memory->alloc(memory->arg, bytes);
-	f = malloc(bytes);
-	if (f != NULL)
-		f->host = 0;
-	return f;
-}
-
 blx_filter *
 blx_alloc(const blx_memory *memory, uint64_t bytes, blx_error *error)
 {
@@ -52,7 +39,9 @@ blx_alloc(const blx_memory *memory, uint64_t bytes, blx_error *error)
 				 "a bloom filter of %llu bytes exceeds the limit of 1 GB", (unsigned long long) bytes);
 		return NULL;
 	}
-	f = allocate(memory, bytes);
+	f = memory != NULL ? memory->alloc(memory->arg, bytes) : malloc(bytes);
+	if (f != NULL && memory == NULL)
+		f->host = 0;
 	if (f == NULL)
 		blx_fail(error, BLX_NO_MEMORY, NULL, NULL, "out of memory for a bloom filter of %llu bytes", (unsigned long long) bytes);
 	return f;

@@ -24,7 +24,6 @@
 #include "core/layouts/geometry.h"
 #include "core/layouts/growing/hashes.h"
 #include "core/layouts/sealed/fuse_sizes.h"
-#include "core/layouts/sealed/seal.h"
 
 #define MAX_BLOCKS (UINT64_C(1) << 20)
 

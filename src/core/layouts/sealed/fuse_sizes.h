@@ -66,3 +66,7 @@ blx_fuse_shape(const blx_filter *f)
 		.value_bits = (unsigned) (parameter >> 8),
 	};
 }
+
+/* ---- seal.c: the member seal of the row (layout.h) ---- */
+extern blx_filter *blx_fuse_seal(const blx_filter *set, const blx_geometry *planned, const blx_memory *memory,
+								 void (*poll) (void), blx_error *error);

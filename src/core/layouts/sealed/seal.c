@@ -20,7 +20,6 @@
 #include "core/layouts/geometry.h"
 #include "core/layouts/growing/hashes.h"
 #include "core/layouts/sealed/fuse_sizes.h"
-#include "core/layouts/sealed/seal.h"
 
 /* Salts that are tried for a block.  Of random hashes one in two blocks of 14 keys needs a second one, and one in a thousand of 10,000. */
 #define ATTEMPTS 64
