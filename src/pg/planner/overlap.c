@@ -127,7 +127,7 @@ LeastOverlap(const FilterFacts *facts)
 }
 
 double
-OverlapSelectivity(PlannerInfo *root, List *args, bool overlap, const SpecialJoinInfo *semijoin)
+OverlapSelectivity(PlannerInfo *root, List *args, bool overlap)
 {
 	FilterFacts a,
 				b;
@@ -140,5 +140,5 @@ OverlapSelectivity(PlannerInfo *root, List *args, bool overlap, const SpecialJoi
 	share = (1 - a.nulls) * (1 - b.nulls) * (overlap ? share : 1 - share);
 	ReleaseVariableStats(a.column);
 	ReleaseVariableStats(b.column);
-	return semijoin != NULL ? ShareWithPartner(root, share, NULL, semijoin) : share;
+	return share;
 }

@@ -116,15 +116,14 @@ extern double MeanFilterBytes(PlannerInfo *root, Node *filter);
 #define UNKNOWN_SELECTIVITY 0.01
 
 extern double MembershipSelectivity(PlannerInfo *root, const Membership *m);
+
 /*
  * The share of rows on the left of a semijoin or an antijoin that have a partner,
  * from the share of pairs.  keys: those of the right side, or NULL.
  */
 extern double ShareWithPartner(PlannerInfo *root, double share, Node *keys, const SpecialJoinInfo *join);
 
-extern double MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join);
-
 /* ---- overlap.c ---- */
 
-/* The selectivity of a && b, or of a !&& b; semijoin is NULL unless it is the condition of a semijoin or an antijoin. */
-extern double OverlapSelectivity(PlannerInfo *root, List *args, bool overlap, const SpecialJoinInfo *semijoin);
+/* The selectivity of a && b, or of a !&& b. */
+extern double OverlapSelectivity(PlannerInfo *root, List *args, bool overlap);

@@ -298,14 +298,3 @@ ShareWithPartner(PlannerInfo *root, double share, Node *keys, const SpecialJoinI
 {
 	return Combine(share, InnerRows(root, keys, join), false);
 }
-
-/* For a semijoin and an antijoin it is the share of rows on the left that have a partner. */
-double
-MembershipJoinSelectivity(PlannerInfo *root, const Membership *m, JoinType type, SpecialJoinInfo *join)
-{
-	double		selectivity = MembershipSelectivity(root, m);
-
-	if (join != NULL && (type == JOIN_SEMI || type == JOIN_ANTI))
-		selectivity = ShareWithPartner(root, selectivity, m->keys, join);
-	return selectivity;
-}

@@ -39,18 +39,21 @@
 /* What PostgreSQL assumes of an array (estimate_array_length). */
 #define UNKNOWN_ARRAY_LENGTH 10
 
-/* The selectivity of a call; join is NULL for a restriction. */
+/* The selectivity of a call; join is NULL for a restriction.  Of a semijoin and an antijoin it is the share of rows on the left that have a partner. */
 static double
 SelectivityOfCall(PlannerInfo *root, Oid function, List *args, JoinType type, SpecialJoinInfo *join)
 {
 	OwnFunction which = WhichFunction(function);
-	Membership	m;
+	Membership	m = {0};
+	double		share;
 
 	if ((which == BLOOM_OVERLAPS || which == BLOOM_DISJOINT) && list_length(args) == 2)
-		return OverlapSelectivity(root, args, which == BLOOM_OVERLAPS, type == JOIN_SEMI || type == JOIN_ANTI ? join : NULL);
-	if (!ReadMembership(function, args, &m))
+		share = OverlapSelectivity(root, args, which == BLOOM_OVERLAPS);
+	else if (ReadMembership(function, args, &m))
+		share = MembershipSelectivity(root, &m);
+	else
 		return UNKNOWN_SELECTIVITY;
-	return join != NULL ? MembershipJoinSelectivity(root, &m, type, join) : MembershipSelectivity(root, &m);
+	return join != NULL && (type == JOIN_SEMI || type == JOIN_ANTI) ? ShareWithPartner(root, share, m.keys, join) : share;
 }
 
 /* RESTRICT of f @> v, v <@ f, f ?& probe, f ?| probe, f && g and f !&& g */
