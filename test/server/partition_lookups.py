@@ -571,6 +571,27 @@ def answer(session, statement):
     return sorted(rows), state
 
 
+def with_parameters(statement):
+    """The statement with its constants as parameters, and their values."""
+    values = []
+
+    def parameter(match):
+        values.append(match.group())
+        return f"${len(values)}"
+    return re.sub(r"'[kv]\d+'|(?<![\w.'$-])\d+(?![\w.'])", parameter, statement), ", ".join(values)
+
+
+def in_some_form(r, session, statement):
+    """The statement, or what executes it when it has been prepared or is a function's, or reads it by a cursor."""
+    form = r.choice(["simple", "simple", "prepared", "prepared", "cursor"])
+    text, values = with_parameters(statement)
+    if form == "prepared" and session.answer(f"PREPARE prepared AS {text}")[1] == "00000":
+        return f"EXECUTE prepared{f' ({values})' if values else ''}"
+    if form == "cursor" and statement.startswith(("SELECT", "WITH")):
+        return f"DECLARE c SCROLL CURSOR FOR {statement}; FETCH ALL FROM c; FETCH BACKWARD ALL FROM c; MOVE ABSOLUTE 0 FROM c; FETCH ALL FROM c"
+    return statement
+
+
 def random_queries(args):
     """The same statements with lookups on and off, each rolled back."""
     generator = Random(args.seed)
@@ -598,14 +619,16 @@ def random_queries(args):
             if setting:
                 session.run(f"SET {setting}")
             results = []
-            for lookups in ("on", "off"):
+            statement = in_some_form(generator.r, session, statement)
+            for lookups in ("on", "off", "on"):
                 session.run(f"SET bloomx.partition_lookup = {lookups}")
                 session.run("BEGIN")
                 results.append(answer(session, statement))
                 session.run("ROLLBACK")
             session.run("RESET ALL")
+            session.run("DEALLOCATE ALL")
             n += 1
-            if not check("random", results[0] == results[1], f"{setting}; {statement}\n{results[0]}\n{results[1]}"):
+            if not check("random", results[0] == results[1] == results[2], f"{setting}; {statement}\n{results[0]}\n{results[1]}"):
                 print(";\n".join([setting, statement]))
                 if failed > 5:
                     return

@@ -57,11 +57,6 @@ CheckPermissions(List *infos, bool fail)
 #define CheckPermissions(tables, fail) ExecCheckRTPerms(tables, fail)
 #endif
 
-/* EXPLAIN of a statement whose parameters have no values */
-#ifndef EXEC_FLAG_EXPLAIN_GENERIC
-#define EXEC_FLAG_EXPLAIN_GENERIC 0
-#endif
-
 /* until 16, with old_snapshot_threshold */
 #if PG_VERSION_NUM >= 170000
 #define SNAPSHOTS_GROW_TOO_OLD false
