@@ -1480,6 +1480,21 @@ COMMENT ON FUNCTION bloomx_runtime_filter_totals() IS 'what all runtime filters 
 
 CREATE VIEW bloomx_stat_runtime_filters AS SELECT * FROM bloomx_runtime_filter_totals();
 COMMENT ON VIEW bloomx_stat_runtime_filters IS 'what all runtime filters did: of this session and, if the library is preloaded, of the server';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.scope IS 'session or server';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.filters IS 'filters, once for each node that they filtered, loops with lookups, and index scans that tested a bloomset index';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.rows_checked IS 'rows that filters tested';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.rows_removed IS 'rows that filters removed';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.pages IS 'pages of scans that could skip some';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.pages_skipped IS 'pages that were not read';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.partitions IS 'partitions that filters examined';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.partitions_skipped IS 'partitions that were not scanned';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.pauses IS 'times that a filter stopped for a while, because it removed too little';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.bytes_sent IS 'bytes of filters that went to foreign servers';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.lookups IS 'outer rows of nested loops that were looked up in the rows that the loop had kept';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.index_searches IS 'searches of an index for the pages that a sequential scan has to read';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.index_scans IS 'index scans of nested loops that a bloomset index could save';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.index_scans_skipped IS 'index scans that it saved';
+COMMENT ON COLUMN bloomx_stat_runtime_filters.stats_reset IS 'when the counts began';
 GRANT SELECT ON bloomx_stat_runtime_filters TO PUBLIC;
 
 CREATE FUNCTION bloomx_stat_reset() RETURNS void
@@ -1501,6 +1516,13 @@ COMMENT ON FUNCTION bloomx_partition_lookup_totals() IS 'what lookups of partiti
 
 CREATE VIEW bloomx_stat_partition_lookups AS SELECT * FROM bloomx_partition_lookup_totals();
 COMMENT ON VIEW bloomx_stat_partition_lookups IS 'what lookups of partitions did: of this session and, if the library is preloaded, of the server';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.scope IS 'session or server';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.lookups IS 'lookups for plans and at scans';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.partitions IS 'partitions that would have been read';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.partitions_pruned IS 'partitions that were left out';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.plans_made_again IS 'plans made again when a statement started: stubs, and plans that lacked a partition because a key had come';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.stubs IS 'plans without values of their parameters';
+COMMENT ON COLUMN bloomx_stat_partition_lookups.stats_reset IS 'when the counts began';
 GRANT SELECT ON bloomx_stat_partition_lookups TO PUBLIC;
 
 CREATE FUNCTION bloomx_unique_check() RETURNS trigger

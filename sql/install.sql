@@ -27,6 +27,12 @@ SELECT pg_describe_object(classid, objid, 0)
         AND obj_description(objid, classid::regclass::name) IS NULL
     ORDER BY 1;
 
+-- So has every column of a view: no rows
+SELECT attrelid::regclass, attname
+    FROM members JOIN pg_class c ON classid = 'pg_class'::regclass AND objid = c.oid AND relkind = 'v'
+        JOIN pg_attribute ON attrelid = c.oid AND attnum > 0
+    WHERE col_description(c.oid, attnum) IS NULL;
+
 -- The public functions and their volatility; everything is parallel safe except the functions of the index method
 \a
 SELECT p.oid::regprocedure AS function, provolatile AS volatile, proisstrict AS strict
