@@ -12,6 +12,7 @@
 #include "access/amapi.h"
 #include "access/genam.h"
 #include "access/relation.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -62,42 +63,11 @@ typedef struct AskedFilter
 typedef struct StoreRoot
 {
 	struct StoreRoot *next;
-	const LookupMap *map;
+	LookupMap	map;
 	Bitmapset  *anything;		/* columns of leaves that may have any key */
 	int			nfilters;
 	AskedFilter **filters;
 } StoreRoot;
-
-static HTAB *maps = NULL;
-
-/* The map of these leaves.  Its serial stays the same while they are the same, whatever else changes. */
-static const LookupMap *
-MapOf(Oid root, const Oid *leaves, int n)
-{
-	static uint64 last_serial = 0;
-	LookupMap  *map;
-	bool		found;
-
-	if (maps == NULL)
-	{
-		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(LookupMap)};
-
-		maps = hash_create("bloomx lookup maps", 16, &control, HASH_ELEM | HASH_BLOBS);
-	}
-	map = hash_search(maps, &root, HASH_ENTER, &found);
-	if (!found)
-		map->leaf_index = NULL;
-	if (map->leaf_index != NULL && map->ncolumns == n && memcmp(map->leaf_index, leaves, n * sizeof(Oid)) == 0)
-		return map;
-	if (map->leaf_index != NULL)
-		pfree(map->leaf_index);
-	map->leaf_index = NULL;
-	map->leaf_index = MemoryContextAllocHuge(CacheMemoryContext, (n + 1) * sizeof(Oid));
-	memcpy(map->leaf_index, leaves, n * sizeof(Oid));
-	map->ncolumns = n;
-	map->serial = ++last_serial;
-	return map;
-}
 
 /* Filters by their slots; one that a question looks at is made when its first column is known. */
 static void
@@ -120,10 +90,9 @@ AddColumn(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 slo
 static void
 AddLeafColumns(StoreRoot *root, AskedFilter **by_slot, const Store *store, uint32 number, int column)
 {
-	const StoreSlot *leaf = &store->slots[number],
-			   *filter = leaf->main < store->nslots ? &store->slots[leaf->main] : NULL;
+	const StoreSlot *leaf = &store->slots[number];
 
-	if ((leaf->state & LEAF_COMPLETE) == 0 || filter == NULL || filter->kind != SLOT_FILTER || leaf->column >= filter->width)
+	if (!LeafIsComplete(store, leaf))
 	{
 		root->anything = bms_add_member(root->anything, column);
 		return;
@@ -138,19 +107,19 @@ MakeRoot(Store *store, Oid oid)
 {
 	StoreRoot  *root = palloc0(sizeof(StoreRoot));
 	AskedFilter **by_slot = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
-	Oid		   *leaves = palloc_extended((store->nslots + 1) * sizeof(Oid), MCXT_ALLOC_HUGE);
-	int			n = 0;
+	LookupMap  *map = &root->map;
 
+	map->root_index = oid;
+	map->leaf_index = palloc_extended((store->nslots + 1) * sizeof(Oid), MCXT_ALLOC_HUGE);
 	root->filters = palloc_extended((store->nslots + 1) * sizeof(AskedFilter *), MCXT_ALLOC_HUGE);
 	for (uint32 i = 0; i < store->nslots; i++)
 		if (store->slots[i].kind == SLOT_LEAF && store->slots[i].root == oid)
 		{
-			AddLeafColumns(root, by_slot, store, i, n);
-			leaves[n++] = store->slots[i].leaf;
+			AddLeafColumns(root, by_slot, store, i, map->ncolumns);
+			map->leaf_index[map->ncolumns++] = store->slots[i].leaf;
 		}
-	root->map = MapOf(oid, leaves, n);
+	map->serial = Max(1, hash_bytes_extended((unsigned char *) map->leaf_index, map->ncolumns * sizeof(Oid), oid));
 	pfree(by_slot);
-	pfree(leaves);
 	root->next = store->roots;
 	store->roots = root;
 	return root;
@@ -162,7 +131,7 @@ FindRoot(Store *store, Oid oid)
 	StoreRoot  *root = store->roots;
 	MemoryContext old;
 
-	while (root != NULL && root->map->root_index != oid)
+	while (root != NULL && root->map.root_index != oid)
 		root = root->next;
 	if (root != NULL)
 		return root;
@@ -177,7 +146,7 @@ LookupMapOf(Oid root_index)
 {
 	Relation	rel = OpenStore(AccessShareLock);
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
-	const LookupMap *map = store != NULL ? FindRoot(store, root_index)->map : NULL;
+	const LookupMap *map = store != NULL ? &FindRoot(store, root_index)->map : NULL;
 
 	if (rel != NULL)
 		relation_close(rel, NoLock);
@@ -205,7 +174,7 @@ AskFilters(Relation rel, const Store *store, const StoreRoot *root, const uint64
 {
 	Bitmapset  *candidates = bms_copy(root->anything);
 
-	for (int i = 0; i < nhashes && bms_num_members(candidates) < root->map->ncolumns; i++)
+	for (int i = 0; i < nhashes && bms_num_members(candidates) < root->map.ncolumns; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		for (int j = 0; j < root->nfilters; j++)
@@ -230,7 +199,7 @@ LookupCandidates(Oid root_index, const uint64 *hashes, int nhashes, uint64 *seri
 		candidates = AskFilters(rel, store, root, hashes, nhashes);
 		if (StoreIsCurrent(rel, store))
 		{
-			*serial = root->map->serial;
+			*serial = root->map.serial;
 			break;
 		}
 		bms_free(candidates);

@@ -2,8 +2,8 @@
  * candidates.h - which partitions may hold a key.
  *
  * A column of the store is a leaf index, by its OID.  Columns of one partitioned index are
- * numbered from 0, by this backend, as it last saw them: the serial tells one numbering
- * from another.  A leaf that has no column may hold any key.
+ * numbered from 0, by this backend, as it last saw them: the serial, a hash of them, tells one
+ * numbering from another.  A leaf that has no column may hold any key.
  */
 #pragma once
 

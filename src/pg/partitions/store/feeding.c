@@ -52,7 +52,8 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	StoreSlot  *slot;
 	StoreEdit	edit;
 	Store	   *store;
-	uint32		number = 0;
+	uint32		number = 0,
+				owner;
 
 	if (!TryLockStore(rel, newest == NO_SLOT ? PATIENCE : 0))
 		return false;
@@ -60,8 +61,7 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	slot = FindLeaf(store, leaf);
 	if (slot != NULL && NewestOpenFilter(store, slot) == newest)
 	{
-		filter.owner = NumberOfSlot(store, slot);
-		filter.root = slot->root;
+		owner = NumberOfSlot(store, slot);
 		if (newest != NO_SLOT)
 			filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[newest].blocks);
 		number = ReserveFilter(rel, &filter);
@@ -70,7 +70,7 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 			StartPages(rel, &filter);
 			LogPages(rel, &filter);
 			StartEdit(&edit, rel);
-			EditSlot(&edit, number)->kind = SLOT_FILTER;
+			EditSlot(&edit, number)->owner = owner;
 			FinishEdit(&edit);
 			UnlockReserved(rel, &filter);
 		}
@@ -297,7 +297,7 @@ static bool
 LeafHasKey(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 {
 	bool		is_damaged = false,
-				found = leaf->main < store->nslots && HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash, &is_damaged), leaf->column);
+				found = HasColumn(ColumnsWithKey(rel, &store->slots[leaf->main], hash, &is_damaged), leaf->column);
 
 	for (uint32 i = store->next[NumberOfSlot(store, leaf)]; i != NO_SLOT && !found; i = store->next[i])
 		found = ColumnsWithKey(rel, &store->slots[i], hash, &is_damaged) != 0;
@@ -312,7 +312,7 @@ CheckRow(Relation rel, Relation index, const KeyHashes *hashes, const ItemPointe
 	const StoreSlot *leaf = FindLeaf(store, RelationGetRelid(index));
 	bool		found = true;
 
-	if (leaf == NULL || (leaf->state & LEAF_COMPLETE) == 0)
+	if (leaf == NULL || !LeafIsComplete(store, leaf))
 		return false;
 	for (uint32 i = 0; i < hashes->n && found; i++)
 		found = LeafHasKey(rel, store, leaf, hashes->hash[i]);

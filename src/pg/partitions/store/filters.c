@@ -232,10 +232,12 @@ HasBit(const uint8 *block, uint32 width, uint32 row, uint32 column)
 	return width == 1 ? HasRow(block, row) : (block[row * (width / 8) + column / 8] >> column % 8 & 1) != 0;
 }
 
-/* Copies a column of the blocks from `first` on into another filter's page.  Each has as many rows. */
+/* Copies a leaf's column of the blocks from `first` on into another filter's page.  Each has as many rows. */
 static void
-CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, const StoreSlot *source, uint32 from_column, uint32 first, uint32 n)
+CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, const NewColumn *new, uint32 first, uint32 n)
 {
+	const StoreSlot *source = &new->source;
+
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		number = first + i;
@@ -244,7 +246,7 @@ CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, cons
 
 		/* if the page is gone, the leaf has got another filter meanwhile, and the column will have no leaf; if it is damaged, it may have had any key */
 		for (uint32 row = 0; row < BLOCK_ROWS; row++)
-			if (!BufferIsValid(buffer) || HasBit(BlockOnPage(source, BufferGetPage(buffer), number), source->width, row, from_column))
+			if (!BufferIsValid(buffer) || HasBit(BlockOnPage(source, BufferGetPage(buffer), number), source->width, row, new->leaf.column))
 				block[row * (filter->width / 8) + column / 8] |= 1 << column % 8;
 		if (BufferIsValid(buffer))
 			UnlockReleaseBuffer(buffer);
@@ -252,7 +254,7 @@ CopyColumn(Relation rel, const StoreSlot *filter, uint8 *to, uint32 column, cons
 }
 
 void
-WriteColumns(Relation rel, const StoreSlot *filter, const StoreSlot *sources, const uint16 *columns, int n)
+WriteColumns(Relation rel, const StoreSlot *filter, const NewColumn *columns, int n)
 {
 	PGAlignedBlock image;
 
@@ -264,8 +266,7 @@ WriteColumns(Relation rel, const StoreSlot *filter, const StoreSlot *sources, co
 		VacuumDelayPoint();
 		BloomxInitPage(image.data, FILTER_PAGE, filter->generation);
 		for (int i = 0; i < n; i++)
-			CopyColumn(rel, filter, (uint8 *) StoreContents(image.data), i, &sources[i], columns[i], first,
-					   Min(BlocksPerPage(filter), filter->blocks - first));
+			CopyColumn(rel, filter, (uint8 *) StoreContents(image.data), i, &columns[i], first, Min(BlocksPerPage(filter), filter->blocks - first));
 		buffer = ReadBufferExtended(rel, MAIN_FORKNUM, filter->start + page, RBM_ZERO_AND_LOCK, NULL);
 		memcpy(BufferGetPage(buffer), image.data, BLCKSZ);
 		MarkBufferDirty(buffer);

@@ -39,8 +39,16 @@ extern void StartPages(Relation rel, const StoreSlot *filter);
 extern void FillPages(Relation rel, const StoreSlot *filter, const uint64 *hashes, uint64 n);
 extern void LogPages(Relation rel, const StoreSlot *filter);
 
-/* Writes the pages of a reserved filter from a column of each of some filters, all of as many blocks.  Of a damaged page all bits are set. */
-extern void WriteColumns(Relation rel, const StoreSlot *filter, const StoreSlot *sources, const uint16 *columns, int n);
+/* A leaf that gets a column of a wider filter. */
+typedef struct NewColumn
+{
+	uint32		number;			/* of its slot */
+	StoreSlot	leaf;
+	StoreSlot	source;			/* its main filter */
+} NewColumn;
+
+/* Writes the pages of a reserved filter from the main filters of some leaves, all of as many blocks.  Of a damaged page all bits are set. */
+extern void WriteColumns(Relation rel, const StoreSlot *filter, const NewColumn *columns, int n);
 
 /* The share of a column's bits that are set, and the false positive rate that follows, from some of its blocks. */
 extern double ShareOfColumn(Relation rel, const StoreSlot *filter, uint32 column, double *rate);

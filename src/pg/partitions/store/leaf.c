@@ -165,7 +165,6 @@ FinishBuild(Relation rel, Oid leaf, uint32 number, uint64 generation, uint32 fil
 		slot->keys = keys;
 		slot->state = LEAF_COMPLETE;
 	}
-	EditSlot(&edit, filter)->kind = SLOT_FILTER;
 	FinishEdit(&edit);
 	return done;
 }
@@ -176,7 +175,7 @@ BuildFilter(Relation rel, Relation heap, Relation index)
 	MemoryContext memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx leaf", ALLOCSET_DEFAULT_SIZES),
 				old = MemoryContextSwitchTo(memory);
 	KeyBag		bag = {.store = rel, .room = Max(1024, maintenance_work_mem * (Size) 1024 / sizeof(uint64) / 2)};
-	StoreSlot	filter = {.width = 1, .owner = NO_SLOT, .leaf = RelationGetRelid(index)};
+	StoreSlot	filter = {.width = 1, .leaf = RelationGetRelid(index)};
 	uint64		generation,
 				keys;
 	uint32		leaf = StartBuild(rel, heap, index, &generation),
@@ -190,7 +189,6 @@ BuildFilter(Relation rel, Relation heap, Relation index)
 		ReadTable(&bag, heap, index);
 		keys = CountDistinct(&bag);
 		filter.blocks = BlocksForKeys((double) keys);
-		filter.root = RootOfLeaf(filter.leaf);
 		number = ReserveFilter(rel, &filter);
 	}
 	if (number != NO_SLOT)
@@ -251,7 +249,7 @@ LeafIsDue(Relation rel, Relation index, bool any)
 	/* the option may be new, and ALTER INDEX does not wait for statements that insert: they feed nothing */
 	if (slot == NULL)
 		return NobodyInserts(index);
-	if ((slot->state & LEAF_COMPLETE) == 0 || slot->main >= store->nslots)
+	if (!LeafIsComplete(store, slot))
 		return true;
 	for (uint32 i = NewestOpenFilter(store, slot); i != NO_SLOT && store->slots[i].generation >= slot->generation; i = store->next[i])
 		open += PagesOfFilter(&store->slots[i]);

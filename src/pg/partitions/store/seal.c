@@ -21,89 +21,52 @@
 #include "pg/partitions/store/candidates.h"
 #include "pg/partitions/store/filters.h"
 
-/* Leaves whose filters have as many blocks: what will be columns. */
-typedef struct Columns
+static int
+CompareColumns(const void *a, const void *b)
 {
-	int			n;
-	int			alone;			/* of them in no segment yet */
-	uint32		leaf[MOST_COLUMNS];	/* slots */
-	StoreSlot	leaves[MOST_COLUMNS];
-	StoreSlot	sources[MOST_COLUMNS];
-	uint16		from[MOST_COLUMNS];	/* columns of the sources */
-} Columns;
+	const StoreSlot *left = &((const NewColumn *) a)->source,
+			   *right = &((const NewColumn *) b)->source;
 
-static const StoreSlot *
-MainFilter(const Store *store, uint32 number, Oid root)
-{
-	const StoreSlot *leaf = &store->slots[number];
-
-	if (leaf->kind != SLOT_LEAF || leaf->root != root || leaf->main >= store->nslots || store->slots[leaf->main].kind != SLOT_FILTER)
-		return NULL;
-	return &store->slots[leaf->main];
+	if (left->blocks != right->blocks)
+		return left->blocks < right->blocks ? -1 : 1;
+	return (int) left->width - (int) right->width;
 }
 
-/* Of that number of blocks, those alone first: the others follow as far as there is room. */
-static void
-CollectColumns(const Store *store, Oid root, uint32 blocks, Columns *columns)
+/* All leaves with room in a wider filter, by the number of blocks; of each number, those come first that are in no segment. */
+static NewColumn *
+CollectColumns(const Store *store, Oid root, int *n)
 {
-	columns->n = columns->alone = 0;
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32 i = 0; i < store->nslots && columns->n < MOST_COLUMNS; i++)
-		{
-			const StoreSlot *filter = MainFilter(store, i, root);
+	NewColumn  *columns = palloc_extended((store->nslots + 1) * sizeof(NewColumn), MCXT_ALLOC_HUGE);
 
-			if (filter == NULL || filter->blocks != blocks || filter->width == MOST_COLUMNS || (filter->width == 1) != (pass == 0))
-				continue;
-			columns->leaf[columns->n] = i;
-			columns->leaves[columns->n] = store->slots[i];
-			columns->sources[columns->n] = *filter;
-			columns->from[columns->n++] = store->slots[i].column;
-			columns->alone += filter->width == 1;
-		}
-}
-
-/* The next number of blocks of which there are enough leaves; 0: none. */
-static uint32
-NextBlocks(Relation rel, Oid root, uint32 above, int least, Columns *columns)
-{
-	const Store *store = ReadStore(rel);
-
-	for (;;)
+	*n = 0;
+	for (uint32 i = 0; i < store->nslots; i++)
 	{
-		uint32		next = 0;
+		const StoreSlot *leaf = &store->slots[i],
+				   *filter = leaf->kind == SLOT_LEAF && leaf->root == root && leaf->main < store->nslots ? &store->slots[leaf->main] : NULL;
 
-		for (uint32 i = 0; store != NULL && i < store->nslots; i++)
-		{
-			const StoreSlot *filter = MainFilter(store, i, root);
-
-			if (filter != NULL && filter->width == 1 && filter->blocks > above && (next == 0 || filter->blocks < next))
-				next = filter->blocks;
-		}
-		if (next == 0)
-			return 0;
-		CollectColumns(store, root, next, columns);
-		if (columns->alone >= least && columns->n > 1)
-			return next;
-		above = next;
+		if (filter != NULL && filter->kind == SLOT_FILTER && filter->width < MOST_COLUMNS)
+			columns[(*n)++] = (NewColumn) {.number = i, .leaf = *leaf, .source = *filter};
 	}
+	qsort(columns, *n, sizeof(NewColumn), CompareColumns);
+	return columns;
 }
 
 /* Gives each leaf its column. */
 static void
-SwitchLeaves(Relation rel, const Columns *columns, uint32 number)
+SwitchLeaves(Relation rel, const NewColumn *columns, int n, uint32 filter)
 {
-	for (int i = 0; i < columns->n; i++)
+	for (int i = 0; i < n; i++)
 	{
-		const StoreSlot *was = &columns->leaves[i];
+		const StoreSlot *was = &columns[i].leaf;
 		StoreEdit	edit;
-		StoreSlot  *leaf = EditLeaf(&edit, rel, columns->leaf[i], was->leaf);
+		StoreSlot  *leaf = EditLeaf(&edit, rel, columns[i].number, was->leaf);
 
 		if (leaf == NULL)
 			continue;
 		/* it has the same filter as long as nobody has finished to build it anew */
 		if (leaf->main == was->main && leaf->column == was->column && leaf->generation == was->generation)
 		{
-			leaf->main = number;
+			leaf->main = filter;
 			leaf->column = i;
 		}
 		FinishEdit(&edit);
@@ -111,23 +74,19 @@ SwitchLeaves(Relation rel, const Columns *columns, uint32 number)
 }
 
 static bool
-SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
+SealColumns(Relation rel, const NewColumn *columns, int n)
 {
-	StoreSlot	filter = {.width = 8, .owner = NO_SLOT, .root = root, .blocks = blocks};
-	StoreEdit	edit;
+	StoreSlot	filter = {.width = 8, .blocks = columns->source.blocks};
 	uint32		number;
 
-	while (filter.width < columns->n)
+	while (filter.width < n)
 		filter.width *= 2;
 	number = ReserveFilter(rel, &filter);
 	if (number == NO_SLOT)
 		return false;
-	WriteColumns(rel, &filter, columns->sources, columns->from, columns->n);
+	WriteColumns(rel, &filter, columns, n);
 	LogPages(rel, &filter);
-	StartEdit(&edit, rel);
-	EditSlot(&edit, number)->kind = SLOT_FILTER;
-	FinishEdit(&edit);
-	SwitchLeaves(rel, columns, number);
+	SwitchLeaves(rel, columns, n, number);
 	UnlockReserved(rel, &filter);
 	FreeUnused(rel);
 	return true;
@@ -136,16 +95,23 @@ SealColumns(Relation rel, Oid root, uint32 blocks, const Columns *columns)
 void
 SealLeaves(Relation rel, Oid root, int least)
 {
-	Columns    *columns;
-	uint32		blocks = 0;
+	const Store *store = ReadStore(rel);
+	NewColumn  *columns;
+	int			all,
+				n;
 
-	if (!OidIsValid(root))
+	if (!OidIsValid(root) || store == NULL)
 		return;
-	columns = palloc(sizeof(Columns));
-	while ((blocks = NextBlocks(rel, root, blocks, least, columns)) > 0 && SealColumns(rel, root, blocks, columns))
-		/* more of the same size than columns */
-		if (columns->alone == MOST_COLUMNS)
-			blocks--;
+	columns = CollectColumns(store, root, &all);
+	for (int first = 0; first < all; first += n)
+	{
+		int			alone = 0;
+
+		for (n = 0; n < MOST_COLUMNS && first + n < all && columns[first + n].source.blocks == columns[first].source.blocks; n++)
+			alone += columns[first + n].source.width == 1;
+		if (alone >= least && n > 1 && !SealColumns(rel, columns + first, n))
+			break;
+	}
 	pfree(columns);
 }
 

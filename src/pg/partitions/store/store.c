@@ -174,7 +174,7 @@ ReadDirectory(Store *read, Relation rel, Page metapage)
 
 	if (!IsMeta(metapage) || !IsSound(metapage))
 		return false;
-	read->next_generation = meta->next_generation;
+	read->is_fed = meta->fed_from == FED;
 	read->nslots = meta->slots;
 	read->slots = MemoryContextAllocHuge(read->memory, (read->nslots + 1) * sizeof(StoreSlot));
 	read->next = MemoryContextAllocHuge(read->memory, (read->nslots + 1) * sizeof(uint32));
@@ -441,23 +441,10 @@ void
 CloseStore(Relation rel)
 {
 	StoreEdit	edit;
-	uint32		n;
 
 	StartEdit(&edit, rel);
 	edit.meta->fed_from = CLOSED;
-	n = edit.meta->slots;
 	FinishEdit(&edit);
-	for (uint32 i = 0; i < n; i += SLOTS_PER_PAGE)
-	{
-		StoreSlot  *slots;
-
-		CHECK_FOR_INTERRUPTS();
-		StartEdit(&edit, rel);
-		slots = EditSlot(&edit, i);
-		for (uint32 j = 0; j < SLOTS_PER_PAGE; j++)
-			slots[j].state = 0;
-		FinishEdit(&edit);
-	}
 }
 
 void
@@ -582,7 +569,8 @@ ReserveFilter(Relation rel, StoreSlot *filter)
 	number = FreeSlot(rel);
 	if (number != NO_SLOT)
 	{
-		filter->kind = SLOT_RESERVED;
+		filter->kind = SLOT_FILTER;
+		filter->owner = NO_SLOT;
 		filter->start = TakePages(rel, PagesOfFilter(filter));
 		LockPage(rel, filter->start, ExclusiveLock);
 		StartEdit(&edit, rel);
@@ -651,37 +639,19 @@ IsAbandoned(Relation rel, const StoreSlot *filter)
 }
 
 static bool
-IsUnused(Relation rel, const Store *store, const bool *is_main, uint32 number)
+IsUnused(Relation rel, const Store *directory, const bool *is_main, uint32 number)
 {
-	const StoreSlot *filter = &store->slots[number];
-	const StoreSlot *leaf = filter->owner < store->nslots ? &store->slots[filter->owner] : NULL;
+	const StoreSlot *filter = &directory->slots[number],
+			   *leaf;
 
-	if (filter->kind == SLOT_RESERVED)
-		return IsAbandoned(rel, filter);
 	if (filter->kind != SLOT_FILTER || is_main[number])
 		return false;
-	if (filter->owner == NO_SLOT)	/* of which no leaf is left, unless they are just being moved to it */
+	if (filter->owner == NO_SLOT)	/* no leaf is left, unless it is just being made */
 		return IsAbandoned(rel, filter);
 	/* a leaf's slot may have become another leaf's */
+	leaf = filter->owner < directory->nslots ? &directory->slots[filter->owner] : NULL;
 	return leaf == NULL || leaf->kind != SLOT_LEAF || leaf->leaf != filter->leaf ||
 		((leaf->state & LEAF_BUILDING) == 0 && filter->generation < leaf->generation);
-}
-
-/* Those that are unused in the directory as it was read. */
-static Bitmapset *
-FindUnused(Relation rel, const Store *directory)
-{
-	bool	   *is_main = palloc0(directory->nslots + 1);
-	Bitmapset  *unused = NULL;
-
-	for (uint32 i = 0; i < directory->nslots; i++)
-		if (directory->slots[i].kind == SLOT_LEAF && directory->slots[i].main < directory->nslots)
-			is_main[directory->slots[i].main] = true;
-	for (uint32 i = 0; i < directory->nslots; i++)
-		if (IsUnused(rel, directory, is_main, i))
-			unused = bms_add_member(unused, (int) i);
-	pfree(is_main);
-	return unused;
 }
 
 /*
@@ -689,26 +659,41 @@ FindUnused(Relation rel, const Store *directory)
  * directory must still be the one in which nothing referred to the filter.
  */
 static bool
-FreeThose(Relation rel, const Bitmapset *unused, uint64 changes)
+FreeFilter(Relation rel, uint32 number, uint64 changes)
 {
-	for (int i = -1; (i = bms_next_member(unused, i)) >= 0; changes++)
-	{
-		StoreEdit	edit;
-		StoreSlot  *slot;
+	StoreEdit	edit;
+	StoreSlot  *slot;
 
-		StartEdit(&edit, rel);
-		if (edit.meta->changes != changes)
-		{
-			AbortEdit(&edit);
-			return false;
-		}
-		slot = EditSlot(&edit, i);
-		BloomxAddRun(edit.meta->free, &edit.meta->free_runs, STORE_FREE_RUNS,
-					 (BloomxRun) {.start = slot->start, .pages = PagesOfFilter(slot)}, false);
-		*slot = (StoreSlot) {.kind = SLOT_FREE};
-		FinishEdit(&edit);
+	StartEdit(&edit, rel);
+	if (edit.meta->changes != changes)
+	{
+		AbortEdit(&edit);
+		return false;
 	}
+	slot = EditSlot(&edit, number);
+	BloomxAddRun(edit.meta->free, &edit.meta->free_runs, STORE_FREE_RUNS,
+				 (BloomxRun) {.start = slot->start, .pages = PagesOfFilter(slot)}, false);
+	*slot = (StoreSlot) {.kind = SLOT_FREE};
+	FinishEdit(&edit);
 	return true;
+}
+
+/* False if others have changed the directory meanwhile. */
+static bool
+FreeUnusedOf(Relation rel, const Store *directory)
+{
+	bool	   *is_main = palloc0(directory->nslots + 1);
+	uint64		changes = directory->changes;
+	bool		done = true;
+
+	for (uint32 i = 0; i < directory->nslots; i++)
+		if (directory->slots[i].kind == SLOT_LEAF && directory->slots[i].main < directory->nslots)
+			is_main[directory->slots[i].main] = true;
+	for (uint32 i = 0; i < directory->nslots && done; i++)
+		if (IsUnused(rel, directory, is_main, i))
+			done = FreeFilter(rel, i, changes++);
+	pfree(is_main);
+	return done;
 }
 
 void
@@ -717,7 +702,7 @@ FreeUnused(Relation rel)
 	const Store *directory;
 
 	LockStore(rel);
-	while ((directory = ReadStore(rel)) != NULL && !FreeThose(rel, FindUnused(rel, directory), directory->changes))
+	while ((directory = ReadStore(rel)) != NULL && !FreeUnusedOf(rel, directory))
 		CHECK_FOR_INTERRUPTS();
 	UnlockStore(rel);
 }

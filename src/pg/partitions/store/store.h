@@ -7,7 +7,6 @@
 
 #include "access/amapi.h"
 #include "access/generic_xlog.h"
-#include "nodes/bitmapset.h"
 
 #include "pg/partitions/store/store_format.h"
 
@@ -15,7 +14,7 @@
 typedef struct Store
 {
 	uint64		changes;
-	uint64		next_generation;
+	bool		is_fed;			/* otherwise inserts may feed another store */
 	uint32		nslots;
 	StoreSlot  *slots;
 	uint32	   *next;			/* of a leaf: its newest open filter; of an open filter: the one before it; NO_SLOT */
@@ -62,6 +61,13 @@ extern StoreSlot *FindLeaf(Store *store, Oid leaf);
  */
 extern uint32 NewestOpenFilter(const Store *store, const StoreSlot *leaf);
 
+/* True if each row has its keys in the leaf's filters. */
+static inline bool
+LeafIsComplete(const Store *store, const StoreSlot *leaf)
+{
+	return store->is_fed && (leaf->state & LEAF_COMPLETE) != 0 && leaf->main < store->nslots;
+}
+
 static inline uint32
 NumberOfSlot(const Store *store, const StoreSlot *slot)
 {
@@ -102,9 +108,9 @@ extern bool TryLockStore(Relation rel, int milliseconds);
 extern void UnlockStore(Relation rel);
 
 /*
- * Makes room for a filter, whose width and blocks are set, and returns its slot, which is
- * reserved for this process until UnlockReserved or the end of the transaction; NO_SLOT if there
- * is none.  *filter gets the other fields.
+ * Makes room for a filter, whose width and blocks are set, and returns its slot, which nobody
+ * frees until UnlockReserved or the end of the transaction; NO_SLOT if there is none.  *filter
+ * gets the other fields.
  */
 extern uint32 ReserveFilter(Relation rel, StoreSlot *filter);
 extern void UnlockReserved(Relation rel, const StoreSlot *filter);

@@ -31,8 +31,7 @@ typedef enum StoreSlotKind
 {
 	SLOT_FREE,
 	SLOT_LEAF,					/* a leaf index */
-	SLOT_FILTER,
-	SLOT_RESERVED				/* pages in the making, by whoever has the page lock of the first one */
+	SLOT_FILTER					/* if neither a leaf nor an owner refers to it, whoever has the page lock of its first page makes it */
 } StoreSlotKind;
 
 /* States of a leaf. */
@@ -47,7 +46,7 @@ typedef struct StoreSlot
 	uint16		state;			/* of a leaf */
 	uint16		width;			/* of a filter: its columns */
 	uint16		column;			/* of a leaf: in its main filter */
-	Oid			root;			/* topmost partitioned index, as last seen: groups leaves, nothing more */
+	Oid			root;			/* of a leaf: topmost partitioned index, as last seen: groups leaves, nothing more */
 	Oid			leaf;
 	Oid			heap;			/* the leaf's table */
 	uint32		main;			/* of a leaf: slot of the filter that is never changed, or NO_SLOT */
@@ -65,8 +64,8 @@ typedef struct StoreSlot
 
 /*
  * REINDEX CONCURRENTLY puts a store in the place of one that others have open: inserts go
- * on to feed the old one, and questions may still be asked of it.  So in the old one no leaf
- * is ever complete again, and in the new one none until the last of those inserts has ended.
+ * on to feed the old one, and questions may still be asked of it.  So the old one answers no
+ * question any more, and the new one none until the last of those inserts has ended.
  */
 #define FED 0
 #define SWAPPED 1				/* and nobody has asked for it yet */

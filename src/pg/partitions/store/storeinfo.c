@@ -56,7 +56,7 @@ DescribeLeaf(Relation rel, Oid oid, Datum *values, bool *nulls)
 {
 	Store	   *store = rel != NULL ? ReadStore(rel) : NULL;
 	const StoreSlot *leaf = FindLeaf(store, oid);
-	bool		complete = leaf != NULL && (leaf->state & LEAF_COMPLETE) != 0 && leaf->main < store->nslots;
+	bool		complete = leaf != NULL && LeafIsComplete(store, leaf);
 
 	memset(nulls, 0, INFO_COLUMNS * sizeof(bool));
 	values[0] = ObjectIdGetDatum(IndexGetRelation(oid, true));
