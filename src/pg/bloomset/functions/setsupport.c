@@ -41,18 +41,16 @@ RowsOf(Oid relation, double *fpr)
 	return rows;
 }
 
-/* The distinct values of a column in so many rows, and the part of its rows that are NULL. */
+/* The distinct values of a column in so many rows. */
 static double
-DistinctIn(Oid relation, AttrNumber column, double rows, double *nulls)
+DistinctIn(Oid relation, AttrNumber column, double rows)
 {
 	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(relation), Int16GetDatum(column), BoolGetDatum(false));
 	double		distinct;
 
-	*nulls = 0;
 	if (!HeapTupleIsValid(tuple))
 		return rows;
 	distinct = ((Form_pg_statistic) GETSTRUCT(tuple))->stadistinct;
-	*nulls = ((Form_pg_statistic) GETSTRUCT(tuple))->stanullfrac;
 	ReleaseSysCache(tuple);
 	return distinct > 0 ? distinct : distinct < 0 ? -distinct * rows : rows;
 }
@@ -66,8 +64,7 @@ KeysOf(Oid set, double *fpr)
 	Oid			table;
 	AttrNumber	column;
 	double		rows,
-				all,
-				nulls;
+				all;
 
 	if (!HeapTupleIsValid(tuple))
 		return -1;
@@ -80,7 +77,7 @@ KeysOf(Oid set, double *fpr)
 	if (rows < 0 || all < 0 || column < 0)
 		return rows;
 	/* those of an expression belong to the index */
-	return column > 0 ? Min(rows, DistinctIn(table, column, all, &nulls)) : DistinctIn(set, 1, rows, &nulls);
+	return column > 0 ? Min(rows, DistinctIn(table, column, all)) : DistinctIn(set, 1, rows);
 }
 
 /* The probability that the set has a key; negative: not known. */
