@@ -10,8 +10,7 @@
 #include "nodes/execnodes.h"
 #include "portability/instr_time.h"
 
-#include "runtimefilter/keys/keycode.h"
-#include "runtimefilter/keys/keyset.h"
+#include "runtimefilter/keys/rowkey.h"
 
 typedef struct RuntimeFilter RuntimeFilter;
 typedef struct FilterPoint FilterPoint;
@@ -38,9 +37,7 @@ extern void DefineRuntimeFilterSettings(void);
 /* One of the join's keys. */
 typedef struct BuildKey
 {
-	AttrNumber	attno;			/* of the inner side's rows; 0: expr computes it */
-	ExprState  *expr;
-	KeyCoder	coder;			/* of the inner side */
+	RowKey		row;			/* of the inner side */
 	bool		is_used;		/* some point tests it */
 	bool		is_alone;		/* some point tests it by itself */
 	KeySet		set;
@@ -129,18 +126,22 @@ typedef enum FilterCount
 	N_COUNTS
 } FilterCount;
 
+/* One of a filter's keys, as a point has it. */
+typedef struct PointKey
+{
+	BuildKey   *build;
+	AttrNumber	column;			/* in the point's table; 0 = not a plain column */
+	Node	   *of_table;		/* over the columns of that table, which are Vars of 1; NULL = the point scans no table */
+} PointKey;
+
 /* A filter as one point applies it. */
 struct AppliedFilter
 {
 	RuntimeFilter *filter;
 	FilterPoint *point;
 	int			n_keys;
-	int		   *keys;			/* numbers in filter->keys */
-	AttrNumber *attnos;			/* in the point's rows; 0: exprs[i] computes it */
-	ExprState **exprs;			/* NULL if none is needed */
-	AttrNumber *columns;		/* in the point's table; 0 = not a plain column */
-	Node	  **table_keys;		/* over the columns of that table, which are Vars of 1; NULL = the point scans no table */
-	KeyCoder   *coders;			/* of these columns */
+	PointKey   *keys;
+	RowKey	   *row_keys;		/* how these are read from the point's rows */
 	KeySet	   *set;			/* against which rows are tested */
 	bool		in_batches;		/* the rows of a heap page together */
 	bool		asks_pages;		/* about page ranges, or an index for pages */

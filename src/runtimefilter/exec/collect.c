@@ -37,7 +37,7 @@ OnlyInteger(RuntimeFilter *filter)
 
 		if (!key->is_used)
 			continue;
-		if (only != NULL || key->expr != NULL || key->order != NULL || !IsInteger(&key->coder))
+		if (only != NULL || key->order != NULL || !IsOneInteger(&key->row, 1))
 			return NULL;
 		only = key;
 	}
@@ -60,7 +60,7 @@ StartCollecting(RuntimeFilter *filter)
 		BuildKey   *key = &filter->keys[i];
 
 		/* a key that is only tested together with others: its bounds, for pages and partitions */
-		KeySetInit(&key->set, filter->sets, IsInteger(&key->coder), !key->is_alone,
+		KeySetInit(&key->set, filter->sets, IsInteger(&key->row.coder), !key->is_alone,
 				   filter->budget, filter->expected);
 		if (key->order != NULL)
 			KeySetKeepValues(&key->set, key->order);
@@ -107,29 +107,16 @@ ForgetKeys(RuntimeFilter *filter)
 
 /* ---- rows ---- */
 
-/* Reads the codes of a row's keys.  False if a key is NULL: then the row matches nothing. */
+/* Reads the keys of a row.  False if one is NULL: then the row matches nothing. */
 static bool
-ReadKeys(RuntimeFilter *filter, TupleTableSlot *slot)
+ReadBuildKeys(RuntimeFilter *filter, TupleTableSlot *slot)
 {
 	for (int i = 0; i < filter->n_keys; i++)
 	{
 		BuildKey   *key = &filter->keys[i];
-		Datum		value;
-		bool		is_null;
 
-		if (!key->is_used)
-			continue;
-		if (key->expr == NULL)
-			value = slot_getattr(slot, key->attno, &is_null);
-		else
-		{
-			filter->econtext->ecxt_outertuple = slot;
-			value = ExecEvalExprSwitchContext(key->expr, filter->econtext, &is_null);
-		}
-		if (is_null)
+		if (key->is_used && !ReadKey(&key->row, slot, filter->econtext, &key->value, &key->code))
 			return false;
-		key->code = CodeOf(&key->coder, value);
-		key->value = value;
 	}
 	return true;
 }
@@ -172,14 +159,14 @@ AddRow(RuntimeFilter *filter, TupleTableSlot *slot)
 	{
 		BuildKey   *key = filter->only_integer;
 		bool		is_null;
-		Datum		value = slot_getattr(slot, key->attno, &is_null);
+		uint64		code = ReadInteger(&key->row, slot, &is_null);
 
 		if (!is_null)
-			KeySetAdd(&key->set, (uint64) IntegerOf(key->coder.kind, value));
+			KeySetAdd(&key->set, code);
 		return;
 	}
 	old = MemoryContextSwitchTo(filter->scratch);
-	if (ReadKeys(filter, slot))
+	if (ReadBuildKeys(filter, slot))
 	{
 		AddKeys(filter);
 		foreach(lc, filter->listeners)

@@ -55,12 +55,12 @@ ReadHeapCode(AppliedFilter *applied, HeapTuple row, TupleDesc desc, uint64 *code
 	for (int i = 0; i < applied->n_keys; i++)
 	{
 		bool		is_null;
-		Datum		value = heap_getattr(row, applied->columns[i], desc, &is_null);
+		Datum		value = heap_getattr(row, applied->keys[i].column, desc, &is_null);
 		uint64		one;
 
 		if (is_null)
 			return false;
-		one = CodeOf(&applied->coders[i], value);
+		one = CodeOf(&applied->row_keys[i].coder, value);
 		combined = applied->n_keys == 1 ? one : CombineCodes(combined, one);
 	}
 	*code = combined;
@@ -294,7 +294,7 @@ static bool
 IsOfPages(const AppliedFilter *applied)
 {
 	for (int i = 0; i < applied->n_keys; i++)
-		if (applied->columns[i] == 0 || !MayTestEarly(applied->filter->query, applied->coders[i].operator))
+		if (applied->keys[i].column == 0 || !MayTestEarly(applied->filter->query, applied->row_keys[i].coder.operator))
 			return false;
 	return true;
 }

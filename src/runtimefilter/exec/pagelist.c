@@ -121,7 +121,7 @@ PageSearch *
 NewPageSearch(AppliedFilter *applied, Relation table, int i)
 {
 	PageSearch *search;
-	Var		   *key = applied->table_keys[i] != NULL ? PlainColumn(applied->table_keys[i]) : NULL;
+	Var		   *key = applied->keys[i].of_table != NULL ? PlainColumn(applied->keys[i].of_table) : NULL;
 	List	   *indexes = key != NULL && bloomx_runtime_filter_index_pages ? RelationGetIndexList(table) : NIL;
 	bool		found = false;
 	ListCell   *lc;
@@ -134,9 +134,9 @@ NewPageSearch(AppliedFilter *applied, Relation table, int i)
 	search = palloc0(sizeof(PageSearch));
 	search->applied = applied;
 	search->table = table;
-	search->key = applied->table_keys[i];
-	search->coder = &applied->coders[i];
-	search->set = &applied->filter->keys[applied->keys[i]].set;
+	search->key = applied->keys[i].of_table;
+	search->coder = &applied->row_keys[i].coder;
+	search->set = &applied->keys[i].build->set;
 	return search;
 }
 

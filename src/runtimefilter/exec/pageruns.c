@@ -127,8 +127,10 @@ struct PageSkip
 static bool
 CanAskAbout(const AppliedFilter *applied, int i)
 {
-	return applied->table_keys[i] != NULL && MayTestEarly(applied->filter->query, applied->coders[i].operator) &&
-		(IsInteger(&applied->coders[i]) || applied->filter->keys[applied->keys[i]].order != NULL);
+	const KeyCoder *coder = &applied->row_keys[i].coder;
+
+	return applied->keys[i].of_table != NULL && MayTestEarly(applied->filter->query, coder->operator) &&
+		(IsInteger(coder) || applied->keys[i].build->order != NULL);
 }
 
 static bool
@@ -144,15 +146,15 @@ CanAsk(const AppliedFilter *applied)
 static void
 PrepareKey(PageSkip *pages, AppliedFilter *applied, int i)
 {
-	BuildKey   *key = &applied->filter->keys[applied->keys[i]];
+	BuildKey   *key = applied->keys[i].build;
 	Relation	table = pages->node->ss.ss_currentRelation;
-	bool		has_ranges = applied->table_keys[i] != NULL && HasRangeIndex(table, applied->table_keys[i]);
+	bool		has_ranges = applied->keys[i].of_table != NULL && HasRangeIndex(table, applied->keys[i].of_table);
 	PageSearch *search = NewPageSearch(applied, table, i);
 
 	if (!has_ranges && search == NULL)
 		return;
 	if (key->order == NULL)
-		key->order = MakeValueOrder(&applied->coders[i]);
+		key->order = MakeValueOrder(&applied->row_keys[i].coder);
 	if (!CanAskAbout(applied, i))
 		return;
 	pages->has_ranges = pages->has_ranges || has_ranges;
@@ -190,18 +192,17 @@ OpenQuestions(FilterPoint *point)
 		for (int j = 0; j < point->filters[i]->n_keys; j++)
 		{
 			AppliedFilter *applied = point->filters[i];
-			BuildKey   *key = &applied->filter->keys[applied->keys[j]];
 			List	   *indexes = NIL;
 			ListCell   *lc;
 
 			if (CanAskAbout(applied, j))
-				indexes = OpenRangeIndexes(point->query, pages->node->ss.ss_currentRelation, applied->table_keys[j], &applied->coders[j]);
+				indexes = OpenRangeIndexes(point->query, pages->node->ss.ss_currentRelation, applied->keys[j].of_table, &applied->row_keys[j].coder);
 			foreach(lc, indexes)
 			{
 				Question   *question = palloc0(sizeof(Question));
 
 				question->applied = applied;
-				question->key = key;
+				question->key = applied->keys[j].build;
 				question->index = lfirst(lc);
 				pages->questions = lappend(pages->questions, question);
 			}

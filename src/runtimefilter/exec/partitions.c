@@ -206,9 +206,9 @@ ScanCanBeSkipped(PlanState *ps)
 static bool
 IsAbout(const Bound *bound, const AppliedFilter *applied, int i)
 {
-	const KeyCoder *coder = &applied->coders[i];
+	const KeyCoder *coder = &applied->row_keys[i].coder;
 
-	return bound->column == applied->columns[i] && bound->type == coder->type && bound->is_integer == IsInteger(coder) &&
+	return bound->column == applied->keys[i].column && bound->type == coder->type && bound->is_integer == IsInteger(coder) &&
 		(bound->is_integer || (bound->equality == coder->operator && bound->collation == coder->collation));
 }
 
@@ -220,7 +220,7 @@ KeepValues(FilterPoint *point)
 		for (int j = 0; j < point->filters[i]->n_keys; j++)
 		{
 			AppliedFilter *applied = point->filters[i];
-			BuildKey   *key = &applied->filter->keys[applied->keys[j]];
+			BuildKey   *key = applied->keys[j].build;
 			ListCell   *lc;
 
 			foreach(lc, point->bounds->bounds)
@@ -228,7 +228,7 @@ KeepValues(FilterPoint *point)
 				Bound	   *bound = lfirst(lc);
 
 				if (key->order == NULL && !bound->is_integer && bound->strategy != PARTITION_STRATEGY_LIST && IsAbout(bound, applied, j))
-					key->order = MakeValueOrder(&applied->coders[j]);
+					key->order = MakeValueOrder(&applied->row_keys[j].coder);
 			}
 		}
 }
@@ -246,7 +246,7 @@ ConsiderPartition(FilterPoint *point)
 
 	for (int i = 0; i < point->n_filters; i++)
 		for (int j = 0; j < point->filters[i]->n_keys; j++)
-			has_column = has_column || point->filters[i]->columns[j] != 0;
+			has_column = has_column || point->filters[i]->keys[j].column != 0;
 	if (!has_column)
 		return;
 	table = ((ScanState *) point->ps)->ss_currentRelation;
@@ -343,7 +343,7 @@ HashMeets(Bound *bound, const KeySet *set)
 static bool
 BoundMeets(Bound *bound, const AppliedFilter *applied, int i)
 {
-	const KeySet *set = &applied->filter->keys[applied->keys[i]].set;
+	const KeySet *set = &applied->keys[i].build->set;
 	MemoryContext old;
 	bool		meets;
 
@@ -351,7 +351,7 @@ BoundMeets(Bound *bound, const AppliedFilter *applied, int i)
 		return false;
 	old = MemoryContextSwitchTo(applied->filter->scratch);
 	meets = bound->strategy == PARTITION_STRATEGY_RANGE ? RangeMeets(bound, set) :
-		bound->strategy == PARTITION_STRATEGY_LIST ? ListMeets(bound, set, &applied->coders[i]) : HashMeets(bound, set);
+		bound->strategy == PARTITION_STRATEGY_LIST ? ListMeets(bound, set, &applied->row_keys[i].coder) : HashMeets(bound, set);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(applied->filter->scratch);
 	return meets;

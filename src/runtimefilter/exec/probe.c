@@ -108,7 +108,7 @@ WindowRows(const AppliedFilter *applied)
 bool
 TestIsTimed(const AppliedFilter *applied)
 {
-	return applied->window_checked < TESTS_TIMED && (applied->n_keys > 1 || !IsInteger(&applied->coders[0]) || applied->exprs != NULL);
+	return applied->window_checked < TESTS_TIMED && !IsOneInteger(applied->row_keys, applied->n_keys);
 }
 
 void
@@ -197,40 +197,6 @@ EndWindows(FilterPoint *point)
 	return ended;
 }
 
-/* The row's code; false if a key is NULL. */
-static bool
-ReadCode(AppliedFilter *applied, TupleTableSlot *slot, uint64 *code)
-{
-	uint64		combined = 0;
-
-	for (int i = 0; i < applied->n_keys; i++)
-	{
-		bool		is_null;
-		Datum		value;
-		uint64		one;
-
-		if (applied->attnos[i] != 0)
-			value = slot_getattr(slot, applied->attnos[i], &is_null);
-		else
-		{
-			applied->filter->econtext->ecxt_outertuple = slot;
-			value = ExecEvalExpr(applied->exprs[i], applied->filter->econtext, &is_null);
-		}
-
-		if (is_null)
-			return false;
-		one = CodeOf(&applied->coders[i], value);
-		if (applied->n_keys == 1)
-		{
-			*code = one;
-			return true;
-		}
-		combined = CombineCodes(combined, one);
-	}
-	*code = combined;
-	return true;
-}
-
 static inline bool
 MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 {
@@ -241,22 +207,22 @@ MayMatch(AppliedFilter *applied, TupleTableSlot *slot)
 	instr_time	start;
 
 	/* the common case: a column of integers */
-	if (applied->n_keys == 1 && IsInteger(&applied->coders[0]) && applied->attnos[0] != 0)
+	if (IsOneInteger(applied->row_keys, applied->n_keys))
 	{
 		bool		is_null;
-		Datum		value = slot_getattr(slot, applied->attnos[0], &is_null);
 
-		return !is_null && KeySetMayHold(applied->set, (uint64) IntegerOf(applied->coders[0].kind, value));
+		code = ReadInteger(applied->row_keys, slot, &is_null);
+		return !is_null && KeySetMayHold(applied->set, code);
 	}
 	is_timed = TestIsTimed(applied);
 	if (is_timed)
 		INSTR_TIME_SET_CURRENT(start);
 	/* an expression makes values, and a hash function may detoast them */
 	old = MemoryContextSwitchTo(applied->filter->scratch);
-	may_match = ReadCode(applied, slot, &code) && KeySetMayHold(applied->set, code);
+	may_match = ReadKeys(applied->row_keys, applied->n_keys, slot, applied->filter->econtext, &code) && KeySetMayHold(applied->set, code);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(applied->filter->scratch);
-	if (applied->exprs != NULL)
+	if (applied->filter->econtext != NULL)
 		ResetExprContext(applied->filter->econtext);
 	if (is_timed)
 		CountTime(applied, start, 1);

@@ -182,11 +182,11 @@ KeysOfOr(FilteredQuery *query, BoolExpr *clause)
 	return arms;
 }
 
-static LookupKey
+static RowKey
 PrepareKey(const FoundKey *found, LoopSide side)
 {
 	Var		   *column = PlainColumn(found->values[side]);
-	LookupKey	key = {.coder = found->coders[side]};
+	RowKey		key = {.coder = found->coders[side]};
 
 	if (column != NULL)
 		key.column = column->varattno;
@@ -203,12 +203,11 @@ PrepareArm(List *found)
 
 	for (int side = 0; side < 2; side++)
 	{
-		arm.keys[side] = palloc(arm.n_keys * sizeof(LookupKey));
+		arm.keys[side] = palloc(arm.n_keys * sizeof(RowKey));
 		for (int i = 0; i < arm.n_keys; i++)
 			arm.keys[side][i] = PrepareKey(list_nth(found, i), side);
 	}
-	arm.is_integer = arm.n_keys == 1 && IsInteger(&arm.keys[OUTER_SIDE][0].coder) &&
-		arm.keys[OUTER_SIDE][0].column != 0 && arm.keys[INNER_SIDE][0].column != 0;
+	arm.is_integer = IsOneInteger(arm.keys[OUTER_SIDE], arm.n_keys) && IsOneInteger(arm.keys[INNER_SIDE], arm.n_keys);
 	return arm;
 }
 
@@ -248,38 +247,14 @@ FindLookupKeys(FilteredQuery *query, NestLoopState *node)
 
 /* ---- rows ---- */
 
-static void
-ReadArmCode(LookupArm *arm, LoopSide side, TupleTableSlot *slot, ExprContext *econtext, ArmCode *result)
-{
-	uint64		combined = 0;
-
-	for (int i = 0; i < arm->n_keys; i++)
-	{
-		LookupKey  *key = &arm->keys[side][i];
-		Datum		value;
-		uint64		code;
-
-		if (key->expr == NULL)
-			value = slot_getattr(slot, key->column, &result->is_null);
-		else
-			value = ExecEvalExpr(key->expr, econtext, &result->is_null);
-		if (result->is_null)
-			return;
-		code = CodeOf(&key->coder, value);
-		combined = arm->n_keys == 1 ? code : CombineCodes(combined, code);
-	}
-	result->code = combined;
-}
-
 void
 ReadAllCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes)
 {
 	/* an expression makes values, and a hash function may detoast them */
 	MemoryContext old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
 
-	keys->econtext->ecxt_outertuple = keys->econtext->ecxt_innertuple = slot;
 	for (int arm = 0; arm < keys->n_arms; arm++)
-		ReadArmCode(&keys->arms[arm], side, slot, keys->econtext, &codes[arm]);
+		codes[arm].is_null = !ReadKeys(keys->arms[arm].keys[side], keys->arms[arm].n_keys, slot, keys->econtext, &codes[arm].code);
 	MemoryContextSwitchTo(old);
 	ResetExprContext(keys->econtext);
 }

@@ -12,19 +12,11 @@ typedef enum LoopSide
 	INNER_SIDE
 } LoopSide;
 
-/* How the key of one side is read. */
-typedef struct LookupKey
-{
-	KeyCoder	coder;
-	AttrNumber	column;			/* 0: expr computes it */
-	ExprState  *expr;
-} LookupKey;
-
 /* Equalities that all hold for a pair of rows which the arm matches. */
 typedef struct LookupArm
 {
 	int			n_keys;
-	LookupKey  *keys[2];		/* of each side */
+	RowKey	   *keys[2];		/* of each side */
 	bool		is_integer;		/* one key, in columns of integers */
 } LookupArm;
 
@@ -53,12 +45,7 @@ static inline void
 ReadArmCodes(LookupKeys *keys, LoopSide side, TupleTableSlot *slot, ArmCode *codes)
 {
 	if (likely(keys->only_integer))
-	{
-		LookupKey  *key = &keys->arms[0].keys[side][0];
-		Datum		value = slot_getattr(slot, key->column, &codes->is_null);
-
-		codes->code = codes->is_null ? 0 : (uint64) IntegerOf(key->coder.kind, value);
-	}
+		codes->code = ReadInteger(keys->arms[0].keys[side], slot, &codes->is_null);
 	else
 		ReadAllCodes(keys, side, slot, codes);
 }

@@ -154,7 +154,7 @@ KeepSegment(FilteredQuery *query, dsm_segment *segment)
 static SharedReport
 NameReport(const FilterPoint *point, const AppliedFilter *applied)
 {
-	SharedReport name = {.attno = applied != NULL ? applied->attnos[0] : 0};
+	SharedReport name = {.attno = applied != NULL ? applied->row_keys[0].column : 0};
 
 	name.report.join_node = (applied != NULL ? applied->filter->join : point->ps)->plan->plan_node_id;
 	name.report.site_node = point->ps->plan->plan_node_id;

@@ -133,22 +133,24 @@ PrepareExpression(RuntimeFilter *filter, Node *expression)
 	return ExecInitExpr((Expr *) expression, NULL);
 }
 
-/* How the point's i-th key is read from its rows. */
+/* Adds a key to those that the point tests. */
 static void
-SetUpPointKey(AppliedFilter *applied, int i, const PushdownTarget *target)
+AddPointKey(AppliedFilter *applied, BuildKey *build, const PushdownTarget *target)
 {
+	PointKey   *key = &applied->keys[applied->n_keys];
+	RowKey	   *row = &applied->row_keys[applied->n_keys++];
 	Var		   *column = PlainColumn(target->key);
 
-	applied->attnos[i] = column != NULL ? column->varattno : 0;
-	applied->coders[i] = target->coder;
-	applied->table_keys[i] = KeyOfTable(target->ps, target->key);
-	if (applied->table_keys[i] != NULL && PlainColumn(applied->table_keys[i]) != NULL)
-		applied->columns[i] = PlainColumn(applied->table_keys[i])->varattno;
+	key->build = build;
+	key->of_table = KeyOfTable(target->ps, target->key);
+	if (key->of_table != NULL && PlainColumn(key->of_table) != NULL)
+		key->column = PlainColumn(key->of_table)->varattno;
+	row->coder = target->coder;
 	if (column != NULL)
-		return;
-	if (applied->exprs == NULL)
-		applied->exprs = palloc0(applied->filter->n_keys * sizeof(ExprState *));
-	applied->exprs[i] = PrepareExpression(applied->filter, target->key);
+		row->column = column->varattno;
+	else
+		row->expr = PrepareExpression(applied->filter, target->key);
+	build->is_used = true;
 }
 
 /* Adds the filter to a filter point, with the keys that are there: here[i] is not NULL. */
@@ -165,23 +167,18 @@ ApplyFilter(RuntimeFilter *filter, PlanState *ps, PushdownTarget **here)
 	applied->removal_rate = 1;
 	applied->row_cost = (filter->join->plan->total_cost - filter->input->plan->total_cost - ps->plan->total_cost) * COST_UNIT /
 		Max(ps->plan->plan_rows, 1);
-	applied->keys = palloc(filter->n_keys * sizeof(int));
-	applied->attnos = palloc(filter->n_keys * sizeof(AttrNumber));
-	applied->columns = palloc0(filter->n_keys * sizeof(AttrNumber));
-	applied->table_keys = palloc0(filter->n_keys * sizeof(Node *));
-	applied->coders = palloc(filter->n_keys * sizeof(KeyCoder));
+	applied->keys = palloc0(filter->n_keys * sizeof(PointKey));
+	applied->row_keys = palloc0(filter->n_keys * sizeof(RowKey));
 	for (int i = 0; i < filter->n_keys; i++)
 		if (here[i] != NULL)
 		{
-			SetUpPointKey(applied, applied->n_keys, here[i]);
-			applied->keys[applied->n_keys++] = i;
-			filter->keys[i].is_used = true;
+			AddPointKey(applied, &filter->keys[i], here[i]);
 			keys = bms_add_member(keys, i);
 		}
 	if (applied->n_keys == 1)
 	{
-		filter->keys[applied->keys[0]].is_alone = true;
-		applied->set = &filter->keys[applied->keys[0]].set;
+		applied->keys[0].build->is_alone = true;
+		applied->set = &applied->keys[0].build->set;
 	}
 	else
 		applied->set = GetCombined(filter, keys);
@@ -312,15 +309,15 @@ SetUpKey(RuntimeFilter *filter, int i, bool are_used, List **way)
 	bool		is_hash_join = filter->hash_join != NULL;	/* which filters its outer side; a merge join filters the inner one */
 	KeyCoder	coder;
 
-	if (!MakeKeyCoders(clause.operator, clause.collation, is_hash_join ? &coder : &key->coder, is_hash_join ? &key->coder : &coder) ||
-		!HasCodes(&key->coder, exprType(clause.built)) || !HasCodes(&coder, exprType(clause.filtered)))
+	if (!MakeKeyCoders(clause.operator, clause.collation, is_hash_join ? &coder : &key->row.coder, is_hash_join ? &key->row.coder : &coder) ||
+		!HasCodes(&key->row.coder, exprType(clause.built)) || !HasCodes(&coder, exprType(clause.filtered)))
 		return NIL;
 	if (built != NULL && built->varno == OUTER_VAR && built->varattno > 0)
-		key->attno = built->varattno;
+		key->row.column = built->varattno;
 	else if (IsVolatile(clause.built) || (!(is_hash_join && are_used) && contain_leaked_vars(clause.built)))
 		return NIL;
 	else
-		key->expr = PrepareExpression(filter, clause.built);
+		key->row.expr = PrepareExpression(filter, clause.built);
 	return UsefulTargets(filter, FindTargets(filter, clause.filtered, is_hash_join ? OUTER_VAR : INNER_VAR, is_hash_join && i == 0, &coder, way));
 }
 

@@ -416,21 +416,22 @@ SendFilter(ForeignScanState *scan, ForeignScan *plan, AppliedFilter *applied, Li
 		return;
 	for (int i = 0; i < applied->n_keys; i++)
 	{
-		BuildKey   *key = &filter->keys[applied->keys[i]];
-		AttrNumber	column = applied->columns[i];
+		int			number = (int) (applied->keys[i].build - filter->keys);
+		AttrNumber	column = applied->keys[i].column;
+		const KeyCoder *coder = &applied->row_keys[i].coder;
 		Oid			type;
 		SentKeys  **keys;
 		SentKey    *one;
 
 		/* the other server would test rows before a condition here that hides them */
-		if (column == 0 || !MayTestEarly(filter->query, applied->coders[i].operator))
+		if (column == 0 || !MayTestEarly(filter->query, coder->operator))
 			continue;
 		type = TupleDescAttr(RelationGetDescr(table), column - 1)->atttypid;
-		if (!KeysCanBeSent(&key->coder, &applied->coders[i], type))
+		if (!KeysCanBeSent(&filter->keys[number].row.coder, coder, type))
 			continue;
-		keys = &GetRemoteBuild(filter)->sent[applied->keys[i]];
+		keys = &GetRemoteBuild(filter)->sent[number];
 		if (*keys == NULL)
-			*keys = NewSentKeys(filter, applied->keys[i], type);
+			*keys = NewSentKeys(filter, number, type);
 		one = palloc(sizeof(SentKey));
 		one->applied = applied;
 		one->keys = *keys;

@@ -61,7 +61,7 @@ SentKeys *
 NewSentKeys(RuntimeFilter *filter, int key, Oid column)
 {
 	SentKeys   *keys = palloc0(sizeof(SentKeys));
-	Oid			inner = filter->keys[key].coder.type;
+	Oid			inner = filter->keys[key].row.coder.type;
 
 	keys->filter = filter;
 	LookupKeyType(&keys->type, inner == ANYENUMOID ? column : inner, InvalidOid, CurrentMemoryContext);

@@ -31,9 +31,9 @@ NamePoint(FilterReport *report, const AppliedFilter *applied)
 	if (!ScansTable(ps))
 		return;
 	namestrcpy(&report->table, exec_rt_fetch(((Scan *) ps->plan)->scanrelid, ps->state)->eref->aliasname);
-	if (applied->columns[0] != 0)
+	if (applied->keys[0].column != 0)
 		namestrcpy(&report->column,
-				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), applied->columns[0], false));
+				   get_attname(RelationGetRelid(((ScanState *) ps)->ss_currentRelation), applied->keys[0].column, false));
 }
 
 FilterReport
