@@ -19,7 +19,9 @@
 #include "pg/partitions/lookup/lookup_plan.h"
 
 #include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
 #include "executor/executor.h"
+#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -55,59 +57,40 @@ enum
 	IS_STUB = 1, MAY_RESCAN = 2, HAD_VALUES = 4
 };
 
-enum
+static Size
+SizeOfSet(const Bitmapset *set)
 {
-	Q_COLUMN, Q_PARTITIONS, Q_KEPT, Q_SERIAL, Q_HASHES = Q_SERIAL + 2, Q_HEAD
-};
-
-static List *
-AppendWord(List *list, uint64 word)
-{
-	return lappend_int(lappend_int(list, (int) (uint32) word), (int) (uint32) (word >> 32));
+	return offsetof(Bitmapset, words) + set->nwords * sizeof(bitmapword);
 }
 
-static uint64
-WordAt(const List *list, int at)
+/* A question as a node that can be copied: a bytea of the struct, of its hashes and its candidates. */
+static Const *
+QuestionAsConst(const LookupQuestion *question)
 {
-	return (uint32) list_nth_int(list, at) | (uint64) (uint32) list_nth_int(list, at + 1) << 32;
-}
+	StringInfoData bytes;
 
-/* A question as lists of numbers: of OIDs, of what stands in Q_..., the hashes and the candidates. */
-static List *
-QuestionAsLists(const LookupQuestion *question)
-{
-	List	   *numbers = list_make3_int(question->column, question->partitions, question->kept);
-
-	numbers = AppendWord(numbers, question->serial);
-	numbers = lappend_int(numbers, question->n_hashes);
-	for (int i = 0; i < question->n_hashes; i++)
-		numbers = AppendWord(numbers, question->hashes[i]);
-	for (int column = -1; (column = bms_next_member(question->candidates, column)) >= 0;)
-		numbers = lappend_int(numbers, column);
-	return list_make2(list_make2_oid(question->root_index, question->table), numbers);
+	initStringInfo(&bytes);
+	appendStringInfoSpaces(&bytes, VARHDRSZ);
+	appendBinaryStringInfo(&bytes, (const char *) question, sizeof(LookupQuestion));
+	if (question->n_hashes > 0)
+		appendBinaryStringInfo(&bytes, (const char *) question->hashes, question->n_hashes * sizeof(uint64));
+	if (question->candidates != NULL)
+		appendBinaryStringInfo(&bytes, (const char *) question->candidates, SizeOfSet(question->candidates));
+	SET_VARSIZE(bytes.data, bytes.len);
+	return makeConst(BYTEAOID, -1, InvalidOid, -1, PointerGetDatum(bytes.data), false, false);
 }
 
 static LookupQuestion *
-QuestionOfLists(const List *lists)
+QuestionOfConst(const Const *constant)
 {
-	LookupQuestion *question = palloc0(sizeof(LookupQuestion));
-	const List *oids = linitial(lists),
-			   *numbers = lsecond(lists);
-	int			candidates;
+	const char *bytes = VARDATA(DatumGetPointer(constant->constvalue));
+	LookupQuestion *question = memcpy(palloc(sizeof(LookupQuestion)), bytes, sizeof(LookupQuestion));
+	Size		hashes = question->n_hashes * sizeof(uint64),
+				candidates = VARSIZE(DatumGetPointer(constant->constvalue)) - VARHDRSZ - sizeof(LookupQuestion) - hashes;
 
-	question->root_index = linitial_oid(oids);
-	question->table = lsecond_oid(oids);
-	question->column = list_nth_int(numbers, Q_COLUMN);
-	question->partitions = list_nth_int(numbers, Q_PARTITIONS);
-	question->kept = list_nth_int(numbers, Q_KEPT);
-	question->serial = WordAt(numbers, Q_SERIAL);
-	question->n_hashes = list_nth_int(numbers, Q_HASHES);
-	question->hashes = palloc(sizeof(uint64) * (question->n_hashes + 1));
-	for (int i = 0; i < question->n_hashes; i++)
-		question->hashes[i] = WordAt(numbers, Q_HEAD + 2 * i);
-	candidates = Q_HEAD + 2 * question->n_hashes;
-	for (int i = candidates; i < list_length(numbers); i++)
-		question->candidates = bms_add_member(question->candidates, list_nth_int(numbers, i));
+	bytes += sizeof(LookupQuestion);
+	question->hashes = memcpy(palloc(hashes), bytes, hashes);
+	question->candidates = candidates == 0 ? NULL : memcpy(palloc(candidates), bytes + hashes, candidates);
 	return question;
 }
 
@@ -125,7 +108,7 @@ AddNote(PlannedStmt *plan, const LookupPlanning *planning, Query *statement, int
 	note->subquery = statement;
 	note->securityQuals = list_make1(list_make2_int(options, flags));
 	foreach(lc, planning->questions)
-		note->securityQuals = lappend(note->securityQuals, QuestionAsLists(lfirst(lc)));
+		note->securityQuals = lappend(note->securityQuals, QuestionAsConst(lfirst(lc)));
 	plan->rtable = lappend(plan->rtable, note);
 }
 
@@ -379,7 +362,7 @@ AskAgain(const QueryDesc *query, const RangeTblEntry *note, bool *holds)
 	ListCell   *lc;
 
 	for_each_from(lc, note->securityQuals, 1)
-		questions = lappend(questions, QuestionOfLists(lfirst(lc)));
+		questions = lappend(questions, QuestionOfConst(lfirst_node(Const, lc)));
 	*holds = bloomx_partition_lookup && !(list_nth_int(linitial(note->securityQuals), NOTE_FLAGS) & IS_STUB);
 	foreach(lc, questions)
 		*holds = *holds && StillHolds(lfirst(lc), query->snapshot);
