@@ -50,9 +50,8 @@ typedef struct BloomxPending
 #define PENDING_LISTS 4
 
 /*
- * The first bits of a generation are the numbers of the store and of the list.  So no page
- * has the generation of another list, nor that of another index, to which VACUUM may have
- * given the page while a statement still remembers it.
+ * The first bits of a generation are the number of the list.  So no page has the generation
+ * of another list, to which it may have gone while a statement still remembers it.
  */
 #define LIST_SHIFT 48
 
