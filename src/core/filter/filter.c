@@ -17,11 +17,16 @@ blx_capacity_valid(uint64_t capacity, blx_error *error)
 blx_filter *
 blx_new(const blx_geometry *g, const blx_identity *id, uint64_t capacity, const blx_memory *memory, blx_error *error)
 {
-	blx_filter *f;
-
 	if (!blx_geometry_check(g, error) || !blx_identity_valid(id, error) || !blx_capacity_valid(capacity, error))
 		return NULL;
-	f = blx_alloc(memory, blx_bytes(g, id->name_len), error);
+	return blx_new_of_valid(g, id, capacity, memory, error);
+}
+
+blx_filter *
+blx_new_of_valid(const blx_geometry *g, const blx_identity *id, uint64_t capacity, const blx_memory *memory, blx_error *error)
+{
+	blx_filter *f = blx_alloc(memory, blx_bytes(g, id->name_len), error);
+
 	if (f != NULL)
 		blx_init(f, g, id, capacity);
 	return f;

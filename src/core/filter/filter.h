@@ -24,6 +24,10 @@ extern bool blx_check_for_tests(const blx_filter *f, uint64_t size, blx_error *e
 /* False if no filter can promise to hold `capacity` keys (blx_new). */
 extern bool blx_capacity_valid(uint64_t capacity, blx_error *error);
 
+/* blx_new without its checks, which take longer than a filter of few keys. */
+extern blx_filter *blx_new_of_valid(const blx_geometry *g, const blx_identity *id, uint64_t capacity,
+									const blx_memory *memory, blx_error *error);
+
 /*
  * Adds key hashes, in order; returns how many it took.  Fewer than n: the
  * filter must grow (blx_grown) before it takes the next.  Layouts of a fixed

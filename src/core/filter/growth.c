@@ -331,7 +331,7 @@ grow_set(const blx_filter *set, const blx_growth *growth, blx_error *error)
 		return largest_set(set, growth->memory, error);
 	if (!blx_is_planned(set) && !uncut_geometry(growth, (double) blx_hashes_count(set), blx_rate_wanted(set), &g, error))
 		return NULL;
-	result = blx_new(&g, &id, set->capacity, growth->memory, error);
+	result = blx_new_of_valid(&g, &id, set->capacity, growth->memory, error);
 	if (result == NULL)
 		return NULL;
 	result->pending = !blx_is_planned(set);
@@ -477,7 +477,7 @@ blx_finish_as(const blx_filter *open, const blx_geometry *g, double fpr, const b
 			? cut_to_contents(open, fpr, memory, error) : copy(open, memory, error);
 	if (blx_is_sealed(g->layout))
 		return blx_layout_row(g->layout)->seal(open, g, memory, poll, error);
-	result = blx_new(g, &id, blx_is_planned(open) ? open->capacity : blx_hashes_count(open), memory, error);
+	result = blx_new_of_valid(g, &id, blx_is_planned(open) ? open->capacity : blx_hashes_count(open), memory, error);
 	if (result != NULL)
 		blx_add_set(result, open);
 	return result;

@@ -333,8 +333,8 @@ AddInPlace(Datum datum, const uint64 *hashes, size_t n)
 	return datum;
 }
 
-Datum
-NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+static pg_attribute_always_inline Datum
+Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 {
 	ExpandedFilter *old = GetExpanded(datum);
 	ExpandedFilter *object;
@@ -352,6 +352,24 @@ NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t 
 	CheckOverfill(shared, n);
 	Extend(shared, hashes, n);
 	return Publish(object, shared, shared->newest);
+}
+
+Datum
+NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
+{
+	return Succeed(datum, keys, hashes, n);
+}
+
+/* Compiled for one key: in a loop of PL/pgSQL a twentieth of all instructions. */
+Datum
+NextVersionWithKey(Datum datum, KeyType *type, Datum key)
+{
+	const blx_filter *f = ExpandedHeaderOf(datum);
+	uint64		hash;
+
+	CheckKeyType(f, type);
+	hash = HashKey(type, key, f->seed);
+	return Succeed(datum, &type->identity, &hash, 1);
 }
 
 /* ---- states ---- */

@@ -35,8 +35,9 @@ extern const blx_filter *ExpandedHeaderOf(Datum datum);
 /* A first version: f and n hashes of such keys. */
 extern Datum MakeVersion(const blx_filter *f, const blx_identity *keys, const uint64 *hashes, size_t n);
 
-/* The version of an expanded object with n more hashes of such keys: the object itself if the datum is read-write. */
+/* The version of an expanded object with n more hashes of such keys, or with one more key: the object itself if the datum is read-write. */
 extern Datum NextVersion(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n);
+extern Datum NextVersionWithKey(Datum datum, KeyType *type, Datum key);
 
 /* ---- states: aggregates ---- */
 

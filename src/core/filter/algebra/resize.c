@@ -124,7 +124,7 @@ blx_filter *
 blx_resize(const blx_filter *f, const blx_geometry *g, const blx_memory *memory, blx_error *error)
 {
 	blx_identity id = blx_identity_of(f);
-	blx_filter *result = blx_new(g, &id, f->capacity, memory, error);
+	blx_filter *result = blx_new_of_valid(g, &id, f->capacity, memory, error);
 
 	if (result != NULL)
 		blx_or_into(result, f);

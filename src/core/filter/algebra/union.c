@@ -127,7 +127,7 @@ unite_uncut(const blx_filter *a, const blx_filter *b, const blx_identity *joint,
 	if (!blx_is_uncut(a) || !blx_is_uncut(b) || !blx_common_geometry(a, b, &g, NULL) ||
 		blx_cardinality(a) + blx_cardinality(b) > (double) blx_capacity(&g, fmin(blx_rate_wanted(a), blx_rate_wanted(b))))
 		return NULL;
-	result = blx_new(&g, joint, blx_joint_capacity(a, b, true), memory, error);
+	result = blx_new_of_valid(&g, joint, blx_joint_capacity(a, b, true), memory, error);
 	if (result != NULL)
 	{
 		result->pending = 1;
@@ -203,7 +203,7 @@ blx_intersect(const blx_filter *a, const blx_filter *b, const blx_memory *memory
 		return blx_check_blank(a, b, error) ? blx_copy_for(blx_is_blank(a) ? a : b, &joint, memory, error) : NULL;
 	if (!blx_combined_geometry(BLX_INTERSECTION, a, b, &g, error))
 		return NULL;
-	result = blx_new(&g, &joint, 0, memory, error);
+	result = blx_new_of_valid(&g, &joint, 0, memory, error);
 	if (result != NULL)
 	{
 		blx_set_all(result);

@@ -172,7 +172,9 @@ bloom_add(PG_FUNCTION_ARGS)
 
 	if (HasNothingToChange(fcinfo))
 		return UnchangedFilter(fcinfo);
-	f = HeaderOf(PG_GETARG_DATUM(0));
+	if (DatumIsExpanded(PG_GETARG_DATUM(0)))
+		return NextVersionWithKey(PG_GETARG_DATUM(0), ArgumentKeyType(fcinfo, GetCallCache(fcinfo->flinfo), 1), PG_GETARG_DATUM(1));
+	f = DatumGetFilter(PG_GETARG_DATUM(0));
 	hash = KeyArgumentHash(fcinfo, 1, f);
 	PG_RETURN_DATUM(WithHashes(PG_GETARG_DATUM(0), f, KeysOfCall(fcinfo), &hash, 1));
 }
