@@ -104,6 +104,17 @@ VACUUM docs;
 SELECT segments, rows, pages - free < 10 AS all_free, merging, lost FROM bloomx_index_info('docs_small');
 SELECT * FROM differences('f @> $1', 'SELECT 5');
 
+-- VACUUM writes a segment again, without its dead rows, when more than half of them are dead, even if it is the only one.
+CREATE TABLE dying AS SELECT id, (SELECT bloom_agg(k) AS f FROM unnest(keys(id)) k) FROM generate_series(1, 1000) id;
+CREATE INDEX dying_f ON dying USING bloomx (f);
+DELETE FROM dying WHERE id % 2 = 0;
+VACUUM (INDEX_CLEANUP) dying;
+SELECT segments, rows, removed, bloomx_check_index('dying_f') FROM bloomx_index_info('dying_f');
+DELETE FROM dying WHERE id = 1;
+VACUUM (INDEX_CLEANUP) dying;
+SELECT segments, rows, removed, bloomx_check_index('dying_f') FROM bloomx_index_info('dying_f');
+DROP TABLE dying;
+
 -- A row that was rolled back is not found.
 BEGIN;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 200) id;

@@ -69,6 +69,16 @@ SELECT add_events(1, 3000);
 SELECT * FROM event_differences('id = $1', 'SELECT i FROM generate_series(3, 55000, 800) i');
 SELECT bloomx_check_index('events_key');
 
+-- VACUUM removes pending rows page by page: those on the first page of a list, one on the last, and none between them.
+CREATE TABLE pages (id int) WITH (autovacuum_enabled = off);
+CREATE INDEX pages_key ON pages USING bloomx (id);
+INSERT INTO pages SELECT generate_series(1, 3000);
+DELETE FROM pages WHERE id < 300 OR id = 3000;
+VACUUM (INDEX_CLEANUP) pages;
+SELECT bloomx_check_index('pages_key');
+SELECT * FROM index_differences('SELECT count(*) FROM pages WHERE id = $1', 'SELECT generate_series(1, 3000, 7)');
+DROP TABLE pages;
+
 -- An index made on an empty table, entries of one row, rates.
 CREATE TABLE empty (LIKE events);
 CREATE INDEX empty_key ON empty USING bloomx (id, kind) WITH (pending_limit = 16, max_keys_per_filter = 1, fpr = 0.05);
