@@ -115,6 +115,24 @@ VACUUM (INDEX_CLEANUP) dying;
 SELECT segments, rows, removed, bloomx_check_index('dying_f') FROM bloomx_index_info('dying_f');
 DROP TABLE dying;
 
+-- No INSERT of a row makes the index much longer, not even if it begins a merge, which is of 300 pages here.
+CREATE TABLE growing (f bloomfilter) WITH (autovacuum_enabled = off);
+CREATE INDEX growing_f ON growing USING bloomx (f) WITH (signature_bits = 16384, hash_functions = 4, pending_limit = 256);
+DO $$
+DECLARE
+    before bigint;
+    longest bigint := 0;
+BEGIN
+    FOR i IN 1..1500 LOOP
+        before := pg_relation_size('growing_f');
+        INSERT INTO growing VALUES (bloom_add(bloom_empty(20), i));
+        longest := greatest(longest, pg_relation_size('growing_f') - before);
+    END LOOP;
+    RAISE WARNING 'pages of one row: at most 128: %', longest <= 128 * current_setting('block_size')::int;
+END $$;
+SELECT segments < 8 AS merged, rows + pending AS rows, bloomx_check_index('growing_f') FROM bloomx_index_info('growing_f');
+DROP TABLE growing;
+
 -- A row that was rolled back is not found.
 BEGIN;
 INSERT INTO docs SELECT id, (SELECT bloom_agg(k) FROM unnest(keys(id)) k) FROM generate_series(1, 200) id;

@@ -7,9 +7,9 @@
  * and a lookup meets few small segments.
  *
  * A merge may write gigabytes.  So it is done in steps of a few pages, by the
- * inserts that find the list too long and by VACUUM.  Pages are reserved for the
- * new segment, and the metapage says what becomes part of it and how many pages
- * are written (BloomxMerge).  When the new segment is complete, one WAL record
+ * inserts that find the list too long and by VACUUM.  The metapage says what becomes
+ * part of the new segment, which pages are reserved for it, for which the index first
+ * becomes longer step by step, and how many are written (BloomxMerge).  When the new segment is complete, one WAL record
  * puts it into the directory and takes out what it replaces.
  *
  * An interrupt, an error or a crash costs the work of the present step.
@@ -206,7 +206,6 @@ StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 {
 	BloomxRowSource *sources = Sources(index, directory, merge);
 	BloomxMetaChange change;
-	BloomxMeta *meta;
 
 	merge->segment.rows = BloomxCountLive(sources, merge->sources);
 	merge->segment.slices = directory->segments[merge->source[0]].slices;
@@ -219,11 +218,36 @@ StartMerge(Relation index, const BloomxDirectory *directory, BloomxMerge *merge)
 		EndMerge(index, directory, merge);
 		return;
 	}
-	meta = BloomxReserve(&change, index, BloomxSegmentPages(&merge->segment), &merge->segment.start);
-	/* from now on a merge is under way, whoever continues it */
-	merge->segment.generation = meta->next_generation++;
-	meta->merge = *merge;
+	/* from now on a merge is under way, whoever continues it; its pages are still to be reserved */
+	merge->segment.start = META_BLOCK;
+	merge->segment.generation = BloomxStartMetaChange(&change, index)->next_generation++;
+	change.meta->merge = *merge;
 	BloomxFinishMetaChange(&change);
+}
+
+/*
+ * Reserves the pages of the merge under way.  False if too few are free and it takes more
+ * than a step: then to get some of them was the step.
+ */
+static bool
+ReservePages(Relation index, uint32 total, uint32 pages)
+{
+	for (;;)
+	{
+		BloomxMetaChange change;
+		BlockNumber start = BloomxTakeFreePages(BloomxStartMetaChange(&change, index), total);
+
+		if (start != InvalidBlockNumber)
+		{
+			change.meta->merge.segment.start = start;
+			BloomxFinishMetaChange(&change);
+			return true;
+		}
+		BloomxAbortMetaChange(&change);
+		BloomxExtendIndex(index, pages);
+		if (total > pages)
+			return false;
+	}
 }
 
 static void
@@ -235,7 +259,7 @@ NoteProgress(Relation index, uint32 written)
 	BloomxFinishMetaChange(&change);
 }
 
-/* Writes the next pages of the merge under way; with the last one the segment enters the directory. */
+/* Reserves or writes the next pages of the merge under way; with the last one the segment enters the directory. */
 static void
 ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 {
@@ -243,6 +267,13 @@ ContinueMerge(Relation index, const BloomxDirectory *directory, uint32 pages)
 	uint32		total = BloomxSegmentPages(&merge->segment),
 				to = Min(total, merge->written + pages);
 
+	if (merge->segment.start == META_BLOCK)
+	{
+		if (!ReservePages(index, total, pages))
+			return;
+		directory = BloomxReadDirectory(index, NULL);
+		merge = &directory->meta.merge;
+	}
 	BloomxWritePages(index, Sources(index, directory, merge), merge->sources, &merge->segment, merge->written, to);
 	/* after a crash here the same pages are written again */
 	if (to < total)
