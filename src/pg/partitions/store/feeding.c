@@ -106,9 +106,12 @@ TryAdd(Relation rel, Store *store, const StoreSlot *leaf, uint64 hash)
 		return !StoreIsCurrent(rel, store) ? ASK_AGAIN : is_damaged ? DAMAGED : ADDED;
 	if (newest == NO_SLOT)
 		return StoreIsCurrent(rel, store) ? NO_FILTER : ASK_AGAIN;
-	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash) && Grow(rel, leaf->leaf, newest))
-		return ASK_AGAIN;
-	return AddToOpenFilter(rel, store, newest, hash, &is_damaged) ? ADDED : is_damaged ? DAMAGED : ASK_AGAIN;
+	if (!AddToOpenFilter(rel, store, newest, hash, &is_damaged))
+		return is_damaged ? DAMAGED : ASK_AGAIN;
+	/* in the end: the directory that has been read may be gone then */
+	if (LOOKS_AT_FULLNESS(hash) && IsPageFull(rel, &store->slots[newest], hash))
+		(void) Grow(rel, leaf->leaf, newest);
+	return ADDED;
 }
 
 static void
