@@ -122,13 +122,15 @@ DO $$
 DECLARE
     before bigint;
     longest bigint := 0;
+    lost bigint := 0;
 BEGIN
     FOR i IN 1..1500 LOOP
         before := pg_relation_size('growing_f');
         INSERT INTO growing VALUES (bloom_add(bloom_empty(20), i));
         longest := greatest(longest, pg_relation_size('growing_f') - before);
+        lost := least(lost, (SELECT i.lost FROM bloomx_index_info('growing_f') i));
     END LOOP;
-    RAISE WARNING 'pages of one row: at most 128: %', longest <= 128 * current_setting('block_size')::int;
+    RAISE WARNING 'pages of one row: at most 128: %; fewest lost: %', longest <= 128 * current_setting('block_size')::int, lost;
 END $$;
 SELECT segments < 8 AS merged, rows + pending AS rows, bloomx_check_index('growing_f') FROM bloomx_index_info('growing_f');
 DROP TABLE growing;

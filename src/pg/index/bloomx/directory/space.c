@@ -59,7 +59,7 @@ BloomxMapPages(Relation index, const BloomxDirectory *directory)
 	}
 
 	/* the segment in the making, and the free pages, which the metapage owns */
-	if (meta->merge.segment.rows > 0 && meta->merge.segment.start != META_BLOCK)
+	if (meta->merge.segment.start != META_BLOCK)
 		MarkUsed(index, used, blocks, meta->merge.segment.start, BloomxSegmentPages(&meta->merge.segment));
 	for (uint32 i = 0; i < meta->free_runs; i++)
 		MarkUsed(index, used, blocks, meta->free[i].start, meta->free[i].pages);

@@ -58,7 +58,7 @@ typedef struct BloomxPending
 /* A segment in the making. */
 typedef struct BloomxMerge
 {
-	BloomxSegment segment;		/* 0 rows: no merge is under way; from META_BLOCK on: no pages are reserved yet */
+	BloomxSegment segment;		/* 0 rows: no merge is under way; start META_BLOCK: no pages are reserved */
 	uint32		written;		/* pages of the segment that are written */
 	uint32		sources;		/* how many segments become part of it, all on one page of the directory */
 	uint32		source[MAX_MERGED];

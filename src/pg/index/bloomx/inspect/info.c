@@ -100,7 +100,7 @@ Describe(Relation index, const BloomxDirectory *directory, Datum *values, bool *
 				rows = 0,
 				entries = 0,
 				removed = 0,
-				merging = directory->meta.merge.segment.rows > 0 ? BloomxSegmentPages(&directory->meta.merge.segment) : 0,
+				merging = directory->meta.merge.segment.start != META_BLOCK ? BloomxSegmentPages(&directory->meta.merge.segment) : 0,
 				free = BloomxCountFreePages(&directory->meta);
 
 	for (uint32 i = 0; i < directory->meta.segments; i++)
