@@ -1682,7 +1682,7 @@ BEGIN
 			NULL;
 		END;
 	END IF;
-	event := (SELECT min(format('%s()', p.oid::regproc)) FROM pg_proc p WHERE pronamespace = t.relnamespace AND proname LIKE 'bloomx\_maintain\_%' AND proname <> maintainer AND EXISTS (SELECT FROM pg_trigger WHERE tgfoid = p.oid)
+	event := (SELECT min(format('%s()', p.oid::regproc)) FROM pg_proc p WHERE pronamespace = t.relnamespace AND starts_with(proname, 'bloomx_maintain_') AND proname <> maintainer AND EXISTS (SELECT FROM pg_trigger WHERE tgfoid = p.oid)
 		AND strpos(prosrc, format('INTO %1$s AS d (%6$s, %2$s)', VARIADIC a)) + strpos(prosrc, format('UPDATE %1$s AS d SET %2$s ', VARIADIC a)) > 0
 		AND NOT (shared AND strpos(prosrc, '''TRUNCATE''') = 0));
 	IF event IS NOT NULL THEN
@@ -1708,7 +1708,7 @@ BEGIN
 		RAISE cardinality_violation USING MESSAGE = format('table %s has %s rows', target, n),
 			HINT = 'Without a segment it has one filter, in one row. With several, tell by a segment which row a key belongs to.';
 	END IF;
-	a[5] := own || '.bloom_empty(' || coalesce(regexp_replace(modifier, ',([a-z_]+)$', ',''\1'''), '1000, layout => ''scalable''') || ')';
+	a[5] := own || '.bloom_empty(' || coalesce(regexp_replace(modifier, ',([a-z_]+)$', E',''\\1'''), '1000, layout => ''scalable''') || ')';
 
 	-- the keys that are there
 	IF segment IS NULL THEN

@@ -80,7 +80,9 @@ CheckColumn(Relation heap, Relation index, int column)
 	Oid			type = getBaseType(TupleDescAttr(RelationGetDescr(index), column)->atttypid);
 	char		kind = get_typtype(type);
 
-	if (index->rd_opcintype[column] == FilterTypeOid() && IndexRelationGetNumberOfKeyAttributes(index) > 1)
+	if (index->rd_opcintype[column] != FilterTypeOid())
+		(void) index_getprocinfo(index, column + 1, EXTRACT_FUNCTION);	/* an error if a class of values has none */
+	else if (IndexRelationGetNumberOfKeyAttributes(index) > 1)
 		RefuseFurtherColumns(heap, index, column);
 	if (index->rd_opcintype[column] != ANYNONARRAYOID ||
 		kind == TYPTYPE_ENUM || kind == TYPTYPE_RANGE || kind == TYPTYPE_MULTIRANGE || kind == TYPTYPE_COMPOSITE)

@@ -14,6 +14,7 @@
 #include "utils/rel.h"
 
 #include "core/base/hash.h"
+#include "pg/index/bloomx/format/metapage.h"
 
 Oid
 BloomxTypeOfColumn(Relation index, int column)

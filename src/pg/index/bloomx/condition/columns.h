@@ -9,9 +9,6 @@
 
 #include "pg/keys/extract/extract.h"
 
-/* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
-#define EXTRACT_FUNCTION 1
-
 /* Of all columns of an index of values. */
 typedef struct BloomxColumns
 {

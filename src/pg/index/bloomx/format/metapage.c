@@ -16,7 +16,6 @@
 #include "storage/lmgr.h"
 #include "utils/rel.h"
 
-#include "pg/base/objects.h"
 #include "pg/index/bloomx/format/options.h"
 
 StaticAssertDecl(sizeof(BloomxMeta) <= PAGE_BYTES, "the metapage must fit");
@@ -75,10 +74,11 @@ IsSound(const BloomxMeta *meta)
 	return meta->directory_pages <= MAX_DIRECTORY_PAGES && meta->free_runs <= MAX_FREE_RUNS && meta->checksum == MetaChecksum(meta);
 }
 
+/* Looks into no catalog: the caller may hold the extension lock, and the lock of the metapage. */
 bool
 BloomxIsOfFilters(Relation index)
 {
-	return index->rd_opcintype[0] == FilterTypeOid();
+	return !OidIsValid(index_getprocid(index, 1, EXTRACT_FUNCTION));
 }
 
 BloomxMeta *

@@ -94,6 +94,9 @@ typedef struct BloomxDirectory
 	BloomxSegment *segments;	/* meta.segments of them */
 } BloomxDirectory;
 
+/* The support function that an operator class of keys has (pg/keys/extract/extract.h). */
+#define EXTRACT_FUNCTION 1
+
 /* True if it is of a column of filters, false if it is of values. */
 extern bool BloomxIsOfFilters(Relation index);
 
