@@ -251,6 +251,19 @@ SELECT count(*) FROM log WHERE id IN (1, 101, 201, 301, 401, 501, 601);
 SELECT count(*) FROM log a JOIN log b USING (id) WHERE id IN (1, 101, 201, 301, 401, 501, 601);
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
+-- A session that has used a table sees that its index has become valid.
+CREATE TABLE late (id int, a int) PARTITION BY LIST (a);
+CREATE TABLE late_0 PARTITION OF late FOR VALUES IN (0);
+CREATE TABLE late_1 PARTITION OF late FOR VALUES IN (1);
+CREATE INDEX late_i ON ONLY late USING bloomx (id) WITH (partition_lookup = on);
+CREATE INDEX late_0_i ON late_0 USING bloomx (id) WITH (partition_lookup = on);
+CREATE INDEX late_1_i ON late_1 USING bloomx (id) WITH (partition_lookup = on);
+SELECT partitions('SELECT * FROM late WHERE id = 1');
+ALTER INDEX late_i ATTACH PARTITION late_0_i;
+ALTER INDEX late_i ATTACH PARTITION late_1_i;
+INSERT INTO late VALUES (0, 0), (1, 1);
+SELECT partitions('SELECT * FROM late WHERE id = 1');
+
 SELECT lookups > 0 AS counted FROM bloomx_stat_partition_lookups WHERE scope = 'session';
 SELECT bloomx_stat_reset();
 SELECT lookups, partitions, partitions_pruned, plans_made_again, stubs FROM bloomx_stat_partition_lookups WHERE scope = 'session';

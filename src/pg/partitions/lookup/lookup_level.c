@@ -34,7 +34,8 @@ bool		bloomx_partition_lookup = true;
 
 typedef struct KnownTable
 {
-	Oid			oid;			/* key */
+	Oid			oid;			/* key: of a table, or of an index that is not valid yet */
+	Oid			table;			/* itself, or that of the index */
 	bool		is_valid;		/* no message came since it was begun to be read */
 	bool		is_read;		/* to the end: there may have been an error */
 	List	   *lookups;		/* of TableLookup, in TopMemoryContext */
@@ -79,6 +80,8 @@ TableChanged(Datum arg, Oid table)
 	{
 		known = hash_search(known_tables, &table, HASH_FIND, NULL);
 		if (known != NULL)
+			known = hash_search(known_tables, &known->table, HASH_FIND, NULL);
+		if (known != NULL)
 			known->is_valid = false;
 		if (hash_search(watched_tables, &table, HASH_FIND, NULL) != NULL)
 			messages++;
@@ -107,6 +110,20 @@ InitLookupLevels(void)
 	CacheRegisterRelcacheCallback(TableChanged, (Datum) 0);
 }
 
+static KnownTable *
+EnterKnown(Oid oid, Oid table)
+{
+	bool		found;
+	KnownTable *known = hash_search(known_tables, &oid, HASH_ENTER, &found);
+
+	if (!found)
+		known->lookups = NIL;
+	known->table = table;
+	known->is_valid = true;
+	known->is_read = false;
+	return known;
+}
+
 /* The index's columns that are columns of the table, if it has a lookup for all rows. */
 static List *
 AddLookups(List *lookups, Oid oid)
@@ -118,7 +135,10 @@ AddLookups(List *lookups, Oid oid)
 	/* the lock of the table keeps it */
 	if (index == NULL)
 		return lookups;
-	if (index->rd_index->indisvalid && HasPartitionLookup(index) && heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
+	/* when the last partition's index is attached, the message is about the index alone */
+	if (!index->rd_index->indisvalid)
+		(void) EnterKnown(oid, index->rd_index->indrelid);
+	else if (HasPartitionLookup(index) && heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL))
 	{
 		ancestors = index->rd_rel->relispartition ? get_partition_ancestors(oid) : NIL;
 		root = ancestors == NIL ? oid : llast_oid(ancestors);
@@ -161,17 +181,12 @@ LookupsOf(Oid table)
 {
 	KnownTable *known = hash_search(known_tables, &table, HASH_FIND, NULL);
 	List	   *lookups;
-	bool		found;
 
 	if (known != NULL && known->is_valid && known->is_read)
 		return known->lookups;
 
 	/* a message that comes while the catalogs are read finds the entry, and its mark is not overwritten */
-	known = hash_search(known_tables, &table, HASH_ENTER, &found);
-	if (!found)
-		known->lookups = NIL;
-	known->is_valid = true;
-	known->is_read = false;
+	(void) EnterKnown(table, table);
 	lookups = ReadLookups(table);
 	known = hash_search(known_tables, &table, HASH_FIND, NULL);
 
