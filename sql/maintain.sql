@@ -102,7 +102,6 @@ SELECT bool_and(bloom_is_empty(f)) AS emptied FROM clients;
 -- ... and so where a backslash in a string escapes, which PostgreSQL 19 has no more
 SET client_min_messages = error;
 DO $$ BEGIN
-	SET escape_string_warning = off;
 	SET standard_conforming_strings = off;
 EXCEPTION WHEN OTHERS THEN
 END $$;
@@ -110,7 +109,6 @@ SELECT bloom_unmaintain('session', 'client', 'clients', 'f', 'server'), bloom_ma
 INSERT INTO session VALUES (1, 'dora');
 SELECT f @> 'dora' AS dora FROM clients WHERE server = 1;
 RESET standard_conforming_strings;
-RESET escape_string_warning;
 SET client_min_messages = warning;
 DROP TABLE session, clients;
 
