@@ -8,12 +8,16 @@
  */
 #include "pg/base/base.h"
 
+#include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
 #include "catalog/index.h"
+#include "catalog/pg_class.h"
+#include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
 #include "storage/predicate.h"
+#include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
@@ -38,9 +42,6 @@ typedef struct Feed
 #define GROWTH 4
 #define MOST_OPEN_BLOCKS (8192 * MOST_COLUMNS)
 
-/* So many milliseconds may others change the directory before an insert that has no filter for its key does without. */
-#define PATIENCE 100
-
 /*
  * Makes the leaf's next open filter, unless somebody else has.  False if there is no room, or
  * if others are changing the directory for a longer time: nobody waits for that here.
@@ -52,8 +53,7 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	StoreSlot  *slot;
 	StoreEdit	edit;
 	Store	   *store;
-	uint32		number = 0,
-				owner;
+	bool		has_room = true;
 
 	if (!TryLockStore(rel, newest == NO_SLOT ? PATIENCE : 0))
 		return false;
@@ -61,11 +61,14 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 	slot = FindLeaf(store, leaf);
 	if (slot != NULL && NewestOpenFilter(store, slot) == newest)
 	{
-		owner = NumberOfSlot(store, slot);
+		uint32		owner = NumberOfSlot(store, slot),
+					number;
+
 		if (newest != NO_SLOT)
 			filter.blocks = Min(MOST_OPEN_BLOCKS, GROWTH * store->slots[newest].blocks);
 		number = ReserveFilter(rel, &filter);
-		if (number != NO_SLOT)
+		has_room = number != NO_SLOT;
+		if (has_room)
 		{
 			StartPages(rel, &filter);
 			LogPages(rel, &filter);
@@ -76,7 +79,7 @@ Grow(Relation rel, Oid leaf, uint32 newest)
 		}
 	}
 	UnlockStore(rel);
-	return number != NO_SLOT;
+	return has_room;
 }
 
 /* One key in 128 looks whether its page is full. */
@@ -150,6 +153,31 @@ AddToLeaf(Relation rel, Oid oid, uint64 hash)
 
 /* ---- what the access method calls ---- */
 
+/*
+ * Keys of rows that come while the store is under another name, or no member of the extension, would be missing when it is
+ * back.  If it has been dropped, there is nothing that could lack them.
+ */
+static void
+CheckThatStoreIsGone(Relation index)
+{
+	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyData key;
+	SysScanDesc scan;
+	bool		found;
+
+	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(get_index_am_oid("bloomx_partition_store", true)));
+	scan = systable_beginscan(classes, InvalidOid, false, NULL, 1, &key);
+	found = HeapTupleIsValid(systable_getnext(scan));
+	systable_endscan(scan);
+	table_close(classes, AccessShareLock);
+	if (found)
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("the store of partitions' keys was not found"),
+				 errdetail("The keys of index \"%s\" go there.", RelationGetRelationName(index)),
+				 errhint("Give these names back: the extension's table is bloomx_partition_store, and that table's index bloomx_partition_store_pages.")));
+}
+
 static void *
 StartFeed(Relation heap, Relation index)
 {
@@ -158,6 +186,8 @@ StartFeed(Relation heap, Relation index)
 	StoreSlot  *leaf = FindLeaf(store, RelationGetRelid(index));
 	Feed	   *feed;
 
+	if (rel == NULL && RelationIsPermanent(index) && HasPartitionLookup(index))
+		CheckThatStoreIsGone(index);
 	if (rel == NULL)
 		return NULL;
 	/* the lock is kept: if it is made anew meanwhile, this statement feeds nothing */

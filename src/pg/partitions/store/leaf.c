@@ -224,7 +224,7 @@ BuildLeaf(Relation rel, Relation heap, Relation index)
 static bool
 NobodyInserts(Relation index)
 {
-	for (int tries = 0; tries < 100; tries++)
+	for (int milliseconds = 0; milliseconds < PATIENCE; milliseconds++)
 	{
 		if (ConditionalLockRelation(index, ShareLock))
 		{

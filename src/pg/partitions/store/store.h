@@ -104,6 +104,12 @@ extern StoreSlot *EditLeaf(StoreEdit *edit, Relation rel, uint32 number, Oid lea
  * keeps while it writes filters.  Under it, the slots that are free stay free.
  */
 extern void LockStore(Relation rel);
+
+/*
+ * So many milliseconds a statement waits for others before it does without a filter, which only makes lookups slower until the
+ * next VACUUM: a hundred changes of the directory, and less than a person notices.
+ */
+#define PATIENCE 100
 extern bool TryLockStore(Relation rel, int milliseconds);
 extern void UnlockStore(Relation rel);
 
