@@ -24,6 +24,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "storage/buf_internals.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 
@@ -341,12 +342,34 @@ CountReads(SetView *view, uint64 n)
 		KeepRecentBuffers(view);
 }
 
+/*
+ * Loads what a test will read of shared buffers, all at once: in a large set each of these lines is a miss, and
+ * a pin, which is atomic, would wait for one after the other.  Always inlined: gcc takes a function that only
+ * prefetches for one without effect, and leaves the call out.
+ */
+static pg_attribute_always_inline void
+PrefetchBlock(const SetView *view, const SetStage *stage, uint64 hash)
+{
+	uint32		place;
+	BlockNumber block = FindBlock(stage, hash, &place);
+	Buffer		buffer = block < view->recent_blocks ? view->recent[block] : InvalidBuffer;
+
+	if (buffer > 0)
+	{
+		__builtin_prefetch(GetBufferDescriptor(buffer - 1), 1);
+		__builtin_prefetch(BufferGetPage(buffer));
+		__builtin_prefetch(WordsOfPage(BufferGetPage(buffer)) + place);
+	}
+}
+
 /* The newest first: it has the most keys that came lately. */
 static bool
 TestStagesFrom(SetView *view, Relation rel, uint32 first, uint64 hash)
 {
 	bool		in_recovery = RecoveryInProgress();
 
+	for (uint32 i = view->meta->stages; i > first; i--)
+		PrefetchBlock(view, &view->meta->stage[i - 1], hash);
 	for (uint32 i = view->meta->stages; i > first; i--)
 		if (TestStage(view, rel, i - 1, hash, in_recovery))
 			return true;
@@ -394,6 +417,9 @@ RelyOnPage(Page page)
 	}
 }
 
+/* Far enough for a line to arrive while others are tested, and few enough for the lines that a processor can wait for. */
+#define KEYS_AHEAD 4
+
 /* Moves those of the keys to the front that stage i does not have. */
 static uint64
 DropKnownOfStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 *numbers, uint64 n)
@@ -410,11 +436,15 @@ DropKnownOfStage(SetView *view, Relation rel, uint32 i, uint64 *hashes, uint64 *
 		uint64		before = left;
 
 		for (to = from; to < n && FindBlock(stage, hashes[to], &place) == block; to++)
+		{
+			if (to + KEYS_AHEAD < n)
+				PrefetchBlock(view, stage, hashes[to + KEYS_AHEAD]);
 			if (!blx_parts_have(WordsOfPage(page) + place, 0, stage->parts, blx_group_mix(hashes[to])))
 			{
 				numbers[left] = numbers[to];
 				hashes[left++] = hashes[to];
 			}
+		}
 		if (left > before)
 			CheckPage(view, rel, block, page, i);
 		if (left - before < to - from)
