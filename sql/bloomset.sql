@@ -466,3 +466,14 @@ COMMIT;
 SELECT count(*), count(*) FILTER (WHERE NOT bloomset_contains('expressed_k', k)) AS missing FROM expressed;
 DROP TABLE expressed;
 DROP FUNCTION caught;
+
+-- A change of type that needs no rewrite drops the index, and makes another one of its file: keys that wait go into it.
+CREATE TABLE retyped (k varchar(10));
+CREATE INDEX retyped_k ON retyped USING bloomset (k);
+SELECT pg_relation_filenode('retyped_k') AS file \gset
+BEGIN;
+INSERT INTO retyped SELECT 'k' || i FROM generate_series(1, 1000) i;
+ALTER TABLE retyped ALTER k TYPE varchar(20);
+COMMIT;
+SELECT pg_relation_filenode('retyped_k') = :file AS same_file, count(*), count(*) FILTER (WHERE NOT bloomset_contains('retyped_k', k)) AS missing FROM retyped;
+DROP TABLE retyped;

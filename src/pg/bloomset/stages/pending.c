@@ -7,12 +7,13 @@
  *   before the commit record, or that of PREPARE TRANSACTION, is written
  *   before this session reads any set (add_pending_keys), or begins another query, which may have parallel workers
  *   before a subtransaction begins, which may replace the index's file and be rolled back
+ *   before a relation is dropped: ALTER TABLE ... TYPE may drop the index and make another one of its file
  *   when there are MOST_KEYS
  *
  * Keys of a subtransaction that is rolled back are added like others: they are false positives.
- * If the index is dropped, the keys go with it.  If its file is replaced, they go into the new one, which has them already: what
- * filled it has read the rows, or copied the pages.  If that is rolled back, so are the rows, for keys of rows
- * before the subtransaction are not pending any more.
+ * If the index's file is replaced, they go into the new one, which has them already: what filled it has read the rows, or
+ * copied the pages.  If that is rolled back, so are the rows, for keys of rows before the subtransaction are not pending
+ * any more.
  *
  * Under SERIALIZABLE keys are added at once.  A transaction that tests a key locks the set,
  * and is in conflict with inserts that come after that; of one that came before, it must see
@@ -22,6 +23,8 @@
 
 #include "access/relation.h"
 #include "access/xact.h"
+#include "catalog/objectaccess.h"
+#include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "utils/memutils.h"
 
@@ -51,6 +54,7 @@ static int	n_sets = 0;
 static PendingKeys *last = NULL;	/* of the key before */
 static bool is_ending = false;	/* the transaction is past the point where keys are added */
 static ExecutorStart_hook_type next_start;
+static object_access_hook_type next_access;
 
 /* NULL: the transaction has too many sets. */
 static PendingKeys *
@@ -77,7 +81,7 @@ AddPending(PendingKeys *pending, SetView *view, Relation index)
 	pending->n = 0;
 }
 
-/* The index may have been dropped by this transaction. */
+/* The index may have been made by a subtransaction that was rolled back. */
 static void
 OpenAndAddPending(PendingKeys *pending)
 {
@@ -174,6 +178,15 @@ AtQueryStart(QueryDesc *query, int flags)
 		standard_ExecutorStart(query, flags);
 }
 
+static void
+AtDrop(ObjectAccessType access, Oid class, Oid object, int part, void *arg)
+{
+	if (access == OAT_DROP && class == RelationRelationId && add_pending_keys != NULL)
+		AddAllPendingKeys();
+	if (next_access)
+		next_access(access, class, object, part, arg);
+}
+
 void
 InitPendingKeys(void)
 {
@@ -181,4 +194,6 @@ InitPendingKeys(void)
 	RegisterSubXactCallback(AtSubtransactionStart, NULL);
 	next_start = ExecutorStart_hook;
 	ExecutorStart_hook = AtQueryStart;
+	next_access = object_access_hook;
+	object_access_hook = AtDrop;
 }
