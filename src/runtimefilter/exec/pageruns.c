@@ -242,11 +242,11 @@ ChooseQuestions(FilterPoint *point)
 	bool		any = false;
 	ListCell   *lc;
 
-	if (!pages->has_ranges || !AnyFilterIsReady(point))
+	if (!pages->has_ranges || (!pages->are_open && !AnyFilterIsReady(point)))
 		return false;
 	if (!pages->are_open)
 		OpenQuestions(point);
-
+	/* also if no filter is ready any longer: questions of the last scan have answers for its keys */
 	foreach(lc, pages->questions)
 	{
 		Question   *question = lfirst(lc);
