@@ -227,6 +227,30 @@ class Test(server.Checks):
         reader.close()
         self.ok("a set may grow while its stages are read", None if answers == [["t"]] else f"{answers}")
 
+    def serializable(self):
+        """An INSERT has told of its key those who have tested it, and has not added it yet; then another transaction tests it."""
+        if not shutil.which("gdb"):
+            print("skipped: a test between an INSERT and its key: there is no gdb")
+            return
+        server.psql("DROP TABLE IF EXISTS serial; CREATE TABLE serial (k int); CREATE INDEX serial_k ON serial USING bloomset (k)", DATABASE, stop=True)
+        first, second, answers = self.session(), self.session(), []
+        for session in (first, second):
+            session.run("BEGIN ISOLATION LEVEL SERIALIZABLE")
+        first.run("SELECT bloomset_contains('serial_k', 2)")
+        stopped = self.stopped(first, "bloomsetinsert", "INSERT INTO serial VALUES (1)", answers)
+        if stopped is None:
+            return
+        gdb, thread = stopped
+        seen = second.run("SELECT bloomset_contains('serial_k', 1)")
+        second.run("INSERT INTO serial VALUES (2)")
+        second.run("COMMIT")
+        gdb.communicate(b"\n")
+        thread.join()
+        self.try_one(first, "COMMIT", answers)
+        for session in (first, second):
+            session.close()
+        self.ok("serializable transactions do not both miss what the other one inserts", None if seen == ["f"] and any("40001" in str(answer) for answer in answers) else f"{seen}, {answers}")
+
     def known(self):
         """A key is added by a transaction that stays open, and another one is told that it is known: that is so after a crash."""
         configure(wal_writer_delay="10s", autovacuum="off")
@@ -652,6 +676,7 @@ class Test(server.Checks):
         self.format()
         self.before_wal()
         self.grown()
+        self.serializable()
         self.known()
         self.prepared()
         self.file = self.one("SELECT pg_relation_filepath('growing_k')")
@@ -677,7 +702,7 @@ if __name__ == "__main__":
     parser.add_argument("--kills", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", choices=["crashes", "before_wal", "grown", "format", "known", "prepared", "checksums", "snapshots", "together", "reread", "restored", "concurrently", "standby", "damage"])
+    parser.add_argument("--only", choices=["crashes", "before_wal", "grown", "serializable", "format", "known", "prepared", "checksums", "snapshots", "together", "reread", "restored", "concurrently", "standby", "damage"])
     arguments = parser.parse_args()
     random.seed(arguments.seed)
     test = Test(arguments)

@@ -26,6 +26,7 @@
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
+#include "storage/predicate.h"
 #include "utils/memutils.h"
 
 #include "pg/bloomset/stages/adding.h"
@@ -121,6 +122,8 @@ AddKeyOfRow(SetView *view, Relation index, uint64 hash)
 	if (pending == NULL || is_ending || pending->one_by_one > 0 || IsolationIsSerializable())
 	{
 		(void) AddKeyToSet(view, index, hash);
+		/* the server has looked before the key was there, and does not know who has tested it since */
+		CheckForSerializableConflictIn(index, NULL, InvalidBlockNumber);
 		if (pending != NULL && pending->one_by_one > 0)
 			pending->one_by_one--;
 		return;
