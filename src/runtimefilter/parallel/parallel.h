@@ -28,10 +28,10 @@ typedef struct ParallelBuild
 	double		most_rows;		/* of a shared table that are worth reading */
 } ParallelBuild;
 
-/* What the processes of a query share. */
+/* What the processes of a query share, from the first start of workers on. */
 typedef struct ParallelQuery
 {
-	dsm_segment *segment;
+	dsm_segment *segment;		/* NULL: there was none to be had */
 	struct SharedQuery *shared; /* what is in it */
 	dsa_area   *area;			/* in it, for keys; NULL if none are published */
 	MemoryContextCallback at_end;

@@ -135,11 +135,15 @@ LeaveSegment(void *arg)
 	dsm_detach(parallel->segment);
 }
 
+/* NULL: no segment was to be had. */
 static void
 KeepSegment(FilteredQuery *query, dsm_segment *segment)
 {
 	ParallelQuery *parallel = MemoryContextAllocZero(query->context, sizeof(ParallelQuery));
 
+	query->parallel = parallel;
+	if (segment == NULL)
+		return;
 	parallel->segment = segment;
 	parallel->shared = dsm_segment_address(segment);
 	parallel->at_end.func = LeaveSegment;
@@ -147,7 +151,6 @@ KeepSegment(FilteredQuery *query, dsm_segment *segment)
 	/* until the query's memory is freed */
 	dsm_pin_mapping(segment);
 	MemoryContextRegisterResetCallback(query->context, &parallel->at_end);
-	query->parallel = parallel;
 }
 
 /* Of a filter at a point, or of the part that has the point: that is of no join, so both nodes are the point's. */
@@ -245,9 +248,9 @@ MakeSegment(FilteredQuery *query)
 	area = MAXALIGN(builds + n_builds * sizeof(PartsOfBuild));
 	size = area + (n_builds > 0 ? AREA_BYTES : 0);
 	segment = MayShare(size) ? dsm_create(size, DSM_CREATE_NULL_IF_MAXSEGMENTS) : NULL;
+	KeepSegment(query, segment);
 	if (segment == NULL)
 		return;
-	KeepSegment(query, segment);
 	shared = query->parallel->shared;
 	memset(shared, 0, area);
 	shared->magic = SEGMENT_MAGIC;
@@ -375,15 +378,16 @@ ExecSharedGather(PlanState *ps)
 
 	if (!IsStarting(ps))
 		return point->gather(ps);
-	(void) VisitPlan(ps, ForgetBuilds, query);
+	(void) VisitPlan(outerPlanState(ps), ForgetBuilds, query);
 	if (!ps->state->es_use_parallel_mode)
 		return point->gather(ps);
 	/* as the Gather would: afterwards nothing runs a query until workers have been given the setting */
 	ExecSetParamPlanMulti(IsA(ps, GatherState) ? ((Gather *) ps->plan)->initParam : ((GatherMerge *) ps->plan)->initParam,
 						  GetPerTupleExprContext(ps->state));
+	/* not later: workers that start again have the setting that they had first, and would keep their keys to themselves */
 	if (query->parallel == NULL)
 		MakeSegment(query);
-	return ExecGatherWithSegment(point, query->parallel == NULL ? DSM_HANDLE_INVALID :
+	return ExecGatherWithSegment(point, query->parallel->segment == NULL ? DSM_HANDLE_INVALID :
 								 dsm_segment_handle(query->parallel->segment));
 }
 
