@@ -277,6 +277,12 @@ SELECT index_scans, index_scans_skipped > 10000 AS most FROM bloomx_last_runtime
 SELECT count(i.id) FROM (SELECT CASE WHEN g <= 5000 THEN 2 ELSE 1 END AS k FROM generate_series(1, 20000) g) o JOIN inr i ON i.i4 = o.k;
 SELECT index_scans, index_scans_skipped > 10000 AS most FROM bloomx_last_runtime_filters();
 
+-- What is found out for each query of a function in SQL is not left in the memory of the statement that calls it.
+CREATE FUNCTION found(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM inr WHERE i4 = (SELECT $1)';
+CREATE FUNCTION used_bytes() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(used_bytes) FROM pg_backend_memory_contexts); END';
+SELECT max(bytes) - min(bytes) < 100000 AS nothing_is_left FROM (SELECT found(g), CASE WHEN g IN (100, 2100) THEN used_bytes() END AS bytes FROM generate_series(1, 2100) g OFFSET 0) q;
+DROP FUNCTION found, used_bytes;
+
 DROP VIEW pairs;
 DROP TABLE inr, outr, other, words, hot, parts, unlogged;
 DROP COLLATION blind;

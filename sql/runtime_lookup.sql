@@ -221,6 +221,11 @@ SELECT * FROM looked_up('SELECT o.id FROM (SELECT * FROM o LIMIT 20) o LEFT JOIN
 SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 7) o ON o.k = l.k');
 SELECT * FROM looked_up('SELECT l.id FROM large l LEFT JOIN (SELECT * FROM o LIMIT 10) o ON o.k = l.k');
 
+-- A function in SQL has memory that lives as long as the statement that calls it: its queries leave nothing there.
+CREATE FUNCTION pairs_of(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM s x LEFT JOIN s y ON x.a = y.a WHERE x.id = $1';
+CREATE FUNCTION used_bytes() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(used_bytes) FROM pg_backend_memory_contexts); END';
+SELECT max(bytes) - min(bytes) < 100000 AS nothing_is_left FROM (SELECT pairs_of(g), CASE WHEN g IN (100, 2100) THEN used_bytes() END AS bytes FROM generate_series(1, 2100) g OFFSET 0) q;
+
 -- By itself or with runtime filters.
 SET bloomx.runtime_lookup = auto;
 SELECT * FROM looked_up('SELECT o.id FROM o LEFT JOIN large l ON o.k = l.k');

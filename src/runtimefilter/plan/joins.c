@@ -543,13 +543,15 @@ HasWork(PlanState *ps, void *with_filters)
 void
 AttachRuntimeFilters(EState *estate, PlanState *top, bool with_filters)
 {
-	MemoryContext old;
+	MemoryContext old = MemoryContextSwitchTo(estate->es_query_cxt);
 	FilteredQuery *query;
 	ListCell   *lc;
 
 	if (!VisitPlan(top, HasWork, &with_filters))
+	{
+		MemoryContextSwitchTo(old);
 		return;
-	old = MemoryContextSwitchTo(estate->es_query_cxt);
+	}
 	query = NewFilteredQuery(estate);
 	query->has_filters = with_filters;
 	(void) VisitPlan(top, VisitNode, query);

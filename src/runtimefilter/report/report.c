@@ -203,6 +203,8 @@ KeepReport(const FilterReport *r)
 void
 ReportQuery(FilteredQuery *query)
 {
+	/* a function in SQL ends its queries in memory that lives as long as the statement that calls it */
+	MemoryContext old = MemoryContextSwitchTo(query->context);
 	ListCell   *lc;
 
 	if (query->statement != statement)
@@ -224,6 +226,7 @@ ReportQuery(FilteredQuery *query)
 			KeepReport(&found[i]);
 		}
 	}
+	MemoryContextSwitchTo(old);
 }
 
 PG_FUNCTION_INFO_V1(bloomx_last_runtime_filters);
