@@ -38,7 +38,7 @@ bloomset_add(PG_FUNCTION_ARGS)
 	if (HashKeyToAdd(call, PG_GETARG_DATUM(1), &hash))
 		is_new = AddKeyToSet(call->view, call->rel, hash);
 	MakeDurable(is_new);
-	is_new &= !IsClaimedHere(call->id, hash);
+	is_new = is_new && !IsClaimedHere(call->id, hash);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(call->row_memory);
 	CloseSet(call);

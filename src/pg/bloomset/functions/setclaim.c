@@ -30,29 +30,26 @@ static Claim *claims = NULL;	/* in TopTransactionContext */
 static uint32 n_claims = 0,
 			room = 0;
 
+/* Set by set, however they alternate: each is opened once. */
 static void
 AddClaims(void)
 {
-	SetView    *view = NULL;
-	Relation	rel = NULL;
-
 	for (uint32 i = 0; i < n_claims; i++)
 	{
-		if (rel == NULL || RelationGetRelid(rel) != claims[i].set)
-		{
-			if (rel != NULL)
-				relation_close(rel, NoLock);
-			/* it may have been dropped, or emptied, by this transaction */
-			rel = try_relation_open(claims[i].set, RowExclusiveLock);
-			if (rel == NULL)
-				continue;
-			view = IsSetTable(rel) && HasMetaPage(rel) ? OpenSetView(rel, false) : NULL;
-		}
-		if (view != NULL)
-			(void) AddKeyToSet(view, rel, claims[i].hash);
+		Oid			set = claims[i].set;
+		/* it may have been dropped, or emptied, by this transaction */
+		Relation	rel = OidIsValid(set) ? try_relation_open(set, RowExclusiveLock) : NULL;
+		SetView    *view = rel != NULL && IsSetTable(rel) && HasMetaPage(rel) ? OpenSetView(rel, false) : NULL;
+
+		for (uint32 j = i; j < n_claims && view != NULL; j++)
+			if (claims[j].set == set)
+			{
+				(void) AddKeyToSet(view, rel, claims[j].hash);
+				claims[j].set = InvalidOid;
+			}
+		if (rel != NULL)
+			relation_close(rel, NoLock);
 	}
-	if (rel != NULL)
-		relation_close(rel, NoLock);
 }
 
 static void
