@@ -8,6 +8,7 @@
 - replaced: REINDEX CONCURRENTLY of the store fails when it has closed it
 - first: many sessions insert the first keys after partitions were read: each needs a new filter
 - promoted: a standby takes over while a filter is being made
+- skew: the store is made anew between a serializable transaction that finds no key and another that adds it
 
 Needs a server with bloomx in the PG* environment, and its programs first in PATH, as scripts/throwaway provides.  Makes a replica.  The
 last line is "N passed, N failed".
@@ -174,10 +175,24 @@ class Test(server.Checks):
         self.ok("a filter in the making when a standby took over", problem or (None if answer == (["true"], ["1", "1"]) else str(answer)))
         self.replica.stop()
 
+    def skew(self):
+        server.make(DATABASE, setup(4, 100, "CREATE TABLE mark (id bigint);"))
+        for number, again in enumerate((f"REINDEX INDEX {STORE}", "TRUNCATE bloomx_partition_store"), 1):
+            first, second, other = self.sessions(3)
+            other.run("SELECT bloomx_seal('log_id')")
+            for session in (first, second):
+                session.run("BEGIN ISOLATION LEVEL SERIALIZABLE")
+            answer = [second.run("SELECT count(*) FROM mark WHERE id = 1"), first.run(f"SELECT count(*) FROM log WHERE id = -{number}")]
+            first.run("INSERT INTO mark VALUES (1); COMMIT")
+            other.run(again)
+            answer += [second.answer(statement)[1] for statement in (f"INSERT INTO log VALUES (-{number}, 1)", "COMMIT")]
+            other.run("TRUNCATE mark")
+            self.ok(f"write skew beside {again.split()[0]}", None if answer[:2] == [["0"], ["0"]] and "40001" in answer else str(answer))
+
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--only", default="option,leftover,replaced,first,promoted")
+    parser.add_argument("--only", default="option,leftover,replaced,first,promoted,skew")
     test = Test()
     try:
         for name in parser.parse_args().only.split(","):

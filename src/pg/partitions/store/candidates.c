@@ -209,16 +209,40 @@ LookupCandidates(Oid root_index, const uint64 *hashes, int nhashes, uint64 *seri
 	return candidates;
 }
 
+/*
+ * A predicate lock on a key is one on a page of the store's table, whether there is such a page or not.  The table stays when
+ * its index is made anew, and locks on the index would not.
+ */
+static inline BlockNumber
+LockOfKey(uint64 hash)
+{
+	return (BlockNumber) (hash >> 33);
+}
+
 void
 LookupPredicateLocks(const uint64 *hashes, int n, Snapshot snapshot)
 {
-	Relation	rel = OpenStore(AccessShareLock);
+	Relation	rel = OpenStore(AccessShareLock),
+				table;
 
 	if (rel == NULL)
 		return;
+	/* the index's lock keeps it */
+	table = RelationIdGetRelation(rel->rd_index->indrelid);
 	for (int i = 0; i < n; i++)
-		PredicateLockPage(rel, LookupLockOf(hashes[i]), snapshot);
+		PredicateLockPage(table, LockOfKey(hashes[i]), snapshot);
+	RelationClose(table);
 	relation_close(rel, NoLock);
+}
+
+void
+CheckPredicateLocks(Relation rel, const uint64 *hashes, int n)
+{
+	Relation	table = RelationIdGetRelation(rel->rd_index->indrelid);
+
+	for (int i = 0; i < n; i++)
+		CheckForSerializableConflictIn(table, NULL, LockOfKey(hashes[i]));
+	RelationClose(table);
 }
 
 /* ---- hashes ---- */

@@ -10,7 +10,6 @@
 #include "pg/base/base.h"
 
 #include "nodes/bitmapset.h"
-#include "storage/block.h"
 #include "utils/relcache.h"
 #include "utils/snapshot.h"
 
@@ -37,15 +36,12 @@ extern const LookupMap *LookupMapOf(Oid root_index);
  */
 extern Bitmapset *LookupCandidates(Oid root_index, const uint64 *hashes, int nhashes, uint64 *serial);
 
-/* A transaction that is serializable must say what it has asked before it believes the answer. */
+/*
+ * A transaction that is serializable must say what it has asked before it believes the answer, and look who has asked after it
+ * has added keys to the store.
+ */
 extern void LookupPredicateLocks(const uint64 *hashes, int n, Snapshot snapshot);
-
-/* A predicate lock on a key is one on a page of the store that has this number, whether there is such a page or not. */
-static inline BlockNumber
-LookupLockOf(uint64 hash)
-{
-	return (BlockNumber) (hash >> 33);
-}
+extern void CheckPredicateLocks(Relation rel, const uint64 *hashes, int n);
 
 /* The hash of a key that is not NULL; false if `column operator key` cannot be looked up. */
 extern bool LookupHashOf(Oid root_index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash);

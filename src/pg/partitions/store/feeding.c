@@ -11,12 +11,12 @@
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/table.h"
+#include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "miscadmin.h"
 #include "nodes/execnodes.h"
-#include "storage/predicate.h"
 #include "utils/fmgroids.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
@@ -218,11 +218,10 @@ FeedRow(void *arg, const KeyHashes *hashes)
 	Relation	rel = relation_open(feed->store, NoLock);
 
 	for (uint32 i = 0; i < hashes->n; i++)
-	{
 		AddToLeaf(rel, feed->leaf, hashes->hash[i]);
-		/* afterwards: who locks the key later finds it */
-		CheckForSerializableConflictIn(rel, NULL, LookupLockOf(hashes->hash[i]));
-	}
+	/* afterwards: who locks a key later finds it */
+	if (IsolationIsSerializable())
+		CheckPredicateLocks(rel, hashes->hash, (int) hashes->n);
 	relation_close(rel, NoLock);
 }
 
