@@ -214,6 +214,21 @@ ALTER TABLE log ATTACH PARTITION log_1 FOR VALUES FROM (100) TO (200);
 INSERT INTO log VALUES (77777, 101, 'back');
 SELECT tableoid::regclass, * FROM log WHERE id = 77777;
 
+-- A partition that comes back with two columns in each other's place has its indexes in each other's place, too.
+CREATE TABLE pair (id int, other int, a int) PARTITION BY LIST (a);
+CREATE TABLE pair_0 PARTITION OF pair FOR VALUES IN (0);
+CREATE TABLE pair_1 PARTITION OF pair FOR VALUES IN (1);
+CREATE INDEX pair_id ON pair USING bloomx (id) WITH (partition_lookup = on);
+CREATE INDEX pair_other ON pair USING bloomx (other) WITH (partition_lookup = on);
+INSERT INTO pair SELECT g, 1000 + g, g % 2 FROM generate_series(1, 100) g;
+ALTER TABLE pair DETACH PARTITION pair_1;
+ALTER TABLE pair_1 RENAME id TO spare;
+ALTER TABLE pair_1 RENAME other TO id;
+ALTER TABLE pair_1 RENAME spare TO other;
+ALTER TABLE pair ATTACH PARTITION pair_1 FOR VALUES IN (1);
+SELECT tableoid::regclass, * FROM pair WHERE id = 1007;
+SELECT tableoid::regclass, * FROM pair WHERE other = 7;
+
 -- A value that may fail is not computed before a row needs it.
 CREATE TABLE divided (a text, b int);
 INSERT INTO divided VALUES ('none', 0);

@@ -213,34 +213,77 @@ TableOfIndex(Oid index)
 	return table;
 }
 
+/* The place of each OID. */
+static HTAB *
+PlacesOf(const Oid *oids, int n)
+{
+	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = 2 * sizeof(Oid), .hcxt = CurrentMemoryContext};
+	HTAB	   *places = hash_create("bloomx places", n + 1, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+
+	for (int i = 0; i < n; i++)
+		((Oid *) hash_search(places, &oids[i], HASH_ENTER, NULL))[1] = i;
+	return places;
+}
+
+/* -1: it has none. */
+static int
+PlaceOf(HTAB *places, Oid oid)
+{
+	const Oid  *entry = hash_search(places, &oid, HASH_FIND, NULL);
+
+	return entry != NULL ? (int) entry[1] : -1;
+}
+
+/*
+ * The columns that are parts of the index now.  The store knows of which index a leaf was one when it was last seen: a partition
+ * that was detached may have come back with that index in the place of another.
+ */
+static void
+FindParts(Oid index, HTAB *columns, bool *is_part)
+{
+	ListCell   *lc;
+
+	foreach(lc, find_inheritance_children_extended(index, false, NoLock, NULL, NULL))
+	{
+		int			column = PlaceOf(columns, lfirst_oid(lc));
+
+		if (column >= 0)
+			is_part[column] = true;
+		else if (get_rel_relkind(lfirst_oid(lc)) == RELKIND_PARTITIONED_INDEX)
+			FindParts(lfirst_oid(lc), columns, is_part);
+	}
+}
+
 void
 NumberColumns(Oid root_index, const NumberedLeaves *leaves, ColumnNumbers *result)
 {
 	const LookupMap *map = LookupMapOf(root_index);
-	HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = 2 * sizeof(Oid), .hcxt = CurrentMemoryContext};
-	HTAB	   *places = hash_create("bloomx leaves", leaves->n + 1, &control, HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-	bool	   *has_column = palloc0(leaves->n + 1);
+	int			n = map == NULL ? 0 : map->ncolumns;
+	HTAB	   *tables = PlacesOf(leaves->tables, leaves->n),
+			   *columns = PlacesOf(n == 0 ? NULL : map->leaf_index, n);
+	bool	   *has_column = palloc0(leaves->n + 1),
+			   *is_part = palloc0(n + 1);
 
-	result->n_columns = map == NULL ? 0 : map->ncolumns;
+	result->n_columns = n;
 	result->serial = map == NULL ? 0 : map->serial;
-	result->number = palloc(sizeof(int) * (result->n_columns + 1));
+	result->number = palloc(sizeof(int) * (n + 1));
 	result->unknown = NULL;
-	for (int i = 0; i < leaves->n; i++)
-		((Oid *) hash_search(places, &leaves->tables[i], HASH_ENTER, NULL))[1] = i;
-	for (int i = 0; i < result->n_columns; i++)
+	FindParts(root_index, columns, is_part);
+	for (int i = 0; i < n; i++)
 	{
-		Oid			table = TableOfIndex(map->leaf_index[i]);
-		const Oid  *place = OidIsValid(table) ? hash_search(places, &table, HASH_FIND, NULL) : NULL;
+		int			place = is_part[i] ? PlaceOf(tables, TableOfIndex(map->leaf_index[i])) : -1;
 
-		result->number[i] = place == NULL ? -1 : leaves->numbers[place[1]];
-		if (place != NULL)
-			has_column[place[1]] = true;
+		result->number[i] = place >= 0 ? leaves->numbers[place] : -1;
+		if (place >= 0)
+			has_column[place] = true;
 	}
 	for (int i = 0; i < leaves->n; i++)
 		if (!has_column[i])
 			result->unknown = bms_add_member(result->unknown, leaves->numbers[i]);
-	hash_destroy(places);
+	hash_destroy(tables);
+	hash_destroy(columns);
 	pfree(has_column);
+	pfree(is_part);
 }
 
 Bitmapset *
