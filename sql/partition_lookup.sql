@@ -264,6 +264,22 @@ ALTER TABLE log DISABLE ROW LEVEL SECURITY;
 SET parallel_setup_cost = 0; SET parallel_tuple_cost = 0; SET min_parallel_table_scan_size = 0; SET max_parallel_workers_per_gather = 2;
 SELECT count(*) FROM log WHERE id IN (1, 101, 201, 301, 401, 501, 601);
 SELECT count(*) FROM log a JOIN log b USING (id) WHERE id IN (1, 101, 201, 301, 401, 501, 601);
+-- parallel workers ask nothing: what a nested loop costs with lookups does not hold for them
+SET enable_hashjoin = off; SET enable_mergejoin = off;
+CREATE FUNCTION is_partial(statement text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+	result boolean := false;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (COSTS off) ' || statement LOOP
+		result := result OR line ~ 'Partial';
+	END LOOP;
+	RETURN result;
+END $$;
+CREATE TABLE many AS SELECT g AS k FROM generate_series(0, 9999) g;
+ANALYZE many;
+SELECT is_partial('SELECT sum(ts) FROM log'), is_partial('SELECT sum(ts) FROM many JOIN log ON id = k') AS "nested loop";
+RESET enable_hashjoin; RESET enable_mergejoin;
 RESET parallel_setup_cost; RESET parallel_tuple_cost; RESET min_parallel_table_scan_size; RESET max_parallel_workers_per_gather;
 
 -- A session that has used a table sees that its index has become valid.

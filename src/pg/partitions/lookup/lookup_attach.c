@@ -176,6 +176,9 @@ AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, Plan
 static bool
 AttachPoints(PlanState *ps, void *arg)
 {
+	/* workers ask nothing, and the leader would count for EXPLAIN only what they have read of its own children */
+	if (IsA(ps, GatherState) || IsA(ps, GatherMergeState))
+		return false;
 	if (IsA(ps, AppendState))
 	{
 		AppendState *append = (AppendState *) ps;

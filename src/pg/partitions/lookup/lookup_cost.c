@@ -2,11 +2,12 @@
  * lookup_cost.c - what it costs to read a partitioned table for one key after the other.
  *
  * The server adds up what all partitions cost.  A path with a parameter that is a key of a lookup reads the
- * partitions that have the key, and asks the store.
+ * partitions that have the key, and asks the store, unless a parallel worker takes it.
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
 #include "catalog/pg_class.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
 static set_rel_pathlist_hook_type next_hook;
@@ -40,27 +41,35 @@ ChildrenOf(Path *path)
 	return IsA(path, MergeAppendPath) ? ((MergeAppendPath *) path)->subpaths : NIL;
 }
 
-/* Each partition is expected to have a row at least: as many rows say nothing. */
-static void
-CorrectCost(Path *path)
+/*
+ * The path as it is with lookups.  Workers ask nothing, so it is none for them.  Each partition is expected to have a row at
+ * least: as many rows say nothing.
+ */
+static Path *
+WithLookups(Path *path)
 {
 	double		n = list_length(ChildrenOf(path)),
 				read = Min(n, Max(path->rows - n, 0) + 1 + n * FALSE_CANDIDATES);
+	Size		size = IsA(path, AppendPath) ? sizeof(AppendPath) : sizeof(MergeAppendPath);
+	Path	   *result = memcpy(palloc(size), path, size);
 
-	path->startup_cost = path->startup_cost * read / n + QUESTION_COST;
-	path->total_cost = path->total_cost * read / n + QUESTION_COST;
+	result->startup_cost = path->startup_cost * read / n + QUESTION_COST;
+	result->total_cost = path->total_cost * read / n + QUESTION_COST;
+	result->parallel_safe = false;
+	return result;
 }
 
 static void
 LearnOfCosts(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	List	   *lookups;
+	List	   *lookups,
+			   *paths = NIL;
 	ListCell   *lc;
 
 	if (next_hook)
 		next_hook(root, rel, rti, rte);
 	/* the same tables for which a plan is allowed to choose at each scan */
-	if (lookup_planning == NULL || !lookup_planning->may_rescan || lookup_planning->hides_rows ||
+	if (lookup_planning == NULL || !lookup_planning->may_rescan || lookup_planning->hides_rows || rel->reloptkind != RELOPT_BASEREL ||
 		rte->rtekind != RTE_RELATION || rte->relkind != RELKIND_PARTITIONED_TABLE || !rte->inh)
 		return;
 	lookups = LookupsOf(rte->relid);
@@ -69,8 +78,10 @@ LearnOfCosts(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 		Path	   *path = lfirst(lc);
 
 		if (path->param_info != NULL && list_length(ChildrenOf(path)) > 1 && ComparesColumn(path->param_info, rti, lookups))
-			CorrectCost(path);
+			paths = lappend(paths, WithLookups(path));
 	}
+	foreach(lc, paths)
+		add_path(rel, lfirst(lc));
 }
 
 void
