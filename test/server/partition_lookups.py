@@ -12,6 +12,7 @@
 - stress: writers commit a row and a mark together, readers compare both in one statement, on a standby, too.
 - crashes: after SIGKILL in the middle of this, rows and marks agree.
 - skew: transactions that are serializable conflict by keys that are not there.
+- others: another extension runs statements of its own while a plan is made again.
 - random: random statements on random partitioned tables do the same with lookups on and off.
 - locks: a lookup locks as few relations as it is meant to, on each version.
 
@@ -719,7 +720,18 @@ def old_snapshots(args):
         session.close()
 
 
-PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "detached": detached, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew,
+def others(args):
+    """Who makes a plan again knows it, although an extension runs a statement of its own before each plan."""
+    session = Session(DATABASE)
+    for statement in ("SELECT 1 FROM bloomx_stat_partition_lookups", f"LOAD '{args.library}'", "SET plan_cache_mode = force_generic_plan",
+                      "PREPARE by_key (bigint) AS SELECT count(*) FROM log WHERE id = $1", "SET pause.other = on", "BEGIN", "EXECUTE by_key (7)"):
+        session.run(statement)
+    tables = session.run("SELECT relation::regclass FROM pg_locks WHERE pid = pg_backend_pid() AND relation::regclass::text ~ '^log_[0-9]+$'")
+    check("other statements while a plan is made again", len(tables) <= 3, tables)
+    session.close()
+
+
+PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "detached": detached, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew, "others": others,
          "stress": stress, "crashes": crashes, "random": random_queries}
 
 

@@ -3,13 +3,15 @@
  *
  * Loaded after bloomx, it is the first that the planner calls.  If the setting pause.key is not zero, it waits for
  * the advisory lock of that number when a plan has been made; who holds it changes the table meanwhile.  With
- * pause.forget the plan is executed without its second question: rows must be lost then.
+ * pause.forget the plan is executed without its second question: rows must be lost then.  With pause.other it runs a
+ * statement of its own before each plan, as an extension does that keeps hints in a table.
  *
  * It also watches permissions, as extensions for audits do: they are to be checked once, when a statement starts.
  */
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "executor/spi.h"
 #include "fmgr.h"
 #include "optimizer/planner.h"
 #include "utils/builtins.h"
@@ -21,6 +23,7 @@ void		_PG_init(void);
 
 static int	pause_key;
 static bool pause_forget;
+static bool pause_other;
 static planner_hook_type next_planner;
 static ExecutorStart_hook_type next_start;
 static bool is_planning;
@@ -44,6 +47,20 @@ ForgetQuestions(PlannedStmt *plan)
 		plan->rtable = list_truncate(plan->rtable, list_length(plan->rtable) - 1);
 }
 
+static void
+RunOther(void)
+{
+	static bool is_running = false;
+
+	if (!pause_other || is_running)
+		return;
+	is_running = true;
+	SPI_connect();
+	SPI_execute("SELECT 1", false, 0);
+	SPI_finish();
+	is_running = false;
+}
+
 extern Datum pg_advisory_lock_int8(PG_FUNCTION_ARGS);
 extern Datum pg_advisory_unlock_int8(PG_FUNCTION_ARGS);
 
@@ -52,6 +69,7 @@ Pause(PARAMETERS)
 {
 	PlannedStmt *plan;
 
+	RunOther();
 	is_planning = true;
 	PG_TRY();
 	{
@@ -109,6 +127,8 @@ _PG_init(void)
 	DefineCustomIntVariable("pause.key", "The advisory lock that plans wait for.", NULL, &pause_key, 0, 0, 1000,
 							PGC_USERSET, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("pause.forget", "Takes away what the second question needs.", NULL, &pause_forget, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("pause.other", "Runs another statement before each plan.", NULL, &pause_other, false,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 	next_planner = planner_hook;
 	planner_hook = Pause;

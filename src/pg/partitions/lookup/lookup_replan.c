@@ -41,7 +41,7 @@ static ExecutorStart_hook_type next_start;
 static ExecutorFinish_hook_type next_finish;
 static ExecutorEnd_hook_type next_end;
 
-/* Set by who plans again; the planner's hook takes it.  Within it no statement gets a stub. */
+/* Set by who plans again: extensions may plan statements of their own before this one.  Within it no statement gets a stub. */
 static LookupPlanning *planning_again;
 static int	depth_of_replans;
 
@@ -276,15 +276,12 @@ PlanAs(LookupPlanning *planning, PLANNER_PARAMETERS)
 static PlannedStmt *
 PlanHook(PLANNER_PARAMETERS)
 {
-	LookupPlanning *again = planning_again,
+	LookupPlanning *again = planning_again != NULL && planning_again->parse == parse ? planning_again : NULL,
 				first = {.parse = parse, .may_be_stub = depth_of_replans == 0};
 	Query	   *statement = NULL;
 	bool		is_permitted = true;
 	PlannedStmt *result;
 
-	planning_again = NULL;
-	if (again != NULL && again->parse != parse)
-		again = NULL;
 	if (again == NULL && (!bloomx_partition_lookup || parse->commandType == CMD_UTILITY || IsUpdatableCursor(parse, options) ||
 						  !NamesLookup(parse, &is_permitted) || !is_permitted))
 		return PlanAs(NULL, PLANNER_ARGUMENTS);
@@ -304,6 +301,7 @@ PlanHook(PLANNER_PARAMETERS)
 static PlannedStmt *
 PlanAgainAs(LookupPlanning *planning, const char *source, int options, ParamListInfo params)
 {
+	LookupPlanning *volatile before = planning_again;
 	PlannedStmt *result;
 
 	planning_again = planning;
@@ -314,7 +312,7 @@ PlanAgainAs(LookupPlanning *planning, const char *source, int options, ParamList
 	}
 	PG_FINALLY();
 	{
-		planning_again = NULL;
+		planning_again = before;
 		depth_of_replans--;
 	}
 	PG_END_TRY();
