@@ -193,8 +193,24 @@ INSERT INTO u_many SELECT 1002, bloom_empty(10);
 SELECT g FROM u_many WHERE f @> '425' AND g IN (42, 43, 1000, 1001, 1002) ORDER BY g;
 RESET enable_seqscan;
 
+-- A type that is hashed under a collation, as a type that has the operators of text: neither a text nor statistics have one.
 SET client_min_messages = warning;
-DROP TABLE u_one, u_defaults, u_many, u_texts, u_results CASCADE;
+CREATE TYPE u_word;
+CREATE FUNCTION u_word_in(cstring) RETURNS u_word LANGUAGE internal IMMUTABLE STRICT AS 'textin';
+CREATE FUNCTION u_word_out(u_word) RETURNS cstring LANGUAGE internal IMMUTABLE STRICT AS 'textout';
+CREATE TYPE u_word (INPUT = u_word_in, OUTPUT = u_word_out, LIKE = text, COLLATABLE = true);
+CREATE CAST (u_word AS text) WITHOUT FUNCTION AS IMPLICIT;
+RESET client_min_messages;
+CREATE TABLE u_words AS SELECT ('w' || i % 7)::u_word AS word FROM generate_series(1, 70) i;
+SELECT bloom_agg(word) @> 'w3'::u_word AS typed, bloom_agg(word) @> 'w3' AS untyped, bloom_agg(word) @> 'w8' AS absent FROM u_words;
+ANALYZE u_words;
+PREPARE u_found(bloomfilter) AS SELECT count(*) FROM u_words WHERE word <@ $1;
+SELECT bloom_agg(word) AS f FROM u_words WHERE word < 'w2' \gset
+EXECUTE u_found(:'f');
+
+SET client_min_messages = warning;
+DROP TYPE u_word CASCADE;
+DROP TABLE u_words, u_one, u_defaults, u_many, u_texts, u_results CASCADE;
 DROP FUNCTION u_sql, u_plpgsql, u_rows, u_run;
 DROP TYPE u_mood;
 DROP SCHEMA u_schema CASCADE;

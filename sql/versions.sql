@@ -151,6 +151,19 @@ SELECT v_keys(f, 300) AS state, v_keys(bloom_add(f, 100), 300) AS added, v_keys(
 FROM (SELECT v_state(v, v_empty()) AS f FROM generate_series(1, 70) v OFFSET 0) s;
 SELECT v_keys(bloom_add(v_state(v, v_empty()), 100), 300) AS added FROM generate_series(1, 70) v;
 
+-- Null rows have no key type. The first key that has one gives it to the filter.
+DO $$
+DECLARE f bloomfilter := bloom_empty(100000);
+BEGIN
+    f := bloom_add_all(f, ARRAY[NULL::record]);
+    RAISE INFO 'key type of null rows: %', (bloom_header(f)).key_type;
+    f := bloom_add(f, 5);
+    RAISE INFO 'key type: %, of 5: %', (bloom_header(f)).key_type, f @> 5;
+    f := bloom_add(f, 5.0);
+EXCEPTION WHEN datatype_mismatch THEN
+    RAISE INFO '%', SQLERRM;
+END $$;
+
 -- Nothing is left behind, however the functions above ended.
 SELECT count(*) AS contexts FROM pg_backend_memory_contexts WHERE name LIKE 'bloom filter version%';
 

@@ -431,7 +431,8 @@ LookupKeyTypeSoftly(KeyType *key, Oid type, Oid collation, MemoryContext context
 	if (!AllowCollation(base, collation, soft))
 		return false;
 	get_typlenbyvalalign(base, &key->length, &key->by_value, &key->align);
-	key->collation = collation;
+	/* of statistics and of texts that are read, where no collation is known; of deterministic ones all hashes agree */
+	key->collation = OidIsValid(collation) ? collation : get_typcollation(base);
 	for (size_t i = 0; i < lengthof(key_types); i++)
 		if (key_types[i].type == base)
 		{

@@ -340,8 +340,8 @@ Succeed(Datum datum, const blx_identity *keys, const uint64 *hashes, size_t n)
 	ExpandedFilter *object;
 	Versions   *shared;
 
-	/* a state may be of no key type yet: the copy takes that of the keys */
-	if (old->is_state)
+	/* a state stays as it is; and a filter of no key type yet (null rows have none) is copied, as one of these keys */
+	if (old->is_state || old->shared->filter->key_type == BLX_KEY_NONE)
 		return MakeVersion(Look(old), keys, hashes, n);
 	if (VARATT_IS_EXTERNAL_EXPANDED_RW(DatumGetPointer(datum)))
 		return AddInPlace(datum, hashes, n);
