@@ -6,7 +6,8 @@
 All kinds of indexes on one table.  VACUUM cuts off the end of the table, below and above a segment of its file (1 GB):
 no query may fail, or miss a row, at any isolation level, on the primary and on a standby.  Then rows are deleted
 while VACUUM makes entries of values anew: a snapshot of a standby that sends no feedback still finds them, TOASTed
-values that are gone do not stop VACUUM, nor do rows that failed when they came into the index.
+values that are gone do not stop VACUUM, nor do rows that failed when they came into the index.  An index may be dropped
+on the primary while a query of the standby has its name.
 
 Needs a server with bloomx in the PG* environment, PGDATA, and its programs first in PATH, as scripts/throwaway
 provides.  Makes a replica.  The last line is "N passed, N failed".
@@ -295,6 +296,35 @@ class Test:
         self.ok("an old snapshot of a standby finds rows that an index lacks which was made meanwhile",
                 found != [("1", "1"), ("1", "0"), ("1", "0"), ("0", "1"), ("0", "1")] and str(found))
 
+    def dropped(self):
+        """Indexes that are dropped on the primary while a query of the standby, whose cached plan has no lock on them, is about to open them."""
+        self.session.run("CREATE TABLE dropped (id int, k int, pad text) WITH (autovacuum_enabled = off)")
+        self.session.run("INSERT INTO dropped SELECT g, CASE WHEN g % 5000 = 1 THEN 7 ELSE 100000 + g END, repeat('x', 60) FROM generate_series(1, 20000) g")
+        self.session.run("CREATE FUNCTION opened() RETURNS refcursor LANGUAGE plpgsql AS $$ DECLARE c refcursor := 'c'; BEGIN "
+                         "OPEN c FOR SELECT id FROM dropped JOIN (SELECT DISTINCT g AS k FROM generate_series(1, 20) g) d USING (k); RETURN c; END $$")
+        for index in ("btree (k)", "brin (k) WITH (pages_per_range = 4)"):
+            self.session.run(f"CREATE INDEX dropped_k ON dropped USING {index}")
+            self.session.run("VACUUM ANALYZE dropped")
+            self.replayed()
+            problems, rows = [], ["1"]
+            self.standby.run("SELECT opened()")  # makes the plan, with locks until the end of its transaction
+            for drop in ("SELECT", "DROP INDEX CONCURRENTLY dropped_k"):
+                self.standby.run("BEGIN")
+                try:
+                    self.standby.run("SELECT opened()")
+                    rows = self.standby.run("FETCH 1 FROM c")
+                    self.session.run(drop)
+                    self.replayed()
+                    rows += self.standby.run("FETCH ALL FROM c")
+                    self.standby.run("COMMIT")
+                except Failure as failure:
+                    problems.append(str(failure))
+                    self.standby.run("ROLLBACK")
+                problems += [] if rows == ["1", "5001", "10001", "15001"] else [str(rows)]
+                if drop == "SELECT" and self.standby.value("(SELECT sum(pages_skipped) > 0 FROM bloomx_last_runtime_filters())") != "true":
+                    problems.append("no index is opened")
+            self.ok(f"a standby reads on when an index is dropped that it was to open: {index}", "\n".join(problems))
+
     def main(self):
         begin = time.time()
         server.make(DATABASE, "CREATE EXTENSION bloomx;")
@@ -315,6 +345,7 @@ class Test:
             self.anew()
             self.summarized()
             self.indexed()
+            self.dropped()
         finally:
             self.replica.stop()
         self.session.close()

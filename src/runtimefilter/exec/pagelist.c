@@ -6,7 +6,7 @@
  * which rows are visible, and tests them.
  *
  * No row is missed.  One that the snapshot sees has had an entry since it was written, or since the index
- * was built, in an index that the planner would use (IndexIsTrustworthy); VACUUM removes entries only of rows that
+ * was built, in an index that the planner would use (OpenTrustworthyIndex); VACUUM removes entries only of rows that
  * nobody sees; and a HOT update keeps the columns of the index, and the page.
  *
  * Nobody knows in advance whether that pays: a key may have a million rows, and the rows of a thousand keys may be on
@@ -25,7 +25,6 @@
 #include "catalog/pg_index.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
-#include "storage/lmgr.h"
 #include "utils/array.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -190,7 +189,7 @@ ChooseCondition(PageSearch *search, Relation index)
 	return true;
 }
 
-/* Opens an index that can be searched, without waiting for a lock; NULL if there is none. */
+/* Opens an index that can be searched; NULL if there is none. */
 static Relation
 OpenIndex(PageSearch *search)
 {
@@ -201,10 +200,10 @@ OpenIndex(PageSearch *search)
 
 	foreach(lc, indexes)
 	{
-		if (!HasKey(lfirst_oid(lc), PlainColumn(search->key)) || !ConditionalLockRelationOid(lfirst_oid(lc), AccessShareLock))
+		index = HasKey(lfirst_oid(lc), PlainColumn(search->key)) ? OpenTrustworthyIndex(lfirst_oid(lc)) : NULL;
+		if (index == NULL)
 			continue;
-		index = index_open(lfirst_oid(lc), NoLock);
-		if (IndexIsTrustworthy(index) && IsOfSnapshot(index, snapshot) && ChooseCondition(search, index))
+		if (IsOfSnapshot(index, snapshot) && ChooseCondition(search, index))
 			break;
 		index_close(index, AccessShareLock);
 		index = NULL;

@@ -27,6 +27,7 @@
 #include "access/brin_tuple.h"
 #include "access/htup_details.h"
 #include "access/genam.h"
+#include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "access/visibilitymap.h"
@@ -190,7 +191,7 @@ HasRangeIndex(Relation table, Node *key)
 	return found;
 }
 
-bool
+static bool
 IndexIsTrustworthy(Relation index)
 {
 	Form_pg_index form = index->rd_index;
@@ -199,6 +200,26 @@ IndexIsTrustworthy(Relation index)
 		heap_attisnull(index->rd_indextuple, Anum_pg_index_indpred, NULL) &&
 		(!form->indcheckxmin ||
 		 TransactionIdPrecedes(HeapTupleHeaderGetXmin(index->rd_indextuple->t_data), TransactionXmin));
+}
+
+/*
+ * A list of indexes may be of long ago.  On a primary nobody drops an index of a table that is being read, but a standby
+ * only has locks of the index itself.
+ */
+Relation
+OpenTrustworthyIndex(Oid oid)
+{
+	Relation	index;
+
+	if (!ConditionalLockRelationOid(oid, AccessShareLock))
+		return NULL;
+	index = try_relation_open(oid, NoLock);
+	if (index != NULL && IndexIsTrustworthy(index))
+		return index;
+	if (index != NULL)
+		relation_close(index, NoLock);
+	UnlockRelationOid(oid, AccessShareLock);
+	return NULL;
 }
 
 /*
@@ -240,16 +261,15 @@ ChooseMethod(RangeIndex *index, const KeyCoder *coder)
 	return true;
 }
 
-/* Opens one index, without waiting for a lock; NULL if it cannot be used. */
+/* Opens one index; NULL if it cannot be used. */
 static RangeIndex *
 OpenRangeIndex(const FilteredQuery *query, Relation table, Oid oid, Node *key, const KeyCoder *coder)
 {
 	RangeIndex *index;
-	Relation	relation;
+	Relation	relation = IsBrin(oid) ? OpenTrustworthyIndex(oid) : NULL;
 
-	if (!IsBrin(oid) || !ConditionalLockRelationOid(oid, AccessShareLock))
+	if (relation == NULL)
 		return NULL;
-	relation = index_open(oid, NoLock);
 	index = palloc0(sizeof(RangeIndex));
 	index->index = relation;
 	index->table = table;
@@ -259,7 +279,7 @@ OpenRangeIndex(const FilteredQuery *query, Relation table, Oid oid, Node *key, c
 	index->kind = coder->kind;
 	index->query = query;
 	index->context = CurrentMemoryContext;
-	if (index->column < 0 || !IndexIsTrustworthy(relation) || !ChooseMethod(index, coder))
+	if (index->column < 0 || !ChooseMethod(index, coder))
 	{
 		index_close(relation, AccessShareLock);
 		pfree(index);

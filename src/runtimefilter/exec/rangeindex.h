@@ -14,10 +14,10 @@ extern void SetFilterFunction(PGFunction function);
 extern bool HasRangeIndex(Relation table, Node *key);
 
 /*
- * True if the index is complete, has all rows, and no chain of updates that this query might see hides one: the
- * planner would use it, too.
+ * Opens an index that is complete, has all rows, and of which no chain of updates that this query might see hides one:
+ * the planner would use it, too.  NULL if it is no such index, or gone, or somebody would have to be waited for.
  */
-extern bool IndexIsTrustworthy(Relation index);
+extern Relation OpenTrustworthyIndex(Oid oid);
 
 /* The BRIN indexes that know the values of a key as the coder reads them: a List of RangeIndex. */
 extern List *OpenRangeIndexes(const FilteredQuery *query, Relation table, Node *key, const KeyCoder *coder);
