@@ -159,10 +159,10 @@ KeepValue(RowTable *table, int16 length, Datum *value)
 }
 
 /* The number of the code's bucket: the highest bits of a product that all of its bits have a part in. */
-static inline uint32
-BucketOf(uint64 code, uint32 n_buckets)
+static inline uint64
+BucketOf(uint64 code, uint64 n_buckets)
 {
-	return (uint32) (((code * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) * n_buckets >> 32);
+	return ((code * UINT64CONST(0x9E3779B97F4A7C15)) >> 32) * n_buckets >> 32;
 }
 
 static inline void
@@ -217,20 +217,20 @@ KeepRow(RowTable *table, TupleTableSlot *slot, const ArmCode *codes)
 void
 SortIntoBuckets(RowTable *table)
 {
-	uint32		n = Max(table->n_buckets, LEAST_BUCKETS);
+	uint64		n = Max(table->n_buckets, LEAST_BUCKETS);
 	RowChain   *old = table->buckets;
 	Size		size;
 	RowChain   *buckets;
 
-	if (table->n_rows <= table->n_buckets)
+	if (table->n_rows <= table->n_buckets || table->n_buckets > UINT32_MAX)
 		return;
-	while (n < table->n_rows && n < UINT32_MAX / 2)
+	while (n < table->n_rows && n <= UINT32_MAX)
 		n *= 2;
 	size = table->n_arms * sizeof(RowChain) * n;
 	buckets = Allocate(table, size);
 	memset(buckets, 0, size);
 	for (int arm = 0; arm < table->n_arms; arm++)
-		for (uint32 i = 0; i < table->n_buckets; i++)
+		for (uint64 i = 0; i < table->n_buckets; i++)
 		{
 			KeptRow    *next;
 

@@ -49,7 +49,7 @@ typedef struct RowTable
 	char	   *free,			/* of the present block */
 			   *end;
 	Size		next_block;
-	uint32		n_buckets;		/* a power of two */
+	uint64		n_buckets;		/* a power of two, at most 2^32 */
 	struct RowChain *buckets;	/* of each arm n_buckets, one arm after the other */
 } RowTable;
 
