@@ -22,10 +22,9 @@
  * the same keys, nothing can go wrong.  Otherwise the end of a hash table says that
  * another one will be built, and the scan is marked as if a parameter of its own had
  * changed.  That happens within the rescan of the join, which rescans all that is below,
- * so postgres_fdw closes the cursor before it gives another row.  A merge join marks the
- * scan when it has sorted the other keys, and has not begun to read it.  Nobody can be
- * in the middle of the scan: a way through nodes that keep their rows is only taken if
- * the keys are always the same.
+ * so postgres_fdw closes the cursor before it gives another row.  Nobody can be in the
+ * middle of the scan: a way through nodes that keep their rows, as the sorts of a merge
+ * join do, is only taken if the keys are always the same.
  *
  * What is trusted.  The server's option "extensions" says that bloomx is there, in a
  * schema of the same name, and the columns of the foreign table are declared as those of
@@ -309,12 +308,6 @@ WatchBuild(RemoteBuild *build)
 			remote->changed = bms_make_singleton(number);
 	}
 	MemoryContextSwitchTo(old);
-	/* a merge join reads nothing of the other side, after a rescan as well, before it has the keys */
-	if (filter->hash_join == NULL)
-	{
-		MarkScans(build);
-		return;
-	}
 	table = filter->hash_join->hj_HashTable->hashCxt;
 	at_end = MemoryContextAlloc(table, sizeof(MemoryContextCallback));
 	at_end->func = MarkScans;
