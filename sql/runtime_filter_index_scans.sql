@@ -62,8 +62,11 @@ SELECT "table", "column", keys, kind, index_scans, index_scans_skipped BETWEEN 4
 SET bloomx.runtime_filter = on;
 SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~* 'runtime filter';
 SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT (SELECT max(i.id) FROM inr i WHERE i.t = o.t AND i.id < 9) FROM outr o') line WHERE line ~* 'runtime filter';
+-- ... and of which loop a parameter is
+SELECT substring(line FROM 'Index Cond.*') AS condition FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~ 'Cond';
 SET bloomx.runtime_filter_index_scans = off;
 SELECT substring(lower(line) FROM '(?:no )?runtime filter[^'']*') AS note FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~* 'runtime filter';
+SELECT substring(line FROM 'Index Cond.*') AS condition FROM bloomx_explain('SELECT o.id, i.id FROM outr o JOIN inr i USING (i4)') line WHERE line ~ 'Cond';
 RESET bloomx.runtime_filter_index_scans;
 RESET bloomx.runtime_filter;
 -- All join types for which the planner can have such a loop.

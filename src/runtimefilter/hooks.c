@@ -34,7 +34,7 @@ StartHook(QueryDesc *query, int eflags)
 		AttachRuntimeFilters(query->estate, query->planstate, bloomx_runtime_filter);
 		filtered = FindFilteredQuery(query->estate);
 		if (filtered != NULL && filtered->is_shown_only)
-			AddNotes(filtered);
+			AddNotes(filtered, query->planstate);
 	}
 }
 
@@ -50,7 +50,7 @@ FinishHook(QueryDesc *query)
 		standard_ExecutorFinish(query);
 	filtered = FindFilteredQuery(query->estate);
 	if (filtered != NULL)
-		AddNotes(filtered);
+		AddNotes(filtered, query->planstate);
 }
 
 static void

@@ -43,7 +43,7 @@ static const char *const count_names[N_COUNTS] = {
 };
 
 void
-AddNotes(FilteredQuery *query)
+AddNotes(FilteredQuery *query, PlanState *top)
 {
 }
 
@@ -132,6 +132,45 @@ InstallExplain(void)
 {
 }
 
+/* Makes a copy of the node's plan, but not of those of its inputs, that can be changed. */
+static void
+CopyPlan(PlanState *ps)
+{
+	Plan	   *plan = ps->plan;
+
+	ps->plan = copyObject(plan);
+	ps->plan->lefttree = plan->lefttree;
+	ps->plan->righttree = plan->righttree;
+}
+
+static bool
+AddLoop(PlanState *ps, void *loops)
+{
+	if (IsA(ps, NestLoopState))
+		*(List **) loops = lcons(ps, *(List **) loops);
+	return false;
+}
+
+/* EXPLAIN finds out by the plan of a loop's inner side, which may be a copy now, that the loop has a parameter of that side. */
+static void
+LinkInnerSides(PlanState *top)
+{
+	List	   *loops = NIL;
+	ListCell   *lc;
+
+	(void) VisitPlan(top, AddLoop, &loops);
+	foreach(lc, loops)
+	{
+		PlanState  *ps = lfirst(lc),
+				   *inner = innerPlanState(ps);
+
+		if (innerPlan(ps->plan) == inner->plan)
+			continue;
+		CopyPlan(ps);
+		ps->plan->righttree = inner->plan;
+	}
+}
+
 /* One more condition of the node's plan, of which the caller made a copy. */
 static void
 AddNote(PlanState *ps, const char *line)
@@ -141,7 +180,7 @@ AddNote(PlanState *ps, const char *line)
 }
 
 void
-AddNotes(FilteredQuery *query)
+AddNotes(FilteredQuery *query, PlanState *top)
 {
 	MemoryContext old;
 	ListCell   *lc;
@@ -156,7 +195,7 @@ AddNotes(FilteredQuery *query)
 		FilterReport *found = ReportsOfPoint(point, &n);
 
 		if (n > 0)
-			point->ps->plan = copyObject(point->ps->plan);
+			CopyPlan(point->ps);
 		for (int i = 0; i < n; i++)
 			AddNote(point->ps, DescribeFilter(&found[i], !query->is_shown_only));
 	}
@@ -164,9 +203,10 @@ AddNotes(FilteredQuery *query)
 	{
 		UnfilteredJoin *unfiltered = lfirst(lc);
 
-		unfiltered->ps->plan = copyObject(unfiltered->ps->plan);
+		CopyPlan(unfiltered->ps);
 		AddNote(unfiltered->ps, psprintf("no runtime filter: %s", unfiltered->reason));
 	}
+	LinkInnerSides(top);
 	MemoryContextSwitchTo(old);
 }
 

@@ -43,7 +43,7 @@ extern void ReportQuery(FilteredQuery *query);
 /* ---- explain.c ---- */
 
 /* The query has run, or is only shown: EXPLAIN will print the plan, with what the filters did or would be. */
-extern void AddNotes(FilteredQuery *query);
+extern void AddNotes(FilteredQuery *query, PlanState *top);
 extern void InstallExplain(void);
 
 /* What all filters did; bloomx_runtime_filter_totals() shows it. */
