@@ -455,6 +455,7 @@ class Test(server.Checks):
             except Failure as failure:
                 self.ok(f"a standby refuses {statement}", None if failure.state == state else str(failure))
         self.snapshots(port)
+        self.left_index(port)
         configure(wal_consistency_checking=None, wal_keep_size=None)
         server.as_server("pg_ctl", "-D", self.replica.data, "-s", "-w", "promote")
         self.one("INSERT INTO growing SELECT g FROM generate_series(1, 20000) g RETURNING 1", port)
@@ -462,6 +463,35 @@ class Test(server.Checks):
         self.replica.stop()
         with open(os.environ["BLOOMX_LOG"], encoding="utf-8", errors="replace") as log:
             self.ok("the standby's pages are those of the primary", "they differ" if "inconsistent page found" in log.read() else None)
+
+    def left_index(self, port):
+        """REINDEX CONCURRENTLY leaves an index without new keys, which sessions of a standby have asked, and cannot prevent."""
+        server.psql("CREATE TABLE renewed (k int); CREATE INDEX renewed_k ON renewed USING bloomset (k);"
+                    "CREATE FUNCTION has_key(set regclass, k int) RETURNS boolean LANGUAGE plpgsql AS 'BEGIN RETURN bloomset_contains(set, k); END'", DATABASE, stop=True)
+        self.catch_up(port)
+        index = self.one("SELECT 'renewed_k'::regclass::oid")
+        reader, first, second, answers = self.session(port), self.session(), self.session(), []
+        reader.run("BEGIN")
+        before = reader.run(f"SELECT has_key({index}, 1)")
+        thread = threading.Thread(target=server.psql, args=("REINDEX INDEX CONCURRENTLY renewed_k", DATABASE))
+        for session, phase in ((first, "waiting for readers before marking dead"), (second, "waiting for readers before dropping")):
+            session.run("BEGIN")
+            session.run("SELECT FROM renewed")
+            if session == first:
+                thread.start()
+            else:
+                first.run("COMMIT")
+            while thread.is_alive() and self.one("SELECT count(*) FROM pg_stat_progress_create_index WHERE phase = '" + phase + "'") == "0":
+                time.sleep(0.05)
+        self.one("INSERT INTO renewed VALUES (1) RETURNING 1")
+        self.catch_up(port)
+        rows = reader.run("SELECT k FROM renewed")
+        self.try_one(reader, f"SELECT has_key({index}, 1)", answers)
+        second.run("COMMIT")
+        thread.join()
+        for session in (reader, first, second):
+            session.close()
+        self.ok("a standby's session asks no index that REINDEX CONCURRENTLY has left", None if before == ["f"] and rows == ["1"] and "55000" in str(answers) else f"{before}, {rows}, {answers}")
 
     # ---- several sessions ----
 

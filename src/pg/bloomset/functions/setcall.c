@@ -204,7 +204,12 @@ MakeView(SetCall *call, Oid id)
 	call->id = id;
 	old = MemoryContextSwitchTo(call->memory);
 	if (call->rel->rd_rel->relkind == RELKIND_INDEX)
+	{
+		/* on a standby, no lock keeps REINDEX CONCURRENTLY from leaving it without new keys */
+		if (!call->rel->rd_index->indisready)
+			CheckState(call->rel);
 		call->keys = OpenSetKeys(call->rel, NULL);
+	}
 	else if (IsSetTable(call->rel))
 		CheckSetTable(call->rel);
 	else
