@@ -1,7 +1,8 @@
 # The usual targets of PGXS: make, make install, make installcheck.
 # `make check-all` runs every test (scripts/test), `make dist` makes the archive for PGXN.
 
-srcdir ?= .
+# VPATH: the tree, if the build has a directory of its own
+srcdir ?= $(or $(VPATH),.)
 # of the same library: bloomx_theory has the papers' formulas, the others have operator classes for other extensions' types
 EXTENSION = bloomx bloomx_citext bloomx_hstore bloomx_theory
 EXTVERSION = 1.0
@@ -91,7 +92,7 @@ $(OBJS): $(CORE_HEADERS:%=$(srcdir)/src/core/%) $(wildcard $(srcdir)/src/pg/*/*.
 # Nor does it know for which PostgreSQL an object was compiled: without this, "make install PG_CONFIG=..." would give one
 # version's library to another, which cannot load it.
 ifneq ($(shell cat $(BUILT_FOR) 2>/dev/null),$(MAJORVERSION))
-$(shell mkdir -p src && echo $(MAJORVERSION) >$(BUILT_FOR))
+$(shell mkdir -p $(sort $(dir $(OBJS))) && echo $(MAJORVERSION) >$(BUILT_FOR))
 endif
 $(OBJS) $(OBJS:.o=.bc): $(BUILT_FOR)
 

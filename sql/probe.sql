@@ -36,3 +36,19 @@ SELECT count(*) FROM generate_series(1, 100000) i WHERE i * 4 <@ (SELECT bloomx_
 SELECT count(*) FROM (SELECT bloom_add(bloom_empty(1, 1e-9), i) AS f FROM generate_series(0, 99999) i) s
 WHERE f ?& (SELECT bloomx_probe_all(array_agg(j)) FROM generate_series(1, 200000) j);
 RESET statement_timeout;
+
+-- A role that may test filters but not make sets of keys gets no condition on the index, and the same rows.
+CREATE TABLE p_many AS SELECT v, bloom_agg(v) AS f FROM generate_series(1, 100) v GROUP BY v;
+CREATE INDEX ON p_many USING bloomx (f);
+CREATE ROLE regress_bloomx_prober;
+GRANT SELECT ON p_many TO regress_bloomx_prober;
+REVOKE EXECUTE ON FUNCTION bloomx_probe(anycompatible) FROM PUBLIC;
+SET enable_seqscan = off;
+SELECT v FROM p_many WHERE f @> 42;
+SET ROLE regress_bloomx_prober;
+SELECT v FROM p_many WHERE f @> 42;
+RESET ROLE;
+RESET enable_seqscan;
+GRANT EXECUTE ON FUNCTION bloomx_probe(anycompatible) TO PUBLIC;
+DROP TABLE p_many;
+DROP ROLE regress_bloomx_prober;

@@ -30,6 +30,7 @@
 #define SEQSCANS_OF(table) ((table)->pgstat_info->counts.numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->counts.tuples_returned)
 #define OwnsRelation(id, user) object_ownercheck(RelationRelationId, id, user)
+#define MayExecute(function, user) (object_aclcheck(ProcedureRelationId, function, user, ACL_EXECUTE) == ACLCHECK_OK)
 #else
 #define SOFT_ERROR_CONTEXT(fcinfo) NULL
 #define errsave(context, ...) do { if ((context) == NULL) ereport(ERROR, __VA_ARGS__); } while (0)
@@ -43,6 +44,7 @@
 #define SEQSCANS_OF(table) ((table)->pgstat_info->t_counts.t_numscans)
 #define ROWS_READ_OF(table) ((table)->pgstat_info->t_counts.t_tuples_returned)
 #define OwnsRelation(id, user) pg_class_ownercheck(id, user)
+#define MayExecute(function, user) (pg_proc_aclcheck(function, user, ACL_EXECUTE) == ACLCHECK_OK)
 
 /* what PostgreSQL looks for by name must be visible, beside all that is hidden (Makefile) */
 #undef PGDLLEXPORT

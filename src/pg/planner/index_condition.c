@@ -6,10 +6,13 @@
  */
 #include "pg/planner/planner.h"
 
+#include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/optimizer.h"
+#include "utils/acl.h"
 #include "utils/lsyscache.h"
 
 #include "pg/value/callsite.h"
@@ -33,6 +36,7 @@ TextCondition(const Membership *m, OwnOperator which, Oid family)
 	return make_opclause(operator, BOOLOID, false, (Expr *) m->filter, (Expr *) m->keys, InvalidOid, exprCollation(m->keys));
 }
 
+/* NULL, too, for a role that may test a filter but not make a set of keys. */
 static Expr *
 ProbeCondition(const Membership *m, const MembershipForm *form, Oid family)
 {
@@ -40,7 +44,7 @@ ProbeCondition(const Membership *m, const MembershipForm *form, Oid family)
 				probe = OwnFunctionOid(form->probe);
 	Expr	   *hashes;
 
-	if (!OidIsValid(operator) || !OidIsValid(probe) || !op_in_opfamily(operator, family))
+	if (!OidIsValid(operator) || !OidIsValid(probe) || !op_in_opfamily(operator, family) || !MayExecute(probe, GetUserId()))
 		return NULL;
 	hashes = (Expr *) makeFuncExpr(probe, FilterTypeOid(), list_make1(m->keys), InvalidOid, exprCollation(m->keys),
 								   COERCE_EXPLICIT_CALL);
