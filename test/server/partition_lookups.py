@@ -12,6 +12,7 @@
 - stress: writers commit a row and a mark together, readers compare both in one statement, on a standby, too.
 - crashes: after SIGKILL in the middle of this, rows and marks agree.
 - skew: transactions that are serializable conflict by keys that are not there.
+- rewrites: a plan that is made when its statement starts waits for who writes a partition's rows anew, and finds them.
 - others: another extension runs statements of its own while a plan is made again.
 - random: random statements on random partitioned tables do the same with lookups on and off.
 - locks: a lookup locks as few relations as it is meant to, on each version.
@@ -720,6 +721,36 @@ def old_snapshots(args):
         session.close()
 
 
+# Rows of a partition come into a new file, where older snapshots do not see them.
+REWRITES = {
+    "unlogged": ("ALTER TABLE log_15 SET UNLOGGED", "ALTER TABLE log_15 SET LOGGED; VACUUM log_15"),
+    "moved": ("CREATE TEMP TABLE moved AS SELECT * FROM log_15; TRUNCATE log_15; INSERT INTO log SELECT id, 1650, note FROM moved WHERE note = 'w'; DROP TABLE moved", "SELECT 1"),
+}
+
+
+def rewrites(args):
+    """A plan that is made when its statement starts waits for the lock of a partition, and finds the rows as they are then."""
+    pause = Pause(args.library)
+    for name, (change, undo) in REWRITES.items():
+        for mode, statement in ("auto", "SELECT by_volatile_sql({k})"), ("generic", "DO $$ BEGIN PERFORM 1 / by_plpgsql({k}); END $$"):
+            key = pause.new_key()
+            clean(pause.watcher, key)
+            pause.watcher.run(f"INSERT INTO log VALUES ({key}, 1550, 'w')")
+            reader = pause.reader("on", mode)
+            reader.run("SELECT by_volatile_sql(-1), by_plpgsql(-1)")
+            pause.writer.run(f"BEGIN; {change}")
+            result = []
+            thread = threading.Thread(target=lambda: result.append(reader.answer(statement.format(k=key))))
+            thread.start()
+            pause.wait(thread, "locktype = 'relation'")
+            pause.writer.run("COMMIT")
+            thread.join()
+            check(f"rewrites: {name}, {mode}", result[0][:2] in ((["1"], "00000"), ([], "00000")), result)
+            for part in undo.split("; "):
+                pause.writer.run(part)
+            reader.close()
+
+
 def others(args):
     """Who makes a plan again knows it, although an extension runs a statement of its own before each plan."""
     session = Session(DATABASE)
@@ -731,8 +762,8 @@ def others(args):
     session.close()
 
 
-PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "detached": detached, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew, "others": others,
-         "stress": stress, "crashes": crashes, "random": random_queries}
+PARTS = {"matrix": matrix, "control": control, "ddl": ddl, "detached": detached, "cancelled": cancelled, "old_snapshots": old_snapshots, "locks": locks, "skew": skew, "rewrites": rewrites,
+         "others": others, "stress": stress, "crashes": crashes, "random": random_queries}
 
 
 def main():

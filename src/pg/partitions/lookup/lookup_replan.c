@@ -18,6 +18,8 @@
  */
 #include "pg/partitions/lookup/lookup_plan.h"
 
+#include "access/htup_details.h"
+#include "access/xact.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
 #include "executor/executor.h"
@@ -26,8 +28,10 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "parser/parsetree.h"
+#include "tcop/pquery.h"
 #include "utils/memutils.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 
 #include "pg/base/compat_planner.h"
 
@@ -343,13 +347,21 @@ MakeNewPlan(const QueryDesc *query, int eflags, const RangeTblEntry *note, Looku
 	return result;
 }
 
-/* Asks a question of the plan again: true if all candidates are in the plan. */
+/* Asks questions again: true if all candidates are among the earlier ones. */
 static bool
-StillHolds(const LookupQuestion *question, Snapshot snapshot)
+StillHold(const List *questions, Snapshot snapshot)
 {
-	LookupQuestion now = *question;
+	ListCell   *lc;
 
-	return AskStore(&now, snapshot) && now.serial == question->serial && bms_is_subset(now.candidates, question->candidates);
+	foreach(lc, questions)
+	{
+		const LookupQuestion *question = lfirst(lc);
+		LookupQuestion now = *question;
+
+		if (!AskStore(&now, snapshot) || now.serial != question->serial || !bms_is_subset(now.candidates, question->candidates))
+			return false;
+	}
+	return true;
 }
 
 /* The questions of a note, as they were answered; *holds tells whether they still are. */
@@ -361,10 +373,48 @@ AskAgain(const QueryDesc *query, const RangeTblEntry *note, bool *holds)
 
 	for_each_from(lc, note->securityQuals, 1)
 		questions = lappend(questions, QuestionOfConst(lfirst_node(Const, lc)));
-	*holds = bloomx_partition_lookup && !(list_nth_int(linitial(note->securityQuals), NOTE_FLAGS) & IS_STUB);
-	foreach(lc, questions)
-		*holds = *holds && StillHolds(lfirst(lc), query->snapshot);
+	*holds = bloomx_partition_lookup && !(list_nth_int(linitial(note->securityQuals), NOTE_FLAGS) & IS_STUB) && StillHold(questions, query->snapshot);
 	return questions;
+}
+
+/* True if the definition of some table of the plan is younger than the snapshot. */
+static bool
+HasNewTable(const PlannedStmt *plan, Snapshot snapshot)
+{
+	ListCell   *lc;
+	bool		is_new = false;
+
+	foreach(lc, plan->relationOids)
+	{
+		HeapTuple	tuple = SearchSysCache1(RELOID, ObjectIdGetDatum(lfirst_oid(lc)));
+
+		if (!HeapTupleIsValid(tuple))
+			continue;
+		is_new |= XidInMVCCSnapshot(HeapTupleHeaderGetXmin(tuple->t_data), snapshot);
+		ReleaseSysCache(tuple);
+	}
+	return is_new;
+}
+
+/*
+ * A plan that is made here locks its partitions when the snapshot is there already.  Whoever had one of them locked may have moved
+ * its rows where the snapshot does not see them: by TRUNCATE, or by an ALTER TABLE that writes the table anew.  The server
+ * locks first.  So the statement gets a later snapshot then, if it has one of its own.  False if it gets none.
+ */
+static bool
+TakeLaterSnapshot(QueryDesc *query, const PlannedStmt *plan)
+{
+	Snapshot	before = query->snapshot;
+
+	if (IsolationUsesXactSnapshot() || !ActiveSnapshotSet() || GetActiveSnapshot() != before ||
+		before->active_count != 1 || before->regd_count != 1 || (ActivePortal != NULL && ActivePortal->portalSnapshot == before) ||
+		!HasNewTable(plan, before))
+		return false;
+	query->snapshot = RegisterSnapshot(GetTransactionSnapshot());
+	UnregisterSnapshot(before);
+	PopActiveSnapshot();
+	PushActiveSnapshot(query->snapshot);
+	return true;
 }
 
 /* Puts the plan that is to be executed in the place of one with a note.  Returns its questions, and what its nodes may do. */
@@ -381,10 +431,13 @@ ChoosePlan(QueryDesc *query, int eflags, const RangeTblEntry *note, int *flags)
 	{
 		/* the role is checked before the time that planning takes can tell anything */
 		(void) IsPermitted(PermissionsOfPlan(plan), true);
-		planning.questions = NIL;
-		plan = MakeNewPlan(query, eflags, note, &planning);
+		do
+		{
+			planning = (LookupPlanning) {0};
+			plan = MakeNewPlan(query, eflags, note, &planning);
+			CountLookups(LOOKUP_REPLANS, 1);
+		} while (TakeLaterSnapshot(query, plan) && !StillHold(planning.questions, query->snapshot));
 		note = FindNote(plan);
-		CountLookups(LOOKUP_REPLANS, 1);
 	}
 	*flags = note == NULL ? 0 : list_nth_int(linitial(note->securityQuals), NOTE_FLAGS);
 	query->plannedstmt = note == NULL ? plan : WithoutNote(plan, note);
