@@ -283,8 +283,13 @@ SELECT index_scans, index_scans_skipped > 10000 AS most FROM bloomx_last_runtime
 -- What is found out for each query of a function in SQL is not left in the memory of the statement that calls it.
 CREATE FUNCTION found(int) RETURNS bigint LANGUAGE sql AS 'SELECT count(*) FROM inr WHERE i4 = (SELECT $1)';
 CREATE FUNCTION used_bytes() RETURNS bigint LANGUAGE plpgsql AS 'BEGIN RETURN (SELECT sum(used_bytes) FROM pg_backend_memory_contexts); END';
-SELECT max(bytes) - min(bytes) < 100000 AS nothing_is_left FROM (SELECT found(g), CASE WHEN g IN (100, 2100) THEN used_bytes() END AS bytes FROM generate_series(1, 2100) g OFFSET 0) q;
-DROP FUNCTION found, used_bytes;
+CREATE FUNCTION left_with(mode text) RETURNS bigint LANGUAGE plpgsql AS $$
+BEGIN
+	PERFORM set_config('bloomx.runtime_filter_index_scans', mode, true);
+	RETURN (SELECT max(bytes) - min(bytes) FROM (SELECT found(g), CASE WHEN g IN (100, 2100) THEN used_bytes() END AS bytes FROM generate_series(1, 2100) g OFFSET 0) q);
+END $$;
+SELECT left_with('on') - left_with('off') < 100000 AS nothing_is_left;
+DROP FUNCTION found, used_bytes, left_with;
 
 DROP VIEW pairs;
 DROP TABLE inr, outr, other, words, hot, parts, unlogged;
