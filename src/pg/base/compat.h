@@ -97,11 +97,9 @@
 #define SetCanBuildInParallel(routine) ((void) 0)
 #define BuildWorkers(heap, index, info) \
 	(IsNormalProcessingMode() ? plan_create_index_workers(RelationGetRelid(heap), RelationGetRelid(index)) : 0)
-
 /* maintenance runs a user's code with a safe search_path */
 #define RestrictSearchPath() ((void) 0)
 #define LOCAL_TRANSACTION() (MyProc->lxid)
-
 /* another name, elsewhere */
 #define AmAutoVacuumWorkerProcess() IsAutoVacuumWorkerProcess()
 #endif
