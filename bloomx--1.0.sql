@@ -1600,8 +1600,8 @@ COMMENT ON FUNCTION bloomx_maintainer(regclass, text, regclass, name, text) IS
 	'name of the trigger function that bloom_maintain makes';
 
 -- The trigger function runs as the owner of both tables, and bloom_maintain asks for an owner: a cast of a column, or a trigger on the
--- filters, could act with the rights of whoever wrote here for others.  It finds names in pg_catalog, in the schema of bloomx and, last, in
--- pg_temp.
+-- filters, could act with the rights of whoever wrote here for others.  It finds names in pg_catalog, in the schema of bloomx, unless others
+-- can make objects there that would be taken for those of pg_catalog, and, last, in pg_temp.
 --
 -- No key is lost.  The table is locked against writers before its rows are read, until the triggers are committed, and at READ COMMITTED
 -- the reading sees whatever was committed before.  A trigger locks a filter before it looks which keys that has: a rebuild that takes
@@ -1615,6 +1615,8 @@ DECLARE
 	own CONSTANT text := (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx');
 	s CONSTANT pg_class := (SELECT c FROM pg_class c WHERE c.oid = source);
 	t CONSTANT pg_class := (SELECT c FROM pg_class c WHERE c.oid = target);
+	path CONSTANT text := 'pg_catalog, ' || CASE WHEN EXISTS (SELECT FROM pg_roles r WHERE NOT rolsuper AND (r.oid <> s.relowner OR rolname <> current_user) AND rolname <> 'pg_database_owner' AND has_schema_privilege(r.oid, to_regnamespace(own), 'CREATE'))
+		THEN '' ELSE own || ', ' END || 'pg_temp';
 	type_of_filter CONSTANT text := (SELECT format_type(atttypid, atttypmod) FROM pg_attribute
 		WHERE attrelid = target AND attname = filter AND attnum > 0 AND NOT attisdropped AND atttypid = to_regtype(own || '.bloomfilter'));
 	modifier CONSTANT text := substring(type_of_filter FROM '[(](.*)[)]');
@@ -1626,6 +1628,7 @@ DECLARE
 	a text[] := ARRAY[target::text, quote_ident(filter), key, own, NULL, NULL, coalesce(segment, '1'), source::text];
 	rows_by_segment CONSTANT text := 'SELECT s, array_agg(k) AS keys FROM (SELECT (%3$s) AS k, (%7$s) AS s FROM %8$s AS changed) c WHERE k IS DISTINCT FROM NULL GROUP BY s ORDER BY s';
 	maintainer text;
+	maintaining text;			-- the same with its schema
 	segment_column name;
 	type_of_key regtype;
 	other_type text;
@@ -1651,8 +1654,8 @@ BEGIN
 		RAISE undefined_column USING MESSAGE = format('table %s has no column "%s" of type bloomfilter', target, filter),
 			HINT = 'Create the column first. Its name is written here without double quotes.';
 	END IF;
-	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', own), true);
-	maintainer := bloomx_maintainer(source, key, target, filter, segment);
+	EXECUTE format('SELECT %s.bloomx_maintainer($1, $2, $3, $4, $5)', own) INTO maintainer USING source, key, target, filter, segment;
+	PERFORM set_config('search_path', path, true);
 
 	-- what is the name of a column is written as one
 	IF EXISTS (SELECT FROM pg_attribute WHERE attrelid = source AND attname = key AND attnum > 0 AND NOT attisdropped) THEN
@@ -1770,17 +1773,17 @@ $f$ ELSE '' END || $f$	IF TG_OP <> 'DELETE' THEN
 	END IF;$f$ ELSE '' END || $f$
 	RETURN NULL;
 END $f$, VARIADIC a);
-	maintainer := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = t.relnamespace), maintainer);
-	statements := ARRAY[format(E'CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql\n\tSECURITY DEFINER SET search_path = pg_catalog, %s, pg_temp SET row_security = off AS ', maintainer, own)
+	maintaining := format('%I.%I', (SELECT nspname FROM pg_namespace WHERE oid = t.relnamespace), maintainer);
+	statements := ARRAY[format(E'CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql\n\tSECURITY DEFINER SET search_path = %s SET row_security = off AS ', maintaining, path)
 		|| CASE WHEN strpos(body, '$body$') = 0 THEN '$body$' || body || '$body$' ELSE quote_literal(body) END];
 	FOREACH event IN ARRAY ARRAY['INSERT', 'UPDATE', CASE WHEN counting THEN 'DELETE' END, CASE WHEN NOT shared THEN 'TRUNCATE' END] LOOP
 		CONTINUE WHEN event IS NULL;
-		statements := statements || (format('CREATE OR REPLACE TRIGGER %I AFTER %s ON %s ', bloomx_maintainer(source, key, target, filter, segment) || lower('_' || event), event, source)
+		statements := statements || (format('CREATE OR REPLACE TRIGGER %I AFTER %s ON %s ', maintainer || lower('_' || event), event, source)
 			|| CASE WHEN event = 'TRUNCATE' THEN '' WHEN by_row THEN 'FOR EACH ROW ' ELSE 'REFERENCING ' || CASE WHEN counting AND event <> 'INSERT' THEN 'OLD TABLE AS removed ' ELSE '' END
-				|| CASE WHEN event <> 'DELETE' THEN 'NEW TABLE AS added ' ELSE '' END END || 'EXECUTE FUNCTION ' || maintainer || '()');
+				|| CASE WHEN event <> 'DELETE' THEN 'NEW TABLE AS added ' ELSE '' END END || 'EXECUTE FUNCTION ' || maintaining || '()');
 	END LOOP;
-	statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', maintainer) || format('ALTER FUNCTION %s() OWNER TO %s', maintainer, s.relowner::regrole)
-		|| format('ALTER FUNCTION %s() DEPENDS ON EXTENSION bloomx', maintainer);	-- else DROP EXTENSION CASCADE would leave triggers that fail
+	statements := statements || format('REVOKE ALL ON FUNCTION %s() FROM PUBLIC', maintaining) || format('ALTER FUNCTION %s() OWNER TO %s', maintaining, s.relowner::regrole)
+		|| format('ALTER FUNCTION %s() DEPENDS ON EXTENSION bloomx', maintaining);	-- else DROP EXTENSION CASCADE would leave triggers that fail
 	FOREACH event IN ARRAY statements LOOP
 		RAISE NOTICE '%;', event;
 		EXECUTE event;
@@ -1797,8 +1800,9 @@ DECLARE
 	maintainer regproc;
 	statement text;
 BEGIN
-	PERFORM set_config('search_path', format('pg_catalog, %s, pg_temp', (SELECT quote_ident(nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx')), true);
-	maintainer := (SELECT p.oid FROM pg_class t JOIN pg_proc p ON pronamespace = relnamespace WHERE t.oid = target AND pronargs = 0 AND proname = bloomx_maintainer(source, key, target, filter, segment));
+	EXECUTE (SELECT format('SELECT %I.bloomx_maintainer($1, $2, $3, $4, $5)', nspname) FROM pg_extension JOIN pg_namespace n ON n.oid = extnamespace WHERE extname = 'bloomx')
+		INTO statement USING source, key, target, filter, segment;
+	maintainer := (SELECT p.oid FROM pg_class t JOIN pg_proc p ON pronamespace = relnamespace WHERE t.oid = target AND pronargs = 0 AND proname = statement);
 	IF maintainer IS NULL THEN
 		RAISE undefined_object USING MESSAGE = format('bloom_maintain has no triggers on %s with these arguments', source),
 			HINT = 'Write the arguments as bloom_maintain was given them. After a table was renamed, drop the function that its triggers call, with CASCADE.';

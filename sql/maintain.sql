@@ -242,3 +242,23 @@ DROP TABLE by_day;
 CREATE TABLE child () INHERITS (source);
 SELECT bloom_maintain('source', 'id', 'target', 'f');
 DROP TABLE source, target CASCADE;
+
+-- Who can make objects in the schema of bloomx cannot have them called by others.
+CREATE ROLE regress_bloomx_intruder;
+GRANT CREATE ON SCHEMA public TO regress_bloomx_intruder;
+SET ROLE regress_bloomx_intruder;
+CREATE FUNCTION format(text, text, text) RETURNS text LANGUAGE plpgsql AS 'BEGIN RAISE ''called by %'', current_user; END';
+CREATE FUNCTION intrude(integer[], integer) RETURNS integer[] LANGUAGE plpgsql AS 'BEGIN RAISE ''called by %'', current_user; END';
+CREATE AGGREGATE array_agg(integer) (SFUNC = intrude, STYPE = integer[]);
+RESET ROLE;
+CREATE TABLE source (id integer);
+CREATE TABLE target (f bloomfilter);
+SET client_min_messages = warning;
+SELECT bloom_maintain('source', 'id', 'target', 'f');
+INSERT INTO source VALUES (5);
+SELECT f @> 5 AS found FROM target;
+SELECT bloom_unmaintain('source', 'id', 'target', 'f');
+DROP TABLE source, target;
+DROP OWNED BY regress_bloomx_intruder CASCADE;
+DROP ROLE regress_bloomx_intruder;
+RESET client_min_messages;
