@@ -16,12 +16,9 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
-#include "utils/hsearch.h"
-#include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/syscache.h"
 
 #include "pg/index/bloomx/build/build.h"
 #include "pg/index/bloomx/condition/scan_condition.h"
@@ -247,75 +244,6 @@ CheckPredicateLocks(Relation rel, const uint64 *hashes, int n)
 
 /* ---- hashes ---- */
 
-/* The columns of an index, as long as no definition that they depend on may have changed. */
-typedef struct KnownColumns
-{
-	Oid			index;
-	MemoryContext memory;
-	BloomxColumns *columns;
-} KnownColumns;
-
-static HTAB *known_columns = NULL;
-static uint64 column_changes = 0;
-
-static void
-ForgetColumnsOfRelation(Datum arg, Oid relation)
-{
-	if (!OidIsValid(relation) || hash_search(known_columns, &relation, HASH_FIND, NULL) != NULL)
-		column_changes++;
-}
-
-static void
-ForgetColumns(Datum arg, int cache, uint32 hash)
-{
-	column_changes++;
-}
-
-static BloomxColumns *
-ColumnsOf(Relation index)
-{
-	static uint64 seen = 0;
-	Oid			oid = RelationGetRelid(index);
-	KnownColumns *known;
-	MemoryContext memory,
-				old;
-	BloomxColumns *columns;
-
-	if (known_columns == NULL)
-	{
-		HASHCTL		control = {.keysize = sizeof(Oid), .entrysize = sizeof(KnownColumns)};
-
-		known_columns = hash_create("bloomx lookup columns", 16, &control, HASH_ELEM | HASH_BLOBS);
-		CacheRegisterRelcacheCallback(ForgetColumnsOfRelation, (Datum) 0);
-		CacheRegisterSyscacheCallback(TYPEOID, ForgetColumns, (Datum) 0);
-		CacheRegisterSyscacheCallback(CLAOID, ForgetColumns, (Datum) 0);
-	}
-	if (seen != column_changes)
-	{
-		HASH_SEQ_STATUS status;
-
-		seen = column_changes;
-		hash_seq_init(&status, known_columns);
-		while ((known = hash_seq_search(&status)) != NULL)
-		{
-			MemoryContextDelete(known->memory);
-			(void) hash_search(known_columns, &known->index, HASH_REMOVE, NULL);
-		}
-	}
-	known = hash_search(known_columns, &oid, HASH_FIND, NULL);
-	if (known != NULL)
-		return known->columns;
-	memory = AllocSetContextCreate(CurrentMemoryContext, "bloomx lookup column", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(memory);
-	columns = BloomxOpenColumns(index);
-	MemoryContextSwitchTo(old);
-	MemoryContextSetParent(memory, CacheMemoryContext);
-	known = hash_search(known_columns, &oid, HASH_ENTER, NULL);
-	known->memory = memory;
-	known->columns = columns;
-	return columns;
-}
-
 static bool
 HashInIndex(Relation index, AttrNumber column, Oid operator, Oid key_type, Oid collation, Datum key, uint64 *hash)
 {
@@ -325,7 +253,7 @@ HashInIndex(Relation index, AttrNumber column, Oid operator, Oid key_type, Oid c
 
 	if (strategy != KEYS_EQUAL || (OidIsValid(index->rd_indcollation[column - 1]) && index->rd_indcollation[column - 1] != collation))
 		return false;
-	condition = BloomxConditionOfValue(index, ColumnsOf(index), &asked, key);
+	condition = BloomxConditionOfValue(index, BloomxOpenColumns(index), &asked, key);
 	if (condition->kind != HAS_KEY)
 		return false;
 	*hash = condition->hash;
