@@ -11,11 +11,8 @@
 
 /* The attribute of a partition that has the table's attribute's name; partitions may have their columns in another order. */
 static AttrNumber
-AttributeOf(TupleDesc partition, const char *name, AttrNumber guess)
+AttributeOf(TupleDesc partition, const char *name)
 {
-	if (guess <= partition->natts && !TupleDescAttr(partition, guess - 1)->attisdropped &&
-		strcmp(NameStr(TupleDescAttr(partition, guess - 1)->attname), name) == 0)
-		return guess;
 	for (int i = 0; i < partition->natts; i++)
 		if (!TupleDescAttr(partition, i)->attisdropped && strcmp(NameStr(TupleDescAttr(partition, i)->attname), name) == 0)
 			return i + 1;
@@ -99,7 +96,7 @@ FindConditions(LookupPoint *point, const char *name)
 	for (int i = 0; i < point->n; i++)
 	{
 		Relation	leaf = ((ScanState *) point->children[i])->ss_currentRelation;
-		AttrNumber	attribute = AttributeOf(RelationGetDescr(leaf), name, point->lookup->attribute);
+		AttrNumber	attribute = AttributeOf(RelationGetDescr(leaf), name);
 		LookupValue value;
 
 		point->leaves.tables[i] = RelationGetRelid(leaf);
@@ -163,7 +160,6 @@ AttachPoint(StartedLookup *started, PlanState *ps, const Bitmapset *relids, Plan
 	point->leaves = (NumberedLeaves) {.n = n, .tables = palloc(sizeof(Oid) * n), .numbers = palloc(sizeof(int) * n)};
 	if (!FindLookup(point))
 		return;
-	point->of_columns = AllocSetContextCreate(estate->es_query_cxt, "bloomx columns of partitions", ALLOCSET_SMALL_SIZES);
 	point->of_question = AllocSetContextCreate(estate->es_query_cxt, "bloomx question", ALLOCSET_SMALL_SIZES);
 	point->state = ExecInitExpr(point->value.expr, NULL);
 	point->expression = CreateExprContext(estate);

@@ -27,8 +27,7 @@ typedef struct LookupPoint
 	ExprContext *expression;
 	NumberedLeaves leaves;
 	ColumnNumbers columns;
-	MemoryContext of_columns,
-				of_question;	/* reset before they are made again, and before each question */
+	MemoryContext of_question;	/* reset before each question */
 	Bitmapset  *valid;			/* the children's numbers in the node's array, as it is now */
 	uint64		scans,
 				scanned;		/* children of all scans */

@@ -146,10 +146,9 @@ AskForValue(LookupPoint *point, Bitmapset **numbers)
 		return false;
 	if (question.serial != point->columns.serial)
 	{
-		MemoryContext old;
+		/* that rarely, that what was there before may stay until the end */
+		MemoryContext old = MemoryContextSwitchTo(point->ps->state->es_query_cxt);
 
-		MemoryContextReset(point->of_columns);
-		old = MemoryContextSwitchTo(point->of_columns);
 		NumberColumns(question.root_index, &point->leaves, &point->columns);
 		MemoryContextSwitchTo(old);
 	}
