@@ -616,6 +616,24 @@ class Test(server.Checks):
         writers.terminate()
         writers.wait()
         server.psql("DROP INDEX later", DATABASE, stop=True)
+        if int(self.one("SHOW server_version_num")) >= 190000:
+            self.repacked()
+
+    def repacked(self):
+        """REPACK (CONCURRENTLY) applies what others have inserted to new indexes, and then exchanges the files of old and new ones."""
+        server.psql("DROP TABLE IF EXISTS repacked; CREATE TABLE repacked (k bigint PRIMARY KEY); CREATE INDEX repacked_k ON repacked USING bloomset (k) WITH (fpr = 0.001);"
+                    "INSERT INTO repacked SELECT generate_series(1, 500000)", DATABASE, stop=True)
+        repack = threading.Thread(target=server.psql, args=("REPACK (CONCURRENTLY) repacked", DATABASE), kwargs={"stop": True})
+        repack.start()
+        writer, key = self.session(), 0
+        while repack.is_alive():
+            key -= 100
+            writer.run(f"INSERT INTO repacked SELECT generate_series({key}, {key + 99})")
+            time.sleep(0.01)
+        repack.join()
+        writer.close()
+        missing = self.one("SELECT count(*) FROM repacked WHERE NOT bloomset_contains('repacked_k', k)")
+        self.ok(f"REPACK (CONCURRENTLY) beside {-key} new rows misses no key", None if missing == "0" else f"{missing} rows")
 
     # ---- damage ----
 

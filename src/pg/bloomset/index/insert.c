@@ -5,8 +5,10 @@
 
 #include "nodes/execnodes.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "pg/bloomset/keys/setkeys.h"
+#include "pg/bloomset/stages/adding.h"
 #include "pg/bloomset/stages/pending.h"
 
 /* What the INSERTs of one statement keep, in IndexInfo.ii_AmCache. */
@@ -45,7 +47,13 @@ bloomsetinsert(Relation index, Datum *values, bool *isnull, ItemPointer tid, Rel
 	uint64		hash;
 
 	if (HashIndexedRow(state->keys, values, isnull, &hash))
-		AddKeyOfRow(state->view, index, hash);
+	{
+		/* a table in the making: REPACK (CONCURRENTLY) will give this index's file to another index */
+		if (OidIsValid(heap->rd_rel->relrewrite))
+			(void) AddKeyToSet(state->view, index, hash);
+		else
+			AddKeyOfRow(state->view, index, hash);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(state->memory);
 	return false;
