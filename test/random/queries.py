@@ -115,8 +115,12 @@ class Texts:
             at = end + 1
         return row, pieces
 
+    def in_encoding(self, text):
+        """The capital of a letter may be one that another encoding than UTF8 lacks."""
+        return self.families is FAMILIES or text.isascii() or all(c in self.letters for c in text)
+
     def other_case(self, text):
-        return "".join(self.rng.choice([c, c.upper(), c.lower()]) for c in text)
+        return "".join(self.rng.choice([other for other in (c, c.upper(), c.lower()) if self.in_encoding(other)]) for c in text)
 
     def matching_like(self, fold):
         rng = self.rng
