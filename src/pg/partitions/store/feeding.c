@@ -160,12 +160,17 @@ AddToLeaf(Relation rel, Oid oid, uint64 hash)
 static void
 CheckThatStoreIsGone(Relation index)
 {
-	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	Oid			method = get_index_am_oid("bloomx_partition_store", true);
+	Relation	classes;
 	ScanKeyData key;
 	SysScanDesc scan;
 	bool		found;
 
-	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(get_index_am_oid("bloomx_partition_store", true)));
+	/* dropped with it: views have no access method, either */
+	if (!OidIsValid(method))
+		return;
+	classes = table_open(RelationRelationId, AccessShareLock);
+	ScanKeyInit(&key, Anum_pg_class_relam, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(method));
 	scan = systable_beginscan(classes, InvalidOid, false, NULL, 1, &key);
 	found = HeapTupleIsValid(systable_getnext(scan));
 	systable_endscan(scan);
